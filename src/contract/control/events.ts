@@ -1,0 +1,64 @@
+import { z } from 'zod'
+import { endpoint } from '../endpoint.ts'
+import { EpochMs } from '../fields.ts'
+import { limits } from '../limits.ts'
+import { assumed } from '../provenance.ts'
+
+export const eventTypes = [
+  'job.created',
+  'placement.decided',
+  'frame.loaded',
+  'beacon.accepted',
+  'beacon.duplicate',
+  'beacon.rejected',
+  'consent.changed',
+  'browser.activated',
+  'sandbox.reset',
+] as const
+export const EventType = z.enum(eventTypes)
+export type EventType = z.infer<typeof EventType>
+
+/** One event, as the data of a server-sent event; `seq` is its id there. */
+export const SandboxEvent = z.strictObject({
+  seq: assumed(z.int().min(1), 'A93', 'Always growing; resume with Last-Event-ID or since_seq.'),
+  type: assumed(EventType, 'A93', 'What happened.'),
+  at_ms: assumed(EpochMs, 'A93', 'When.'),
+  client_id: assumed(z.string().nullable(), 'A93', 'Project.'),
+  slot_id: assumed(z.string().nullable(), 'A93', 'Slot.'),
+  data: assumed(
+    z.record(z.string(), z.json()),
+    'A93',
+    'The list item of what it is about. Never a token or prompt text.',
+  ),
+})
+export type SandboxEvent = z.infer<typeof SandboxEvent>
+
+export const streamEvents = endpoint({
+  id: 'events.stream',
+  method: 'GET',
+  path: '/_sandbox/events',
+  summary: 'Follow events',
+  description: 'Server-sent events, from now or from a sequence number on.',
+  stability: 'sandbox',
+  provenance: 'assumed',
+  credentials: [],
+  rate: null,
+  body_limit_bytes: limits.body_bytes,
+  query: z.strictObject({
+    since_seq: assumed(
+      z.coerce.number<number>().pipe(z.int().min(0)).optional(),
+      'A93',
+      'Begin after this sequence number; Last-Event-ID wins. Absent: from now.',
+    ),
+    type: assumed(
+      z.string().max(256).optional(),
+      'A93',
+      'Only these types, separated by commas; beacon.* takes all of a kind.',
+    ),
+    client_id: assumed(z.string().optional(), 'A93', 'Only this project.'),
+    slot_id: assumed(z.string().optional(), 'A93', 'Only this slot.'),
+  }),
+  status: 200,
+  response: { media_type: 'text/event-stream' },
+  errors: ['schema_invalid', 'field_unknown', 'origin_refused', 'internal_error'],
+})

@@ -1,0 +1,93 @@
+import type { z } from 'zod'
+import type { ReasonCode } from './errors.ts'
+import type { Provenance } from './provenance.ts'
+
+/** What a request may present in `Authorization: Bearer`. */
+export type Credential = 'secret_key' | 'activation_token' | 'beacon_token'
+
+/** The token bucket an endpoint draws from (A20). */
+export type RateClass = 'default' | 'beacons' | 'activate'
+
+/** How stable an endpoint's contract is. `sandbox` marks what exists in the emulator only. */
+export type Stability = 'stable' | 'advanced' | 'may_change' | 'sandbox'
+
+/**
+ * One endpoint as a value. Server validation, the typed client, command-line flags and help, the OpenAPI document and
+ * the reference pages are computed from it.
+ */
+export interface Endpoint {
+  /** Group and verb: `placements.create`. Names the client's method and the command. */
+  readonly id: string
+  readonly method: 'GET' | 'POST' | 'DELETE' | 'PUT' | 'PATCH'
+  /** The path with its parameters in braces: `/v1/decisions/{slot_id}`. */
+  readonly path: string
+  readonly summary: string
+  readonly description: string
+  readonly stability: Stability
+  readonly provenance: Provenance
+  /** Empty: no Authorization header. */
+  readonly credentials: readonly Credential[]
+  readonly rate: RateClass | null
+  readonly body_limit_bytes: number
+  readonly params?: z.ZodObject
+  readonly query?: z.ZodObject
+  readonly body?: z.ZodType
+  /** Picks the schema for a body that comes in several shapes, so that errors speak of the shape that was meant. */
+  readonly branch?: (body: unknown) => z.ZodType
+  readonly status: 200 | 201
+  /** The JSON of a success, or the media type of an answer that is not JSON. */
+  readonly response: z.ZodType | { readonly media_type: string }
+  /** The precise causes of failure, beside those that any request can meet. */
+  readonly errors: readonly ReasonCode[]
+}
+
+/** Declares an endpoint, keeping its exact types. */
+export function endpoint<const E extends Endpoint>(entry: E): E {
+  return entry
+}
+
+type InputOf<S> = S extends z.ZodType ? z.input<S> : unknown
+type OutputOf<S> = S extends z.ZodType ? z.output<S> : unknown
+
+/** What a caller passes: parameters, query and body in one object each, absent where the endpoint has none. */
+export type Input<E extends Endpoint> = (E extends { params: z.ZodObject }
+  ? { params: InputOf<E['params']> }
+  : { params?: never }) &
+  (E extends { query: z.ZodObject } ? { query?: InputOf<E['query']> } : { query?: never }) &
+  (E extends { body: z.ZodType } ? { body: InputOf<E['body']> } : { body?: never })
+
+/** What an operation receives after validation. */
+export type Parsed<E extends Endpoint> = {
+  params: E extends { params: z.ZodObject } ? OutputOf<E['params']> : Record<string, never>
+  query: E extends { query: z.ZodObject } ? OutputOf<E['query']> : Record<string, never>
+  body: E extends { body: z.ZodType } ? OutputOf<E['body']> : undefined
+}
+
+/** What an endpoint answers: its JSON, or text where the answer is not JSON. */
+export type Output<E extends Endpoint> = E['response'] extends z.ZodType ? z.output<E['response']> : string
+
+/** Causes that any request with a JSON body and a credential can meet. */
+export const commonErrors = [
+  'http_malformed',
+  'payload_too_large',
+  'content_type_unsupported',
+  'credential_missing',
+  'key_unknown',
+  'key_revoked',
+  'activation_token_invalid',
+  'activation_token_expired',
+  'token_in_wrong_place',
+  'key_class',
+  'origin_mismatch',
+  'origin_not_allowed',
+  'secret_key_in_browser',
+  'rate_limited',
+  'json_malformed',
+  'body_empty',
+  'field_unknown',
+  'schema_invalid',
+  'project_mismatch',
+  'internal_error',
+  'injected_fault',
+  'storage_unavailable',
+] as const satisfies readonly ReasonCode[]

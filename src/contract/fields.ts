@@ -1,0 +1,184 @@
+/** Schemas that two or more resources use. */
+import { z } from 'zod'
+import { type NoFillReason, noFillReasons } from './no-fill.ts'
+import { documented, observed } from './provenance.ts'
+
+export const jobTypes = ['chat', 'code', 'image', 'voice', 'agent'] as const
+export const formats = ['banner', 'clip', 'native'] as const
+export const nativeTemplates = ['card', 'list_item', 'featured', 'minimal'] as const
+export const positions = ['above', 'below', 'sidebar', 'between', 'inline'] as const
+export const timings = ['during', 'before', 'after'] as const
+export const consentStates = ['pending', 'granted', 'denied', 'withdrawn', 'expired'] as const
+export const slotStatuses = ['pending', 'ready', 'expired'] as const
+export const modes = ['test', 'live'] as const
+
+export const JobType = z.enum(jobTypes)
+export type JobType = z.infer<typeof JobType>
+export const Format = z.enum(formats)
+export type Format = z.infer<typeof Format>
+export const NativeTemplateId = z.enum(nativeTemplates)
+export type NativeTemplateId = z.infer<typeof NativeTemplateId>
+export const Position = z.enum(positions)
+export const Timing = z.enum(timings)
+export const ConsentState = z.enum(consentStates)
+export type ConsentState = z.infer<typeof ConsentState>
+export const SlotStatus = z.enum(slotStatuses)
+export type SlotStatus = z.infer<typeof SlotStatus>
+export const Mode = z.enum(modes)
+export type Mode = z.infer<typeof Mode>
+export const NoFillReasonCode = z.enum(Object.keys(noFillReasons) as [NoFillReason, ...NoFillReason[]])
+
+/** `proj_` and a name (A01). */
+export const ClientId = z.string().regex(/^proj_[a-z0-9_-]{1,64}$/, 'must be proj_ and a name, such as proj_demo')
+/** The caller's own, 1 to 128 characters (A01). */
+export const SessionId = z.string().regex(/^[A-Za-z0-9._:-]{1,128}$/, 'must be 1 to 128 of A-Z a-z 0-9 . _ : -')
+/** Unix epoch milliseconds. */
+export const EpochMs = z.int().min(0)
+/** `<name>/v<major>`. */
+export const ContractVersion = z.string().regex(/^[a-z0-9_.-]{1,64}\/v[0-9]{1,4}$/, 'must be <name>/v1')
+
+const maxTopic = 200
+const maxText = 8000
+const shortText = z.string().min(1).max(256)
+export const Topic = z.string().min(1).max(maxTopic)
+export const PromptText = z.string().max(maxText)
+
+/** The object form of a prompt. */
+export const PromptObject = z.strictObject({
+  topic: documented(
+    Topic.optional(),
+    'A reduced signal, not prompt text. Takes part in matching only with semantic_targeting (A52).',
+  ),
+  text: documented(
+    PromptText.optional(),
+    'Raw prompt text. Processed only when consent.prompt_shared is true; otherwise dropped at the door (A50).',
+  ),
+})
+/** A prompt as an object, preferred, or as a string, which is text. */
+export const Prompt = z.union([PromptObject, PromptText])
+
+const pixels = z.int().min(1).max(4096)
+export const SlotHint = z.strictObject({
+  position: documented(Position.optional(), 'Where the slot is on the surface.', 'A38'),
+  max_width: documented(pixels.optional(), 'Widest creative, CSS pixels.', 'A38'),
+  max_height: documented(pixels.optional(), 'Highest creative, CSS pixels.', 'A38'),
+})
+export type SlotHint = z.infer<typeof SlotHint>
+
+export const Currency = z.string().regex(/^[A-Z]{3}$/, 'must be an ISO 4217 code, such as USD')
+export const IabCategory = z.string().regex(/^IAB[0-9]{1,2}(-[0-9]{1,2})?$/, 'must be an IAB category, such as IAB8-5')
+export const Domain = z
+  .string()
+  .max(253)
+  .regex(
+    /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}$/,
+    'must be a lower-case domain, such as example.com',
+  )
+const cpm = z.number().min(0).max(1_000_000)
+const capCount = z.int().min(1).max(1_000_000)
+
+export const Publisher = z.strictObject({
+  app_name: observed(shortText.optional(), 'A39', 'Name of the product.'),
+  app_domain: observed(shortText.optional(), 'A39', 'Domain of the product.'),
+  app_bundle: observed(shortText.optional(), 'A39', 'Bundle identifier of an app.'),
+  categories: observed(z.array(IabCategory).max(64).optional(), 'A39', 'IAB categories of the product.'),
+})
+
+export const FrequencyCap = z.strictObject({
+  session: observed(capCount.optional(), 'A39', 'Most fills in one session.'),
+  prompt_interval: observed(capCount.optional(), 'A39', 'Prompts between two fills of one session.'),
+  global_per_hour: observed(capCount.optional(), 'A39', 'Most fills of the project in an hour.'),
+  user_per_day: observed(capCount.optional(), 'A39', 'Most fills of one session in a day.'),
+})
+export type FrequencyCap = z.infer<typeof FrequencyCap>
+
+/** An object whose members are accepted and journalled, and not acted on (A34). */
+export const Opaque = z.record(z.string().max(128), z.json())
+
+export const Overrides = z.strictObject({
+  allowed_formats: documented(
+    z.array(Format).optional(),
+    'Formats that may fill; one alone tests one format at a time. Empty arrays and unsupported values are rejected.',
+  ),
+  native_template_id: documented(
+    NativeTemplateId.optional(),
+    'Layout of native fills. Only with native allowed.',
+    'A39',
+  ),
+  timing: documented(Timing.optional(), 'When the placement shows, against the generation.', 'A39'),
+  bidfloor: documented(cpm.optional(), 'Lowest price, CPM.', 'A39'),
+  bidfloor_currency: documented(Currency.optional(), 'Currency of the floors; USD when absent.', 'A39'),
+  bidfloors: observed(
+    z
+      .strictObject({
+        default: observed(cpm.optional(), 'A39', 'Floor of formats without one of their own, CPM.'),
+        banner: observed(cpm.optional(), 'A39', 'Floor of banner, CPM.'),
+        clip: observed(cpm.optional(), 'A39', 'Floor of clip, CPM.'),
+        native: observed(cpm.optional(), 'A39', 'Floor of native, CPM.'),
+      })
+      .optional(),
+    'A39',
+    'Lowest price per format, CPM. Wins over bidfloor.',
+  ),
+  publisher: documented(Publisher.optional(), 'The product that shows the placement.', 'A39'),
+  blocked_categories: documented(
+    z.array(IabCategory).max(256).optional(),
+    'IAB categories that may not fill; a top-level code blocks its children.',
+    'A39',
+  ),
+  blocked_domains: observed(
+    z.array(Domain).max(256).optional(),
+    'A39',
+    'Landing domains that may not fill; subdomains included.',
+  ),
+  frequency_cap: observed(FrequencyCap.optional(), 'A39', 'Caps of this request.'),
+  targeting: observed(Opaque.optional(), 'A39', 'Accepted and journalled; not acted on.'),
+  pacing: observed(Opaque.optional(), 'A39', 'Accepted and journalled; not acted on.'),
+  preferred_partner_id: observed(shortText.optional(), 'A39', 'Wins a tie in price.'),
+  gdpr_applies: observed(z.boolean().optional(), 'A39', 'Whether the GDPR applies to this request.'),
+})
+export type Overrides = z.infer<typeof Overrides>
+
+const consentString = z.string().max(4096)
+export const RequestConsent = z.strictObject({
+  semantic_targeting: documented(z.boolean().optional(), 'Whether the topic may take part in matching.'),
+  prompt_shared: documented(z.boolean().optional(), 'Whether prompt text may be processed.'),
+  gdpr_applies: documented(z.boolean().optional(), 'Whether the GDPR applies.'),
+  consent_source: documented(shortText.optional(), "Names the consent mechanism; svc_consent is the project's own."),
+  session_persistence: observed(z.boolean().optional(), 'A61', 'Accepted and kept as a flag.'),
+  cross_session_persistence: observed(z.boolean().optional(), 'A61', 'Accepted and kept as a flag.'),
+  tcf_consent_string: observed(consentString.optional(), 'A61', 'IAB TCF string, kept as it is.'),
+  us_privacy: observed(consentString.optional(), 'A61', 'US privacy string, kept as it is.'),
+  gpp_string: observed(consentString.optional(), 'A61', 'IAB GPP string, kept as it is.'),
+  gpp_sections: observed(z.array(z.int()).max(64).optional(), 'A61', 'GPP sections in force, kept as they are.'),
+})
+export type RequestConsent = z.infer<typeof RequestConsent>
+
+export const AuthoritativeConsent = z.strictObject({
+  lifecycle_state: documented(ConsentState, 'Only granted permits ads.', 'A60'),
+  revision: documented(z.int().min(1), 'Grows by one when state, purposes or source change.', 'A62'),
+  updated_at_ms: documented(EpochMs, 'When this revision was made or renewed, Unix epoch milliseconds.'),
+  expires_at_ms: documented(EpochMs, 'When it ends, Unix epoch milliseconds.'),
+  source: documented(z.string(), 'wrapper_cmp, svc_consent or none.', 'A63'),
+  purposes: documented(
+    z.strictObject({
+      semantic_targeting: documented(z.boolean(), 'Whether the topic may take part in matching.'),
+      prompt_shared: documented(z.boolean(), 'Whether prompt text may be processed.'),
+    }),
+    'What was consented to.',
+  ),
+})
+export type AuthoritativeConsent = z.infer<typeof AuthoritativeConsent>
+
+/** `wait_ms` in a body or a client's call: above 5000 it is clamped, with a warning (A22). */
+export const WaitMs = z.int().min(0)
+/** `wait_ms` in a query string. */
+export const WaitMsQuery = z.coerce.number<number>().pipe(z.int().min(0))
+
+export const slotIdParam = documented(z.string(), 'Slot identifier, as POST /v1/placements or POST /v1/jobs gave it.')
+export const clientIdField = documented(ClientId, 'Project ID.')
+export const sessionIdField = documented(SessionId, 'Stable publisher session identifier.', 'A01')
+export const jobTypeField = documented(JobType, 'Workload category.')
+export const promptField = documented(Prompt.optional(), 'Optional context, as { topic, text } or a string.')
+export const slotsRequested = z.int()
+export const requestIdField = documented(z.string(), 'Support identifier, equal to the x-request-id header.')

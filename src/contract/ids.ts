@@ -1,0 +1,53 @@
+/**
+ * One codec for every identifier on the wire (A01): a prefix, an underscore, and a time-ordered integer in base 32.
+ *
+ * The integer is what the database holds as its primary key, so that rows insert at the end of their table. It fits a
+ * JavaScript number (53 bits), hence eleven characters, zero-padded, so that identifiers sort like the integers do.
+ * The alphabet is Crockford's, lower case: no i, l, o, u.
+ */
+const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
+const length = 11
+
+/** The kinds of identifier, by prefix. Projects are named, not numbered, so `proj_` is not among them. */
+export type IdPrefix = 'job' | 'slot' | 'req' | 'key' | 'ten' | 'cns' | 'ast' | 'at' | 'bt'
+
+const values = new Map([...alphabet].map((character, value) => [character, value]))
+
+/** The wire form of `id`: 7 becomes `slot_00000000007`. */
+export function encodeId(prefix: IdPrefix, id: number): string {
+  return `${prefix}_${encodeInteger(id)}`
+}
+
+/** The integer of an identifier, or null when it is not one of this kind. */
+export function decodeId(prefix: IdPrefix, text: string): number | null {
+  if (!text.startsWith(`${prefix}_`)) return null
+  return decodeInteger(text.slice(prefix.length + 1))
+}
+
+/** Eleven characters for a non-negative safe integer. */
+export function encodeInteger(id: number): string {
+  let low = id % 0x2000000
+  let high = (id - low) / 0x2000000
+  let text = ''
+  for (let index = 0; index < 5; index++) {
+    text = alphabet[low & 31] + text
+    low >>>= 5
+  }
+  for (let index = 5; index < length; index++) {
+    text = alphabet[high & 31] + text
+    high >>>= 5
+  }
+  return text
+}
+
+/** The integer of eleven characters, or null when the text is malformed. */
+export function decodeInteger(text: string): number | null {
+  if (text.length !== length) return null
+  let id = 0
+  for (const character of text) {
+    const value = values.get(character)
+    if (value === undefined) return null
+    id = id * 32 + value
+  }
+  return Number.isSafeInteger(id) ? id : null
+}

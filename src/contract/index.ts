@@ -1,0 +1,51 @@
+/** The whole contract in one value: every endpoint by its id. */
+import { listBeacons } from './control/beacons.ts'
+import { getContract, getOpenapi } from './control/contract.ts'
+import { streamEvents } from './control/events.ts'
+import { verifyEvidence } from './control/evidence.ts'
+import { getInfo, getLiveness, getReadiness } from './control/health.ts'
+import { explainPlacement, listPlacements } from './control/placements.ts'
+import { getRequest, listRequests } from './control/requests.ts'
+import { resetSandbox } from './control/reset.ts'
+import { activateBrowser } from './v1/activation.ts'
+import { sendBeacon } from './v1/beacons.ts'
+import { getProjectConfig } from './v1/config.ts'
+import { setConsent } from './v1/consent.ts'
+import { getDecision } from './v1/decisions.ts'
+import { createJob } from './v1/jobs.ts'
+import { createPlacement } from './v1/placements.ts'
+import { getFrame, getRenderScript } from './v1/render.ts'
+
+/** The public API, in the order of its document. */
+export const v1 = {
+  'placements.create': createPlacement,
+  'jobs.create': createJob,
+  'decisions.get': getDecision,
+  'browser.activate': activateBrowser,
+  'beacons.send': sendBeacon,
+  'consent.set': setConsent,
+  'projects.config': getProjectConfig,
+  'render.script': getRenderScript,
+  'render.frame': getFrame,
+} as const
+
+/** The sandbox's own API, under `/_sandbox/`. */
+export const control = {
+  'health.live': getLiveness,
+  'health.ready': getReadiness,
+  'sandbox.info': getInfo,
+  'sandbox.reset': resetSandbox,
+  'placements.list': listPlacements,
+  'placements.explain': explainPlacement,
+  'beacons.list': listBeacons,
+  'evidence.verify': verifyEvidence,
+  'requests.list': listRequests,
+  'requests.show': getRequest,
+  'events.stream': streamEvents,
+  'contract.show': getContract,
+  'contract.openapi': getOpenapi,
+} as const
+
+export const contract = { ...v1, ...control } as const
+export type Contract = typeof contract
+export type EndpointId = keyof Contract

@@ -1,0 +1,42 @@
+/** Every number of the contract that is not a field: limits, lifetimes, thresholds. Times in milliseconds. */
+export const limits = {
+  /** A21, bytes. */
+  body_bytes: 65_536,
+  beacon_body_bytes: 8_192,
+  /** A21. */
+  slots_requested: { min: 1, max: 4 },
+  /** A22. */
+  wait_ms: { max: 5_000, placements_default: 1_500, decisions_default: 0 },
+  /** A04, seconds settable per project. */
+  activation_token_ttl_ms: 600_000,
+  /** A05. */
+  frame_load_within_ms: 300_000,
+  beacons_after_load_ms: 1_800_000,
+  click_after_load_ms: 86_400_000,
+  /** A06. */
+  beacon_token_ttl_ms: 1_800_000,
+  /** A30. */
+  decision_ttl_ms: 600_000,
+  /** A62. */
+  consent_ttl_ms: 180 * 86_400_000,
+  /** A73. */
+  beacon_max_age_ms: 300_000,
+  beacon_max_future_skew_ms: 60_000,
+  heartbeat_interval_ms: 10_000,
+  heartbeats_max: 30,
+  /** A76: the MRC's thresholds. Areas in CSS pixels squared. */
+  viewability: {
+    ratio: 0.5,
+    duration_ms: 1_000,
+    large_area_px2: 242_500,
+    large_ratio: 0.3,
+    clip_ratio: 0.5,
+    clip_duration_ms: 2_000,
+  },
+  /** A20: tokens a second and burst. */
+  rate: {
+    default: { per_second: 100, burst: 200 },
+    beacons: { per_second: 500, burst: 1_000 },
+    activate: { per_second: 20, burst: 40 },
+  },
+} as const

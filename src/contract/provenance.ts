@@ -1,0 +1,48 @@
+import type { z } from 'zod'
+
+/**
+ * Where a field, value or rule comes from.
+ * - `documented`: stated in the API document.
+ * - `observed`: seen in public clients and public documentation of this API surface; real clients depend on it.
+ * - `assumed`: chosen here, in line with the field's conventions. May differ in production.
+ */
+export type Provenance = 'documented' | 'observed' | 'assumed'
+
+/** What every field of the contract carries beside its type. `decision` is an id such as `A31`. */
+export interface Source {
+  provenance: Provenance
+  decision?: string
+  description: string
+}
+
+declare module 'zod' {
+  interface GlobalMeta {
+    provenance?: Provenance
+    decision?: string
+  }
+}
+
+/** Marks a field as stated in the API document. */
+export function documented<S extends z.ZodType>(schema: S, description: string, decision?: string): S {
+  return mark(schema, { provenance: 'documented', description, ...(decision === undefined ? {} : { decision }) })
+}
+
+/** Marks a field as seen in public clients, with the id of the decision that adopts it. */
+export function observed<S extends z.ZodType>(schema: S, decision: string, description: string): S {
+  return mark(schema, { provenance: 'observed', decision, description })
+}
+
+/** Marks a field as chosen here, with the id of the decision. */
+export function assumed<S extends z.ZodType>(schema: S, decision: string, description: string): S {
+  return mark(schema, { provenance: 'assumed', decision, description })
+}
+
+function mark<S extends z.ZodType>(schema: S, source: Source): S {
+  return schema.meta({ ...source }) as S
+}
+
+/** The source of a schema, or null when it was never marked. */
+export function sourceOf(schema: z.ZodType): Source | null {
+  const meta = schema.meta()
+  return meta?.provenance === undefined ? null : (meta as Source)
+}

@@ -1,0 +1,62 @@
+import { z } from 'zod'
+import { endpoint } from '../endpoint.ts'
+import { EpochMs } from '../fields.ts'
+import { limits } from '../limits.ts'
+import { documented } from '../provenance.ts'
+
+export const ActivationRequest = z.strictObject({
+  publishable_key: documented(
+    z.string(),
+    'Publishable key. The Origin header must match one of its allowed origins.',
+    'A08',
+  ),
+})
+
+export const ActivationResult = z.strictObject({
+  ok: documented(z.literal(true), 'true on success.'),
+  activation_token: documented(
+    z.string(),
+    'Short-lived, bound to project and origin. Sent as Authorization: Bearer.',
+    'A04',
+  ),
+  expires_at_ms: documented(EpochMs, 'Expiry, Unix epoch milliseconds.'),
+  key_id: documented(z.string(), 'Activated publishable key identifier.'),
+  wrapper_tenant_id: documented(z.string(), 'Wrapper tenant bound to the token.'),
+  project_id: documented(z.string(), 'Project bound to the token.'),
+})
+export type ActivationResult = z.infer<typeof ActivationResult>
+
+export const activateBrowser = endpoint({
+  id: 'browser.activate',
+  method: 'POST',
+  path: '/v1/browser/activate',
+  summary: 'Exchange a publishable key for an activation token',
+  description:
+    'Exchanges a publishable key and its origin for a short-lived browser activation token. No Authorization header.',
+  stability: 'stable',
+  provenance: 'documented',
+  credentials: [],
+  rate: 'activate',
+  body_limit_bytes: limits.body_bytes,
+  body: ActivationRequest,
+  status: 200,
+  response: ActivationResult,
+  errors: [
+    'http_malformed',
+    'payload_too_large',
+    'content_type_unsupported',
+    'rate_limited',
+    'json_malformed',
+    'body_empty',
+    'field_unknown',
+    'publishable_key_malformed',
+    'origin_missing',
+    'credential_missing',
+    'key_unknown',
+    'key_revoked',
+    'origin_not_allowed',
+    'internal_error',
+    'injected_fault',
+    'storage_unavailable',
+  ],
+})

@@ -1,0 +1,129 @@
+import { z } from 'zod'
+import { commonErrors, endpoint } from '../endpoint.ts'
+import { ContractVersion, EpochMs, Opaque, requestIdField } from '../fields.ts'
+import { limits } from '../limits.ts'
+import { assumed, documented, observed } from '../provenance.ts'
+
+/** Canonical beacon kinds, as they are stored. */
+export const beaconEvents = [
+  'render',
+  'visible',
+  'click',
+  'completion',
+  'heartbeat',
+  'play_started',
+  'play_completed',
+] as const
+export const BeaconEvent = z.enum(beaconEvents)
+export type BeaconEvent = z.infer<typeof BeaconEvent>
+
+/** Spellings of public clients, and what they are stored as (A71). */
+export const beaconEventSpellings = {
+  rendered: 'render',
+  clicked: 'click',
+  completed: 'completion',
+  visible_started: 'visible',
+  on_view: 'visible',
+  visible_ended: 'heartbeat',
+  dismissed: 'heartbeat',
+} as const satisfies Record<string, BeaconEvent>
+
+const spellings = Object.keys(beaconEventSpellings) as (keyof typeof beaconEventSpellings)[]
+export const BeaconEventInput = z.enum([...beaconEvents, ...spellings])
+
+/** What an accepted beacon was worth (A72, A75). */
+export const acceptCodes = [
+  'OK',
+  'DUPLICATE',
+  'ALREADY_COUNTED',
+  'AWAITING_RENDER',
+  'BELOW_THRESHOLD',
+  'COMPLETED_TOO_FAST',
+  'PAGE_HIDDEN',
+] as const
+export const AcceptCode = z.enum(acceptCodes)
+export type AcceptCode = z.infer<typeof AcceptCode>
+
+const amount = z.number().min(0).max(1e9)
+
+export const Measurements = z.strictObject({
+  visible_ratio: assumed(z.number().min(0).max(1).optional(), 'A70', 'Share of the pixels in view, 0 to 1.'),
+  visible_ms: assumed(amount.optional(), 'A70', 'Continuous time in view, milliseconds.'),
+  width_px: assumed(amount.optional(), 'A70', 'Rendered width, CSS pixels.'),
+  height_px: assumed(amount.optional(), 'A70', 'Rendered height, CSS pixels.'),
+  page_visible: assumed(z.boolean().optional(), 'A70', 'Whether the tab was visible.'),
+  position_ms: assumed(amount.optional(), 'A70', 'Playback position, milliseconds.'),
+  duration_ms: assumed(amount.optional(), 'A70', 'Length of the clip, milliseconds.'),
+  muted: assumed(z.boolean().optional(), 'A70', 'Whether the clip was muted.'),
+  user_activated: assumed(z.boolean().optional(), 'A70', "Whether a person's gesture caused it."),
+})
+export type Measurements = z.infer<typeof Measurements>
+
+export const BeaconRequest = z.strictObject({
+  beacon_id: observed(
+    z.string().regex(/^[A-Za-z0-9._:-]{8,128}$/, 'must be 8 to 128 of A-Z a-z 0-9 . _ : -'),
+    'A70',
+    'Idempotency key: repeat it only to retry the very same beacon.',
+  ),
+  asset_token: documented(z.string().min(1).max(256), 'Token of the fill.', 'A70'),
+  event: observed(BeaconEventInput, 'A71', 'What happened. Spellings of public clients are stored canonically.'),
+  occurred_at: observed(
+    z.iso.datetime({ offset: true, message: 'must be an RFC 3339 time, such as 2026-01-31T12:00:00.000Z' }).optional(),
+    'A70',
+    'When it happened, RFC 3339. Either this or occurred_at_ms.',
+  ),
+  occurred_at_ms: assumed(EpochMs.optional(), 'A70', 'When it happened, Unix epoch milliseconds.'),
+  slot_id: observed(z.string().max(64).optional(), 'A70', 'Must be the slot of the asset token.'),
+  render_instance_id: assumed(z.string().min(1).max(128).optional(), 'A70', 'One mount of one frame.'),
+  seq: assumed(z.int().min(0).optional(), 'A70', 'Position within the render instance.'),
+  consent_revision: assumed(z.int().min(1).optional(), 'A70', 'Revision that the client saw.'),
+  measurements: assumed(Measurements.optional(), 'A70', 'What was measured at that instant.'),
+  metadata: observed(Opaque.optional(), 'A70', "The integrator's own members; kept, not acted on."),
+  contract_version: assumed(ContractVersion.optional(), 'A70', '<name>/v1.'),
+})
+export type BeaconRequest = z.infer<typeof BeaconRequest>
+
+export const BeaconResult = z.strictObject({
+  ok: observed(z.literal(true), 'A72', 'true when the beacon was accepted.'),
+  accepted: observed(z.literal(true), 'A72', 'true when the beacon was accepted.'),
+  duplicate: observed(z.boolean(), 'A72', 'Whether the same beacon was there already.'),
+  billable: assumed(z.boolean(), 'A72', 'Whether it is billed. The sandbox bills nothing: false.'),
+  reason_code: observed(AcceptCode, 'A72', 'OK, or why it does not count.'),
+  contract_version: observed(z.literal('csl_wrapper_beacon/v1'), 'A72', 'Contract of this answer.'),
+  request_id: requestIdField,
+})
+export type BeaconResult = z.infer<typeof BeaconResult>
+
+export const sendBeacon = endpoint({
+  id: 'beacons.send',
+  method: 'POST',
+  path: '/v1/beacons',
+  summary: 'Record a beacon',
+  description:
+    'Records a render, visible, click, completion, heartbeat or playback event for billing and proof integrity. One beacon per request.',
+  stability: 'stable',
+  provenance: 'documented',
+  credentials: ['secret_key', 'activation_token', 'beacon_token'],
+  rate: 'beacons',
+  body_limit_bytes: limits.beacon_body_bytes,
+  body: BeaconRequest,
+  status: 200,
+  response: BeaconResult,
+  errors: [
+    ...commonErrors,
+    'batch_not_supported',
+    'asset_token_invalid',
+    'asset_token_expired',
+    'slot_mismatch',
+    'event_not_supported_for_format',
+    'beacon_id_conflict',
+    'beacon_stale',
+    'beacon_in_future',
+    'beacon_before_decision',
+    'occurred_at_in_seconds',
+    'contract_version_unsupported',
+    'consent_not_granted',
+    'consent_superseded',
+    'consent_expired',
+  ],
+})

@@ -1,0 +1,66 @@
+import { z } from 'zod'
+import { commonErrors, endpoint } from '../endpoint.ts'
+import { AuthoritativeConsent, ClientId, EpochMs, requestIdField, SessionId } from '../fields.ts'
+import { limits } from '../limits.ts'
+import { assumed, observed } from '../provenance.ts'
+
+export const consentDecisions = ['granted', 'denied', 'withdrawn'] as const
+export const ConsentDecision = z.enum(consentDecisions)
+export type ConsentDecision = z.infer<typeof ConsentDecision>
+
+const consentString = z.string().max(4096)
+
+/** Two purposes are acted on; other boolean purposes are accepted and kept (A66). */
+export const Purposes = z
+  .object({
+    semantic_targeting: observed(z.boolean().optional(), 'A66', 'Whether the topic may take part in matching.'),
+    prompt_shared: observed(z.boolean().optional(), 'A66', 'Whether prompt text may be processed.'),
+  })
+  .catchall(z.boolean())
+
+export const ConsentRequest = z.strictObject({
+  client_id: observed(ClientId, 'A66', 'Project ID.'),
+  session_id: observed(SessionId, 'A66', 'Session that the consent is for.'),
+  source: observed(
+    z.enum(['wrapper_cmp', 'svc_consent']).optional(),
+    'A63',
+    'Consent mechanism; svc_consent when absent.',
+  ),
+  purposes: observed(Purposes.optional(), 'A66', 'What was consented to.'),
+  decision: assumed(
+    ConsentDecision.optional(),
+    'A66',
+    'granted, denied or withdrawn; follows from purposes when absent.',
+  ),
+  gdpr_applies: observed(z.boolean().optional(), 'A66', 'Whether the GDPR applies.'),
+  tcf_string: observed(consentString.optional(), 'A66', 'IAB TCF string, kept as it is.'),
+  gpp_string: observed(consentString.optional(), 'A66', 'IAB GPP string, kept as it is.'),
+  expires_at_ms: assumed(EpochMs.optional(), 'A66', 'When it ends; 180 days from now when absent.'),
+  expected_revision: assumed(z.int().min(0).optional(), 'A66', 'Present revision, 0 for none; another one is 400.'),
+})
+export type ConsentRequest = z.infer<typeof ConsentRequest>
+
+export const ConsentStored = z.strictObject({
+  ok: observed(z.literal(true), 'A66', 'true when stored.'),
+  consent_id: observed(z.string(), 'A66', 'Identifier of the consent record.'),
+  authoritative_consent: observed(AuthoritativeConsent, 'A66', 'The snapshot now in force.'),
+  request_id: requestIdField,
+})
+export type ConsentStored = z.infer<typeof ConsentStored>
+
+export const setConsent = endpoint({
+  id: 'consent.set',
+  method: 'POST',
+  path: '/v1/consent',
+  summary: 'Store consent for a session',
+  description: 'Stores consent for a client_id and session_id. The contract may change.',
+  stability: 'may_change',
+  provenance: 'documented',
+  credentials: ['secret_key', 'activation_token'],
+  rate: 'default',
+  body_limit_bytes: limits.body_bytes,
+  body: ConsentRequest,
+  status: 200,
+  response: ConsentStored,
+  errors: [...commonErrors, 'consent_revision_conflict'],
+})

@@ -1,0 +1,195 @@
+import { z } from 'zod'
+import { commonErrors, endpoint } from '../endpoint.ts'
+import {
+  ClientId,
+  ContractVersion,
+  Currency,
+  Domain,
+  Format,
+  FrequencyCap,
+  IabCategory,
+  JobType,
+  NativeTemplateId,
+  Opaque,
+  Overrides,
+  Position,
+  PromptText,
+  Publisher,
+  promptField,
+  RequestConsent,
+  requestIdField,
+  SessionId,
+  SlotHint,
+  slotsRequested,
+  Timing,
+  Topic,
+} from '../fields.ts'
+import { limits } from '../limits.ts'
+import { documented, observed } from '../provenance.ts'
+
+const text = z.string().max(256)
+const pixels = z.int().min(1).max(4096)
+
+const SlotConfig = z.strictObject({
+  allowed_formats: observed(z.array(Format).optional(), 'A35', 'As overrides.allowed_formats.'),
+  max_width: observed(pixels.optional(), 'A35', 'As slot_hint.max_width.'),
+  max_height: observed(pixels.optional(), 'A35', 'As slot_hint.max_height.'),
+  position_hint: observed(Position.optional(), 'A35', 'As slot_hint.position.'),
+  native_template_id: observed(NativeTemplateId.optional(), 'A35', 'As overrides.native_template_id.'),
+  bidfloor: observed(z.number().min(0).optional(), 'A35', 'As overrides.bidfloor.'),
+  bidfloorcur: observed(Currency.optional(), 'A35', 'As overrides.bidfloor_currency.'),
+  timing: observed(Timing.optional(), 'A35', 'As overrides.timing.'),
+})
+
+const BrandSafety = z.looseObject({
+  blocked_categories: observed(z.array(IabCategory).max(256).optional(), 'A35', 'As overrides.blocked_categories.'),
+  blocked_domains: observed(z.array(Domain).max(256).optional(), 'A35', 'As overrides.blocked_domains.'),
+})
+
+const Delivery = z.strictObject({
+  mode: observed(
+    z.enum(['polling', 'callback', 'websocket']).optional(),
+    'A35',
+    'How the decision is to be delivered.',
+  ),
+  callback_url: observed(z.string().max(2048).optional(), 'A34', 'Accepted and journalled.'),
+})
+
+/** Members that public clients send flat, mapped to the canonical fields at the door (A34). */
+const variantFields = {
+  context: observed(
+    z
+      .strictObject({
+        topic: observed(Topic.optional(), 'A34', 'As prompt.topic.'),
+        prompt_text: observed(PromptText.optional(), 'A34', 'As prompt.text.'),
+        geo: observed(Opaque.optional(), 'A34', 'Its member country takes part in matching.'),
+        device: observed(Opaque.optional(), 'A34', 'Accepted and journalled.'),
+      })
+      .optional(),
+    'A34',
+    'Context in the variant form.',
+  ),
+  chat_session_id: observed(SessionId.optional(), 'A34', 'As session_id.'),
+  model_id: observed(text.optional(), 'A34', 'Accepted and journalled.'),
+  predicted_latency_ms: observed(z.number().min(0).optional(), 'A34', 'Accepted and journalled.'),
+  publisher: observed(Publisher.optional(), 'A34', 'As overrides.publisher.'),
+  slot_config: observed(SlotConfig.optional(), 'A34', 'Format and size wishes in the variant form.'),
+  brand_safety: observed(BrandSafety.optional(), 'A34', 'Blocks in the variant form.'),
+  routing: observed(Opaque.optional(), 'A34', 'Accepted and journalled.'),
+  ssp_partner_id: observed(text.optional(), 'A34', 'As overrides.preferred_partner_id.'),
+  delivery: observed(Delivery.optional(), 'A34', 'Polling is what is acted on.'),
+  callback_url: observed(z.string().max(2048).optional(), 'A34', 'Accepted and journalled.'),
+  verification: observed(Opaque.optional(), 'A34', 'Accepted and journalled.'),
+  frequency_cap: observed(FrequencyCap.optional(), 'A34', 'As overrides.frequency_cap.'),
+  targeting: observed(Opaque.optional(), 'A34', 'As overrides.targeting.'),
+  pacing: observed(Opaque.optional(), 'A34', 'As overrides.pacing.'),
+  timing: observed(Timing.optional(), 'A34', 'As overrides.timing.'),
+}
+
+/** The names of the variant members: a body that has one may omit client_id. */
+export const variantFieldNames = Object.keys(variantFields) as (keyof typeof variantFields)[]
+
+export const JobRequest = z.strictObject({
+  client_id: documented(
+    ClientId.optional(),
+    "Project ID. Required, but for a body with a variant member: then the key's project.",
+  ),
+  session_id: documented(SessionId.optional(), 'Stable publisher session identifier.'),
+  job_type: documented(JobType.optional(), 'Workload category; a missing value normalizes to chat.'),
+  slots_requested: documented(slotsRequested.optional(), 'Number of slots, 1 to 4; default one.', 'A21'),
+  prompt: promptField,
+  consent: documented(RequestConsent.optional(), 'semantic_targeting, prompt_shared, gdpr_applies, consent_source.'),
+  slot_hint: observed(SlotHint.optional(), 'A34', 'Position and maximum dimensions.'),
+  overrides: observed(Overrides.optional(), 'A34', 'Advanced controls.'),
+  locale: observed(text.optional(), 'A34', 'BCP 47 language tag; accepted and journalled.'),
+  ...variantFields,
+})
+export type JobRequest = z.infer<typeof JobRequest>
+
+export const BrowserJobRequest = z.strictObject({
+  contract_version: documented(ContractVersion, 'Marks the browser branch: <name>/v1.', 'A35'),
+  job: documented(
+    z.strictObject({
+      job_type: documented(JobType, 'Workload category.'),
+      model_id: observed(text.optional(), 'A35', 'Accepted and journalled.'),
+      locale: observed(text.optional(), 'A35', 'BCP 47 language tag; accepted and journalled.'),
+      slots_requested: observed(slotsRequested.optional(), 'A35', 'Number of slots, 1 to 4; default one.'),
+    }),
+    'The job.',
+    'A35',
+  ),
+  context: observed(
+    z
+      .strictObject({
+        client_id: observed(
+          ClientId.optional(),
+          'A35',
+          'Project ID; with an activation token it comes from the token.',
+        ),
+        chat_session_id: observed(SessionId.optional(), 'A35', 'As session_id.'),
+        topic: observed(Topic.optional(), 'A35', 'As prompt.topic.'),
+      })
+      .optional(),
+    'A35',
+    'Where the job comes from.',
+  ),
+  prompt: observed(promptField, 'A35', 'Optional context.'),
+  consent: observed(RequestConsent.optional(), 'A35', 'Consent flags.'),
+  publisher: observed(Publisher.optional(), 'A35', 'As overrides.publisher.'),
+  slot_config: observed(SlotConfig.optional(), 'A35', 'Format and size wishes.'),
+  brand_safety: observed(BrandSafety.optional(), 'A35', 'Blocks.'),
+  delivery: observed(Delivery.optional(), 'A35', 'How the decision is to be delivered.'),
+})
+export type BrowserJobRequest = z.infer<typeof BrowserJobRequest>
+
+export const JobAccepted = z.strictObject({
+  contract_version: observed(z.string().optional(), 'A35', 'In the browser branch: the accepted family.'),
+  job_id: documented(z.string(), 'Created job identifier.'),
+  slot_ids: documented(z.array(z.string()), 'Slots to render or poll.'),
+  status: observed(z.literal('accepted'), 'A33', 'Always accepted.'),
+  poll_path_template: documented(z.string(), 'Canonical decision polling path, /v1/decisions/{slot_id}.'),
+  expires_at: observed(z.string(), 'A33', 'When the decisions expire at the latest, RFC 3339.'),
+  decision_delivery: observed(
+    z.strictObject({
+      mode: observed(z.literal('polling'), 'A33', 'How the decision is delivered.'),
+      poll_path_template: observed(z.string().optional(), 'A33', 'Decision polling path.'),
+      decision_path_template: observed(z.string().optional(), 'A35', 'Decision polling path, in the browser branch.'),
+    }),
+    'A33',
+    'How the decision is delivered.',
+  ),
+  request_id: requestIdField,
+})
+export type JobAccepted = z.infer<typeof JobAccepted>
+
+/** Whether a body is meant for the browser branch (A35). */
+export function isBrowserBranch(body: unknown): boolean {
+  return typeof body === 'object' && body !== null && ('contract_version' in body || 'job' in body)
+}
+
+export const createJob = endpoint({
+  id: 'jobs.create',
+  method: 'POST',
+  path: '/v1/jobs',
+  summary: 'Create a job and get its slot IDs',
+  description:
+    'Advanced compatibility route; creates a job and returns slot IDs, to be polled with GET /v1/decisions/{slot_id}.',
+  stability: 'advanced',
+  provenance: 'documented',
+  credentials: ['secret_key', 'activation_token'],
+  rate: 'default',
+  body_limit_bytes: limits.body_bytes,
+  body: z.union([JobRequest, BrowserJobRequest]),
+  branch: (body) => (isBrowserBranch(body) ? BrowserJobRequest : JobRequest),
+  status: 201,
+  response: JobAccepted,
+  errors: [
+    ...commonErrors,
+    'formats_empty',
+    'format_unsupported',
+    'format_combination_unsupported',
+    'slots_requested_out_of_range',
+    'contract_version_unsupported',
+    'consent_required',
+  ],
+})

@@ -1,0 +1,188 @@
+import { z } from 'zod'
+import { commonErrors, endpoint } from '../endpoint.ts'
+import {
+  AuthoritativeConsent,
+  Currency,
+  clientIdField,
+  Format,
+  jobTypeField,
+  NativeTemplateId,
+  NoFillReasonCode,
+  Overrides,
+  promptField,
+  RequestConsent,
+  SlotHint,
+  SlotStatus,
+  sessionIdField,
+  slotsRequested,
+  WaitMs,
+  WaitMsQuery,
+} from '../fields.ts'
+import { limits } from '../limits.ts'
+import { assumed, documented, observed } from '../provenance.ts'
+
+const size = z.int().min(1)
+const url = z.string().max(2048)
+
+export const NativeAssets = z.strictObject({
+  title: documented(z.string(), 'Headline.'),
+  image_url: documented(url, 'Main image.'),
+  description: documented(z.string().optional(), 'Body text, where the sponsor has one.'),
+  cta_text: documented(z.string(), 'Call to action.'),
+  icon_url: documented(url, "Sponsor's icon."),
+})
+export type NativeAssets = z.infer<typeof NativeAssets>
+
+export const Render = z.strictObject({
+  strategy: documented(z.literal('hosted_frame'), 'How to render; hosted_frame is the value seen.'),
+  frame_url: documented(url, 'Address of the hosted frame, for one iframe.'),
+  script_url: documented(url, 'Address of render.js.'),
+  media_type: documented(z.enum(['image', 'video', 'native']), 'What the frame shows.'),
+  width: documented(size, 'CSS pixels.'),
+  height: documented(size, 'CSS pixels.'),
+  aspect_ratio: documented(z.string().regex(/^\d+\/\d+$/), 'Of the form <width>/<height>.'),
+  label_text: documented(z.string(), 'The ad label that the host page draws.'),
+  sponsor_name: documented(z.string(), "The sponsor's name."),
+  click_url: documented(url, 'Landing page.'),
+  native_template_id: documented(NativeTemplateId.optional(), 'Layout, for native fills.'),
+})
+
+export const Placement = z.strictObject({
+  image_url: documented(url.nullable(), 'Banner image, or the main image of a native fill.'),
+  video_url: documented(url.nullable(), 'Clip video.'),
+  click_url: documented(url, 'Landing page.'),
+  sponsor_name: documented(z.string(), "The sponsor's name."),
+  width: documented(size, 'CSS pixels.'),
+  height: documented(size, 'CSS pixels.'),
+  format: documented(Format, 'banner, clip or native.'),
+  asset_token: documented(z.string(), 'Token of this fill: renders the creative and goes with beacons.', 'A05'),
+  ad_label_text: documented(z.string(), 'The ad label.'),
+  render: documented(Render, 'How to render it.'),
+})
+export type Placement = z.infer<typeof Placement>
+
+const csDeclaration = observed(
+  z.string(),
+  'A32',
+  'Consent of the decision: CS-S (S1/P0), S semantic_targeting, P prompt_shared.',
+)
+const adLabelText = z.string()
+
+export const FillDecision = z.strictObject({
+  fill: documented(z.literal(true), 'Whether there is a creative.'),
+  format: documented(Format, 'banner, clip or native.'),
+  asset_token: documented(z.string(), 'Token of this fill.', 'A05'),
+  delivery_url: documented(url.nullable(), 'Banner image or clip video; null for native.'),
+  assets: documented(NativeAssets.nullable(), 'Native only; null for banner and clip.'),
+  click_url: observed(url, 'A32', 'Landing page.'),
+  sponsor_name: observed(z.string(), 'A32', "The sponsor's name."),
+  ad_label_text: observed(adLabelText, 'A32', 'The ad label.'),
+  mime_type: observed(z.string(), 'A32', 'Media type of the creative.'),
+  dimensions: observed(
+    z.strictObject({ width: observed(size, 'A32', 'CSS pixels.'), height: observed(size, 'A32', 'CSS pixels.') }),
+    'A32',
+    'Size of the creative.',
+  ),
+  duration_ms: observed(z.number().nullable(), 'A32', 'Length of a clip, milliseconds.'),
+  constraints: observed(
+    z.strictObject({
+      mode: observed(z.string(), 'A32', 'Rendering mode: hosted_frame.'),
+      max_render_delay_ms: observed(z.int(), 'A32', 'How late the frame may first be loaded, milliseconds.'),
+      require_viewability_ms: observed(z.int(), 'A32', 'Dwell for viewability, milliseconds.'),
+      creative_duration_ms: observed(z.number().nullable(), 'A32', 'Length of a clip, milliseconds.'),
+    }),
+    'A32',
+    'Bounds of rendering.',
+  ),
+  cs_declaration: csDeclaration,
+  revenue_estimate: observed(
+    z.strictObject({
+      gross_cpm: observed(z.number(), 'A32', 'Price, CPM.'),
+      estimated_net_per_impression: observed(z.number(), 'A32', "Publisher's share of one impression."),
+      currency: observed(Currency, 'A32', 'ISO 4217.'),
+    }),
+    'A32',
+    'What the fill is worth. Nothing is ever paid by the sandbox.',
+  ),
+})
+export type FillDecision = z.infer<typeof FillDecision>
+
+export const NoFillDecision = z.strictObject({
+  fill: documented(z.literal(false), 'Whether there is a creative.'),
+  format: assumed(z.null(), 'A31', 'No creative.'),
+  asset_token: assumed(z.null(), 'A31', 'No creative.'),
+  delivery_url: assumed(z.null(), 'A31', 'No creative.'),
+  assets: assumed(z.null(), 'A31', 'No creative.'),
+  reason: observed(z.literal('no_fill'), 'A31', 'Always no_fill.'),
+  no_fill_reason: observed(NoFillReasonCode, 'A31', 'Stable reason code.'),
+  reason_origin: assumed(z.enum(['core_policy', 'partner', 'transport', 'test']), 'A31', 'Who said no.'),
+  nbr: assumed(z.int().nullable(), 'A31', 'OpenRTB no-bid reason.'),
+  retryable: assumed(z.boolean(), 'A31', 'Whether the same request may fill later.'),
+  ad_label_text: assumed(adLabelText, 'A31', 'The ad label of the project.'),
+  cs_declaration: csDeclaration,
+})
+export type NoFillDecision = z.infer<typeof NoFillDecision>
+
+export const Decision = z.discriminatedUnion('fill', [FillDecision, NoFillDecision])
+export type Decision = z.infer<typeof Decision>
+
+/** The canonical placement response, of POST /v1/placements and GET /v1/decisions/{slot_id} alike. */
+export const PlacementResponse = z.strictObject({
+  slot_id: documented(z.string(), 'Slot identifier.'),
+  status: documented(SlotStatus, 'Decision state: pending, ready, and expired after its lifetime.', 'A30'),
+  placement: documented(Placement.nullable(), 'Hosted-render descriptor when a fill is ready.'),
+  decision: documented(Decision.nullable(), 'Canonical decision payload; null while pending.'),
+  authoritative_consent: documented(
+    AuthoritativeConsent.optional(),
+    'Decision-bound consent snapshot, used by the renderer.',
+  ),
+})
+export type PlacementResponse = z.infer<typeof PlacementResponse>
+
+export const PlacementRequest = z.strictObject({
+  wait_ms: documented(WaitMs.optional(), 'Long-poll wait, milliseconds; 1500 when absent, clamped to 5000.', 'A22'),
+  test_outcome: documented(z.literal('no_fill').optional(), 'Forces a no-fill; needs a Server Test Key.', 'A41'),
+  client_id: clientIdField,
+  session_id: sessionIdField,
+  job_type: jobTypeField,
+  prompt: promptField,
+  slot_hint: documented(SlotHint.optional(), 'Position and maximum dimensions.'),
+  overrides: documented(Overrides.optional(), 'Advanced controls.'),
+  consent: documented(
+    RequestConsent.optional(),
+    'Consent flags; required when the project asks for consent and none is stored.',
+  ),
+  slots_requested: documented(
+    slotsRequested.optional(),
+    'How many slots the job gets, 1 to 4; the answer is the first.',
+    'A37',
+  ),
+})
+export type PlacementRequest = z.infer<typeof PlacementRequest>
+
+export const createPlacement = endpoint({
+  id: 'placements.create',
+  method: 'POST',
+  path: '/v1/placements',
+  summary: 'Request a placement',
+  description:
+    'Creates one job, waits for the first slot decision, returns the canonical placement response. The default entry point for server integrations.',
+  stability: 'stable',
+  provenance: 'documented',
+  credentials: ['secret_key', 'activation_token'],
+  rate: 'default',
+  body_limit_bytes: limits.body_bytes,
+  query: z.strictObject({ wait_ms: documented(WaitMsQuery.optional(), 'Wins over the body.', 'A22') }),
+  body: PlacementRequest,
+  status: 200,
+  response: PlacementResponse,
+  errors: [
+    ...commonErrors,
+    'formats_empty',
+    'format_unsupported',
+    'format_combination_unsupported',
+    'slots_requested_out_of_range',
+    'consent_required',
+    'test_outcome_requires_test_key',
+  ],
+})
