@@ -1,0 +1,163 @@
+/**
+ * Consent: what a session has agreed to, in numbered revisions, and the snapshot that a decision binds (A60 to A66).
+ *
+ * One rule everywhere: only granted, current and unexpired permits ads. A project that asks for no consent gets an
+ * implicit grant without purposes, so that the rule needs no exception.
+ */
+
+import type { ProjectSettings } from '../../src/contract/control/projects.ts'
+import type { ReasonCode } from '../../src/contract/errors.ts'
+import type { AuthoritativeConsent, ConsentState, RequestConsent } from '../../src/contract/fields.ts'
+import type { ConsentRequest } from '../../src/contract/v1/consent.ts'
+
+export type ConsentSettings = ProjectSettings['consent']
+
+/** The newest revision of a session's consent, as it is stored. */
+export interface ConsentRecord {
+  id: number
+  revision: number
+  state: Exclude<ConsentState, 'expired'>
+  source: string
+  semantic_targeting: boolean
+  prompt_shared: boolean
+  /** Canonical JSON of what is kept and not acted on. */
+  extras: string
+  updated_at_ms: number
+  expires_at_ms: number
+}
+
+/** What a request changes: a new revision, or a renewal of the present one. */
+export interface ConsentDraft extends Omit<ConsentRecord, 'id'> {
+  renews: boolean
+}
+
+export type ConsentResolution =
+  | { status: 'known'; snapshot: AuthoritativeConsent; draft: ConsentDraft | null }
+  | { status: 'required' }
+
+/** The snapshot of a record at an instant: past its end it is expired. */
+export function snapshotOf(record: Omit<ConsentRecord, 'id'>, now_ms: number): AuthoritativeConsent {
+  return {
+    lifecycle_state: now_ms >= record.expires_at_ms ? 'expired' : record.state,
+    revision: record.revision,
+    updated_at_ms: record.updated_at_ms,
+    expires_at_ms: record.expires_at_ms,
+    source: record.source,
+    purposes: { semantic_targeting: record.semantic_targeting, prompt_shared: record.prompt_shared },
+  }
+}
+
+/** Consent of a placement request: sent with it, stored, implied, or required and absent (A61, A63, A64). */
+export function resolveConsent(
+  settings: ConsentSettings,
+  sent: RequestConsent | undefined,
+  stored: ConsentRecord | null,
+  now_ms: number,
+): ConsentResolution {
+  if (sent !== undefined) {
+    const draft = draftFromRequest(settings, sent, stored, now_ms)
+    return { status: 'known', snapshot: snapshotOf(draft, now_ms), draft }
+  }
+  if (stored !== null) return { status: 'known', snapshot: snapshotOf(stored, now_ms), draft: null }
+  if (settings.required) return { status: 'required' }
+  return { status: 'known', snapshot: implicitGrant(settings, now_ms), draft: null }
+}
+
+/** What POST /v1/consent stores (A66). */
+export function draftFromConsent(
+  settings: ConsentSettings,
+  request: ConsentRequest,
+  stored: ConsentRecord | null,
+  now_ms: number,
+): ConsentDraft {
+  const { semantic_targeting = false, prompt_shared = false, ...others } = request.purposes ?? {}
+  const purposes = { semantic_targeting, prompt_shared }
+  return revise(stored, {
+    state: request.decision ?? (meetsRequired(settings, purposes) ? 'granted' : 'denied'),
+    source: request.source ?? 'svc_consent',
+    ...purposes,
+    extras: canonicalExtras({
+      ...others,
+      gdpr_applies: request.gdpr_applies,
+      tcf_string: request.tcf_string,
+      gpp_string: request.gpp_string,
+    }),
+    updated_at_ms: now_ms,
+    expires_at_ms: request.expires_at_ms ?? now_ms + settings.ttl_ms,
+  })
+}
+
+/**
+ * Whether the snapshot that a decision has bound still permits rendering and beacons, given the newest stored revision
+ * of its session (A65). Null when it does.
+ */
+export function consentProblem(
+  bound: AuthoritativeConsent,
+  latest: ConsentRecord | null,
+  now_ms: number,
+): Extract<ReasonCode, 'consent_not_granted' | 'consent_superseded' | 'consent_expired'> | null {
+  if (bound.lifecycle_state !== 'granted') return 'consent_not_granted'
+  if (latest !== null) {
+    if (latest.state !== 'granted') return 'consent_not_granted'
+    if (bound.source === 'none' || latest.revision !== bound.revision) return 'consent_superseded'
+    if (now_ms >= latest.expires_at_ms) return 'consent_expired'
+  }
+  return now_ms >= bound.expires_at_ms ? 'consent_expired' : null
+}
+
+/** `CS-S (S1/P0)` (A32). */
+export function consentDeclaration(snapshot: AuthoritativeConsent): string {
+  const flag = (on: boolean) => (on ? '1' : '0')
+  return `CS-S (S${flag(snapshot.purposes.semantic_targeting)}/P${flag(snapshot.purposes.prompt_shared)})`
+}
+
+function draftFromRequest(
+  settings: ConsentSettings,
+  sent: RequestConsent,
+  stored: ConsentRecord | null,
+  now_ms: number,
+): ConsentDraft {
+  const { semantic_targeting = false, prompt_shared = false, consent_source, ...others } = sent
+  const purposes = { semantic_targeting, prompt_shared }
+  return revise(stored, {
+    state: meetsRequired(settings, purposes) ? 'granted' : 'denied',
+    source: consent_source === 'svc_consent' ? 'svc_consent' : 'wrapper_cmp',
+    ...purposes,
+    extras: canonicalExtras(others),
+    updated_at_ms: now_ms,
+    expires_at_ms: now_ms + settings.ttl_ms,
+  })
+}
+
+/** The same state, purposes and source renew the present revision; anything else is the next one (A62). */
+function revise(stored: ConsentRecord | null, wanted: Omit<ConsentRecord, 'id' | 'revision'>): ConsentDraft {
+  if (stored === null) return { ...wanted, revision: 1, renews: false }
+  const isSame =
+    stored.state === wanted.state &&
+    stored.source === wanted.source &&
+    stored.semantic_targeting === wanted.semantic_targeting &&
+    stored.prompt_shared === wanted.prompt_shared
+  return { ...wanted, revision: isSame ? stored.revision : stored.revision + 1, renews: isSame }
+}
+
+function meetsRequired(settings: ConsentSettings, purposes: { semantic_targeting: boolean; prompt_shared: boolean }) {
+  return settings.required_purposes.every((purpose) => purposes[purpose])
+}
+
+function implicitGrant(settings: ConsentSettings, now_ms: number): AuthoritativeConsent {
+  return {
+    lifecycle_state: 'granted',
+    revision: 1,
+    updated_at_ms: now_ms,
+    expires_at_ms: now_ms + settings.ttl_ms,
+    source: 'none',
+    purposes: { semantic_targeting: false, prompt_shared: false },
+  }
+}
+
+function canonicalExtras(extras: Record<string, unknown>): string {
+  const names = Object.keys(extras).filter((name) => extras[name] !== undefined)
+  return names.length === 0
+    ? '{}'
+    : JSON.stringify(Object.fromEntries(names.sort().map((name) => [name, extras[name]])))
+}

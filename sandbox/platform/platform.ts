@@ -1,0 +1,69 @@
+/** What the rules may not do themselves: read the clock, make identifiers and randomness, sign and hash. */
+import { createHash, createHmac, randomBytes } from 'node:crypto'
+import { type Clock, systemClock } from './clock.ts'
+
+export interface Platform {
+  readonly clock: Clock
+  /** A seed, or null when identifiers and tokens are random. */
+  readonly seed: number | null
+  /** A time-ordered integer, larger than every one before it, whatever the sandbox clock does. */
+  newId(): number
+  /** Tells of identifiers that exist already, so that new ones are larger. */
+  seenId(id: number): void
+  /** A number of [0, 1). */
+  random(): number
+  /** 32 secret bytes, base64url (43 characters). */
+  newSecret(): string
+  /** HMAC-SHA256 of `text` under the key of this install, base64url: a secret that need not be stored. */
+  sign(text: string): string
+  /** SHA-256 of `text`. */
+  sha256(text: string): Buffer
+  sha256Hex(text: string): string
+}
+
+/** 2026-01-01T00:00:00Z: identifiers count milliseconds from here, times 4096, plus a counter. */
+const idEpoch_ms = Date.UTC(2026, 0, 1)
+const idsPerMs = 4096
+
+/**
+ * The platform of one sandbox. `signingKey` is the key of the install, at least 32 bytes. With a `seed`, identifiers,
+ * tokens and randomness are the same in every run.
+ */
+export function createPlatform(options: { clock?: Clock; seed?: number | null; signingKey: Uint8Array }): Platform {
+  const seed = options.seed ?? null
+  const key = seed === null ? options.signingKey : createHash('sha256').update(`seed:${seed}`).digest()
+  const random = seed === null ? Math.random : seededRandom(seed)
+  let lastId = 0
+  let secrets = 0
+  return {
+    clock: options.clock ?? systemClock(),
+    seed,
+    newId() {
+      const now = seed === null ? (Date.now() - idEpoch_ms) * idsPerMs : 0
+      lastId = now > lastId ? now : lastId + 1
+      return lastId
+    },
+    seenId(id) {
+      if (id > lastId) lastId = id
+    },
+    random,
+    newSecret: () =>
+      seed === null
+        ? randomBytes(32).toString('base64url')
+        : createHmac('sha256', key).update(`secret:${++secrets}:${lastId}`).digest('base64url'),
+    sign: (text) => createHmac('sha256', key).update(text).digest('base64url'),
+    sha256: (text) => createHash('sha256').update(text).digest(),
+    sha256Hex: (text) => createHash('sha256').update(text).digest('hex'),
+  }
+}
+
+/** mulberry32: a small generator with a period of 2^32, enough for simulated latency and fill. */
+function seededRandom(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 0x1_0000_0000
+  }
+}

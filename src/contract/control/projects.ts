@@ -1,0 +1,134 @@
+/** What a project of the sandbox is set to. Times in milliseconds. */
+import { z } from 'zod'
+import { Format, formats, JobType, jobTypes, NativeTemplateId, Position, Timing } from '../fields.ts'
+import { limits } from '../limits.ts'
+import { assumed } from '../provenance.ts'
+
+/** How long a decision takes, on the sandbox clock (A44). */
+export const Latency = z.union([
+  z.number().min(0).max(600_000),
+  z.strictObject({
+    distribution: assumed(z.literal('uniform'), 'A44', 'Every value between the bounds alike.'),
+    min_ms: assumed(z.number().min(0).max(600_000), 'A44', 'Shortest, milliseconds.'),
+    max_ms: assumed(z.number().min(0).max(600_000), 'A44', 'Longest, milliseconds.'),
+  }),
+  z.strictObject({
+    distribution: assumed(z.literal('lognormal'), 'A44', 'Many short, few long.'),
+    median_ms: assumed(z.number().min(0).max(600_000), 'A44', 'Median, milliseconds.'),
+    sigma: assumed(z.number().min(0).max(4), 'A44', 'Spread of the logarithm.'),
+  }),
+])
+export type Latency = z.infer<typeof Latency>
+
+/** `5/s`, `1/min`, `3600/h` or `off`. */
+export const RateText = z
+  .string()
+  .regex(/^(off|\d+(\.\d+)?\/(s|sec|m|min|h|hour))$/, 'must be such as 5/s, 1/min or off')
+
+const span = z.int().min(1)
+
+export const ProjectSettings = z.strictObject({
+  enabled: assumed(z.boolean(), 'A80', 'false makes every decision a no-fill policy_block.'),
+  job_types: assumed(z.array(JobType), 'A43', 'Job types that may fill; others are unsupported_surface.'),
+  allowed_origins: assumed(z.array(z.string()), 'A07', 'Origins that may activate and embed.'),
+  defaults: assumed(
+    z.strictObject({
+      allowed_formats: assumed(z.array(Format).min(1), 'A80', 'Formats when a request names none.'),
+      native_template_id: assumed(NativeTemplateId, 'A39', 'Layout of native fills.'),
+      timing: assumed(Timing, 'A39', 'When the placement shows.'),
+      position: assumed(Position, 'A38', 'Where the slot is.'),
+      max_width: assumed(z.int().min(1).max(4096).nullable(), 'A38', 'Widest creative, CSS pixels.'),
+      max_height: assumed(z.int().min(1).max(4096).nullable(), 'A38', 'Highest creative, CSS pixels.'),
+    }),
+    'A80',
+    'What a request is taken to mean where it says nothing.',
+  ),
+  label_text: assumed(z.string().min(1).max(64), 'A80', 'The ad label.'),
+  label_required: assumed(z.boolean(), 'A80', 'Whether the label must be drawn.'),
+  consent: assumed(
+    z.strictObject({
+      required: assumed(z.boolean(), 'A64', 'Whether a placement needs consent.'),
+      mechanism: assumed(z.enum(['none', 'wrapper_cmp', 'svc_consent']), 'A63', 'Consent mechanism.'),
+      required_purposes: assumed(
+        z.array(z.enum(['semantic_targeting', 'prompt_shared'])),
+        'A61',
+        'Purposes that make a grant.',
+      ),
+      ttl_ms: assumed(span, 'A62', 'Lifetime of a grant.'),
+    }),
+    'A61',
+    'Consent.',
+  ),
+  billing_model: assumed(z.enum(['cpm_viewable', 'cpm_render', 'cpc', 'cpcv']), 'A76', 'What is billed.'),
+  viewability: assumed(
+    z.strictObject({
+      ratio: assumed(z.number().min(0).max(1), 'A76', 'Share of the pixels.'),
+      duration_ms: assumed(z.int().min(0), 'A76', 'Continuous time.'),
+      large_area_px2: assumed(z.int().min(1), 'A76', 'From this area on, large_ratio applies.'),
+      large_ratio: assumed(z.number().min(0).max(1), 'A76', 'Share of the pixels of a large creative.'),
+      clip_ratio: assumed(z.number().min(0).max(1), 'A76', 'Share of the pixels of a clip.'),
+      clip_duration_ms: assumed(z.int().min(0), 'A76', 'Continuous playing time of a clip.'),
+    }),
+    'A76',
+    'When an impression is viewable.',
+  ),
+  publisher_share: assumed(z.number().min(0).max(1), 'A32', "Publisher's share of the price."),
+  fill_rate: assumed(z.number().min(0).max(1), 'A43', 'Share of opportunities that demand bids on.'),
+  decision_latency_ms: assumed(Latency, 'A44', 'How long a decision takes.'),
+  activation_ttl_ms: assumed(z.int().min(5_000).max(3_600_000), 'A04', 'Lifetime of an activation token.'),
+  frame_load_within_ms: assumed(span, 'A05', 'How long after the decision the frame may first be loaded.'),
+  beacons_after_load_ms: assumed(span, 'A05', 'How long after the first load beacons are accepted.'),
+  click_after_load_ms: assumed(span, 'A05', 'How long after the first load a click is accepted.'),
+  decision_ttl_ms: assumed(span, 'A30', 'How long a decision stays ready.'),
+  beacon_max_age_ms: assumed(span, 'A73', 'Older beacons are stale.'),
+  beacon_max_future_skew_ms: assumed(z.int().min(0), 'A73', 'Beacons further ahead are in the future.'),
+  heartbeat_interval_ms: assumed(span, 'A80', 'Time between two heartbeats.'),
+  rate_limits: assumed(
+    z.strictObject({
+      default: assumed(RateText.nullable(), 'A20', 'null: 100/s, burst 200.'),
+      beacons: assumed(RateText.nullable(), 'A20', 'null: 500/s, burst 1000.'),
+      activate: assumed(RateText.nullable(), 'A20', 'null: 20/s, burst 40.'),
+    }),
+    'A20',
+    'Rate limits per key.',
+  ),
+  secret_key_in_browser: assumed(
+    z.enum(['reject', 'warn']),
+    'A92',
+    'What to do with a secret key that comes with an Origin.',
+  ),
+})
+export type ProjectSettings = z.infer<typeof ProjectSettings>
+
+/** The settings of a project that says nothing of its own. */
+export const defaultSettings: ProjectSettings = {
+  enabled: true,
+  job_types: [...jobTypes],
+  allowed_origins: [],
+  defaults: {
+    allowed_formats: [...formats],
+    native_template_id: 'card',
+    timing: 'during',
+    position: 'inline',
+    max_width: null,
+    max_height: null,
+  },
+  label_text: 'Sponsored',
+  label_required: true,
+  consent: { required: false, mechanism: 'none', required_purposes: [], ttl_ms: limits.consent_ttl_ms },
+  billing_model: 'cpm_viewable',
+  viewability: { ...limits.viewability },
+  publisher_share: 0.7,
+  fill_rate: 1,
+  decision_latency_ms: 0,
+  activation_ttl_ms: limits.activation_token_ttl_ms,
+  frame_load_within_ms: limits.frame_load_within_ms,
+  beacons_after_load_ms: limits.beacons_after_load_ms,
+  click_after_load_ms: limits.click_after_load_ms,
+  decision_ttl_ms: limits.decision_ttl_ms,
+  beacon_max_age_ms: limits.beacon_max_age_ms,
+  beacon_max_future_skew_ms: limits.beacon_max_future_skew_ms,
+  heartbeat_interval_ms: limits.heartbeat_interval_ms,
+  rate_limits: { default: null, beacons: null, activate: null },
+  secret_key_in_browser: 'reject',
+}
