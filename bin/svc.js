@@ -1,0 +1,22 @@
+#!/usr/bin/env node
+// Old syntax on purpose: an old Node must be able to read this far to be told that it is too old.
+import fs from 'fs'
+import module from 'module'
+
+var needed = [22, 19]
+var running = process.versions.node.split('.').map(Number)
+var bundle = new URL('../dist/svc.js', import.meta.url)
+
+if (running[0] < needed[0] || (running[0] === needed[0] && running[1] < needed[1])) {
+  console.error('svc needs Node ' + needed.join('.') + ' or later; this is Node ' + process.versions.node + '.')
+  console.error('Install a current Node from https://nodejs.org, or with your version manager: nvm install --lts')
+  process.exitCode = 1
+} else if (process.argv.length === 3 && (process.argv[2] === '--version' || process.argv[2] === '-V')) {
+  console.log(JSON.parse(fs.readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version)
+} else if (!fs.existsSync(bundle)) {
+  console.error('svc is not built yet: dist/svc.js is missing. Run: npm run build')
+  process.exitCode = 1
+} else {
+  module.enableCompileCache()
+  import(bundle.href)
+}

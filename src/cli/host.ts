@@ -1,0 +1,33 @@
+/** What the machine offers to the program. `main.ts` has the real one; everything below it takes what it needs from here. */
+export interface Host {
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly cwd: string
+  readonly home: string
+  readonly platform: string
+  readonly pid: number
+  readonly stdin: AsyncIterable<Uint8Array>
+  readonly stdout: HostStream
+  readonly stderr: HostStream
+  readonly stdin_is_terminal: boolean
+  /** Milliseconds since the Unix epoch. */
+  now(): number
+  /** `length` random characters of a-z and 0-9. */
+  randomText(length: number): string
+  /** Calls `handler` for SIGINT, SIGTERM and SIGHUP instead of ending; the answer undoes it. */
+  onSignal(handler: (signal: Signal) => void): () => void
+  /** Ends the process at once. For the second Ctrl-C only. */
+  exitNow(code: number): void
+  /** Whether a process of this id runs. */
+  isRunning(pid: number): boolean
+  /** Asks another process to end; false when there is none. */
+  terminate(pid: number): boolean
+}
+
+export type Signal = 'SIGINT' | 'SIGTERM' | 'SIGHUP'
+
+export interface HostStream {
+  write(text: string): void
+  readonly is_terminal: boolean
+  /** Width in characters; undefined when it is not a terminal. */
+  readonly columns: number | undefined
+}

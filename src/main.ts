@@ -1,0 +1,54 @@
+/** The real Host. The only file in src/ that touches `process`. */
+import { randomBytes } from 'node:crypto'
+import { homedir } from 'node:os'
+import type { Host, HostStream, Signal } from './cli/host.ts'
+import { run } from './program.ts'
+
+const signals: Signal[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
+
+const host: Host = {
+  env: process.env,
+  cwd: process.cwd(),
+  home: homedir(),
+  platform: process.platform,
+  pid: process.pid,
+  stdin: process.stdin,
+  stdout: hostStream(process.stdout),
+  stderr: hostStream(process.stderr),
+  stdin_is_terminal: process.stdin.isTTY === true,
+  now: () => Date.now(),
+  randomText: (length) =>
+    Array.from(randomBytes(length), (byte) => 'abcdefghijklmnopqrstuvwxyz234567'[byte & 31]).join(''),
+  onSignal(handler) {
+    for (const signal of signals) process.on(signal, handler)
+    return () => {
+      for (const signal of signals) process.off(signal, handler)
+    }
+  },
+  exitNow: (code) => process.exit(code),
+  isRunning: (pid) => signalled(pid, 0),
+  terminate: (pid) => signalled(pid, 'SIGTERM'),
+}
+
+process.exitCode = await run(process.argv.slice(2), host)
+
+/** A reader that goes away (`svc ... | head -1`) or a closed terminal is no error of ours. */
+function hostStream(stream: NodeJS.WriteStream): HostStream {
+  stream.on('error', () => {})
+  return {
+    write: (text) => void stream.write(text),
+    is_terminal: stream.isTTY === true,
+    get columns() {
+      return stream.columns
+    },
+  }
+}
+
+/** Sends a signal; 0 only asks. A process of another user counts as running. */
+function signalled(pid: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(pid, signal)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
