@@ -1,0 +1,75 @@
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { getContract } from './control/contract.ts'
+import type { Endpoint } from './endpoint.ts'
+import { contract } from './index.ts'
+import { contractListing, endpointFields, type ListedField } from './listing.ts'
+import { assumed } from './provenance.ts'
+
+const listing = contractListing()
+
+function field(endpoint: string, where: string, path: string, variant: string | null = null): ListedField | undefined {
+  return listing.endpoints
+    .find(({ id }) => id === endpoint)
+    ?.fields.find((row) => row.where === where && row.path === path && row.variant === variant)
+}
+
+test('the listing is what its endpoint promises', () => {
+  expect(getContract.response.parse(JSON.parse(JSON.stringify(listing)))).toEqual(listing)
+  expect(listing.endpoints.map(({ id }) => id)).toEqual(Object.keys(contract))
+})
+
+test('a field tells its type, its values and where it comes from', () => {
+  expect(field('placements.create', 'body', 'overrides.allowed_formats')).toEqual({
+    where: 'body',
+    path: 'overrides.allowed_formats',
+    variant: null,
+    type: 'string[]',
+    values: ['banner', 'clip', 'native'],
+    required: false,
+    provenance: 'documented',
+    decision: null,
+    description: expect.stringMatching(/^Formats that may fill/),
+  })
+  expect(field('placements.create', 'body', 'prompt')?.type).toBe('object | string')
+  expect(field('placements.create', 'response', 'placement')?.type).toBe('object | null')
+  expect(field('decisions.get', 'query', 'wait_ms')?.type).toBe('integer')
+  expect(field('placements.list', 'response', 'items[].created_at_ms')?.required).toBe(true)
+})
+
+test('a value of several shapes lists each under its name', () => {
+  expect(field('placements.create', 'response', 'decision.format', 'FillDecision')?.provenance).toBe('documented')
+  expect(field('placements.create', 'response', 'decision.format', 'NoFillDecision')).toMatchObject({
+    type: 'null',
+    provenance: 'assumed',
+    decision: 'A31',
+  })
+  expect(field('jobs.create', 'body', 'job.job_type', 'BrowserJobRequest')?.required).toBe(true)
+})
+
+test('no field is listed twice', () => {
+  for (const { id, fields } of listing.endpoints) {
+    const keys = fields.map(({ where, path, variant }) => `${where} ${path} ${variant}`)
+    expect(new Set(keys).size, id).toBe(keys.length)
+  }
+})
+
+test('a field without provenance is an error that names it', () => {
+  const endpoint: Endpoint = {
+    ...contract['health.live'],
+    response: z.object({ outer: assumed(z.object({ inner: z.string() }), 'A93', 'An object.') }),
+  }
+  expect(() => endpointFields(endpoint)).toThrow('health.live: response outer.inner has no provenance')
+})
+
+test('causes carry their status, no-fill reasons whether to ask again', () => {
+  expect(listing.reason_codes.find(({ reason_code }) => reason_code === 'beacon_stale')).toMatchObject({
+    error: 'validation_error',
+    status: 400,
+    retryable: false,
+  })
+  expect(listing.no_fill_reasons.find(({ no_fill_reason }) => no_fill_reason === 'policy_block')).toMatchObject({
+    nbr: 7,
+    retryable: false,
+  })
+})

@@ -1,0 +1,189 @@
+import { z } from 'zod'
+import type { Endpoint, Stability } from './endpoint.ts'
+import { type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from './errors.ts'
+import { contract } from './index.ts'
+import { schemaName } from './names.ts'
+import { isRetryable, type NoFillReason, noFillReasons } from './no-fill.ts'
+import { type Provenance, sourceOf } from './provenance.ts'
+
+type Scalar = string | number | boolean | null
+
+/** One field of one endpoint, at any depth. */
+export interface ListedField {
+  where: 'params' | 'query' | 'body' | 'response'
+  /** Dotted; `[]` steps into an array: `items[].slot_id`. */
+  path: string
+  /** The shape that has this field, where a value comes in several: `FillDecision`. Null where there is one. */
+  variant: string | null
+  /** `string`, `integer`, `number`, `boolean`, `object`, `null`, `any`; `[]` for arrays, ` | ` between alternatives. */
+  type: string
+  /** The allowed values of an enumeration or constant. */
+  values: Scalar[] | null
+  required: boolean
+  provenance: Provenance
+  decision: string | null
+  description: string
+}
+
+export interface ListedEndpoint {
+  id: string
+  method: string
+  path: string
+  stability: Stability
+  provenance: Provenance
+  fields: ListedField[]
+}
+
+export interface ListedReasonCode {
+  reason_code: ReasonCode
+  error: ErrorCode
+  status: number
+  retryable: boolean
+  message: string
+  hint: string
+  provenance: Provenance
+  decision: string
+}
+
+export interface ListedNoFillReason {
+  no_fill_reason: NoFillReason
+  meaning: string
+  origin: string
+  nbr: number
+  retry: string
+  retryable: boolean
+  how: string
+  provenance: Provenance
+  decision: string
+}
+
+export interface ContractListing {
+  endpoints: ListedEndpoint[]
+  reason_codes: ListedReasonCode[]
+  no_fill_reasons: ListedNoFillReason[]
+}
+
+/** Every endpoint, field, cause and no-fill reason with where it comes from: the answer of `GET /_sandbox/contract`. */
+export function contractListing(): ContractListing {
+  return {
+    endpoints: Object.values<Endpoint>(contract).map((endpoint) => ({
+      id: endpoint.id,
+      method: endpoint.method,
+      path: endpoint.path,
+      stability: endpoint.stability,
+      provenance: endpoint.provenance,
+      fields: endpointFields(endpoint),
+    })),
+    reason_codes: reasonCodeNames.map((reason_code) => {
+      const { error, message, hint } = reasonCodes[reason_code]
+      const { status, retryable } = errorCodes[error]
+      return { reason_code, error, status, retryable, message, hint, provenance: 'assumed', decision: 'A12' }
+    }),
+    no_fill_reasons: noFillReasonNames.map((no_fill_reason) => ({
+      no_fill_reason,
+      ...noFillReasons[no_fill_reason],
+      retryable: isRetryable(no_fill_reason),
+      provenance: 'assumed',
+      decision: 'A31',
+    })),
+  }
+}
+
+const reasonCodeNames = Object.keys(reasonCodes) as ReasonCode[]
+const noFillReasonNames = Object.keys(noFillReasons) as NoFillReason[]
+
+/** The fields of one endpoint in the order of its schemas. Throws when one was never marked with its source. */
+export function endpointFields(endpoint: Endpoint): ListedField[] {
+  const { params, query, body, response } = endpoint
+  const parts = { params, query, body, response: response instanceof z.ZodType ? response : undefined }
+  return (Object.entries(parts) as [ListedField['where'], z.ZodType | undefined][]).flatMap(([where, schema]) =>
+    schema === undefined ? [] : fieldsOf(schema, { endpoint: endpoint.id, where, prefix: '', variant: null }),
+  )
+}
+
+interface Place {
+  endpoint: string
+  where: ListedField['where']
+  prefix: string
+  variant: string | null
+}
+
+function fieldsOf(schema: z.ZodType, place: Place): ListedField[] {
+  const value = unwrap(schema)
+  if (value instanceof z.ZodArray) {
+    return fieldsOf(value.element as z.ZodType, { ...place, prefix: `${place.prefix.slice(0, -1)}[].` })
+  }
+  if (value instanceof z.ZodUnion) {
+    const shapes = (value.options as z.ZodType[]).filter((option) => unwrap(option) instanceof z.ZodObject)
+    return shapes.flatMap((shape) =>
+      fieldsOf(shape, { ...place, variant: shapes.length > 1 ? schemaName(shape) : place.variant }),
+    )
+  }
+  if (!(value instanceof z.ZodObject)) return []
+  return Object.entries(value.shape as Record<string, z.ZodType>).flatMap(([name, field]) => {
+    const path = `${place.prefix}${name}`
+    return [listField(field, path, place), ...fieldsOf(field, { ...place, prefix: `${path}.` })]
+  })
+}
+
+function listField(field: z.ZodType, path: string, { endpoint, where, variant }: Place): ListedField {
+  const source = sourceOf(field)
+  if (source === null) throw new Error(`${endpoint}: ${where} ${path} has no provenance`)
+  return {
+    where,
+    path,
+    variant,
+    type: typeOf(field),
+    values: valuesOf(field),
+    required: !(field instanceof z.ZodOptional),
+    provenance: source.provenance,
+    decision: source.decision ?? null,
+    description: source.description,
+  }
+}
+
+/** What is inside optional, nullable and a pipe's end. */
+function unwrap(schema: z.ZodType): z.ZodType {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return unwrap(schema.unwrap() as z.ZodType)
+  if (schema instanceof z.ZodPipe) return unwrap(schema.out as z.ZodType)
+  return schema
+}
+
+function typeOf(schema: z.ZodType): string {
+  if (schema instanceof z.ZodOptional) return typeOf(schema.unwrap() as z.ZodType)
+  if (schema instanceof z.ZodPipe) return typeOf(schema.out as z.ZodType)
+  if (schema instanceof z.ZodNullable) return alternatives([typeOf(schema.unwrap() as z.ZodType), 'null'])
+  if (schema instanceof z.ZodUnion) return alternatives((schema.options as z.ZodType[]).map(typeOf))
+  if (schema instanceof z.ZodArray) {
+    const element = typeOf(schema.element as z.ZodType)
+    return element.includes('|') ? `(${element})[]` : `${element}[]`
+  }
+  if (schema instanceof z.ZodLiteral) return alternatives([...schema.values].map((value) => typeof value))
+  if (schema instanceof z.ZodNumber) return schema.isInt ? 'integer' : 'number'
+  return plainTypes[schema.type] ?? 'any'
+}
+
+const plainTypes: Readonly<Record<string, string>> = {
+  string: 'string',
+  enum: 'string',
+  boolean: 'boolean',
+  null: 'null',
+  object: 'object',
+  record: 'object',
+}
+
+function alternatives(types: string[]): string {
+  return [...new Set(types)].join(' | ')
+}
+
+function valuesOf(schema: z.ZodType): Scalar[] | null {
+  const value = unwrap(schema)
+  if (value instanceof z.ZodEnum) return [...value.options]
+  if (value instanceof z.ZodLiteral) return [...value.values] as Scalar[]
+  if (value instanceof z.ZodArray) return valuesOf(value.element as z.ZodType)
+  if (value instanceof z.ZodUnion) {
+    const values = (value.options as z.ZodType[]).flatMap((option) => valuesOf(option) ?? [])
+    return values.length === 0 ? null : values
+  }
+  return null
+}

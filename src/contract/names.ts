@@ -1,0 +1,65 @@
+/**
+ * The name of a schema is the name it is exported by: `PlacementRequest`, `AuthoritativeConsent`. The OpenAPI document
+ * uses these as the names of its components, the listing to tell the shapes of a body apart.
+ *
+ * A new file of the contract is added to `modules`; a test compares that list with the folder.
+ */
+import { z } from 'zod'
+import * as controlBeacons from './control/beacons.ts'
+import * as controlContract from './control/contract.ts'
+import * as controlEvents from './control/events.ts'
+import * as controlEvidence from './control/evidence.ts'
+import * as controlHealth from './control/health.ts'
+import * as controlPaging from './control/paging.ts'
+import * as controlPlacements from './control/placements.ts'
+import * as controlRequests from './control/requests.ts'
+import * as controlReset from './control/reset.ts'
+import * as errors from './errors.ts'
+import * as fields from './fields.ts'
+import * as activation from './v1/activation.ts'
+import * as beacons from './v1/beacons.ts'
+import * as config from './v1/config.ts'
+import * as consent from './v1/consent.ts'
+import * as decisions from './v1/decisions.ts'
+import * as jobs from './v1/jobs.ts'
+import * as placements from './v1/placements.ts'
+import * as render from './v1/render.ts'
+
+/** Every file that exports schemas, by its path. */
+export const modules: Readonly<Record<string, object>> = {
+  'errors.ts': errors,
+  'fields.ts': fields,
+  'v1/activation.ts': activation,
+  'v1/beacons.ts': beacons,
+  'v1/config.ts': config,
+  'v1/consent.ts': consent,
+  'v1/decisions.ts': decisions,
+  'v1/jobs.ts': jobs,
+  'v1/placements.ts': placements,
+  'v1/render.ts': render,
+  'control/beacons.ts': controlBeacons,
+  'control/contract.ts': controlContract,
+  'control/events.ts': controlEvents,
+  'control/evidence.ts': controlEvidence,
+  'control/health.ts': controlHealth,
+  'control/paging.ts': controlPaging,
+  'control/placements.ts': controlPlacements,
+  'control/requests.ts': controlRequests,
+  'control/reset.ts': controlReset,
+}
+
+const names = new Map<unknown, string>()
+for (const module of Object.values(modules)) {
+  for (const [name, value] of Object.entries(module)) {
+    if (isNameable(value) && /^[A-Z]/.test(name)) names.set(value, name)
+  }
+}
+
+/** The export name of exactly this schema: an object, a union or an enumeration; null for any other. */
+export function schemaName(schema: unknown): string | null {
+  return names.get(schema) ?? null
+}
+
+function isNameable(value: unknown): boolean {
+  return value instanceof z.ZodObject || value instanceof z.ZodUnion || value instanceof z.ZodEnum
+}
