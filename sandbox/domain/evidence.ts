@@ -1,0 +1,187 @@
+/**
+ * Evidence (A77): one append-only hash chain per project. Each entry is RFC 8785 canonical JSON; its hash is SHA-256
+ * over the hash before it and the entry, so that changing, removing or reordering an entry breaks the chain there.
+ * Cutting off the end leaves a shorter chain that holds: compare its head with a signed checkpoint.
+ *
+ * Entries are built on the hot path, by hand, with their members in sorted order. Asset tokens appear only as hashes.
+ */
+import canonicalize from 'canonicalize'
+import type { z } from 'zod'
+import type { Format, Mode } from '../../src/contract/fields.ts'
+import type { NoFillReason } from '../../src/contract/no-fill.ts'
+import type { BeaconEvent } from '../../src/contract/v1/beacons.ts'
+
+export type Json = z.core.util.JSONType
+export type Sha256 = (text: string) => Uint8Array
+/** SHA-256 of UTF-8 text as 64 lower-case hexadecimal digits. */
+export type Sha256Hex = (text: string) => string
+
+/** The hash before the first entry. */
+export const genesis = '0'.repeat(64)
+
+/**
+ * RFC 8785 canonical JSON.
+ * @throws TypeError on what has no JSON form: NaN, infinities, undefined, functions, lone surrogates, cycles
+ */
+export function canonicalJson(value: Json): string {
+  try {
+    const text = canonicalize(value)
+    refuseDropped(value)
+    if (text !== undefined) return text
+  } catch (error) {
+    throw new TypeError(`This value has no canonical JSON: ${(error as Error).message}`)
+  }
+  throw new TypeError('This value has no canonical JSON.')
+}
+
+/** The hash of an entry, given the hash before it: 64 hexadecimal digits, `genesis` for the first. */
+export function chainHash(previous: string, entry: string, sha256Hex: Sha256Hex): string {
+  return sha256Hex(previous + entry)
+}
+
+interface EntryFacts {
+  /** Position in the chain of the project, from 1. */
+  seq: number
+  at_ms: number
+  client_id: string
+}
+
+/** Digests are SHA-256 in the caller's encoding; in base64url an entry stays under 400 bytes. */
+export interface DecisionEvidence extends EntryFacts {
+  slot_id: string
+  fill: boolean
+  format: Format | null
+  campaign_id: string | null
+  no_fill_reason: NoFillReason | null
+  asset_token_sha256: string | null
+  consent_revision: number
+  mode: Mode
+  decision_sha256: string
+}
+
+export interface ConsentEvidence extends EntryFacts {
+  consent_id: string
+  session_id: string
+  lifecycle_state: string
+  revision: number
+  source: string
+  semantic_targeting: boolean
+  prompt_shared: boolean
+  expires_at_ms: number
+}
+
+export interface BeaconEvidence extends EntryFacts {
+  slot_id: string
+  asset_token_sha256: string
+  beacon_id: string
+  event: BeaconEvent
+  occurred_at_ms: number
+  received_at_ms: number
+  consent_revision: number
+  body_sha256: string
+}
+
+/** The canonical entry of a decision. */
+export function decisionEntry(facts: DecisionEvidence): string {
+  return (
+    `{"asset_token_sha256":${text(facts.asset_token_sha256)},"at_ms":${facts.at_ms}` +
+    `,"campaign_id":${text(facts.campaign_id)},"client_id":${text(facts.client_id)}` +
+    `,"consent_revision":${facts.consent_revision},"decision_sha256":${text(facts.decision_sha256)}` +
+    `,"fill":${facts.fill},"format":${text(facts.format)},"kind":"decision","mode":${text(facts.mode)}` +
+    `,"no_fill_reason":${text(facts.no_fill_reason)},"seq":${facts.seq},"slot_id":${text(facts.slot_id)},"v":1}`
+  )
+}
+
+/** The canonical entry of a consent revision. */
+export function consentEntry(facts: ConsentEvidence): string {
+  return (
+    `{"at_ms":${facts.at_ms},"client_id":${text(facts.client_id)},"consent_id":${text(facts.consent_id)}` +
+    `,"expires_at_ms":${facts.expires_at_ms},"kind":"consent","lifecycle_state":${text(facts.lifecycle_state)}` +
+    `,"prompt_shared":${facts.prompt_shared},"revision":${facts.revision}` +
+    `,"semantic_targeting":${facts.semantic_targeting},"seq":${facts.seq}` +
+    `,"session_id":${text(facts.session_id)},"source":${text(facts.source)},"v":1}`
+  )
+}
+
+/** The canonical entry of an accepted beacon. */
+export function beaconEntry(facts: BeaconEvidence): string {
+  return (
+    `{"asset_token_sha256":${text(facts.asset_token_sha256)},"at_ms":${facts.at_ms}` +
+    `,"beacon_id":${text(facts.beacon_id)},"body_sha256":${text(facts.body_sha256)}` +
+    `,"client_id":${text(facts.client_id)},"consent_revision":${facts.consent_revision}` +
+    `,"event":${text(facts.event)},"kind":"beacon","occurred_at_ms":${facts.occurred_at_ms}` +
+    `,"received_at_ms":${facts.received_at_ms},"seq":${facts.seq},"slot_id":${text(facts.slot_id)},"v":1}`
+  )
+}
+
+export type ChainVerification =
+  | { ok: true; entries: number; head: string | null }
+  | { ok: false; broken_at: number; problem: string; entries: number }
+
+/**
+ * Checks a whole chain from its first entry: positions without a gap from 1, hashes, canonical form, and that each entry
+ * names its own position. `entries` counts those that hold; `broken_at` is the position of the first that does not.
+ */
+export function verifyChain(
+  chain: Iterable<{ seq: number; entry: string; hash: string }>,
+  sha256Hex: Sha256Hex,
+): ChainVerification {
+  let previous: string | null = null
+  let entries = 0
+  for (const link of chain) {
+    const problem = problemOf(link, entries + 1, previous ?? genesis, sha256Hex)
+    if (problem !== null) return { ok: false, broken_at: entries + 1, problem, entries }
+    previous = link.hash
+    entries++
+  }
+  return { ok: true, entries, head: previous }
+}
+
+function problemOf(
+  { seq, entry, hash }: { seq: number; entry: string; hash: string },
+  expected: number,
+  previous: string,
+  sha256Hex: Sha256Hex,
+): string | null {
+  if (seq !== expected) return `Entry ${expected} is missing: entry ${seq} stands in its place.`
+  if (chainHash(previous, entry, sha256Hex) !== hash) {
+    return `The hash of entry ${seq} does not match: the entry, its hash, or the hash before it was changed.`
+  }
+  const parsed = parse(entry)
+  if (parsed === undefined) return `Entry ${seq} is not JSON.`
+  if (!isCanonical(parsed, entry)) return `Entry ${seq} is not canonical JSON (RFC 8785).`
+  const named = typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed) ? parsed.seq : undefined
+  return named === seq ? null : `Entry ${seq} names ${named ?? 'no position'} as its position.`
+}
+
+function parse(entry: string): Json | undefined {
+  try {
+    return JSON.parse(entry)
+  } catch {
+    return undefined
+  }
+}
+
+function isCanonical(value: Json, entry: string): boolean {
+  try {
+    return canonicalJson(value) === entry
+  } catch {
+    return false
+  }
+}
+
+/** Members that JSON would drop in silence make two different values hash alike. Iterative: bodies nest deep. */
+function refuseDropped(value: unknown): void {
+  const open: unknown[] = [value]
+  while (open.length > 0) {
+    const next = open.pop()
+    if (next === undefined || typeof next === 'function' || typeof next === 'symbol') {
+      throw new TypeError(`${typeof next} is not allowed`)
+    }
+    if (typeof next === 'object' && next !== null) open.push(...Object.values(next))
+  }
+}
+
+function text(value: string | null): string {
+  return JSON.stringify(value)
+}

@@ -1,0 +1,451 @@
+/**
+ * The simulated market (A38, A40, A43): a catalogue of campaigns, and pure rules that pick at most one of them.
+ *
+ * Every campaign passes the rules in the order of the table `rules`; the first that leaves it no format removes it. Of
+ * the rest the best offer wins: highest list price in USD, then the preferred partner, then banner before clip before
+ * native, then a seeded hash of project, session and topic, so that equal offers take turns between sessions while the
+ * same question always gets the same answer. When nobody is left, the reason is that of the last rule, in table order,
+ * that removed a campaign: the one that stopped those who came furthest.
+ *
+ * Over 300 lines because the catalogue's shape, the rules and the ranking are one subject and are read together.
+ */
+import { z } from 'zod'
+import { Currency, Domain, EpochMs, type Format, formats, IabCategory, JobType } from '../../src/contract/fields.ts'
+import type { NoFillReason } from '../../src/contract/no-fill.ts'
+import { bestSize, isStandardSize } from './sizes.ts'
+import { normalizeTopic } from './topic.ts'
+
+/** USD for one unit of a currency: fixed, so that a decision never changes with the day. */
+export const usdRates: Readonly<Record<string, number>> = {
+  USD: 1,
+  AUD: 0.66,
+  BRL: 0.18,
+  CAD: 0.73,
+  CHF: 1.12,
+  CNY: 0.14,
+  DKK: 0.145,
+  EUR: 1.08,
+  GBP: 1.27,
+  INR: 0.012,
+  JPY: 0.0067,
+  KRW: 0.00073,
+  MXN: 0.055,
+  NOK: 0.094,
+  NZD: 0.6,
+  PLN: 0.25,
+  SEK: 0.095,
+  SGD: 0.74,
+  ZAR: 0.054,
+}
+
+const id = (prefix: string) =>
+  z.string().regex(new RegExp(`^${prefix}_[a-z0-9_]{1,64}$`), `must be ${prefix}_ and a name`)
+const KnownCurrency = Currency.refine(
+  (currency) => Object.hasOwn(usdRates, currency),
+  'must be a currency of the rate table',
+)
+const Country = z.string().regex(/^[A-Z]{2}$/, 'must be ISO 3166-1 alpha-2, such as DE')
+const TopicSlug = z
+  .string()
+  .refine((topic) => topic !== '' && normalizeTopic(topic) === topic, 'must be a lower-case slug')
+const File = z.string().regex(/^[a-z0-9-]+\/[a-z0-9-]+\.[a-z0-9]+$/, 'must be <folder>/<file>.<extension>')
+const MediaType = z.string().regex(/^(image|video)\/[a-z0-9.+-]+$/, 'must be an image or video media type')
+const shortText = z.string().min(1).max(256)
+const longText = z.string().min(1).max(2_000)
+const pixels = z.int().min(1).max(4096)
+
+const media = { creative_id: id('crv'), width: pixels, height: pixels }
+const standard = { message: 'must be a standard size of its format (A38)', path: ['width'] }
+
+export const Creative = z.discriminatedUnion('format', [
+  z
+    .strictObject({ ...media, format: z.literal('banner'), file: File, mime_type: MediaType })
+    .refine((creative) => isStandardSize('banner', creative), standard),
+  z
+    .strictObject({
+      ...media,
+      format: z.literal('clip'),
+      duration_ms: z.int().min(1),
+      file: File,
+      poster_file: File,
+      mime_type: MediaType,
+    })
+    .refine((creative) => isStandardSize('clip', creative), standard),
+  z.strictObject({
+    ...media,
+    format: z.literal('native'),
+    title: shortText,
+    description: longText.optional(),
+    cta_text: shortText,
+    image_file: File,
+    icon_file: File,
+  }),
+])
+export type Creative = z.infer<typeof Creative>
+
+/** Empty `topics`, `job_types` and `countries` mean any. A campaign without topics is run-of-network. */
+export const Campaign = z.strictObject({
+  campaign_id: id('cmp'),
+  partner_id: id('ptn'),
+  sponsor_name: shortText,
+  landing_domain: Domain,
+  click_url: z.url({ protocol: /^https?$/ }),
+  iab_categories: z.array(IabCategory).min(1),
+  price_cpm: z.number().positive(),
+  currency: KnownCurrency,
+  topics: z.array(TopicSlug),
+  job_types: z.array(JobType),
+  countries: z.array(Country),
+  /** From the start on, up to but without the end; null is no bound. */
+  flight: z.strictObject({ starts_at_ms: EpochMs.nullable(), ends_at_ms: EpochMs.nullable() }),
+  creatives: z.array(Creative).min(1),
+})
+export type Campaign = z.infer<typeof Campaign>
+
+/** The shape of `fixtures/demand.json` (A43). */
+export const MarketData = z
+  .strictObject({
+    revision: z.int().min(1),
+    partners: z.array(
+      z.strictObject({ partner_id: id('ptn'), name: shortText, seat: shortText, currency: KnownCurrency }),
+    ),
+    campaigns: z.array(Campaign),
+  })
+  .superRefine(({ partners, campaigns }, context) => {
+    const known = new Set(partners.map((partner) => partner.partner_id))
+    const seen = new Set<string>()
+    for (const [index, { campaign_id, partner_id }] of campaigns.entries()) {
+      const path = ['campaigns', index]
+      if (!known.has(partner_id)) {
+        context.addIssue({ code: 'custom', path: [...path, 'partner_id'], message: 'must be one of partners' })
+      }
+      if (seen.has(campaign_id)) {
+        context.addIssue({ code: 'custom', path: [...path, 'campaign_id'], message: 'must be unique' })
+      }
+      seen.add(campaign_id)
+    }
+  })
+export type MarketData = z.infer<typeof MarketData>
+
+export interface Market {
+  readonly revision: number
+  readonly campaigns: readonly Campaign[]
+  /** The campaigns in the same order, indexed for the rules. */
+  readonly offers: readonly Offer[]
+}
+
+/** A campaign as the rules read it. */
+export interface Offer {
+  readonly campaign: Campaign
+  readonly price_usd: number
+  /** One bit a format, in the order of the contract's `formats`. */
+  readonly formats: number
+  readonly creatives: Readonly<Record<Format, readonly Creative[]>>
+  /** Its categories and their top-level ones. */
+  readonly categories: readonly string[]
+  /** Its landing domain and every domain above it. */
+  readonly domains: readonly string[]
+  readonly topics: ReadonlySet<string>
+  readonly hash: number
+}
+
+export interface Opportunity {
+  client_id: string
+  session_id: string | null
+  job_type: JobType
+  /** Null unless semantic_targeting (A52). Case and spaces do not matter. */
+  topic: string | null
+  /** ISO 3166-1 alpha-2, upper case. */
+  country: string | null
+  allowed_formats: readonly Format[]
+  /** CSS pixels; null is no bound. */
+  max_width: number | null
+  max_height: number | null
+  /** CPM in `floor_currency`. A currency without a rate counts as USD. */
+  floors: { banner: number; clip: number; native: number }
+  floor_currency: string
+  blocked_categories: readonly string[]
+  blocked_domains: readonly string[]
+  preferred_partner_id: string | null
+  /** Share of opportunities that meet demand, 0 to 1. */
+  fill_rate: number
+  seed: number
+  now_ms: number
+}
+
+export type MarketOutcome =
+  | {
+      status: 'filled'
+      campaign: Campaign
+      creative: Creative
+      format: Format
+      /** CSS pixels. Of native: its image's size held within the bounds; the template lays it out. */
+      width: number
+      height: number
+      /** The list price, in the campaign's currency. */
+      gross_cpm: number
+      currency: string
+      trace: string
+    }
+  | { status: 'no_fill'; reason: NoFillReason; trace: string }
+
+/** An opportunity, prepared once for all offers. */
+interface Query {
+  readonly opportunity: Opportunity
+  readonly topic: string | null
+  readonly blocked_categories: ReadonlySet<string> | null
+  readonly blocked_domains: ReadonlySet<string> | null
+  readonly formats: number
+  readonly usd_rate: number
+  /** Hash of seed, project, session and topic, 32 bits. */
+  readonly hash: number
+}
+
+interface Rule {
+  /** Its letter in traces. Traces are stored: a letter is never given another meaning. */
+  readonly code: string
+  readonly name: string
+  /** Why it removes a campaign, in one sentence. */
+  readonly explanation: string
+  readonly reason: NoFillReason
+  /** The formats, of those given, in which the campaign may still fill; 0 removes it. */
+  readonly keep: (offer: Offer, query: Query, formats: number) => number
+}
+
+/** Letters of campaigns that no rule removed. */
+export const won = 'W'
+export const outbid = 'o'
+
+export const rules: readonly Rule[] = [
+  {
+    code: 'f',
+    name: 'flight',
+    explanation: 'The campaign does not run at this time.',
+    reason: 'no_demand',
+    keep: ({ campaign: { flight } }, { opportunity: { now_ms } }, formats) =>
+      (flight.starts_at_ms === null || now_ms >= flight.starts_at_ms) &&
+      (flight.ends_at_ms === null || now_ms < flight.ends_at_ms)
+        ? formats
+        : 0,
+  },
+  {
+    code: 'c',
+    name: 'country',
+    explanation: 'The campaign does not buy this country, or the request named none.',
+    reason: 'no_demand',
+    keep: ({ campaign: { countries } }, { opportunity: { country } }, formats) =>
+      countries.length === 0 || (country !== null && countries.includes(country)) ? formats : 0,
+  },
+  {
+    code: 'j',
+    name: 'job_type',
+    explanation: 'The campaign does not buy this job type.',
+    reason: 'no_demand',
+    keep: ({ campaign: { job_types } }, { opportunity: { job_type } }, formats) =>
+      job_types.length === 0 || job_types.includes(job_type) ? formats : 0,
+  },
+  {
+    code: 't',
+    name: 'topic',
+    explanation: 'The campaign buys other topics; without semantic_targeting only run-of-network campaigns match.',
+    reason: 'no_demand',
+    keep: ({ topics }, { topic }, formats) =>
+      topics.size === 0 || (topic !== null && topics.has(topic)) ? formats : 0,
+  },
+  {
+    code: 'b',
+    name: 'blocked_category',
+    explanation: 'A category of the campaign is blocked; a top-level code blocks its children.',
+    reason: 'category_blocked',
+    keep: ({ categories }, { blocked_categories }, formats) => (meets(categories, blocked_categories) ? 0 : formats),
+  },
+  {
+    code: 'd',
+    name: 'blocked_domain',
+    explanation: 'The landing domain is blocked, or a domain above it.',
+    reason: 'advertiser_blocked',
+    keep: ({ domains }, { blocked_domains }, formats) => (meets(domains, blocked_domains) ? 0 : formats),
+  },
+  {
+    code: 'm',
+    name: 'format',
+    explanation: 'The campaign has no creative of an allowed format.',
+    reason: 'format_mismatch',
+    keep: (_offer, query, formats) => formats & query.formats,
+  },
+  {
+    code: 's',
+    name: 'size',
+    explanation: 'No creative of the campaign fits the slot.',
+    reason: 'size_mismatch',
+    keep: fitting,
+  },
+  {
+    code: 'p',
+    name: 'floor',
+    explanation: 'The price is under the floor.',
+    reason: 'below_floor',
+    keep: affordable,
+  },
+  {
+    code: 'r',
+    name: 'fill_rate',
+    explanation: 'The fill rate of the project left this opportunity without demand.',
+    reason: 'no_demand',
+    keep: (_offer, query, formats) => (query.hash / 2 ** 32 < query.opportunity.fill_rate ? formats : 0),
+  },
+]
+
+/** Indexes a catalogue once, for many decisions. */
+export function prepareMarket(data: MarketData): Market {
+  return { revision: data.revision, campaigns: data.campaigns, offers: data.campaigns.map(prepareOffer) }
+}
+
+/**
+ * One decision of the market: who fills the opportunity, or why nobody does (A40, A43). Pure and deterministic.
+ *
+ * The trace has one letter a campaign, in catalogue order: `W` won, `o` outbid, else the rule that removed it; see
+ * `explainTrace`.
+ */
+export function decide(market: Market, opportunity: Opportunity): MarketOutcome {
+  const query = prepareQuery(opportunity)
+  let best: Offer | null = null
+  let best_formats = 0
+  let best_position = 0
+  let furthest = -1
+  let letters = ''
+  for (const [position, offer] of market.offers.entries()) {
+    let formats = offer.formats
+    let passed = 0
+    for (const rule of rules) {
+      formats = rule.keep(offer, query, formats)
+      if (formats === 0) break
+      passed++
+    }
+    const removed_by = rules[passed]
+    letters += removed_by?.code ?? outbid
+    if (removed_by !== undefined) {
+      if (passed > furthest) furthest = passed
+    } else if (best === null || outranks(offer, formats, best, best_formats, query)) {
+      best = offer
+      best_formats = formats
+      best_position = position
+    }
+  }
+  if (best === null) return { status: 'no_fill', reason: rules[furthest]?.reason ?? 'no_demand', trace: letters }
+  const trace = letters.slice(0, best_position) + won + letters.slice(best_position + 1)
+  return fill(best, best_formats, opportunity, trace)
+}
+
+function prepareOffer(campaign: Campaign): Offer {
+  const creatives: Record<Format, Creative[]> = { banner: [], clip: [], native: [] }
+  for (const creative of campaign.creatives) creatives[creative.format].push(creative)
+  return {
+    campaign,
+    price_usd: campaign.price_cpm * usdRate(campaign.currency),
+    formats: maskOf(campaign.creatives.map((creative) => creative.format)),
+    creatives,
+    categories: [...new Set(campaign.iab_categories.flatMap((category) => [category, category.split('-')[0]!]))],
+    domains: campaign.landing_domain.split('.').map((_, index, labels) => labels.slice(index).join('.')),
+    topics: new Set(campaign.topics.map(normalizeTopic)),
+    hash: hashText(campaign.campaign_id),
+  }
+}
+
+function prepareQuery(opportunity: Opportunity): Query {
+  const topic = opportunity.topic === null ? null : normalizeTopic(opportunity.topic)
+  const { seed, client_id, session_id, blocked_categories, blocked_domains } = opportunity
+  return {
+    opportunity,
+    topic,
+    blocked_categories: blocked_categories.length === 0 ? null : new Set(blocked_categories),
+    blocked_domains: blocked_domains.length === 0 ? null : new Set(blocked_domains),
+    formats: maskOf(opportunity.allowed_formats),
+    usd_rate: usdRate(opportunity.floor_currency),
+    hash: finish(hashText(`${seed}|${client_id}|${session_id ?? ''}|${topic ?? ''}`)),
+  }
+}
+
+function meets(keys: readonly string[], blocked: ReadonlySet<string> | null): boolean {
+  if (blocked === null) return false
+  for (const key of keys) if (blocked.has(key)) return true
+  return false
+}
+
+function fitting(offer: Offer, { opportunity }: Query, mask: number): number {
+  let kept = 0
+  for (const [position, format] of formats.entries()) {
+    const bit = 1 << position
+    if ((mask & bit) !== 0 && bestCreative(offer, format, opportunity) !== null) kept |= bit
+  }
+  return kept
+}
+
+function affordable({ price_usd }: Offer, { opportunity: { floors }, usd_rate }: Query, mask: number): number {
+  let kept = 0
+  for (const [position, format] of formats.entries()) {
+    const bit = 1 << position
+    if ((mask & bit) !== 0 && price_usd >= floors[format] * usd_rate) kept |= bit
+  }
+  return kept
+}
+
+function outranks(offer: Offer, formats: number, best: Offer, best_formats: number, query: Query): boolean {
+  if (offer.price_usd !== best.price_usd) return offer.price_usd > best.price_usd
+  const preferred = query.opportunity.preferred_partner_id
+  const is_preferred = offer.campaign.partner_id === preferred
+  if (is_preferred !== (best.campaign.partner_id === preferred)) return is_preferred
+  const first = firstBit(formats)
+  const best_first = firstBit(best_formats)
+  if (first !== best_first) return first < best_first
+  return finish(offer.hash ^ query.hash) < finish(best.hash ^ query.hash)
+}
+
+function fill(offer: Offer, mask: number, opportunity: Opportunity, trace: string): MarketOutcome {
+  const { campaign } = offer
+  const format = formats[31 - Math.clz32(firstBit(mask))]!
+  const creative = bestCreative(offer, format, opportunity)!
+  return {
+    status: 'filled',
+    campaign,
+    creative,
+    format,
+    width: Math.min(creative.width, opportunity.max_width ?? creative.width),
+    height: Math.min(creative.height, opportunity.max_height ?? creative.height),
+    gross_cpm: campaign.price_cpm,
+    currency: campaign.currency,
+    trace,
+  }
+}
+
+function bestCreative(offer: Offer, format: Format, { max_width, max_height }: Opportunity): Creative | null {
+  return bestSize(format, max_width, max_height, offer.creatives[format])
+}
+
+function usdRate(currency: string): number {
+  return usdRates[currency] ?? 1
+}
+
+function maskOf(list: readonly Format[]): number {
+  let mask = 0
+  for (const format of list) mask |= 1 << formats.indexOf(format)
+  return mask
+}
+
+function firstBit(mask: number): number {
+  return mask & -mask
+}
+
+/** FNV-1a over UTF-16 code units, 32 bits. */
+function hashText(text: string): number {
+  let hash = 0x811c9dc5
+  for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193)
+  return hash >>> 0
+}
+
+/** Spreads a hash evenly over 32 bits (the finalizer of MurmurHash3). */
+function finish(hash: number): number {
+  let mixed = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35)
+  return (mixed ^ (mixed >>> 16)) >>> 0
+}

@@ -1,0 +1,81 @@
+/** Rate limits: one token bucket per key (A20). Pure: the caller keeps the bucket and tells the time. */
+
+export interface RateLimit {
+  /** Tokens a millisecond. */
+  per_ms: number
+  /** Most tokens the bucket holds. */
+  burst: number
+  /** Name of the policy in the RateLimit headers. */
+  label: string
+}
+
+export interface Bucket {
+  tokens: number
+  at_ms: number
+}
+
+export interface Take {
+  allowed: boolean
+  /** The bucket to keep. */
+  bucket: Bucket
+  /** Whole tokens left. */
+  remaining: number
+  /** Seconds until one token is there: 0 when allowed, else at least 1. */
+  retry_after_s: number
+  /** Seconds until the bucket is full again. */
+  reset_s: number
+}
+
+/** Sums of fractions of tokens may fall short of a whole by rounding. */
+const tolerance = 1e-9
+
+/** Takes one token; no bucket yet is a full one. A clock that went back refills nothing and goes on from there. */
+export function take(limit: RateLimit, bucket: Bucket | undefined, now_ms: number): Take {
+  const elapsed_ms = bucket === undefined ? 0 : Math.max(0, now_ms - bucket.at_ms)
+  const filled = Math.min(limit.burst, (bucket?.tokens ?? limit.burst) + elapsed_ms * limit.per_ms)
+  const allowed = filled >= 1 - tolerance
+  const tokens = allowed ? Math.max(0, filled - 1) : filled
+  return {
+    allowed,
+    bucket: { tokens, at_ms: now_ms },
+    remaining: Math.floor(tokens + tolerance),
+    retry_after_s: allowed ? 0 : Math.max(1, seconds(1 - filled, limit)),
+    reset_s: seconds(limit.burst - tokens, limit),
+  }
+}
+
+const units_ms = { s: 1_000, m: 60_000, min: 60_000, h: 3_600_000 } as const
+
+/**
+ * Reads `5/s`, `1/min`, `100/m`, `3600/h` or `off`. The burst is twice the count, so that a client may catch up; a count
+ * of 1 has a burst of 1, so that the second request in a row is refused.
+ * @throws RangeError that shows a correct example
+ */
+export function parseRateLimit(text: string, label = 'default'): RateLimit | 'off' {
+  if (text === 'off') return 'off'
+  const match = /^([1-9][0-9]{0,6})\/(s|m|min|h)$/.exec(text)
+  if (match === null) {
+    throw new RangeError(
+      `${JSON.stringify(text)} is not a rate limit. Write a count and a unit: 5/s, 100/m, 3600/h, or off.`,
+    )
+  }
+  const count = Number(match[1])
+  const unit = match[2] as keyof typeof units_ms
+  return { per_ms: count / units_ms[unit], burst: count === 1 ? 1 : 2 * count, label }
+}
+
+/**
+ * The `RateLimit` and `RateLimit-Policy` fields of the IETF draft (draft-ietf-httpapi-ratelimit-headers): `q` tokens in
+ * a window of `w` seconds, `r` left now, full again in `t` seconds.
+ */
+export function rateHeaders(limit: RateLimit, remaining: number, reset_s: number): Record<string, string> {
+  return {
+    ratelimit: `"${limit.label}";r=${remaining};t=${reset_s}`,
+    'ratelimit-policy': `"${limit.label}";q=${limit.burst};w=${Math.max(1, seconds(limit.burst, limit))}`,
+  }
+}
+
+/** Whole seconds in which that many tokens come in. */
+function seconds(tokens: number, limit: RateLimit): number {
+  return Math.max(0, Math.ceil(tokens / limit.per_ms / 1_000 - tolerance))
+}

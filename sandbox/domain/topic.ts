@@ -1,0 +1,108 @@
+/**
+ * Topics: the reduced signal that takes part in matching instead of prompt text (A50, A52).
+ *
+ * A topic is found by keywords. Text and keywords are cut into the same words: lower case, accents and Arabic vowel
+ * signs removed, punctuation as a boundary; scripts that write no spaces (Chinese, Japanese, Thai) give one word a
+ * character, so that a keyword is found inside a sentence. The keywords form a tree of words, and one pass over the
+ * text takes the longest keyword at each word. The time is linear in the length of the text.
+ */
+
+interface Branch {
+  readonly next: Map<string, Branch>
+  /** Topics whose keyword ends here, as positions in `topics`. */
+  readonly ends: number[]
+}
+
+export interface TopicIndex {
+  readonly topics: readonly string[]
+  readonly root: Branch
+}
+
+const word =
+  /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}]|[[\p{L}\p{N}\p{M}]--[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}]]+/gv
+const accents = /[\u0300-\u036f\u0640\u064b-\u065f]+/g
+
+/** Builds the keyword tree once. `data` is the shape of `fixtures/topics.json`: keywords by topic. */
+export function prepareTopics(data: { topics: Record<string, string[]> }): TopicIndex {
+  const topics = Object.keys(data.topics)
+  const root: Branch = { next: new Map(), ends: [] }
+  for (const [position, topic] of topics.entries()) {
+    for (const keyword of data.topics[topic] ?? []) plant(root, wordsOf(keyword), position)
+  }
+  return { topics, root }
+}
+
+/**
+ * The topic that most keywords in the text speak for, or null when none does. Of equals, the one mentioned first, then
+ * the one that stands first in the data. A keyword inside a longer one counts once.
+ */
+export function deriveTopic(index: TopicIndex, text: string): string | null {
+  const words = wordsOf(text)
+  const hits = new Map<number, number>()
+  for (let start = 0; start < words.length; ) {
+    const match = longestMatch(index.root, words, start)
+    if (match === null) {
+      start++
+      continue
+    }
+    for (const topic of match.topics) hits.set(topic, (hits.get(topic) ?? 0) + 1)
+    start = match.end
+  }
+  let best: number | null = null
+  for (const [topic, count] of hits) {
+    if (best === null || count > (hits.get(best) ?? 0)) best = topic
+  }
+  return best === null ? null : (index.topics[best] ?? null)
+}
+
+/**
+ * Whether a topic is on the high-risk list, or a narrower form of one that is: with `grief` blocked, `Grief`,
+ * `grief support` and `grief-support` are all high-risk, `griefing` is not.
+ */
+export function isHighRisk(blocked: readonly string[], topic: string): boolean {
+  const bounded = `-${normalizeTopic(topic)}-`
+  return blocked.some((entry) => bounded.includes(`-${normalizeTopic(entry)}-`))
+}
+
+/** One spelling for a topic: `Machine Learning` and `machine_learning` are `machine-learning`. */
+export function normalizeTopic(topic: string): string {
+  return topic
+    .normalize('NFKC')
+    .toLowerCase()
+    .trim()
+    .replace(/[\s_-]+/g, '-')
+}
+
+function wordsOf(text: string): string[] {
+  return text.toLowerCase().normalize('NFKD').replace(accents, '').match(word) ?? []
+}
+
+function plant(root: Branch, words: readonly string[], topic: number): void {
+  if (words.length === 0) return
+  let branch = root
+  for (const step of words) {
+    let next = branch.next.get(step)
+    if (next === undefined) {
+      next = { next: new Map(), ends: [] }
+      branch.next.set(step, next)
+    }
+    branch = next
+  }
+  if (!branch.ends.includes(topic)) branch.ends.push(topic)
+}
+
+function longestMatch(
+  root: Branch,
+  words: readonly string[],
+  start: number,
+): { topics: readonly number[]; end: number } | null {
+  let branch: Branch | undefined = root
+  let match: { topics: readonly number[]; end: number } | null = null
+  for (let end = start; end < words.length; ) {
+    branch = branch.next.get(words[end]!)
+    if (branch === undefined) break
+    end++
+    if (branch.ends.length > 0) match = { topics: branch.ends, end }
+  }
+  return match
+}
