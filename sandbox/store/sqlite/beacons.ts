@@ -1,0 +1,128 @@
+/** Accepted beacons, and those that are kept apart. */
+import type Database from 'better-sqlite3'
+import type { Format } from '../../../src/contract/fields.ts'
+import type { BeaconEvent, Measurements } from '../../../src/contract/v1/beacons.ts'
+import type { AsideBeaconRow, BeaconRow, PageQuery } from '../store.ts'
+
+interface StoredBeacon extends Omit<BeaconRow, 'measurements'> {
+  measurements: string | null
+}
+
+export type BeaconQuery = PageQuery & {
+  slot_id?: number
+  event?: BeaconEvent
+  verdict?: 'accepted' | 'duplicate' | 'rejected'
+  format?: Format
+  session_id?: string
+  project_id?: number
+  since_ms?: number
+}
+
+const columns = 'id, slot_id, beacon_id, event, occurred_at_ms, received_at_ms, body_sha256, measurements, extras'
+const asideColumns = 'id, verdict, project_id, slot_id, beacon_id, event, occurred_at_ms, received_at_ms, reason_code'
+
+/** The most beacons of one slot that are judged together; an honest client sends a few dozen. */
+const judgedAtMost = 500
+
+export function beaconStatements(db: Database.Database) {
+  const insert = db.prepare(
+    `INSERT INTO beacon (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (slot_id, beacon_id) DO NOTHING`,
+  )
+  const bySlot = db.prepare<[number, number], StoredBeacon>(
+    `SELECT ${columns} FROM beacon WHERE slot_id = ? ORDER BY id LIMIT ?`,
+  )
+  const find = db.prepare<[number, string], StoredBeacon>(
+    `SELECT ${columns} FROM beacon WHERE slot_id = ? AND beacon_id = ?`,
+  )
+  const insertAside = db.prepare(`INSERT INTO aside_beacon (${asideColumns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+  const asideBySlot = db.prepare<[number], AsideBeaconRow>(
+    `SELECT ${asideColumns} FROM aside_beacon WHERE slot_id = ? ORDER BY id`,
+  )
+
+  return {
+    /** Within the running transaction; false when the slot has one of that beacon_id. */
+    insert(beacon: BeaconRow): boolean {
+      const result = insert.run(
+        beacon.id,
+        beacon.slot_id,
+        beacon.beacon_id,
+        beacon.event,
+        beacon.occurred_at_ms,
+        beacon.received_at_ms,
+        beacon.body_sha256,
+        beacon.measurements === null ? null : JSON.stringify(beacon.measurements),
+        beacon.extras,
+      )
+      return result.changes === 1
+    },
+    bySlot: (slot_id: number) => bySlot.all(slot_id, judgedAtMost).map(toBeacon),
+    find(slot_id: number, beacon_id: string): BeaconRow | null {
+      const stored = find.get(slot_id, beacon_id)
+      return stored === undefined ? null : toBeacon(stored)
+    },
+    /** Within the running transaction. */
+    insertAside(beacon: AsideBeaconRow): void {
+      insertAside.run(
+        beacon.id,
+        beacon.verdict,
+        beacon.project_id,
+        beacon.slot_id,
+        beacon.beacon_id,
+        beacon.event,
+        beacon.occurred_at_ms,
+        beacon.received_at_ms,
+        beacon.reason_code,
+      )
+    },
+    asideBySlot: (slot_id: number) => asideBySlot.all(slot_id),
+    list(query: BeaconQuery): BeaconRow[] {
+      if (query.verdict !== undefined && query.verdict !== 'accepted') return []
+      const { where, values } = conditions('beacon', 'job.project_id', query)
+      return db
+        .prepare<(string | number)[], StoredBeacon>(
+          `SELECT beacon.* FROM beacon JOIN slot ON slot.id = beacon.slot_id JOIN job ON job.id = slot.job_id
+           LEFT JOIN session ON session.id = job.session
+           WHERE ${where} ORDER BY beacon.id DESC LIMIT ?`,
+        )
+        .all(...values, query.limit + 1)
+        .map(toBeacon)
+    },
+    listAside(query: BeaconQuery): AsideBeaconRow[] {
+      if (query.verdict === 'accepted') return []
+      const { where, values } = conditions('aside_beacon', 'aside_beacon.project_id', query)
+      const verdict = query.verdict === undefined ? '1' : 'aside_beacon.verdict = ?'
+      return db
+        .prepare<(string | number)[], AsideBeaconRow>(
+          `SELECT aside_beacon.* FROM aside_beacon LEFT JOIN slot ON slot.id = aside_beacon.slot_id
+           LEFT JOIN job ON job.id = slot.job_id LEFT JOIN session ON session.id = job.session
+           WHERE ${where} AND ${verdict} ORDER BY aside_beacon.id DESC LIMIT ?`,
+        )
+        .all(...values, ...(query.verdict === undefined ? [] : [query.verdict]), query.limit + 1)
+    },
+  }
+}
+
+function conditions(table: string, projectColumn: string, query: BeaconQuery) {
+  const where = ['1']
+  const values: (string | number)[] = []
+  const add = (condition: string, value: string | number | null | undefined) => {
+    if (value === undefined || value === null) return
+    where.push(condition)
+    values.push(value)
+  }
+  add(`${table}.id < ?`, query.before)
+  add(`${table}.slot_id = ?`, query.slot_id)
+  add(`${table}.event = ?`, query.event)
+  add('slot.format = ?', query.format)
+  add('session.session_id = ?', query.session_id)
+  add(`${projectColumn} = ?`, query.project_id)
+  add(`${table}.received_at_ms >= ?`, query.since_ms)
+  return { where: where.join(' AND '), values }
+}
+
+function toBeacon(stored: StoredBeacon): BeaconRow {
+  return {
+    ...stored,
+    measurements: stored.measurements === null ? null : (JSON.parse(stored.measurements) as Measurements),
+  }
+}

@@ -1,0 +1,106 @@
+/**
+ * The request journal. Exchanges are buffered and written with the next group commit, so that recording never slows a
+ * request; the table is bounded, the oldest go first, and how many went is kept.
+ */
+import type Database from 'better-sqlite3'
+import type { ExchangeRow, PageQuery } from '../store.ts'
+
+const columns =
+  'id, at_ms, method, path, status, error, reason_code, duration_us, project_id, session_id, slot_id, request_headers, request_body, response_headers, response_body'
+const summaryColumns = columns.split(', ').slice(0, 11).join(', ')
+
+/** Rows over the limit that may pile up before they are removed together. */
+const slack = 64
+
+export type ExchangeQuery = PageQuery & {
+  method?: string
+  path?: string
+  status?: number
+  reason_code?: string
+  session_id?: string
+  since_ms?: number
+}
+
+export function exchangeStatements(db: Database.Database, limit: number) {
+  const insert = db.prepare(`INSERT OR REPLACE INTO exchange (${columns}) VALUES (${columns.replaceAll(/\w+/g, '?')})`)
+  const find = db.prepare<[number], ExchangeRow>(`SELECT ${columns} FROM exchange WHERE id = ?`)
+  const count = db.prepare('SELECT count(*) FROM exchange').pluck()
+  const prune = db.prepare('DELETE FROM exchange WHERE id IN (SELECT id FROM exchange ORDER BY id LIMIT ?)')
+  const readDropped = db.prepare("SELECT value FROM meta WHERE name = 'journal_dropped'").pluck()
+  const saveDropped = db.prepare("INSERT OR REPLACE INTO meta (name, value) VALUES ('journal_dropped', ?)")
+  let buffer: ExchangeRow[] = []
+  let size = count.get() as number
+  let dropped = Number(readDropped.get() ?? 0)
+
+  return {
+    /** False when the journal is off. */
+    push(row: ExchangeRow): boolean {
+      if (limit === 0) return false
+      buffer.push(row)
+      return true
+    },
+    /** Writes the buffer within the running transaction. */
+    write(): void {
+      if (buffer.length === 0) return
+      const rows = buffer
+      buffer = []
+      for (const row of rows) {
+        insert.run(
+          row.id,
+          row.at_ms,
+          row.method,
+          row.path,
+          row.status,
+          row.error,
+          row.reason_code,
+          row.duration_us,
+          row.project_id,
+          row.session_id,
+          row.slot_id,
+          row.request_headers,
+          row.request_body,
+          row.response_headers,
+          row.response_body,
+        )
+      }
+      size += rows.length
+      if (size > limit + slack) {
+        const over = size - limit
+        prune.run(over)
+        size -= over
+        dropped += over
+        saveDropped.run(String(dropped))
+      }
+    },
+    forget(): void {
+      size = count.get() as number
+      dropped = Number(readDropped.get() ?? 0)
+    },
+    find: (id: number) => find.get(id) ?? null,
+    list(query: ExchangeQuery) {
+      const where = ['1']
+      const values: (string | number)[] = []
+      const add = (condition: string, value: string | number | null | undefined) => {
+        if (value === undefined || value === null) return
+        where.push(condition)
+        values.push(value)
+      }
+      add('id < ?', query.before)
+      add('method = ?', query.method)
+      if (query.path !== undefined) {
+        where.push('substr(path, 1, ?) = ?')
+        values.push(query.path.length, query.path)
+      }
+      add('status = ?', query.status)
+      add('reason_code = ?', query.reason_code)
+      add('session_id = ?', query.session_id)
+      add('at_ms >= ?', query.since_ms)
+      return db
+        .prepare<(string | number)[], Omit<ExchangeRow, 'request_headers'>>(
+          `SELECT ${summaryColumns} FROM exchange WHERE ${where.join(' AND ')} ORDER BY id DESC LIMIT ?`,
+        )
+        .all(...values, query.limit + 1)
+    },
+    status: () => ({ enabled: limit > 0, limit, size: size + buffer.length, dropped }),
+  }
+}

@@ -1,0 +1,241 @@
+/** The SQLite adapter: the store's methods over named prepared statements, every write in a group commit. */
+import type { AsideBeaconRow, BeaconListRow, BeaconRow, SlotRow, Store } from '../store.ts'
+import { beaconStatements } from './beacons.ts'
+import { type ChainHash, chainStatements } from './chain.ts'
+import { eventStatements } from './events.ts'
+import { exchangeStatements } from './exchanges.ts'
+import { groupCommit } from './group-commit.ts'
+import { migrations } from './migrations.ts'
+import { openDatabase } from './open.ts'
+import { projectStatements } from './projects.ts'
+import { applySeed, clearAll, type Seed } from './seed.ts'
+import { sessionStatements } from './sessions.ts'
+import { slotStatements } from './slots.ts'
+
+export interface SqliteStoreOptions {
+  /** A file, or `:memory:`. */
+  path: string
+  pid: number
+  seed: Seed
+  now_ms: number
+  /** Most exchanges the journal keeps; 0 turns it off. */
+  journal_limit: number
+  chainHash: ChainHash
+}
+
+export interface SqliteStore extends Store {
+  /** The catalogue in force. */
+  readonly catalogue_id: number
+  /** The largest identifier in use. */
+  readonly last_id: number
+  /** Where an older database was copied before it was migrated. */
+  readonly backup: string | null
+}
+
+/** Opens, migrates and seeds. Throws OpenError when the file cannot be used. */
+export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
+  const opened = openDatabase(options.path, options.pid)
+  const { db } = opened
+  const { catalogue } = db.transaction(() => applySeed(db, options.seed, options.now_ms))()
+
+  const projects = projectStatements(db)
+  const sessions = sessionStatements(db)
+  const slots = slotStatements(db, projects.project)
+  const beacons = beaconStatements(db)
+  const chain = chainStatements(db, options.chainHash)
+  const events = eventStatements(db)
+  const exchanges = exchangeStatements(db, options.journal_limit)
+  const demand = db.prepare('SELECT demand FROM catalogue WHERE id = ?').pluck()
+
+  const { write, nudge, flush } = groupCommit(db, {
+    beforeCommit: exchanges.write,
+    afterCommit: events.announce,
+    afterRollback() {
+      chain.forget()
+      events.forget()
+      sessions.forget()
+      exchanges.forget()
+    },
+  })
+  let closed = false
+
+  return {
+    path: options.path,
+    schema_version: migrations.length,
+    catalogue_id: catalogue,
+    last_id: lastId(),
+    backup: opened.backup,
+
+    findKey: async (hash) => projects.findKey(hash),
+    findProject: async (client_id) => projects.byClientId(client_id),
+    projectById: async (id) => projects.project(id),
+    listProjects: async () => projects.list(),
+    findActivation: async (id) => projects.findActivation(id),
+    insertActivation: (row, at_ms) =>
+      write(() => {
+        projects.insertActivation(row, at_ms)
+        events.append({ type: 'browser.activated', at_ms, project_id: row.project_id, slot_id: null, ref: row.id })
+      }),
+    pinOrigin: (id, origin) => write(() => projects.pinOrigin(id, origin)),
+
+    latestConsent: async (project_id, session_id) => sessions.latestConsent(project_id, session_id),
+    saveConsent: (consent) => write(() => saveConsent(consent)),
+
+    createJob: (job, newSlots, consent) =>
+      write(() => {
+        if (consent !== null && saveConsent(consent) === null) return false
+        const session = job.session_id === null ? null : sessions.ensure(job.project_id, job.session_id)
+        slots.insert(job, session, newSlots)
+        for (const slot of newSlots) {
+          const type = slot.decision === null ? 'job.created' : 'placement.decided'
+          if (slot.evidence !== null) chain.append(job.project_id, slot.id, slot.evidence)
+          events.append({ type, at_ms: job.created_at_ms, project_id: job.project_id, slot_id: slot.id, ref: slot.id })
+        }
+        return true
+      }),
+    bindDecision: (slot_id, decision, evidence) =>
+      write(() => {
+        if (!slots.bind(slot_id, decision)) return false
+        const { project } = slots.find(slot_id)!
+        chain.append(project.id, slot_id, evidence)
+        events.append({
+          type: 'placement.decided',
+          at_ms: decision.decided_at_ms,
+          project_id: project.id,
+          slot_id,
+          ref: slot_id,
+        })
+        return true
+      }),
+    findSlot: async (id) => slots.find(id),
+    pendingSlots: async () => slots.pending(),
+    recordFrame: (slot_id, at_ms, token) =>
+      write(() => {
+        slots.firstFrame(slot_id, at_ms)
+        projects.insertActivation(token, at_ms)
+        events.append({ type: 'frame.loaded', at_ms, project_id: token.project_id, slot_id, ref: slot_id })
+      }),
+    replaceAssetToken: (slot_id, hash) => write(() => void slots.replaceHash(slot_id, hash)),
+
+    countFills: async (scope, since_ms, most) => {
+      if (scope.session_id === null) return slots.countFills({ project_id: scope.project_id }, since_ms, most)
+      const session = sessions.idOf(scope.project_id, scope.session_id)
+      return session === null ? 0 : slots.countFills({ session }, since_ms, most)
+    },
+    filledWithin: async (project_id, session_id, jobs) => {
+      const session = sessions.idOf(project_id, session_id)
+      return session !== null && slots.filledWithin(session, jobs)
+    },
+
+    beaconsOf: async (slot_id) => beacons.bySlot(slot_id),
+    findBeacon: async (slot_id, beacon_id) => beacons.find(slot_id, beacon_id),
+    recordBeacon: (beacon, project_id, evidence) =>
+      write(() => {
+        if (!beacons.insert(beacon)) return 'exists'
+        chain.append(project_id, beacon.slot_id, evidence)
+        events.append({
+          type: 'beacon.accepted',
+          at_ms: beacon.received_at_ms,
+          project_id,
+          slot_id: beacon.slot_id,
+          ref: beacon.id,
+        })
+        return 'recorded'
+      }),
+    keepAside: (beacon) =>
+      write(() => {
+        beacons.insertAside(beacon)
+        events.append({
+          type: beacon.verdict === 'duplicate' ? 'beacon.duplicate' : 'beacon.rejected',
+          at_ms: beacon.received_at_ms,
+          project_id: beacon.project_id,
+          slot_id: beacon.slot_id,
+          ref: beacon.id,
+        })
+      }),
+
+    listSlots: async (query) => toPage(slots.list(query), query.limit, (slot) => slot.id),
+    listBeacons: async (query) => {
+      const rows: BeaconListRow[] = [
+        ...beacons.list(query).map((beacon) => toAccepted(beacon)),
+        ...beacons.listAside(query).map((beacon) => toAside(beacon)),
+      ]
+      rows.sort((a, b) => b.beacon.id - a.beacon.id)
+      return toPage(rows.slice(0, query.limit + 1), query.limit, (row) => row.beacon.id)
+    },
+    asideBeaconsOf: async (slot_id) => beacons.asideBySlot(slot_id),
+    evidenceOf: async (slot_id) => chain.bySlot(slot_id),
+    evidence: async (project_id, after_seq, limit) => chain.after(project_id, after_seq, limit),
+    catalogue: async (id) => (demand.get(id) as string | undefined) ?? null,
+
+    appendExchange(row) {
+      if (!closed && exchanges.push(row)) nudge()
+    },
+    findExchange: async (id) => {
+      flush()
+      return exchanges.find(id)
+    },
+    listExchanges: async (query) => {
+      flush()
+      return toPage(exchanges.list(query), query.limit, (row) => row.id) as Awaited<ReturnType<Store['listExchanges']>>
+    },
+    journal: exchanges.status,
+
+    appendEvent: (event) => write(() => events.append(event)),
+    events: async (after_seq, limit) => events.after(after_seq, limit),
+    lastEventSeq: events.lastSeq,
+    onEvents: events.listen,
+
+    reset: (at_ms) =>
+      write(() => {
+        const seq = events.lastSeq()
+        clearAll(db)
+        applySeed(db, options.seed, at_ms)
+        projects.forget()
+        sessions.forget()
+        chain.forget()
+        exchanges.forget()
+        db.prepare("INSERT INTO event (seq, type, at_ms) VALUES (?, 'sandbox.reset', ?)").run(seq + 1, at_ms)
+        events.forget()
+      }),
+    close: async () => {
+      if (closed) return
+      flush()
+      closed = true
+      opened.close()
+    },
+  }
+
+  function saveConsent(consent: Parameters<Store['saveConsent']>[0]) {
+    const record = sessions.saveConsent(consent)
+    if (record === null) return null
+    if (consent.evidence !== null) chain.append(consent.project_id, null, consent.evidence)
+    events.append({
+      type: 'consent.changed',
+      at_ms: record.updated_at_ms,
+      project_id: consent.project_id,
+      slot_id: null,
+      ref: record.id,
+    })
+    return record
+  }
+
+  function toAccepted(beacon: BeaconRow): BeaconListRow {
+    return { kind: 'accepted', beacon, slot: slots.find(beacon.slot_id) as SlotRow }
+  }
+
+  function toAside(beacon: AsideBeaconRow): BeaconListRow {
+    return { kind: 'aside', beacon, slot: beacon.slot_id === null ? null : slots.find(beacon.slot_id) }
+  }
+
+  function lastId(): number {
+    const tables = ['activation', 'consent', 'job', 'slot', 'beacon', 'aside_beacon', 'exchange']
+    const largest = tables.map((table) => `SELECT max(id) AS id FROM ${table}`).join(' UNION ALL ')
+    return (db.prepare(`SELECT coalesce(max(id), 0) FROM (${largest})`).pluck().get() as number) ?? 0
+  }
+}
+
+function toPage<Row>(rows: Row[], limit: number, idOf: (row: Row) => number) {
+  const shown = rows.slice(0, limit)
+  return { rows: shown, next: rows.length > limit ? idOf(shown.at(-1)!) : null }
+}

@@ -1,0 +1,176 @@
+/**
+ * The schema, as append-only numbered steps: a database of version n has had the first n of them.
+ *
+ * Keys are time-ordered integers in rowid tables, so that every insert is at the end; nothing random is indexed but a
+ * session's name and a key's hash, of which there are few. Names are the wire's names, times epoch milliseconds.
+ */
+export const migrations: readonly string[] = [
+  `
+  CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+
+  CREATE TABLE project (
+    id INTEGER PRIMARY KEY,
+    client_id TEXT NOT NULL UNIQUE,
+    tenant_id INTEGER NOT NULL,
+    config_revision INTEGER NOT NULL,
+    settings TEXT NOT NULL               -- JSON: what differs from the default settings
+  ) STRICT;
+
+  CREATE TABLE api_key (
+    id INTEGER PRIMARY KEY,
+    project_id INTEGER NOT NULL REFERENCES project (id),
+    class TEXT NOT NULL,                 -- secret, publishable
+    mode TEXT NOT NULL,                  -- test, live
+    hash BLOB NOT NULL UNIQUE,           -- SHA-256 of the key
+    created_at_ms INTEGER NOT NULL,
+    revoked_at_ms INTEGER
+  ) STRICT;
+
+  CREATE TABLE activation (
+    id INTEGER PRIMARY KEY,
+    project_id INTEGER NOT NULL,
+    key_id INTEGER NOT NULL,
+    mode TEXT NOT NULL,
+    hash BLOB NOT NULL,                  -- SHA-256 of the secret
+    origin TEXT,                         -- null: a beacon token not yet bound
+    slot_id INTEGER,                     -- set: a beacon token
+    created_at_ms INTEGER NOT NULL,
+    expires_at_ms INTEGER NOT NULL
+  ) STRICT;
+
+  CREATE TABLE session (
+    id INTEGER PRIMARY KEY,
+    project_id INTEGER NOT NULL,
+    session_id TEXT NOT NULL,
+    UNIQUE (project_id, session_id)
+  ) STRICT;
+
+  CREATE TABLE consent (
+    id INTEGER PRIMARY KEY,
+    session INTEGER NOT NULL REFERENCES session (id),
+    revision INTEGER NOT NULL,
+    state TEXT NOT NULL,                 -- pending, granted, denied, withdrawn
+    source TEXT NOT NULL,
+    semantic_targeting INTEGER NOT NULL,
+    prompt_shared INTEGER NOT NULL,
+    extras TEXT NOT NULL,                -- JSON: kept, not acted on
+    updated_at_ms INTEGER NOT NULL,
+    expires_at_ms INTEGER NOT NULL,
+    UNIQUE (session, revision)
+  ) STRICT;
+
+  CREATE TABLE job (
+    id INTEGER PRIMARY KEY,
+    project_id INTEGER NOT NULL,
+    session INTEGER,
+    job_type TEXT NOT NULL,
+    mode TEXT NOT NULL,
+    key_id INTEGER NOT NULL,
+    created_at_ms INTEGER NOT NULL,
+    facts TEXT NOT NULL                  -- JSON of JobFacts; never prompt text
+  ) STRICT;
+  CREATE INDEX job_by_session ON job (session, id) WHERE session IS NOT NULL;
+
+  CREATE TABLE slot (
+    id INTEGER PRIMARY KEY,
+    job_id INTEGER NOT NULL,
+    due_at_ms INTEGER NOT NULL,
+    decided_at_ms INTEGER,               -- null: pending
+    format TEXT,                         -- null: pending or no fill
+    campaign_id TEXT,
+    creative_id TEXT,
+    width INTEGER,
+    height INTEGER,
+    duration_ms INTEGER,
+    gross_cpm REAL,
+    currency TEXT,
+    template_id TEXT,
+    asset_token_hash BLOB,               -- SHA-256 of the secret
+    no_fill_reason TEXT,
+    label_text TEXT,
+    consent TEXT,                        -- JSON: the bound snapshot
+    trace TEXT,                          -- one letter a campaign
+    catalogue INTEGER,
+    topic TEXT,
+    first_frame_at_ms INTEGER
+  ) STRICT;
+  CREATE INDEX slot_by_job ON slot (job_id);
+  CREATE INDEX slot_pending ON slot (due_at_ms) WHERE decided_at_ms IS NULL;
+
+  CREATE TABLE beacon (
+    id INTEGER PRIMARY KEY,
+    slot_id INTEGER NOT NULL,
+    beacon_id TEXT NOT NULL,
+    event TEXT NOT NULL,
+    occurred_at_ms INTEGER NOT NULL,
+    received_at_ms INTEGER NOT NULL,
+    body_sha256 TEXT NOT NULL,
+    measurements TEXT,                   -- JSON
+    extras TEXT NOT NULL,                -- JSON: kept, not acted on
+    UNIQUE (slot_id, beacon_id)
+  ) STRICT;
+
+  CREATE TABLE aside_beacon (
+    id INTEGER PRIMARY KEY,
+    verdict TEXT NOT NULL,               -- rejected, duplicate
+    project_id INTEGER NOT NULL,
+    slot_id INTEGER,
+    beacon_id TEXT,
+    event TEXT,
+    occurred_at_ms INTEGER,
+    received_at_ms INTEGER NOT NULL,
+    reason_code TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX aside_beacon_by_slot ON aside_beacon (slot_id) WHERE slot_id IS NOT NULL;
+
+  CREATE TABLE evidence (
+    id INTEGER PRIMARY KEY,
+    project_id INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    kind TEXT NOT NULL,                  -- decision, consent, beacon
+    ref INTEGER NOT NULL,                -- slot, consent, beacon
+    slot_id INTEGER,
+    at_ms INTEGER NOT NULL,
+    entry TEXT NOT NULL,                 -- RFC 8785 canonical JSON
+    hash BLOB NOT NULL,                  -- SHA-256 of the hash before and the entry
+    UNIQUE (project_id, seq)
+  ) STRICT;
+  CREATE INDEX evidence_by_slot ON evidence (slot_id) WHERE slot_id IS NOT NULL;
+
+  CREATE TABLE event (
+    seq INTEGER PRIMARY KEY,
+    type TEXT NOT NULL,
+    at_ms INTEGER NOT NULL,
+    project_id INTEGER,
+    slot_id INTEGER,
+    ref INTEGER
+  ) STRICT;
+
+  CREATE TABLE catalogue (
+    id INTEGER PRIMARY KEY,
+    sha256 TEXT NOT NULL UNIQUE,
+    demand TEXT NOT NULL                 -- JSON
+  ) STRICT;
+
+  CREATE TABLE exchange (
+    id INTEGER PRIMARY KEY,
+    at_ms INTEGER NOT NULL,
+    method TEXT NOT NULL,
+    path TEXT NOT NULL,
+    status INTEGER NOT NULL,
+    error TEXT,
+    reason_code TEXT,
+    duration_us INTEGER NOT NULL,
+    project_id INTEGER,
+    session_id TEXT,
+    slot_id INTEGER,
+    request_headers TEXT NOT NULL,
+    request_body TEXT,
+    response_headers TEXT NOT NULL,
+    response_body TEXT
+  ) STRICT;
+  `,
+]
+
+/** Marks the file as ours: "SvcS". */
+export const applicationId = 0x53766353

@@ -1,0 +1,159 @@
+/**
+ * Opens the database file: one owner at a time, the right schema, the right pragmas.
+ *
+ * Ownership is a second, tiny SQLite file whose write lock is held for as long as the process lives. The operating
+ * system drops that lock however the process ends, so a crash never leaves a stale one; readers may still ask who
+ * holds it.
+ */
+import Database from 'better-sqlite3'
+import { applicationId, migrations } from './migrations.ts'
+
+export type OpenFailure = 'database_in_use' | 'database_newer' | 'database_corrupt' | 'database_unwritable'
+
+/** Why a database cannot be opened. Nothing was changed. */
+export class OpenError extends Error {
+  readonly code: OpenFailure
+  readonly hint: string
+  constructor(code: OpenFailure, message: string, hint: string) {
+    super(message)
+    this.name = 'OpenError'
+    this.code = code
+    this.hint = hint
+  }
+}
+
+export interface OpenDatabase {
+  db: Database.Database
+  isNew: boolean
+  /** Where the database was copied before it was migrated; null when it was not. */
+  backup: string | null
+  close(): void
+}
+
+/** Opens or creates the database at `path` (`:memory:` for none), claims it for process `pid`, migrates it. */
+export function openDatabase(path: string, pid: number): OpenDatabase {
+  const release = path === ':memory:' ? () => {} : claim(path, pid)
+  let db: Database.Database | undefined
+  try {
+    db = new Database(path, { timeout: 2000 })
+    const version = db.pragma('user_version', { simple: true }) as number
+    refuseForeign(db, path, version)
+    db.pragma('journal_mode = WAL')
+    db.pragma('synchronous = NORMAL')
+    db.pragma('temp_store = MEMORY')
+    db.pragma('cache_size = -8000')
+    db.pragma('foreign_keys = OFF')
+    const backup = migrate(db, path, version)
+    const opened = db
+    return {
+      db,
+      isNew: version === 0,
+      backup,
+      close() {
+        if (path !== ':memory:') opened.pragma('wal_checkpoint(TRUNCATE)')
+        opened.close()
+        release()
+      },
+    }
+  } catch (error) {
+    db?.close()
+    release()
+    throw explain(error, path)
+  }
+}
+
+function claim(path: string, pid: number): () => void {
+  const lockPath = `${path}.lock`
+  let lock: Database.Database | undefined
+  try {
+    lock = new Database(lockPath, { timeout: 0 })
+    lock.pragma('synchronous = OFF')
+    lock.exec('BEGIN IMMEDIATE; CREATE TABLE IF NOT EXISTS owner (pid INTEGER NOT NULL); DELETE FROM owner')
+    lock.prepare('INSERT INTO owner VALUES (?)').run(pid)
+    lock.exec('COMMIT; BEGIN IMMEDIATE')
+  } catch (error) {
+    const owner = isBusy(error) ? readOwner(lockPath) : null
+    lock?.close()
+    if (!isBusy(error)) throw explain(error, path)
+    throw new OpenError(
+      'database_in_use',
+      `${path} is in use by another sandbox${owner === null ? '' : ` (pid ${owner})`}.`,
+      'Stop that sandbox, or start this one with --db and another file, or with --ephemeral.',
+    )
+  }
+  const held = lock
+  return () => {
+    held.exec('ROLLBACK')
+    held.close()
+  }
+}
+
+function readOwner(lockPath: string): number | null {
+  try {
+    const reader = new Database(lockPath, { readonly: true, timeout: 200 })
+    const pid = reader.prepare('SELECT pid FROM owner').pluck().get() as number | undefined
+    reader.close()
+    return pid ?? null
+  } catch (error) {
+    if (isBusy(error)) return null
+    throw error
+  }
+}
+
+function refuseForeign(db: Database.Database, path: string, version: number): void {
+  const id = db.pragma('application_id', { simple: true }) as number
+  const tables = db.prepare("SELECT count(*) FROM sqlite_schema WHERE type = 'table'").pluck().get() as number
+  if (id !== applicationId && tables > 0) {
+    throw new OpenError(
+      'database_corrupt',
+      `${path} is a SQLite database, but not one of a sandbox.`,
+      'Give --db another file; this one is left untouched.',
+    )
+  }
+  if (version > migrations.length) {
+    throw new OpenError(
+      'database_newer',
+      `${path} was made by a newer version (schema ${version}, this one knows ${migrations.length}).`,
+      'Update svc, or give --db another file; this one is left untouched.',
+    )
+  }
+}
+
+function migrate(db: Database.Database, path: string, version: number): string | null {
+  if (version === migrations.length) return null
+  let backup: string | null = null
+  if (version > 0 && path !== ':memory:') {
+    backup = `${path}.schema-${version}.bak`
+    db.prepare('VACUUM INTO ?').run(backup)
+  }
+  db.transaction(() => {
+    for (const step of migrations.slice(version)) db.exec(step)
+    db.pragma(`application_id = ${applicationId}`)
+    db.pragma(`user_version = ${migrations.length}`)
+  })()
+  return backup
+}
+
+function explain(error: unknown, path: string): unknown {
+  if (error instanceof OpenError || !(error instanceof Error) || !('code' in error)) return error
+  const code = String(error.code)
+  if (code.startsWith('SQLITE_NOTADB') || code.startsWith('SQLITE_CORRUPT')) {
+    return new OpenError(
+      'database_corrupt',
+      `${path} is not a readable database: ${error.message}.`,
+      'It is left untouched. Move it away, or give --db another file.',
+    )
+  }
+  if (/^SQLITE_(CANTOPEN|READONLY|FULL|IOERR|PERM|BUSY)/.test(code) || /^E[A-Z]+$/.test(code)) {
+    return new OpenError(
+      'database_unwritable',
+      `${path} cannot be written: ${error.message}.`,
+      'Check the directory, its permissions and the free space, or start with --ephemeral.',
+    )
+  }
+  return error
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY')
+}

@@ -1,0 +1,97 @@
+/** Sessions and their consent, in numbered revisions. */
+import type Database from 'better-sqlite3'
+import type { ConsentRecord } from '../../domain/consent.ts'
+import type { ConsentWrite } from '../store.ts'
+
+interface StoredConsent extends Omit<ConsentRecord, 'semantic_targeting' | 'prompt_shared'> {
+  semantic_targeting: number
+  prompt_shared: number
+}
+
+/** Sessions kept at hand; the oldest half goes when there are more. */
+const cacheSize = 20_000
+
+export function sessionStatements(db: Database.Database) {
+  const find = db
+    .prepare<[number, string], number>('SELECT id FROM session WHERE project_id = ? AND session_id = ?')
+    .pluck()
+  const insert = db.prepare('INSERT INTO session (project_id, session_id) VALUES (?, ?)')
+  const latest = db.prepare<[number], StoredConsent>(
+    'SELECT id, revision, state, source, semantic_targeting, prompt_shared, extras, updated_at_ms, expires_at_ms FROM consent WHERE session = ? ORDER BY revision DESC LIMIT 1',
+  )
+  const insertConsent = db.prepare(
+    'INSERT INTO consent (id, session, revision, state, source, semantic_targeting, prompt_shared, extras, updated_at_ms, expires_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+  )
+  const renewConsent = db.prepare('UPDATE consent SET extras = ?, updated_at_ms = ?, expires_at_ms = ? WHERE id = ?')
+  const known = new Map<string, number>()
+
+  const idOf = (project_id: number, session_id: string): number | null => {
+    const name = `${project_id} ${session_id}`
+    const cached = known.get(name)
+    if (cached !== undefined) return cached
+    const id = find.get(project_id, session_id)
+    if (id === undefined) return null
+    remember(name, id)
+    return id
+  }
+
+  const latestOf = (session: number | null): ConsentRecord | null => {
+    const stored = session === null ? undefined : latest.get(session)
+    if (stored === undefined) return null
+    return {
+      ...stored,
+      semantic_targeting: stored.semantic_targeting === 1,
+      prompt_shared: stored.prompt_shared === 1,
+    }
+  }
+
+  const ensure = (project_id: number, session_id: string): number => {
+    const id = idOf(project_id, session_id)
+    if (id !== null) return id
+    const inserted = Number(insert.run(project_id, session_id).lastInsertRowid)
+    remember(`${project_id} ${session_id}`, inserted)
+    return inserted
+  }
+
+  return {
+    forget: () => known.clear(),
+    idOf,
+    ensure,
+    latestConsent: (project_id: number, session_id: string) => latestOf(idOf(project_id, session_id)),
+    /** Within the running transaction; null when the present revision is not the expected one. */
+    saveConsent(write: ConsentWrite): ConsentRecord | null {
+      const session = ensure(write.project_id, write.session_id)
+      const present = latestOf(session)
+      if ((present?.revision ?? 0) !== write.expected_revision) return null
+      const { renews, ...draft } = write.draft
+      if (renews && present !== null) {
+        renewConsent.run(draft.extras, draft.updated_at_ms, draft.expires_at_ms, present.id)
+        return { ...draft, id: present.id }
+      }
+      insertConsent.run(
+        write.id,
+        session,
+        draft.revision,
+        draft.state,
+        draft.source,
+        draft.semantic_targeting ? 1 : 0,
+        draft.prompt_shared ? 1 : 0,
+        draft.extras,
+        draft.updated_at_ms,
+        draft.expires_at_ms,
+      )
+      return { ...draft, id: write.id }
+    },
+  }
+
+  function remember(name: string, id: number): void {
+    if (known.size >= cacheSize) {
+      let surplus = cacheSize / 2
+      for (const oldest of known.keys()) {
+        if (surplus-- === 0) break
+        known.delete(oldest)
+      }
+    }
+    known.set(name, id)
+  }
+}

@@ -1,0 +1,326 @@
+/**
+ * The store, in the domain's words. Every method is atomic and async; races are decided by unique constraints and
+ * compare-and-set, never by there being one process. No SQL and no driver type shows here.
+ *
+ * Identifiers are integers (their wire form is src/contract/ids.ts), times are epoch milliseconds.
+ */
+
+import type { EventType } from '../../src/contract/control/events.ts'
+import type { ProjectSettings } from '../../src/contract/control/projects.ts'
+import type { ErrorCode, ReasonCode } from '../../src/contract/errors.ts'
+import type { AuthoritativeConsent, Format, JobType, Mode, NativeTemplateId } from '../../src/contract/fields.ts'
+import type { NoFillReason } from '../../src/contract/no-fill.ts'
+import type { BeaconEvent, Measurements } from '../../src/contract/v1/beacons.ts'
+import type { ConsentDraft, ConsentRecord } from '../domain/consent.ts'
+
+export type KeyClass = 'secret' | 'publishable'
+
+export interface ProjectRow {
+  id: number
+  client_id: string
+  /** Wire form `ten_`. */
+  tenant_id: number
+  config_revision: number
+  settings: ProjectSettings
+}
+
+export interface KeyRow {
+  id: number
+  project: ProjectRow
+  class: KeyClass
+  mode: Mode
+  revoked_at_ms: number | null
+}
+
+/** An activation token, or a beacon token when `slot_id` is set. */
+export interface ActivationRow {
+  id: number
+  hash: Uint8Array
+  project: ProjectRow
+  key_id: number
+  mode: Mode
+  /** The bound origin; null for a beacon token that no beacon has used yet. */
+  origin: string | null
+  slot_id: number | null
+  expires_at_ms: number
+}
+
+/** What a job asked for, mapped to canonical members, without prompt text. Stored as JSON, defaults left out. */
+export interface JobFacts {
+  allowed_formats?: Format[]
+  native_template_id?: NativeTemplateId
+  position?: string
+  timing?: string
+  max_width?: number
+  max_height?: number
+  floors?: { banner: number; clip: number; native: number }
+  floor_currency?: string
+  blocked_categories?: string[]
+  blocked_domains?: string[]
+  preferred_partner_id?: string
+  country?: string
+  gdpr_applies?: boolean
+  topic?: string
+  prompt_length?: number
+  frequency_cap?: { session?: number; prompt_interval?: number; global_per_hour?: number; user_per_day?: number }
+  test_forced?: boolean
+}
+
+export interface JobRow {
+  id: number
+  project_id: number
+  session_id: string | null
+  job_type: JobType
+  mode: Mode
+  key_id: number
+  created_at_ms: number
+  facts: JobFacts
+}
+
+/** The outcome of a decision, and what it binds. */
+export interface DecisionFacts {
+  decided_at_ms: number
+  outcome:
+    | {
+        status: 'filled'
+        format: Format
+        campaign_id: string
+        creative_id: string
+        width: number
+        height: number
+        duration_ms: number | null
+        gross_cpm: number
+        currency: string
+        template_id: NativeTemplateId | null
+        asset_token_hash: Uint8Array
+      }
+    | { status: 'no_fill'; reason: NoFillReason }
+  label_text: string
+  consent: AuthoritativeConsent
+  /** Letters of sandbox/domain/trace.ts, over the campaigns of `catalogue`. */
+  trace: string
+  /** Identifier of the catalogue that was decided over. */
+  catalogue: number
+  /** Topic that took part in matching. */
+  topic: string | null
+}
+
+export interface SlotRow {
+  id: number
+  job: JobRow
+  project: ProjectRow
+  created_at_ms: number
+  /** When a pending decision is due. */
+  due_at_ms: number
+  decision: DecisionFacts | null
+  first_frame_at_ms: number | null
+}
+
+export interface BeaconRow {
+  id: number
+  slot_id: number
+  beacon_id: string
+  event: BeaconEvent
+  occurred_at_ms: number
+  received_at_ms: number
+  body_sha256: string
+  measurements: Measurements | null
+  /** JSON of render_instance_id, seq, consent_revision, metadata: kept, not acted on. */
+  extras: string
+}
+
+/** A beacon that is kept apart from the evidence: rejected, or a repetition of one that was accepted (A74). */
+export interface AsideBeaconRow {
+  id: number
+  verdict: 'rejected' | 'duplicate'
+  project_id: number
+  slot_id: number | null
+  beacon_id: string | null
+  event: BeaconEvent | null
+  occurred_at_ms: number | null
+  received_at_ms: number
+  reason_code: ReasonCode | 'DUPLICATE'
+}
+
+/** An evidence entry to be appended: `build` makes its canonical JSON once its position is known. */
+export interface EvidenceDraft {
+  kind: 'decision' | 'consent' | 'beacon'
+  ref: number
+  at_ms: number
+  build: (seq: number) => string
+}
+
+export interface EvidenceRow {
+  seq: number
+  kind: EvidenceDraft['kind']
+  ref: number
+  at_ms: number
+  entry: string
+  hash: string
+}
+
+export interface EventRow {
+  seq: number
+  type: EventType
+  at_ms: number
+  project_id: number | null
+  slot_id: number | null
+  /** The row it is about: a slot, beacon, rejected beacon, consent or activation. */
+  ref: number | null
+}
+
+export interface ExchangeRow {
+  id: number
+  at_ms: number
+  method: string
+  path: string
+  status: number
+  error: ErrorCode | null
+  reason_code: ReasonCode | null
+  duration_us: number
+  project_id: number | null
+  session_id: string | null
+  slot_id: number | null
+  request_headers: string
+  request_body: string | null
+  response_headers: string
+  response_body: string | null
+}
+
+export interface Page<Row> {
+  rows: Row[]
+  /** The last row's identifier when there are more. */
+  next: number | null
+}
+
+export interface PageQuery {
+  limit: number
+  /** Only rows older than this identifier. */
+  before: number | null
+}
+
+export interface NewSlot {
+  id: number
+  due_at_ms: number
+  decision: DecisionFacts | null
+  evidence: EvidenceDraft | null
+}
+
+/** A beacon as listed: accepted, or kept apart. */
+export type BeaconListRow =
+  | { kind: 'accepted'; beacon: BeaconRow; slot: SlotRow }
+  | { kind: 'aside'; beacon: AsideBeaconRow; slot: SlotRow | null }
+
+export interface Store {
+  readonly path: string
+  readonly schema_version: number
+
+  /** A key by the SHA-256 of its text. */
+  findKey(hash: Uint8Array): Promise<KeyRow | null>
+  findProject(client_id: string): Promise<ProjectRow | null>
+  projectById(id: number): Promise<ProjectRow>
+  listProjects(): Promise<ProjectRow[]>
+  findActivation(id: number): Promise<ActivationRow | null>
+  insertActivation(row: Omit<ActivationRow, 'project'> & { project_id: number }, at_ms: number): Promise<void>
+  /** Binds a beacon token to the origin of its first beacon; false when it is bound to another already. */
+  pinOrigin(id: number, origin: string): Promise<boolean>
+
+  latestConsent(project_id: number, session_id: string): Promise<ConsentRecord | null>
+  /** Appends a revision or renews it; null when another writer was first (compare-and-set on the revision). */
+  saveConsent(write: ConsentWrite): Promise<ConsentRecord | null>
+
+  /**
+   * Creates a job with its slots, decided or pending, the consent that came with it, their evidence and events.
+   * False when the consent had changed meanwhile (compare-and-set): nothing is written, try again.
+   */
+  createJob(job: JobRow, slots: NewSlot[], consent: ConsentWrite | null): Promise<boolean>
+  /** Binds the decision of a pending slot; false when it is decided already. */
+  bindDecision(slot_id: number, decision: DecisionFacts, evidence: EvidenceDraft): Promise<boolean>
+  findSlot(id: number): Promise<SlotRow | null>
+  pendingSlots(): Promise<{ id: number; due_at_ms: number }[]>
+  /** Records the first load of a frame and the beacon token minted for this one. */
+  recordFrame(
+    slot_id: number,
+    at_ms: number,
+    token: Omit<ActivationRow, 'project'> & { project_id: number },
+  ): Promise<void>
+  /** Replaces the hash of an asset token whose secret this install cannot derive. */
+  replaceAssetToken(slot_id: number, hash: Uint8Array): Promise<void>
+
+  /** Fills of a session or a project since an instant, counted up to `most`. */
+  countFills(scope: { project_id: number; session_id: string | null }, since_ms: number, most: number): Promise<number>
+  /** Whether one of the session's last `jobs` jobs was filled. */
+  filledWithin(project_id: number, session_id: string, jobs: number): Promise<boolean>
+
+  beaconsOf(slot_id: number): Promise<BeaconRow[]>
+  findBeacon(slot_id: number, beacon_id: string): Promise<BeaconRow | null>
+  /** Stores a beacon with its evidence; 'exists' when this slot has one of that beacon_id. */
+  recordBeacon(beacon: BeaconRow, project_id: number, evidence: EvidenceDraft): Promise<'recorded' | 'exists'>
+  keepAside(beacon: AsideBeaconRow): Promise<void>
+
+  listSlots(
+    query: PageQuery & { project_id?: number; session_id?: string; format?: Format; fill?: boolean; since_ms?: number },
+  ): Promise<Page<SlotRow>>
+  listBeacons(
+    query: PageQuery & {
+      slot_id?: number
+      event?: BeaconEvent
+      verdict?: 'accepted' | 'duplicate' | 'rejected'
+      format?: Format
+      session_id?: string
+      project_id?: number
+      since_ms?: number
+    },
+  ): Promise<Page<BeaconListRow>>
+  asideBeaconsOf(slot_id: number): Promise<AsideBeaconRow[]>
+  evidenceOf(slot_id: number): Promise<EvidenceRow[]>
+  /** A chain from its first entry on, in pieces. */
+  evidence(project_id: number, after_seq: number, limit: number): Promise<EvidenceRow[]>
+
+  /** The catalogue a decision was made over, as JSON. */
+  catalogue(id: number): Promise<string | null>
+
+  /** Adds an exchange to the journal with the next commit. Never waits, never fails a request. */
+  appendExchange(row: ExchangeRow): void
+  findExchange(id: number): Promise<ExchangeRow | null>
+  listExchanges(
+    query: PageQuery & {
+      method?: string
+      path?: string
+      status?: number
+      reason_code?: ReasonCode
+      session_id?: string
+      since_ms?: number
+    },
+  ): Promise<Page<Omit<ExchangeRow, 'request_headers' | 'request_body' | 'response_headers' | 'response_body'>>>
+  journal(): { enabled: boolean; limit: number; size: number; dropped: number }
+
+  /** Appends an event that no other write carries. */
+  appendEvent(event: Omit<EventRow, 'seq'>): Promise<void>
+  events(after_seq: number, limit: number): Promise<EventRow[]>
+  lastEventSeq(): number
+  /** Calls back after a commit that appended events; the returned function ends it. */
+  onEvents(listener: () => void): () => void
+
+  /** Removes everything but the seeded rows, in one transaction. */
+  reset(at_ms: number): Promise<void>
+  close(): Promise<void>
+}
+
+export interface ConsentWrite {
+  id: number
+  project_id: number
+  session_id: string
+  draft: ConsentDraft
+  /** The revision that was read: 0 for none. */
+  expected_revision: number
+  evidence: EvidenceDraft | null
+}
+
+/** The database refused a write: a full disk, a read-only file, another process that holds it. */
+export class StorageError extends Error {
+  constructor(cause: unknown) {
+    super(`The database refused a write: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+    this.name = 'StorageError'
+  }
+}
