@@ -39,6 +39,8 @@ export interface Endpoint {
   readonly response: z.ZodType | { readonly media_type: string }
   /** The precise causes of failure, beside those that any request can meet. */
   readonly errors: readonly ReasonCode[]
+  /** Causes answered with a page of the response's own media type instead of the error body, and their status. */
+  readonly pages?: Readonly<Partial<Record<ReasonCode, number>>>
 }
 
 /** Declares an endpoint, keeping its exact types. */

@@ -47,11 +47,13 @@ export const PromptText = z.string().max(maxText)
 export const PromptObject = z.strictObject({
   topic: documented(
     Topic.optional(),
-    'A reduced signal, not prompt text. Takes part in matching only with semantic_targeting (A52).',
+    'A reduced signal, not prompt text. Takes part in matching only with semantic_targeting.',
+    'A52',
   ),
   text: documented(
     PromptText.optional(),
-    'Raw prompt text. Processed only when consent.prompt_shared is true; otherwise dropped at the door (A50).',
+    'Raw prompt text. Processed only when consent.prompt_shared is true; otherwise dropped at the door.',
+    'A50',
   ),
 })
 /** A prompt as an object, preferred, or as a string, which is text. */

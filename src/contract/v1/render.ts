@@ -45,4 +45,11 @@ export const getFrame = endpoint({
     'injected_fault',
     'storage_unavailable',
   ],
+  pages: {
+    asset_token_invalid: 404,
+    asset_token_expired: 404,
+    consent_not_granted: 403,
+    consent_superseded: 403,
+    consent_expired: 403,
+  },
 })
