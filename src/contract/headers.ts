@@ -1,0 +1,129 @@
+import type { Provenance } from './provenance.ts'
+
+/** A header of the API. `type` is its JSON Schema type. */
+interface HeaderRow {
+  type: 'string' | 'integer'
+  provenance: Provenance
+  decision: string | null
+  description: string
+}
+
+export interface RequestHeaderRow extends HeaderRow {
+  required: boolean
+}
+
+/** Headers of answers. What exists in the sandbox only is called `x-sandbox-*`. */
+export const responseHeaders = {
+  'x-request-id': {
+    type: 'string',
+    provenance: 'observed',
+    decision: 'A10',
+    description: 'Support identifier, on every response; equal to request_id in the body.',
+  },
+  'retry-after': {
+    type: 'integer',
+    provenance: 'documented',
+    decision: 'A20',
+    description: 'Seconds to wait before the next try, at least 1.',
+  },
+  ratelimit: {
+    type: 'string',
+    provenance: 'assumed',
+    decision: 'A20',
+    description: 'What is left of the rate limit of the key, and when it is full again.',
+  },
+  'ratelimit-policy': {
+    type: 'string',
+    provenance: 'assumed',
+    decision: 'A20',
+    description: 'The rate limit of the key: burst and window.',
+  },
+  allow: {
+    type: 'string',
+    provenance: 'assumed',
+    decision: 'A11',
+    description: 'The methods that the path takes, on 405.',
+  },
+  etag: { type: 'string', provenance: 'assumed', decision: 'A80', description: 'Changes with the content.' },
+  'cache-control': { type: 'string', provenance: 'assumed', decision: 'A80', description: 'How long it may be kept.' },
+  'content-security-policy': {
+    type: 'string',
+    provenance: 'assumed',
+    decision: 'A65',
+    description: 'Isolates the creative; frame-ancestors are the allowed origins of the project.',
+  },
+  'access-control-allow-origin': {
+    type: 'string',
+    provenance: 'assumed',
+    decision: 'A91',
+    description: '* for render.js and assets; the allowed origin of the caller elsewhere.',
+  },
+  'cross-origin-resource-policy': {
+    type: 'string',
+    provenance: 'assumed',
+    decision: 'A91',
+    description: 'cross-origin, so that any host page may embed it.',
+  },
+  'x-sandbox-warning': {
+    type: 'string',
+    provenance: 'assumed',
+    decision: 'A22',
+    description:
+      'Sandbox only. What was put up with: wait_ms_clamped, wait_ms_conflict, prompt_text_discarded, client_id_from_key, secret_key_in_browser.',
+  },
+  'x-sandbox-slot-ids': {
+    type: 'string',
+    provenance: 'assumed',
+    decision: 'A37',
+    description: 'Sandbox only. Every slot of the job, when more than one was requested.',
+  },
+  'x-sandbox-would-bill': {
+    type: 'string',
+    provenance: 'assumed',
+    decision: 'A78',
+    description: 'Sandbox only. What production would have billed for this beacon.',
+  },
+} as const satisfies Record<string, HeaderRow>
+
+export type ResponseHeader = keyof typeof responseHeaders
+
+/** Headers of requests beside Authorization and Content-Type, by the endpoint that reads them. */
+export const requestHeaders = {
+  'browser.activate': {
+    Origin: {
+      type: 'string',
+      provenance: 'documented',
+      decision: 'A07',
+      required: true,
+      description: 'Must match an allowed origin of the key. Browsers send it by themselves.',
+    },
+  },
+  'events.stream': {
+    'Last-Event-ID': {
+      type: 'integer',
+      provenance: 'assumed',
+      decision: 'A93',
+      required: false,
+      description: 'Resume after this sequence number. EventSource sends it by itself.',
+    },
+  },
+} as const satisfies Record<string, Record<string, RequestHeaderRow>>
+
+/** Headers of a success, beside x-request-id, by endpoint. */
+export const successHeaders = {
+  'placements.create': ['x-sandbox-warning', 'x-sandbox-slot-ids'],
+  'jobs.create': ['x-sandbox-warning'],
+  'decisions.get': ['x-sandbox-warning'],
+  'beacons.send': ['x-sandbox-warning', 'x-sandbox-would-bill'],
+  'consent.set': ['x-sandbox-warning'],
+  'projects.config': ['x-sandbox-warning', 'etag', 'cache-control'],
+  'render.script': ['etag', 'access-control-allow-origin', 'cross-origin-resource-policy'],
+  'render.frame': ['content-security-policy', 'cache-control', 'cross-origin-resource-policy'],
+} as const satisfies Record<string, readonly ResponseHeader[]>
+
+/** Headers of a failure, beside x-request-id, by status. */
+export const failureHeaders = {
+  405: ['allow'],
+  429: ['retry-after', 'ratelimit', 'ratelimit-policy'],
+  503: ['retry-after'],
+} as const satisfies Record<number, readonly ResponseHeader[]>

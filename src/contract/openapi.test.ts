@@ -1,0 +1,125 @@
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import type { Endpoint } from './endpoint.ts'
+import { ErrorBody, reasonCodes } from './errors.ts'
+import { contract } from './index.ts'
+import { type Json, openapiDocument } from './openapi.ts'
+
+type Node = { [key: string]: Json }
+
+const document = openapiDocument({ server_url: 'http://127.0.0.1:4010' })
+const components = document.components as Record<string, Record<string, Node>>
+const operations = Object.values<Endpoint>(contract).map((endpoint) => ({
+  endpoint,
+  operation: at(document, `#/paths/${endpoint.path.replaceAll('/', '~1')}/${endpoint.method.toLowerCase()}`) as Node,
+}))
+
+test('every endpoint is there, with its parameters, body, credentials and answer', () => {
+  for (const { endpoint, operation } of operations) {
+    const { id, path, params, query, body, credentials, status, response } = endpoint
+    expect(operation, id).toMatchObject({ operationId: id, 'x-stability': endpoint.stability })
+    const names = (where: string) =>
+      ((operation.parameters ?? []) as Node[]).filter((row) => row.in === where).map(({ name }) => name)
+    expect(names('path'), id).toEqual([...path.matchAll(/{(\w+)}/g)].map(([, name]) => name))
+    expect(names('path'), id).toEqual(Object.keys(params?.shape ?? {}))
+    expect(names('query'), id).toEqual(Object.keys(query?.shape ?? {}))
+    expect(operation.requestBody !== undefined, id).toBe(body !== undefined)
+    expect((operation.security as Node[]).flatMap(Object.keys), id).toEqual([...credentials])
+    const { content } = (operation.responses as Node)[status] as Node
+    const media_type = 'media_type' in response ? response.media_type.replace(/;.*/, '') : 'application/json'
+    expect(Object.keys(content as Node), id).toEqual([media_type])
+  }
+  expect(operations.length).toBe(
+    Object.values(document.paths as Node).flatMap((item) => Object.keys(item as Node)).length,
+  )
+})
+
+test('every cause is named under its status, every other one has an example', () => {
+  for (const { endpoint, operation } of operations) {
+    const named = Object.values(operation.responses as Record<string, Node>).flatMap(
+      (row) => row['x-reason-codes'] ?? [],
+    )
+    expect(named.toSorted(), endpoint.id).toEqual([...new Set(endpoint.errors)].toSorted())
+  }
+  expect(Object.keys(components.examples ?? {})).toEqual(Object.keys(reasonCodes))
+  for (const { value } of Object.values(components.examples ?? {})) ErrorBody.parse(value)
+})
+
+test('the frame answers pages, not the error body', () => {
+  const responses = at(document, '#/paths/~1v1~1render~1{asset_token}/get/responses') as Record<string, Node>
+  expect(responses['404']).toMatchObject({ 'x-reason-codes': ['asset_token_invalid', 'asset_token_expired'] })
+  expect(Object.keys(responses['404']?.content as Node)).toEqual(['text/html'])
+})
+
+test('every reference resolves', () => {
+  const references = nodes(document).flatMap(({ $ref }) => (typeof $ref === 'string' ? [$ref] : []))
+  expect(references.length).toBeGreaterThan(100)
+  for (const reference of references) expect(at(document, reference), reference).toBeDefined()
+})
+
+test('every property, parameter and header says where it comes from', () => {
+  const marked = (row: Node) =>
+    expect.soft(row['x-provenance'], JSON.stringify(row)).toMatchObject({ provenance: expect.any(String) })
+  const properties = nodes(document).flatMap((node) => (isSchema(node) ? Object.values(node.properties as Node) : []))
+  expect(properties.length).toBeGreaterThan(300)
+  for (const property of properties) marked(property as Node)
+  for (const { operation } of operations)
+    for (const parameter of (operation.parameters ?? []) as Node[]) marked(parameter)
+  for (const header of Object.values(components.headers ?? {})) marked(header)
+})
+
+test('zod leaves nothing of its own behind', () => {
+  const keys = new Set(nodes(document).flatMap(Object.keys))
+  expect([...keys].filter((key) => key === '$defs' || key === '$schema' || key.startsWith('__'))).toEqual([])
+  expect(JSON.stringify(document)).not.toMatch(/9007199254740991|#\/\$defs/)
+})
+
+test('it has the structure of OpenAPI 3.1', () => {
+  expect(document).toMatchObject({ openapi: '3.1.0', info: { title: expect.any(String), version: expect.any(String) } })
+  const ids = operations.map(({ operation }) => operation.operationId)
+  expect(new Set(ids).size).toBe(ids.length)
+  for (const { operation } of operations) {
+    for (const scheme of (operation.security as Node[]).flatMap(Object.keys)) {
+      expect(components.securitySchemes).toHaveProperty(scheme)
+    }
+    for (const [status, response] of Object.entries(operation.responses as Record<string, Node>)) {
+      expect(status).toMatch(/^[1-5]\d\d$/)
+      expect(response.description).toEqual(expect.any(String))
+    }
+    for (const parameter of (operation.parameters ?? []) as Node[]) {
+      expect(parameter).toMatchObject({ name: expect.any(String), in: expect.stringMatching(/^(path|query|header)$/) })
+      expect(parameter.schema).toBeTypeOf('object')
+    }
+  }
+  for (const name of Object.values(components).flatMap(Object.keys)) expect(name).toMatch(/^[a-zA-Z0-9._-]+$/)
+  const types = nodes(components.schemas as Node).flatMap(({ type }) => (typeof type === 'string' ? [type] : []))
+  expect([...new Set(types)].toSorted()).toEqual(['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'])
+})
+
+test('a named schema is the same for what is sent and what is received', () => {
+  for (const { body, response } of Object.values<Endpoint>(contract)) {
+    for (const schema of [body, response]) {
+      if (!(schema instanceof z.ZodType)) continue
+      expect(z.toJSONSchema(schema, { io: 'input' })).toEqual(z.toJSONSchema(schema, { io: 'output' }))
+    }
+  }
+})
+
+/** Every object of the document, however deep. */
+function nodes(value: Json): Node[] {
+  if (Array.isArray(value)) return value.flatMap(nodes)
+  if (typeof value !== 'object' || value === null) return []
+  return [value, ...Object.values(value).flatMap(nodes)]
+}
+
+function isSchema(node: Node): boolean {
+  return node.type === 'object' && typeof node.properties === 'object'
+}
+
+function at(root: Json, pointer: string): Json | undefined {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .reduce<Json | undefined>((node, step) => (node as Node | undefined)?.[step], root)
+}

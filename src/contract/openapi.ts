@@ -1,0 +1,275 @@
+import { z } from 'zod'
+import type { Credential, Endpoint } from './endpoint.ts'
+import { ApiError, ErrorBody, errorCodes, type ReasonCode, reasonCodes } from './errors.ts'
+import {
+  failureHeaders,
+  type RequestHeaderRow,
+  type ResponseHeader,
+  requestHeaders,
+  responseHeaders,
+  successHeaders,
+} from './headers.ts'
+import { contract, v1 } from './index.ts'
+import { schemaName } from './names.ts'
+
+export type Json = z.core.util.JSONType
+type JsonObject = { [key: string]: Json }
+
+/**
+ * The OpenAPI 3.1 document of v1 and the control plane, computed from the contract. Every field carries `x-provenance`
+ * with `provenance` and `decision`, every failure `x-reason-codes`.
+ */
+export function openapiDocument({ server_url }: { server_url: string }): JsonObject {
+  const { roots, components } = schemas()
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Sponsored placement service, API v1',
+      version: '1',
+      description: [
+        'API v1 of the sponsored placement service, and the control plane of its sandbox under `/_sandbox/`.',
+        'Every field carries `x-provenance`: documented (stated in the API document), observed (seen in public clients) or assumed (chosen here; may differ in production), with the id of the decision.',
+        'Any path can also answer 404 not_found, 405 method_not_allowed and, in the sandbox, 421 host_not_allowed.',
+      ].join('\n\n'),
+    },
+    servers: [{ url: server_url }],
+    tags: [
+      { name: 'v1', description: 'The public API.' },
+      { name: 'sandbox', description: 'The control plane of the sandbox. No credential; same machine, same origin.' },
+    ],
+    paths: paths(roots),
+    components: {
+      securitySchemes: securitySchemes(),
+      headers: Object.fromEntries(
+        Object.entries(responseHeaders).map(([name, { type, provenance, decision, description }]) => [
+          name,
+          { description, schema: { type }, 'x-provenance': { provenance, decision } },
+        ]),
+      ),
+      examples: Object.fromEntries(
+        (Object.keys(reasonCodes) as ReasonCode[]).map((code) => [
+          code,
+          { summary: reasonCodes[code].message, value: new ApiError(code).toBody('req_00000000001') },
+        ]),
+      ),
+      schemas: components,
+    },
+  }
+}
+
+/** Named schemas for `components`, and for each endpoint's params, query, body and response what stands in its place. */
+function schemas(): { roots: Map<string, JsonObject>; components: JsonObject } {
+  const parts: Record<string, z.ZodType> = { ErrorBody }
+  const names = new Map<unknown, string>()
+  for (const { id, params, query, body, response } of endpoints()) {
+    for (const [part, schema] of Object.entries({ params, query, body, response })) {
+      if (!(schema instanceof z.ZodType)) continue
+      parts[`${id} ${part}`] = schema
+      if (part === 'body') names.set(schema, `${pascalCase(id)}Request`)
+      if (part === 'response' && !hasNamedOrigin(schema)) names.set(schema, `${pascalCase(id)}Response`)
+    }
+  }
+  const { $defs = {}, properties = {} } = z.toJSONSchema(z.object(parts), { metadata: new NamedSchemas(names) })
+  const components = Object.entries($defs as JsonObject).filter(([name]) => !isAnyJson(name))
+  return {
+    roots: new Map(
+      Object.entries(properties as JsonObject).map(([name, schema]) => [name, rewrite(schema) as JsonObject]),
+    ),
+    components: Object.fromEntries(
+      [...components, ['Json', { description: 'Any JSON value.' }] as const]
+        .map(([name, schema]): [string, Json] => [name, rewrite(schema)])
+        .sort(([a], [b]) => (a < b ? -1 : 1)),
+    ),
+  }
+}
+
+/** What schemas are marked with, and as `id` the name by which they become components. */
+class NamedSchemas extends z.core.$ZodRegistry<z.core.GlobalMeta> {
+  readonly #names: ReadonlyMap<unknown, string>
+
+  constructor(names: ReadonlyMap<unknown, string>) {
+    super()
+    this.#names = names
+  }
+
+  override get<S extends z.core.$ZodType>(schema: S): z.core.$replace<z.core.GlobalMeta, S> | undefined {
+    const meta = z.globalRegistry.get(schema)
+    const id = schemaName(schema) ?? this.#names.get(schema)
+    return id === undefined ? meta : ({ ...meta, id } as z.core.$replace<z.core.GlobalMeta, S>)
+  }
+}
+
+/** A marked copy of a named schema refers to it; it needs no name of its own. */
+function hasNamedOrigin(schema: z.core.$ZodType): boolean {
+  const parent = schema._zod.parent
+  return parent !== undefined && (schemaName(parent) !== null || hasNamedOrigin(parent))
+}
+
+/** zod numbers what has no name and refers to itself; in the contract that is only any JSON value. */
+function isAnyJson(name: string): boolean {
+  return name.startsWith('__schema')
+}
+
+/** zod's JSON Schema as OpenAPI has it: components instead of `$defs`, `x-provenance`, and no bounds that say nothing. */
+function rewrite(node: Json): Json {
+  if (Array.isArray(node)) return node.map(rewrite)
+  if (typeof node !== 'object' || node === null) return node
+  const { provenance, decision, ...schema } = node
+  if (typeof provenance !== 'string') {
+    return Object.fromEntries(Object.entries(node).flatMap(([key, value]) => keyword(node, key, value)))
+  }
+  return {
+    ...Object.fromEntries(Object.entries(schema).flatMap(([key, value]) => keyword(schema, key, value))),
+    'x-provenance': { provenance, decision: decision ?? null },
+  }
+}
+
+function keyword(schema: JsonObject, key: string, value: Json): [string, Json][] {
+  if (key === '$ref' && typeof value === 'string') {
+    const name = value.replace('#/$defs/', '')
+    return [[key, `#/components/schemas/${isAnyJson(name) ? 'Json' : name}`]]
+  }
+  if (key === 'maximum' && value === Number.MAX_SAFE_INTEGER) return []
+  if (key === 'minimum' && value === Number.MIN_SAFE_INTEGER) return []
+  if (key === 'pattern' && schema.format === 'date-time') return []
+  return [[key, rewrite(value)]]
+}
+
+function paths(roots: ReadonlyMap<string, JsonObject>): JsonObject {
+  const items: Record<string, JsonObject> = {}
+  for (const endpoint of endpoints()) {
+    const item = items[endpoint.path] ?? {}
+    item[endpoint.method.toLowerCase()] = operation(endpoint, roots)
+    items[endpoint.path] = item
+  }
+  return items
+}
+
+function operation(endpoint: Endpoint, roots: ReadonlyMap<string, JsonObject>): JsonObject {
+  const { id, summary, description, stability, provenance, rate } = endpoint
+  const body = roots.get(`${id} body`)
+  const parameters = [
+    ...fieldParameters('path', roots.get(`${id} params`)),
+    ...fieldParameters('query', roots.get(`${id} query`)),
+    ...headerParameters(id),
+  ]
+  return {
+    operationId: id,
+    tags: [id in v1 ? 'v1' : 'sandbox'],
+    summary,
+    description,
+    security: endpoint.credentials.map((credential) => ({ [credential]: [] })),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: true,
+            content: { 'application/json': { schema: body } },
+            'x-body-limit-bytes': endpoint.body_limit_bytes,
+          },
+        }),
+    responses: { [endpoint.status]: success(endpoint, roots.get(`${id} response`)), ...failures(endpoint) },
+    'x-stability': stability,
+    'x-rate-class': rate,
+    'x-provenance': { provenance, decision: null },
+  }
+}
+
+function fieldParameters(where: 'path' | 'query', schema: JsonObject | undefined): Json[] {
+  const required = (schema?.required ?? []) as string[]
+  return Object.entries((schema?.properties ?? {}) as JsonObject).map(([name, property]) => {
+    const { description, 'x-provenance': provenance, ...rest } = property as JsonObject
+    return {
+      name,
+      in: where,
+      required: required.includes(name),
+      description: description ?? '',
+      schema: rest,
+      'x-provenance': provenance ?? null,
+    }
+  })
+}
+
+function headerParameters(id: string): Json[] {
+  const rows: Readonly<Record<string, Readonly<Record<string, RequestHeaderRow>>>> = requestHeaders
+  return Object.entries(rows[id] ?? {}).map(([name, { type, required, description, provenance, decision }]) => ({
+    name,
+    in: 'header',
+    required,
+    description,
+    schema: { type },
+    'x-provenance': { provenance, decision },
+  }))
+}
+
+function success(endpoint: Endpoint, schema: JsonObject | undefined): JsonObject {
+  const { id, response } = endpoint
+  const headers: Readonly<Record<string, readonly ResponseHeader[]>> = successHeaders
+  const content =
+    'media_type' in response ? pageContent(response.media_type) : { 'application/json': { schema: schema ?? {} } }
+  return { description: endpoint.summary, headers: headerReferences(headers[id] ?? []), content }
+}
+
+/** One response per status: the causes that have the error body, and those that have a page of their own. */
+function failures(endpoint: Endpoint): JsonObject {
+  const { errors, pages = {}, response } = endpoint
+  const headers: Readonly<Record<string, readonly ResponseHeader[]>> = failureHeaders
+  const byStatus = Object.groupBy(errors, (code) => pages[code] ?? errorCodes[reasonCodes[code].error].status)
+  return Object.fromEntries(
+    Object.entries(byStatus).map(([status, codes = []]) => {
+      const bodies = codes.filter((code) => pages[code] === undefined)
+      const errorNames = [...new Set(codes.map((code) => reasonCodes[code].error))]
+      const hasPages = bodies.length < codes.length && 'media_type' in response
+      return [
+        status,
+        {
+          description: `${hasPages ? 'A page' : errorNames.join(', ')}: ${codes.join(', ')}`,
+          headers: headerReferences(headers[status] ?? []),
+          content: {
+            ...(bodies.length === 0 ? {} : { 'application/json': errorContent(bodies) }),
+            ...(hasPages ? pageContent(response.media_type) : {}),
+          },
+          'x-reason-codes': [...codes],
+        },
+      ]
+    }),
+  )
+}
+
+function errorContent(codes: readonly ReasonCode[]): JsonObject {
+  return {
+    schema: { $ref: '#/components/schemas/ErrorBody' },
+    examples: Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${code}` }])),
+  }
+}
+
+function pageContent(media_type: string): JsonObject {
+  return { [media_type.replace(/;.*/, '')]: { schema: { type: 'string' } } }
+}
+
+function headerReferences(names: readonly ResponseHeader[]): JsonObject {
+  return Object.fromEntries(['x-request-id', ...names].map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+}
+
+function securitySchemes(): JsonObject {
+  const schemes: Record<Credential, string> = {
+    secret_key:
+      'Secret key of a server: sk_test_ (Server Test Key, non-billable) or sk_live_. Never together with an Origin header.',
+    activation_token:
+      'Browser activation token, from POST /v1/browser/activate. Short-lived; bound to a project and an origin.',
+    beacon_token: 'Minted by the hosted frame for render.js; good for the beacons of one asset token.',
+  }
+  return Object.fromEntries(
+    Object.entries(schemes).map(([name, description]) => [name, { type: 'http', scheme: 'bearer', description }]),
+  )
+}
+
+function endpoints(): readonly Endpoint[] {
+  return Object.values<Endpoint>(contract)
+}
+
+/** `placements.create` becomes `PlacementsCreate`. */
+function pascalCase(id: string): string {
+  return id.replace(/(?:^|[._-])([a-z])/g, (_, letter: string) => letter.toUpperCase())
+}
