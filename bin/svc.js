@@ -1,14 +1,14 @@
 #!/usr/bin/env node
 // Old syntax on purpose: an old Node must be able to read this far to be told that it is too old.
-import fs from 'fs'
-import module from 'module'
+import fs from 'node:fs'
+import module from 'node:module'
 
-var needed = [22, 19]
-var running = process.versions.node.split('.').map(Number)
-var bundle = new URL('../dist/svc.js', import.meta.url)
+const needed = [22, 19]
+const running = process.versions.node.split('.').map(Number)
+const bundle = new URL('../dist/svc.js', import.meta.url)
 
 if (running[0] < needed[0] || (running[0] === needed[0] && running[1] < needed[1])) {
-  console.error('svc needs Node ' + needed.join('.') + ' or later; this is Node ' + process.versions.node + '.')
+  console.error(`svc needs Node ${needed.join('.')} or later; this is Node ${process.versions.node}.`)
   console.error('Install a current Node from https://nodejs.org, or with your version manager: nvm install --lts')
   process.exitCode = 1
 } else if (process.argv.length === 3 && (process.argv[2] === '--version' || process.argv[2] === '-V')) {

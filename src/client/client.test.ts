@@ -1,0 +1,165 @@
+import { expect, test } from 'vitest'
+import { createClient } from './client.ts'
+import { ContractError, RefusedError, ServiceError, UnreachableError } from './errors.ts'
+import type { Fetch, FetchInit } from './transport.ts'
+
+const pending = { slot_id: 'slot_00000000001', status: 'pending', placement: null, decision: null }
+const body = { client_id: 'proj_demo', session_id: 'sess_1', job_type: 'chat' } as const
+
+test('a call becomes one HTTP request with bearer, path and query', async () => {
+  const { fetch, sent } = answering(pending)
+  const client = createClient({ base_url: 'http://127.0.0.1:1/', credential: 'sk_test_a', fetch })
+  expect(await client.decisions.get({ params: { slot_id: 'a/b' }, query: { wait_ms: 5 } })).toEqual(pending)
+  expect(sent[0]).toMatchObject({
+    url: 'http://127.0.0.1:1/v1/decisions/a%2Fb?wait_ms=5',
+    init: { method: 'GET', headers: { accept: 'application/json', authorization: 'Bearer sk_test_a' } },
+  })
+})
+
+test('an origin never travels with a secret key', async () => {
+  const { fetch, sent } = answering(pending)
+  const common = { base_url: 'http://127.0.0.1:1', origin: 'http://localhost:3000', fetch }
+  await createClient({ ...common, credential: 'sk_test_a' }).placements.create({ body })
+  await createClient({ ...common, credential: 'at_a' }).placements.create({ body })
+  expect(sent.map(({ init }) => init.headers.origin)).toEqual([undefined, 'http://localhost:3000'])
+})
+
+test('test_outcome with a production key is refused before it is sent', async () => {
+  const { fetch, sent } = answering(pending)
+  const client = createClient({ base_url: 'http://127.0.0.1:1', credential: 'sk_live_a', fetch })
+  await expect(client.placements.create({ body: { ...body, test_outcome: 'no_fill' } })).rejects.toThrow(RefusedError)
+  expect(sent).toEqual([])
+})
+
+test('the meta tells request id, warnings, slots and would-bill', async () => {
+  const { fetch } = answering(pending, 200, {
+    'x-request-id': 'req_1',
+    'x-sandbox-warning': 'wait_ms_clamped, wait_ms_conflict',
+    'x-sandbox-slot-ids': 'slot_1,slot_2',
+    'x-sandbox-would-bill': 'viewable_impression',
+  })
+  const { meta } = await createClient({ base_url: 'http://127.0.0.1:1', fetch }).withResponse.placements.create({
+    body,
+  })
+  expect(meta).toEqual({
+    status: 200,
+    request_id: 'req_1',
+    warnings: ['wait_ms_clamped', 'wait_ms_conflict'],
+    would_bill: 'viewable_impression',
+    slot_ids: ['slot_1', 'slot_2'],
+    differences: [],
+  })
+})
+
+test('an error answer is a ServiceError with its body and its seconds to wait', async () => {
+  const error = {
+    error: 'rate_limited',
+    message: 'Over the rate limit of this key.',
+    request_id: 'req_2',
+    reason_code: 'rate_limited',
+    hint: 'Wait.',
+    fields: [],
+    retryable: true,
+    docs_url: '/x',
+  }
+  const date = 'Sat, 31 Jan 2026 12:00:00 GMT'
+  for (const retry_after of ['7', 'Sat, 31 Jan 2026 12:00:07 GMT']) {
+    const { fetch } = answering(error, 429, { 'retry-after': retry_after, date })
+    const call = createClient({ base_url: 'http://127.0.0.1:1', fetch }).placements.create({ body })
+    const thrown = await call.catch((reason: unknown) => reason)
+    expect(thrown).toBeInstanceOf(ServiceError)
+    expect(thrown).toMatchObject({
+      status: 429,
+      code: 'rate_limited',
+      retry_after_s: 7,
+      request_id: 'req_2',
+      body: error,
+    })
+  }
+})
+
+test('an error answer of something else keeps its status and first words', async () => {
+  const { fetch } = answering('<h1>Bad gateway</h1>', 502)
+  const call = createClient({ base_url: 'http://127.0.0.1:1', fetch }).placements.create({ body })
+  await expect(call).rejects.toMatchObject({
+    status: 502,
+    body: null,
+    code: 'internal_error',
+    message: 'POST /v1/placements answered 502 without the error body of the contract: <h1>Bad gateway</h1>',
+  })
+})
+
+test('an answer off the contract is thrown, reported or let through', async () => {
+  const { fetch } = answering({ ...pending, status: 'done' })
+  const options = { base_url: 'http://127.0.0.1:1', fetch }
+  const thrown = await createClient(options)
+    .placements.create({ body })
+    .catch((reason: unknown) => reason)
+  expect(thrown).toBeInstanceOf(ContractError)
+  expect((thrown as ContractError).differences).toEqual([
+    'status: Invalid option: expected one of "pending"|"ready"|"expired"',
+  ])
+  const reported = await createClient({ ...options, validate: 'report' }).withResponse.placements.create({ body })
+  expect(reported.meta.differences).toHaveLength(1)
+  expect(await createClient({ ...options, validate: false }).placements.create({ body })).toMatchObject({
+    status: 'done',
+  })
+})
+
+test('no answer is an UnreachableError that tells refusal from lateness', async () => {
+  const refused: Fetch = async () => {
+    throw new TypeError('fetch failed', {
+      cause: Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }),
+    })
+  }
+  const late: Fetch = (_, { signal }) =>
+    new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+  const calls = [refused, late].map((fetch) =>
+    createClient({ base_url: 'http://127.0.0.1:1', fetch, timeout_ms: 10 })
+      .health.live()
+      .catch((reason: unknown) => reason),
+  )
+  const [first, second] = await Promise.all(calls)
+  expect(first).toBeInstanceOf(UnreachableError)
+  expect(first).toMatchObject({
+    timed_out: false,
+    message: 'http://127.0.0.1:1 cannot be reached: connect ECONNREFUSED.',
+  })
+  expect(second).toMatchObject({ timed_out: true, message: 'http://127.0.0.1:1 did not answer within 10 ms.' })
+})
+
+test('events arrive one by one, however the stream is cut', async () => {
+  const event = (seq: number) => ({
+    seq,
+    type: 'job.created',
+    at_ms: 1,
+    client_id: 'proj_demo',
+    slot_id: null,
+    data: { text: 'ä' },
+  })
+  const text = `: hello\n\nid: 1\ndata: ${JSON.stringify(event(1))}\n\nid: 2\r\ndata: ${JSON.stringify(event(2))}\r\n\r\n`
+  const bytes = new TextEncoder().encode(text)
+  const chunks = [bytes.slice(0, 30), bytes.slice(30, 131), bytes.slice(131)]
+  const fetch: Fetch = async () => new Response(streamOf(chunks))
+  const received = []
+  for await (const item of createClient({ base_url: 'http://127.0.0.1:1', fetch }).events.stream()) received.push(item)
+  expect(received).toEqual([event(1), event(2)])
+})
+
+function answering(answer: unknown, status = 200, headers: Record<string, string> = {}) {
+  const sent: { url: string; init: FetchInit }[] = []
+  const fetch: Fetch = async (url, init) => {
+    sent.push({ url, init })
+    return new Response(typeof answer === 'string' ? answer : JSON.stringify(answer), { status, headers })
+  }
+  return { fetch, sent }
+}
+
+function streamOf(chunks: Uint8Array[]): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    start(controller) {
+      for (const chunk of chunks) controller.enqueue(chunk)
+      controller.close()
+    },
+  })
+}

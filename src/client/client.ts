@@ -1,0 +1,142 @@
+/**
+ * The typed client, computed from the contract: an endpoint `placements.create` is the method
+ * `client.placements.create({ body, query })`. This file runs in browsers too; `index.ts` adds Node's transport.
+ */
+import type { SandboxEvent } from '../contract/control/events.ts'
+import type { Endpoint, Input, Output } from '../contract/endpoint.ts'
+import { type Contract, contract, type EndpointId } from '../contract/index.ts'
+import { readEvents } from './events.ts'
+import { buildRequest, type CallInput, type Sender } from './request.ts'
+import { type Exchange, parseResponse, type ResponseMeta, serviceError, type Validation } from './response.ts'
+import { exchange, type Fetch, type FetchResponse, type Transport } from './transport.ts'
+
+export interface ClientOptions extends Sender {
+  /** Where requests go: `http://127.0.0.1:4010`. */
+  base_url: string
+  fetch: Fetch
+  /** Longest an answer may take, milliseconds. Default 30 000. */
+  timeout_ms?: number | undefined
+  /** Whether answers are checked against the contract. Default true. */
+  validate?: Validation | undefined
+}
+
+export interface CallOptions {
+  /** Ends the call; its reason is what the call throws. */
+  signal?: AbortSignal | undefined
+}
+
+/** One call of an endpoint; the input may be left out where nothing in it is required. */
+type Call<E extends Endpoint, Answer> = (
+  ...args: object extends Input<E>
+    ? [input?: Input<E>, options?: CallOptions]
+    : [input: Input<E>, options?: CallOptions]
+) => Answer
+
+type Data<E extends Endpoint> = E['response'] extends { media_type: 'text/event-stream' }
+  ? AsyncGenerator<SandboxEvent, void, undefined>
+  : Promise<Output<E>>
+
+/** Streams have no head worth telling: they are events either way. */
+type WithMeta<E extends Endpoint> = E['response'] extends { media_type: 'text/event-stream' }
+  ? AsyncGenerator<SandboxEvent, void, undefined>
+  : Promise<{ data: Output<E>; meta: ResponseMeta }>
+
+type GroupOf<Id extends string> = Id extends `${infer Group}.${string}` ? Group : never
+type VerbOf<Id extends string, Group extends string> = Id extends `${Group}.${infer Verb}` ? Verb : never
+type At<Group extends string, Verb extends string> = Contract[`${Group}.${Verb}` & EndpointId]
+
+type DataMethods = {
+  readonly [Group in GroupOf<EndpointId>]: {
+    readonly [Verb in VerbOf<EndpointId, Group>]: Call<At<Group, Verb>, Data<At<Group, Verb>>>
+  }
+}
+type MetaMethods = {
+  readonly [Group in GroupOf<EndpointId>]: {
+    readonly [Verb in VerbOf<EndpointId, Group>]: Call<At<Group, Verb>, WithMeta<At<Group, Verb>>>
+  }
+}
+
+export interface Client extends DataMethods {
+  /** The same methods, answering `{ data, meta }` with request id, sandbox warnings and the like. */
+  readonly withResponse: MetaMethods
+  /** Any endpoint by its id, for callers that learn it at run time. Answers `{ data, meta }`. */
+  call(id: EndpointId, input: CallInput, options?: CallOptions): Promise<{ data: unknown; meta: ResponseMeta }>
+  /** POST /v1/jobs under its SDK name. */
+  createJob(
+    body: Input<Contract['jobs.create']>['body'],
+    options?: CallOptions,
+  ): Promise<Output<Contract['jobs.create']>>
+  /** GET /v1/decisions/{slot_id} under its SDK name. */
+  getDecision(
+    slot_id: string,
+    query?: Input<Contract['decisions.get']>['query'],
+    options?: CallOptions,
+  ): Promise<Output<Contract['decisions.get']>>
+  /** POST /v1/beacons under its SDK name. */
+  sendBeacon(
+    body: Input<Contract['beacons.send']>['body'],
+    options?: CallOptions,
+  ): Promise<Output<Contract['beacons.send']>>
+}
+
+/** A client of one service with one credential. Throws ServiceError, UnreachableError, ContractError, RefusedError. */
+export function createClient(options: ClientOptions): Client {
+  const { fetch, timeout_ms = 30_000, validate = true, ...sender } = options
+  const transport: Transport = { fetch, base_url: sender.base_url, timeout_ms }
+
+  async function call(id: EndpointId, input: CallInput, { signal }: CallOptions = {}) {
+    const request = buildRequest(contract[id], input, sender)
+    const answer = await exchange(transport, request, signal, readToEnd)
+    return parseResponse(contract[id], request, answer, validate)
+  }
+
+  async function* stream(id: EndpointId, input: CallInput, { signal }: CallOptions = {}) {
+    const request = buildRequest(contract[id], input, sender)
+    const opened = await exchange(transport, request, signal, async (response) =>
+      response.ok ? { reader: response.body?.getReader() } : { failure: await readToEnd(response) },
+    )
+    if (opened.failure !== undefined) throw serviceError(contract[id], request, opened.failure)
+    if (opened.reader !== undefined) yield* readEvents(opened.reader)
+  }
+
+  const withResponse = methods(
+    (id) =>
+      (input = {}, options) =>
+        isStream(id) ? stream(id, input, options) : call(id, input, options),
+  )
+  const data = methods(
+    (id) =>
+      (input = {}, options) =>
+        isStream(id) ? stream(id, input, options) : call(id, input, options).then((answer) => answer.data),
+  )
+  const client = data as unknown as DataMethods
+  return {
+    ...client,
+    withResponse: withResponse as unknown as MetaMethods,
+    call,
+    createJob: (body, options) => client.jobs.create({ body }, options),
+    getDecision: (slot_id, query = {}, options) => client.decisions.get({ params: { slot_id }, query }, options),
+    sendBeacon: (body, options) => client.beacons.send({ body }, options),
+  }
+}
+
+type Method = (input?: CallInput, options?: CallOptions) => unknown
+
+/** `{ placements: { create: ... } }` for every endpoint. */
+function methods(method: (id: EndpointId) => Method): Record<string, Record<string, Method>> {
+  const groups: Record<string, Record<string, Method>> = {}
+  for (const id of Object.keys(contract) as EndpointId[]) {
+    const [group, verb] = id.split('.') as [string, string]
+    groups[group] = { ...groups[group], [verb]: method(id) }
+  }
+  return groups
+}
+
+function isStream(id: EndpointId): boolean {
+  const { response } = contract[id]
+  return 'media_type' in response && response.media_type === 'text/event-stream'
+}
+
+async function readToEnd(response: FetchResponse): Promise<Exchange> {
+  return { status: response.status, ok: response.ok, headers: response.headers, text: await response.text() }
+}

@@ -1,0 +1,74 @@
+import type { Endpoint } from '../contract/endpoint.ts'
+import { RefusedError } from './errors.ts'
+
+/** The parts of a call, as every endpoint's input has them. */
+export interface CallInput {
+  params?: object | undefined
+  query?: object | undefined
+  body?: unknown
+}
+
+/** What a request carries beside its input. */
+export interface Sender {
+  base_url: string
+  /** Secret key or token for `Authorization: Bearer`. */
+  credential?: string | undefined
+  /** Origin of the page this client speaks for. Never sent together with a secret key. */
+  origin?: string | undefined
+  /** Sent with every request. */
+  headers?: Readonly<Record<string, string>> | undefined
+}
+
+/** One HTTP request, ready to be sent or to be shown. */
+export interface HttpRequest {
+  method: Endpoint['method']
+  url: string
+  headers: Record<string, string>
+  body?: string
+}
+
+/** Turns a call into its HTTP request. Throws RefusedError for test_outcome with a production key. */
+export function buildRequest(endpoint: Endpoint, input: CallInput, sender: Sender): HttpRequest {
+  const { credential } = sender
+  if (credential !== undefined && isProductionKey(credential) && hasMember(input.body, 'test_outcome')) {
+    throw new RefusedError('test_outcome_requires_test_key')
+  }
+  const isSecretSent = endpoint.credentials.length > 0 && credential !== undefined && isSecretKey(credential)
+  const origin = endpoint.path.startsWith('/v1/') && !isSecretSent ? sender.origin : undefined
+  return {
+    method: endpoint.method,
+    url: sender.base_url.replace(/\/+$/, '') + fillPath(endpoint.path, input.params) + queryString(input.query),
+    headers: {
+      accept: 'media_type' in endpoint.response ? endpoint.response.media_type : 'application/json',
+      ...(input.body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(endpoint.credentials.length > 0 && credential !== undefined ? { authorization: `Bearer ${credential}` } : {}),
+      ...(origin === undefined ? {} : { origin }),
+      ...sender.headers,
+    },
+    ...(input.body === undefined ? {} : { body: JSON.stringify(input.body) }),
+  }
+}
+
+/** Whether a key is a Production secret key (A02). */
+export function isProductionKey(key: string): boolean {
+  return key.startsWith('sk_live_')
+}
+
+function isSecretKey(key: string): boolean {
+  return key.startsWith('sk_')
+}
+
+function hasMember(body: unknown, name: string): boolean {
+  return typeof body === 'object' && body !== null && (body as Record<string, unknown>)[name] !== undefined
+}
+
+function fillPath(path: string, params: object = {}): string {
+  return path.replace(/\{(\w+)\}/g, (_, name: string) =>
+    encodeURIComponent(String((params as Record<string, unknown>)[name])),
+  )
+}
+
+function queryString(query: object = {}): string {
+  const members = Object.entries(query).filter(([, value]) => value !== undefined)
+  return members.length === 0 ? '' : `?${new URLSearchParams(members.map(([name, value]) => [name, String(value)]))}`
+}
