@@ -1,0 +1,254 @@
+/**
+ * The document of the hosted frame: one creative, isolated. Pure: what goes in comes out as headers and HTML.
+ *
+ * Nothing in it comes from another origin, nothing runs but the one script that carries the nonce, and every text of the
+ * creative is escaped. The frame's script gets its settings as JSON, the renderer gets everything else over its port.
+ */
+import type { NativeAssets, Placement } from '../../src/contract/v1/placements.ts'
+import { frameStyle, problemStyle } from './frame-style.ts'
+
+export interface FramePageInput {
+  /** Origin of the emulator: the only one that images and video may come from. */
+  base_url: string
+  /** Origins that may embed the frame. `http://localhost:*` is valid in a policy as it is. */
+  frame_ancestors: readonly string[]
+  /** Contents of frame.js. */
+  script: string
+  nonce: string
+  beacon_token: string | null
+  server_time_ms: number
+  /** Marks a test substitute visibly. */
+  is_test: boolean
+  creative: Creative
+  sponsor_name: string
+  label_text: string
+  /** Landing page: https, or http on this machine. Anything else is shown without a link. */
+  click_url: string
+}
+
+/** Sizes in CSS pixels, times in milliseconds. */
+export type Creative =
+  | { format: 'banner'; image_url: string; width: number; height: number }
+  | {
+      format: 'clip'
+      video_url: string
+      poster_url: string | null
+      width: number
+      height: number
+      duration_ms: number
+    }
+  | { format: 'native'; template_id: NativeTemplate; assets: NativeAssets; width: number; height: number }
+
+export type NativeTemplate = NonNullable<Placement['render']['native_template_id']>
+
+export interface FrameProblem {
+  status: 403 | 404
+  reason_code: string
+  message: string
+}
+
+export interface Page<Status extends number> {
+  status: Status
+  headers: Record<string, string>
+  html: string
+}
+
+const mediaTypes = { banner: 'image', clip: 'video', native: 'native' } as const
+
+/** The frame of one fill. */
+export function framePage(input: FramePageInput): Page<200> {
+  const { creative, nonce } = input
+  const settings = {
+    media_type: mediaTypes[creative.format],
+    width: creative.width,
+    height: creative.height,
+    beacon_token: input.beacon_token,
+    server_time_ms: input.server_time_ms,
+  }
+  const body = [
+    `<p class="preview" hidden><b>${escapeText(input.label_text)}</b> <bdi>${escapeText(input.sponsor_name)}</bdi><br>Preview: opened outside a page, so nothing is counted.</p>`,
+    `<main class="creative ${creative.format}">${creativeHtml(input)}</main>`,
+    settingsHtml(settings, nonce),
+    `<script nonce="${nonce}">${escapeScript(input.script)}</script>`,
+  ]
+  return {
+    status: 200,
+    headers: headers(nonce, new URL(input.base_url).origin, input.frame_ancestors),
+    html: documentHtml(`${input.label_text}: ${input.sponsor_name}`, frameStyle(creative), nonce, body),
+  }
+}
+
+/** In place of a frame that may not be shown. It tells a person, and tells the renderer over its port. */
+export function frameProblemPage(
+  problem: FrameProblem,
+  nonce: string,
+  frame_ancestors: readonly string[] | null,
+): Page<FrameProblem['status']> {
+  const body = [
+    `<main class="problem"><p>${escapeText(problem.message)}</p><code>${escapeText(problem.reason_code)}</code></main>`,
+    settingsHtml({ code: problem.reason_code }, nonce),
+    `<script nonce="${nonce}">${problemScript}</script>`,
+  ]
+  return {
+    status: problem.status,
+    headers: headers(nonce, "'none'", frame_ancestors),
+    html: documentHtml('No ad', problemStyle, nonce, body),
+  }
+}
+
+const problemScript = `addEventListener('message',function(e){
+if(e.source===parent&&e.data&&e.data.t==='sp:init'&&e.ports[0])e.ports[0].postMessage({t:'error',code:JSON.parse(document.getElementById('settings').textContent).code})
+})`
+
+function headers(nonce: string, media: string, frame_ancestors: readonly string[] | null): Record<string, string> {
+  const policy = [
+    "default-src 'none'",
+    `script-src 'nonce-${nonce}'`,
+    `style-src 'nonce-${nonce}'`,
+    `img-src ${media}`,
+    `media-src ${media}`,
+    "connect-src 'none'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    `frame-ancestors ${ancestors(frame_ancestors)}`,
+    'sandbox allow-scripts allow-popups allow-popups-to-escape-sandbox',
+  ]
+  return {
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': policy.join('; '),
+    'cross-origin-embedder-policy': 'require-corp',
+    'cross-origin-resource-policy': 'cross-origin',
+    'referrer-policy': 'no-referrer',
+    'x-content-type-options': 'nosniff',
+    'permissions-policy': closedFeatures.map((feature) => `${feature}=()`).join(', '),
+    'cache-control': 'no-store, private',
+  }
+}
+
+/** Everything a browser can grant, except autoplay, which a muted clip needs. */
+const closedFeatures = [
+  'accelerometer',
+  'browsing-topics',
+  'camera',
+  'clipboard-read',
+  'clipboard-write',
+  'display-capture',
+  'encrypted-media',
+  'fullscreen',
+  'gamepad',
+  'geolocation',
+  'gyroscope',
+  'hid',
+  'idle-detection',
+  'local-fonts',
+  'magnetometer',
+  'microphone',
+  'midi',
+  'payment',
+  'picture-in-picture',
+  'publickey-credentials-get',
+  'screen-wake-lock',
+  'serial',
+  'storage-access',
+  'usb',
+  'window-management',
+  'xr-spatial-tracking',
+]
+
+/** Without a known project any page may embed: it is the way to tell the renderer, and nothing of a project is in it. */
+function ancestors(origins: readonly string[] | null): string {
+  if (origins === null) return '*'
+  return origins.filter((origin) => /^https?:\/\/[\w.*-]+(:(\d+|\*))?$/.test(origin)).join(' ') || "'none'"
+}
+
+function creativeHtml({ creative, sponsor_name, click_url, is_test }: FramePageInput): string {
+  const test = is_test ? '<bdi class="test">TEST</bdi>' : ''
+  if (creative.format === 'native') {
+    return linkHtml(click_url, creative.template_id, nativeHtml(creative, sponsor_name, test), '')
+  }
+  const size = `width="${creative.width}" height="${creative.height}"`
+  if (creative.format === 'banner') {
+    const image = `<img class="image" src="${escapeText(creative.image_url)}" alt="${escapeText(sponsor_name)}" ${size}>`
+    return linkHtml(click_url, '', image, '') + test
+  }
+  const poster = creative.poster_url === null ? '' : ` poster="${escapeText(creative.poster_url)}"`
+  const video = `<video class="video" src="${escapeText(creative.video_url)}"${poster} ${size} muted playsinline disablepictureinpicture disableremoteplayback preload="metadata"></video>`
+  return linkHtml(click_url, '', video, `Visit ${sponsor_name}`) + test + playButton + muteButton
+}
+
+const playButton =
+  '<button class="play" type="button" aria-label="Play" hidden><svg viewBox="0 0 24 24" aria-hidden="true"><path class="start" d="M8 5v14l12-7z"/><path class="stop" d="M7 5h4v14H7zm6 0h4v14h-4z"/></svg></button>'
+const muteButton =
+  '<button class="mute" type="button" aria-label="Unmute"><svg viewBox="0 0 24 24" aria-hidden="true"><path d="M3 9v6h4l5 4.500v-15L7 9z"/><path class="silent" d="m16 9.500 5 5m0-5-5 5"/><path class="loud" d="M15.500 9a4 4 0 0 1 0 6m2.500-8.500a8 8 0 0 1 0 11"/></svg></button>'
+
+function nativeHtml(
+  { template_id, assets }: Extract<Creative, { format: 'native' }>,
+  sponsor_name: string,
+  test: string,
+): string {
+  const picture =
+    template_id === 'minimal'
+      ? ''
+      : `<span class="picture"><img class="image" src="${escapeText(assets.image_url)}" alt=""></span>`
+  const description = assets.description ? `<span class="description">${escapeText(assets.description)}</span>` : ''
+  return [
+    picture,
+    '<span class="words">',
+    `<span class="sponsor"><img class="icon" src="${escapeText(assets.icon_url)}" alt=""><bdi>${escapeText(sponsor_name)}</bdi>${test}</span>`,
+    `<strong class="title">${escapeText(assets.title)}</strong>`,
+    description,
+    `<span class="cta">${escapeText(assets.cta_text)}</span>`,
+    '</span>',
+  ].join('')
+}
+
+/** The direction follows the title: the sponsor's name and the mark stand in bdi elements, which do not decide it. */
+function linkHtml(click_url: string, kind: string, content: string, label: string): string {
+  const name = `surface ${kind}`.trim()
+  const target = clickTarget(click_url)
+  if (target === null) return `<div class="${name}" dir="auto">${content}</div>`
+  const labelled = label === '' ? ' dir="auto"' : ` aria-label="${escapeText(label)}"`
+  return `<a class="${name}" href="${escapeText(target)}" target="_blank" rel="noopener noreferrer sponsored"${labelled}>${content}</a>`
+}
+
+function clickTarget(click_url: string): string | null {
+  if (!URL.canParse(click_url)) return null
+  const { protocol, hostname, href } = new URL(click_url)
+  const isLocal = protocol === 'http:' && (hostname === 'localhost' || hostname === '127.0.0.1')
+  return protocol === 'https:' || isLocal ? href : null
+}
+
+function settingsHtml(settings: object, nonce: string): string {
+  const json = JSON.stringify(settings).replaceAll('<', '\\u003c')
+  return `<script type="application/json" id="settings" nonce="${nonce}">${json}</script>`
+}
+
+function documentHtml(title: string, style: string, nonce: string, body: string[]): string {
+  return [
+    '<!doctype html>',
+    '<html lang="en">',
+    '<head>',
+    '<meta charset="utf-8">',
+    '<meta name="viewport" content="width=device-width, initial-scale=1">',
+    '<meta name="robots" content="noindex, nofollow">',
+    `<title>${escapeText(title)}</title>`,
+    `<style nonce="${nonce}">${style}</style>`,
+    '</head>',
+    '<body>',
+    ...body,
+    '</body>',
+    '</html>',
+    '',
+  ].join('\n')
+}
+
+const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
+
+function escapeText(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => entities[character] ?? '')
+}
+
+/** A script may hold no end tag and open no comment; both stay the same in a string, where alone they can stand. */
+function escapeScript(script: string): string {
+  return script.replace(/<\/(script)/gi, '<\\/$1').replaceAll('<!--', '<\\!--')
+}

@@ -1,0 +1,60 @@
+/** frame.js: runs inside the hosted frame, shows one creative and tells the host page about it over a port. */
+import type { FrameMessage, FrameSettings, HostMessage } from '../messages.ts'
+import { watchClick } from './click.ts'
+import { openClip } from './clip.ts'
+import { awaitHost } from './connection.ts'
+import { painted } from './paint.ts'
+
+const find = <T extends Element>(selector: string): T | null => document.querySelector<T>(selector)
+
+function start(settings: FrameSettings): void {
+  let send: (message: FrameMessage) => void = () => {}
+  const tell = (message: FrameMessage): void => send(message)
+
+  const link = find<HTMLAnchorElement>('a.surface')
+  if (link) watchClick(link, (user_activated) => tell({ t: 'click', user_activated }))
+  const icon = find<HTMLImageElement>('.icon')
+  if (icon?.complete && icon.naturalWidth === 0) icon.remove()
+  icon?.addEventListener('error', () => icon.remove())
+  const video = find<HTMLVideoElement>('.video')
+  const play = find<HTMLButtonElement>('.play')
+  const mute = find<HTMLButtonElement>('.mute')
+  const follow = video && play && mute ? openClip(video, play, mute, tell) : (_: HostMessage): void => {}
+  const images = [...document.querySelectorAll<HTMLImageElement>('.image')]
+
+  if (parent === window) {
+    document.documentElement.classList.add('previewing')
+    find<HTMLElement>('.preview')!.hidden = false
+    follow({ t: 'visibility', ratio: 1, page_visible: true })
+    return
+  }
+
+  const rendering = painted(images, video).then(
+    (): FrameMessage => ({ t: 'rendered' }),
+    (): FrameMessage => ({ t: 'error', code: 'creative_failed' }),
+  )
+  awaitHost((connection, nonce) => {
+    send = connection.send
+    tell({ t: 'ready', nonce, ...settings, server_time_ms: serverTime(settings.server_time_ms) })
+    rendering.then(tell)
+    if (settings.media_type === 'native') watchHeight(tell)
+  }, follow)
+}
+
+/** The server wrote its time when it answered; since then the document has aged. */
+function serverTime(written_ms: number): number {
+  const [navigation] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[]
+  return Math.round(written_ms + performance.now() - (navigation?.responseStart ?? 0))
+}
+
+function watchHeight(tell: (message: FrameMessage) => void): void {
+  const creative = find<HTMLElement>('.creative')!
+  let height = 0
+  new ResizeObserver(() => {
+    const now = Math.ceil(creative.getBoundingClientRect().height)
+    if (now !== height) tell({ t: 'resize', height: now })
+    height = now
+  }).observe(creative)
+}
+
+start(JSON.parse(find('#settings')!.textContent ?? '') as FrameSettings)
