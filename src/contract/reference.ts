@@ -1,0 +1,174 @@
+import type { Endpoint } from './endpoint.ts'
+import { errorCodes, type ReasonCode, reasonCodes } from './errors.ts'
+import { responseHeaders } from './headers.ts'
+import { control, v1 } from './index.ts'
+import { limits } from './limits.ts'
+import { anchor, number, table } from './markdown.ts'
+import { noFillReasons } from './no-fill.ts'
+import { endpointSections, groupByStatus, stabilities, title } from './reference-endpoint.ts'
+import { beaconEventSpellings } from './v1/beacons.ts'
+
+/** The reference in Markdown: every endpoint with its fields, then errors, no-fill reasons, headers and limits. */
+export function referenceMarkdown(): string {
+  const sections = [
+    introduction(),
+    contents(),
+    '## Public API v1',
+    ...endpointSections(Object.values<Endpoint>(v1)),
+    '## Control plane',
+    'Exists in the sandbox only. No credential: it answers programs on this machine and the inspector on its own origin.',
+    ...endpointSections(Object.values<Endpoint>(control)),
+    beaconSpellings(),
+    headersSection(),
+    errorCodesSection(),
+    reasonCodesSection(),
+    noFillSection(),
+    limitsSection(),
+  ]
+  return `${sections.join('\n\n')}\n`
+}
+
+function introduction(): string {
+  return `# Reference
+
+Computed from the contract in \`src/contract\`; \`npm run docs\` writes it anew. Names are snake_case, times with the suffix
+\`_ms\` are integer Unix epoch milliseconds, sizes are CSS pixels. Request members that are not listed are rejected.
+
+Every field says where it comes from:
+
+${table(
+  ['Provenance', 'Meaning'],
+  [
+    ['documented', 'Stated in the API document.'],
+    ['observed', 'Seen in public clients and public documentation; real clients depend on it.'],
+    ['assumed', 'Chosen here, in line with the conventions of the field. May differ in production.'],
+  ],
+)}
+
+The decision is the id under which a choice is recorded. \`svc contract\` and \`GET /_sandbox/contract\` answer the same as JSON;
+\`docs/openapi.json\` and \`GET /_sandbox/openapi.json\` are the OpenAPI 3.1 document.`
+}
+
+function contents(): string {
+  const rows = [...Object.values<Endpoint>(v1), ...Object.values<Endpoint>(control)].map((endpoint) => [
+    `[${title(endpoint)}](#${anchor(title(endpoint))})`,
+    endpoint.summary,
+    stabilities[endpoint.stability],
+  ])
+  const others = ['Beacon spellings', 'Headers', 'Error codes', 'Reason codes', 'No-fill reasons', 'Limits']
+  return [
+    table(['Endpoint', 'Purpose', 'Stability'], rows),
+    `Also: ${others.map((name) => `[${name}](#${anchor(name)})`).join(', ')}.`,
+  ].join('\n\n')
+}
+
+function beaconSpellings(): string {
+  return [
+    '## Beacon spellings',
+    'Spellings of public clients that `event` takes, and what they are stored as (A71).',
+    table(
+      ['Spelling', 'Stored as'],
+      Object.entries(beaconEventSpellings).map(([spelling, event]) => [`\`${spelling}\``, `\`${event}\``]),
+    ),
+  ].join('\n\n')
+}
+
+function headersSection(): string {
+  return [
+    '## Headers',
+    'Headers of answers.',
+    table(
+      ['Header', 'Type', 'Provenance', 'Decision', 'Description'],
+      Object.entries(responseHeaders).map(([name, { type, provenance, decision, description }]) => [
+        `\`${name}\``,
+        type,
+        provenance,
+        decision,
+        description,
+      ]),
+    ),
+  ].join('\n\n')
+}
+
+function errorCodesSection(): string {
+  return [
+    '## Error codes',
+    'The member `error` of the error body. `reason_code` is the precise cause; `hint` says what to do.',
+    table(
+      ['Status', 'Code', 'Provenance', 'Retryable', 'Exit code of svc', 'Meaning'],
+      Object.entries(errorCodes).map(([code, { status, provenance, retryable, exit_code, summary }]) => [
+        `${status}`,
+        `\`${code}\``,
+        provenance,
+        retryable ? 'yes' : 'no',
+        `${exit_code}`,
+        summary,
+      ]),
+    ),
+  ].join('\n\n')
+}
+
+function reasonCodesSection(): string {
+  const byStatus = groupByStatus(Object.keys(reasonCodes) as ReasonCode[])
+  const tables = Object.entries(byStatus).flatMap(([status, codes]) => [
+    `### ${status} ${[...new Set(codes.map((code) => reasonCodes[code].error))].join(', ')}`,
+    table(
+      ['Reason code', 'Meaning', 'What to do'],
+      codes.map((code) => [`\`${code}\``, reasonCodes[code].message, reasonCodes[code].hint]),
+    ),
+  ])
+  return ['## Reason codes', 'Stable and append-only; assumed (A12).', ...tables].join('\n\n')
+}
+
+function noFillSection(): string {
+  return [
+    '## No-fill reasons',
+    'Stable and append-only; assumed (A31). `nbr` is the OpenRTB no-bid reason.',
+    table(
+      ['Reason', 'Meaning', 'Origin', 'nbr', 'Ask again', 'How to get it'],
+      Object.entries(noFillReasons).map(([reason, { meaning, origin, nbr, retry, how }]) => [
+        `\`${reason}\``,
+        meaning,
+        origin,
+        `${nbr}`,
+        retry,
+        how,
+      ]),
+    ),
+  ].join('\n\n')
+}
+
+function limitsSection(): string {
+  const rows = (Object.keys(limitNotes) as (keyof typeof limits)[]).map((name) => {
+    const [decision, meaning] = limitNotes[name]
+    return [`\`${name}\``, valueText(limits[name]), decision, meaning]
+  })
+  return ['## Limits', table(['Limit', 'Value', 'Decision', 'Meaning'], rows)].join('\n\n')
+}
+
+const limitNotes: Record<keyof typeof limits, [decision: string, meaning: string]> = {
+  body_bytes: ['A21', 'Largest body, bytes.'],
+  beacon_body_bytes: ['A21', 'Largest body of a beacon, bytes.'],
+  slots_requested: ['A21', 'Slots of one job.'],
+  wait_ms: ['A22', 'Longest wait, above which wait_ms is clamped, and the waits when none is asked for.'],
+  activation_token_ttl_ms: ['A04', 'Lifetime of an activation token; a setting of the project.'],
+  frame_load_within_ms: ['A05', 'From the decision to the first load of the frame; a setting of the project.'],
+  beacons_after_load_ms: ['A05', 'From the first load of the frame to the last beacon; a setting of the project.'],
+  click_after_load_ms: ['A05', 'From the first load of the frame to the last click; a setting of the project.'],
+  beacon_token_ttl_ms: ['A06', 'Lifetime of a beacon token.'],
+  decision_ttl_ms: ['A30', 'From the decision to its expiry.'],
+  consent_ttl_ms: ['A62', 'Lifetime of a consent; a setting of the project.'],
+  beacon_max_age_ms: ['A73', 'Older beacons are stale.'],
+  beacon_max_future_skew_ms: ['A73', 'Beacons stamped further ahead are in the future.'],
+  heartbeat_interval_ms: ['A80', 'Time between two heartbeats of a frame.'],
+  heartbeats_max: ['A80', 'Most heartbeats of a frame.'],
+  viewability: ['A76', 'When an impression is viewable: share of the pixels and continuous time.'],
+  rate: ['A20', 'Token bucket per key: tokens a second and burst; a setting of the project.'],
+}
+
+function valueText(value: unknown): string {
+  if (typeof value === 'number') return number(value)
+  return Object.entries(value as object)
+    .map(([name, member]) => `${name} ${typeof member === 'number' ? number(member) : `(${valueText(member)})`}`)
+    .join(', ')
+}
