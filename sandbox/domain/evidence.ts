@@ -178,7 +178,7 @@ function refuseDropped(value: unknown): void {
     if (next === undefined || typeof next === 'function' || typeof next === 'symbol') {
       throw new TypeError(`${typeof next} is not allowed`)
     }
-    if (typeof next === 'object' && next !== null) open.push(...Object.values(next))
+    if (typeof next === 'object' && next !== null) for (const member of Object.values(next)) open.push(member)
   }
 }
 

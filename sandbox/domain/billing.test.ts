@@ -1,0 +1,241 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { BillingVerdict } from '../../src/contract/control/placements.ts'
+import { limits } from '../../src/contract/limits.ts'
+import { beaconEvents, type Measurements } from '../../src/contract/v1/beacons.ts'
+import { type AcceptedBeacon, type BillingModel, billingVerdict, type CreativeFacts, judgeBeacons } from './billing.ts'
+
+const banner: CreativeFacts = {
+  format: 'banner',
+  width: 300,
+  height: 250,
+  duration_ms: null,
+  gross_cpm: 4.2,
+  currency: 'USD',
+}
+const clip: CreativeFacts = { ...banner, format: 'clip', width: 640, height: 360, duration_ms: 10_000 }
+const seen: Measurements = { visible_ratio: 0.8, visible_ms: 1_200, page_visible: true }
+const models: BillingModel[] = ['cpm_viewable', 'cpm_render', 'cpc', 'cpcv']
+
+function beacon(
+  id: number,
+  event: AcceptedBeacon['event'],
+  at_ms = id * 100,
+  measurements: Measurements | null = null,
+): AcceptedBeacon {
+  return { id, event, occurred_at_ms: at_ms, received_at_ms: at_ms + 50, measurements }
+}
+
+function codes(beacons: AcceptedBeacon[], creative = banner, model: BillingModel = 'cpm_viewable') {
+  const verdicts = judgeBeacons(model, creative, limits.viewability, beacons)
+  return beacons.map(({ id }) => verdicts.get(id)?.reason_code)
+}
+
+function billedIds(beacons: AcceptedBeacon[], model: BillingModel, creative = banner) {
+  const verdicts = judgeBeacons(model, creative, limits.viewability, beacons)
+  return [...verdicts].filter(([, verdict]) => verdict.would_bill).map(([id]) => id)
+}
+
+describe('before its render', () => {
+  test('visible, click, playback and completion wait, and count once the render is there', () => {
+    const early = [
+      beacon(1, 'visible', 1_000, seen),
+      beacon(2, 'click', 1_100),
+      beacon(3, 'play_started', 1_200),
+      beacon(4, 'play_completed', 11_200),
+    ]
+    expect(codes(early, clip)).toEqual(Array(4).fill('AWAITING_RENDER'))
+    expect(billedIds(early, 'cpc', clip)).toEqual([])
+    const whole = [...early, beacon(5, 'render', 2_000)]
+    expect(codes(whole, clip)).toEqual(['BELOW_THRESHOLD', 'OK', 'OK', 'OK', 'OK'])
+    expect(billedIds(whole, 'cpc', clip)).toEqual([2])
+  })
+
+  test('a heartbeat waits for nothing', () => {
+    expect(codes([beacon(1, 'heartbeat')])).toEqual(['OK'])
+  })
+})
+
+describe('at most once a metric', () => {
+  test('the earliest by the time of the event counts, not by arrival', () => {
+    const beacons = [
+      beacon(1, 'render', 900),
+      beacon(2, 'click', 2_000),
+      beacon(3, 'click', 1_000),
+      beacon(4, 'render', 950),
+    ]
+    expect(codes(beacons)).toEqual(['OK', 'ALREADY_COUNTED', 'OK', 'ALREADY_COUNTED'])
+  })
+
+  test('at the same instant the lower id counts', () => {
+    expect(codes([beacon(2, 'render', 900), beacon(1, 'render', 900)])).toEqual(['ALREADY_COUNTED', 'OK'])
+  })
+
+  test('play_completed and completion are one completed view', () => {
+    const beacons = [
+      beacon(1, 'render', 0),
+      beacon(2, 'play_started', 100),
+      beacon(3, 'play_completed', 10_100),
+      beacon(4, 'completion', 10_101),
+    ]
+    expect(codes(beacons, clip)).toEqual(['OK', 'OK', 'OK', 'ALREADY_COUNTED'])
+    expect(billedIds(beacons, 'cpcv', clip)).toEqual([3])
+  })
+
+  test('a beacon that does not count leaves the metric to the next', () => {
+    const beacons = [
+      beacon(1, 'render', 0),
+      beacon(2, 'visible', 500, { ...seen, page_visible: false }),
+      beacon(3, 'visible', 600, { ...seen, visible_ms: 999 }),
+      beacon(4, 'visible', 1_500, seen),
+      beacon(5, 'visible', 2_500, seen),
+      beacon(6, 'visible', 3_500, { ...seen, visible_ratio: 0.1 }),
+    ]
+    expect(codes(beacons)).toEqual(['OK', 'PAGE_HIDDEN', 'BELOW_THRESHOLD', 'OK', 'ALREADY_COUNTED', 'BELOW_THRESHOLD'])
+    expect(billedIds(beacons, 'cpm_viewable')).toEqual([4])
+  })
+})
+
+test('visible without measurements was measured by the client', () => {
+  expect(codes([beacon(1, 'render'), beacon(2, 'visible')])).toEqual(['OK', 'OK'])
+})
+
+describe('completion', () => {
+  test('needs nine tenths of the clip since it started to play', () => {
+    const started = [beacon(1, 'render', 0), beacon(2, 'play_started', 5_000)]
+    expect(codes([...started, beacon(3, 'completion', 13_999)], clip).at(-1)).toBe('COMPLETED_TOO_FAST')
+    expect(codes([...started, beacon(3, 'completion', 14_000)], clip).at(-1)).toBe('OK')
+  })
+
+  test('is measured from the render when no start was told', () => {
+    expect(codes([beacon(1, 'render', 0), beacon(2, 'play_completed', 8_999)], clip).at(-1)).toBe('COMPLETED_TOO_FAST')
+    expect(codes([beacon(1, 'render', 0), beacon(2, 'play_completed', 9_000)], clip).at(-1)).toBe('OK')
+  })
+
+  test('is measured from the first start when a clip plays again', () => {
+    const beacons = [
+      beacon(1, 'render', 0),
+      beacon(2, 'play_started', 100),
+      beacon(3, 'play_started', 8_000),
+      beacon(4, 'completion', 10_100),
+    ]
+    expect(codes(beacons, clip).at(-1)).toBe('OK')
+  })
+})
+
+test('only the metric of the billing model would bill; every metric that counts is named', () => {
+  const beacons = [
+    beacon(1, 'render', 0),
+    beacon(2, 'play_started', 10),
+    beacon(3, 'visible', 2_100, { ...seen, visible_ms: 2_000 }),
+    beacon(4, 'click', 3_000),
+    beacon(5, 'completion', 10_010),
+    beacon(6, 'heartbeat', 10_020),
+  ]
+  expect(models.map((model) => billedIds(beacons, model, clip))).toEqual([[3], [1], [4], [5]])
+  const metrics = [...judgeBeacons('cpc', clip, limits.viewability, beacons).values()].map((verdict) => verdict.metric)
+  expect(metrics).toEqual(['rendered_impression', null, 'viewable_impression', 'click', 'completed_view', null])
+})
+
+describe('billingVerdict', () => {
+  const verdict = (model: BillingModel, creative: CreativeFacts, beacons: AcceptedBeacon[]) =>
+    billingVerdict(model, creative, limits.viewability, beacons)
+  const rendered = beacon(1, 'render', 0)
+
+  test('tells the metric, the price and why', () => {
+    expect(verdict('cpm_viewable', banner, [rendered, beacon(2, 'visible', 1_000, seen)])).toEqual({
+      metric: 'viewable_impression',
+      would_bill: true,
+      gross_cpm: 4.2,
+      currency: 'USD',
+      explanation: 'One viewable impression counted.',
+    })
+  })
+
+  test.each([
+    ['cpm_viewable', banner, [rendered], 'No viewable impression: no beacon of it was accepted.'],
+    ['cpc', banner, [beacon(2, 'click')], 'No click: its beacon is there, the render beacon is not.'],
+    [
+      'cpm_viewable',
+      banner,
+      [rendered, beacon(2, 'visible', 10, { visible_ms: 10 })],
+      'No viewable impression: what was seen is below the viewability threshold.',
+    ],
+    [
+      'cpm_viewable',
+      banner,
+      [rendered, beacon(2, 'visible', 10, { page_visible: false })],
+      'No viewable impression: the page was hidden.',
+    ],
+    [
+      'cpcv',
+      clip,
+      [rendered, beacon(2, 'completion', 10)],
+      'No completed view: the clip completed sooner than it can play.',
+    ],
+    ['cpcv', banner, [rendered], 'No completed view: only a clip can be completed.'],
+  ] as [BillingModel, CreativeFacts, AcceptedBeacon[], string][])(
+    '%s of %o',
+    (model, creative, beacons, explanation) => {
+      expect(verdict(model, creative, beacons)).toMatchObject({ would_bill: false, explanation })
+    },
+  )
+})
+
+describe('whatever came in', () => {
+  const measured: fc.Arbitrary<Measurements | null> = fc.option(
+    fc.record(
+      {
+        visible_ratio: fc.constantFrom(0.2, 0.4, 1),
+        visible_ms: fc.constantFrom(0, 1_000, 2_000),
+        page_visible: fc.boolean(),
+      },
+      { requiredKeys: [] },
+    ),
+  )
+  const sets = fc
+    .array(fc.record({ event: fc.constantFrom(...beaconEvents), at_ms: fc.nat(12_000), measured }), { maxLength: 12 })
+    .map((rows) => rows.map(({ event, at_ms, measured }, index) => beacon(index + 1, event, at_ms, measured)))
+  const shuffled = sets.chain((beacons) =>
+    fc.tuple(fc.constant(beacons), fc.shuffledSubarray(beacons, { minLength: beacons.length })),
+  )
+  const model = fc.constantFrom(...models)
+
+  test('the order of arrival changes no verdict', () => {
+    fc.assert(
+      fc.property(shuffled, model, ([beacons, other], model) => {
+        const judged = judgeBeacons(model, clip, limits.viewability, beacons)
+        const again = judgeBeacons(model, clip, limits.viewability, other)
+        expect(Object.fromEntries(again)).toEqual(Object.fromEntries(judged))
+        expect(billingVerdict(model, clip, limits.viewability, other)).toEqual(
+          billingVerdict(model, clip, limits.viewability, beacons),
+        )
+      }),
+    )
+  })
+
+  test('nothing is billed twice, nothing without a render, and the verdict agrees with its beacons', () => {
+    fc.assert(
+      fc.property(sets, model, (beacons, model) => {
+        const verdicts = [...judgeBeacons(model, clip, limits.viewability, beacons).values()]
+        expect(verdicts).toHaveLength(beacons.length)
+        const counted = verdicts.flatMap(({ metric }) => metric ?? [])
+        expect(new Set(counted).size).toBe(counted.length)
+        const bills = verdicts.filter(({ would_bill }) => would_bill)
+        expect(bills.length).toBeLessThanOrEqual(1)
+        if (!beacons.some(({ event }) => event === 'render')) expect(counted).toEqual([])
+        const verdict = BillingVerdict.parse(billingVerdict(model, clip, limits.viewability, beacons))
+        expect(verdict.would_bill).toBe(bills.length === 1)
+      }),
+    )
+  })
+
+  test('one more beacon never takes back a render, a view or a click', () => {
+    fc.assert(
+      fc.property(sets, fc.constantFrom<BillingModel>('cpm_viewable', 'cpm_render', 'cpc'), (beacons, model) => {
+        if (beacons.length === 0 || billedIds(beacons.slice(1), model, clip).length === 0) return
+        expect(billedIds(beacons, model, clip)).toHaveLength(1)
+      }),
+    )
+  })
+})

@@ -1,0 +1,345 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import demand from '../../fixtures/demand.json' with { type: 'json' }
+import { formats, type JobType, jobTypes } from '../../src/contract/fields.ts'
+import { type Campaign, decide, MarketData, type MarketOutcome, type Opportunity, prepareMarket } from './market.ts'
+import { explainTrace } from './trace.ts'
+
+const data = MarketData.parse(demand)
+const market = prepareMarket(data)
+const summer = Date.UTC(2025, 5, 15)
+const free = { banner: 0, clip: 0, native: 0 }
+
+/** A chat turn in run-of-network, with every format and no bounds. */
+function opportunity(change: Partial<Opportunity> = {}): Opportunity {
+  return {
+    client_id: 'proj_demo',
+    session_id: 'session-1',
+    job_type: 'chat',
+    topic: null,
+    country: null,
+    allowed_formats: formats,
+    max_width: null,
+    max_height: null,
+    floors: free,
+    floor_currency: 'USD',
+    blocked_categories: [],
+    blocked_domains: [],
+    preferred_partner_id: null,
+    fill_rate: 1,
+    seed: 1,
+    now_ms: summer,
+    ...change,
+  }
+}
+
+const template = data.campaigns.find((campaign) => campaign.campaign_id === 'cmp_latchwell')!
+
+/** A market of run-of-network campaigns, each a change of one that sells every format and size. */
+function marketOf(...changes: Partial<Campaign>[]) {
+  const campaigns = changes.map((change, index) => ({ ...template, campaign_id: `cmp_${index}`, ...change }))
+  return prepareMarket({ ...data, campaigns })
+}
+
+const only = (format: (typeof formats)[number]) => template.creatives.filter((creative) => creative.format === format)
+const winner = (outcome: MarketOutcome) => (outcome.status === 'filled' ? outcome.campaign.campaign_id : null)
+const reason = (outcome: MarketOutcome) => (outcome.status === 'no_fill' ? outcome.reason : null)
+
+describe('who may fill', () => {
+  test('flight: from its start on, up to but without its end', () => {
+    const flown = marketOf({ flight: { starts_at_ms: 1_000, ends_at_ms: 2_000 } })
+    const at = (now_ms: number) => decide(flown, opportunity({ now_ms })).trace
+    expect([at(999), at(1_000), at(1_999), at(2_000)]).toEqual(['f', 'W', 'W', 'f'])
+  })
+
+  test('country: a campaign with countries needs one of them named', () => {
+    const german = marketOf({ countries: ['DE', 'AT'] })
+    const from = (country: string | null) => decide(german, opportunity({ country })).trace
+    expect([from('DE'), from('AT'), from('FR'), from(null)]).toEqual(['W', 'W', 'c', 'c'])
+  })
+
+  test('job type', () => {
+    const code = marketOf({ job_types: ['code'] })
+    expect(decide(code, opportunity({ job_type: 'code' })).trace).toBe('W')
+    expect(decide(code, opportunity({ job_type: 'chat' })).trace).toBe('j')
+  })
+
+  test('topic: one of its own in any spelling; without a topic only run-of-network', () => {
+    const two = marketOf({ topics: ['machine-learning'], price_cpm: 9 }, {})
+    const about = (topic: string | null) => decide(two, opportunity({ topic })).trace
+    expect(about('machine-learning')).toBe('Wo')
+    expect(about('Machine Learning')).toBe('Wo')
+    expect(about('coffee')).toBe('tW')
+    expect(about(null)).toBe('tW')
+  })
+
+  test('blocked categories: the same one, and a top-level code all its children', () => {
+    const food = marketOf({ iab_categories: ['IAB8-6', 'IAB3'] })
+    const without = (...blocked_categories: string[]) => decide(food, opportunity({ blocked_categories })).trace
+    expect([without('IAB8-6'), without('IAB8'), without('IAB3')]).toEqual(['b', 'b', 'b'])
+    expect([without('IAB8-5'), without('IAB3-1'), without('IAB80')]).toEqual(['W', 'W', 'W'])
+  })
+
+  test('blocked domains: the same one, and those under it', () => {
+    const shop = marketOf({ landing_domain: 'shop.brand.example' })
+    const without = (...blocked_domains: string[]) => decide(shop, opportunity({ blocked_domains })).trace
+    expect([without('shop.brand.example'), without('brand.example')]).toEqual(['d', 'd'])
+    expect([without('op.brand.example'), without('www.brand.example'), without('other.example')]).toEqual([
+      'W',
+      'W',
+      'W',
+    ])
+  })
+
+  test('floor: in any currency, met at equality', () => {
+    const euro = marketOf({ price_cpm: 7.5, currency: 'EUR' })
+    const over = (floor: number, floor_currency: string) =>
+      decide(euro, opportunity({ floors: { banner: floor, clip: floor, native: floor }, floor_currency })).trace
+    expect([over(7.5, 'EUR'), over(7.51, 'EUR')]).toEqual(['W', 'p'])
+    expect([over(8.1, 'USD'), over(8.11, 'USD')]).toEqual(['W', 'p'])
+    expect([over(8.1, 'XXX'), over(8.11, 'XXX')]).toEqual(['W', 'p'])
+  })
+
+  test('a floor of one format leaves the others', () => {
+    const floors = { banner: 100, clip: 100, native: 0 }
+    expect(decide(marketOf({}), opportunity({ floors }))).toMatchObject({ format: 'native' })
+  })
+})
+
+describe('what fills', () => {
+  test.each([
+    [null, null, 300, 250],
+    [1000, 400, 970, 250],
+    [728, 90, 728, 90],
+    [320, null, 300, 250],
+  ])('a banner in %s x %s is %ix%i', (max_width, max_height, width, height) => {
+    const outcome = decide(market, opportunity({ allowed_formats: ['banner'], max_width, max_height }))
+    expect(outcome).toMatchObject({ format: 'banner', width, height, creative: { format: 'banner', width, height } })
+  })
+
+  test('a clip without a hint is 640x360', () => {
+    expect(decide(market, opportunity({ allowed_formats: ['clip'] }))).toMatchObject({ width: 640, height: 360 })
+  })
+
+  test('a native is held within the bounds', () => {
+    const native = opportunity({ allowed_formats: ['native'], max_width: 320 })
+    expect(decide(market, native)).toMatchObject({ format: 'native', width: 320, height: 314 })
+  })
+
+  test('banner, then clip, then native; a single allowed format is exactly that one', () => {
+    const formatOf = (...allowed_formats: Opportunity['allowed_formats']) => {
+      const outcome = decide(market, opportunity({ allowed_formats }))
+      return outcome.status === 'filled' ? outcome.format : null
+    }
+    expect(formatOf('native', 'clip', 'banner')).toBe('banner')
+    expect(formatOf('native', 'clip')).toBe('clip')
+    for (const format of formats) expect(formatOf(format)).toBe(format)
+  })
+
+  test('a format that does not fit gives way to one that does', () => {
+    expect(decide(market, opportunity({ max_width: 200, max_height: 200 }))).toMatchObject({ format: 'native' })
+  })
+
+  test('the price is the list price in its own currency', () => {
+    const yen = marketOf({ price_cpm: 460, currency: 'JPY' })
+    expect(decide(yen, opportunity())).toMatchObject({ gross_cpm: 460, currency: 'JPY' })
+  })
+})
+
+describe('who wins', () => {
+  test('the highest price in USD, whatever the currency', () => {
+    const mixed = marketOf({ price_cpm: 3 }, { price_cpm: 2.9, currency: 'EUR' }, { price_cpm: 400, currency: 'JPY' })
+    expect(decide(mixed, opportunity()).trace).toBe('oWo')
+  })
+
+  test('price comes before the format and before the preferred partner', () => {
+    const offers = marketOf({ price_cpm: 2 }, { price_cpm: 2.1, creatives: only('native'), partner_id: 'ptn_nordhain' })
+    expect(decide(offers, opportunity({ preferred_partner_id: template.partner_id })).trace).toBe('oW')
+  })
+
+  test('the preferred partner wins a tie in price', () => {
+    const tied = marketOf({ creatives: only('banner') }, { creatives: only('native'), partner_id: 'ptn_nordhain' })
+    expect(decide(tied, opportunity()).trace).toBe('Wo')
+    expect(decide(tied, opportunity({ preferred_partner_id: 'ptn_nordhain' })).trace).toBe('oW')
+  })
+
+  test('then banner, clip, native', () => {
+    const tied = marketOf({ creatives: only('native') }, { creatives: only('clip') }, { creatives: only('banner') })
+    expect(decide(tied, opportunity()).trace).toBe('ooW')
+    expect(decide(tied, opportunity({ allowed_formats: ['native', 'clip'] })).trace).toBe('oWm')
+  })
+
+  test('equal offers take turns between sessions, and each session keeps its own', () => {
+    const tied = marketOf({}, {}, {}, {})
+    const turns = new Map<string | null, number>()
+    for (let session = 0; session < 1_000; session++) {
+      const asked = opportunity({ session_id: `session-${session}` })
+      const won = winner(decide(tied, asked))
+      expect(winner(decide(tied, asked))).toBe(won)
+      turns.set(won, (turns.get(won) ?? 0) + 1)
+    }
+    expect([...turns.keys()].sort()).toEqual(['cmp_0', 'cmp_1', 'cmp_2', 'cmp_3'])
+    expect(Math.min(...turns.values())).toBeGreaterThan(150)
+  })
+
+  test('another seed deals the turns anew', () => {
+    const tied = marketOf({}, {}, {}, {})
+    const dealt = (seed: number) =>
+      Array.from({ length: 40 }, (_, session) => winner(decide(tied, opportunity({ seed, session_id: `${session}` }))))
+    expect(dealt(1)).not.toEqual(dealt(2))
+  })
+})
+
+describe('why nobody fills', () => {
+  const floor = (cpm: number) => ({ banner: cpm, clip: cpm, native: cpm })
+  const all = [...new Set(data.campaigns.flatMap((campaign) => campaign.iab_categories))]
+
+  test.each<[string, Partial<Opportunity>, string]>([
+    ['a floor above the catalogue', { floors: floor(1_000) }, 'below_floor'],
+    ['every category blocked', { blocked_categories: all }, 'category_blocked'],
+    ['every domain blocked', { blocked_domains: ['example'] }, 'advertiser_blocked'],
+    ['a tiny slot', { max_width: 10 }, 'size_mismatch'],
+    ['no fill rate', { fill_rate: 0 }, 'no_demand'],
+  ])('%s', (_, change, expected) => {
+    expect(reason(decide(market, opportunity(change)))).toBe(expected)
+  })
+
+  test('a format that nobody sells', () => {
+    const banners = marketOf({ creatives: only('banner') })
+    expect(reason(decide(banners, opportunity({ allowed_formats: ['clip', 'native'] })))).toBe('format_mismatch')
+  })
+
+  test('nobody for the topic, the job type, the country or the time, and an empty catalogue', () => {
+    expect(reason(decide(marketOf({ topics: ['tea'] }), opportunity()))).toBe('no_demand')
+    expect(reason(decide(marketOf({ job_types: ['code'] }), opportunity()))).toBe('no_demand')
+    expect(reason(decide(marketOf({ countries: ['JP'] }), opportunity()))).toBe('no_demand')
+    expect(reason(decide(marketOf({ flight: { starts_at_ms: null, ends_at_ms: 1 } }), opportunity()))).toBe('no_demand')
+    expect(decide(marketOf(), opportunity())).toEqual({ status: 'no_fill', reason: 'no_demand', trace: '' })
+  })
+
+  test('the reason is what stopped those who came furthest', () => {
+    const offers = marketOf({ topics: ['tea'] }, { iab_categories: ['IAB1'] }, { price_cpm: 1 })
+    const asked = opportunity({ blocked_categories: ['IAB1'], floors: floor(5) })
+    expect(decide(offers, asked)).toEqual({ status: 'no_fill', reason: 'below_floor', trace: 'tbp' })
+  })
+
+  test('the fill rate is the share of sessions that fill, and the same session always does or never', () => {
+    const filled = (fill_rate: number) =>
+      Array.from({ length: 2_000 }, (_, session) =>
+        decide(market, opportunity({ fill_rate, session_id: `${session}` })),
+      ).map((outcome) => outcome.status === 'filled')
+    const third = filled(1 / 3)
+    expect(third.filter(Boolean).length / third.length).toBeCloseTo(1 / 3, 1)
+    expect(filled(1 / 3)).toEqual(third)
+    expect(filled(1)).not.toContain(false)
+    expect(filled(2 / 3).every((is, session) => is || !third[session])).toBe(true)
+  })
+})
+
+describe('any opportunity', () => {
+  const bound = fc.option(fc.integer({ min: 1, max: 1_200 }))
+  const cpm = fc.double({ min: 0, max: 20, noNaN: true })
+  const topics = [...new Set(data.campaigns.flatMap((campaign) => campaign.topics))]
+  const categories = data.campaigns.flatMap((campaign) => campaign.iab_categories)
+  const anyOpportunity: fc.Arbitrary<Opportunity> = fc.record({
+    client_id: fc.constantFrom('proj_demo', 'proj_other'),
+    session_id: fc.option(fc.string({ minLength: 1, maxLength: 8 })),
+    job_type: fc.constantFrom<JobType>(...jobTypes),
+    topic: fc.option(fc.constantFrom(...topics)),
+    country: fc.option(fc.constantFrom('DE', 'GB', 'JP', 'US')),
+    allowed_formats: fc.subarray([...formats], { minLength: 1 }),
+    max_width: bound,
+    max_height: bound,
+    floors: fc.record({ banner: cpm, clip: cpm, native: cpm }),
+    floor_currency: fc.constantFrom('USD', 'EUR', 'JPY', 'XXX'),
+    blocked_categories: fc.subarray(categories, { maxLength: 10 }),
+    blocked_domains: fc.subarray(['latchwell.example', 'notewick.example', 'example']),
+    preferred_partner_id: fc.option(fc.constantFrom('ptn_meridian', 'ptn_unknown')),
+    fill_rate: fc.constantFrom(0, 0.5, 1),
+    seed: fc.nat(),
+    now_ms: fc.constant(summer),
+  })
+
+  test('gives the same outcome each time, with a trace that explains it', () => {
+    fc.assert(
+      fc.property(anyOpportunity, (asked) => {
+        const outcome = decide(market, asked)
+        expect(decide(market, asked)).toEqual(outcome)
+        const won = explainTrace(market, outcome.trace).filter((step) => step.outcome === 'won')
+        expect(won.map((step) => step.campaign_id)).toEqual(outcome.status === 'filled' ? [winner(outcome)] : [])
+      }),
+    )
+  })
+
+  test('a fill is what was asked for', () => {
+    fc.assert(
+      fc.property(anyOpportunity, (asked) => {
+        const outcome = decide(market, asked)
+        if (outcome.status === 'no_fill') return
+        expect(asked.allowed_formats).toContain(outcome.format)
+        expect(outcome.creative.format).toBe(outcome.format)
+        expect(outcome.campaign.creatives).toContain(outcome.creative)
+        expect(outcome.width).toBeLessThanOrEqual(asked.max_width ?? Number.POSITIVE_INFINITY)
+        expect(outcome.height).toBeLessThanOrEqual(asked.max_height ?? Number.POSITIVE_INFINITY)
+        for (const category of asked.blocked_categories) expect(outcome.campaign.iab_categories).not.toContain(category)
+      }),
+    )
+  })
+
+  test('the order of the catalogue decides nothing', () => {
+    const reversed = prepareMarket({ ...data, campaigns: data.campaigns.toReversed() })
+    fc.assert(
+      fc.property(anyOpportunity, (asked) => {
+        const [one, other] = [decide(market, asked), decide(reversed, asked)]
+        expect([winner(other), reason(other)]).toEqual([winner(one), reason(one)])
+      }),
+    )
+  })
+})
+
+describe('MarketData', () => {
+  const withCampaign = (change: object) => ({ ...demand, campaigns: [{ ...demand.campaigns[0], ...change }] })
+
+  test('the fixtures are a valid catalogue in which everybody can win something', () => {
+    const winners = new Set<string | null>()
+    for (const campaign of data.campaigns) {
+      const asked = opportunity({
+        topic: campaign.topics[0] ?? null,
+        job_type: campaign.job_types[0] ?? 'chat',
+        country: campaign.countries[0] ?? null,
+        now_ms: campaign.flight.starts_at_ms ?? summer,
+      })
+      expect(decide(prepareMarket({ ...data, campaigns: [campaign] }), asked).status).toBe('filled')
+      winners.add(winner(decide(market, asked)))
+    }
+    expect(winners.size).toBeGreaterThan(20)
+  })
+
+  test.each([
+    ['an unknown member', { colour: 'red' }, 'colour'],
+    ['a partner that is not there', { partner_id: 'ptn_nobody' }, 'must be one of partners'],
+    ['a currency without a rate', { currency: 'XAU' }, 'must be a currency of the rate table'],
+    ['a price of nothing', { price_cpm: 0 }, 'price_cpm'],
+    ['a topic in capitals', { topics: ['Coffee'] }, 'must be a lower-case slug'],
+    ['no creative', { creatives: [] }, 'creatives'],
+    [
+      'a banner of no standard size',
+      { creatives: [{ ...only('banner')[0], width: 301 }] },
+      'must be a standard size of its format (A38)',
+    ],
+    [
+      'a file outside its folder',
+      { creatives: [{ ...only('banner')[0], file: '../secret.webp' }] },
+      'must be <folder>',
+    ],
+  ])('refuses %s', (_, change, problem) => {
+    const result = MarketData.safeParse(withCampaign(change))
+    expect(result.success).toBe(false)
+    expect(result.error?.message).toContain(problem)
+  })
+
+  test('refuses two campaigns of one id', () => {
+    const twice = { ...demand, campaigns: [demand.campaigns[0], demand.campaigns[0]] }
+    expect(MarketData.safeParse(twice).error?.message).toContain('must be unique')
+  })
+})
