@@ -1,0 +1,117 @@
+import { describe, expect, test } from 'vitest'
+import { anys, badNames, forbiddenImports, impurities, leftovers, silencedTests, unexplainedLength } from './rules.ts'
+import { parse, readSources } from './source.ts'
+
+const product = readSources('src', 'sandbox')
+const everything = [...product, ...readSources('tests', 'bench')]
+
+test('there is something to judge', () => {
+  expect(product.length).toBeGreaterThan(20)
+})
+
+describe('imports', () => {
+  test('every file imports only what its folder may', () => {
+    expect(product.flatMap(forbiddenImports)).toEqual([])
+  })
+
+  test.each([
+    ['src/contract/a.ts', "import { x } from '../client/x.ts'"],
+    ['src/contract/a.ts', "import { readFile } from 'node:fs'"],
+    ['src/client/a.ts', "const x = await import('../cli/x.ts')"],
+    ['src/client/a.ts', "export * from '../cli/x.ts'"],
+    ['src/commands/placements.ts', "import { startSandbox } from '../../sandbox/index.ts'"],
+    ['src/commands/sandbox.ts', "import { decide } from '../../sandbox/domain/decision.ts'"],
+    ['sandbox/domain/a.ts', "import { randomUUID } from 'node:crypto'"],
+    ['sandbox/domain/a.ts', "import type { Store } from '../store/store.ts'"],
+    ['sandbox/operations/a.ts', "import { openStore } from '../store/sqlite/index.ts'"],
+    ['sandbox/operations/a.ts', "import { type Store } from '../store/store.ts'"],
+    ['sandbox/renderer/a.ts', "import { limits } from '../../src/contract/limits.ts'"],
+    ['sandbox/renderer/a.ts', 'const x = await import(somewhere)'],
+    ['sandbox/store/a.ts', "type Decide = typeof import('../operations/decisions.ts').decide"],
+    ['sandbox/platform/a.ts', "import { readFile } from 'node:fs'"],
+    ['src/contract/a.ts', "import { z } from 'zodiac'"],
+    ['src/elsewhere/a.ts', ''],
+  ])('%s may not: %s', (path, text) => {
+    expect(forbiddenImports(parse(path, text))).toHaveLength(1)
+  })
+
+  test.each([
+    ['src/contract/v1/a.ts', "import { z } from 'zod'; import { x } from '../fields.ts'"],
+    ['src/commands/sandbox.ts', "const { startSandbox } = await import('../../sandbox/index.ts')"],
+    ['sandbox/operations/a.ts', "import type { Store } from '../store/store.ts'; import { d } from '../domain/d.ts'"],
+    ['sandbox/http/a.ts', "import fastify from 'fastify'; import cors from '@fastify/cors'; import 'node:fs'"],
+    ['sandbox/renderer/host/a.ts', "import type { Placement } from '../../../src/contract/v1/placements.ts'"],
+    ['sandbox/inspector/A.tsx', "import { createRoot } from 'react-dom/client'"],
+    ['sandbox/domain/a.test.ts', "import { test } from 'vitest'"],
+    ['sandbox/index.ts', "import { x } from './store/sqlite/index.ts'"],
+  ])('%s may: %s', (path, text) => {
+    expect(forbiddenImports(parse(path, text))).toEqual([])
+  })
+})
+
+describe('clock, dice and environment', () => {
+  test('only the platform and the real host have them', () => {
+    expect(product.flatMap(impurities)).toEqual([])
+  })
+
+  test.each([
+    'Date.now()',
+    'globalThis.Date.now()',
+    'new Date()',
+    'Date()',
+    'Math.random()',
+    'crypto.randomUUID()',
+    "import { randomBytes } from 'node:crypto'",
+    'process.env.HOME',
+    "process['env']",
+  ])('%s is found', (text) => {
+    expect(impurities(parse('sandbox/operations/a.ts', text)).length).toBeGreaterThan(0)
+    expect(impurities(parse('sandbox/platform/a.ts', text))).toEqual([])
+  })
+
+  test('a conversion is not a reading, and a browser has a clock but no process', () => {
+    expect(impurities(parse('src/cli/a.ts', 'new Date(epoch_ms).toISOString(); Date.parse(text)'))).toEqual([])
+    expect(impurities(parse('sandbox/renderer/a.ts', 'Date.now(); performance.now()'))).toEqual([])
+    expect(impurities(parse('sandbox/renderer/a.ts', 'process.env.HOME'))).toHaveLength(1)
+  })
+})
+
+describe('files', () => {
+  test('over 300 lines, the first comment says why', () => {
+    expect(product.flatMap(unexplainedLength)).toEqual([])
+    const long = 'run()\n'.repeat(301)
+    expect(unexplainedLength(parse('src/cli/a.ts', long))).toHaveLength(1)
+    expect(unexplainedLength(parse('src/cli/a.ts', `/** Why. */\n${long}`))).toEqual([])
+    expect(unexplainedLength(parse('src/cli/a.test.ts', long))).toEqual([])
+  })
+
+  test('names are kebab-case, components PascalCase, and say something', () => {
+    expect(everything.flatMap(badNames)).toEqual([])
+    for (const path of ['src/cli/Flags.ts', 'src/cli/exitCodes.ts', 'src/cli/utils.ts', 'src/helpers/a.ts']) {
+      expect(badNames(parse(path, '')), path).toHaveLength(1)
+    }
+    for (const path of ['src/cli/exit-codes.test.ts', 'src/cli/ui/Requests.tsx', 'sandbox/inspector/vite.config.ts']) {
+      expect(badNames(parse(path, '')), path).toEqual([])
+    }
+  })
+})
+
+describe('code', () => {
+  test('no any', () => {
+    expect(everything.flatMap(anys)).toEqual([])
+    expect(anys(parse('src/cli/a.ts', 'const x = y as any; const any = 1'))).toEqual(['src/cli/a.ts:1 any'])
+  })
+
+  test('no notes to oneself', () => {
+    expect(everything.flatMap(leftovers)).toEqual([])
+    expect(leftovers(parse('src/cli/a.ts', "// TODO later\nconst text = 'TODO'"))).toEqual([
+      'src/cli/a.ts:1 TODO later',
+    ])
+  })
+
+  test('no test is skipped or kept alone', () => {
+    expect(everything.flatMap(silencedTests)).toEqual([])
+    const text = "test.only('a', f); describe.skip('b', f); it.concurrent.skipIf(x)('c', f); rows.only()"
+    expect(silencedTests(parse('src/cli/a.test.ts', text))).toHaveLength(3)
+  })
+})

@@ -1,0 +1,139 @@
+/** The rules. Each takes one file and answers what it does against the rule, as `path:line what is wrong`. */
+import { posix } from 'node:path'
+import { browserFiles, type ImportRule, importTable, impureFiles } from './import-table.ts'
+import { type Import, lineOf, type Source, type SyntaxNode } from './source.ts'
+
+/** Imports that the table does not allow. */
+export function forbiddenImports({ path, imports }: Source): string[] {
+  if (isTest(path)) return []
+  const rule = importTable.filter((entry) => isIn(path, entry.path)).toSorted(longestFirst)[0]
+  if (rule === undefined) return [`${path}: the table of imports has no entry for this file`]
+  return imports
+    .filter((entry) => !isAllowed(rule, path, entry))
+    .map(({ specifier, isTypeOnly, line }) => {
+      return `${path}:${line} ${isTypeOnly ? 'import type' : 'import'} of '${specifier}' is not allowed in ${rule.path}`
+    })
+}
+
+function longestFirst(a: ImportRule, b: ImportRule): number {
+  return b.path.length - a.path.length
+}
+
+function isAllowed(rule: ImportRule, path: string, { specifier, isTypeOnly }: Import): boolean {
+  if (specifier.startsWith('.')) {
+    const target = posix.join(posix.dirname(path), specifier)
+    const folders = [rule.path, ...(rule.modules ?? []), ...(isTypeOnly ? (rule.types ?? []) : [])]
+    return folders.some((folder) => isIn(target, folder))
+  }
+  if (specifier.startsWith('node:')) return rule.builtins === 'all' || rule.builtins.includes(specifier)
+  return (rule.packages ?? []).some((name) => {
+    return name.endsWith('/*') ? specifier.startsWith(name.slice(0, -1)) : isIn(specifier, name)
+  })
+}
+
+/** Readings of the clock, dice and the environment outside the platform. */
+export function impurities({ path, text, nodes }: Source): string[] {
+  if (isTest(path) || impureFiles.some((folder) => isIn(path, folder))) return []
+  const allowed = browserFiles.some((folder) => isIn(path, folder)) ? browserReadings : new Set<string>()
+  return nodes.flatMap((node) => {
+    const reading = readingOf(node)
+    if (reading === null || allowed.has(reading)) return []
+    return [
+      `${path}:${lineOf(text, node.start)} ${reading} is for ${impureFiles.join(' and ')}; take it from the platform or host`,
+    ]
+  })
+}
+
+const browserReadings = new Set(['Date.now()', 'new Date()', 'randomUUID', 'getRandomValues'])
+const randomNames = new Set(['randomUUID', 'getRandomValues', 'randomBytes', 'randomInt'])
+
+function readingOf(node: SyntaxNode): string | null {
+  if (isCallOf(node, 'Date', 'now')) return 'Date.now()'
+  if (isCallOf(node, 'Math', 'random')) return 'Math.random()'
+  if (isMember(node, 'process', 'env')) return 'process.env'
+  if (node.type === 'NewExpression' && nameOf(node.callee) === 'Date' && isEmpty(node.arguments)) return 'new Date()'
+  if (node.type === 'CallExpression' && nameOf(node.callee) === 'Date') return 'new Date()'
+  const name = nameOf(node)
+  return name !== null && randomNames.has(name) ? name : null
+}
+
+/** Files over 300 lines, tests aside, that do not begin with a comment saying why. */
+export function unexplainedLength({ path, text }: Source): string[] {
+  const lines = text.split('\n').length - 1
+  if (isTest(path) || lines <= 300 || /^\s*\/[*/]/.test(text)) return []
+  return [`${path}: ${lines} lines; split it by noun, or let its first comment say why it is one file`]
+}
+
+/** The type `any`. */
+export function anys({ path, text, nodes }: Source): string[] {
+  return nodes.filter(({ type }) => type === 'TSAnyKeyword').map(({ start }) => `${path}:${lineOf(text, start)} any`)
+}
+
+/** Notes to oneself. */
+export function leftovers({ path, text, comments }: Source): string[] {
+  return comments
+    .filter(({ value }) => /\b(TODO|FIXME|XXX|HACK)\b|@ts-(ignore|nocheck)/.test(value))
+    .map(({ start, value }) => `${path}:${lineOf(text, start)} ${value.trim()}`)
+}
+
+/** Tests that do not run, or keep others from running. */
+export function silencedTests({ path, text, nodes }: Source): string[] {
+  if (!isTest(path)) return []
+  return nodes
+    .filter((node) => node.type === 'MemberExpression' && silencers.has(nameOf(node.property) ?? ''))
+    .filter((node) => testFunctions.has(rootNameOf(node.object) ?? ''))
+    .map((node) => `${path}:${lineOf(text, node.start)} .${nameOf(node.property)} in a test`)
+}
+
+const silencers = new Set(['only', 'skip', 'todo', 'skipIf', 'runIf', 'fails'])
+const testFunctions = new Set(['test', 'it', 'describe', 'suite', 'bench'])
+
+/** Names that are not kebab-case (components: PascalCase), or that say nothing. */
+export function badNames({ path }: Source): string[] {
+  const name = posix.basename(path)
+  const isNamedWell = kebabCase.test(name) || (name.endsWith('.tsx') && pascalCase.test(name))
+  const empty = path.split(/[/.]/).filter((part) => emptyNames.has(part))
+  return [
+    ...(isNamedWell ? [] : [`${path}: file names are kebab-case, those of components PascalCase`]),
+    ...empty.map((part) => `${path}: '${part}' says nothing; name the file after its concept`),
+  ]
+}
+
+const kebabCase = /^[a-z0-9]+(-[a-z0-9]+)*(\.(test|config|d))?\.tsx?$/
+const pascalCase = /^[A-Z][A-Za-z0-9]*(\.test)?\.tsx$/
+const emptyNames = new Set(['utils', 'util', 'helpers', 'helper', 'common', 'misc', 'shared'])
+
+function isTest(path: string): boolean {
+  return path.startsWith('tests/') || /\.test\.tsx?$/.test(path)
+}
+
+function isIn(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(`${folder}/`)
+}
+
+function isCallOf(node: SyntaxNode, object: string, property: string): boolean {
+  return node.type === 'CallExpression' && isMember(node.callee as SyntaxNode, object, property)
+}
+
+/** `object.property`, or `globalThis.object.property`. */
+function isMember(node: SyntaxNode, object: string, property: string): boolean {
+  if (node.type !== 'MemberExpression' || nameOf(node.property) !== property) return false
+  const owner = node.object as SyntaxNode
+  return nameOf(owner) === object || (owner.type === 'MemberExpression' && nameOf(owner.property) === object)
+}
+
+function nameOf(value: unknown): string | null {
+  const node = value as SyntaxNode
+  if (node.type === 'Identifier') return node.name as string
+  return node.type === 'Literal' && typeof node.value === 'string' ? node.value : null
+}
+
+/** `test` of `test.concurrent.each`. */
+function rootNameOf(value: unknown): string | null {
+  const node = value as SyntaxNode
+  return node.type === 'MemberExpression' ? rootNameOf(node.object) : nameOf(node)
+}
+
+function isEmpty(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0
+}

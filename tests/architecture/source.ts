@@ -1,0 +1,81 @@
+/** Reads TypeScript into what the rules look at: its imports, its syntax nodes and its comments. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { parseSync } from 'vite'
+
+export interface SyntaxNode {
+  type: string
+  start: number
+  [member: string]: unknown
+}
+
+export interface Import {
+  specifier: string
+  isTypeOnly: boolean
+  line: number
+}
+
+export interface Source {
+  /** Relative to the top of the project, with slashes. */
+  path: string
+  text: string
+  nodes: SyntaxNode[]
+  comments: { value: string; start: number }[]
+  imports: Import[]
+}
+
+const top = new URL('../../', import.meta.url)
+
+/** Every .ts and .tsx file under these folders; a folder that does not exist has none. */
+export function readSources(...folders: string[]): Source[] {
+  return folders
+    .flatMap((folder) => listFiles(folder))
+    .map((path) => parse(path, readFileSync(new URL(path, top), 'utf8')))
+}
+
+/** One file, as the rules see it. Throws when it is not TypeScript. */
+export function parse(path: string, text: string): Source {
+  const { program, comments, errors } = parseSync(path, text)
+  if (errors.length > 0) throw new Error(`${path}: ${errors[0]?.message}`)
+  const nodes = walk(program as unknown as SyntaxNode)
+  return { path, text, nodes, comments, imports: nodes.flatMap((node) => importOf(node, text)) }
+}
+
+export function lineOf(text: string, offset: number): number {
+  return text.slice(0, offset).split('\n').length
+}
+
+function listFiles(folder: string): string[] {
+  try {
+    return readdirSync(new URL(`${folder}/`, top), { recursive: true, encoding: 'utf8' })
+      .filter((name) => /\.tsx?$/.test(name) && !/(^|\/)(node_modules|dist)\//.test(name))
+      .map((name) => `${folder}/${name.replaceAll('\\', '/')}`)
+      .toSorted()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw error
+  }
+}
+
+function walk(value: unknown): SyntaxNode[] {
+  if (Array.isArray(value)) return value.flatMap(walk)
+  if (typeof value !== 'object' || value === null) return []
+  const below = Object.values(value).flatMap(walk)
+  return 'type' in value && 'start' in value ? [value as SyntaxNode, ...below] : below
+}
+
+/** Static and dynamic imports, re-exports, and `import('x').T` in types. */
+function importOf(node: SyntaxNode, text: string): Import[] {
+  const source = node.source as { value?: unknown } | null | undefined
+  if (!importNodes.has(node.type) || source === null || source === undefined) return []
+  const specifier = typeof source.value === 'string' ? source.value : '(computed)'
+  const isTypeOnly = node.type === 'TSImportType' || node.importKind === 'type' || node.exportKind === 'type'
+  return [{ specifier, isTypeOnly, line: lineOf(text, node.start) }]
+}
+
+const importNodes = new Set([
+  'ImportDeclaration',
+  'ExportNamedDeclaration',
+  'ExportAllDeclaration',
+  'ImportExpression',
+  'TSImportType',
+])
