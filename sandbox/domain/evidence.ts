@@ -120,21 +120,22 @@ export type ChainVerification =
 
 /**
  * Checks a whole chain from its first entry: positions without a gap from 1, hashes, canonical form, and that each entry
- * names its own position. `entries` counts those that hold; `broken_at` is the position of the first that does not.
+ * names its own position. A long chain may be checked in pieces: `start` is where the piece before has ended. `entries` counts those that hold; `broken_at` is the position of the first that does not.
  */
 export function verifyChain(
   chain: Iterable<{ seq: number; entry: string; hash: string }>,
   sha256Hex: Sha256Hex,
+  start: { entries: number; head: string } = { entries: 0, head: genesis },
 ): ChainVerification {
-  let previous: string | null = null
-  let entries = 0
+  let previous = start.head
+  let { entries } = start
   for (const link of chain) {
-    const problem = problemOf(link, entries + 1, previous ?? genesis, sha256Hex)
+    const problem = problemOf(link, entries + 1, previous, sha256Hex)
     if (problem !== null) return { ok: false, broken_at: entries + 1, problem, entries }
     previous = link.hash
     entries++
   }
-  return { ok: true, entries, head: previous }
+  return { ok: true, entries, head: entries === 0 ? null : previous }
 }
 
 function problemOf(

@@ -1,5 +1,5 @@
 /** What the rules may not do themselves: read the clock, make identifiers and randomness, sign and hash. */
-import { createHash, createHmac, randomBytes } from 'node:crypto'
+import { createHash, createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { type Clock, systemClock } from './clock.ts'
 
 export interface Platform {
@@ -19,6 +19,8 @@ export interface Platform {
   /** SHA-256 of `text`. */
   sha256(text: string): Buffer
   sha256Hex(text: string): string
+  /** Compares two hashes in constant time. */
+  equals(one: Uint8Array, other: Uint8Array): boolean
 }
 
 /** 2026-01-01T00:00:00Z: identifiers count milliseconds from here, times 4096, plus a counter. */
@@ -52,8 +54,9 @@ export function createPlatform(options: { clock?: Clock; seed?: number | null; s
         ? randomBytes(32).toString('base64url')
         : createHmac('sha256', key).update(`secret:${++secrets}:${lastId}`).digest('base64url'),
     sign: (text) => createHmac('sha256', key).update(text).digest('base64url'),
-    sha256: (text) => createHash('sha256').update(text).digest(),
-    sha256Hex: (text) => createHash('sha256').update(text).digest('hex'),
+    sha256: (text) => hash('sha256', text, 'buffer'),
+    sha256Hex: (text) => hash('sha256', text, 'hex'),
+    equals: (one, other) => one.length === other.length && timingSafeEqual(one, other),
   }
 }
 

@@ -64,6 +64,8 @@ export interface JobFacts {
   prompt_length?: number
   frequency_cap?: { session?: number; prompt_interval?: number; global_per_hour?: number; user_per_day?: number }
   test_forced?: boolean
+  /** Of a job without a session: the consent it came with. */
+  consent?: AuthoritativeConsent
 }
 
 export interface JobRow {
@@ -254,6 +256,8 @@ export interface Store {
 
   beaconsOf(slot_id: number): Promise<BeaconRow[]>
   findBeacon(slot_id: number, beacon_id: string): Promise<BeaconRow | null>
+  beaconById(id: number): Promise<BeaconRow | null>
+  asideBeaconById(id: number): Promise<AsideBeaconRow | null>
   /** Stores a beacon with its evidence; 'exists' when this slot has one of that beacon_id. */
   recordBeacon(beacon: BeaconRow, project_id: number, evidence: EvidenceDraft): Promise<'recorded' | 'exists'>
   keepAside(beacon: AsideBeaconRow): Promise<void>

@@ -34,6 +34,8 @@ export function beaconStatements(db: Database.Database) {
   const find = db.prepare<[number, string], StoredBeacon>(
     `SELECT ${columns} FROM beacon WHERE slot_id = ? AND beacon_id = ?`,
   )
+  const byId = db.prepare<[number], StoredBeacon>(`SELECT ${columns} FROM beacon WHERE id = ?`)
+  const asideById = db.prepare<[number], AsideBeaconRow>(`SELECT ${asideColumns} FROM aside_beacon WHERE id = ?`)
   const insertAside = db.prepare(`INSERT INTO aside_beacon (${asideColumns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`)
   const asideBySlot = db.prepare<[number], AsideBeaconRow>(
     `SELECT ${asideColumns} FROM aside_beacon WHERE slot_id = ? ORDER BY id`,
@@ -60,6 +62,11 @@ export function beaconStatements(db: Database.Database) {
       const stored = find.get(slot_id, beacon_id)
       return stored === undefined ? null : toBeacon(stored)
     },
+    byId(id: number): BeaconRow | null {
+      const stored = byId.get(id)
+      return stored === undefined ? null : toBeacon(stored)
+    },
+    asideById: (id: number) => asideById.get(id) ?? null,
     /** Within the running transaction. */
     insertAside(beacon: AsideBeaconRow): void {
       insertAside.run(

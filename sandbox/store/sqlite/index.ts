@@ -129,6 +129,8 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
 
     beaconsOf: async (slot_id) => beacons.bySlot(slot_id),
     findBeacon: async (slot_id, beacon_id) => beacons.find(slot_id, beacon_id),
+    beaconById: async (id) => beacons.byId(id),
+    asideBeaconById: async (id) => beacons.asideById(id),
     recordBeacon: (beacon, project_id, evidence) =>
       write(() => {
         if (!beacons.insert(beacon)) return 'exists'
@@ -188,15 +190,13 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
 
     reset: (at_ms) =>
       write(() => {
-        const seq = events.lastSeq()
         clearAll(db)
         applySeed(db, options.seed, at_ms)
         projects.forget()
         sessions.forget()
         chain.forget()
         exchanges.forget()
-        db.prepare("INSERT INTO event (seq, type, at_ms) VALUES (?, 'sandbox.reset', ?)").run(seq + 1, at_ms)
-        events.forget()
+        events.append({ type: 'sandbox.reset', at_ms, project_id: null, slot_id: null, ref: null })
       }),
     close: async () => {
       if (closed) return

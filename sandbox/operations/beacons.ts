@@ -1,0 +1,224 @@
+/** POST /v1/beacons: checks in their fixed order (A73), then the record, its evidence and its verdict. */
+
+import { ApiError, type ReasonCode } from '../../src/contract/errors.ts'
+import { encodeId } from '../../src/contract/ids.ts'
+import {
+  type BeaconEvent,
+  type BeaconRequest,
+  beaconEventSpellings,
+  type sendBeacon as sendBeaconEndpoint,
+} from '../../src/contract/v1/beacons.ts'
+import { type BeaconVerdict, judgeBeacons } from '../domain/billing.ts'
+import { beaconEntry, canonicalJson, type Json } from '../domain/evidence.ts'
+import type { BeaconRow, EvidenceDraft } from '../store/store.ts'
+import { boundConsentProblem, type FilledSlot, findFilledSlot, isBeaconOpen } from './asset-tokens.ts'
+import { type Caller, type Context, callerOf, type Operation, type Services } from './context.ts'
+
+/** Epoch seconds of our century look like this when they are taken for milliseconds: before the year 2001. */
+const secondsBelow = 1e12
+
+export const sendBeacon: Operation<typeof sendBeaconEndpoint> = async (services, context, { body }) => {
+  const caller = callerOf(context)
+  const event = canonicalEvent(body.event)
+  const filled = await findFilledSlot(services, body.asset_token)
+  const reject = async (reason: ReasonCode, message?: string): Promise<never> => {
+    await keepRejected(services, context, caller, body, event, filled, reason)
+    throw new ApiError(reason, message === undefined ? {} : { message })
+  }
+
+  const occurred_at_ms = occurrence(body)
+  if (occurred_at_ms === null) {
+    await keepRejected(services, context, caller, body, event, filled, 'schema_invalid')
+    throw new ApiError('schema_invalid', {
+      fields: [
+        { path: 'occurred_at_ms', message: 'is missing', expected: 'occurred_at or occurred_at_ms, one of them' },
+      ],
+    })
+  }
+  if (body.contract_version !== undefined && !body.contract_version.endsWith('/v1')) {
+    return reject('contract_version_unsupported')
+  }
+  if (filled === null || !belongsTo(filled, caller)) return reject('asset_token_invalid')
+  context.subject.slot_id = filled.slot.id
+  context.subject.session_id = filled.slot.job.session_id
+  if (!isBeaconOpen(filled, event, context.now_ms)) return reject('asset_token_expired')
+  if (body.slot_id !== undefined && body.slot_id !== encodeId('slot', filled.slot.id)) return reject('slot_mismatch')
+  if (clipEvents.has(event) && filled.outcome.format !== 'clip') {
+    return reject('event_not_supported_for_format', `${event} does not exist for ${filled.outcome.format}.`)
+  }
+
+  const beacon = toRow(services, context, body, event, occurred_at_ms, filled)
+  const earlier = await services.store.findBeacon(filled.slot.id, body.beacon_id)
+  if (earlier !== null) {
+    if (earlier.body_sha256 !== beacon.body_sha256) return reject('beacon_id_conflict')
+    return answerDuplicate(services, context, caller, filled, earlier)
+  }
+  const untimely = timeProblem(filled, occurred_at_ms, context.now_ms)
+  if (untimely !== null) return reject(untimely)
+  const consent = await boundConsentProblem(services, filled, context.now_ms)
+  if (consent !== null) return reject(consent)
+
+  const recorded = await services.store.recordBeacon(beacon, filled.slot.project.id, evidenceOf(filled, beacon))
+  if (recorded === 'exists') {
+    const first = await services.store.findBeacon(filled.slot.id, body.beacon_id)
+    if (first === null || first.body_sha256 !== beacon.body_sha256) return reject('beacon_id_conflict')
+    return answerDuplicate(services, context, caller, filled, first)
+  }
+  const verdict = await verdictOf(services, filled, beacon)
+  return answer(context, verdict.reason_code, verdict)
+}
+
+/** A beacon whose body does not fit the schema is kept apart too: whoever looks for it must find it (A74). */
+export async function keepUnreadable(services: Services, context: Context, reason_code: ReasonCode): Promise<void> {
+  await services.store.keepAside({
+    id: services.platform.newId(),
+    verdict: 'rejected',
+    project_id: callerOf(context).project.id,
+    slot_id: null,
+    beacon_id: null,
+    event: null,
+    occurred_at_ms: null,
+    received_at_ms: context.now_ms,
+    reason_code,
+  })
+}
+
+/** The canonical kind of a spelling of public clients (A71). */
+export function canonicalEvent(event: BeaconRequest['event']): BeaconEvent {
+  return event in beaconEventSpellings
+    ? beaconEventSpellings[event as keyof typeof beaconEventSpellings]
+    : (event as BeaconEvent)
+}
+
+const clipEvents: ReadonlySet<BeaconEvent> = new Set(['play_started', 'play_completed', 'completion'])
+
+function occurrence(body: BeaconRequest): number | null {
+  if (body.occurred_at_ms !== undefined) return body.occurred_at_ms
+  return body.occurred_at === undefined ? null : Date.parse(body.occurred_at)
+}
+
+/** Same project and mode; a beacon token is good for its own asset token only (A06). */
+function belongsTo({ slot }: FilledSlot, caller: Caller): boolean {
+  if (slot.project.id !== caller.project.id || slot.job.mode !== caller.mode) return false
+  return caller.slot_id === null || caller.slot_id === slot.id
+}
+
+function timeProblem({ slot, decision }: FilledSlot, occurred_at_ms: number, now_ms: number): ReasonCode | null {
+  const { beacon_max_age_ms, beacon_max_future_skew_ms } = slot.project.settings
+  if (occurred_at_ms < secondsBelow && now_ms >= secondsBelow) return 'occurred_at_in_seconds'
+  if (occurred_at_ms < now_ms - beacon_max_age_ms) return 'beacon_stale'
+  if (occurred_at_ms > now_ms + beacon_max_future_skew_ms) return 'beacon_in_future'
+  return occurred_at_ms < decision.decided_at_ms ? 'beacon_before_decision' : null
+}
+
+function toRow(
+  services: Services,
+  context: Context,
+  body: BeaconRequest,
+  event: BeaconEvent,
+  occurred_at_ms: number,
+  { slot }: FilledSlot,
+): BeaconRow {
+  const { render_instance_id, seq, consent_revision, metadata, measurements } = body
+  return {
+    id: services.platform.newId(),
+    slot_id: slot.id,
+    beacon_id: body.beacon_id,
+    event,
+    occurred_at_ms,
+    received_at_ms: context.now_ms,
+    body_sha256: services.platform.sha256(canonicalJson(body as Json)).toString('base64url'),
+    measurements: measurements ?? null,
+    extras: JSON.stringify({ render_instance_id, seq, consent_revision, metadata }),
+  }
+}
+
+function evidenceOf({ slot, decision, outcome }: FilledSlot, beacon: BeaconRow): EvidenceDraft {
+  return {
+    kind: 'beacon',
+    ref: beacon.id,
+    at_ms: beacon.received_at_ms,
+    build: (seq) =>
+      beaconEntry({
+        seq,
+        at_ms: beacon.received_at_ms,
+        client_id: slot.project.client_id,
+        slot_id: encodeId('slot', slot.id),
+        asset_token_sha256: Buffer.from(outcome.asset_token_hash).toString('base64url'),
+        beacon_id: beacon.beacon_id,
+        event: beacon.event,
+        occurred_at_ms: beacon.occurred_at_ms,
+        received_at_ms: beacon.received_at_ms,
+        consent_revision: decision.consent.revision,
+        body_sha256: beacon.body_sha256,
+      }),
+  }
+}
+
+/** The verdict of one beacon over the set as it is now (A75). */
+async function verdictOf(services: Services, { slot, outcome }: FilledSlot, beacon: BeaconRow): Promise<BeaconVerdict> {
+  const { billing_model, viewability } = slot.project.settings
+  const beacons = await services.store.beaconsOf(slot.id)
+  const known = beacons.some((other) => other.id === beacon.id) ? beacons : [...beacons, beacon]
+  return judgeBeacons(billing_model, outcome, viewability, known).get(beacon.id)!
+}
+
+async function answerDuplicate(
+  services: Services,
+  context: Context,
+  caller: Caller,
+  filled: FilledSlot,
+  earlier: BeaconRow,
+) {
+  await services.store.keepAside({
+    id: services.platform.newId(),
+    verdict: 'duplicate',
+    project_id: caller.project.id,
+    slot_id: filled.slot.id,
+    beacon_id: earlier.beacon_id,
+    event: earlier.event,
+    occurred_at_ms: earlier.occurred_at_ms,
+    received_at_ms: context.now_ms,
+    reason_code: 'DUPLICATE',
+  })
+  return answer(context, 'DUPLICATE', null)
+}
+
+/** Nothing is ever billed here: what production would bill is told in a header (A78). */
+function answer(context: Context, reason_code: BeaconVerdict['reason_code'], verdict: BeaconVerdict | null) {
+  const metric = verdict?.metric ?? null
+  context.headers['x-sandbox-would-bill'] =
+    `${verdict?.would_bill ?? false}${metric === null ? '' : `; metric=${metric}`}`
+  return {
+    ok: true as const,
+    accepted: true as const,
+    duplicate: reason_code === 'DUPLICATE',
+    billable: false,
+    reason_code,
+    contract_version: 'csl_wrapper_beacon/v1' as const,
+    request_id: context.request_id,
+  }
+}
+
+async function keepRejected(
+  services: Services,
+  context: Context,
+  caller: Caller,
+  body: BeaconRequest,
+  event: BeaconEvent,
+  filled: FilledSlot | null,
+  reason_code: ReasonCode,
+): Promise<void> {
+  const isOwn = filled !== null && filled.slot.project.id === caller.project.id
+  await services.store.keepAside({
+    id: services.platform.newId(),
+    verdict: 'rejected',
+    project_id: caller.project.id,
+    slot_id: isOwn ? filled.slot.id : null,
+    beacon_id: body.beacon_id,
+    event,
+    occurred_at_ms: occurrence(body),
+    received_at_ms: context.now_ms,
+    reason_code,
+  })
+}

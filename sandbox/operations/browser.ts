@@ -1,0 +1,64 @@
+import { ApiError } from '../../src/contract/errors.ts'
+import { encodeId } from '../../src/contract/ids.ts'
+import type { activateBrowser as activateBrowserEndpoint } from '../../src/contract/v1/activation.ts'
+import { isOriginAllowed, serializeOrigin } from '../domain/origins.ts'
+import { formatToken } from '../domain/tokens.ts'
+import type { KeyRow } from '../store/store.ts'
+import type { Operation, Services } from './context.ts'
+
+/** POST /v1/browser/activate (A04, A08). The key is found by the door, which draws its rate limit. */
+export const activateBrowser: Operation<typeof activateBrowserEndpoint> = async (services, context, { body }) => {
+  if (context.origin === null) throw new ApiError('origin_missing')
+  const key = await publishableKey(services, body.publishable_key)
+  const origin = serializeOrigin(context.origin)
+  if (origin === null || !isOriginAllowed(origin, key.project.settings.allowed_origins, key.mode)) {
+    throw new ApiError('origin_not_allowed', {
+      message: `The origin ${context.origin} is not allowed for this project.`,
+    })
+  }
+  const { platform, store } = services
+  const id = platform.newId()
+  const secret = platform.newSecret()
+  const expires_at_ms = context.now_ms + key.project.settings.activation_ttl_ms
+  await store.insertActivation(
+    {
+      id,
+      hash: platform.sha256(secret),
+      project_id: key.project.id,
+      key_id: key.id,
+      mode: key.mode,
+      origin,
+      slot_id: null,
+      expires_at_ms,
+    },
+    context.now_ms,
+  )
+  return {
+    ok: true,
+    activation_token: formatToken('at', id, secret),
+    expires_at_ms,
+    key_id: encodeId('key', key.id),
+    wrapper_tenant_id: encodeId('ten', key.project.tenant_id),
+    project_id: key.project.client_id,
+  }
+}
+
+/** The publishable key of an activation request: malformed 400, empty, unknown or revoked 401 (A08). */
+export async function publishableKey(services: Services, text: unknown): Promise<KeyRow> {
+  if (text === '') throw new ApiError('credential_missing', { message: 'publishable_key is empty.' })
+  if (typeof text !== 'string' || !/^pk_(test|live)_/.test(text)) {
+    throw new ApiError('publishable_key_malformed', {
+      fields: [
+        {
+          path: 'publishable_key',
+          message: 'is not a publishable key',
+          expected: 'a key that begins with pk_test_ or pk_live_',
+        },
+      ],
+    })
+  }
+  const key = await services.store.findKey(services.platform.sha256(text))
+  if (key === null) throw new ApiError('key_unknown')
+  if (key.revoked_at_ms !== null) throw new ApiError('key_revoked')
+  return key
+}

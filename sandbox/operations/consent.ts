@@ -1,0 +1,42 @@
+import { ApiError } from '../../src/contract/errors.ts'
+import { encodeId } from '../../src/contract/ids.ts'
+import type { setConsent as setConsentEndpoint } from '../../src/contract/v1/consent.ts'
+import { draftFromConsent, snapshotOf } from '../domain/consent.ts'
+import { consentEvidence } from './consent-evidence.ts'
+import { callerOf, type Operation } from './context.ts'
+
+/** How often a write is tried again when another writer was first. */
+const attempts = 8
+
+/** POST /v1/consent (A62, A66). */
+export const setConsent: Operation<typeof setConsentEndpoint> = async (services, context, { body }) => {
+  const { project } = callerOf(context)
+  if (body.client_id !== project.client_id) throw new ApiError('project_mismatch')
+  context.subject.session_id = body.session_id
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const stored = await services.store.latestConsent(project.id, body.session_id)
+    const present = stored?.revision ?? 0
+    if (body.expected_revision !== undefined && body.expected_revision !== present) {
+      throw new ApiError('consent_revision_conflict', {
+        message: `The consent of this session is at revision ${present}, not ${body.expected_revision}.`,
+      })
+    }
+    const draft = draftFromConsent(project.settings.consent, body, stored, context.now_ms)
+    const write = {
+      id: draft.renews && stored !== null ? stored.id : services.platform.newId(),
+      project_id: project.id,
+      session_id: body.session_id,
+      draft,
+      expected_revision: present,
+    }
+    const record = await services.store.saveConsent({ ...write, evidence: consentEvidence(project, write) })
+    if (record === null) continue
+    return {
+      ok: true,
+      consent_id: encodeId('cns', record.id),
+      authoritative_consent: snapshotOf(record, context.now_ms),
+      request_id: context.request_id,
+    }
+  }
+  throw new Error('the consent of this session changes faster than it can be written')
+}

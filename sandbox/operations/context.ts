@@ -1,0 +1,67 @@
+import type { Latency } from '../../src/contract/control/projects.ts'
+import type { Credential, Endpoint, Output, Parsed } from '../../src/contract/endpoint.ts'
+import type { Mode } from '../../src/contract/fields.ts'
+import type { Platform } from '../platform/platform.ts'
+import type { ProjectRow, Store } from '../store/store.ts'
+import type { Markets } from './markets.ts'
+import type { Waiters } from './waiters.ts'
+
+/** Everything an operation may use. Built once, in sandbox/index.ts. */
+export interface Services {
+  store: Store
+  platform: Platform
+  markets: Markets
+  waiters: Waiters
+  /** The emulator's own address, without a slash at the end. */
+  base_url: string
+  version: string
+  pid: number
+  /** Overrides every project's own latency when set. */
+  decision_latency_ms: Latency | null
+  warnings: readonly string[]
+  /** Cancels of the alarms that pending slots wait for. */
+  alarms: Set<() => void>
+  /** Fills every rate bucket again. */
+  forgetRates(): void
+  /** Tells a person of a failure that no request can answer for. */
+  report(error: unknown): void
+}
+
+/** Who is asking, once the credential has been checked. */
+export interface Caller {
+  credential: Credential
+  project: ProjectRow
+  mode: Mode
+  key_id: number
+  /** Of a beacon token: the slot it is bound to. */
+  slot_id: number | null
+}
+
+/** One request. `now_ms` is read once from the sandbox clock, so that every rule sees the same instant. */
+export interface Context {
+  now_ms: number
+  request_id: string
+  caller: Caller | null
+  origin: string | null
+  /** Aborted when the client has gone. */
+  signal: AbortSignal
+  /** `x-sandbox-warning` values. */
+  warnings: string[]
+  /** Further headers of the answer. */
+  headers: Record<string, string>
+  /** For the journal: what the request turned out to be about. */
+  subject: { session_id: string | null; slot_id: number | null }
+}
+
+/** The function behind an endpoint: load, decide with pure rules, save. */
+export type Operation<E extends Endpoint> = (
+  services: Services,
+  context: Context,
+  input: Parsed<E>,
+) => Promise<Output<E>>
+
+/** The caller of an endpoint that has credentials; the door has checked it. */
+export function callerOf(context: Context): Caller {
+  if (context.caller === null) throw new Error('an endpoint without credentials has no caller')
+  return context.caller
+}

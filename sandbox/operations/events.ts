@@ -1,0 +1,54 @@
+/** Events as they are streamed: each with the list item of what it is about, never a token or prompt text. */
+import type { SandboxEvent } from '../../src/contract/control/events.ts'
+import { encodeId } from '../../src/contract/ids.ts'
+import type { EventRow, ProjectRow, SlotRow } from '../store/store.ts'
+import type { Services } from './context.ts'
+import { acceptedItem, asideItem, placementItem, verdictsOf } from './listing.ts'
+
+type Data = SandboxEvent['data']
+
+/** Makes the wire form of an event. `now_ms` decides what is expired. */
+export async function toSandboxEvent(services: Services, row: EventRow, now_ms: number): Promise<SandboxEvent> {
+  const { store } = services
+  const project = row.project_id === null ? null : await store.projectById(row.project_id)
+  const slot = row.slot_id === null ? null : await store.findSlot(row.slot_id)
+  return {
+    seq: row.seq,
+    type: row.type,
+    at_ms: row.at_ms,
+    client_id: project?.client_id ?? null,
+    slot_id: row.slot_id === null ? null : encodeId('slot', row.slot_id),
+    data: await dataOf(services, row, project, slot, now_ms),
+  }
+}
+
+async function dataOf(
+  { store }: Services,
+  row: EventRow,
+  project: ProjectRow | null,
+  slot: SlotRow | null,
+  now_ms: number,
+): Promise<Data> {
+  switch (row.type) {
+    case 'job.created':
+    case 'placement.decided':
+    case 'frame.loaded':
+      return slot === null ? {} : placementItem(slot, now_ms)
+    case 'beacon.accepted': {
+      const beacons = slot === null ? [] : await store.beaconsOf(slot.id)
+      const beacon = beacons.find((candidate) => candidate.id === row.ref)
+      if (slot === null || beacon === undefined) return {}
+      return acceptedItem(slot, beacon, verdictsOf(slot, beacons).get(beacon.id))
+    }
+    case 'beacon.duplicate':
+    case 'beacon.rejected': {
+      const beacon = row.ref === null ? null : await store.asideBeaconById(row.ref)
+      return beacon === null || project === null ? {} : asideItem(project.client_id, slot, beacon)
+    }
+    case 'consent.changed':
+      return row.ref === null ? {} : { consent_id: encodeId('cns', row.ref) }
+    case 'browser.activated':
+    case 'sandbox.reset':
+      return {}
+  }
+}

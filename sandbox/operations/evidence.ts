@@ -1,0 +1,63 @@
+/** Verifying the evidence chains: the chain itself, and that each entry still tells what its row says (A77). */
+import { encodeId } from '../../src/contract/ids.ts'
+import type { Contract } from '../../src/contract/index.ts'
+import { genesis, verifyChain } from '../domain/evidence.ts'
+import type { EvidenceRow, ProjectRow } from '../store/store.ts'
+import type { Operation, Services } from './context.ts'
+import { decisionDigest } from './deciding.ts'
+
+/** Entries read at a time. */
+const piece = 1_000
+
+export const verifyEvidence: Operation<Contract['evidence.verify']> = async (services) => {
+  const chains = []
+  for (const project of await services.store.listProjects()) chains.push(await verifyProject(services, project))
+  return { ok: chains.every((chain) => chain.broken_at === null), chains }
+}
+
+async function verifyProject(services: Services, project: ProjectRow) {
+  const { store, platform } = services
+  let entries = 0
+  let head: string | null = null
+  for (;;) {
+    const rows = await store.evidence(project.id, entries, piece)
+    if (rows.length === 0) return { client_id: project.client_id, entries, head, broken_at: null, problem: null }
+    const result = verifyChain(rows, platform.sha256Hex, { entries, head: head ?? genesis })
+    const held = result.ok ? rows : rows.slice(0, result.broken_at - entries - 1)
+    for (const row of held) {
+      const problem = await rowProblem(services, row)
+      if (problem !== null)
+        return { client_id: project.client_id, entries: row.seq - 1, head, broken_at: row.seq, problem }
+      head = row.hash
+    }
+    if (!result.ok) {
+      const { broken_at, problem } = result
+      return { client_id: project.client_id, entries: broken_at - 1, head, broken_at, problem }
+    }
+    entries = result.entries
+  }
+}
+
+/** Whether the row that an entry records was changed after it. A consent row may be renewed: its entries tell each time. */
+async function rowProblem({ store, ...services }: Services, row: EvidenceRow): Promise<string | null> {
+  const entry = JSON.parse(row.entry) as Record<string, unknown>
+  if (row.kind === 'decision') {
+    const slot = await store.findSlot(row.ref)
+    if (slot === null || slot.decision === null) return `The decision of entry ${row.seq} is gone.`
+    const digest = decisionDigest({ store, ...services }, slot.decision)
+    const isSame = entry.slot_id === encodeId('slot', slot.id) && entry.decision_sha256 === digest
+    return isSame ? null : `The decision of entry ${row.seq} was changed after it was recorded.`
+  }
+  if (row.kind === 'beacon') {
+    const beacon = await store.beaconById(row.ref)
+    if (beacon === null) return `The beacon of entry ${row.seq} is gone.`
+    const isSame =
+      entry.beacon_id === beacon.beacon_id &&
+      entry.event === beacon.event &&
+      entry.occurred_at_ms === beacon.occurred_at_ms &&
+      entry.received_at_ms === beacon.received_at_ms &&
+      entry.body_sha256 === beacon.body_sha256
+    return isSame ? null : `The beacon of entry ${row.seq} was changed after it was recorded.`
+  }
+  return null
+}

@@ -1,0 +1,58 @@
+/** The operation behind every endpoint whose answer is JSON. The compiler names the missing one. */
+
+import type { ReasonCode } from '../../src/contract/errors.ts'
+import type { Contract, EndpointId } from '../../src/contract/index.ts'
+import { keepUnreadable, sendBeacon } from './beacons.ts'
+import { activateBrowser } from './browser.ts'
+import { setConsent } from './consent.ts'
+import type { Context, Operation, Services } from './context.ts'
+import {
+  explainPlacement,
+  getContract,
+  getInfo,
+  getLiveness,
+  getOpenapi,
+  getReadiness,
+  getRequest,
+  listBeacons,
+  listPlacements,
+  listRequests,
+  resetSandbox,
+} from './control.ts'
+import { verifyEvidence } from './evidence.ts'
+import { createJob } from './jobs.ts'
+import { createPlacement, getDecision } from './placements.ts'
+import { getProjectConfig } from './projects.ts'
+
+/** Endpoints whose answer is not JSON: the door serves them itself. */
+export type MediaEndpointId = 'render.script' | 'render.frame' | 'events.stream'
+export type JsonEndpointId = Exclude<EndpointId, MediaEndpointId>
+
+export const operations: { readonly [Id in JsonEndpointId]: Operation<Contract[Id]> } = {
+  'placements.create': createPlacement,
+  'jobs.create': createJob,
+  'decisions.get': getDecision,
+  'browser.activate': activateBrowser,
+  'beacons.send': sendBeacon,
+  'consent.set': setConsent,
+  'projects.config': getProjectConfig,
+  'health.live': getLiveness,
+  'health.ready': getReadiness,
+  'sandbox.info': getInfo,
+  'sandbox.reset': resetSandbox,
+  'placements.list': listPlacements,
+  'placements.explain': explainPlacement,
+  'beacons.list': listBeacons,
+  'evidence.verify': verifyEvidence,
+  'requests.list': listRequests,
+  'requests.show': getRequest,
+  'contract.show': getContract,
+  'contract.openapi': getOpenapi,
+}
+
+/** What is kept of a request that the door has refused after its credential was found good. */
+export const onRefused: {
+  readonly [Id in EndpointId]?: (services: Services, context: Context, reason_code: ReasonCode) => Promise<void>
+} = {
+  'beacons.send': keepUnreadable,
+}

@@ -1,0 +1,41 @@
+import { type Market, MarketData, prepareMarket } from '../domain/market.ts'
+import { deriveTopic, isHighRisk, prepareTopics } from '../domain/topic.ts'
+import type { Store } from '../store/store.ts'
+
+/** The demand in force, what older decisions were made over, and what is known of topics. */
+export interface Markets {
+  readonly current: Market
+  readonly catalogue_id: number
+  /** The market a decision was made over; null when its catalogue is gone. */
+  at(catalogue_id: number): Promise<Market | null>
+  deriveTopic(text: string): string | null
+  isHighRisk(topic: string): boolean
+}
+
+export function createMarkets(options: {
+  store: Store
+  catalogue_id: number
+  demand: unknown
+  topics: { topics: Record<string, string[]> }
+  blocked_topics: readonly string[]
+}): Markets {
+  const current = prepareMarket(options.demand as MarketData)
+  const topics = prepareTopics(options.topics)
+  const older = new Map<number, Market>()
+  return {
+    current,
+    catalogue_id: options.catalogue_id,
+    async at(catalogue_id) {
+      if (catalogue_id === options.catalogue_id) return current
+      const known = older.get(catalogue_id)
+      if (known !== undefined) return known
+      const demand = await options.store.catalogue(catalogue_id)
+      if (demand === null) return null
+      const market = prepareMarket(MarketData.parse(JSON.parse(demand)))
+      older.set(catalogue_id, market)
+      return market
+    },
+    deriveTopic: (text) => deriveTopic(topics, text),
+    isHighRisk: (topic) => isHighRisk(options.blocked_topics, topic),
+  }
+}
