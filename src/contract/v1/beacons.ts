@@ -90,7 +90,7 @@ export const BeaconResult = z.strictObject({
   billable: assumed(z.boolean(), 'A72', 'Whether it is billed. The sandbox bills nothing: false.'),
   reason_code: observed(AcceptCode, 'A72', 'OK, or why it does not count.'),
   contract_version: observed(z.literal('csl_wrapper_beacon/v1'), 'A72', 'Contract of this answer.'),
-  request_id: requestIdField,
+  request_id: assumed(requestIdField, 'A72', 'Support identifier, equal to the x-request-id header.'),
 })
 export type BeaconResult = z.infer<typeof BeaconResult>
 

@@ -74,7 +74,7 @@ export const ProjectConfig = z.strictObject({
   ),
   server_time_ms: assumed(EpochMs, 'A80', 'Time of the answer, Unix epoch milliseconds.'),
   config_revision: assumed(z.int(), 'A80', 'Grows with every change of the settings.'),
-  request_id: requestIdField,
+  request_id: assumed(requestIdField, 'A80', 'Support identifier, equal to the x-request-id header.'),
 })
 export type ProjectConfig = z.infer<typeof ProjectConfig>
 

@@ -44,7 +44,7 @@ export const ConsentStored = z.strictObject({
   ok: observed(z.literal(true), 'A66', 'true when stored.'),
   consent_id: observed(z.string(), 'A66', 'Identifier of the consent record.'),
   authoritative_consent: observed(AuthoritativeConsent, 'A66', 'The snapshot now in force.'),
-  request_id: requestIdField,
+  request_id: assumed(requestIdField, 'A66', 'Support identifier, equal to the x-request-id header.'),
 })
 export type ConsentStored = z.infer<typeof ConsentStored>
 
