@@ -47,6 +47,21 @@ test('a value of several shapes lists each under its name', () => {
   expect(field('jobs.create', 'body', 'job.job_type', 'BrowserJobRequest')?.required).toBe(true)
 })
 
+test('a shape without a name is told by its constant', () => {
+  const endpoint: Endpoint = {
+    ...contract['health.live'],
+    response: z.union([
+      z.object({ kind: assumed(z.literal('fixed'), 'A93', 'Kind.'), ms: assumed(z.int(), 'A93', 'Time.') }),
+      z.object({ kind: assumed(z.literal('spread'), 'A93', 'Kind.') }),
+    ]),
+  }
+  expect(endpointFields(endpoint).map(({ path, variant }) => [path, variant])).toEqual([
+    ['kind', 'kind: fixed'],
+    ['ms', 'kind: fixed'],
+    ['kind', 'kind: spread'],
+  ])
+})
+
 test('no field is listed twice', () => {
   for (const { id, fields } of listing.endpoints) {
     const keys = fields.map(({ where, path, variant }) => `${where} ${path} ${variant}`)

@@ -116,7 +116,7 @@ function fieldsOf(schema: z.ZodType, place: Place): ListedField[] {
   if (value instanceof z.ZodUnion) {
     const shapes = (value.options as z.ZodType[]).filter((option) => unwrap(option) instanceof z.ZodObject)
     return shapes.flatMap((shape) =>
-      fieldsOf(shape, { ...place, variant: shapes.length > 1 ? schemaName(shape) : place.variant }),
+      fieldsOf(shape, { ...place, variant: shapes.length > 1 ? shapeName(shape) : place.variant }),
     )
   }
   if (!(value instanceof z.ZodObject)) return []
@@ -124,6 +124,13 @@ function fieldsOf(schema: z.ZodType, place: Place): ListedField[] {
     const path = `${place.prefix}${name}`
     return [listField(field, path, place), ...fieldsOf(field, { ...place, prefix: `${path}.` })]
   })
+}
+
+/** The name of a shape, or the constant that tells it from the others: `distribution: uniform`. */
+function shapeName(shape: z.ZodType): string | null {
+  const members = shape instanceof z.ZodObject ? Object.entries(shape.shape as Record<string, z.ZodType>) : []
+  const constant = members.find(([, member]) => member instanceof z.ZodLiteral)
+  return schemaName(shape) ?? (constant === undefined ? null : `${constant[0]}: ${valuesOf(constant[1])}`)
 }
 
 function listField(field: z.ZodType, path: string, { endpoint, where, variant }: Place): ListedField {

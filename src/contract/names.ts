@@ -12,6 +12,7 @@ import * as controlEvidence from './control/evidence.ts'
 import * as controlHealth from './control/health.ts'
 import * as controlPaging from './control/paging.ts'
 import * as controlPlacements from './control/placements.ts'
+import * as controlProjects from './control/projects.ts'
 import * as controlRequests from './control/requests.ts'
 import * as controlReset from './control/reset.ts'
 import * as errors from './errors.ts'
@@ -44,6 +45,7 @@ export const modules: Readonly<Record<string, object>> = {
   'control/health.ts': controlHealth,
   'control/paging.ts': controlPaging,
   'control/placements.ts': controlPlacements,
+  'control/projects.ts': controlProjects,
   'control/requests.ts': controlRequests,
   'control/reset.ts': controlReset,
 }

@@ -21,9 +21,7 @@ export const Latency = z.union([
 export type Latency = z.infer<typeof Latency>
 
 /** `5/s`, `1/min`, `3600/h` or `off`. */
-export const RateText = z
-  .string()
-  .regex(/^(off|[1-9][0-9]{0,6}\/(s|m|min|h))$/, 'must be such as 5/s, 1/min or off')
+export const RateText = z.string().regex(/^(off|[1-9][0-9]{0,6}\/(s|m|min|h))$/, 'must be such as 5/s, 1/min or off')
 
 const span = z.int().min(1)
 

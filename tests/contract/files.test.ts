@@ -1,0 +1,27 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { control, v1 } from '../../src/contract/index.ts'
+import { modules } from '../../src/contract/names.ts'
+import { openapiDocument } from '../../src/contract/openapi.ts'
+import { referenceMarkdown } from '../../src/contract/reference.ts'
+
+test.each(['v1', 'control'])('every file of contract/%s gives names to its schemas', (folder) => {
+  const files = readdirSync(new URL(`../../src/contract/${folder}/`, import.meta.url)).map(
+    (name) => `${folder}/${name}`,
+  )
+  const known = Object.keys(modules).filter((path) => path.startsWith(`${folder}/`))
+  expect(known.toSorted()).toEqual(files.filter((name) => !name.endsWith('.test.ts')).toSorted())
+})
+
+test('an endpoint is found under its own id, and its path under its own prefix', () => {
+  for (const [id, endpoint] of Object.entries({ ...v1, ...control })) expect(endpoint.id).toBe(id)
+  for (const { path } of Object.values(v1)) expect(path).toMatch(/^\/v1\//)
+  for (const { path } of Object.values(control)) expect(path).toMatch(/^\/_sandbox\//)
+})
+
+test('docs/reference.md and docs/openapi.json are current: npm run docs', () => {
+  const read = (name: string) => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8')
+  expect(read('reference.md') === referenceMarkdown(), 'docs/reference.md').toBe(true)
+  const document = openapiDocument({ server_url: 'http://127.0.0.1:4010' })
+  expect(JSON.parse(read('openapi.json')), 'docs/openapi.json').toEqual(document)
+})

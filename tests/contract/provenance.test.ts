@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import type { Endpoint } from '../../src/contract/endpoint.ts'
+import { requestHeaders, responseHeaders } from '../../src/contract/headers.ts'
+import { contract } from '../../src/contract/index.ts'
+import { contractListing } from '../../src/contract/listing.ts'
+import { decisionTitles } from './decision-titles.ts'
+
+const { endpoints } = contractListing()
+
+describe('every field of every endpoint, at every level', () => {
+  test.each(endpoints)('$id', ({ fields }) => {
+    for (const { where, path, provenance, decision, description } of fields) {
+      const name = `${where} ${path}`
+      expect(['documented', 'observed', 'assumed'], name).toContain(provenance)
+      expect(description, name).toMatch(/^\S.*\.$/)
+      if (provenance !== 'documented') expect(decision, name).not.toBeNull()
+      if (decision !== null) expect(decisionTitles, name).toHaveProperty(decision)
+    }
+  })
+})
+
+test('every endpoint says what it is for', () => {
+  for (const { id, summary, description } of Object.values<Endpoint>(contract)) {
+    expect(summary, id).toMatch(/^\S.*[^.]$/)
+    expect(description, id).toMatch(/^\S.*\.$/)
+  }
+})
+
+test('every header says where it comes from', () => {
+  for (const { decision, description } of [
+    ...Object.values(responseHeaders),
+    ...Object.values(requestHeaders).flatMap((rows) => Object.values(rows)),
+  ]) {
+    expect(decisionTitles).toHaveProperty(decision)
+    expect(description).toMatch(/\.$/)
+  }
+})
+
+test('decisions have ids such as A31', () => {
+  for (const id of Object.keys(decisionTitles)) expect(id).toMatch(/^A\d\d$/)
+})
+
+test('a decision that a comment of the contract names exists', () => {
+  const text = ['fields.ts', 'limits.ts', 'endpoint.ts', 'errors.ts', 'v1/beacons.ts', 'v1/jobs.ts']
+    .map((file) => readFileSync(new URL(`../../src/contract/${file}`, import.meta.url), 'utf8'))
+    .join('\n')
+  for (const [id] of text.matchAll(/\bA\d\d\b/g)) expect(decisionTitles).toHaveProperty(id)
+})
