@@ -37,6 +37,7 @@ export function openClip(
     video.play().catch((problem: unknown) => {
       if (!(problem instanceof DOMException) || problem.name !== 'NotAllowedError' || isRefused) return
       isRefused = true
+      show()
       send({ t: 'error', code: 'autoplay_blocked' })
     })
   }

@@ -33,12 +33,15 @@ function start(settings: FrameSettings): void {
     (): FrameMessage => ({ t: 'rendered' }),
     (): FrameMessage => ({ t: 'error', code: 'creative_failed' }),
   )
-  awaitHost((connection, nonce) => {
-    send = connection.send
-    tell({ t: 'ready', nonce, ...settings, server_time_ms: serverTime(settings.server_time_ms) })
-    rendering.then(tell)
-    if (settings.media_type === 'native') watchHeight(tell)
-  }, follow)
+  awaitHost(
+    (connection, nonce) => {
+      send = connection.send
+      tell({ t: 'ready', nonce, ...settings, server_time_ms: serverTime(settings.server_time_ms) })
+      rendering.then(tell)
+      if (settings.media_type === 'native') watchHeight(tell)
+    },
+    (message) => rendering.then(() => follow(message)),
+  )
 }
 
 /** The server wrote its time when it answered; since then the document has aged. */

@@ -4,7 +4,7 @@
  * Browsers give a frame no animation frames while it is out of view, and may hold back decode() as well. What is
  * painted must not depend on scrolling, so both give way after a moment.
  */
-const patience_ms = 1_000
+const patience_ms = 500
 
 /** Resolves when painted, rejects when the media cannot be shown. */
 export async function painted(images: readonly HTMLImageElement[], video: HTMLVideoElement | null): Promise<void> {

@@ -1,0 +1,71 @@
+/**
+ * Consent, fail closed: an ad may be requested, mounted or counted only while its snapshot is granted, current and
+ * unexpired. What is missing or cannot be read is not granted.
+ */
+import type { AuthoritativeConsent } from '../../../src/contract/fields.ts'
+
+export type ConsentReason =
+  | 'consent_missing'
+  | 'consent_unreadable'
+  | 'consent_not_granted'
+  | 'consent_from_future'
+  | 'consent_expired'
+  | 'consent_superseded'
+
+/** Two clocks never agree to the millisecond: a snapshot made just now is not from the future. */
+const tolerance_ms = 5_000
+/** The longest time a browser's timer can take; more would fire at once. */
+const longest_timer_ms = 2 ** 31 - 1
+
+/** Why `consent` permits nothing now, or null when it does. `least_revision` is the last one seen for its session. */
+export function consentProblem(consent: unknown, now_ms: number, least_revision: number): ConsentReason | null {
+  if (consent === undefined || consent === null) return 'consent_missing'
+  const { lifecycle_state, revision, updated_at_ms, expires_at_ms } = consent as Partial<AuthoritativeConsent>
+  if (lifecycle_state === 'expired') return 'consent_expired'
+  if (typeof lifecycle_state === 'string' && lifecycle_state !== 'granted') return 'consent_not_granted'
+  if (lifecycle_state !== 'granted' || !isWhole(revision) || !isWhole(updated_at_ms) || !isWhole(expires_at_ms)) {
+    return 'consent_unreadable'
+  }
+  if (updated_at_ms > now_ms + tolerance_ms) return 'consent_from_future'
+  if (expires_at_ms <= now_ms) return 'consent_expired'
+  return revision < least_revision ? 'consent_superseded' : null
+}
+
+function isWhole(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) > 0
+}
+
+/** Knows the latest revision of every session on this page. */
+export interface ConsentMemory {
+  /** Why `consent` permits nothing now, or null; a permitted revision becomes the least one of its session. */
+  problem(consent: unknown, session_id: string): ConsentReason | null
+  forget(): void
+}
+
+export function openConsentMemory(now: () => number): ConsentMemory {
+  const revisions = new Map<string, number>()
+  return {
+    problem: (consent, session_id) => {
+      const reason = consentProblem(consent, now(), revisions.get(session_id) ?? 1)
+      if (reason === null) revisions.set(session_id, (consent as AuthoritativeConsent).revision)
+      return reason
+    },
+    forget: () => revisions.clear(),
+  }
+}
+
+/** Calls `expired` at `expires_at_ms`; call the result's `rearm` when the time turns out to be another. */
+export function watchExpiry(
+  expires_at_ms: number,
+  now: () => number,
+  expired: () => void,
+): { rearm(): void; close(): void } {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const rearm = (): void => {
+    clearTimeout(timer)
+    const left = expires_at_ms - now()
+    timer = setTimeout(left > 0 ? rearm : expired, Math.max(0, Math.min(left, longest_timer_ms)))
+  }
+  rearm()
+  return { rearm, close: () => clearTimeout(timer) }
+}

@@ -1,0 +1,237 @@
+/**
+ * One placement on one target, from the empty element to the cleared one: frame, label, viewability, playback,
+ * beacons and the end of consent. Whatever opens here is closed by `clear`, whoever calls it.
+ */
+
+import type { AuthoritativeConsent } from '../../../src/contract/fields.ts'
+import type { BeaconEvent, Measurements } from '../../../src/contract/v1/beacons.ts'
+import type { Placement } from '../../../src/contract/v1/placements.ts'
+import type { FrameMessage } from '../messages.ts'
+import { openBeacons } from './beacons.ts'
+import { type Clip, hearMedia, unplayed } from './clip.ts'
+import { watchExpiry } from './consent.ts'
+import { openFrame } from './frame.ts'
+import { newId } from './id.ts'
+import { openLabel } from './label.ts'
+import type { Renderer } from './renderer.ts'
+import { dress } from './style.ts'
+import { isPageVisible, watchViewability } from './viewability.ts'
+
+const heartbeat_every_ms = 10_000
+const most_heartbeats = 30
+
+export interface MountOptions {
+  target: Element
+  placement: Placement
+  consent: AuthoritativeConsent
+  session_id: string
+  turn_id?: string | undefined
+  slot_id?: string | undefined
+  /** The host's own credential for beacons, instead of the frame's. */
+  beacon_token?: string | undefined
+  /** Highest a native frame may become, CSS pixels. */
+  max_height?: number | undefined
+  /** Told once each, in this order. */
+  rendered?: () => void
+  viewed?: () => void
+  cleared?: (outcome: MountOutcome) => void
+}
+
+export type MountOutcome = 'cleared' | 'failed' | 'blocked'
+
+export interface Mount {
+  readonly state: 'mounting' | 'rendered' | MountOutcome
+  /** Whether its dwell is met, or can never be told. */
+  readonly isViewed: boolean
+  clear(reason: string): void
+}
+
+export function mountPlacement(renderer: Renderer, options: MountOptions): Mount {
+  const { clock, consents, events } = renderer
+  const { target, placement, consent, session_id, slot_id } = options
+  const { render } = placement
+  const instance_id = newId('ri_')
+  const isClip = render.media_type === 'video'
+  const emit = events.within({ turn_id: options.turn_id, slot_id, instance_id })
+  const listening = new AbortController()
+
+  let state: Mount['state'] = 'mounting'
+  let isViewed = false
+  let isClicked = false
+  let frame_token: string | null = null
+  let clip: Clip = unplayed
+  let heartbeats = 0
+  let heartbeat: ReturnType<typeof setInterval> | undefined
+
+  const isOpen = (): boolean => state === 'mounting' || state === 'rendered'
+
+  function close(outcome: MountOutcome, reason: string): void {
+    if (!isOpen()) return
+    state = outcome
+    listening.abort()
+    clearInterval(heartbeat)
+    expiry.close()
+    label.close()
+    removal.disconnect()
+    viewability.close()
+    frame.close()
+    beacons.close()
+    wrapper.remove()
+    emit('cleared', { reason })
+    options.cleared?.(outcome)
+  }
+  function fail(code: string): void {
+    if (!isOpen()) return
+    emit('error', { code })
+    close('failed', code)
+  }
+  function block(reason: string): void {
+    if (!isOpen()) return
+    renderer.warn(reason)
+    emit('blocked', { reason })
+    close('blocked', reason)
+  }
+  /** Fails closed: without valid consent the ad goes, loudly. */
+  function isPermitted(): boolean {
+    const reason = consents.problem(consent, session_id)
+    if (reason !== null) block(reason)
+    return reason === null
+  }
+
+  const beacons = openBeacons({
+    base_url: new URL(render.frame_url).origin,
+    token: () => options.beacon_token ?? frame_token ?? renderer.activation?.token() ?? null,
+    isPermitted,
+    now: clock.now,
+    asset_token: placement.asset_token,
+    slot_id,
+    instance_id,
+    consent_revision: consent.revision,
+    told: (event, accepted, reason_code) => {
+      emit('beacon', { event, accepted, reason_code })
+      if (!accepted && reason_code.startsWith('consent_')) block(reason_code)
+    },
+  })
+  const send = (event: BeaconEvent, more: Measurements = {}, count?: number): void => {
+    const playback: Measurements = isClip
+      ? { position_ms: clip.position_ms, duration_ms: clip.duration_ms, muted: clip.muted }
+      : {}
+    beacons.send(event, { ...viewability.measure(), ...playback, ...more }, count)
+  }
+
+  const hear: { [T in FrameMessage['t']]: (message: Extract<FrameMessage, { t: T }>) => void } = {
+    ready: ({ beacon_token, server_time_ms, media_type }) => {
+      if (media_type !== render.media_type) return fail('media_type_mismatch')
+      frame_token = beacon_token
+      clock.learn(server_time_ms)
+      expiry.rearm()
+      tellVisibility()
+    },
+    rendered: () => {
+      if (state !== 'mounting' || !isPermitted()) return
+      state = 'rendered'
+      emit('rendered', {})
+      send('render')
+      heartbeat = setInterval(beat, heartbeat_every_ms)
+      viewability.check()
+      options.rendered?.()
+    },
+    resize: ({ height }) => {
+      const most = options.max_height ?? 2 * render.height
+      if (render.media_type === 'native') frame.resize(Math.min(height, most))
+    },
+    click: ({ user_activated }) => {
+      if (isClicked) return
+      isClicked = true
+      emit('click', { user_activated })
+      send('click', { user_activated })
+    },
+    media: (message) => {
+      if (!isClip) return
+      const before = clip
+      clip = hearMedia(before, message, performance.now())
+      if (clip.isStarted && !before.isStarted) {
+        emit('play_started', {})
+        send('play_started')
+      }
+      if (clip.isCompleted && !before.isCompleted) {
+        emit('play_completed', {})
+        send('play_completed')
+      }
+      viewability.check()
+    },
+    error: ({ code }) => {
+      if (code === 'autoplay_blocked') emit('error', { code })
+      else if (code.startsWith('consent_')) block(code)
+      else fail(code)
+    },
+  }
+  const frame = openFrame(render, instance_id, (message) => isOpen() && hear[message.t](message as never), fail)
+
+  const viewability = watchViewability(
+    frame.element,
+    isClip,
+    () => state === 'rendered' && (!isClip || clip.isPlaying),
+    tellVisibility,
+    (measurements) => {
+      if (!isPermitted()) return
+      isViewed = true
+      emit('visible', {})
+      send('visible', measurements)
+      options.viewed?.()
+    },
+  )
+  if (!viewability.isMeasurable) {
+    isViewed = true
+    emit('error', { code: 'unmeasurable' })
+  }
+
+  function tellVisibility(): void {
+    const { visible_ratio, page_visible } = viewability.measure()
+    frame.post({ t: 'visibility', ratio: visible_ratio ?? 0, page_visible: page_visible === true })
+  }
+  function beat(): void {
+    if (heartbeats >= most_heartbeats || !isPageVisible() || !isPermitted()) return
+    heartbeats += 1
+    send('heartbeat', {}, heartbeats)
+  }
+
+  const wrapper = document.createElement('div')
+  wrapper.dataset.spPlacement = instance_id
+  dress(wrapper, { display: 'block', width: '100%', 'max-width': `${render.width}px` })
+  wrapper.append(frame.element)
+  const label = openLabel(wrapper, render.label_text, render.sponsor_name, () => fail('label_removed'))
+  target.append(wrapper)
+
+  const expiry = watchExpiry(consent.expires_at_ms, clock.now, () => block('consent_expired'))
+  const removal = new MutationObserver(() => {
+    if (!wrapper.isConnected) close('cleared', 'target_removed')
+  })
+  removal.observe(document, { childList: true, subtree: true })
+  const root = target.getRootNode()
+  if (root !== document) removal.observe(root, { childList: true, subtree: true })
+
+  const { signal } = listening
+  document.addEventListener(
+    'visibilitychange',
+    () => {
+      tellVisibility()
+      if (isPageVisible()) return viewability.check()
+      viewability.reset()
+      beacons.flush()
+    },
+    { signal },
+  )
+  document.addEventListener('freeze', () => viewability.reset(), { signal })
+  addEventListener('pagehide', () => close('cleared', 'pagehide'), { signal })
+
+  return {
+    get state() {
+      return state
+    },
+    get isViewed() {
+      return isViewed
+    },
+    clear: (reason) => close('cleared', reason),
+  }
+}
