@@ -1,0 +1,105 @@
+/** Who is asking: the Authorization header, checked in the fixed order of A13. */
+import type { Credential, Endpoint } from '../../src/contract/endpoint.ts'
+import { ApiError } from '../../src/contract/errors.ts'
+import { isOriginAllowed, serializeOrigin } from '../domain/origins.ts'
+import { parseToken } from '../domain/tokens.ts'
+import type { Caller, Context, Services } from '../operations/context.ts'
+import type { ActivationRow } from '../store/store.ts'
+
+export interface Presented {
+  authorization: string | undefined
+  origin: string | undefined
+  sec_fetch_site: string | undefined
+  method: string
+}
+
+/**
+ * The caller of an endpoint with credentials.
+ * @throws ApiError 401 for a missing, unknown or expired credential, 403 for one of the wrong kind or origin
+ */
+export async function authenticate(
+  services: Services,
+  context: Context,
+  endpoint: Endpoint,
+  presented: Presented,
+): Promise<Caller> {
+  const text = bearerOf(presented.authorization)
+  if (text.startsWith('sk_')) return secretKey(services, context, text, presented)
+  if (text.startsWith('pk_'))
+    throw new ApiError('key_class', { message: 'A publishable key is not a bearer credential.' })
+  if (text.startsWith('ast_')) throw new ApiError('token_in_wrong_place')
+  if (text.startsWith('at_') || text.startsWith('bt_')) return token(services, context, endpoint, text, presented)
+  throw new ApiError('key_unknown')
+}
+
+function bearerOf(authorization: string | undefined): string {
+  if (authorization === undefined || authorization.trim() === '') throw new ApiError('credential_missing')
+  const match = /^Bearer +(\S+) *$/i.exec(authorization)
+  if (match === null) {
+    throw new ApiError('credential_missing', {
+      message: 'The Authorization header does not have the form Bearer <key>.',
+    })
+  }
+  return match[1]!
+}
+
+async function secretKey(
+  { store, platform }: Services,
+  context: Context,
+  text: string,
+  { origin }: Presented,
+): Promise<Caller> {
+  const key = await store.findKey(platform.sha256(text))
+  if (key === null || key.class !== 'secret') throw new ApiError('key_unknown')
+  if (key.revoked_at_ms !== null) throw new ApiError('key_revoked')
+  if (origin !== undefined) {
+    if (key.project.settings.secret_key_in_browser === 'reject') throw new ApiError('secret_key_in_browser')
+    context.warnings.push('secret_key_in_browser')
+  }
+  return { credential: 'secret_key', project: key.project, mode: key.mode, key_id: key.id, slot_id: null }
+}
+
+async function token(
+  services: Services,
+  context: Context,
+  endpoint: Endpoint,
+  text: string,
+  presented: Presented,
+): Promise<Caller> {
+  const { store, platform } = services
+  const parsed = parseToken(text)
+  const row = parsed === null ? null : await store.findActivation(parsed.id)
+  if (parsed === null || row === null || !platform.equals(platform.sha256(parsed.secret), row.hash)) {
+    throw new ApiError('activation_token_invalid')
+  }
+  const credential: Credential = row.slot_id === null ? 'activation_token' : 'beacon_token'
+  if (context.now_ms >= row.expires_at_ms) throw new ApiError('activation_token_expired')
+  if (!endpoint.credentials.includes(credential)) {
+    throw new ApiError('key_class', { message: 'A beacon token is good for beacons only.' })
+  }
+  if (credential === 'beacon_token') await pinOrigin(services, row, presented.origin)
+  else checkOrigin(row, presented)
+  return { credential, project: row.project, mode: row.mode, key_id: row.key_id, slot_id: row.slot_id }
+}
+
+/** The bound origin; a same-origin GET has none and says so itself (A04). */
+function checkOrigin(row: ActivationRow, { origin, sec_fetch_site, method }: Presented): void {
+  if (origin === undefined && method === 'GET' && sec_fetch_site === 'same-origin') return
+  if (origin !== undefined && serializeOrigin(origin) === row.origin) return
+  throw new ApiError('origin_mismatch', {
+    message:
+      origin === undefined
+        ? 'A request with an activation token must carry the Origin it is bound to.'
+        : 'The token was issued to another origin.',
+  })
+}
+
+/** The first beacon pins the origin of a beacon token; it must be one of the project's (A06). */
+async function pinOrigin({ store }: Services, row: ActivationRow, origin: string | undefined): Promise<void> {
+  const serialized = origin === undefined ? null : serializeOrigin(origin)
+  if (serialized === null || !isOriginAllowed(serialized, row.project.settings.allowed_origins, row.mode)) {
+    throw new ApiError('origin_not_allowed', { message: 'A beacon token needs an allowed Origin.' })
+  }
+  if (row.origin === serialized) return
+  if (row.origin !== null || !(await store.pinOrigin(row.id, serialized))) throw new ApiError('origin_mismatch')
+}

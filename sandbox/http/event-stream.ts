@@ -1,0 +1,112 @@
+/** GET /_sandbox/events: server-sent events that begin at any sequence number and never miss one. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { streamEvents } from '../../src/contract/control/events.ts'
+import { decodeId } from '../../src/contract/ids.ts'
+import { toSandboxEvent } from '../operations/events.ts'
+import type { EventRow } from '../store/store.ts'
+import { type Door, errorAnswer, header, openExchange, send, toApiError } from './door.ts'
+import { validate } from './validation.ts'
+
+const piece = 200
+const keepAlive_ms = 15_000
+
+export interface EventStreams {
+  /** Ends every stream, when the sandbox stops. */
+  close(): void
+}
+
+export function registerEventStream(app: FastifyInstance, door: Door): EventStreams {
+  const open = new Set<() => void>()
+  app.get(streamEvents.path, async (request, reply) => {
+    const exchange = openExchange(door, request, reply)
+    try {
+      const filter = await filterOf(door, request)
+      const stop = stream(door, reply, startOf(door, request), filter)
+      open.add(stop)
+      reply.raw.once('close', () => {
+        stop()
+        open.delete(stop)
+      })
+    } catch (thrown) {
+      return send(reply, errorAnswer(exchange.context, toApiError(door.services, thrown, exchange.context.request_id)))
+    }
+  })
+  return {
+    close() {
+      for (const stop of open) stop()
+      open.clear()
+    },
+  }
+}
+
+type Filter = (event: EventRow) => boolean
+
+async function filterOf({ services }: Door, request: FastifyRequest): Promise<Filter> {
+  const query = validate(streamEvents.query, { ...(request.query as object) })
+  const types = query.type?.split(',').map((type) => type.trim()) ?? null
+  const project_id =
+    query.client_id === undefined ? null : ((await services.store.findProject(query.client_id))?.id ?? -1)
+  const slot_id = query.slot_id === undefined ? null : (decodeId('slot', query.slot_id) ?? -1)
+  return (event) =>
+    (types === null || types.some((type) => matches(event.type, type))) &&
+    (project_id === null || event.project_id === project_id) &&
+    (slot_id === null || event.slot_id === slot_id)
+}
+
+function matches(type: string, pattern: string): boolean {
+  return pattern.endsWith('.*') ? type.startsWith(pattern.slice(0, -1)) : type === pattern
+}
+
+function startOf({ services }: Door, request: FastifyRequest): number {
+  const last = header(request, 'last-event-id')
+  if (last !== undefined && /^\d{1,15}$/.test(last)) return Number(last)
+  const since = (request.query as { since_seq?: string }).since_seq
+  return since === undefined ? services.store.lastEventSeq() : Number(since)
+}
+
+/** Writes what is there, then waits for more. One pump at a time; a slow reader stops it, nothing piles up. */
+function stream({ services }: Door, reply: FastifyReply, start: number, filter: Filter): () => void {
+  const { raw } = reply.hijack()
+  raw.writeHead(200, {
+    'content-type': 'text/event-stream',
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+  })
+  raw.write(': connected\n\n')
+  let seq = start
+  let isPumping = false
+  let isStopped = false
+  const pump = async () => {
+    if (isPumping || isStopped) return
+    isPumping = true
+    try {
+      while (!isStopped && services.store.lastEventSeq() > seq) {
+        const rows = await services.store.events(seq, piece)
+        if (rows.length === 0) break
+        for (const row of rows) {
+          seq = row.seq
+          if (!filter(row)) continue
+          const event = await toSandboxEvent(services, row, services.platform.clock.now())
+          const isFlowing = raw.write(`id: ${event.seq}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+          if (!isFlowing) await new Promise((resolve) => raw.once('drain', resolve).once('close', resolve))
+          if (isStopped) break
+        }
+      }
+    } catch (error) {
+      services.report(error)
+      raw.end()
+    } finally {
+      isPumping = false
+    }
+  }
+  const off = services.store.onEvents(() => void pump())
+  const timer = setInterval(() => raw.write(': still here\n\n'), keepAlive_ms)
+  void pump()
+  return () => {
+    if (isStopped) return
+    isStopped = true
+    clearInterval(timer)
+    off()
+    raw.end()
+  }
+}

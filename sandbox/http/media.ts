@@ -1,0 +1,101 @@
+/** Routes whose answer is not JSON: render.js, the hosted frame, creatives and test substitutes. */
+import { randomBytes } from 'node:crypto'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { reasonCodes } from '../../src/contract/errors.ts'
+import { getFrame, getRenderScript } from '../../src/contract/v1/render.ts'
+import { loadFrame } from '../operations/render.ts'
+import { type Asset, type Assets, rangeOf } from './assets.ts'
+import { type Door, openExchange, record, toApiError } from './door.ts'
+import { framePage, frameProblemPage } from './frame-page.ts'
+
+/** A91: any page may load these. */
+const publicHeaders = {
+  'access-control-allow-origin': '*',
+  'cross-origin-resource-policy': 'cross-origin',
+  'x-content-type-options': 'nosniff',
+}
+
+export function registerMedia(app: FastifyInstance, door: Door, assets: Assets): void {
+  app.get(getRenderScript.path, async (request, reply) =>
+    sendAsset(request, reply, await assets.renderScript(), 'no-cache'),
+  )
+  app.get<{ Params: { asset_token: string } }>(
+    getFrame.path.replace('{asset_token}', ':asset_token'),
+    (request, reply) => sendFrame(door, assets, request, reply),
+  )
+  app.get<{ Params: { format: string }; Querystring: Record<string, string | string[] | undefined> }>(
+    '/v1/test-assets/:format',
+    async (request, reply) => {
+      const one = (name: string) => {
+        const value = request.query[name]
+        return typeof value === 'string' ? value : undefined
+      }
+      const asset = await assets.testAsset({
+        format: request.params.format,
+        width: one('width'),
+        height: one('height'),
+        duration_ms: one('duration_ms'),
+        poster: one('poster'),
+      })
+      return asset === null ? reply.callNotFound() : sendAsset(request, reply, asset, 'public, max-age=3600')
+    },
+  )
+  app.get<{ Params: { folder: string; file: string } }>('/assets/creatives/:folder/:file', async (request, reply) => {
+    const asset = await assets.creative(`${request.params.folder}/${request.params.file}`)
+    return asset === null ? reply.callNotFound() : sendAsset(request, reply, asset, 'public, max-age=3600')
+  })
+}
+
+function sendAsset(request: FastifyRequest, reply: FastifyReply, asset: Asset, cache: string): FastifyReply {
+  const { body, etag, media_type } = asset
+  reply.headers({ ...publicHeaders, etag, 'cache-control': cache, 'accept-ranges': 'bytes' })
+  if (request.headers['if-none-match'] === etag) return reply.code(304).send()
+  reply.header('content-type', media_type)
+  const range = rangeOf(request.headers.range, body.length)
+  if (range === null) return reply.send(body)
+  if (range === 'unsatisfiable') return reply.code(416).header('content-range', `bytes */${body.length}`).send('')
+  reply.header('content-range', `bytes ${range.start}-${range.end}/${body.length}`)
+  return reply.code(206).send(body.subarray(range.start, range.end + 1))
+}
+
+async function sendFrame(
+  door: Door,
+  assets: Assets,
+  request: FastifyRequest<{ Params: { asset_token: string } }>,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const { services } = door
+  const exchange = openExchange(door, request, reply)
+  const { context } = exchange
+  const nonce = randomBytes(16).toString('base64url')
+  try {
+    const result = await loadFrame(services, context, request.params.asset_token)
+    const page =
+      result.status === 'refused'
+        ? frameProblemPage(
+            {
+              status: result.http_status,
+              reason_code: result.reason_code,
+              message: reasonCodes[result.reason_code].message,
+            },
+            nonce,
+            result.allowed_origins,
+          )
+        : framePage({
+            ...result,
+            base_url: services.base_url,
+            frame_ancestors: result.allowed_origins,
+            script: await assets.frameScript(),
+            nonce,
+            server_time_ms: services.platform.clock.now(),
+          })
+    const headers = { ...page.headers, 'x-request-id': context.request_id }
+    record(door, exchange, { status: page.status, headers, body: '', error: null })
+    return reply.code(page.status).headers(headers).send(page.html)
+  } catch (thrown) {
+    const error = toApiError(services, thrown, context.request_id)
+    const page = frameProblemPage({ status: 404, reason_code: error.reason_code, message: error.message }, nonce, null)
+    record(door, exchange, { status: error.status, headers: {}, body: '', error })
+    return reply.code(error.status).headers(page.headers).send(page.html)
+  }
+}

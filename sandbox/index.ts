@@ -1,0 +1,326 @@
+/** Starts the emulator: everything is built here, with plain calls. */
+import { randomBytes } from 'node:crypto'
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Latency, ProjectSettings } from '../src/contract/control/projects.ts'
+import { chainHash } from './domain/evidence.ts'
+import { parseRateLimit } from './domain/rate.ts'
+import { createAssets } from './http/assets.ts'
+import { isLoopback } from './http/guard.ts'
+import { createRates } from './http/rates.ts'
+import { createServer } from './http/server.ts'
+import type { Services } from './operations/context.ts'
+import { createMarkets } from './operations/markets.ts'
+import { disarmPending, resumePending } from './operations/pending.ts'
+import { createWaiters } from './operations/waiters.ts'
+import type { Clock } from './platform/clock.ts'
+import { createPlatform } from './platform/platform.ts'
+import { openSqliteStore } from './store/sqlite/index.ts'
+import { OpenError } from './store/sqlite/open.ts'
+import type { Seed } from './store/sqlite/seed.ts'
+
+export { type Clock, type ManualClock, manualClock, systemClock } from './platform/clock.ts'
+
+export interface SandboxOptions {
+  /** 0 picks a free one. Default 0. */
+  port?: number
+  /** Default 127.0.0.1. Beyond loopback the control plane demands the admin token. */
+  host?: string
+  /** A file, or `:memory:`. Default `:memory:`. */
+  database?: string
+  /** The same identifiers, tokens and decisions in every run. */
+  seed?: number
+  /** Default: the system clock. */
+  clock?: Clock
+  /** `5/s`, `1/min` or `off`: wins over every project's own limits. */
+  rate_limit?: string
+  /** How long every decision takes, milliseconds or a distribution: wins over every project's own. */
+  decision_latency_ms?: Latency
+  /** Most exchanges the journal keeps; 0 turns it off. Default 50 000. */
+  journal_limit?: number
+  /** Told of failures that no request can answer for. Default: standard error. */
+  report?: (error: unknown) => void
+}
+
+export interface SandboxProject {
+  client_id: string
+  secret_key: string
+  live_secret_key: string
+  publishable_key: string
+  allowed_origins: string[]
+}
+
+export interface Sandbox {
+  readonly url: string
+  readonly port: number
+  readonly inspector_url: string
+  readonly database: string
+  readonly pid: number
+  readonly version: string
+  /** The seeded projects with their permanent keys; `proj_demo` is the first. */
+  readonly projects: SandboxProject[]
+  /** The keys of `proj_demo`, for the usual case. */
+  readonly keys: Omit<SandboxProject, 'allowed_origins'>
+  readonly warnings: string[]
+  /** What the control plane demands of browsers that write, and of all when it listens beyond loopback. */
+  readonly admin_token: string
+  /** Stops accepting, finishes what is under way, closes the database. */
+  close(): Promise<void>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+export type SandboxFailure =
+  | 'port_in_use'
+  | 'database_in_use'
+  | 'database_newer'
+  | 'database_corrupt'
+  | 'database_unwritable'
+  | 'option_invalid'
+
+/** Why a sandbox could not start. */
+export class SandboxError extends Error {
+  readonly code: SandboxFailure
+  readonly hint: string
+  constructor(code: SandboxFailure, message: string, hint: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'SandboxError'
+    this.code = code
+    this.hint = hint
+  }
+}
+
+interface SeededProject {
+  client_id: string
+  tenant: number
+  keys: { secret_key: string; live_secret_key: string; publishable_key: string }
+  settings: Partial<ProjectSettings>
+}
+
+declare const __SVC_VERSION__: string | undefined
+
+const root = packageRoot()
+const defaultJournalLimit = 50_000
+/** How long a stop waits for what is under way, milliseconds. */
+const stopWithin_ms = 5_000
+
+/**
+ * Starts an emulator and resolves when it is ready: migrated, seeded, listening.
+ * @throws SandboxError with a code and a hint
+ */
+export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  const host = options.host ?? '127.0.0.1'
+  const path = options.database ?? ':memory:'
+  const journal_limit = checkCount(options.journal_limit ?? defaultJournalLimit, 'journal_limit')
+  const rate = readRate(options.rate_limit)
+  const seed = options.seed === undefined ? null : checkCount(options.seed, 'seed')
+
+  const fixture = <T>(name: string) => JSON.parse(readFileSync(join(root, 'fixtures', name), 'utf8')) as T
+  const seeded = fixture<{ projects: SeededProject[] }>('projects.json').projects
+  const demandText = readFileSync(join(root, 'fixtures/demand.json'), 'utf8')
+  const demand = JSON.parse(demandText) as { campaigns: { creatives: Record<string, unknown>[] }[] }
+
+  if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true })
+  const platform = createPlatform({
+    signingKey: installKey(path),
+    seed,
+    ...(options.clock && { clock: options.clock }),
+  })
+  const store = openStore({
+    path,
+    pid: process.pid,
+    now_ms: platform.clock.now(),
+    journal_limit,
+    chainHash: (previous, entry) => chainHash(previous, entry, platform.sha256Hex),
+    seed: {
+      projects: seeded.map((project) => ({
+        client_id: project.client_id,
+        tenant: project.tenant,
+        settings: project.settings,
+        keys: seededKeys(project, platform.sha256),
+      })),
+      catalogue: { sha256: platform.sha256Hex(demandText), demand: demandText },
+    },
+  })
+  platform.seenId(store.last_id)
+
+  const isPublic = !isLoopback(host)
+  const admin_token = `sbx_${randomBytes(24).toString('base64url')}`
+  const warnings = isPublic ? ['listens beyond loopback: the control plane needs the admin token'] : []
+  if (store.backup !== null) warnings.push(`the database was migrated; a copy of it as it was is at ${store.backup}`)
+
+  const rates = createRates(rate)
+  const services: Services = {
+    store,
+    platform,
+    markets: createMarkets({
+      store,
+      catalogue_id: store.catalogue_id,
+      demand,
+      topics: fixture('topics.json'),
+      blocked_topics: fixture<{ blocked_topics: string[] }>('content-safety.json').blocked_topics,
+    }),
+    waiters: createWaiters(),
+    base_url: '',
+    version: version(),
+    pid: process.pid,
+    decision_latency_ms: options.decision_latency_ms ?? null,
+    warnings,
+    alarms: new Set(),
+    forgetRates: rates.forget,
+    report: options.report ?? ((error) => console.error(error)),
+  }
+  const { app, streams } = createServer({
+    door: { services, rates, isJournalOn: journal_limit > 0 },
+    assets: createAssets(root, creativeFiles(demand.campaigns)),
+    host,
+    isPublic,
+    admin_token,
+  })
+
+  let port: number
+  try {
+    await app.listen({ host, port: options.port ?? 0 })
+    port = (app.server.address() as { port: number }).port
+  } catch (error) {
+    await store.close()
+    throw listenError(error, host, options.port ?? 0)
+  }
+  const url = `http://${urlHost(host)}:${port}`
+  services.base_url = url
+  await resumePending(services)
+
+  let closing: Promise<void> | undefined
+  const close = () => {
+    closing ??= (async () => {
+      disarmPending(services)
+      streams.close()
+      const forced = setTimeout(() => app.server.closeAllConnections(), stopWithin_ms)
+      await app.close()
+      clearTimeout(forced)
+      await store.close()
+    })()
+    return closing
+  }
+  const projects = seeded.map(({ client_id, keys, settings }) => ({
+    client_id,
+    ...keys,
+    allowed_origins: settings.allowed_origins ?? [],
+  }))
+  const { allowed_origins: _, ...keys } = projects[0]!
+  return {
+    url,
+    port,
+    inspector_url: `${url}/_sandbox/`,
+    database: path,
+    pid: process.pid,
+    version: services.version,
+    projects,
+    keys,
+    warnings,
+    admin_token,
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+function openStore(options: Parameters<typeof openSqliteStore>[0]) {
+  try {
+    return openSqliteStore(options)
+  } catch (error) {
+    if (error instanceof OpenError) throw new SandboxError(error.code, error.message, error.hint, { cause: error })
+    throw error
+  }
+}
+
+/** The key that asset tokens are derived from: beside the database, readable by its owner only. */
+function installKey(path: string): Uint8Array {
+  if (path === ':memory:') return randomBytes(32)
+  const keyPath = `${path}.key`
+  try {
+    if (existsSync(keyPath)) {
+      const key = Buffer.from(readFileSync(keyPath, 'utf8').trim(), 'base64url')
+      if (key.length === 32) return key
+    }
+    const key = randomBytes(32)
+    writeFileSync(keyPath, `${key.toString('base64url')}\n`, { mode: 0o600 })
+    chmodSync(keyPath, 0o600)
+    return key
+  } catch (error) {
+    throw new SandboxError(
+      'database_unwritable',
+      `${keyPath} cannot be written: ${(error as Error).message}.`,
+      'Check the directory and its permissions, or start with --ephemeral.',
+      { cause: error },
+    )
+  }
+}
+
+function seededKeys(project: SeededProject, sha256: (text: string) => Uint8Array): Seed['projects'][number]['keys'] {
+  const { secret_key, live_secret_key, publishable_key } = project.keys
+  return [
+    { class: 'secret', mode: 'test', hash: sha256(secret_key) },
+    { class: 'secret', mode: 'live', hash: sha256(live_secret_key) },
+    { class: 'publishable', mode: 'test', hash: sha256(publishable_key) },
+  ]
+}
+
+function creativeFiles(campaigns: readonly { creatives: Record<string, unknown>[] }[]): Set<string> {
+  const files = new Set<string>()
+  for (const { creatives } of campaigns) {
+    for (const creative of creatives) {
+      for (const name of ['file', 'poster_file', 'image_file', 'icon_file']) {
+        if (typeof creative[name] === 'string') files.add(creative[name])
+      }
+    }
+  }
+  return files
+}
+
+function readRate(text: string | undefined) {
+  if (text === undefined) return null
+  try {
+    return parseRateLimit(text)
+  } catch (error) {
+    throw new SandboxError('option_invalid', (error as Error).message, 'Write it as 5/s, 1/min or off.')
+  }
+}
+
+function checkCount(value: number, name: string): number {
+  if (Number.isSafeInteger(value) && value >= 0) return value
+  throw new SandboxError('option_invalid', `${name} must be a whole number, not ${value}.`, `Give ${name} 0 or more.`)
+}
+
+function listenError(error: unknown, host: string, port: number): unknown {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  if (code === 'EADDRINUSE') {
+    return new SandboxError('port_in_use', `Port ${port} is taken.`, `Try: svc start --port ${port + 1}`, {
+      cause: error,
+    })
+  }
+  if (code === 'EACCES' || code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'ERR_SOCKET_BAD_PORT') {
+    const reason = (error as Error).message
+    return new SandboxError(
+      'option_invalid',
+      `Cannot listen on ${host}:${port}: ${reason}.`,
+      'Choose another --host or --port.',
+      { cause: error },
+    )
+  }
+  return error
+}
+
+function urlHost(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return 'localhost'
+  return host.includes(':') ? `[${host}]` : host
+}
+
+function version(): string {
+  if (typeof __SVC_VERSION__ === 'string') return __SVC_VERSION__
+  return (JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }).version
+}
+
+/** The folder above this file that holds the fixtures: the same for the source and for the bundle. */
+function packageRoot(): string {
+  return fileURLToPath(new URL('../', import.meta.url))
+}
