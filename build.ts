@@ -21,13 +21,16 @@ async function build(): Promise<number> {
   const started = new Date()
   const aside = join(dist, `.next-${process.pid}`)
   try {
-    await Promise.all([buildNode(aside), buildBrowserCode(join(aside, 'renderer'))])
+    const results = await Promise.allSettled([buildNode(aside), buildBrowserCode(join(aside, 'renderer'))])
+    for (const result of results) if (result.status === 'rejected') throw result.reason
     install(aside)
     writeFileSync(stamp, '')
     utimesSync(stamp, started, started)
     return 0
   } catch (error) {
-    process.stderr.write(`Build failed; dist is as it was.\n${error instanceof Error ? error.message : String(error)}\n`)
+    process.stderr.write(
+      `Build failed; dist is as it was.\n${error instanceof Error ? error.message : String(error)}\n`,
+    )
     return 1
   } finally {
     rmSync(aside, { recursive: true, force: true })

@@ -1,8 +1,24 @@
+/**
+ * From a command line to an exit code. The first lines answer `--help` and `--version` without loading anything; the
+ * rest is loaded on demand.
+ */
+import { commandName } from './cli/command-name.ts'
 import type { Host } from './cli/host.ts'
+import { rootHelp } from './cli/root-help.ts'
 import { version } from './cli/version.ts'
+import { commands, sections } from './commands/index.ts'
 
 /** Runs one command line and answers its exit code. Never exits, never throws. */
 export async function run(args: readonly string[], host: Host): Promise<number> {
-  if (args[0] === '--version' || args[0] === '-V') host.stdout.write(`${version}\n`)
-  return 0
+  const [first] = args
+  if (args.length === 1 && (first === '--version' || first === '-V')) {
+    host.stdout.write(`${version}\n`)
+    return 0
+  }
+  if (args.length === 0 || (args.length === 1 && (first === '--help' || first === '-h' || first === 'help'))) {
+    host.stdout.write(rootHelp(commands, sections, { version, command_name: commandName(host.env) }))
+    return 0
+  }
+  const { runCommand } = await import('./cli/run-command.ts')
+  return runCommand(commands, args, host)
 }

@@ -1,5 +1,6 @@
 import type { Endpoint } from '../contract/endpoint.ts'
 import { ErrorBody } from '../contract/errors.ts'
+import type { ResponseHeader } from '../contract/headers.ts'
 import { ContractError, ServiceError } from './errors.ts'
 import type { HttpRequest } from './request.ts'
 import type { FetchResponse } from './transport.ts'
@@ -74,12 +75,13 @@ export function serviceError(endpoint: Endpoint, request: HttpRequest, answer: E
 }
 
 function readMeta({ status, headers }: Exchange): ResponseMeta {
+  const header = (name: ResponseHeader) => headers.get(name)
   return {
     status,
-    request_id: headers.get('x-request-id'),
-    warnings: list(headers.get('x-sandbox-warning')),
-    would_bill: headers.get('x-sandbox-would-bill'),
-    slot_ids: list(headers.get('x-sandbox-slot-ids')),
+    request_id: header('x-request-id'),
+    warnings: list(header('x-sandbox-warning')),
+    would_bill: header('x-sandbox-would-bill'),
+    slot_ids: list(header('x-sandbox-slot-ids')),
     differences: [],
   }
 }

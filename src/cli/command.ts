@@ -1,0 +1,34 @@
+/** A command as a value: what the parser, the help and the tests need to know of it, and what it does. */
+import type { Argument, Option } from 'commander'
+import type { Session } from './session.ts'
+
+export interface Command {
+  name: string
+  /** One line, without a full stop. */
+  summary: string
+  /** More for its `--help`. */
+  details?: string
+  arguments?: readonly Argument[]
+  options?: readonly Option[]
+  /** Command lines that work as they stand, without the leading `svc`. */
+  examples: readonly [string, string, ...string[]]
+  /** Answers the exit code. Failures are thrown. */
+  run(session: Session, given: Given): Promise<number>
+}
+
+/** A noun with its verbs: `placements` and `create, list, explain`. */
+export interface CommandGroup {
+  name: string
+  summary: string
+  commands: readonly Command[]
+}
+
+/** What the command line gave. Options by their camel-case name. */
+export interface Given {
+  options: Readonly<Record<string, unknown>>
+  args: readonly (string | undefined)[]
+}
+
+export function isGroup(entry: Command | CommandGroup): entry is CommandGroup {
+  return 'commands' in entry
+}

@@ -1,0 +1,22 @@
+import type { HttpRequest } from '../client/request.ts'
+
+/** Stands for a key that is not to be printed; the shell puts it in. */
+export const secretKeyVariable = '$SVC_SECRET_KEY'
+
+/** The curl command that sends the same request. */
+export function curlCommand({ method, url, headers, body }: HttpRequest): string {
+  return [
+    `curl -sS -X ${method} ${quote(url)}`,
+    ...Object.entries(headers).map(([name, value]) => `-H ${quoteHeader(`${name}: ${value}`)}`),
+    ...(body === undefined ? [] : [`--data-raw ${quote(body)}`]),
+  ].join(' \\\n  ')
+}
+
+function quoteHeader(header: string): string {
+  return quote(header).replace(secretKeyVariable, `'"${secretKeyVariable}"'`)
+}
+
+/** Quoted for a POSIX shell. */
+function quote(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`
+}

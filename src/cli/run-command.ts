@@ -1,0 +1,122 @@
+/** Parses a command line, settles the settings and runs the command, under one rule for failures and interrupts. */
+import { CliError } from './cli-error.ts'
+import type { Command, CommandGroup, Given } from './command.ts'
+import { commandName } from './command-name.ts'
+import { exitCodes } from './exit-codes.ts'
+import { describeFailure, exitCodeOf } from './failure.ts'
+import type { Host } from './host.ts'
+import { createOutput, type OutputFormat, type OutputOptions } from './output.ts'
+import { firstOperand, parseCommandLine } from './parser.ts'
+import { type Session, sessionClient } from './session.ts'
+import { loadSettings } from './setting-files.ts'
+import { outputFormats } from './settings.ts'
+import { styleOf } from './style.ts'
+import { topics } from './topics.ts'
+
+/** A command by name, loaded when it is called. */
+export interface LazyCommand {
+  name: string
+  load(): Promise<Command | CommandGroup>
+}
+
+/** npm forwards the terminal's SIGINT a second time; two within this time count as one. */
+const doubledSignalMs = 100
+const defaultColumns = 80
+
+export async function runCommand(
+  commands: readonly LazyCommand[],
+  args: readonly string[],
+  host: Host,
+): Promise<number> {
+  let reporting: OutputOptions = { format: formatIn(args, host.env), quiet: false, color: 'auto' }
+  try {
+    const topic = args[0] === 'help' ? topics[args[1] ?? ''] : undefined
+    if (topic !== undefined) {
+      host.stdout.write(`${topic(styleOf(host.stdout, 'auto', host.env)).join('\n')}\n`)
+      return 0
+    }
+    const parsed = await parse(commands, args[0] === 'help' ? [...args.slice(1), '--help'] : args, host)
+    if (parsed.kind === 'help') {
+      const stream = parsed.isAsked ? host.stdout : host.stderr
+      stream.write(parsed.text)
+      return parsed.isAsked ? 0 : exitCodes.usage.exit_code
+    }
+    const { quiet, color } = parsed.globals
+    reporting = { ...reporting, quiet, color }
+    const settings = await loadSettings(host, parsed.globals.settings)
+    reporting = { ...reporting, format: settings.output }
+    return await runSession(parsed.command, parsed.given, host, settings, reporting)
+  } catch (error) {
+    const failure = describeFailure(error)
+    createOutput(host, reporting).failure({ ...failure, hint: asTyped(failure.hint, commandName(host.env)) })
+    return exitCodeOf(failure)
+  }
+}
+
+async function parse(commands: readonly LazyCommand[], args: readonly string[], host: Host) {
+  const wanted = firstOperand(args)
+  const entries = await Promise.all(
+    commands.map(async ({ name, load }) => ({ name, loaded: name === wanted ? await load() : null })),
+  )
+  return parseCommandLine(entries, args, {
+    command_name: commandName(host.env),
+    columns: host.stdout.columns ?? defaultColumns,
+  })
+}
+
+async function runSession(
+  command: Command,
+  given: Given,
+  host: Host,
+  settings: Session['settings'],
+  output: OutputOptions,
+): Promise<number> {
+  const interrupt = new AbortController()
+  let onInterrupt = (signal: string) =>
+    interrupt.abort(new CliError('interrupted', 'interrupted', `Interrupted by ${signal}.`))
+  const undo = handleSignals(host, (signal) => onInterrupt(signal))
+  try {
+    return await command.run(
+      {
+        host,
+        settings,
+        out: createOutput(host, output),
+        command_name: commandName(host.env),
+        signal: interrupt.signal,
+        onInterrupt: (handler) => {
+          onInterrupt = handler
+        },
+        client: ({ credential } = {}) => sessionClient(settings, credential),
+      },
+      given,
+    )
+  } finally {
+    undo()
+  }
+}
+
+/** The first signal ends cleanly, a second one at once. */
+function handleSignals(host: Host, first: (signal: string) => void): () => void {
+  let received_at: number | null = null
+  return host.onSignal((signal) => {
+    const now = host.now()
+    if (received_at === null) first(signal)
+    else if (now - received_at >= doubledSignalMs) host.exitNow(exitCodes.interrupted.exit_code)
+    received_at ??= now
+  })
+}
+
+/** Commands in a hint as this person would type them. */
+function asTyped(hint: string | null, command_name: string): string | null {
+  return hint?.replace(/\bsvc(?= [a-z])/g, command_name) ?? null
+}
+
+/** The output format before anything is parsed, so that a usage error is already told in it. */
+function formatIn(args: readonly string[], env: Host['env']): OutputFormat {
+  const given = args.flatMap((arg, index) => {
+    if (arg === '--json') return ['json']
+    if (arg === '-o' || arg === '--output') return [args[index + 1]]
+    return /^(?:-o|--output=)(.+)$/.exec(arg)?.slice(1) ?? []
+  })
+  return outputFormats.find((format) => format === (given.at(-1) ?? env.SVC_OUTPUT)) ?? 'text'
+}

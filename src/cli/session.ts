@@ -1,0 +1,30 @@
+import type { Client } from '../client/client.ts'
+import { createClient } from '../client/index.ts'
+import type { Host } from './host.ts'
+import type { Output } from './output.ts'
+import type { Settings } from './settings.ts'
+
+/** One run of one command: what it may use. */
+export interface Session {
+  readonly host: Host
+  readonly out: Output
+  readonly settings: Settings
+  /** The command as a person would type it again: `svc`, or `npx svc` under npm. */
+  readonly command_name: string
+  /** Aborted by the first Ctrl-C. */
+  readonly signal: AbortSignal
+  /** What SIGINT, SIGTERM and SIGHUP do; a command that stops by itself sets its own. */
+  onInterrupt(handler: (signal: string) => void): void
+  /** The client of the settled service. Answers off the contract are noted, not thrown. */
+  client(options?: { credential?: string | undefined }): Client
+}
+
+/** Makes the client of a session. */
+export function sessionClient(settings: Settings, credential: string | undefined): Client {
+  return createClient({
+    base_url: settings.base_url,
+    credential: credential ?? settings.secret_key ?? undefined,
+    origin: settings.origin ?? undefined,
+    validate: 'report',
+  })
+}

@@ -1,0 +1,76 @@
+/** Values as aligned text for people. */
+import type { Style } from './style.ts'
+
+/** `name  value` lines with the names in one column. Rows without a value are left out. */
+export function alignPairs(rows: readonly (readonly [name: string, value: string | null])[], style: Style): string[] {
+  const shown = rows.filter((row): row is readonly [string, string] => row[1] !== null)
+  const width = Math.max(0, ...shown.map(([name]) => name.length))
+  return shown.map(([name, value]) => `${style.dim(name.padEnd(width))}  ${value}`)
+}
+
+/** A table with a head; the columns of numbers are right-aligned. */
+export function alignTable(head: readonly string[], rows: readonly (readonly unknown[])[], style: Style): string[] {
+  const cells = rows.map((row) => row.map(formatValue))
+  const widths = head.map((name, column) => Math.max(name.length, ...cells.map((row) => lengthOf(row[column] ?? ''))))
+  const isNumeric = head.map((_, column) => rows.length > 0 && rows.every((row) => typeof row[column] === 'number'))
+  const line = (row: readonly string[]) =>
+    row
+      .map((cell, column) => {
+        const blank = ' '.repeat((widths[column] ?? 0) - lengthOf(cell))
+        return isNumeric[column] ? blank + cell : cell + blank
+      })
+      .join('  ')
+      .trimEnd()
+  return [style.dim(line(head)), ...cells.map(line)]
+}
+
+/** Any JSON as indented `name  value` lines. */
+export function describeValue(value: unknown, style: Style): string[] {
+  if (Array.isArray(value)) return value.flatMap((item) => describeItem(item, style))
+  if (typeof value !== 'object' || value === null) return [formatValue(value)]
+  const members = Object.entries(value)
+  const width = Math.max(0, ...members.filter(([, member]) => !isNested(member)).map(([name]) => name.length))
+  return members.flatMap(([name, member]) =>
+    isNested(member)
+      ? [style.dim(name), ...describeValue(member, style).map((line) => `  ${line}`)]
+      : [`${style.dim(name.padEnd(width))}  ${formatMember(name, member)}`],
+  )
+}
+
+/** A member's value; epoch milliseconds as a time. */
+export function formatMember(name: string, value: unknown): string {
+  return typeof value === 'number' && isTime(name) ? formatTime(value) : formatValue(value)
+}
+
+/** Whether a member of this name is an instant in epoch milliseconds. */
+export function isTime(name: string): boolean {
+  return /(^|_)at_ms$/.test(name)
+}
+
+/** Epoch milliseconds as RFC 3339, UTC. */
+export function formatTime(epoch_ms: number): string {
+  return new Date(epoch_ms).toISOString()
+}
+
+/** A scalar, or a list of them, on one line. Control characters, which could steer a terminal, are removed. */
+export function formatValue(value: unknown): string {
+  if (value === null || value === undefined) return '-'
+  if (Array.isArray(value)) return value.length === 0 ? '-' : value.map(formatValue).join(', ')
+  if (typeof value === 'object') return Object.keys(value).length === 0 ? '-' : JSON.stringify(value)
+  return String(value).replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ')
+}
+
+function describeItem(item: unknown, style: Style): string[] {
+  const [first = '', ...rest] = describeValue(item, style)
+  return [`- ${first}`, ...rest.map((line) => `  ${line}`)]
+}
+
+/** Whether a value takes lines of its own. */
+function isNested(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some((item) => typeof item === 'object' && item !== null)
+  return typeof value === 'object' && value !== null && Object.keys(value).length > 0
+}
+
+function lengthOf(text: string): number {
+  return [...text.replace(/\u001b\[\d+m/g, '')].length
+}

@@ -1,0 +1,16 @@
+import type { CommandGroup } from '../cli/command.ts'
+import { endpointCommand } from '../cli/endpoint-command.ts'
+
+export const browser: CommandGroup = {
+  name: 'browser',
+  summary: 'What a page does before its first placement',
+  commands: [
+    endpointCommand('browser.activate', {
+      details:
+        'The key is the setting publishable_key, the Origin header the setting origin; both come from a running sandbox by themselves. Use the token with --secret-key TOKEN.',
+      examples: ['browser activate', 'browser activate --origin http://localhost:5173 -o json'],
+      defaults: ({ settings }) =>
+        settings.publishable_key === null ? {} : { publishable_key: settings.publishable_key },
+    }),
+  ],
+}

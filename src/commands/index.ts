@@ -1,0 +1,105 @@
+/** Every command, in help order. Each is loaded only when it is called; nothing heavy may be imported here. */
+import type { Command, CommandGroup } from '../cli/command.ts'
+
+export const sections = ['Sandbox', 'API v1', 'Look inside'] as const
+
+export interface CommandEntry {
+  name: string
+  section: (typeof sections)[number]
+  /** At most 26 characters, for `svc --help`. */
+  brief: string
+  load(): Promise<Command | CommandGroup>
+}
+
+export const commands: readonly CommandEntry[] = [
+  {
+    name: 'start',
+    section: 'Sandbox',
+    brief: 'start the emulator here',
+    load: async () => (await import('./sandbox.ts')).start,
+  },
+  {
+    name: 'sandbox',
+    section: 'Sandbox',
+    brief: 'start, stop, status, reset',
+    load: async () => (await import('./sandbox.ts')).sandbox,
+  },
+  {
+    name: 'health',
+    section: 'Sandbox',
+    brief: 'whether it answers',
+    load: async () => (await import('./health.ts')).health,
+  },
+  {
+    name: 'placements',
+    section: 'API v1',
+    brief: 'request, list, explain',
+    load: async () => (await import('./placements.ts')).placements,
+  },
+  {
+    name: 'jobs',
+    section: 'API v1',
+    brief: 'create slots to poll',
+    load: async () => (await import('./jobs.ts')).jobs,
+  },
+  {
+    name: 'decisions',
+    section: 'API v1',
+    brief: 'poll a slot',
+    load: async () => (await import('./decisions.ts')).decisions,
+  },
+  {
+    name: 'browser',
+    section: 'API v1',
+    brief: 'get an activation token',
+    load: async () => (await import('./browser.ts')).browser,
+  },
+  {
+    name: 'consent',
+    section: 'API v1',
+    brief: 'store consent',
+    load: async () => (await import('./consent.ts')).consent,
+  },
+  {
+    name: 'projects',
+    section: 'API v1',
+    brief: 'read the runtime config',
+    load: async () => (await import('./projects.ts')).projects,
+  },
+  {
+    name: 'beacons',
+    section: 'API v1',
+    brief: 'send and list beacons',
+    load: async () => (await import('./beacons.ts')).beacons,
+  },
+  {
+    name: 'render',
+    section: 'API v1',
+    brief: 'fetch a hosted frame',
+    load: async () => (await import('./render.ts')).render,
+  },
+  {
+    name: 'requests',
+    section: 'Look inside',
+    brief: 'the request journal',
+    load: async () => (await import('./requests.ts')).requests,
+  },
+  {
+    name: 'events',
+    section: 'Look inside',
+    brief: 'follow what happens',
+    load: async () => (await import('./events.ts')).events,
+  },
+  {
+    name: 'evidence',
+    section: 'Look inside',
+    brief: 'verify the hash chains',
+    load: async () => (await import('./evidence.ts')).evidence,
+  },
+  {
+    name: 'contract',
+    section: 'Look inside',
+    brief: 'the contract, OpenAPI',
+    load: async () => (await import('./contract.ts')).contractGroup,
+  },
+]

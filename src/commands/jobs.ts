@@ -1,0 +1,16 @@
+import type { CommandGroup } from '../cli/command.ts'
+import { endpointCommand } from '../cli/endpoint-command.ts'
+
+export const jobs: CommandGroup = {
+  name: 'jobs',
+  summary: 'Create jobs: the advanced way, with slots to poll',
+  commands: [
+    endpointCommand('jobs.create', {
+      details: 'Poll the slots with svc decisions get.',
+      examples: [
+        'jobs create --job-type code --slots-requested 2',
+        'jobs create --session-id sess_1 --set overrides.allowed_formats=clip -o json',
+      ],
+    }),
+  ],
+}

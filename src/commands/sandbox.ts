@@ -1,0 +1,19 @@
+import type { CommandGroup } from '../cli/command.ts'
+import { endpointCommand } from '../cli/endpoint-command.ts'
+import { start } from './sandbox-start.ts'
+import { status } from './sandbox-status.ts'
+import { stop } from './sandbox-stop.ts'
+
+export { start }
+
+export const sandbox: CommandGroup = {
+  name: 'sandbox',
+  summary: 'Start, stop and look after the emulator',
+  commands: [
+    start,
+    stop,
+    status,
+    endpointCommand('sandbox.info', { examples: ['sandbox info', 'sandbox info -o json'] }),
+    endpointCommand('sandbox.reset', { examples: ['sandbox reset', 'sandbox reset -o none'] }),
+  ],
+}
