@@ -44,7 +44,12 @@ export const responseHeaders = {
     decision: 'A11',
     description: 'The methods that the path takes, on 405.',
   },
-  etag: { type: 'string', provenance: 'assumed', decision: 'A80', description: 'Changes with the content.' },
+  etag: {
+    type: 'string',
+    provenance: 'assumed',
+    decision: 'A80',
+    description: 'Changes with the content; sent back as If-None-Match it is answered with 304.',
+  },
   'cache-control': { type: 'string', provenance: 'assumed', decision: 'A80', description: 'How long it may be kept.' },
   'content-security-policy': {
     type: 'string',

@@ -169,7 +169,11 @@ function operation(endpoint: Endpoint, roots: ReadonlyMap<string, JsonObject>): 
             'x-body-limit-bytes': endpoint.body_limit_bytes,
           },
         }),
-    responses: { [endpoint.status]: success(endpoint, roots.get(`${id} response`)), ...failures(endpoint) },
+    responses: {
+      [endpoint.status]: success(endpoint, roots.get(`${id} response`)),
+      ...notModified(id),
+      ...failures(endpoint),
+    },
     'x-stability': stability,
     'x-rate-class': rate,
     'x-provenance': { provenance, decision: null },
@@ -205,10 +209,20 @@ function headerParameters(id: string): Json[] {
 
 function success(endpoint: Endpoint, schema: JsonObject | undefined): JsonObject {
   const { id, response } = endpoint
-  const headers: Readonly<Record<string, readonly ResponseHeader[]>> = successHeaders
   const content =
     'media_type' in response ? pageContent(response.media_type) : { 'application/json': { schema: schema ?? {} } }
-  return { description: endpoint.summary, headers: headerReferences(headers[id] ?? []), content }
+  return { description: endpoint.summary, headers: headerReferences(headersOf(id)), content }
+}
+
+/** What has an ETag answers 304 to who knows it already. */
+function notModified(id: string): JsonObject {
+  if (!headersOf(id).includes('etag')) return {}
+  return { 304: { description: 'Not modified: If-None-Match has the ETag.', headers: headerReferences(['etag']) } }
+}
+
+function headersOf(id: string): readonly ResponseHeader[] {
+  const headers: Readonly<Record<string, readonly ResponseHeader[]>> = successHeaders
+  return headers[id] ?? []
 }
 
 /** One response per status: the causes that have the error body, and those that have a page of their own. */
