@@ -42,7 +42,7 @@ export const importTable: readonly ImportRule[] = [
     builtins: 'all',
   },
   {
-    path: 'src/commands/sandbox.ts',
+    path: 'src/commands/sandbox-start.ts',
     modules: ['src/commands', 'src/contract', 'src/client', 'src/cli', 'src/qa', 'src/scaffold', 'sandbox/index.ts'],
     packages: ['commander'],
     builtins: 'all',
@@ -95,5 +95,5 @@ export const importTable: readonly ImportRule[] = [
 /** Files that may read the clock, roll dice and see the environment. */
 export const impureFiles = ['sandbox/platform', 'src/main.ts']
 
-/** Browser code: it has a clock and random bits of its own, but no process. */
+/** Browser code: it has a clock of its own, but no process. */
 export const browserFiles = ['sandbox/renderer', 'sandbox/inspector']
