@@ -32,6 +32,11 @@ const clip = `
 .play .stop,.play.on .start{display:none}
 .play.on .stop{display:inline}
 .mute{right:10px;bottom:10px;width:40px;height:40px}
+@media (max-height:200px){
+.mute,.play.on{width:32px;height:32px}
+.mute{right:8px;bottom:8px}
+.play.on{inset:auto auto 8px 8px}
+}
 .play svg,.mute svg{width:55%;height:55%;fill:currentColor}
 .mute .silent,.mute .loud{fill:none;stroke:currentColor;stroke-width:2;stroke-linecap:round}
 .mute .loud,.mute.on .silent{display:none}

@@ -108,6 +108,74 @@ async function beacon(kind: BeaconEvent) {
   return stage.beacons.find(({ event }) => event === kind)
 }
 
+/** Runs in the page before anything else: counts what has been opened there and not closed. */
+function countWhatIsOpen(): void {
+  const open = { timers: new Set<unknown>(), observers: new Set<unknown>(), listeners: 0, ports: 0 }
+  for (const [start, stop] of [
+    ['setTimeout', 'clearTimeout'],
+    ['setInterval', 'clearInterval'],
+  ] as const) {
+    const starting = window[start] as (...given: unknown[]) => number
+    const stopping = window[stop] as (id?: number) => void
+    const repeats = start === 'setInterval'
+    Object.assign(window, {
+      [start]: (work: () => void, ms: number) => {
+        const id = starting(() => {
+          if (!repeats) open.timers.delete(id)
+          work()
+        }, ms)
+        open.timers.add(id)
+        return id
+      },
+      [stop]: (id: number) => {
+        open.timers.delete(id)
+        stopping(id)
+      },
+    })
+  }
+  for (const { prototype } of [IntersectionObserver, MutationObserver, ResizeObserver]) {
+    const { observe, disconnect } = prototype
+    prototype.observe = function (this: unknown, ...given: unknown[]) {
+      open.observers.add(this)
+      return (observe as (...given: unknown[]) => void).apply(this, given)
+    } as never
+    prototype.disconnect = function () {
+      open.observers.delete(this)
+      disconnect.call(this as never)
+    }
+  }
+  const add = EventTarget.prototype.addEventListener
+  EventTarget.prototype.addEventListener = function (type, listener, options) {
+    if (this === window || this === document) {
+      open.listeners += 1
+      const signal = typeof options === 'object' ? options.signal : undefined
+      if (signal) add.call(signal, 'abort', () => (open.listeners -= 1))
+    }
+    add.call(this, type, listener, options)
+  }
+  const { close } = MessagePort.prototype
+  const Channel = MessageChannel
+  window.MessageChannel = class extends Channel {
+    constructor() {
+      super()
+      open.ports += 1
+    }
+  }
+  MessagePort.prototype.close = function () {
+    open.ports -= 1
+    close.call(this)
+  }
+  Object.assign(window, {
+    open_things: () => ({
+      timers: open.timers.size,
+      observers: open.observers.size,
+      listeners: open.listeners,
+      ports: open.ports,
+      nodes: document.querySelectorAll('*').length,
+    }),
+  })
+}
+
 const settle = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
 describe('each format', () => {
@@ -255,6 +323,36 @@ describe('the host page', () => {
     await settle(1_200)
     expect(await types()).not.toContain('visible')
     expect((await types()).filter((type) => type === 'cleared')).toHaveLength(1)
+  })
+
+  test('after many turns no timer, observer, listener or port is left over', async () => {
+    await context.addInitScript(countWhatIsOpen)
+    await page.reload()
+    const responses = Array.from({ length: 50 }, () => stage.fill({ creative: banner() }))
+    const counts = await page.evaluate(async (responses) => {
+      const open = (window as unknown as { open_things: () => Record<string, number> }).open_things
+      const api = window.SponsoredPlacement!
+      const before = open()
+      let most = before
+      for (const response of responses) {
+        api.renderPlacement({ target: '#slot', response: response as never })
+        await new Promise((resolve) => setTimeout(resolve, 20))
+        most = open()
+      }
+      api.clearPlacement({ target: '#slot' })
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      return { before, most, after: open() }
+    }, responses)
+    expect(counts.after).toEqual(counts.before)
+    expect(counts.most).not.toEqual(counts.before)
+  })
+
+  test('a page that is cross-origin isolated shows the frame and its images', async () => {
+    await page.goto(`${stage.host_url}/isolated`)
+    expect(await page.evaluate(() => crossOriginIsolated)).toBe(true)
+    await render(stage.fill({ creative: native() }))
+    await beacon('render')
+    expect(console_lines).toEqual([])
   })
 
   test('a target that the page removes takes the placement with it', async () => {

@@ -29,6 +29,7 @@ export interface BeaconAnswer {
 }
 
 export interface Stage {
+  /** The host page; at `/isolated` it is cross-origin isolated. */
   host_url: string
   base_url: string
   /** Beacons accepted, in the order they came. */
@@ -64,7 +65,7 @@ export async function openStage(scripts: string): Promise<Stage> {
       'access-control-allow-headers': 'authorization, content-type',
       'access-control-expose-headers': 'retry-after',
     }
-    if (path === '/v1/render.js') return answer(response, 200, { 'content-type': 'text/javascript' }, render)
+    if (path === '/v1/render.js') return answer(response, 200, script_headers, render)
     if (path.startsWith('/v1/render/')) {
       const page = frames.get(path.slice('/v1/render/'.length))?.()
       return page ? answer(response, page.status, page.headers, page.html) : answer(response, 404, {}, '')
@@ -99,7 +100,12 @@ export async function openStage(scripts: string): Promise<Stage> {
       return answer(response, wanted ? 200 : 500, { 'content-type': 'application/json' }, JSON.stringify(wanted ?? {}))
     }
     const html = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Host</title><link rel="icon" href="data:,"><style>body{margin:16px;font:16px/1.5 system-ui;background:Canvas;color:CanvasText;color-scheme:light dark}</style><script src="${base_url}/v1/render.js"></script><p>An answer of the host.</p><div id="slot"></div>`
-    return answer(response, 200, { 'content-type': 'text/html; charset=utf-8' }, html)
+    const isolation = {
+      'cross-origin-embedder-policy': 'require-corp',
+      'cross-origin-opener-policy': 'same-origin',
+    }
+    const headers = { 'content-type': 'text/html; charset=utf-8', ...(request.url === '/isolated' ? isolation : {}) }
+    return answer(response, 200, headers, html)
   })
   const base_url = `http://127.0.0.1:${await listen(service)}`
   const host_url = `http://localhost:${await listen(host)}`
@@ -233,6 +239,7 @@ async function sendFile(request: IncomingMessage, response: ServerResponse, path
   return answer(response, 206, range, bytes.subarray(Number(from), last + 1))
 }
 
+const script_headers = { 'content-type': 'text/javascript', 'cross-origin-resource-policy': 'cross-origin' }
 const types: Record<string, string> = { '.png': 'image/png', '.webp': 'image/webp', '.mp4': 'video/mp4' }
 
 function answer(

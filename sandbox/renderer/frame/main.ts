@@ -50,13 +50,24 @@ function serverTime(written_ms: number): number {
   return Math.round(written_ms + performance.now() - (navigation?.responseStart ?? 0))
 }
 
+/** Time between two reports of the height, milliseconds: a page that is being resized must not look like a flood. */
+const measure_every_ms = 150
+
+/** Measures once by itself: a frame out of view gets no resize observations. */
 function watchHeight(tell: (message: FrameMessage) => void): void {
   const creative = find<HTMLElement>('.creative')!
   let height = 0
-  new ResizeObserver(() => {
+  let isWaiting = false
+  const measure = (): void => {
+    isWaiting = false
     const now = Math.ceil(creative.getBoundingClientRect().height)
     if (now !== height) tell({ t: 'resize', height: now })
     height = now
+  }
+  measure()
+  new ResizeObserver(() => {
+    if (!isWaiting) setTimeout(measure, measure_every_ms)
+    isWaiting = true
   }).observe(creative)
 }
 

@@ -26,6 +26,15 @@ export interface Handle {
   clear(): void
 }
 
+/** What a browser integration gets for its publishable key. Turns without an endpoint use it by themselves. */
+export interface BrowserActivation {
+  readonly project_id: string
+  readonly key_id: string
+  readonly expires_at_ms: number
+  /** The placement response once it is decided, or null after an error event. `client_id` is filled in. */
+  requestPlacement(body?: object, signal?: AbortSignal): Promise<unknown>
+}
+
 export interface SponsoredPlacement {
   readonly version: string
   /** Starts a turn, awaits `work`, finishes it. The result or the exception of `work` passes through untouched. */
@@ -38,7 +47,7 @@ export interface SponsoredPlacement {
   on<T extends EventType>(type: T | '*', listener: Listener<T>): () => void
   state(): { version: string; turns: { id: string; state: TurnState }[]; occupied: number; activation: object | null }
   getEvents(): RendererEvent[]
-  activate(options: { publishableKey: string }): Promise<Activation | null>
+  activate(options: { publishableKey: string }): Promise<BrowserActivation | null>
 }
 
 /** `script_origin` is where the script came from: activation talks to it. */
@@ -118,7 +127,7 @@ export function createApi(version: string, script_origin: string | null): Sponso
     withTurn: async (options, work) => {
       const turn = guardedStart(options)
       try {
-        return await work(turn)
+        return await (typeof work === 'function' ? work(turn) : work)
       } finally {
         turn.finish()
       }
@@ -153,12 +162,27 @@ export function createApi(version: string, script_origin: string | null): Sponso
       try {
         if (script_origin === null)
           throw new Error('The address of render.js is unknown; load it with a script element.')
-        renderer.activation = await activate(script_origin, String(options?.publishableKey ?? ''), renderer.clock.now)
-        return renderer.activation
+        const activation = await activate(script_origin, String(options?.publishableKey ?? ''), renderer.clock.now)
+        renderer.activation = activation
+        return browserActivation(activation)
       } catch (problem) {
         return refuse('activation_failed', describeProblem(problem))
       }
     },
+  }
+
+  function browserActivation(activation: Activation): BrowserActivation {
+    return {
+      project_id: activation.project_id,
+      key_id: activation.key_id,
+      get expires_at_ms() {
+        return activation.expires_at_ms
+      },
+      requestPlacement: (body, signal) =>
+        activation
+          .requestPlacement(body, signal)
+          .catch((problem) => refuse('request_failed', describeProblem(problem))),
+    }
   }
 
   /** Unusable options still make a turn, one that has failed. */

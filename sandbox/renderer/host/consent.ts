@@ -63,8 +63,11 @@ export function watchExpiry(
   let timer: ReturnType<typeof setTimeout> | undefined
   const rearm = (): void => {
     clearTimeout(timer)
-    const left = expires_at_ms - now()
-    timer = setTimeout(left > 0 ? rearm : expired, Math.max(0, Math.min(left, longest_timer_ms)))
+    timer = setTimeout(look, Math.max(0, Math.min(expires_at_ms - now(), longest_timer_ms)))
+  }
+  const look = (): void => {
+    if (now() < expires_at_ms) rearm()
+    else expired()
   }
   rearm()
   return { rearm, close: () => clearTimeout(timer) }

@@ -54,5 +54,7 @@ function draw(text: string, sponsor_name: string): HTMLElement {
     'text-indent': '0',
     'overflow-wrap': 'anywhere',
   })
+  // Where the browser knows light-dark() and the page says that it is dark, so is the label.
+  dress(label, { background: 'light-dark(#f1f1f4, #2f2f35)', color: 'light-dark(#3f3f46, #e4e4e7)' })
   return label
 }

@@ -65,7 +65,7 @@ export function startTurn(renderer: Renderer, options: TurnOptions): Turn {
   let isFinished = false
   let mount: Mount | null = null
   let slot_id: string | undefined
-  let offDebug = (): void => {}
+  const over = new AbortController()
 
   const emit: ReturnType<typeof events.within> = (type, detail) => events.within({ turn_id: id, slot_id })(type, detail)
   const on: Turn['on'] = (type, listener) =>
@@ -86,7 +86,7 @@ export function startTurn(renderer: Renderer, options: TurnOptions): Turn {
     state = last
     open?.clear(reason)
     if (target) renderer.leave(target, occupant)
-    offDebug()
+    over.abort()
   }
   function fail(code: string, more: object = {}): void {
     emit('error', { code, ...more })
@@ -215,10 +215,10 @@ export function startTurn(renderer: Renderer, options: TurnOptions): Turn {
     on,
   }
   if (target) renderer.occupy(target, occupant)
-  if (options.debug) offDebug = on('*', (event) => console.debug('[sponsored placement]', event))
+  if (options.debug) over.signal.onabort = on('*', (event) => console.debug('[sponsored placement]', event))
   emit('turn:started', {})
   if (options.signal?.aborted) cancel('aborted')
-  else options.signal?.addEventListener('abort', () => cancel('aborted'), { once: true })
+  else options.signal?.addEventListener('abort', () => occupant.end('aborted'), { signal: over.signal })
   return turn
 }
 
