@@ -4,7 +4,8 @@
  * Nothing in it comes from another origin, nothing runs but the one script that carries the nonce, and every text of the
  * creative is escaped. The frame's script gets its settings as JSON, the renderer gets everything else over its port.
  */
-import type { NativeAssets, Placement } from '../../src/contract/v1/placements.ts'
+import type { NativeTemplateId } from '../../src/contract/fields.ts'
+import type { NativeAssets } from '../../src/contract/v1/placements.ts'
 import { frameStyle, problemStyle } from './frame-style.ts'
 
 export interface FramePageInput {
@@ -37,9 +38,7 @@ export type Creative =
       height: number
       duration_ms: number
     }
-  | { format: 'native'; template_id: NativeTemplate; assets: NativeAssets; width: number; height: number }
-
-export type NativeTemplate = NonNullable<Placement['render']['native_template_id']>
+  | { format: 'native'; template_id: NativeTemplateId; assets: NativeAssets; width: number; height: number }
 
 export interface FrameProblem {
   status: 403 | 404

@@ -5,6 +5,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { buildRenderer } from '../../build/renderer.ts'
 import type { Creative } from '../../sandbox/http/frame-page.ts'
+import { type Sandbox, startSandbox } from '../../sandbox/index.ts'
 import type { EventType, RendererEvent } from '../../sandbox/renderer/host/events.ts'
 import type { BeaconEvent } from '../../src/contract/v1/beacons.ts'
 import { launchChromium } from './chromium.ts'
@@ -560,6 +561,89 @@ describe('turns', () => {
       return window.SponsoredPlacement!.state().occupied
     })
     expect(states).toBe(0)
+  })
+})
+
+describe('with the emulator', () => {
+  let sandbox: Sandbox
+
+  beforeAll(async () => {
+    sandbox = await startSandbox()
+  })
+  afterAll(() => sandbox?.close())
+
+  test('every format is accepted as rendered and counted as viewed', async () => {
+    await page.evaluate(() => {
+      document.querySelector('#slot')!.innerHTML = '<div id="banner"></div><div id="native"></div><div id="clip"></div>'
+    })
+    for (const format of ['banner', 'native', 'clip'] as const) {
+      const response = await fetch(`${sandbox.url}/v1/placements`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${sandbox.keys.secret_key}` },
+        body: JSON.stringify({
+          client_id: sandbox.keys.client_id,
+          session_id: 'session-1',
+          job_type: 'chat',
+          slot_hint: { max_width: 320, max_height: 180 },
+          overrides: { allowed_formats: [format], ...(format === 'native' ? { native_template_id: 'list_item' } : {}) },
+        }),
+      })
+      stage.backend.set(format, await response.json())
+      await page.evaluate(
+        (name) =>
+          window.SponsoredPlacement!.startTurn({
+            target: `#${name}`,
+            endpoint: '/api/placement',
+            body: { case: name },
+          }),
+        format,
+      )
+    }
+    await page.waitForFunction(
+      () =>
+        window.SponsoredPlacement!.getEvents().filter((event) => event.type === 'beacon' && event.event === 'visible')
+          .length === 3,
+      undefined,
+      { polling: 100 },
+    )
+    const { items } = (await (await fetch(`${sandbox.url}/_sandbox/beacons`)).json()) as {
+      items: { format: string; event: string; verdict: string; would_bill: boolean }[]
+    }
+    const viewed = items.filter(({ event, verdict }) => event === 'visible' && verdict === 'accepted')
+    expect(viewed.map(({ format, would_bill }) => [format, would_bill]).sort()).toEqual([
+      ['banner', true],
+      ['clip', true],
+      ['native', true],
+    ])
+    expect(items.filter(({ verdict }) => verdict === 'rejected')).toEqual([])
+    expect(console_lines).toEqual([])
+  })
+
+  test('a page with a publishable key needs no backend', async () => {
+    await page.goto(`${stage.host_url}/?script=${sandbox.url}/v1/render.js`)
+    const activation = await page.evaluate(async (publishableKey) => {
+      const activation = await window.SponsoredPlacement!.activate({ publishableKey })
+      window.SponsoredPlacement!.startTurn({
+        target: '#slot',
+        body: { session_id: 'session-2', job_type: 'chat', overrides: { allowed_formats: ['banner'] } },
+      })
+      return activation
+    }, sandbox.keys.publishable_key)
+    expect(activation).toEqual({
+      project_id: sandbox.keys.client_id,
+      key_id: expect.stringMatching(/^key_/),
+      expires_at_ms: expect.any(Number),
+    })
+    expect(await event('beacon')).toMatchObject({ event: 'render', accepted: true, reason_code: 'OK' })
+  })
+
+  test('a key that is not accepted is an error, not an exception', async () => {
+    await page.goto(`${stage.host_url}/?script=${sandbox.url}/v1/render.js`)
+    const activation = await page.evaluate(() =>
+      window.SponsoredPlacement!.activate({ publishableKey: 'pk_test_unknown' }),
+    )
+    expect(activation).toBe(null)
+    expect(await event('error')).toMatchObject({ code: 'activation_failed', status: 401, reason_code: 'key_unknown' })
   })
 })
 

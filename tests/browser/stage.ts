@@ -29,7 +29,7 @@ export interface BeaconAnswer {
 }
 
 export interface Stage {
-  /** The host page; at `/isolated` it is cross-origin isolated. */
+  /** The host page; at `/isolated` it is cross-origin isolated, `?script=` names another render.js. */
   host_url: string
   base_url: string
   /** Beacons accepted, in the order they came. */
@@ -94,17 +94,18 @@ export async function openStage(scripts: string): Promise<Stage> {
     return sendFile(request, response, path)
   })
   const host = createServer(async (request, response) => {
+    const url = new URL(request.url ?? '/', 'http://x')
     if (request.method === 'POST') {
       const { case: name } = JSON.parse(await bodyOf(request)) as { case: string }
       const wanted = await backend.get(name)
       return answer(response, wanted ? 200 : 500, { 'content-type': 'application/json' }, JSON.stringify(wanted ?? {}))
     }
-    const html = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Host</title><link rel="icon" href="data:,"><style>body{margin:16px;font:16px/1.5 system-ui;background:Canvas;color:CanvasText;color-scheme:light dark}</style><script src="${base_url}/v1/render.js"></script><p>An answer of the host.</p><div id="slot"></div>`
+    const html = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Host</title><link rel="icon" href="data:,"><style>body{margin:16px;font:16px/1.5 system-ui;background:Canvas;color:CanvasText;color-scheme:light dark}</style><script src="${url.searchParams.get('script') ?? `${base_url}/v1/render.js`}"></script><p>An answer of the host.</p><div id="slot"></div>`
     const isolation = {
       'cross-origin-embedder-policy': 'require-corp',
       'cross-origin-opener-policy': 'same-origin',
     }
-    const headers = { 'content-type': 'text/html; charset=utf-8', ...(request.url === '/isolated' ? isolation : {}) }
+    const headers = { 'content-type': 'text/html; charset=utf-8', ...(url.pathname === '/isolated' ? isolation : {}) }
     return answer(response, 200, headers, html)
   })
   const base_url = `http://127.0.0.1:${await listen(service)}`
