@@ -7,7 +7,9 @@ export const secretKeyVariable = '$SVC_SECRET_KEY'
 export function curlCommand({ method, url, headers, body }: HttpRequest): string {
   return [
     `curl -sS -X ${method} ${quote(url)}`,
-    ...Object.entries(headers).map(([name, value]) => `-H ${quoteHeader(`${name}: ${value}`)}`),
+    ...Object.entries(headers)
+      .filter(([name]) => name !== 'accept')
+      .map(([name, value]) => `-H ${quoteHeader(`${name}: ${value}`)}`),
     ...(body === undefined ? [] : [`--data-raw ${quote(body)}`]),
   ].join(' \\\n  ')
 }

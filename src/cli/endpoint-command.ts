@@ -20,13 +20,15 @@ export interface EndpointCommand<Id extends EndpointId> {
   name?: string
   details?: string
   examples: Command['examples']
-  /** Members of the body when the command line does not give them. */
-  defaults?: (session: Session) => Body
-  /** Path parameters that may be left out. */
-  optionalParams?: (session: Session) => Record<string, string | null>
+  /** Members of the body when the command line, whose options these are, does not give them. */
+  defaults?: (session: Session, options: Given['options']) => Body | Promise<Body>
+  /** The path parameter when it is left out. Without this it is required. */
+  defaultParam?: (session: Session) => Promise<string> | string
   /** Columns of a list, by member name. */
   columns?: readonly string[]
   text?: (answer: Answer<Contract[Id]>, meta: ResponseMeta, style: Style, session: Session) => string[]
+  /** What else an answer brings about. */
+  after?: (session: Session, answer: Answer<Contract[Id]>, meta: ResponseMeta) => Promise<void>
   /** The exit code of an answer; 0 when absent. */
   exitCode?: (answer: Answer<Contract[Id]>) => number
 }
@@ -37,7 +39,7 @@ export function endpointCommand<Id extends EndpointId>(id: Id, extra: EndpointCo
   const params = Object.entries(endpoint.params?.shape ?? {})
   const options = endpointOptions(endpoint)
   const argument = ([name, schema]: [string, z.ZodType]) =>
-    new Argument(extra.optionalParams === undefined ? `<${name}>` : `[${name}]`, schema.meta()?.description ?? name)
+    new Argument(extra.defaultParam === undefined ? `<${name}>` : `[${name}]`, schema.meta()?.description ?? name)
   return {
     name: extra.name ?? id.slice(id.indexOf('.') + 1),
     summary: endpoint.summary,
@@ -53,15 +55,16 @@ export function endpointCommand<Id extends EndpointId>(id: Id, extra: EndpointCo
     examples: extra.examples,
     async run(session, given) {
       const input = {
-        params: readParams(
+        params: await readParams(
           params.map(([name]) => name),
           given,
-          extra.optionalParams?.(session),
+          () => extra.defaultParam?.(session),
         ),
         query: endpoint.query === undefined ? undefined : queryOf(session, endpoint, options, given),
         body: endpoint.body === undefined ? undefined : await bodyOf(session, endpoint, options, given, extra.defaults),
       }
       const { data, meta } = await callEndpoint(session, id, input)
+      await extra.after?.(session, data as Answer<Contract[Id]>, meta)
       printAnswer(session, endpoint, extra, data as Answer<Contract[Id]>, meta)
       return extra.exitCode?.(data as Answer<Contract[Id]>) ?? 0
     },
@@ -125,21 +128,25 @@ async function bodyOf(
   const { client_id } = session.settings
   const isAddressed = 'client_id' in bodySchema(endpoint).shape && client_id !== null
   return buildBody(session.host, endpoint, {
-    defaults: { ...(isAddressed ? { client_id } : {}), ...defaults?.(session) },
+    defaults: { ...(isAddressed ? { client_id } : {}), ...(await defaults?.(session, given.options)) },
     flags: flagValues(options.body, given.options),
     data: given.options.data as string | undefined,
     set: (given.options.set as string[] | undefined) ?? [],
   })
 }
 
-function readParams(names: string[], { args }: Given, defaults: Record<string, string | null> = {}) {
-  return Object.fromEntries(
-    names.map((name, index) => {
-      const value = args[index] ?? defaults[name]
-      if (value == null) throw new CliError('usage', 'argument_missing', `${name} is missing.`)
-      return [name, value]
-    }),
-  )
+async function readParams(
+  names: readonly string[],
+  { args }: Given,
+  fallback: () => Promise<string> | string | undefined,
+): Promise<Record<string, string>> {
+  const params: Record<string, string> = {}
+  for (const [index, name] of names.entries()) {
+    const value = args[index] ?? (await fallback())
+    if (value === undefined) throw new CliError('usage', 'argument_missing', `${name} is missing.`)
+    params[name] = value
+  }
+  return params
 }
 
 function printAnswer<Id extends EndpointId>(

@@ -19,7 +19,7 @@ export function explanation(detail: PlacementDetail, style: Style): string[] {
         ['created', formatTime(detail.created_at_ms)],
         ['decided', detail.decided_at_ms === null ? null : formatTime(detail.decided_at_ms)],
         ['first frame', detail.first_frame_at_ms === null ? null : formatTime(detail.first_frame_at_ms)],
-        ['evidence', `${detail.evidence.length} entries`],
+        ['evidence', `${detail.evidence.length} in the chain`],
         ['billing', billingOf(detail)],
       ],
       style,

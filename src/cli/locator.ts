@@ -23,6 +23,8 @@ export const Locator = z.object({
   pid: z.int().min(1),
   version: z.string(),
   projects: z.array(LocatorProject),
+  /** What the control plane demands; only of a sandbox that listens beyond loopback. */
+  admin_token: z.string().optional(),
   started_at_ms: z.int(),
 })
 export type Locator = z.infer<typeof Locator>

@@ -6,13 +6,19 @@ import type { PlacementResponse } from '../contract/v1/placements.ts'
 import type { Style } from './style.ts'
 import { alignPairs, formatValue } from './text.ts'
 
+/** How the next command begins, and what it needs to mean the same service, project and key. */
+export interface NextCommand {
+  command_name: string
+  next_options?: string
+}
+
 type Row = readonly [string, string | null]
 
 export function placementSummary(
   answer: PlacementResponse,
   meta: Pick<ResponseMeta, 'request_id' | 'slot_ids'>,
   style: Style,
-  command_name: string,
+  next: NextCommand,
 ): string[] {
   return [
     ...alignPairs(
@@ -28,7 +34,7 @@ export function placementSummary(
       style,
     ),
     '',
-    ...nextSteps(answer, command_name).map((line) => `${style.dim('next')}  ${line}`),
+    ...nextSteps(answer, next).map((line) => `${style.dim('next')}  ${line}`),
   ]
 }
 
@@ -72,13 +78,13 @@ function noFillRows({ decision }: PlacementResponse): Row[] {
   ]
 }
 
-function nextSteps({ slot_id, decision, placement }: PlacementResponse, command_name: string): string[] {
-  if (decision === null) return [`${command_name} decisions get ${slot_id} --wait-ms 5000`]
-  const explain = `${command_name} placements explain ${slot_id}`
+/** The identifiers are left out: the next command knows those of the last placement. */
+function nextSteps(
+  { decision, placement }: PlacementResponse,
+  { command_name, next_options = '' }: NextCommand,
+): string[] {
+  const explain = `${command_name} placements explain${next_options}`
+  if (decision === null) return [`${command_name} decisions get --wait-ms 5000${next_options}`]
   if (!decision.fill || placement === null) return [explain]
-  return [
-    `${command_name} render fetch ${decision.asset_token}`,
-    `${command_name} beacons send --asset-token ${decision.asset_token} --event render`,
-    explain,
-  ]
+  return [`${command_name} beacons send --event render${next_options}`, explain]
 }

@@ -25,6 +25,7 @@ export function sessionClient(settings: Settings, credential: string | undefined
     base_url: settings.base_url,
     credential: credential ?? settings.secret_key ?? undefined,
     origin: settings.origin ?? undefined,
+    headers: settings.sandbox?.admin_token === undefined ? {} : { 'x-sandbox-token': settings.sandbox.admin_token },
     validate: 'report',
   })
 }

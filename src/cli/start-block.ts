@@ -27,6 +27,7 @@ export function startBlock(
           ['live key', project?.live_secret_key ?? null],
           ['publishable key', project?.publishable_key ?? null],
           ['allowed origins', project?.allowed_origins.join('  ') ?? null],
+          ['admin token', sandbox.admin_token ?? null],
           ['more projects', others.length === 0 ? null : others.join('  ')],
         ],
         style,

@@ -1,5 +1,8 @@
-import type { CommandGroup } from '../cli/command.ts'
+import type { Body } from '../cli/assign.ts'
+import type { CommandGroup, Given } from '../cli/command.ts'
 import { endpointCommand } from '../cli/endpoint-command.ts'
+import { recallPlacement } from '../cli/last-placement.ts'
+import type { Session } from '../cli/session.ts'
 import { alignPairs, formatValue } from '../cli/text.ts'
 
 export const beacons: CommandGroup = {
@@ -7,12 +10,13 @@ export const beacons: CommandGroup = {
   summary: 'Send beacons, and list those that arrived with their verdict',
   commands: [
     endpointCommand('beacons.send', {
-      details: 'beacon_id is a new one and occurred_at_ms is now, unless they are given.',
+      details:
+        'Unless they are given, asset_token is that of the last fill that this command line got, beacon_id a new one, and occurred_at_ms now.',
       examples: [
-        'beacons send --asset-token ast_00000000001 --event render',
-        'beacons send --asset-token ast_00000000001 --event visible --set measurements.visible_ratio=1 --set measurements.visible_ms=1000',
+        'beacons send --event render',
+        'beacons send --event visible --set measurements.visible_ratio=1 --set measurements.visible_ms=1000',
       ],
-      defaults: ({ host }) => ({ beacon_id: `bcn_${host.randomText(16)}`, occurred_at_ms: host.now() }),
+      defaults,
       text: (answer, meta, style) =>
         alignPairs(
           [
@@ -30,4 +34,19 @@ export const beacons: CommandGroup = {
       columns: ['received_at_ms', 'event', 'format', 'slot_id', 'verdict', 'reason_code', 'would_bill', 'metric'],
     }),
   ],
+}
+
+/** None for a body from --data, which is sent as it is. */
+async function defaults(session: Session, options: Given['options']): Promise<Body> {
+  if (options.data !== undefined) return {}
+  const { host } = session
+  const isSet = (name: string) =>
+    (options.set as string[] | undefined)?.some((set) => set.startsWith(`${name}=`)) === true
+  const hasToken = options.assetToken !== undefined || isSet('asset_token')
+  const hasTime = options.occurredAt !== undefined || isSet('occurred_at')
+  return {
+    beacon_id: `bcn_${host.randomText(16)}`,
+    ...(hasToken ? {} : { asset_token: await recallPlacement(session, 'asset_token') }),
+    ...(hasTime ? {} : { occurred_at_ms: host.now() }),
+  }
 }

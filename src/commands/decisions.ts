@@ -1,5 +1,6 @@
 import type { CommandGroup } from '../cli/command.ts'
 import { endpointCommand } from '../cli/endpoint-command.ts'
+import { recallPlacement, rememberPlacement } from '../cli/last-placement.ts'
 import { placementSummary } from '../cli/placement-summary.ts'
 
 export const decisions: CommandGroup = {
@@ -7,8 +8,11 @@ export const decisions: CommandGroup = {
   summary: 'Poll slots for their decision',
   commands: [
     endpointCommand('decisions.get', {
-      examples: ['decisions get slot_00000000001', 'decisions get slot_00000000001 --wait-ms 5000 -o json'],
-      text: (answer, meta, style, { command_name }) => placementSummary(answer, meta, style, command_name),
+      details: 'Without slot_id, the last placement that this command line got.',
+      examples: ['decisions get', 'decisions get --wait-ms 5000 -o json'],
+      defaultParam: (session) => recallPlacement(session, 'slot_id'),
+      after: rememberPlacement,
+      text: placementSummary,
     }),
   ],
 }

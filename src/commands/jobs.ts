@@ -1,5 +1,6 @@
 import type { CommandGroup } from '../cli/command.ts'
 import { endpointCommand } from '../cli/endpoint-command.ts'
+import { rememberPlacement } from '../cli/last-placement.ts'
 
 export const jobs: CommandGroup = {
   name: 'jobs',
@@ -11,6 +12,9 @@ export const jobs: CommandGroup = {
         'jobs create --job-type code --slots-requested 2',
         'jobs create --session-id sess_1 --set overrides.allowed_formats=clip -o json',
       ],
+      after: async (session, { slot_ids: [slot_id] }, meta) => {
+        if (slot_id !== undefined) await rememberPlacement(session, { slot_id, decision: null }, meta)
+      },
     }),
   ],
 }

@@ -6,6 +6,7 @@ import type { Command, Given } from '../cli/command.ts'
 import { curlCommand, secretKeyVariable } from '../cli/curl.ts'
 import { callEndpoint } from '../cli/endpoint-command.ts'
 import { checkExpectations, expectOption } from '../cli/expectations.ts'
+import { rememberPlacement } from '../cli/last-placement.ts'
 import { placementSummary } from '../cli/placement-summary.ts'
 import type { Session } from '../cli/session.ts'
 import { describeValue } from '../cli/text.ts'
@@ -92,9 +93,10 @@ async function create(session: Session, given: Given): Promise<number> {
   }
   const { data, meta } = await callEndpoint(session, 'placements.create', { query, body }, credential)
   const answer = data as PlacementResponse
+  await rememberPlacement(session, answer, meta)
   session.out.data(data, (style) =>
     meta.differences.length === 0
-      ? placementSummary(answer, meta, style, session.command_name)
+      ? placementSummary(answer, meta, style, { ...session, next_options: nextOptions(session, credential) })
       : describeValue(data, style),
   )
   checkExpectations(answer, options.expect ?? [])
@@ -134,6 +136,16 @@ function members(options: CreateOptions): Record<string, unknown> {
     'consent.semantic_targeting': isTargeted ? true : undefined,
     'consent.prompt_shared': isSent ? options.promptShared : undefined,
   }
+}
+
+/** The options that the next command needs to mean the same service, project and key. */
+function nextOptions({ settings }: Session, live_key: string | undefined): string {
+  const { source } = settings
+  return [
+    source.base_url === 'flag' ? ` --base-url ${settings.base_url}` : '',
+    source.client_id === 'flag' ? ` --client-id ${settings.client_id}` : '',
+    live_key === undefined ? '' : ` --secret-key ${live_key}`,
+  ].join('')
 }
 
 function denialOf(body: Record<string, unknown>) {

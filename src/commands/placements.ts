@@ -1,6 +1,7 @@
 import type { CommandGroup } from '../cli/command.ts'
 import { endpointCommand } from '../cli/endpoint-command.ts'
 import { explanation } from '../cli/explanation.ts'
+import { recallPlacement } from '../cli/last-placement.ts'
 import { createPlacementCommand } from './placements-create.ts'
 
 export const placements: CommandGroup = {
@@ -13,7 +14,9 @@ export const placements: CommandGroup = {
       columns: ['created_at_ms', 'slot_id', 'job_type', 'mode', 'status', 'format', 'no_fill_reason', 'campaign_id'],
     }),
     endpointCommand('placements.explain', {
-      examples: ['placements explain slot_00000000001', 'placements explain slot_00000000001 -o json'],
+      details: 'Without slot_id, the last placement that this command line got.',
+      examples: ['placements explain', 'placements explain -o json'],
+      defaultParam: (session) => recallPlacement(session, 'slot_id'),
       text: (detail, _, style) => explanation(detail, style),
     }),
   ],

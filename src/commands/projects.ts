@@ -1,3 +1,4 @@
+import { CliError } from '../cli/cli-error.ts'
 import type { CommandGroup } from '../cli/command.ts'
 import { endpointCommand } from '../cli/endpoint-command.ts'
 
@@ -8,7 +9,10 @@ export const projects: CommandGroup = {
     endpointCommand('projects.config', {
       details: 'Without client_id, of the project in use.',
       examples: ['projects config', 'projects config proj_demo -o json'],
-      optionalParams: ({ settings }) => ({ client_id: settings.client_id }),
+      defaultParam: ({ settings }) => {
+        if (settings.client_id !== null) return settings.client_id
+        throw new CliError('usage', 'argument_missing', 'client_id is missing.', 'Give it, or set SVC_CLIENT_ID.')
+      },
     }),
   ],
 }

@@ -1,5 +1,6 @@
 import type { CommandGroup } from '../cli/command.ts'
 import { endpointCommand } from '../cli/endpoint-command.ts'
+import { recallPlacement } from '../cli/last-placement.ts'
 
 export const render: CommandGroup = {
   name: 'render',
@@ -7,8 +8,9 @@ export const render: CommandGroup = {
   commands: [
     endpointCommand('render.frame', {
       name: 'fetch',
-      details: 'Counts as a load of the frame: beacons are accepted from then on.',
-      examples: ['render fetch ast_00000000001', 'render fetch ast_00000000001 --base-url http://127.0.0.1:4010'],
+      details: 'Without asset_token, the last fill that this command line got. Counts as the load of the frame.',
+      examples: ['render fetch', 'render fetch -q'],
+      defaultParam: (session) => recallPlacement(session, 'asset_token'),
     }),
     endpointCommand('render.script', { examples: ['render script', 'render script -q'] }),
   ],

@@ -59,8 +59,9 @@ export const start: Command = {
     const stopped = new Promise<string>((resolve) => session.onInterrupt(resolve))
     const home = stateDirectory(session.host)
     const sandbox = await startOnFreePort(session, options as unknown as StartOptions, home)
-    const { url, inspector_url, database, pid, version, projects } = sandbox
-    const ready = { url, inspector_url, database, pid, version, projects }
+    const { url, inspector_url, database, pid, version, projects, admin_token } = sandbox
+    const isPublic = !isLoopback(String(options.host))
+    const ready = { url, inspector_url, database, pid, version, projects, ...(isPublic ? { admin_token } : {}) }
     try {
       await writeLocator(home, { ...ready, started_at_ms: session.host.now() })
       for (const warning of sandbox.warnings) session.out.note(`warning: ${warning}`)
@@ -140,6 +141,11 @@ async function startFailure(
 
 async function holder(session: Session, port: number): Promise<string> {
   return portHolder(port, session.host.platform, await running(session))
+}
+
+/** Beyond loopback the control plane demands the admin token. */
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host.startsWith('127.')
 }
 
 function running({ host }: Session) {

@@ -1,0 +1,292 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Command, isGroup } from '../../src/cli/command.ts'
+import { commands } from '../../src/commands/index.ts'
+import { contract } from '../../src/contract/index.ts'
+import { startWorld, type World } from './world.ts'
+
+let world: World
+beforeAll(async () => {
+  world = await startWorld()
+})
+afterAll(async () => {
+  await world[Symbol.asyncDispose]()
+})
+
+describe('placements create', () => {
+  test('prints what was decided and what to do next', async () => {
+    const { code, stdout, stderr } = await world.svc('placements create --format banner --topic coffee')
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(masked(stdout)).toBe(`\
+slot         slot_*
+status       ready, fill
+format       banner
+sponsor      Larkfield Coffee
+size         300 x 250
+price        4.2 USD CPM, never billed here
+click URL    https://larkfield-coffee.example/subscriptions
+frame URL    http://127.0.0.1:*/v1/render/ast_*
+asset token  ast_*
+consent      granted, revision 1, semantic_targeting yes, prompt_shared no (wrapper_cmp)
+request      req_*
+
+next  svc beacons send --event render
+next  svc placements explain
+`)
+  })
+
+  test('tells a no-fill with its meaning and its cause', async () => {
+    const { code, stdout } = await world.svc('placements create --no-fill')
+    expect(code).toBe(0)
+    expect(masked(stdout)).toBe(`\
+slot       slot_*
+status     ready, no fill
+reason     test_forced: test_outcome asked for it.
+from       test, OpenRTB nbr 500
+caused by  test_outcome: no_fill, with a test key.
+ask again  yes
+consent    granted, revision 1, semantic_targeting no, prompt_shared no (none)
+request    req_*
+
+next  svc placements explain
+`)
+  })
+
+  test('every flag reaches its member of the body', async () => {
+    const flags =
+      "--format banner clip --topic tea --prompt 'a b' --prompt-shared --job-type code --session s1 --position below --max-width 300 --max-height 250 --consent granted --set overrides.bidfloor=1.5 --set slot_hint.position=above"
+    const { stdout } = await world.svc(`placements create ${flags} --curl`)
+    expect(bodyOf(stdout)).toEqual({
+      client_id: 'proj_demo',
+      session_id: 's1',
+      job_type: 'code',
+      prompt: { topic: 'tea', text: 'a b' },
+      slot_hint: { position: 'above', max_width: 300, max_height: 250 },
+      overrides: { allowed_formats: ['banner', 'clip'], bidfloor: 1.5 },
+      consent: { semantic_targeting: true, prompt_shared: true },
+    })
+  })
+
+  test('--data comes from the command line, a file or stdin, and flags go into it', async () => {
+    const body = { session_id: 's2', slot_hint: { max_width: 320 } }
+    await writeFile(join(world.home, 'body.json'), JSON.stringify(body))
+    const sources = [`'${JSON.stringify(body)}'`, '@body.json', '-']
+    for (const source of sources) {
+      const { stdout } = await world.svc(`placements create --data ${source} --max-height 50 --curl`, {
+        stdin: JSON.stringify(body),
+      })
+      expect(bodyOf(stdout)).toMatchObject({ session_id: 's2', slot_hint: { max_width: 320, max_height: 50 } })
+    }
+  })
+
+  test('--topic implies semantic targeting, unless --consent says otherwise', async () => {
+    const consentOf = async (flags: string) =>
+      bodyOf((await world.svc(`placements create ${flags} --curl`)).stdout).consent
+    expect(await consentOf('--topic tea')).toEqual({ semantic_targeting: true })
+    expect(await consentOf('--topic tea --consent none')).toBeUndefined()
+    expect(await consentOf('--prompt x --prompt-shared')).toEqual({ prompt_shared: true })
+  })
+
+  test('--consent denied stores the denial, then asks', async () => {
+    const { code, stdout, stderr } = await world.svc('placements create --consent denied --session s3')
+    expect(code).toBe(0)
+    expect(stderr).toBe('Stored consent denied for session s3 with POST /v1/consent.\n')
+    expect(stdout).toContain('reason     consent_not_granted: Consent is denied, withdrawn or expired.\n')
+  })
+
+  test('--curl names a key that is not of the sandbox instead of printing it', async () => {
+    const { stdout } = await world.svc('placements create --session s4 --curl', {
+      env: { SVC_SECRET_KEY: 'sk_live_mine' },
+    })
+    expect(masked(stdout)).toBe(`\
+curl -sS -X POST 'http://127.0.0.1:*/v1/placements' \\
+  -H 'content-type: application/json' \\
+  -H 'authorization: Bearer '"$SVC_SECRET_KEY"'' \\
+  --data-raw '{"client_id":"proj_demo","session_id":"s4","job_type":"chat"}'
+`)
+  })
+
+  test('--live takes the live key, and never with --no-fill', async () => {
+    expect((await world.svc('placements create --live --curl')).stdout).toContain('Bearer sk_live_sandbox_demo')
+    const { code, stdout, stderr } = await world.svc('placements create --live --no-fill')
+    expect({ code, stdout }).toEqual({ code: 4, stdout: '' })
+    expect(stderr).toBe(`\
+error: Not sent. test_outcome needs a Server Test Key.
+hint: Use a key that begins with sk_test_, and never send test_outcome in production.
+reason test_outcome_requires_test_key
+`)
+  })
+})
+
+describe('exit codes', () => {
+  const cases: [args: string, code: number, env?: Record<string, string>][] = [
+    ['placements create --expect fill --format banner --expect format=banner', 0],
+    ['placements create --nonsense', 2],
+    ['placements create --set slot_hint.max_width=0', 3],
+    ['decisions get slot_00000000001', 3],
+    ['placements create --secret-key sk_test_wrong', 4],
+    ['placements create --secret-key pk_test_sandbox_demo', 4],
+    ['placements create --format banner --expect format=clip', 5],
+    ['placements create --no-fill --expect reason=no_demand', 5],
+    ['placements create --no-fill --expect pending', 5],
+    ['placements create --no-fill --expect fill', 6],
+    ['health live --base-url http://127.0.0.1:1', 7],
+    ['placements create', 4, { SVC_BASE_URL: 'http://127.0.0.1:1' }],
+  ]
+  test.each(cases)('svc %s ends with %i', async (args, code, env = {}) => {
+    const result = await world.svc(args, { env })
+    expect(result.code, result.stderr).toBe(code)
+  })
+
+  test('an unmet expectation still prints the data', async () => {
+    const { stdout, stderr } = await world.svc('placements create --no-fill --expect fill -o json')
+    expect(JSON.parse(stdout)).toMatchObject({ decision: { fill: false } })
+    expect(JSON.parse(stderr)).toMatchObject({ error: { category: 'no_fill', code: 'no_fill' } })
+  })
+})
+
+describe('errors', () => {
+  test('say what happened, where, what to do, and the request', async () => {
+    const { stderr } = await world.svc('consent set --decision granted')
+    expect(masked(stderr)).toBe(`\
+error: The request does not match the schema.
+  session_id: is missing (expected: of type string)
+hint: Correct the members listed in fields.
+reason schema_invalid, request req_*
+`)
+  })
+
+  test('are one JSON object on stderr with -o json, whatever went wrong', async () => {
+    for (const args of [
+      'placements create --nonsense',
+      'decisions get slot_00000000001',
+      'health live --base-url http://127.0.0.1:1',
+    ]) {
+      const { stdout, stderr } = await world.svc(`${args} -o json`)
+      expect(stdout).toBe('')
+      const { error } = JSON.parse(stderr) as { error: object }
+      expect(Object.keys(error)).toEqual(['category', 'code', 'reason_code', 'message', 'hint', 'request_id'])
+    }
+  })
+
+  test('speak as the program was called', async () => {
+    const { stderr } = await world.svc('health live --base-url http://127.0.0.1:1', { env: { npm_execpath: 'npm' } })
+    expect(stderr).toContain('hint: Start a sandbox: npx svc start.')
+  })
+})
+
+describe('the commands of the contract', () => {
+  test('every endpoint has one', async () => {
+    const summaries = new Set((await everyCommand()).map(({ command }) => command.summary))
+    const missing = Object.values(contract).filter(({ summary }) => !summaries.has(summary))
+    expect(missing.map(({ id }) => id)).toEqual([])
+  })
+
+  test('a list is a table as text, a page as JSON, an item a line as JSON lines', async () => {
+    await world.svc('sandbox reset')
+    await world.svc('placements create --session s5 --no-fill')
+    await world.svc('placements create --session s5 --format banner')
+    expect(masked((await world.svc('placements list --session-id s5')).stdout)).toBe(`\
+created_at_ms             slot_id           job_type  mode  status  format  no_fill_reason  campaign_id
+2026-01-31T12:00:00.000Z  slot_*  chat      test  ready   banner  -               cmp_latchwell
+2026-01-31T12:00:00.000Z  slot_*  chat      test  ready   -       test_forced     -
+`)
+    const page = JSON.parse((await world.svc('placements list -o json')).stdout) as { items: unknown[] }
+    expect(page.items).toHaveLength(2)
+    const lines = (await world.svc('placements list -o jsonl')).stdout.trimEnd().split('\n')
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual(page.items)
+    expect((await world.svc('placements list -o none')).stdout).toBe('')
+  })
+
+  test('a list shows every project, unless --client-id names one', async () => {
+    await world.svc('placements create --client-id proj_other')
+    const slots = async (args: string) =>
+      (await world.svc(`placements list -o jsonl ${args}`)).stdout.trim().split('\n').length
+    expect(await slots('')).toBe((await slots('--client-id proj_other')) + (await slots('--client-id proj_demo')))
+  })
+
+  test('a beacon takes its asset token from the last placement and its time from now', async () => {
+    await world.svc('placements create --format banner')
+    await world.svc('render fetch')
+    const { code, stdout, stderr } = await world.svc('beacons send --event render')
+    expect(code, stderr).toBe(0)
+    expect(masked(stderr)).toBe('asset_token of the last placement: ast_*\n')
+    expect(masked(stdout)).toBe(`\
+verdict     accepted
+reason      OK
+billable    no
+would bill  false; metric=rendered_impression
+request     req_*
+`)
+    await world.svc('placements create --no-fill')
+    const second = await world.svc('beacons send --event render')
+    expect(second.code).toBe(2)
+    expect(masked(second.stderr)).toContain(
+      'error: asset_token is missing, and the last placement, slot_*, has none.\n',
+    )
+  })
+
+  test('explain tells each campaign with its outcome', async () => {
+    await world.svc('placements create --format banner --topic coffee')
+    const { stdout } = await world.svc('placements explain -q')
+    expect(stdout).toContain('outcome   ready, fill: banner of cmp_larkfield_coffee\n')
+    expect(stdout).toContain(
+      '\nTrace\n  campaign                  outcome  rule      why\n  cmp_larkfield_coffee      won      -         The best offer.\n',
+    )
+    expect(stdout).toContain('\nAsked of partners\n  job_type            chat\n')
+  })
+
+  test('a flag is checked before anything is sent, --set is not', async () => {
+    const flag = await world.svc('jobs create --job-type poem')
+    expect({ code: flag.code, stdout: flag.stdout }).toEqual({ code: 2, stdout: '' })
+    expect((await world.svc('jobs create --set job_type=poem')).code).toBe(3)
+  })
+
+  test('activation takes key and origin from the sandbox, and its token works as a credential', async () => {
+    const { stdout } = await world.svc('browser activate -o json')
+    const { activation_token } = JSON.parse(stdout) as { activation_token: string }
+    const result = await world.svc(`placements create --secret-key ${activation_token}`)
+    expect(result.code, result.stderr).toBe(0)
+  })
+})
+
+describe('examples in the help', () => {
+  test('work as they stand, with JSON alone on stdout where they ask for it', async () => {
+    for (const { command, path } of await everyCommand()) {
+      if (['start', 'stop', 'stream'].includes(command.name)) continue
+      for (const example of command.examples) {
+        await world.svc('placements create --format banner -q')
+        const { code, stdout, stderr } = await world.svc(example)
+        expect(code, `svc ${example}: ${stderr}`).toBe(0)
+        expect(example.startsWith(path), `${example} is of ${path}`).toBe(true)
+        if (example.includes('-o json')) for (const line of stdout.trim().split('\n')) if (line !== '') JSON.parse(line)
+      }
+    }
+  })
+})
+
+async function everyCommand(): Promise<{ command: Command; path: string }[]> {
+  const found: { command: Command; path: string }[] = []
+  for (const { name, load } of commands) {
+    const entry = await load()
+    if (!isGroup(entry)) found.push({ command: entry, path: name })
+    else
+      for (const command of entry.commands)
+        found.push({
+          command,
+          path: name === 'sandbox' && command.name === 'start' ? 'start' : `${name} ${command.name}`,
+        })
+  }
+  return found
+}
+
+/** The body in the curl command that a command prints. */
+function bodyOf(curl: string): Record<string, unknown> {
+  return JSON.parse(/--data-raw '(.*)'\n$/.exec(curl)?.[1] ?? 'null') as Record<string, unknown>
+}
+
+/** Identifiers, tokens and ports, which differ from run to run. */
+function masked(text: string): string {
+  return text.replace(/\b(slot|req|ast|job)_[0-9a-z]{11}[\w-]*/g, '$1_*').replace(/127\.0\.0\.1:\d+/g, '127.0.0.1:*')
+}

@@ -1,0 +1,41 @@
+/** The command line as a real process. */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import type { Result } from './world.ts'
+
+export const root = join(import.meta.dirname, '../..')
+const bin = join(root, 'bin/svc.js')
+
+/** Builds dist when it is stale. */
+export function ensureBuilt(): void {
+  execFileSync(process.execPath, [join(root, 'build.ts'), '--if-stale'], { cwd: root })
+}
+
+export interface Running {
+  child: ChildProcess
+  /** Resolves with the first line of stdout, or rejects when the process ends without one. */
+  firstLine: Promise<string>
+  ended: Promise<Result>
+}
+
+export function spawnSvc(args: readonly string[], env: Record<string, string>): Running {
+  const child = spawn(process.execPath, [bin, ...args], {
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const result: Result = { code: -1, stdout: '', stderr: '' }
+  child.stderr.on('data', (chunk: Buffer) => {
+    result.stderr += chunk.toString()
+  })
+  const firstLine = new Promise<string>((resolve, reject) => {
+    child.stdout.on('data', (chunk: Buffer) => {
+      result.stdout += chunk.toString()
+      if (result.stdout.includes('\n')) resolve(result.stdout.split('\n')[0] as string)
+    })
+    child.on('close', () => reject(new Error(`ended without a line: ${result.stderr}`)))
+  })
+  firstLine.catch(() => {})
+  const ended = once(child, 'close').then(([code]) => ({ ...result, code: code as number }))
+  return { child, firstLine, ended }
+}

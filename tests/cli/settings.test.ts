@@ -1,0 +1,128 @@
+import { mkdir, readdir, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { runningSandboxes, writeLocator } from '../../src/cli/locator.ts'
+import { stateDirectory } from '../../src/cli/state.ts'
+import { svc, temporaryDirectory } from './world.ts'
+
+const body = async (args: string, options: Parameters<typeof svc>[1]) => {
+  const { stdout, stderr } = await svc(`placements create --curl --session s ${args}`, options)
+  expect(stderr).toBe('')
+  return {
+    url: /'(http.*)\/v1\/placements'/.exec(stdout)?.[1],
+    client_id: /"client_id":"(.*?)"/.exec(stdout)?.[1],
+  }
+}
+
+describe('settings', () => {
+  test('come from flag, environment, config file, profile, sandbox, default, in this order', async () => {
+    const home = temporaryDirectory()
+    const cwd = join(home, 'project/deep')
+    await mkdir(cwd, { recursive: true })
+    const env: Record<string, string> = { SVC_HOME: home }
+    const options = { env, cwd }
+    const url = (name: string) => `http://${name}.test`
+
+    expect((await body('', options)).url).toBe('http://127.0.0.1:4010')
+    await writeLocator(home, locator(process.pid, url('sandbox')))
+    expect(await body('', options)).toEqual({ url: url('sandbox'), client_id: 'proj_demo' })
+    const profiles = { current: 'a', profiles: { a: { base_url: url('profile') }, b: { base_url: url('other') } } }
+    await writeFile(join(home, 'profiles.json'), JSON.stringify(profiles))
+    expect((await body('', options)).url).toBe(url('profile'))
+    expect((await body('--profile b', options)).url).toBe(url('other'))
+    await writeFile(join(home, 'project/svc.config.json'), JSON.stringify({ $schema: 'x', base_url: url('config') }))
+    expect((await body('', options)).url).toBe(url('config'))
+    env.SVC_BASE_URL = url('environment')
+    expect((await body('', options)).url).toBe(url('environment'))
+    expect((await body(`--base-url ${url('flag')}`, options)).url).toBe(url('flag'))
+  })
+
+  test('credentials of a sandbox never go to another service', async () => {
+    const home = temporaryDirectory()
+    await writeLocator(home, locator(process.pid, 'http://sandbox.test'))
+    const { code, stderr } = await svc('placements create --base-url http://real.test', { env: { SVC_HOME: home } })
+    expect(code).toBe(4)
+    expect(stderr).toBe(`\
+error: There is no secret key for http://real.test.
+hint: Set SVC_SECRET_KEY, or give --secret-key KEY.
+`)
+  })
+
+  test('a project of the sandbox brings its own keys', async () => {
+    const home = temporaryDirectory()
+    await writeLocator(home, locator(process.pid, 'http://sandbox.test'))
+    const { stdout } = await svc('placements create --curl --client-id proj_other', { env: { SVC_HOME: home } })
+    expect(stdout).toContain('Bearer sk_test_other')
+  })
+
+  test('a wrong value names where it came from', async () => {
+    const home = temporaryDirectory()
+    const messageOf = async (args: string, env: Record<string, string> = {}) => {
+      const { code, stderr } = await svc(`placements list ${args}`, { env: { SVC_HOME: home, ...env }, cwd: home })
+      expect(code).toBe(2)
+      return stderr.split('\n')[0]
+    }
+    expect(await messageOf('--base-url ftp://x')).toBe('error: --base-url: must be an http or https URL.')
+    expect(await messageOf('', { SVC_OUTPUT: 'yaml' })).toContain('error: SVC_OUTPUT: Invalid option')
+    expect(await messageOf('--profile nobody')).toBe(
+      `error: There is no profile nobody in ${join(home, 'profiles.json')}.`,
+    )
+    expect(await messageOf('--config gone.json')).toBe(`error: There is no config file ${join(home, 'gone.json')}.`)
+    await writeFile(join(home, 'svc.config.json'), '{"base_ulr": "http://x"}')
+    expect(await messageOf('')).toBe(`error: ${join(home, 'svc.config.json')}: Unrecognized key: "base_ulr".`)
+    await writeFile(join(home, 'svc.config.json'), '{')
+    expect(await messageOf('')).toContain('svc.config.json is not JSON')
+  })
+})
+
+describe('the state directory', () => {
+  const home = '/home/dev'
+  const cases: [platform: string, env: Record<string, string>, directory: string][] = [
+    ['linux', { SVC_HOME: '/a', XDG_STATE_HOME: '/b' }, '/a'],
+    ['linux', { XDG_STATE_HOME: '/b' }, join('/b', 'svc')],
+    ['linux', {}, join(home, '.local/state/svc')],
+    ['darwin', {}, join(home, 'Library/Application Support/svc')],
+    ['win32', { LOCALAPPDATA: '/c' }, join('/c', 'svc')],
+  ]
+  test.each(cases)('on %s with %j is %s', (platform, env, directory) => {
+    expect(stateDirectory({ platform, env, home })).toBe(directory)
+  })
+})
+
+describe('locators', () => {
+  test('are readable by their owner only', async () => {
+    const home = temporaryDirectory()
+    await writeLocator(home, locator(process.pid, 'http://a.test'))
+    const mode = async (path: string) => (await stat(join(home, path))).mode & 0o777
+    expect(await mode('sandboxes')).toBe(0o700)
+    expect(await mode(`sandboxes/${process.pid}.json`)).toBe(0o600)
+  })
+
+  test('of ended processes, and broken ones, are removed; the newest sandbox comes first', async () => {
+    const home = temporaryDirectory()
+    for (const pid of [101, 102, 103]) await writeLocator(home, locator(pid, `http://${pid}.test`))
+    await writeFile(join(home, 'sandboxes/104.json'), '{"url":')
+    const running = await runningSandboxes(home, { isRunning: (pid) => pid !== 102 })
+    expect(running.map(({ pid }) => pid)).toEqual([103, 101])
+    expect((await readdir(join(home, 'sandboxes'))).sort()).toEqual(['101.json', '103.json'])
+  })
+})
+
+function locator(pid: number, url: string) {
+  const keys = (name: string) => ({
+    client_id: `proj_${name}`,
+    secret_key: `sk_test_${name}`,
+    live_secret_key: `sk_live_${name}`,
+    publishable_key: `pk_test_${name}`,
+    allowed_origins: ['http://localhost:*'],
+  })
+  return {
+    url,
+    inspector_url: `${url}/_sandbox/`,
+    database: ':memory:',
+    pid,
+    version: '0.1.0',
+    projects: [keys('demo'), keys('other')],
+    started_at_ms: pid,
+  }
+}

@@ -1,0 +1,138 @@
+import { readdir } from 'node:fs/promises'
+import { createServer, type Server } from 'node:net'
+import { join } from 'node:path'
+import { Chalk } from 'chalk'
+import { afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { startBlock } from '../../src/cli/start-block.ts'
+import { ensureBuilt, type Running, spawnSvc } from './process.ts'
+import { temporaryDirectory } from './world.ts'
+
+const started: Running[] = []
+let blocker: Server | undefined
+
+beforeAll(ensureBuilt)
+afterEach(async () => {
+  for (const { child } of started) child.kill('SIGKILL')
+  await Promise.all(started.splice(0).map(({ ended }) => ended))
+  await new Promise((resolve) => (blocker === undefined ? resolve(null) : blocker.close(resolve)))
+  blocker = undefined
+})
+
+function start(home: string, ...args: string[]): Running {
+  const running = spawnSvc(['start', ...args], { SVC_HOME: home })
+  started.push(running)
+  return running
+}
+
+describe('svc start -o json', () => {
+  test('prints one line when ready, is found by itself, and a signal leaves nothing behind', async () => {
+    const home = temporaryDirectory()
+    const { child, firstLine, ended } = start(home, '--port', '0', '--ephemeral', '-o', 'json')
+    const ready = JSON.parse(await firstLine) as Record<string, unknown>
+    expect(Object.keys(ready)).toEqual(['url', 'inspector_url', 'database', 'pid', 'version', 'projects'])
+    expect(ready).toMatchObject({ database: ':memory:', pid: child.pid })
+    expect(await readdir(join(home, 'sandboxes'))).toEqual([`${child.pid}.json`])
+
+    const created = await spawnSvc(['placements', 'create', '--expect', 'fill', '-o', 'json'], { SVC_HOME: home }).ended
+    expect(created.code, created.stderr).toBe(0)
+    expect(JSON.parse(created.stdout)).toMatchObject({ status: 'ready' })
+
+    child.kill('SIGTERM')
+    const { code, stdout, stderr } = await ended
+    expect({ code, stderr }).toEqual({ code: 0, stderr: 'SIGTERM: stopping\nstopped\n' })
+    expect(stdout.trimEnd().split('\n')).toHaveLength(1)
+    expect(await readdir(join(home, 'sandboxes'))).toEqual([])
+    expect(() => process.kill(child.pid as number, 0)).toThrow('ESRCH')
+  })
+
+  test('npm’s doubled Ctrl-C counts once', async () => {
+    const { child, firstLine, ended } = start(temporaryDirectory(), '--port', '0', '--ephemeral', '-o', 'json')
+    await firstLine
+    child.kill('SIGINT')
+    child.kill('SIGINT')
+    expect((await ended).code).toBe(0)
+  })
+
+  test('svc sandbox stop ends it and waits', async () => {
+    const home = temporaryDirectory()
+    const { child, firstLine, ended } = start(home, '--port', '0', '-o', 'json')
+    const { url, database } = JSON.parse(await firstLine) as { url: string; database: string }
+    expect(database).toBe(join(home, 'sandbox.db'))
+    const stopped = await spawnSvc(['sandbox', 'stop'], { SVC_HOME: home }).ended
+    expect(stopped).toEqual({ code: 0, stdout: `stopped ${url} (pid ${child.pid})\n`, stderr: '' })
+    expect((await ended).code).toBe(0)
+    const status = await spawnSvc(['sandbox', 'status'], { SVC_HOME: home }).ended
+    expect(status).toEqual({ code: 7, stdout: '', stderr: 'No sandbox runs. Start one: svc start\n' })
+  })
+})
+
+describe('a busy port or database', () => {
+  test('a port asked for is a failure that names its holder', async () => {
+    const port = await occupy()
+    const { ended } = start(temporaryDirectory(), '--port', String(port), '--ephemeral')
+    const { code, stdout, stderr } = await ended
+    expect({ code, stdout }).toEqual({ code: 8, stdout: '' })
+    const holder = process.platform === 'linux' ? `pid ${process.pid} (` : ''
+    expect(stderr).toContain(`error: Port ${port} is taken by ${holder}`)
+    expect(stderr).toContain(`hint: Try: svc start --port ${port + 1}, or --port 0 for any free one.\n`)
+  })
+
+  test('a database that another sandbox has open is a failure that names it', async () => {
+    const home = temporaryDirectory()
+    const first = start(home, '--port', '0', '-o', 'json')
+    const { url, pid } = JSON.parse(await first.firstLine) as { url: string; pid: number }
+    const { code, stderr } = await start(home, '--port', '0').ended
+    expect(code).toBe(8)
+    expect(stderr).toContain(`error: A sandbox with this database runs already: ${url} (pid ${pid}).\n`)
+  })
+
+  test('an option that the sandbox refuses is a usage error', async () => {
+    const { ended } = start(temporaryDirectory(), '--port', '0', '--ephemeral', '--rate-limit', 'often')
+    expect(await ended).toMatchObject({ code: 2, stdout: '' })
+  })
+})
+
+test('the start block shows where it is, the keys, and commands that work when copied', () => {
+  const sandbox = {
+    url: 'http://127.0.0.1:4010',
+    inspector_url: 'http://127.0.0.1:4010/_sandbox/',
+    database: '/home/dev/.local/state/svc/sandbox.db',
+    pid: 4711,
+    version: '0.1.0',
+    projects: ['demo', 'other'].map((name) => ({
+      client_id: `proj_${name}`,
+      secret_key: `sk_test_sandbox_${name}`,
+      live_secret_key: `sk_live_sandbox_${name}`,
+      publishable_key: `pk_test_sandbox_${name}`,
+      allowed_origins: ['http://localhost:*', 'http://127.0.0.1:*'],
+    })),
+  }
+  const plain = new Chalk({ level: 0 })
+  expect(startBlock(sandbox, { command_name: 'npx svc', home: '/home/dev' }, plain).join('\n')).toBe(`\
+svc 0.1.0: the sandbox is ready
+
+  URL              http://127.0.0.1:4010
+  inspector        http://127.0.0.1:4010/_sandbox/
+  database         ~/.local/state/svc/sandbox.db
+  project          proj_demo
+  secret key       sk_test_sandbox_demo
+  live key         sk_live_sandbox_demo
+  publishable key  pk_test_sandbox_demo
+  allowed origins  http://localhost:*  http://127.0.0.1:*
+  more projects    proj_other
+
+Try, in another terminal
+  npx svc placements create --format banner --topic coffee
+  npx svc placements list
+  npx svc requests list
+
+Ctrl-C stops it.`)
+})
+
+/** A port that this test listens on. */
+async function occupy(): Promise<number> {
+  const server = createServer()
+  blocker = server
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return (server.address() as { port: number }).port
+}

@@ -1,0 +1,183 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Command, isGroup } from '../../src/cli/command.ts'
+import { exitCodes } from '../../src/cli/exit-codes.ts'
+import { settingNames, settingsTable } from '../../src/cli/settings.ts'
+import { commands } from '../../src/commands/index.ts'
+import { errorCodes } from '../../src/contract/errors.ts'
+import { startWorld, type World } from './world.ts'
+
+let world: World
+beforeAll(async () => {
+  world = await startWorld()
+})
+afterAll(async () => {
+  await world[Symbol.asyncDispose]()
+})
+
+describe('svc --help', () => {
+  test('fits a terminal of 80 by 24, and names every command', async () => {
+    const { code, stdout, stderr } = await world.svc('--help')
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const lines = stdout.trimEnd().split('\n')
+    expect(lines.length).toBeLessThanOrEqual(24)
+    expect(lines.filter((line) => line.length > 80)).toEqual([])
+    for (const { name } of commands) expect(stdout).toMatch(new RegExp(`^(.*  )?${name} `, 'm'))
+  })
+
+  test('is what svc, svc -h and svc help print', async () => {
+    const { stdout } = await world.svc('--help')
+    for (const args of ['', '-h', 'help']) expect(await world.svc(args)).toEqual({ code: 0, stdout, stderr: '' })
+  })
+
+  test('shows npx svc under npm', async () => {
+    const { stdout } = await world.svc('--help', { env: { npm_execpath: 'npm' } })
+    expect(stdout).toContain('  npx svc placements create --format banner --topic coffee\n')
+  })
+})
+
+describe('the help of a command', () => {
+  test('has a summary of one line and at least two examples', async () => {
+    for (const { command, path } of await everyCommand()) {
+      const { code, stdout, stderr } = await world.svc(`${path} --help`)
+      expect({ code, stderr }, path).toEqual({ code: 0, stderr: '' })
+      expect(command.summary.length, path).toBeLessThanOrEqual(76)
+      expect(command.summary, path).not.toMatch(/\n|\.$/)
+      expect(stdout.split('Examples:\n')[1]?.match(/^ {2}svc /gm)?.length, path).toBeGreaterThanOrEqual(2)
+    }
+  })
+
+  test('is what svc help COMMAND prints', async () => {
+    expect(await world.svc('help placements create')).toEqual(await world.svc('placements create --help'))
+  })
+
+  test('names choices, provenance and decision of each field', async () => {
+    const { stdout } = await world.svc('jobs create --help')
+    expect(stdout.replace(/\s+/g, ' ')).toContain(
+      '--job-type <choice> Workload category; a missing value normalizes to chat. (chat, code, image, voice, agent) [documented]',
+    )
+    expect(stdout.replace(/\s+/g, ' ')).toContain(
+      '--slots-requested <n> Number of slots, 1 to 4; default one. [documented A21]',
+    )
+  })
+
+  test('of a noun without a verb is a usage error, on stderr', async () => {
+    const { code, stdout, stderr } = await world.svc('placements')
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain('create      Request a placement\n')
+  })
+})
+
+describe('help topics', () => {
+  test('exit-codes has every code and every error of the contract', async () => {
+    const { stdout } = await world.svc('help exit-codes')
+    for (const [category, { exit_code }] of Object.entries(exitCodes))
+      expect(stdout).toMatch(new RegExp(`^ *${exit_code}  ${category} `, 'm'))
+    for (const [code, { status, exit_code }] of Object.entries(errorCodes)) {
+      expect(stdout).toMatch(new RegExp(`^ *${status}  ${code} +${exit_code}  `, 'm'))
+    }
+  })
+
+  test('settings has every flag and variable', async () => {
+    const { stdout } = await world.svc('help settings')
+    for (const name of settingNames) expect(stdout).toContain(settingsTable[name].env)
+  })
+})
+
+describe('what is not understood', () => {
+  const cases: [args: string, message: string, hint: string][] = [
+    ['placments list', "Unknown command 'placments'.", 'Did you mean placements?'],
+    ['placements lst', "Unknown command 'lst'.", 'Did you mean list?'],
+    ['placements create --formt clip', "Unknown option '--formt'.", 'Did you mean --format?'],
+    ['placements list --outptu json', "Unknown option '--outptu'.", 'Did you mean --output?'],
+    ['--verison', "Unknown option '--verison'.", 'Did you mean --version?'],
+    [
+      'placements explain a b',
+      "Too many arguments for 'explain'. Expected 1 argument but got 2: a, b.",
+      'Add --help to see what it takes.',
+    ],
+    [
+      'placements create --format poster',
+      "Option '--format <format...>' argument 'poster' is invalid. Allowed choices are banner, clip, native.",
+      'Add --help to see what it takes.',
+    ],
+    [
+      'placements list --limit 0',
+      "Option '--limit <n>' argument '0' is invalid. Too small: expected number to be >=1.",
+      'Add --help to see what it takes.',
+    ],
+    [
+      'placements create --expect luck',
+      "Option '--expect <what>' argument 'luck' is invalid. It must be fill, no_fill, pending, format=<format> or reason=<no-fill reason>.",
+      'Add --help to see what it takes.',
+    ],
+    [
+      'placements create --set nonsense',
+      '--set nonsense is not path=value.',
+      'For example: --set slot_hint.max_width=300',
+    ],
+    ['placements create --data @missing.json', '', ''],
+    [
+      'placements list -o yaml',
+      '--output: Invalid option: expected one of "text"|"json"|"jsonl"|"none".',
+      'See svc help settings.',
+    ],
+  ]
+  test.each(cases)('svc %s is a usage error that says what was meant', async (args, message, hint) => {
+    const { code, stdout, stderr } = await world.svc(args)
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    if (message !== '') expect(stderr).toBe(`error: ${message}\nhint: ${hint}\n`)
+  })
+
+  test('is told as JSON where JSON was asked for, in any way', async () => {
+    const ways: [string, Record<string, string>?][] = [
+      ['-o json'],
+      ['-ojson'],
+      ['--output=json'],
+      ['--json'],
+      ['-o jsonl'],
+      ['', { SVC_OUTPUT: 'json' }],
+    ]
+    for (const [flags, env = {}] of ways) {
+      const { stderr } = await world.svc(`placments list ${flags}`, { env })
+      expect(JSON.parse(stderr), flags).toEqual({
+        error: {
+          category: 'usage',
+          code: 'unknown_command',
+          reason_code: null,
+          message: "Unknown command 'placments'.",
+          hint: 'Did you mean placements?',
+          request_id: null,
+        },
+      })
+    }
+  })
+})
+
+describe('colours', () => {
+  test('are there on a terminal only, unless told otherwise', async () => {
+    const isColored = async (args: string, isTerminal: boolean, env = {}) =>
+      (await world.svc(`placements create ${args}`, { isTerminal, env })).stdout.includes('\u001b[')
+    expect(await isColored('', true)).toBe(true)
+    expect(await isColored('', false)).toBe(false)
+    expect(await isColored('', true, { NO_COLOR: '1' })).toBe(false)
+    expect(await isColored('', true, { TERM: 'dumb' })).toBe(false)
+    expect(await isColored('', false, { FORCE_COLOR: '1' })).toBe(true)
+    expect(await isColored('--color never', true)).toBe(false)
+    expect(await isColored('--color always', false, { NO_COLOR: '1' })).toBe(true)
+  })
+
+  test('JSON has none', async () => {
+    const { stdout } = await world.svc('placements create -o json --color always', { isTerminal: true })
+    expect(stdout).not.toContain('\u001b[')
+    expect(stdout.split('\n').length).toBeGreaterThan(10)
+  })
+})
+
+async function everyCommand(): Promise<{ command: Command; path: string }[]> {
+  const entries = await Promise.all(commands.map(async ({ name, load }) => ({ name, entry: await load() })))
+  return entries.flatMap(({ name, entry }) =>
+    isGroup(entry)
+      ? entry.commands.map((command) => ({ command, path: `${name} ${command.name}` }))
+      : [{ command: entry, path: name }],
+  )
+}

@@ -1,0 +1,101 @@
+/** What the tests of the command line stand on: a real sandbox, and a Host whose streams are kept. */
+import { mkdtempSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { manualClock, type Sandbox, startSandbox } from '../../sandbox/index.ts'
+import type { Host, HostStream, Signal } from '../../src/cli/host.ts'
+import { writeLocator } from '../../src/cli/locator.ts'
+import { run } from '../../src/program.ts'
+
+/** So that no two runs make the same session. */
+let randomTexts = 0
+
+/** 2026-01-31T12:00:00.000Z */
+export const noon = 1_769_860_800_000
+
+export interface Result {
+  code: number
+  stdout: string
+  stderr: string
+}
+
+export interface World {
+  /** The state directory, of this world alone. */
+  home: string
+  sandbox: Sandbox
+  svc(args: string, options?: RunOptions): Promise<Result>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+export interface RunOptions {
+  env?: Record<string, string>
+  stdin?: string
+  cwd?: string
+  isTerminal?: boolean
+}
+
+/** A sandbox with a fixed seed and clock, found by its locator as any other. */
+export async function startWorld(): Promise<World> {
+  const home = temporaryDirectory()
+  const sandbox = await startSandbox({ database: ':memory:', seed: 1, clock: manualClock(noon) })
+  const { url, inspector_url, database, pid, version, projects } = sandbox
+  await writeLocator(home, { url, inspector_url, database, pid, version, projects, started_at_ms: noon })
+  return {
+    home,
+    sandbox,
+    svc: (args, options = {}) => svc(args, { ...options, env: { SVC_HOME: home, ...options.env } }),
+    async [Symbol.asyncDispose]() {
+      await sandbox.close()
+      await rm(home, { recursive: true })
+    },
+  }
+}
+
+export function temporaryDirectory(): string {
+  return mkdtempSync(join(tmpdir(), 'svc-test-'))
+}
+
+/** Runs a command line, words separated by spaces, quoted by '...' where they hold some. */
+export async function svc(
+  args: string,
+  { env = {}, stdin = '', cwd, isTerminal = false }: RunOptions,
+): Promise<Result> {
+  const stdout = keptStream(isTerminal)
+  const stderr = keptStream(isTerminal)
+  const words = [...args.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '')
+  const code = await run(words, testHost({ env, stdin, cwd: cwd ?? env.SVC_HOME ?? '/', stdout, stderr }))
+  return { code, stdout: stdout.text, stderr: stderr.text }
+}
+
+function testHost(given: Pick<Host, 'env' | 'cwd' | 'stdout' | 'stderr'> & { stdin: string }): Host {
+  return {
+    ...given,
+    home: '/home/dev',
+    platform: process.platform,
+    pid: process.pid,
+    stdin: (async function* () {
+      yield new TextEncoder().encode(given.stdin)
+    })(),
+    stdin_is_terminal: false,
+    now: () => noon,
+    randomText: (length) => String(++randomTexts).padStart(length, '0'),
+    onSignal: (_handler: (signal: Signal) => void) => () => {},
+    exitNow: (code) => {
+      throw new Error(`exited with ${code}`)
+    },
+    isRunning: (pid) => pid === process.pid,
+    terminate: () => false,
+  }
+}
+
+function keptStream(is_terminal: boolean): HostStream & { text: string } {
+  return {
+    text: '',
+    is_terminal,
+    columns: 80,
+    write(text) {
+      this.text += text
+    },
+  }
+}
