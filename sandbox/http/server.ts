@@ -39,7 +39,7 @@ export function createServer(options: ServerOptions): HttpServer {
     forceCloseConnections: 'idle',
     keepAliveTimeout: 30_000,
     requestTimeout: arriveWithin_ms,
-    http: { headersTimeout: arriveWithin_ms, connectionsCheckingInterval: 1_000 },
+    http: { headersTimeout: arriveWithin_ms, connectionsCheckingInterval: 1_000, requireHostHeader: false },
     routerOptions: { maxParamLength: 1_024 },
     clientErrorHandler(error, socket) {
       answerBroken(door, error, socket)

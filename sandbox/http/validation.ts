@@ -2,11 +2,13 @@
 import { isUtf8 } from 'node:buffer'
 import type { z } from 'zod'
 import { ApiError, type FieldError, type ReasonCode } from '../../src/contract/errors.ts'
+import { redactSecrets } from '../domain/tokens.ts'
 
 /** Bodies nest at most this deep; the contract's own shapes need six levels. */
 const deepest = 64
 const longestPath = 160
 const mostFields = 20
+const memberName = /^[\w.:$@-]{1,64}$/
 
 type Issue = z.core.$ZodIssue
 
@@ -19,11 +21,11 @@ export function parseJson(body: Buffer): unknown {
   if (isTooDeep(text)) {
     throw new ApiError('json_malformed', { message: `The body nests deeper than ${deepest} levels.` })
   }
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw new ApiError('json_malformed')
+  const value = readJson(text)
+  if (hasLoneSurrogate(text, value)) {
+    throw new ApiError('json_malformed', { message: 'A text of the body holds half a surrogate pair.' })
   }
+  return value
 }
 
 /** A value that fits the schema. @throws ApiError 400 with every member at fault */
@@ -34,6 +36,19 @@ export function validate<S extends z.ZodType>(schema: S, value: unknown): z.outp
   const reason = reasonOf(issues)
   const fields = issues.flatMap(toFields).slice(0, mostFields)
   throw new ApiError(reason, { fields })
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new ApiError('json_malformed')
+  }
+}
+
+/** Text that is not Unicode has no canonical JSON, and no evidence could be made of it. */
+function hasLoneSurrogate(text: string, value: unknown): boolean {
+  return /\\u[dD][89a-fA-F]/.test(text) && /(?<!\\)(?:\\\\)*\\ud[89a-f]/.test(JSON.stringify(value))
 }
 
 /** Depth by brackets outside strings: cheap, and enough to keep recursion out of everything behind. */
@@ -83,12 +98,10 @@ function toFields(issue: Issue): FieldError[] {
   return [{ path: pathOf(issue.path), message: messageOf(issue), expected: expectedOf(issue) }]
 }
 
+/** Names that cannot be a misspelt member may be a secret or prose: they are not repeated (A12). */
 function pathOf(path: readonly PropertyKey[]): string {
-  const text = path
-    .map(String)
-    .join('.')
-    .replaceAll(/[\p{Cc}\p{Cs}]/gu, '?')
-  return text.length > longestPath ? `${text.slice(0, longestPath)}…` : text
+  const text = path.map((name) => (memberName.test(String(name)) ? String(name) : '[name]')).join('.')
+  return redactSecrets(text.length > longestPath ? `${text.slice(0, longestPath)}…` : text)
 }
 
 function messageOf(issue: Issue): string {
