@@ -55,7 +55,22 @@ const native = `
 .title{font-size:16px;font-weight:650;line-height:1.3;text-wrap:balance}
 .description{color:var(--soft)}
 .cta{max-width:100%;overflow:hidden;padding:8px 16px;border-radius:999px;background:var(--button);color:var(--on-button);font-size:13px;font-weight:600;line-height:18px;white-space:nowrap;text-overflow:ellipsis}
+.short .surface{height:100vh}
+.short .words{justify-content:center}
+.short .description{display:none}
+@media (max-height:110px){.short .sponsor{display:none}}
 a.surface:hover .title{text-decoration:underline;text-decoration-thickness:1px;text-underline-offset:3px}
+`
+
+/** A picture above its words gives way to them, and leaves when there is no room for both. */
+const shortColumn = `
+.short .picture{flex:1 1 0;min-height:0;aspect-ratio:auto}
+.short .words{flex:none}
+.short .title{-webkit-line-clamp:2}
+@media (max-height:230px){
+.short .picture{display:none}
+.short .words{flex:1}
+}
 `
 
 const templates = {
@@ -64,14 +79,15 @@ const templates = {
 .picture{aspect-ratio:1.91}
 .words{gap:6px;padding:14px 16px 16px}
 .cta{margin-top:8px}
-`,
+${shortColumn}`,
   list_item: `
 .surface{align-items:flex-start;gap:14px;padding:12px}
-.picture{flex:none;width:88px;height:88px;border-radius:10px}
+.picture{flex:none;width:88px;height:88px;max-height:calc(100vh - 26px);border-radius:10px}
 .words{flex:1;gap:3px}
 .title{font-size:15px;-webkit-line-clamp:2}
 .description{font-size:13px;-webkit-line-clamp:2}
 .cta{margin-top:6px;padding:5px 12px;font-size:12px}
+.short .words{align-self:center}
 `,
   featured: `
 .surface{flex-direction:column}
@@ -86,7 +102,11 @@ const templates = {
 .image{position:absolute;inset:0}
 .words{flex:1;justify-content:center;padding:24px 28px}
 .title{font-size:24px}
+.short .picture{min-height:0}
+.short .words{padding-block:12px}
+.short .title{font-size:18px;-webkit-line-clamp:2}
 }
+@media (max-width:519px){${shortColumn}}
 `,
   minimal: `
 .surface{padding:12px 16px;border-radius:12px}

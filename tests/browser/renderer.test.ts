@@ -215,6 +215,23 @@ describe('each format', () => {
     expect(console_lines).toEqual([])
   })
 
+  test('a native card is laid out short where its slot has less room, and keeps its call to action', async () => {
+    stage.backend.set('short', stage.fill({ creative: native() }))
+    await page.evaluate(() =>
+      window.SponsoredPlacement!.startTurn({
+        target: '#slot',
+        endpoint: '/api/placement',
+        body: { case: 'short', slot_hint: { max_height: 180 } },
+      }),
+    )
+    await beacon('render')
+    expect(await page.locator('iframe').evaluate((frame) => frame.getBoundingClientRect().height)).toBe(180)
+    const cta = page.frameLocator('iframe').getByText('Get a free bag')
+    await page.frameLocator('iframe').locator('html.short').waitFor()
+    const inside = await cta.evaluate((element) => element.getBoundingClientRect().bottom <= innerHeight)
+    expect(inside).toBe(true)
+  })
+
   test('a clip plays muted and is completed only when it has really played', async () => {
     await render(stage.fill({ creative: clip() }))
     await event('play_started')

@@ -53,22 +53,36 @@ function serverTime(written_ms: number): number {
 /** Time between two reports of the height, milliseconds: a page that is being resized must not look like a flood. */
 const measure_every_ms = 150
 
-/** Measures once by itself: a frame out of view gets no resize observations. */
+/**
+ * Tells the height that the card wants; where the host has less room, the card is laid out short. It measures once by
+ * itself, because a frame out of view gets no resize observations, and again when its width changes.
+ */
 function watchHeight(tell: (message: FrameMessage) => void): void {
   const creative = find<HTMLElement>('.creative')!
+  const { classList } = document.documentElement
+  let width = 0
   let height = 0
-  let isWaiting = false
   const measure = (): void => {
-    isWaiting = false
-    const now = Math.ceil(creative.getBoundingClientRect().height)
-    if (now !== height) tell({ t: 'resize', height: now })
-    height = now
+    classList.remove('short')
+    const wanted = creative.getBoundingClientRect()
+    width = wanted.width
+    if (Math.ceil(wanted.height) !== height) {
+      height = Math.ceil(wanted.height)
+      tell({ t: 'resize', height })
+    }
+    setTimeout(() => classList.toggle('short', innerHeight < height), measure_every_ms)
+  }
+  let isWaiting = false
+  const measureSoon = (): void => {
+    if (isWaiting || creative.getBoundingClientRect().width === width) return
+    isWaiting = true
+    setTimeout(() => {
+      isWaiting = false
+      measure()
+    }, measure_every_ms)
   }
   measure()
-  new ResizeObserver(() => {
-    if (!isWaiting) setTimeout(measure, measure_every_ms)
-    isWaiting = true
-  }).observe(creative)
+  new ResizeObserver(measureSoon).observe(creative)
 }
 
 start(JSON.parse(find('#settings')!.textContent ?? '') as FrameSettings)

@@ -19,6 +19,8 @@ import { isPageVisible, watchViewability } from './viewability.ts'
 
 const heartbeat_every_ms = 10_000
 const most_heartbeats = 30
+/** Room for any template where the host has named no bound, CSS pixels. */
+const native_height = 640
 
 export interface MountOptions {
   target: Element
@@ -137,7 +139,7 @@ export function mountPlacement(renderer: Renderer, options: MountOptions): Mount
       options.rendered?.()
     },
     resize: ({ height }) => {
-      const most = options.max_height ?? 2 * render.height
+      const most = options.max_height ?? Math.max(2 * render.height, native_height)
       if (render.media_type === 'native') frame.resize(Math.min(height, most))
     },
     click: ({ user_activated }) => {
