@@ -8,6 +8,9 @@ import { type Asset, type Assets, rangeOf } from './assets.ts'
 import { type Door, openExchange, record, toApiError } from './door.ts'
 import { framePage, frameProblemPage } from './frame-page.ts'
 
+/** Paths of files, which are not in the contract. */
+export const assetPaths = ['/v1/test-assets/{format}', '/assets/creatives/{folder}/{file}'] as const
+
 /** A91: any page may load these. */
 const publicHeaders = {
   'access-control-allow-origin': '*',

@@ -12,7 +12,7 @@ import { type Door, errorAnswer, header, jsonHandler, openExchange, record, send
 import { type EventStreams, registerEventStream } from './event-stream.ts'
 import { checkControl, checkHost } from './guard.ts'
 import { homePage } from './home-page.ts'
-import { registerMedia } from './media.ts'
+import { assetPaths, registerMedia } from './media.ts'
 
 export interface ServerOptions {
   door: Door
@@ -97,14 +97,14 @@ function routeOf(endpoint: Endpoint): string {
   return endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1')
 }
 
-const routes = Object.values(contract as Record<string, Endpoint>).map((endpoint) => ({
-  method: endpoint.method,
-  path: new RegExp(`^${endpoint.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
-}))
+const routes = [
+  ...Object.values(contract as Record<string, Endpoint>),
+  ...assetPaths.map((path) => ({ method: 'GET', path })),
+].map(({ method, path }) => ({ method, path: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`) }))
 
 function methodsOf(url: string): string[] {
   const path = url.split('?')[0]!
-  const methods = routes.filter((route) => route.path.test(path)).map((route) => route.method as string)
+  const methods = routes.filter((route) => route.path.test(path)).map((route) => route.method)
   return methods.includes('GET') ? [...methods, 'HEAD'] : methods
 }
 

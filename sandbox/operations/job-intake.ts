@@ -24,7 +24,11 @@ export interface JobIntake {
   overrides: Overrides
   country: string | null
   test_forced: boolean
+  /** The path of a canonical member in the body as it came, so that errors name what was sent. */
+  pathOf: (member: CheckedMember) => string
 }
+
+type CheckedMember = 'slots_requested' | 'allowed_formats' | 'native_template_id'
 
 export function intakeOfPlacement(body: PlacementRequest): JobIntake {
   return {
@@ -38,6 +42,7 @@ export function intakeOfPlacement(body: PlacementRequest): JobIntake {
     overrides: body.overrides ?? {},
     country: null,
     test_forced: body.test_outcome === 'no_fill',
+    pathOf: (member) => (member === 'slots_requested' ? member : `overrides.${member}`),
   }
 }
 
@@ -62,6 +67,10 @@ export function intakeOfJob(body: JobRequest): JobIntake {
     }),
     country: countryOf(body.context?.geo),
     test_forced: false,
+    pathOf(member) {
+      if (member === 'slots_requested') return member
+      return `${body.overrides?.[member] === undefined ? 'slot_config' : 'overrides'}.${member}`
+    },
   }
 }
 
@@ -79,6 +88,7 @@ export function intakeOfBrowserJob(body: BrowserJobRequest): JobIntake {
     overrides: defined({ ...overridesOf(body), timing: body.slot_config?.timing }),
     country: null,
     test_forced: false,
+    pathOf: (member) => `${member === 'slots_requested' ? 'job' : 'slot_config'}.${member}`,
   }
 }
 
@@ -88,24 +98,28 @@ export function checkIntake(intake: JobIntake, settings: ProjectSettings): void 
   const { min, max } = limits.slots_requested
   if (intake.slots_requested < min || intake.slots_requested > max) {
     throw new ApiError('slots_requested_out_of_range', {
-      fields: [fieldError('slots_requested', 'is out of range', `an integer from ${min} to ${max}`)],
+      fields: [fieldError(intake.pathOf('slots_requested'), 'is out of range', `an integer from ${min} to ${max}`)],
     })
   }
   if (allowed_formats?.length === 0) {
     throw new ApiError('formats_empty', {
-      fields: [fieldError('overrides.allowed_formats', 'is empty', 'at least one of banner, clip, native')],
+      fields: [fieldError(intake.pathOf('allowed_formats'), 'is empty', 'at least one of banner, clip, native')],
     })
   }
   if (allowed_formats !== undefined && new Set(allowed_formats).size < allowed_formats.length) {
     throw new ApiError('schema_invalid', {
-      fields: [fieldError('overrides.allowed_formats', 'names a format twice', 'each format once')],
+      fields: [fieldError(intake.pathOf('allowed_formats'), 'names a format twice', 'each format once')],
     })
   }
   const formats = allowed_formats ?? settings.defaults.allowed_formats
   if (native_template_id !== undefined && !formats.includes('native')) {
     throw new ApiError('format_combination_unsupported', {
       fields: [
-        fieldError('overrides.native_template_id', 'is set without the native format', 'native in allowed_formats'),
+        fieldError(
+          intake.pathOf('native_template_id'),
+          'is set without the native format',
+          'native in allowed_formats',
+        ),
       ],
     })
   }
