@@ -1,0 +1,134 @@
+/** What tests of the emulator set up: a sandbox with an api, requests that fill, projects set otherwise. */
+import { createHash } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { expect } from 'vitest'
+import { type ManualClock, manualClock, type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/index.ts'
+import type { ProjectSettings } from '../../src/contract/control/projects.ts'
+import type { Format } from '../../src/contract/fields.ts'
+import type { FillDecision, Placement } from '../../src/contract/v1/placements.ts'
+import { type Api, type Call, connect } from './call.ts'
+
+export const key = 'sk_test_sandbox_demo'
+export const liveKey = 'sk_live_sandbox_demo'
+export const otherKey = 'sk_test_sandbox_other'
+export const strictKey = 'sk_test_sandbox_strict'
+export const publishable = 'pk_test_sandbox_demo'
+export const origin = 'http://localhost:3000'
+export const day_ms = 86_400_000
+
+export interface Stage extends AsyncDisposable {
+  sandbox: Sandbox
+  api: Api
+  clock: ManualClock
+  /** What the sandbox reported: failures that no request can answer for. Expected to stay empty. */
+  reports: unknown[]
+}
+
+/** A sandbox on a clock that stands still. It must have nothing to report when it ends. */
+export async function stage(options: SandboxOptions = {}): Promise<Stage> {
+  const clock = (options.clock as ManualClock | undefined) ?? manualClock()
+  const reports: unknown[] = []
+  const sandbox = await startSandbox({ report: (error) => reports.push(error), ...options, clock })
+  return {
+    sandbox,
+    api: connect(sandbox),
+    clock,
+    reports,
+    async [Symbol.asyncDispose]() {
+      await sandbox.close()
+      expect(reports).toEqual([])
+    },
+  }
+}
+
+/** A folder that is gone after the test. */
+export function folder(): { path: string } & Disposable {
+  const path = mkdtempSync(join(tmpdir(), 'svc-http-'))
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) }
+}
+
+/** Changes a closed database file by hand. */
+export function edit(database: string, change: (db: Database.Database) => void): void {
+  const db = new Database(database)
+  try {
+    change(db)
+  } finally {
+    db.close()
+  }
+}
+
+/** A sandbox whose project is set otherwise than seeded, and has a production publishable key. */
+export async function stageWith(
+  settings: Partial<ProjectSettings>,
+  { client_id = 'proj_demo', ...options }: SandboxOptions & { client_id?: string } = {},
+): Promise<Stage> {
+  const dir = folder()
+  const database = join(dir.path, 'sandbox.db')
+  const clock = (options.clock as ManualClock | undefined) ?? manualClock()
+  await (await startSandbox({ database, clock })).close()
+  edit(database, (db) => {
+    const present = JSON.parse(
+      db.prepare('SELECT settings FROM project WHERE client_id = ?').pluck().get(client_id) as string,
+    ) as Partial<ProjectSettings>
+    const changed = JSON.stringify({ ...present, ...settings })
+    db.prepare('UPDATE project SET settings = ? WHERE client_id = ?').run(changed, client_id)
+    const hash = createHash('sha256').update('pk_live_sandbox_test').digest()
+    db.prepare(
+      "INSERT INTO api_key SELECT 1000, id, 'publishable', 'live', ?, 0, NULL FROM project WHERE client_id = ?",
+    ).run(hash, client_id)
+  })
+  const started = await stage({ ...options, database, clock })
+  return {
+    ...started,
+    async [Symbol.asyncDispose]() {
+      await started[Symbol.asyncDispose]()
+      dir[Symbol.dispose]()
+    },
+  }
+}
+
+/** The smallest placement request that fills. */
+export function asked(more: Record<string, unknown> = {}): Record<string, unknown> {
+  return { client_id: 'proj_demo', session_id: 'sess_1', job_type: 'chat', ...more }
+}
+
+export interface Filled {
+  slot_id: string
+  asset_token: string
+  placement: Placement
+  decision: FillDecision
+}
+
+/** A placement that is filled, in one format when it is named. */
+export async function fill(
+  api: Api,
+  { format, as = key, ...call }: { format?: Format; as?: string } & Omit<Call, 'as'> = {},
+): Promise<Filled> {
+  const body = (call.body as Record<string, unknown> | undefined) ?? asked()
+  const overrides = format === undefined ? {} : { overrides: { allowed_formats: [format] } }
+  const answer = await api.accept('placements.create', { ...call, as, body: { ...body, ...overrides } })
+  const { slot_id, placement, decision } = answer.body
+  if (placement === null || decision?.fill !== true) throw new Error(`not filled: ${answer.text}`)
+  return { slot_id, asset_token: placement.asset_token, placement, decision }
+}
+
+/** An activation token of the demo project. */
+export async function activate(api: Api, publishable_key = publishable, from = origin): Promise<string> {
+  const { body } = await api.accept('browser.activate', { origin: from, body: { publishable_key } })
+  return body.activation_token
+}
+
+let beacons = 0
+
+/** The body of a beacon that happens now. */
+export function beacon(
+  clock: ManualClock,
+  { asset_token }: { asset_token: string },
+  event: string,
+  more: Record<string, unknown> = {},
+): Record<string, unknown> {
+  return { beacon_id: `beacon-${++beacons}`, asset_token, event, occurred_at_ms: clock.now(), ...more }
+}
