@@ -8,20 +8,26 @@ export function alignPairs(rows: readonly (readonly [name: string, value: string
   return shown.map(([name, value]) => `${style.dim(name.padEnd(width))}  ${value}`)
 }
 
-/** A table with a head; the columns of numbers are right-aligned. */
-export function alignTable(head: readonly string[], rows: readonly (readonly unknown[])[], style: Style): string[] {
+/** A table with a head; the columns of numbers are right-aligned. `paint` colours a cell, by the name of its column. */
+export function alignTable(
+  head: readonly string[],
+  rows: readonly (readonly unknown[])[],
+  style: Style,
+  paint: Readonly<Record<string, (cell: string) => string>> = {},
+): string[] {
   const cells = rows.map((row) => row.map(formatValue))
   const widths = head.map((name, column) => Math.max(name.length, ...cells.map((row) => lengthOf(row[column] ?? ''))))
   const isNumeric = head.map((_, column) => rows.length > 0 && rows.every((row) => typeof row[column] === 'number'))
-  const line = (row: readonly string[]) =>
+  const line = (row: readonly string[], paint: Readonly<Record<string, (cell: string) => string>>) =>
     row
       .map((cell, column) => {
         const blank = ' '.repeat((widths[column] ?? 0) - lengthOf(cell))
-        return isNumeric[column] ? blank + cell : cell + blank
+        const painted = paint[head[column] ?? '']?.(cell) ?? cell
+        return isNumeric[column] ? blank + painted : painted + blank
       })
       .join('  ')
       .trimEnd()
-  return [style.dim(line(head)), ...cells.map(line)]
+  return [style.dim(line(head, {})), ...cells.map((row) => line(row, paint))]
 }
 
 /** Any JSON as indented `name  value` lines. */
@@ -72,5 +78,5 @@ function isNested(value: unknown): boolean {
 }
 
 function lengthOf(text: string): number {
-  return [...text.replace(/\u001b\[\d+m/g, '')].length
+  return [...text].length
 }

@@ -30,12 +30,13 @@ export const status: Command = {
             rows.map((row) => [
               row.url,
               row.pid,
-              row.ready ? style.green('ready') : style.red('no answer'),
+              row.ready ? 'ready' : 'no answer',
               row.version,
               formatTime(row.started_at_ms),
               row.database,
             ]),
             style,
+            { state: (cell) => (cell === 'ready' ? style.green(cell) : style.red(cell)) },
           ),
     )
     return rows.length === 0 ? exitCodes.unreachable.exit_code : 0

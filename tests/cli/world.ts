@@ -33,6 +33,8 @@ export interface RunOptions {
   stdin?: string
   cwd?: string
   isTerminal?: boolean
+  /** Members of the Host that the test plays itself. */
+  host?: Partial<Host>
 }
 
 /** A sandbox with a fixed seed and clock, found by its locator as any other. */
@@ -59,12 +61,13 @@ export function temporaryDirectory(): string {
 /** Runs a command line, words separated by spaces, quoted by '...' where they hold some. */
 export async function svc(
   args: string,
-  { env = {}, stdin = '', cwd, isTerminal = false }: RunOptions,
+  { env = {}, stdin = '', cwd, isTerminal = false, host = {} }: RunOptions,
 ): Promise<Result> {
   const stdout = keptStream(isTerminal)
   const stderr = keptStream(isTerminal)
   const words = [...args.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '')
-  const code = await run(words, testHost({ env, stdin, cwd: cwd ?? env.SVC_HOME ?? '/', stdout, stderr }))
+  const given = { env, stdin, cwd: cwd ?? env.SVC_HOME ?? '/', stdout, stderr }
+  const code = await run(words, { ...testHost(given), ...host })
   return { code, stdout: stdout.text, stderr: stderr.text }
 }
 

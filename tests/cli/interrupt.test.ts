@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest'
+import type { Host, Signal } from '../../src/cli/host.ts'
+import { startWorld } from './world.ts'
+
+/** A Host whose signals, clock and forced exits are the test's. */
+function interruptible() {
+  const handlers = new Set<(signal: Signal) => void>()
+  const exits: number[] = []
+  let now = 0
+  const host: Partial<Host> = {
+    now: () => now,
+    onSignal(handler) {
+      handlers.add(handler)
+      return () => handlers.delete(handler)
+    },
+    exitNow: (code) => void exits.push(code),
+  }
+  const interruptAt = (instant: number, signal: Signal = 'SIGINT') => {
+    now = instant
+    for (const handler of handlers) handler(signal)
+  }
+  return { host, exits, interruptAt, handlers }
+}
+
+test('the first Ctrl-C ends a command cleanly, with 130', async () => {
+  await using world = await startWorld()
+  const { host, interruptAt, exits, handlers } = interruptible()
+  const running = world.svc('events stream', { host })
+  await expect.poll(() => handlers.size).toBe(1)
+  interruptAt(1000)
+  expect(await running).toEqual({ code: 130, stdout: '', stderr: 'error: Interrupted by SIGINT.\n' })
+  expect(exits).toEqual([])
+  expect(handlers.size).toBe(0)
+})
+
+test('a second one forces the end, unless it is npm doubling the first', async () => {
+  await using world = await startWorld()
+  const { host, interruptAt, exits, handlers } = interruptible()
+  const running = world.svc('events stream', { host })
+  await expect.poll(() => handlers.size).toBe(1)
+  interruptAt(1000)
+  interruptAt(1099)
+  expect(exits).toEqual([])
+  interruptAt(1100)
+  expect(exits).toEqual([130])
+  await running
+})
