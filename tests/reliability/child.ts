@@ -1,0 +1,75 @@
+/** Starts the runner and speaks with it. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { join } from 'node:path'
+import type { SandboxOptions } from '../../sandbox/index.ts'
+import type { Message } from './runner.ts'
+
+export interface Child {
+  readonly url: string
+  readonly pid: number
+  /** What the sandbox told its operator, so far. */
+  readonly reports: string[]
+  /** Resident memory now, bytes. */
+  memory(): Promise<number>
+  /** Ends the process without a word and waits until it is gone. */
+  kill(): Promise<void>
+  /** Stops the sandbox in order; resolves with the exit code. */
+  close(): Promise<number | null>
+}
+
+export interface ChildOptions {
+  /** Most bytes that a file of the process may grow to. */
+  file_limit_bytes?: number
+}
+
+/** Resolves when the sandbox is ready; rejects with what it said when it cannot start. */
+export async function startChild(options: Omit<SandboxOptions, 'report' | 'clock'>, limits: ChildOptions = {}) {
+  const runner = [join(import.meta.dirname, 'runner.ts'), JSON.stringify(options)]
+  const process_ = spawn(...commandOf(runner, limits), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  const reports: string[] = []
+  const exited = new Promise<number | null>((resolve) => process_.once('exit', resolve))
+  process_.on('message', (message: Message) => {
+    if (message.kind === 'report') reports.push(message.text)
+  })
+  const first = await Promise.race([answerOf(process_, ['ready', 'failed']), exited])
+  if (typeof first !== 'object' || first === null) throw new Error(`The runner ended with ${first} before it was ready.`)
+  if (first.kind === 'failed') throw Object.assign(new Error(first.message), { code: first.code, hint: first.hint })
+  if (first.kind !== 'ready') throw new Error(`The runner said ${first.kind}.`)
+  const child: Child = {
+    url: first.url,
+    pid: first.pid,
+    reports,
+    async memory() {
+      const answer = answerOf(process_, ['memory'])
+      process_.send('memory')
+      const message = await answer
+      return message.kind === 'memory' ? message.rss_bytes : Number.NaN
+    },
+    async kill() {
+      process_.kill('SIGKILL')
+      await exited
+    },
+    close() {
+      if (process_.connected) process_.send('close')
+      return exited
+    },
+  }
+  return child
+}
+
+function commandOf(runner: string[], { file_limit_bytes }: ChildOptions): [string, string[]] {
+  if (file_limit_bytes === undefined) return [process.execPath, runner]
+  const blocks = Math.floor(file_limit_bytes / 512)
+  return ['sh', ['-c', `ulimit -S -f ${blocks}; exec "$0" "$@"`, process.execPath, ...runner]]
+}
+
+function answerOf(process_: ChildProcess, kinds: Message['kind'][]): Promise<Message> {
+  return new Promise((resolve) => {
+    const listen = (message: Message) => {
+      if (!kinds.includes(message.kind)) return
+      process_.off('message', listen)
+      resolve(message)
+    }
+    process_.on('message', listen)
+  })
+}

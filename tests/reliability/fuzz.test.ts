@@ -1,0 +1,188 @@
+/**
+ * Bad input, however malformed, is a 4xx of the contract: never a failure of ours, never a crash, never a hang. The dice
+ * are seeded; SVC_FUZZ_SEED throws others.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Client, type Dispatcher, request } from 'undici'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Endpoint } from '../../src/contract/endpoint.ts'
+import { contract } from '../../src/contract/index.ts'
+import { type Answer, problemOf } from './answers.ts'
+import { type Child, startChild } from './child.ts'
+import { createDice } from './dice.ts'
+import { heldCases, wireCase } from './malformed-http.ts'
+import { type Malformed, malformed } from './malformed-request.ts'
+import { type Known, type Sample, samples } from './requests.ts'
+import { answersIn, exchange } from './wire.ts'
+
+const seed = Number(process.env.SVC_FUZZ_SEED ?? 20260101)
+const counts = { requests: 17_000, wires: 4_000 }
+const within_ms = 12_000
+const mostMemory_bytes = 400 * 1024 * 1024
+const origin = 'http://localhost:3000'
+
+const directory = mkdtempSync(join(tmpdir(), 'svc-fuzz-'))
+let sandbox: Child
+let known: Known
+
+beforeAll(async () => {
+  sandbox = await startChild({ database: join(directory, 'sandbox.db'), rate_limit: 'off', journal_limit: 5_000 })
+  known = await learn()
+})
+
+afterAll(async () => {
+  await sandbox.close()
+  rmSync(directory, { recursive: true, force: true })
+})
+
+test(`${counts.requests} malformed requests are each answered by the contract (seed ${seed})`, { timeout: 90_000 }, async () => {
+  const dice = createDice(seed)
+  const all = samples(known, Date.now)
+  const weights = all.map((sample) => sample.weight)
+  const total = weights.reduce((sum, weight) => sum + weight, 0)
+  const problems: string[] = []
+  const lane = async (left: () => boolean) => {
+    let client = openClient()
+    while (left()) {
+      const one = malformed(dice, pickWeighted(all, dice.roll() * total), known)
+      const problem = await ask(client, one)
+      if (problem !== null) {
+        await client.destroy()
+        client = openClient()
+      }
+      if (problem !== null && problem !== 'closed') problems.push(`${one.name} -> ${problem}`)
+    }
+    await client.destroy()
+  }
+  await inParallel(16, counts.requests, lane)
+  expect(firstFew(problems), `seed ${seed}`).toEqual([])
+  await isUnharmed()
+})
+
+test(`${counts.wires} requests that are not HTTP are answered or closed (seed ${seed})`, { timeout: 90_000 }, async () => {
+  const dice = createDice(seed + 1)
+  const { host } = new URL(sandbox.url)
+  const problems: string[] = []
+  const run = async (one: ReturnType<typeof wireCase>) => {
+    const { received, isSettled } = await exchange(sandbox.url, one, within_ms)
+    if (!isSettled) problems.push(`${one.name} (${one.then}) -> neither answered nor closed`)
+    for (const answer of answersIn(received)) {
+      const problem = problemOf(answer, null)
+      if (problem !== null) problems.push(`${one.name} (${one.then}) -> ${problem}`)
+    }
+  }
+  const held = heldCases(host).map(run)
+  await inParallel(32, counts.wires, async (left) => {
+    while (left()) await run(wireCase(dice, host))
+  })
+  await Promise.all(held)
+  expect(firstFew(problems), `seed ${seed}`).toEqual([])
+  await isUnharmed()
+})
+
+/** The sandbox goes on as if nothing had happened. */
+async function isUnharmed(): Promise<void> {
+  expect(sandbox.reports, `seed ${seed}`).toEqual([])
+  const placement = await ok('POST', '/v1/placements', { client_id: 'proj_demo', session_id: 'after', job_type: 'chat' })
+  expect(placement).toMatchObject({ status: 'ready', decision: { fill: true } })
+  expect(await ok('GET', '/_sandbox/evidence/verify')).toMatchObject({ ok: true })
+  for (const id of ['placements.list', 'beacons.list', 'requests.list'] as const) await readAll(contract[id])
+  expect(await sandbox.memory()).toBeLessThan(mostMemory_bytes)
+}
+
+/** Everything that the malformed requests have left behind can be listed, and fits the contract. */
+async function readAll(endpoint: Endpoint): Promise<void> {
+  let cursor: string | null = null
+  do {
+    const path: string = `${endpoint.path}?limit=1000${cursor === null ? '' : `&cursor=${cursor}`}`
+    const answer = await read(await request(`${sandbox.url}${path}`))
+    expect(problemOf(answer, endpoint), path).toBeNull()
+    cursor = (JSON.parse(answer.body) as { next_cursor: string | null }).next_cursor
+  } while (cursor !== null)
+}
+
+function openClient(): Client {
+  return new Client(sandbox.url, { headersTimeout: within_ms, bodyTimeout: within_ms })
+}
+
+/** What is wrong with the answer, null, or `closed` when the server ended the connection. */
+async function ask(client: Client, one: Malformed): Promise<string | null> {
+  const { sample, method, path, headers, body } = one
+  try {
+    const reply = await client.request({ method: method as Dispatcher.HttpMethod, path, headers, body: body ?? null })
+    if (String(reply.headers['content-type']).startsWith('text/event-stream')) {
+      reply.body.on('error', () => {}).destroy()
+      return 'closed'
+    }
+    const isMeant = method === sample.method && path.split('?')[0] === sample.path.split('?')[0]
+    return problemOf(await read(reply), isMeant ? sample.endpoint : null)
+  } catch (error) {
+    const { code, name, message } = error as Error & { code?: string }
+    if (code === 'UND_ERR_INVALID_ARG') return null
+    if (code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE') return 'closed'
+    return `${code ?? name}: ${message}`
+  }
+}
+
+async function read({ statusCode, headers, body }: Dispatcher.ResponseData): Promise<Answer> {
+  return { status: statusCode, headers, body: await body.text() }
+}
+
+async function ok(method: 'GET' | 'POST', path: string, body?: unknown, headers = {}): Promise<Record<string, any>> {
+  const reply = await request(`${sandbox.url}${path}`, {
+    method,
+    headers: { authorization: 'Bearer sk_test_sandbox_demo', 'content-type': 'application/json', ...headers },
+    body: body === undefined ? null : JSON.stringify(body),
+  })
+  const answer = await read(reply)
+  expect(answer.status, `${method} ${path}: ${answer.body}`).toBeLessThan(300)
+  return answer.headers['content-type']?.toString().startsWith('application/json')
+    ? JSON.parse(answer.body)
+    : { text: answer.body, request_id: answer.headers['x-request-id'] }
+}
+
+/** Real identifiers and tokens, so that malformed requests get as far as they can. */
+async function learn(): Promise<Known> {
+  const fill = (format: string) =>
+    ok('POST', '/v1/placements', {
+      client_id: 'proj_demo',
+      session_id: `known-${format}`,
+      job_type: 'chat',
+      overrides: { allowed_formats: [format] },
+    })
+  const banner = await fill('banner')
+  const clip = await fill('clip')
+  const activation = await ok('POST', '/v1/browser/activate', { publishable_key: 'pk_test_sandbox_demo' }, { origin })
+  const frame = await ok('GET', `/v1/render/${clip.decision.asset_token}`)
+  const beacon_token = /bt_[0-9a-z]{11}_[A-Za-z0-9_-]{43}/.exec(frame.text)![0]
+  return {
+    slot_id: banner.slot_id,
+    asset_token: banner.decision.asset_token,
+    clip_slot_id: clip.slot_id,
+    clip_asset_token: clip.decision.asset_token,
+    activation_token: activation.activation_token,
+    beacon_token,
+    request_id: frame.request_id,
+    origin,
+  }
+}
+
+function pickWeighted(all: readonly Sample[], at: number): Sample {
+  let left = at
+  for (const sample of all) {
+    left -= sample.weight
+    if (left < 0) return sample
+  }
+  return all.at(-1)!
+}
+
+async function inParallel(lanes: number, count: number, lane: (left: () => boolean) => Promise<void>): Promise<void> {
+  let left = count
+  await Promise.all(Array.from({ length: lanes }, () => lane(() => left-- > 0)))
+}
+
+function firstFew(problems: string[]): string[] {
+  return problems.length > 12 ? [...problems.slice(0, 12), `and ${problems.length - 12} more`] : problems
+}

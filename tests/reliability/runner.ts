@@ -1,0 +1,37 @@
+/**
+ * A sandbox in a process of its own, for tests that kill it, starve it or measure it. Options come as JSON in the first
+ * argument; what happens goes to the parent as messages. The test beside it is the parent: see child.ts.
+ */
+import { type SandboxError, type SandboxOptions, startSandbox } from '../../sandbox/index.ts'
+
+export type Message =
+  | { kind: 'ready'; url: string; pid: number }
+  | { kind: 'failed'; code: string; message: string; hint: string }
+  | { kind: 'report'; text: string }
+  | { kind: 'memory'; rss_bytes: number }
+
+/** A file that grows over its limit raises this signal; with a listener the write fails instead. */
+process.on('SIGXFSZ', () => {})
+
+const tell = (message: Message) => process.send?.(message)
+const options = JSON.parse(process.argv[2]!) as SandboxOptions
+
+try {
+  const sandbox = await startSandbox({ ...options, report: (error) => tell({ kind: 'report', text: describe(error) }) })
+  process.on('message', (message) => {
+    if (message === 'memory') tell({ kind: 'memory', rss_bytes: process.memoryUsage.rss() })
+    if (message === 'close') void sandbox.close().then(() => process.disconnect())
+  })
+  process.on('disconnect', () => void sandbox.close())
+  tell({ kind: 'ready', url: sandbox.url, pid: process.pid })
+} catch (error) {
+  const { code, message, hint } = error as SandboxError
+  tell({ kind: 'failed', code, message, hint })
+  process.disconnect()
+}
+
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const cause = error.cause instanceof Error ? ` <- ${error.cause.stack}` : ''
+  return `${error.stack}${cause}`
+}

@@ -1,0 +1,84 @@
+/** Bytes over a socket, without an HTTP client's good manners. */
+import { connect } from 'node:net'
+import type { Answer } from './answers.ts'
+
+export interface WireCase {
+  name: string
+  bytes: Buffer
+  /**
+   * After the bytes: `idle` waits for an answer and half-closes when there is none; `end` half-closes at once, `drop`
+   * closes at once, `hold` says nothing more and waits until the server has had enough.
+   */
+  then: 'idle' | 'end' | 'drop' | 'hold'
+}
+
+export interface WireResult {
+  received: Buffer
+  /** Whether the server answered or closed before the deadline. */
+  isSettled: boolean
+}
+
+/** How long to wait for more before a case counts as answered, and before a silent server is told that nothing follows. */
+const quiet_ms = 8
+const silent_ms = 60
+
+export function exchange(url: string, { bytes, then }: WireCase, deadline_ms: number): Promise<WireResult> {
+  const { hostname, port } = new URL(url)
+  return new Promise((resolve) => {
+    const received: Buffer[] = []
+    const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true })
+    let idle: NodeJS.Timeout | undefined
+    const settle = (isSettled: boolean) => {
+      clearTimeout(idle)
+      clearTimeout(deadline)
+      socket.destroy()
+      resolve({ received: Buffer.concat(received), isSettled })
+    }
+    const deadline = setTimeout(() => settle(false), deadline_ms)
+    socket.on('connect', () => {
+      socket.write(bytes, () => {
+        if (then === 'drop') settle(true)
+        else if (then === 'end') socket.end()
+        else if (then === 'idle') idle = setTimeout(() => socket.end(), silent_ms)
+      })
+    })
+    socket.on('data', (piece) => {
+      received.push(piece)
+      clearTimeout(idle)
+      idle = setTimeout(() => settle(true), quiet_ms)
+    })
+    socket.on('end', () => settle(true))
+    socket.on('error', () => settle(true))
+    socket.on('close', () => settle(true))
+  })
+}
+
+/** The answers in what came back, in order; what is cut off at the end is left out. */
+export function answersIn(received: Buffer): Answer[] {
+  const answers: Answer[] = []
+  let rest = received.toString('latin1')
+  while (rest !== '') {
+    const end = rest.indexOf('\r\n\r\n')
+    const status = /^HTTP\/1\.1 (\d{3}) /.exec(rest)
+    if (status === null) return [...answers, { status: 0, headers: {}, body: rest.slice(0, 200) }]
+    if (end === -1) return answers
+    const headers: Answer['headers'] = {}
+    for (const line of rest.slice(0, end).split('\r\n').slice(1)) {
+      const colon = line.indexOf(':')
+      headers[line.slice(0, colon).toLowerCase()] = line.slice(colon + 1).trim()
+    }
+    rest = rest.slice(end + 4)
+    const length = Number(headers['content-length'] ?? 0)
+    const isBare = rest === '' || rest.startsWith('HTTP/1.1 ')
+    if (!isBare && rest.length < length) return answers
+    const body = isBare ? '' : rest.slice(0, length)
+    if (headers['transfer-encoding'] !== undefined) return answers
+    if (Number(status[1]) >= 200) answers.push({ status: Number(status[1]), headers, body: fromLatin1(body) })
+    rest = rest.slice(body.length)
+  }
+  return answers
+}
+
+function fromLatin1(text: string): string {
+  return Buffer.from(text, 'latin1').toString('utf8')
+}
