@@ -9,6 +9,11 @@ import { validate } from './validation.ts'
 
 const piece = 200
 const keepAlive_ms = 15_000
+const streamHeaders = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+}
 
 export interface EventStreams {
   /** Ends every stream, when the sandbox stops. */
@@ -21,6 +26,7 @@ export function registerEventStream(app: FastifyInstance, door: Door): EventStre
     const exchange = openExchange(door, request, reply)
     try {
       const filter = await filterOf(door, request)
+      if (request.method === 'HEAD') return reply.headers(streamHeaders).send()
       const stop = stream(door, reply, startOf(door, request), filter)
       open.add(stop)
       reply.raw.once('close', () => {
@@ -67,11 +73,7 @@ function startOf({ services }: Door, request: FastifyRequest): number {
 /** Writes what is there, then waits for more. One pump at a time; a slow reader stops it, nothing piles up. */
 function stream({ services }: Door, reply: FastifyReply, start: number, filter: Filter): () => void {
   const { raw } = reply.hijack()
-  raw.writeHead(200, {
-    'content-type': 'text/event-stream',
-    'cache-control': 'no-store',
-    'x-content-type-options': 'nosniff',
-  })
+  raw.writeHead(200, streamHeaders)
   raw.write(': connected\n\n')
   let seq = start
   let isPumping = false
