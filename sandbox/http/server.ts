@@ -54,7 +54,7 @@ export function createServer(options: ServerOptions): HttpServer {
   app.addHook('onRequest', async (request, reply) => {
     try {
       checkHost(request.headers.host, options.host)
-      if (request.url.startsWith('/_sandbox')) {
+      if (isControlPlane(request)) {
         const { origin } = request.headers
         const sec_fetch_site = header(request, 'sec-fetch-site')
         const token = header(request, 'x-sandbox-token')
@@ -91,6 +91,11 @@ export function createServer(options: ServerOptions): HttpServer {
   app.get('/_sandbox/', (_request, reply) => homePage(door.services, reply))
   app.get('/', (_request, reply) => reply.redirect('/_sandbox/'))
   return { app, streams }
+}
+
+/** By the route that was matched: a path has many spellings, `/%5fsandbox/` and `http://host/_sandbox/` among them. */
+function isControlPlane({ routeOptions, url }: FastifyRequest): boolean {
+  return (routeOptions.url ?? url).startsWith('/_sandbox')
 }
 
 function routeOf(endpoint: Endpoint): string {
