@@ -15,10 +15,11 @@ export async function run(args: readonly string[], host: Host): Promise<number> 
     host.stdout.write(`${version}\n`)
     return 0
   }
+  const root_help = rootHelp(commands, sections, { version, command_name: commandName(host.env) })
   if (args.length === 0 || (args.length === 1 && (first === '--help' || first === '-h' || first === 'help'))) {
-    host.stdout.write(rootHelp(commands, sections, { version, command_name: commandName(host.env) }))
+    host.stdout.write(root_help)
     return 0
   }
   const { runCommand } = await import('./cli/run-command.ts')
-  return runCommand(commands, args, host)
+  return runCommand(commands, root_help, args, host)
 }

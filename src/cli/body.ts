@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { Option } from 'commander'
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { Endpoint } from '../contract/endpoint.ts'
 import { assign, type Body, write } from './assign.ts'
 import { CliError } from './cli-error.ts'
@@ -33,11 +33,19 @@ export async function buildBody(host: Host, endpoint: Endpoint, parts: BodyParts
     if (Object.keys(parts.flags).length === 0 && parts.set.length === 0) return data
     throw new CliError('usage', 'data_not_object', '--data is not a JSON object, so flags and --set cannot go into it.')
   }
-  const body: Body = { ...parts.defaults, ...data }
+  const names = parts.set.map((assignment) => [assignment.split(/[.=]/)[0], null])
+  const schema = endpoint.branch?.({ ...data, ...Object.fromEntries(names) }) ?? endpoint.body
+  const body: Body = { ...known(parts.defaults, schema), ...data }
   for (const [path, value] of Object.entries(parts.flags)) write(body, path.split('.'), value)
-  const schema: z.ZodType | undefined = endpoint.branch?.(body) ?? endpoint.body
   for (const assignment of parts.set) assign(body, assignment, schema)
   return body
+}
+
+/** The defaults that this shape of the body has a member for. */
+function known(defaults: Body, schema: z.ZodType | undefined): Body {
+  return Object.fromEntries(
+    Object.entries(defaults).filter(([name]) => schema instanceof z.ZodObject && name in schema.shape),
+  )
 }
 
 async function readData(host: Host, source: string): Promise<string> {

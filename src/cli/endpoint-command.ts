@@ -80,8 +80,8 @@ export async function callEndpoint(
 ) {
   const endpoint: Endpoint = contract[id]
   const isCredentialNeeded = endpoint.credentials.length > 0
-  if (isCredentialNeeded && credential === undefined && session.settings.secret_key === null)
-    throw noCredential(session)
+  const { secret_key } = session.settings
+  if (isCredentialNeeded && credential === undefined && secret_key === null) throw noCredential(session)
   const call = session.client({ credential }).call(id, input, { signal: session.signal })
   const answer = await session.out.progress(`${endpoint.method} ${endpoint.path}: waiting for the answer`, call)
   for (const warning of answer.meta.warnings) session.out.note(`sandbox warning: ${warning}`)
@@ -126,9 +126,8 @@ async function bodyOf(
   defaults: EndpointCommand<EndpointId>['defaults'],
 ): Promise<unknown> {
   const { client_id } = session.settings
-  const isAddressed = 'client_id' in bodySchema(endpoint).shape && client_id !== null
   return buildBody(session.host, endpoint, {
-    defaults: { ...(isAddressed ? { client_id } : {}), ...(await defaults?.(session, given.options)) },
+    defaults: { ...(client_id === null ? {} : { client_id }), ...(await defaults?.(session, given.options)) },
     flags: flagValues(options.body, given.options),
     data: given.options.data as string | undefined,
     set: (given.options.set as string[] | undefined) ?? [],

@@ -30,6 +30,8 @@ export interface Entry {
 
 export interface ParserOptions {
   command_name: string
+  /** What `--help` prints when there is no command. */
+  root_help: string
   /** Width of the terminal, characters. */
   columns: number
 }
@@ -41,7 +43,7 @@ export function parseCommandLine(entries: readonly Entry[], args: readonly strin
   const root = quiet(new Commander(options.command_name), options, written)
     .usage('<command> [options]')
     .helpCommand(false)
-  root.version(version, '-V, --version')
+  root.version(version, '-V, --version').helpInformation = () => options.root_help
   for (const option of globalOptions()) root.addOption(option)
   for (const { name, loaded } of entries) {
     if (loaded === null) root.addCommand(quiet(new Commander(name), options, written))

@@ -25,6 +25,7 @@ const defaultColumns = 80
 
 export async function runCommand(
   commands: readonly LazyCommand[],
+  root_help: string,
   args: readonly string[],
   host: Host,
 ): Promise<number> {
@@ -35,7 +36,7 @@ export async function runCommand(
       host.stdout.write(`${topic(styleOf(host.stdout, 'auto', host.env)).join('\n')}\n`)
       return 0
     }
-    const parsed = await parse(commands, args[0] === 'help' ? [...args.slice(1), '--help'] : args, host)
+    const parsed = await parse(commands, root_help, args[0] === 'help' ? [...args.slice(1), '--help'] : args, host)
     if (parsed.kind === 'help') {
       const stream = parsed.isAsked ? host.stdout : host.stderr
       stream.write(parsed.text)
@@ -53,15 +54,25 @@ export async function runCommand(
   }
 }
 
-async function parse(commands: readonly LazyCommand[], args: readonly string[], host: Host) {
+async function parse(commands: readonly LazyCommand[], root_help: string, args: readonly string[], host: Host) {
   const wanted = firstOperand(args)
   const entries = await Promise.all(
     commands.map(async ({ name, load }) => ({ name, loaded: name === wanted ? await load() : null })),
   )
-  return parseCommandLine(entries, args, {
+  const isKnown = wanted === undefined || entries.some(({ loaded }) => loaded !== null)
+  return parseCommandLine(entries, helpLast(args, isKnown), {
+    root_help,
     command_name: commandName(host.env),
     columns: host.stdout.columns ?? defaultColumns,
   })
+}
+
+/** `--help` behind the command that it is about, wherever it was written; without it where there is no such command. */
+function helpLast(args: readonly string[], isKnown: boolean): string[] {
+  const end = args.includes('--') ? args.indexOf('--') : args.length
+  const words = args.slice(0, end).filter((arg) => arg !== '--help' && arg !== '-h')
+  const isHelp = words.length < end
+  return [...words, ...(isHelp && isKnown ? ['--help'] : []), ...args.slice(end)]
 }
 
 async function runSession(

@@ -1,9 +1,11 @@
+import { readdirSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Command, isGroup } from '../../src/cli/command.ts'
 import { commands } from '../../src/commands/index.ts'
 import { contract } from '../../src/contract/index.ts'
+import { root } from './process.ts'
 import { startWorld, type World } from './world.ts'
 
 let world: World
@@ -248,6 +250,18 @@ request     req_*
     const { activation_token } = JSON.parse(stdout) as { activation_token: string }
     const result = await world.svc(`placements create --secret-key ${activation_token}`)
     expect(result.code, result.stderr).toBe(0)
+  })
+})
+
+describe('example requests', () => {
+  const files = readdirSync(join(root, 'fixtures/requests')).filter((file) => !file.startsWith('beacons'))
+  const commandOf: Record<string, string> = { consent: 'consent set', browser: 'browser activate' }
+
+  test.each(files)('%s can be sent with --data', async (file) => {
+    const group = file.split('.')[0] as string
+    const data = `--data @${join(root, 'fixtures/requests', file)}`
+    const { code, stderr } = await world.svc(`${commandOf[group] ?? `${group} create`} ${data}`)
+    expect(code, stderr).toBe(0)
   })
 })
 

@@ -29,6 +29,12 @@ describe('svc --help', () => {
     for (const args of ['', '-h', 'help']) expect(await world.svc(args)).toEqual({ code: 0, stdout, stderr: '' })
   })
 
+  test('is there with other flags too, and on stderr where a command was needed', async () => {
+    const { stdout } = await world.svc('--help')
+    expect(await world.svc('-q --help')).toEqual({ code: 0, stdout, stderr: '' })
+    expect(await world.svc('-o json')).toEqual({ code: 2, stdout: '', stderr: stdout })
+  })
+
   test('shows npx svc under npm', async () => {
     const { stdout } = await world.svc('--help', { env: { npm_execpath: 'npm' } })
     expect(stdout).toContain('  npx svc placements create --format banner --topic coffee\n')
@@ -47,7 +53,10 @@ describe('the help of a command', () => {
   })
 
   test('is what svc help COMMAND prints', async () => {
-    expect(await world.svc('help placements create')).toEqual(await world.svc('placements create --help'))
+    const expected = await world.svc('placements create --help')
+    for (const args of ['help placements create', '--help placements create', 'placements -h create']) {
+      expect(await world.svc(args)).toEqual(expected)
+    }
   })
 
   test('names choices, provenance and decision of each field', async () => {
@@ -86,6 +95,7 @@ describe('help topics', () => {
 describe('what is not understood', () => {
   const cases: [args: string, message: string, hint: string][] = [
     ['placments list', "Unknown command 'placments'.", 'Did you mean placements?'],
+    ['help placments', "Unknown command 'placments'.", 'Did you mean placements?'],
     ['placements lst', "Unknown command 'lst'.", 'Did you mean list?'],
     ['placements create --formt clip', "Unknown option '--formt'.", 'Did you mean --format?'],
     ['placements list --outptu json', "Unknown option '--outptu'.", 'Did you mean --output?'],
