@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { reasonCodes } from '../../src/contract/errors.ts'
+import { encodeId } from '../../src/contract/ids.ts'
 import { getFrame, getRenderScript } from '../../src/contract/v1/render.ts'
 import { loadFrame } from '../operations/render.ts'
 import { type Asset, type Assets, rangeOf } from './assets.ts'
@@ -20,7 +21,7 @@ const publicHeaders = {
 
 export function registerMedia(app: FastifyInstance, door: Door, assets: Assets): void {
   app.get(getRenderScript.path, async (request, reply) =>
-    sendAsset(request, reply, await assets.renderScript(), 'no-cache'),
+    sendAsset(door, request, reply, await assets.renderScript(), 'no-cache'),
   )
   app.get<{ Params: { asset_token: string } }>(
     getFrame.path.replace('{asset_token}', ':asset_token'),
@@ -40,18 +41,31 @@ export function registerMedia(app: FastifyInstance, door: Door, assets: Assets):
         duration_ms: one('duration_ms'),
         poster: one('poster'),
       })
-      return asset === null ? reply.callNotFound() : sendAsset(request, reply, asset, 'public, max-age=3600')
+      return asset === null ? reply.callNotFound() : sendAsset(door, request, reply, asset, 'public, max-age=3600')
     },
   )
   app.get<{ Params: { folder: string; file: string } }>('/assets/creatives/:folder/:file', async (request, reply) => {
     const asset = await assets.creative(`${request.params.folder}/${request.params.file}`)
-    return asset === null ? reply.callNotFound() : sendAsset(request, reply, asset, 'public, max-age=3600')
+    return asset === null ? reply.callNotFound() : sendAsset(door, request, reply, asset, 'public, max-age=3600')
   })
 }
 
-function sendAsset(request: FastifyRequest, reply: FastifyReply, asset: Asset, cache: string): FastifyReply {
+function sendAsset(
+  door: Door,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  asset: Asset,
+  cache: string,
+): FastifyReply {
   const { body, etag, media_type } = asset
-  reply.headers({ ...publicHeaders, etag, 'cache-control': cache, 'accept-ranges': 'bytes' })
+  const request_id = encodeId('req', door.services.platform.newId())
+  reply.headers({
+    ...publicHeaders,
+    'x-request-id': request_id,
+    etag,
+    'cache-control': cache,
+    'accept-ranges': 'bytes',
+  })
   if (request.headers['if-none-match'] === etag) return reply.code(304).send()
   reply.header('content-type', media_type)
   const range = rangeOf(request.headers.range, body.length)
@@ -99,6 +113,9 @@ async function sendFrame(
     const error = toApiError(services, thrown, context.request_id)
     const page = frameProblemPage({ status: 404, reason_code: error.reason_code, message: error.message }, nonce, null)
     record(door, exchange, { status: error.status, headers: {}, body: '', error })
-    return reply.code(error.status).headers(page.headers).send(page.html)
+    return reply
+      .code(error.status)
+      .headers({ ...page.headers, 'x-request-id': context.request_id })
+      .send(page.html)
   }
 }
