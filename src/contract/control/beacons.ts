@@ -23,7 +23,7 @@ export const BeaconItem = z.strictObject({
   reason_code: assumed(z.union([AcceptCode, reasonCode]), 'A72', 'OK, why it does not count, or why it was rejected.'),
   would_bill: assumed(z.boolean(), 'A78', 'Whether production would bill it.'),
   metric: assumed(Metric.nullable(), 'A76', 'What it counts as.'),
-  occurred_at_ms: assumed(EpochMs.nullable(), 'A70', 'When it happened.'),
+  occurred_at_ms: assumed(z.int().nullable(), 'A70', 'When it happened; of a rejected beacon, whatever it claimed.'),
   received_at_ms: assumed(EpochMs, 'A93', 'When it arrived.'),
 })
 export type BeaconItem = z.infer<typeof BeaconItem>
