@@ -53,7 +53,7 @@ export const sendBeacon: Operation<typeof sendBeaconEndpoint> = async (services,
     if (earlier.body_sha256 !== beacon.body_sha256) return reject('beacon_id_conflict')
     return answerDuplicate(services, context, caller, filled, earlier)
   }
-  const untimely = timeProblem(filled, occurred_at_ms, context.now_ms)
+  const untimely = timeProblem(filled, body, occurred_at_ms, context.now_ms)
   if (untimely !== null) return reject(untimely)
   const consent = await boundConsentProblem(services, filled, context.now_ms)
   if (consent !== null) return reject(consent)
@@ -94,7 +94,7 @@ const clipEvents: ReadonlySet<BeaconEvent> = new Set(['play_started', 'play_comp
 
 function occurrence(body: BeaconRequest): number | null {
   if (body.occurred_at_ms !== undefined) return body.occurred_at_ms
-  return body.occurred_at === undefined ? null : Date.parse(body.occurred_at)
+  return body.occurred_at === undefined ? null : Math.max(0, Date.parse(body.occurred_at))
 }
 
 /** Same project and mode; a beacon token is good for its own asset token only (A06). */
@@ -103,9 +103,15 @@ function belongsTo({ slot }: FilledSlot, caller: Caller): boolean {
   return caller.slot_id === null || caller.slot_id === slot.id
 }
 
-function timeProblem({ slot, decision }: FilledSlot, occurred_at_ms: number, now_ms: number): ReasonCode | null {
+function timeProblem(
+  { slot, decision }: FilledSlot,
+  body: BeaconRequest,
+  occurred_at_ms: number,
+  now_ms: number,
+): ReasonCode | null {
   const { beacon_max_age_ms, beacon_max_future_skew_ms } = slot.project.settings
-  if (occurred_at_ms < secondsBelow && now_ms >= secondsBelow) return 'occurred_at_in_seconds'
+  const isNumber = body.occurred_at_ms !== undefined
+  if (isNumber && occurred_at_ms < secondsBelow && now_ms >= secondsBelow) return 'occurred_at_in_seconds'
   if (occurred_at_ms < now_ms - beacon_max_age_ms) return 'beacon_stale'
   if (occurred_at_ms > now_ms + beacon_max_future_skew_ms) return 'beacon_in_future'
   return occurred_at_ms < decision.decided_at_ms ? 'beacon_before_decision' : null
