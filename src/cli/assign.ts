@@ -21,7 +21,7 @@ export function assign(body: Body, assignment: string, schema: z.ZodType | undef
 }
 
 /** The value that `text` means where `schema` stands; without one, JSON if it parses, else the text itself. */
-export function typedValue(text: string, schema: z.ZodType | undefined): unknown {
+function typedValue(text: string, schema: z.ZodType | undefined): unknown {
   const json = parseJson(text)
   const value = json === undefined ? text : json
   if (schema === undefined) return value

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import type { Host } from './host.ts'
 
-export const LocatorProject = z.object({
+const LocatorProject = z.object({
   client_id: z.string(),
   secret_key: z.string(),
   live_secret_key: z.string(),

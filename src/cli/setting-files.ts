@@ -8,7 +8,7 @@ import { runningSandboxes } from './locator.ts'
 import { ConfigFile, environmentValues, ProfilesFile, resolveSettings, type Settings, type Values } from './settings.ts'
 import { stateDirectory } from './state.ts'
 
-export const configFileName = 'svc.config.json'
+const configFileName = 'svc.config.json'
 
 /** Reads all layers and settles them. */
 export async function loadSettings(host: Host, flags: Values): Promise<Settings> {

@@ -143,7 +143,7 @@ export interface Settings {
   source: Record<'base_url' | 'output' | 'client_id' | 'secret_key' | 'publishable_key' | 'origin', Source>
 }
 
-export const defaultBaseUrl = 'http://127.0.0.1:4010'
+const defaultBaseUrl = 'http://127.0.0.1:4010'
 
 /** Settles every setting from its layers. Throws CliError for a value that its schema refuses. */
 export function resolveSettings(layers: Layers): Settings {
@@ -200,7 +200,7 @@ function pick<T extends string | undefined>(
 }
 
 /** Parses one value. `label` says where it came from: `SVC_BASE_URL`. */
-export function checkSetting(name: SettingName, value: string, label: string): string {
+function checkSetting(name: SettingName, value: string, label: string): string {
   const parsed = settingsTable[name].schema.safeParse(value)
   if (parsed.success) return parsed.data
   const problem = parsed.error.issues[0]?.message ?? 'is not valid'
