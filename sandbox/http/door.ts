@@ -16,7 +16,7 @@ import { type JsonEndpointId, onRefused, operations } from '../operations/index.
 import { StorageError } from '../store/store.ts'
 import { isKnownOrigin, readableBy } from './cors.ts'
 import { authenticate } from './credentials.ts'
-import { journalBody, journalHeaders, journalUnreadable } from './journal.ts'
+import { journalBody, journalHeaders, journalPath, journalUnreadable } from './journal.ts'
 import type { Rates } from './rates.ts'
 import { parseJson, validate } from './validation.ts'
 
@@ -125,7 +125,7 @@ export function record({ services, isJournalOn }: Door, exchange: Exchange, answ
     id: exchange.id,
     at_ms: context.now_ms,
     method: request.method,
-    path: redactSecrets(request.url.slice(0, 2048)),
+    path: journalPath(request.url),
     status: answer.status,
     error: answer.error === null ? null : reasonCodes[answer.error.reason_code].error,
     reason_code: answer.error?.reason_code ?? null,
@@ -193,7 +193,7 @@ async function readInput(
       const key = await publishableKey(services, (parsed as { publishable_key: string }).publishable_key)
       rates.take('activate', { key_id: key.id, project: key.project }, context.now_ms)
     }
-    exchange.body = journalBody(body.toString('utf8'), parsed)
+    exchange.body = journalBody(parsed)
     return { params, query, body: parsed }
   } catch (error) {
     if (error instanceof ApiError && context.caller !== null) {

@@ -4,6 +4,7 @@ import { redactSecrets } from '../domain/tokens.ts'
 
 const hiddenHeaders = new Set(['authorization', 'cookie', 'proxy-authorization', 'x-sandbox-token'])
 const longestBody = 70_000
+const longestPath = 2_048
 
 /** Members of a body that could not be validated whose text is kept: identifiers and names, never prose. */
 const plainMembers = new Set([
@@ -40,10 +41,23 @@ export function journalHeaders(headers: IncomingHttpHeaders): string {
   return redactSecrets(JSON.stringify(kept))
 }
 
-/** A body that was validated: as it came, but for prompt text. */
-export function journalBody(text: string, parsed: unknown): string {
-  if (!mayHoldPrompt(parsed)) return redactSecrets(text)
-  return redactSecrets(JSON.stringify(withoutPrompt(parsed)))
+/** A body that was validated: as it was read, but for prompt text. A member sent twice is there once, as it counted. */
+export function journalBody(parsed: unknown): string {
+  return redactSecrets(JSON.stringify(mayHoldPrompt(parsed) ? withoutPrompt(parsed) : parsed))
+}
+
+/** Path and query. A value that v1 does not know is removed: a prompt that strayed there was not shared. */
+export function journalPath(url: string): string {
+  const at = url.indexOf('?')
+  if (at < 0) return redactSecrets(url.slice(0, longestPath))
+  const pairs = url.slice(at + 1, longestPath).split('&')
+  return redactSecrets(`${url.slice(0, Math.min(at, longestPath))}?${pairs.map(plainPair).join('&')}`)
+}
+
+function plainPair(pair: string): string {
+  const name = pair.split('=')[0]!
+  if (name === 'wait_ms' && /^wait_ms=[\w.+-]{0,32}$/.test(pair)) return pair
+  return `${plainText.test(name) ? name : '[name]'}=[removed]`
 }
 
 /** A body that was not: its shape, with every text that might be prose removed. */
@@ -78,6 +92,7 @@ function withoutPrompt(body: Record<string, unknown>): Record<string, unknown> {
   return result
 }
 
+/** Inside a prompt every text is prose, whatever its member is called. */
 function shapeOf(value: unknown, member: string | null, depth: number): unknown {
   if (typeof value === 'string') {
     return member !== null && plainMembers.has(member) && plainText.test(value) ? value : removed(value)
@@ -87,7 +102,10 @@ function shapeOf(value: unknown, member: string | null, depth: number): unknown 
   if (Array.isArray(value)) return value.slice(0, 100).map((item) => shapeOf(item, member, depth + 1))
   const entries = Object.entries(value).slice(0, 100)
   return Object.fromEntries(
-    entries.map(([name, inner]) => [plainText.test(name) ? name : '[name]', shapeOf(inner, name, depth + 1)]),
+    entries.map(([name, inner]) => [
+      plainText.test(name) ? name : '[name]',
+      shapeOf(inner, member === 'prompt' ? member : name, depth + 1),
+    ]),
   )
 }
 
