@@ -51,7 +51,7 @@ export function createServer(options: ServerOptions): HttpServer {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
 
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     try {
       checkHost(request.headers.host, options.host)
       if (isControlPlane(request)) {
@@ -67,15 +67,15 @@ export function createServer(options: ServerOptions): HttpServer {
         )
       }
       if (request.method === 'OPTIONS' && header(request, 'access-control-request-method') !== undefined) {
-        return await answerPreflight(door, request, reply)
-      }
-      if (request.is404) throw missingRoute(request, reply)
+        answerPreflight(door, request, reply).catch(door.services.report)
+      } else if (request.is404) throw missingRoute(request)
+      else done()
     } catch (thrown) {
-      return answerError(door, request, reply, thrown)
+      answerError(door, request, reply, thrown).catch(door.services.report)
     }
   })
   app.setErrorHandler((error, request, reply) => answerError(door, request, reply, asApiError(error)))
-  app.setNotFoundHandler((request, reply) => answerError(door, request, reply, missingRoute(request, reply)))
+  app.setNotFoundHandler((request, reply) => answerError(door, request, reply, missingRoute(request)))
 
   for (const [id, endpoint] of Object.entries(contract) as [JsonEndpointId, Endpoint][]) {
     if (!(id in operations)) continue
@@ -114,7 +114,7 @@ function methodsOf(url: string): string[] {
 }
 
 /** 405 with Allow when the path exists, else 404. */
-function missingRoute(request: FastifyRequest, _reply: FastifyReply): ApiError {
+function missingRoute(request: FastifyRequest): ApiError {
   const methods = methodsOf(request.url)
   if (methods.length === 0) {
     return new ApiError('not_found', {
@@ -147,9 +147,10 @@ async function answerPreflight(door: Door, request: FastifyRequest, reply: Fasti
   const exchange = openExchange(door, request, reply)
   const { origin } = exchange.context
   if (origin === null || !request.url.startsWith('/v1/') || !(await isKnownOrigin(door.services, origin))) {
-    throw new ApiError('origin_not_allowed', {
+    const error = new ApiError('origin_not_allowed', {
       message: `No project of this sandbox allows the origin ${origin === null ? '(none)' : origin.slice(0, 256)}.`,
     })
+    return answerError(door, request, reply, error)
   }
   const isPrivate = header(request, 'access-control-request-private-network') === 'true'
   const methods = methodsOf(request.url)

@@ -8,8 +8,8 @@ import {
   beaconEventSpellings,
   type sendBeacon as sendBeaconEndpoint,
 } from '../../src/contract/v1/beacons.ts'
-import { type BeaconVerdict, judgeBeacons } from '../domain/billing.ts'
-import { beaconEntry, canonicalJson, type Json } from '../domain/evidence.ts'
+import { type AcceptedBeacon, type BeaconVerdict, judgeBeacons } from '../domain/billing.ts'
+import { beaconEntry, canonicalJson } from '../domain/evidence.ts'
 import type { BeaconRow, EvidenceDraft } from '../store/store.ts'
 import { boundConsentProblem, type FilledSlot, findFilledSlot, isBeaconOpen } from './asset-tokens.ts'
 import { type Caller, type Context, callerOf, type Operation, type Services } from './context.ts'
@@ -48,24 +48,17 @@ export const sendBeacon: Operation<typeof sendBeaconEndpoint> = async (services,
   }
 
   const beacon = toRow(services, context, body, event, occurred_at_ms, filled)
+  const problem =
+    timeProblem(filled, body, occurred_at_ms, context.now_ms) ??
+    (await boundConsentProblem(services, filled, context.now_ms))
+  if (problem === null) {
+    const set = await services.store.recordBeacon(beacon, filled.slot.project.id, evidenceOf(filled, beacon))
+    if (set !== null) return answerAccepted(context, filled, beacon, set)
+  }
   const earlier = await services.store.findBeacon(filled.slot.id, body.beacon_id)
-  if (earlier !== null) {
-    if (earlier.body_sha256 !== beacon.body_sha256) return reject('beacon_id_conflict')
-    return answerDuplicate(services, context, caller, filled, earlier)
-  }
-  const untimely = timeProblem(filled, body, occurred_at_ms, context.now_ms)
-  if (untimely !== null) return reject(untimely)
-  const consent = await boundConsentProblem(services, filled, context.now_ms)
-  if (consent !== null) return reject(consent)
-
-  const recorded = await services.store.recordBeacon(beacon, filled.slot.project.id, evidenceOf(filled, beacon))
-  if (recorded === 'exists') {
-    const first = await services.store.findBeacon(filled.slot.id, body.beacon_id)
-    if (first === null || first.body_sha256 !== beacon.body_sha256) return reject('beacon_id_conflict')
-    return answerDuplicate(services, context, caller, filled, first)
-  }
-  const verdict = await verdictOf(services, filled, beacon)
-  return answer(context, verdict.reason_code, verdict)
+  if (earlier === null) return reject(problem ?? 'internal_error')
+  if (earlier.body_sha256 !== beacon.body_sha256) return reject('beacon_id_conflict')
+  return answerDuplicate(services, context, caller, filled, earlier)
 }
 
 /** A beacon whose body does not fit the schema is kept apart too: whoever looks for it must find it (A74). */
@@ -133,10 +126,16 @@ function toRow(
     event,
     occurred_at_ms,
     received_at_ms: context.now_ms,
-    body_sha256: services.platform.sha256(canonicalJson(body as Json)).toString('base64url'),
+    body_sha256: services.platform.sha256(comparable(body)).toString('base64url'),
     measurements: measurements ?? null,
     extras: JSON.stringify({ render_instance_id, seq, consent_revision, metadata }),
   }
+}
+
+/** The same text for the same beacon: members come in the schema's order, and those of metadata are sorted. */
+function comparable(body: BeaconRequest): string {
+  const { metadata, ...others } = body
+  return JSON.stringify(others) + (metadata === undefined ? '' : canonicalJson(metadata))
 }
 
 function evidenceOf({ slot, decision, outcome }: FilledSlot, beacon: BeaconRow): EvidenceDraft {
@@ -161,12 +160,17 @@ function evidenceOf({ slot, decision, outcome }: FilledSlot, beacon: BeaconRow):
   }
 }
 
-/** The verdict of one beacon over the set as it is now (A75). */
-async function verdictOf(services: Services, { slot, outcome }: FilledSlot, beacon: BeaconRow): Promise<BeaconVerdict> {
+/** The verdict is over the set as it is with this beacon in it (A75). */
+function answerAccepted(
+  context: Context,
+  { slot, outcome }: FilledSlot,
+  beacon: BeaconRow,
+  set: readonly AcceptedBeacon[],
+) {
   const { billing_model, viewability } = slot.project.settings
-  const beacons = await services.store.beaconsOf(slot.id)
-  const known = beacons.some((other) => other.id === beacon.id) ? beacons : [...beacons, beacon]
-  return judgeBeacons(billing_model, outcome, viewability, known).get(beacon.id)!
+  const judged = set.some((other) => other.id === beacon.id) ? set : [...set, beacon]
+  const verdict = judgeBeacons(billing_model, outcome, viewability, judged).get(beacon.id)!
+  return answer(context, verdict.reason_code, verdict)
 }
 
 async function answerDuplicate(

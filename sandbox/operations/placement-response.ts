@@ -37,8 +37,7 @@ export async function placementResponse(services: Services, slot: SlotRow, now_m
   if (decision === null) return { slot_id, status: 'pending', placement: null, decision: null }
   const status = statusOf(slot, now_ms)
   const fill = await fillOf(services, decision)
-  if (fill !== null) await ensureToken(services, slot.id, fill.outcome)
-  const asset_token = assetTokenOf(services, slot.id)
+  const asset_token = fill === null ? '' : await tokenOf(services, slot.id, fill.outcome)
   return {
     slot_id,
     status,
@@ -217,7 +216,8 @@ function fillDecision(
  * The secret of an asset token is derived from this install's key. A database that came from another install holds
  * hashes of other secrets: such a token is given anew when its placement is asked for again.
  */
-async function ensureToken(services: Services, slot_id: number, outcome: FilledOutcome): Promise<void> {
+async function tokenOf(services: Services, slot_id: number, outcome: FilledOutcome): Promise<string> {
   const hash = services.platform.sha256(assetSecret(services, slot_id))
   if (!hash.equals(outcome.asset_token_hash)) await services.store.replaceAssetToken(slot_id, hash)
+  return assetTokenOf(services, slot_id)
 }

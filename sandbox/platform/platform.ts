@@ -36,6 +36,8 @@ export function createPlatform(options: { clock?: Clock; seed?: number | null; s
   const key = seed === null ? options.signingKey : createHash('sha256').update(`seed:${seed}`).digest()
   const random = seed === null ? Math.random : seededRandom(seed)
   let lastId = 0
+  /** A fill's token is signed, hashed and sent in one go: the last signature is kept. */
+  let signed = { text: '', signature: '' }
   let secrets = 0
   return {
     clock: options.clock ?? systemClock(),
@@ -53,7 +55,10 @@ export function createPlatform(options: { clock?: Clock; seed?: number | null; s
       seed === null
         ? randomBytes(32).toString('base64url')
         : createHmac('sha256', key).update(`secret:${++secrets}:${lastId}`).digest('base64url'),
-    sign: (text) => createHmac('sha256', key).update(text).digest('base64url'),
+    sign(text) {
+      if (text !== signed.text) signed = { text, signature: createHmac('sha256', key).update(text).digest('base64url') }
+      return signed.signature
+    },
     sha256: (text) => hash('sha256', text, 'buffer'),
     sha256Hex: (text) => hash('sha256', text, 'hex'),
     equals: (one, other) => one.length === other.length && timingSafeEqual(one, other),

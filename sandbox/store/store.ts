@@ -11,6 +11,7 @@ import type { ErrorCode, ReasonCode } from '../../src/contract/errors.ts'
 import type { AuthoritativeConsent, Format, JobType, Mode, NativeTemplateId } from '../../src/contract/fields.ts'
 import type { NoFillReason } from '../../src/contract/no-fill.ts'
 import type { BeaconEvent, Measurements } from '../../src/contract/v1/beacons.ts'
+import type { AcceptedBeacon } from '../domain/billing.ts'
 import type { ConsentDraft, ConsentRecord } from '../domain/consent.ts'
 
 export type KeyClass = 'secret' | 'publishable'
@@ -258,8 +259,15 @@ export interface Store {
   findBeacon(slot_id: number, beacon_id: string): Promise<BeaconRow | null>
   beaconById(id: number): Promise<BeaconRow | null>
   asideBeaconById(id: number): Promise<AsideBeaconRow | null>
-  /** Stores a beacon with its evidence; 'exists' when this slot has one of that beacon_id. */
-  recordBeacon(beacon: BeaconRow, project_id: number, evidence: EvidenceDraft): Promise<'recorded' | 'exists'>
+  /**
+   * Stores a beacon with its evidence and gives what is judged of the slot's beacons then; null when this slot has one of
+   * that beacon_id.
+   */
+  recordBeacon(
+    beacon: BeaconRow,
+    project_id: number,
+    evidence: EvidenceDraft,
+  ): Promise<readonly AcceptedBeacon[] | null>
   keepAside(beacon: AsideBeaconRow): Promise<void>
 
   listSlots(

@@ -2,11 +2,16 @@
 import type Database from 'better-sqlite3'
 import type { Format } from '../../../src/contract/fields.ts'
 import type { BeaconEvent, Measurements } from '../../../src/contract/v1/beacons.ts'
+import type { AcceptedBeacon } from '../../domain/billing.ts'
 import type { AsideBeaconRow, BeaconRow, PageQuery } from '../store.ts'
+import { remember } from './recent.ts'
 
 interface StoredBeacon extends Omit<BeaconRow, 'measurements'> {
   measurements: string | null
 }
+
+/** Slots whose beacons are kept at hand. */
+const recentSets = 2_048
 
 export type BeaconQuery = PageQuery & {
   slot_id?: number
@@ -31,6 +36,10 @@ export function beaconStatements(db: Database.Database) {
   const bySlot = db.prepare<[number, number], StoredBeacon>(
     `SELECT ${columns} FROM beacon WHERE slot_id = ? ORDER BY id LIMIT ?`,
   )
+  const judged = db.prepare<[number, number], Omit<AcceptedBeacon, 'measurements'> & { measurements: string | null }>(
+    `SELECT id, event, occurred_at_ms, received_at_ms, measurements FROM beacon
+     WHERE slot_id = ? AND event <> 'heartbeat' ORDER BY id LIMIT ?`,
+  )
   const find = db.prepare<[number, string], StoredBeacon>(
     `SELECT ${columns} FROM beacon WHERE slot_id = ? AND beacon_id = ?`,
   )
@@ -41,7 +50,11 @@ export function beaconStatements(db: Database.Database) {
     `SELECT ${asideColumns} FROM aside_beacon WHERE slot_id = ? ORDER BY id`,
   )
 
+  const recent = new Map<number, AcceptedBeacon[]>()
+
   return {
+    /** Forgets what is kept at hand, after a rollback or a reset. */
+    forget: () => recent.clear(),
     /** Within the running transaction; false when the slot has one of that beacon_id. */
     insert(beacon: BeaconRow): boolean {
       const result = insert.run(
@@ -55,7 +68,19 @@ export function beaconStatements(db: Database.Database) {
         beacon.measurements === null ? null : JSON.stringify(beacon.measurements),
         beacon.extras,
       )
-      return result.changes === 1
+      if (result.changes === 0) return false
+      if (beacon.event !== 'heartbeat') recent.get(beacon.slot_id)?.push(beacon)
+      return true
+    },
+    /** What billing judges: heartbeats count for nothing. Sets of recent slots are kept at hand. */
+    judged(slot_id: number): readonly AcceptedBeacon[] {
+      const known = recent.get(slot_id)
+      if (known !== undefined) return known
+      const set = judged
+        .all(slot_id, judgedAtMost)
+        .map((stored) => ({ ...stored, measurements: readMeasurements(stored) }))
+      remember(recent, recentSets, slot_id, set)
+      return set
     },
     bySlot: (slot_id: number) => bySlot.all(slot_id, judgedAtMost).map(toBeacon),
     find(slot_id: number, beacon_id: string): BeaconRow | null {
@@ -128,8 +153,9 @@ function conditions(table: string, projectColumn: string, query: BeaconQuery) {
 }
 
 function toBeacon(stored: StoredBeacon): BeaconRow {
-  return {
-    ...stored,
-    measurements: stored.measurements === null ? null : (JSON.parse(stored.measurements) as Measurements),
-  }
+  return { ...stored, measurements: readMeasurements(stored) }
+}
+
+function readMeasurements({ measurements }: { measurements: string | null }): Measurements | null {
+  return measurements === null ? null : (JSON.parse(measurements) as Measurements)
 }

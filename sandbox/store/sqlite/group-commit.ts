@@ -1,7 +1,9 @@
 /**
- * Group commit: writes that arrive in the same turn of the event loop share one transaction, each under a savepoint of
- * its own, so that one failure harms no other. A write's promise settles only after the commit, hence a response never
- * leaves before what it acknowledges is in the file.
+ * Group commit: everything that arrives in the same turn of the event loop shares one transaction. Reads open it, since
+ * a read outside a transaction pays for a lock of its own; writes follow at the end of the turn. When one of them
+ * throws, the turn is rolled back and run again with a savepoint around each write, so that one failure harms no other:
+ * a write must leave nothing behind but rows, and what `afterRollback` forgets. A write's promise settles only after the
+ * commit, hence a response never leaves before what it acknowledges is in the file.
  */
 import type Database from 'better-sqlite3'
 import { StorageError } from '../store.ts'
@@ -15,6 +17,8 @@ interface Pending {
 export interface GroupCommit {
   /** Runs `work` in the next transaction and settles after its commit. */
   write<Result>(work: () => Result): Promise<Result>
+  /** Reads what is committed, in the transaction of this turn. */
+  read<Result>(query: () => Result): Result
   /** Makes sure that a commit happens soon, for buffered rows that nobody waits for. */
   nudge(): void
   /** Commits what is queued, now. */
@@ -26,7 +30,7 @@ export function groupCommit(
   db: Database.Database,
   hooks: { beforeCommit: () => void; afterCommit: () => void; afterRollback: () => void },
 ): GroupCommit {
-  const begin = db.prepare('BEGIN IMMEDIATE')
+  const begin = db.prepare('BEGIN')
   const commit = db.prepare('COMMIT')
   const rollback = db.prepare('ROLLBACK')
   const savepoint = db.prepare('SAVEPOINT one')
@@ -34,35 +38,77 @@ export function groupCommit(
   const rollbackTo = db.prepare('ROLLBACK TO one')
 
   let queue: Pending[] = []
-  let scheduled = false
+  let isScheduled = false
+  let isOpen = false
   let idleTimer: NodeJS.Timeout | undefined
 
+  const schedule = () => {
+    if (isScheduled) return
+    isScheduled = true
+    setImmediate(flush)
+  }
+
+  const open = () => {
+    if (isOpen) return
+    begin.run()
+    isOpen = true
+  }
+
+  /** False when a write has thrown. */
+  const runAll = (turn: readonly Pending[], settled: (() => void)[]): boolean => {
+    try {
+      for (const { run, resolve } of turn) {
+        const value = run() as never
+        settled.push(() => resolve(value))
+      }
+      return true
+    } catch (error) {
+      if (isStorageFailure(error)) throw error
+      return false
+    }
+  }
+
+  const runOne = ({ run, resolve, reject }: Pending): (() => void) => {
+    savepoint.run()
+    try {
+      const value = run() as never
+      release.run()
+      return () => resolve(value)
+    } catch (error) {
+      if (isStorageFailure(error)) throw error
+      rollbackTo.run()
+      release.run()
+      hooks.afterRollback()
+      return () => reject(error)
+    }
+  }
+
   const flush = () => {
-    scheduled = false
+    isScheduled = false
     clearTimeout(idleTimer)
     idleTimer = undefined
+    if (!db.open) {
+      for (const { reject } of queue.splice(0)) reject(new StorageError(new Error('it is closed')))
+      return
+    }
     const turn = queue
     queue = []
     const settled: (() => void)[] = []
     try {
-      begin.run()
-      for (const { run, resolve, reject } of turn) {
-        savepoint.run()
-        try {
-          const value = run() as never
-          settled.push(() => resolve(value))
-        } catch (error) {
-          if (isStorageFailure(error)) throw error
-          rollbackTo.run()
-          hooks.afterRollback()
-          settled.push(() => reject(error))
-        }
-        release.run()
+      open()
+      if (!runAll(turn, settled)) {
+        rollback.run()
+        begin.run()
+        hooks.afterRollback()
+        settled.length = 0
+        for (const pending of turn) settled.push(runOne(pending))
       }
       hooks.beforeCommit()
       commit.run()
+      isOpen = false
     } catch (error) {
       if (db.inTransaction) rollback.run()
+      isOpen = false
       hooks.afterRollback()
       const failure = isStorageFailure(error) ? new StorageError(error) : error
       for (const { reject } of turn) reject(failure)
@@ -76,14 +122,16 @@ export function groupCommit(
     write(work) {
       return new Promise((resolve, reject) => {
         queue.push({ run: work, resolve: resolve as (value: never) => void, reject })
-        if (!scheduled) {
-          scheduled = true
-          setImmediate(flush)
-        }
+        schedule()
       })
     },
+    read(query) {
+      open()
+      schedule()
+      return query()
+    },
     nudge() {
-      if (scheduled || idleTimer !== undefined) return
+      if (isScheduled || idleTimer !== undefined) return
       idleTimer = setTimeout(flush, 15)
     },
     flush,

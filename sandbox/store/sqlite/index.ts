@@ -47,13 +47,15 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
   const exchanges = exchangeStatements(db, options.journal_limit)
   const demand = db.prepare('SELECT demand FROM catalogue WHERE id = ?').pluck()
 
-  const { write, nudge, flush } = groupCommit(db, {
+  const { write, read, nudge, flush } = groupCommit(db, {
     beforeCommit: exchanges.write,
     afterCommit: events.announce,
     afterRollback() {
       chain.forget()
       events.forget()
       sessions.forget()
+      slots.forget()
+      beacons.forget()
       exchanges.forget()
     },
   })
@@ -66,11 +68,11 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
     last_id: lastId(),
     backup: opened.backup,
 
-    findKey: async (hash) => projects.findKey(hash),
-    findProject: async (client_id) => projects.byClientId(client_id),
-    projectById: async (id) => projects.project(id),
+    findKey: async (hash) => read(() => projects.findKey(hash)),
+    findProject: async (client_id) => read(() => projects.byClientId(client_id)),
+    projectById: async (id) => read(() => projects.project(id)),
     listProjects: async () => projects.list(),
-    findActivation: async (id) => projects.findActivation(id),
+    findActivation: async (id) => read(() => projects.findActivation(id)),
     insertActivation: (row, at_ms) =>
       write(() => {
         projects.insertActivation(row, at_ms)
@@ -78,7 +80,7 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
       }),
     pinOrigin: (id, origin) => write(() => projects.pinOrigin(id, origin)),
 
-    latestConsent: async (project_id, session_id) => sessions.latestConsent(project_id, session_id),
+    latestConsent: async (project_id, session_id) => read(() => sessions.latestConsent(project_id, session_id)),
     saveConsent: (consent) => write(() => saveConsent(consent)),
 
     createJob: (job, newSlots, consent) =>
@@ -107,7 +109,7 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
         })
         return true
       }),
-    findSlot: async (id) => slots.find(id),
+    findSlot: async (id) => read(() => slots.find(id)),
     pendingSlots: async () => slots.pending(),
     recordFrame: (slot_id, at_ms, token) =>
       write(() => {
@@ -127,13 +129,13 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
       return session !== null && slots.filledWithin(session, jobs)
     },
 
-    beaconsOf: async (slot_id) => beacons.bySlot(slot_id),
-    findBeacon: async (slot_id, beacon_id) => beacons.find(slot_id, beacon_id),
-    beaconById: async (id) => beacons.byId(id),
-    asideBeaconById: async (id) => beacons.asideById(id),
+    beaconsOf: async (slot_id) => read(() => beacons.bySlot(slot_id)),
+    findBeacon: async (slot_id, beacon_id) => read(() => beacons.find(slot_id, beacon_id)),
+    beaconById: async (id) => read(() => beacons.byId(id)),
+    asideBeaconById: async (id) => read(() => beacons.asideById(id)),
     recordBeacon: (beacon, project_id, evidence) =>
       write(() => {
-        if (!beacons.insert(beacon)) return 'exists'
+        if (!beacons.insert(beacon)) return null
         chain.append(project_id, beacon.slot_id, evidence)
         events.append({
           type: 'beacon.accepted',
@@ -142,7 +144,7 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
           slot_id: beacon.slot_id,
           ref: beacon.id,
         })
-        return 'recorded'
+        return beacons.judged(beacon.slot_id)
       }),
     keepAside: (beacon) =>
       write(() => {
@@ -165,9 +167,9 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
       rows.sort((a, b) => b.beacon.id - a.beacon.id)
       return toPage(rows.slice(0, query.limit + 1), query.limit, (row) => row.beacon.id)
     },
-    asideBeaconsOf: async (slot_id) => beacons.asideBySlot(slot_id),
-    evidenceOf: async (slot_id) => chain.bySlot(slot_id),
-    evidence: async (project_id, after_seq, limit) => chain.after(project_id, after_seq, limit),
+    asideBeaconsOf: async (slot_id) => read(() => beacons.asideBySlot(slot_id)),
+    evidenceOf: async (slot_id) => read(() => chain.bySlot(slot_id)),
+    evidence: async (project_id, after_seq, limit) => read(() => chain.after(project_id, after_seq, limit)),
     catalogue: async (id) => (demand.get(id) as string | undefined) ?? null,
 
     appendExchange(row) {
@@ -184,7 +186,7 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
     journal: exchanges.status,
 
     appendEvent: (event) => write(() => events.append(event)),
-    events: async (after_seq, limit) => events.after(after_seq, limit),
+    events: async (after_seq, limit) => read(() => events.after(after_seq, limit)),
     lastEventSeq: events.lastSeq,
     onEvents: events.listen,
 
@@ -194,6 +196,8 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
         applySeed(db, options.seed, at_ms)
         projects.forget()
         sessions.forget()
+        slots.forget()
+        beacons.forget()
         chain.forget()
         exchanges.forget()
         events.append({ type: 'sandbox.reset', at_ms, project_id: null, slot_id: null, ref: null })

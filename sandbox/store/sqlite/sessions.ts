@@ -2,13 +2,14 @@
 import type Database from 'better-sqlite3'
 import type { ConsentRecord } from '../../domain/consent.ts'
 import type { ConsentWrite } from '../store.ts'
+import { remember } from './recent.ts'
 
 interface StoredConsent extends Omit<ConsentRecord, 'semantic_targeting' | 'prompt_shared'> {
   semantic_targeting: number
   prompt_shared: number
 }
 
-/** Sessions kept at hand; the oldest half goes when there are more. */
+/** Sessions, and their newest consent, that are kept at hand. */
 const cacheSize = 20_000
 
 export function sessionStatements(db: Database.Database) {
@@ -24,6 +25,7 @@ export function sessionStatements(db: Database.Database) {
   )
   const renewConsent = db.prepare('UPDATE consent SET extras = ?, updated_at_ms = ?, expires_at_ms = ? WHERE id = ?')
   const known = new Map<string, number>()
+  const newest = new Map<number, ConsentRecord | null>()
 
   const idOf = (project_id: number, session_id: string): number | null => {
     const name = `${project_id} ${session_id}`
@@ -31,30 +33,40 @@ export function sessionStatements(db: Database.Database) {
     if (cached !== undefined) return cached
     const id = find.get(project_id, session_id)
     if (id === undefined) return null
-    remember(name, id)
+    remember(known, cacheSize, name, id)
     return id
   }
 
   const latestOf = (session: number | null): ConsentRecord | null => {
-    const stored = session === null ? undefined : latest.get(session)
-    if (stored === undefined) return null
-    return {
-      ...stored,
-      semantic_targeting: stored.semantic_targeting === 1,
-      prompt_shared: stored.prompt_shared === 1,
-    }
+    if (session === null) return null
+    const cached = newest.get(session)
+    if (cached !== undefined) return cached
+    const stored = latest.get(session)
+    const record =
+      stored === undefined
+        ? null
+        : {
+            ...stored,
+            semantic_targeting: stored.semantic_targeting === 1,
+            prompt_shared: stored.prompt_shared === 1,
+          }
+    remember(newest, cacheSize, session, record)
+    return record
   }
 
   const ensure = (project_id: number, session_id: string): number => {
     const id = idOf(project_id, session_id)
     if (id !== null) return id
     const inserted = Number(insert.run(project_id, session_id).lastInsertRowid)
-    remember(`${project_id} ${session_id}`, inserted)
+    remember(known, cacheSize, `${project_id} ${session_id}`, inserted)
     return inserted
   }
 
   return {
-    forget: () => known.clear(),
+    forget(): void {
+      known.clear()
+      newest.clear()
+    },
     idOf,
     ensure,
     latestConsent: (project_id: number, session_id: string) => latestOf(idOf(project_id, session_id)),
@@ -65,9 +77,11 @@ export function sessionStatements(db: Database.Database) {
       if ((present?.revision ?? 0) !== write.expected_revision) return null
       const { renews, ...draft } = write.draft
       if (renews && present !== null) {
+        newest.delete(session)
         renewConsent.run(draft.extras, draft.updated_at_ms, draft.expires_at_ms, present.id)
         return { ...draft, id: present.id }
       }
+      newest.delete(session)
       insertConsent.run(
         write.id,
         session,
@@ -82,16 +96,5 @@ export function sessionStatements(db: Database.Database) {
       )
       return { ...draft, id: write.id }
     },
-  }
-
-  function remember(name: string, id: number): void {
-    if (known.size >= cacheSize) {
-      let surplus = cacheSize / 2
-      for (const oldest of known.keys()) {
-        if (surplus-- === 0) break
-        known.delete(oldest)
-      }
-    }
-    known.set(name, id)
   }
 }

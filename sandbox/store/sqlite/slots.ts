@@ -3,6 +3,7 @@ import type Database from 'better-sqlite3'
 import type { AuthoritativeConsent, Format, JobType, Mode, NativeTemplateId } from '../../../src/contract/fields.ts'
 import type { NoFillReason } from '../../../src/contract/no-fill.ts'
 import type { DecisionFacts, JobFacts, JobRow, NewSlot, PageQuery, ProjectRow, SlotRow } from '../store.ts'
+import { remember } from './recent.ts'
 
 interface StoredSlot {
   id: number
@@ -34,6 +35,9 @@ interface StoredSlot {
   created_at_ms: number
   facts: string
 }
+
+/** Slots kept at hand. */
+const recentSlots = 2_048
 
 export type SlotQuery = PageQuery & {
   project_id?: number
@@ -99,7 +103,11 @@ export function slotStatements(db: Database.Database, project: (id: number) => P
     )
     .pluck()
 
+  const recent = new Map<number, SlotRow>()
+
   return {
+    /** Forgets what is kept at hand, after a rollback or a reset. */
+    forget: () => recent.clear(),
     /** Within the running transaction. */
     insert(job: JobRow, session: number | null, slots: readonly NewSlot[]): void {
       insertJob.run(
@@ -117,14 +125,29 @@ export function slotStatements(db: Database.Database, project: (id: number) => P
         else insertSlot.run(slot.id, job.id, slot.due_at_ms, ...decidedValues(slot.decision))
       }
     },
-    bind: (id: number, decision: DecisionFacts) => bind.run(...decidedValues(decision), id).changes === 1,
+    bind(id: number, decision: DecisionFacts): boolean {
+      recent.delete(id)
+      return bind.run(...decidedValues(decision), id).changes === 1
+    },
+    /** Beacons come soon after their placement, and several of them: recent slots are kept at hand. */
     find(id: number): SlotRow | null {
+      const known = recent.get(id)
+      if (known !== undefined) return known
       const stored = find.get(id)
-      return stored === undefined ? null : toSlot(stored, project)
+      if (stored === undefined) return null
+      const slot = toSlot(stored, project)
+      remember(recent, recentSlots, id, slot)
+      return slot
     },
     pending: () => pending.all(),
-    firstFrame: (id: number, at_ms: number) => firstFrame.run(at_ms, id).changes === 1,
-    replaceHash: (id: number, hash: Uint8Array) => replaceHash.run(hash, id),
+    firstFrame(id: number, at_ms: number): boolean {
+      recent.delete(id)
+      return firstFrame.run(at_ms, id).changes === 1
+    },
+    replaceHash(id: number, hash: Uint8Array): void {
+      recent.delete(id)
+      replaceHash.run(hash, id)
+    },
     countFills(scope: { session: number } | { project_id: number }, since_ms: number, most: number): number {
       const rows =
         'session' in scope
