@@ -1,5 +1,5 @@
 /** Who is asking: the Authorization header, checked in the fixed order of A13. */
-import type { Credential, Endpoint } from '../../src/contract/endpoint.ts'
+import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import { isOriginAllowed, serializeOrigin } from '../domain/origins.ts'
 import { parseToken } from '../domain/tokens.ts'
@@ -59,6 +59,8 @@ async function secretKey(
   return { credential: 'secret_key', project: key.project, mode: key.mode, key_id: key.id, slot_id: null }
 }
 
+const prefixes = { activation_token: 'at', beacon_token: 'bt' } as const
+
 async function token(
   services: Services,
   context: Context,
@@ -72,7 +74,8 @@ async function token(
   if (parsed === null || row === null || !platform.equals(platform.sha256(parsed.secret), row.hash)) {
     throw new ApiError('activation_token_invalid')
   }
-  const credential: Credential = row.slot_id === null ? 'activation_token' : 'beacon_token'
+  const credential = row.slot_id === null ? 'activation_token' : 'beacon_token'
+  if (parsed.kind !== prefixes[credential]) throw new ApiError('activation_token_invalid')
   if (context.now_ms >= row.expires_at_ms) throw new ApiError('activation_token_expired')
   if (!endpoint.credentials.includes(credential)) {
     throw new ApiError('key_class', { message: 'A beacon token is good for beacons only.' })
