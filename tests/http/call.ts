@@ -96,6 +96,7 @@ function successBody(endpoint: Endpoint, answer: Answer<unknown>): unknown {
 }
 
 function errorBody(answer: Answer<unknown>): ErrorBody {
+  expect(answer.status, answer.text).toBeGreaterThanOrEqual(400)
   expect(answer.headers['content-type'], answer.text).toBe('application/json; charset=utf-8')
   const body = ErrorBody.parse(JSON.parse(answer.text))
   expect(body.request_id).toBe(answer.headers['x-request-id'])
