@@ -23,7 +23,9 @@ export function problemOf(answer: Answer, endpoint: Endpoint | null): string | n
   if (status >= 400) return errorProblem(answer, value)
   if (endpoint === null || !('safeParse' in endpoint.response)) return null
   const parsed = endpoint.response.safeParse(value)
-  return parsed.success ? null : `${status} breaks the contract of ${endpoint.id}: ${parsed.error.message.slice(0, 500)}`
+  return parsed.success
+    ? null
+    : `${status} breaks the contract of ${endpoint.id}: ${parsed.error.message.slice(0, 500)}`
 }
 
 function errorProblem({ status, headers, body }: Answer, value: unknown): string | null {

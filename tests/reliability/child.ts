@@ -32,7 +32,8 @@ export async function startChild(options: Omit<SandboxOptions, 'report' | 'clock
     if (message.kind === 'report') reports.push(message.text)
   })
   const first = await Promise.race([answerOf(process_, ['ready', 'failed']), exited])
-  if (typeof first !== 'object' || first === null) throw new Error(`The runner ended with ${first} before it was ready.`)
+  if (typeof first !== 'object' || first === null)
+    throw new Error(`The runner ended with ${first} before it was ready.`)
   if (first.kind === 'failed') throw Object.assign(new Error(first.message), { code: first.code, hint: first.hint })
   if (first.kind !== 'ready') throw new Error(`The runner said ${first.kind}.`)
   const child: Child = {

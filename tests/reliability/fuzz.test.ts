@@ -37,7 +37,9 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true })
 })
 
-test(`${counts.requests} malformed requests are each answered by the contract (seed ${seed})`, { timeout: 90_000 }, async () => {
+test(`${counts.requests} malformed requests are each answered by the contract (seed ${seed})`, {
+  timeout: 90_000,
+}, async () => {
   const dice = createDice(seed)
   const all = samples(known, Date.now)
   const weights = all.map((sample) => sample.weight)
@@ -61,7 +63,9 @@ test(`${counts.requests} malformed requests are each answered by the contract (s
   await isUnharmed()
 })
 
-test(`${counts.wires} requests that are not HTTP are answered or closed (seed ${seed})`, { timeout: 90_000 }, async () => {
+test(`${counts.wires} requests that are not HTTP are answered or closed (seed ${seed})`, {
+  timeout: 90_000,
+}, async () => {
   const dice = createDice(seed + 1)
   const { host } = new URL(sandbox.url)
   const problems: string[] = []
@@ -85,7 +89,11 @@ test(`${counts.wires} requests that are not HTTP are answered or closed (seed ${
 /** The sandbox goes on as if nothing had happened. */
 async function isUnharmed(): Promise<void> {
   expect(sandbox.reports, `seed ${seed}`).toEqual([])
-  const placement = await ok('POST', '/v1/placements', { client_id: 'proj_demo', session_id: 'after', job_type: 'chat' })
+  const placement = await ok('POST', '/v1/placements', {
+    client_id: 'proj_demo',
+    session_id: 'after',
+    job_type: 'chat',
+  })
   expect(placement).toMatchObject({ status: 'ready', decision: { fill: true } })
   expect(await ok('GET', '/_sandbox/evidence/verify')).toMatchObject({ ok: true })
   for (const id of ['placements.list', 'beacons.list', 'requests.list'] as const) await readAll(contract[id])

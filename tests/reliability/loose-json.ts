@@ -9,7 +9,10 @@ export type Loose =
 export function toLoose(value: unknown): Loose {
   if (Array.isArray(value)) return { kind: 'array', items: value.map(toLoose) }
   if (typeof value === 'object' && value !== null) {
-    const members = Object.entries(value).map(([name, inner]) => ({ name: JSON.stringify(name), value: toLoose(inner) }))
+    const members = Object.entries(value).map(([name, inner]) => ({
+      name: JSON.stringify(name),
+      value: toLoose(inner),
+    }))
     return { kind: 'object', members }
   }
   return { kind: 'leaf', text: JSON.stringify(value) }
@@ -58,7 +61,8 @@ export function oddValue(dice: Dice): Loose {
   if (choice === 0) return leaf(`"${'a'.repeat(dice.pick([129, 257, 4_097, 8_001, 20_000]))}"`)
   if (choice === 1) return leaf(`${'['.repeat(70)}${']'.repeat(70)}`)
   if (choice === 2) return leaf(`${'{"a":'.repeat(40)}1${'}'.repeat(40)}`)
-  if (choice === 3) return { kind: 'array', items: Array.from({ length: dice.pick([1, 65, 300]) }, () => leaf('"IAB1"')) }
+  if (choice === 3)
+    return { kind: 'array', items: Array.from({ length: dice.pick([1, 65, 300]) }, () => leaf('"IAB1"')) }
   return leaf(dice.pick(oddTexts))
 }
 

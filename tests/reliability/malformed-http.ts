@@ -65,9 +65,20 @@ function requestLine(dice: Dice, host: string): WireCase {
     `${'A'.repeat(5000)} / HTTP/1.1`,
     `GET /${'a'.repeat(20_000)} HTTP/1.1`,
     `GET /v1/decisions/${'a'.repeat(2_000)} HTTP/1.1`,
-    ...['PUT', 'DELETE', 'PATCH', 'TRACE', 'PROPFIND', 'MKCOL', 'PURGE', 'M-SEARCH', 'QUERY', 'BREW', 'HEAD', 'LINK'].map(
-      (method) => `${method} ${dice.pick([...routes, '/v1/render.js', '/_sandbox/info'])} HTTP/1.1`,
-    ),
+    ...[
+      'PUT',
+      'DELETE',
+      'PATCH',
+      'TRACE',
+      'PROPFIND',
+      'MKCOL',
+      'PURGE',
+      'M-SEARCH',
+      'QUERY',
+      'BREW',
+      'HEAD',
+      'LINK',
+    ].map((method) => `${method} ${dice.pick([...routes, '/v1/render.js', '/_sandbox/info'])} HTTP/1.1`),
   ])
   const end = dice.pick(['\r\n', '\r\n', '\r\n', '\n', '\r', '\r\r\n', ''])
   return idle(`request line ${line.slice(0, 60)}`, `${line}${end}Host: ${host}${end}${end}`)
@@ -140,7 +151,10 @@ function oddHeader(dice: Dice, host: string): WireCase {
   const standard = dice.chance(0.7) ? `Host: ${host}\r\n${authorization}\r\nContent-Type: application/json\r\n` : ''
   const body = method === 'POST' ? placement : ''
   const length = body === '' ? '' : `Content-Length: ${body.length}\r\n`
-  return idle(`header ${header.slice(0, 60)}`, `${method} ${path} HTTP/1.1\r\n${standard}${header}\r\n${length}\r\n${body}`)
+  return idle(
+    `header ${header.slice(0, 60)}`,
+    `${method} ${path} HTTP/1.1\r\n${standard}${header}\r\n${length}\r\n${body}`,
+  )
 }
 
 function oddLength(dice: Dice, host: string): WireCase {
@@ -317,7 +331,11 @@ function mutated(dice: Dice, host: string): WireCase {
         bytes.splice(index, 1)
     }
   }
-  return { name: `changed at ${where.join(', ')}`, bytes: Buffer.from(bytes), then: dice.pick(['idle', 'end'] as const) }
+  return {
+    name: `changed at ${where.join(', ')}`,
+    bytes: Buffer.from(bytes),
+    then: dice.pick(['idle', 'end'] as const),
+  }
 }
 
 function garbage(dice: Dice): WireCase {

@@ -201,7 +201,8 @@ function oddCredential(dice: Dice, request: Malformed, known: Known): string {
   const scheme = dice.pick(['Bearer ', 'Bearer ', 'Bearer ', 'bearer ', 'Basic ', 'Bearer  ', '', 'Bearer,'])
   const place = dice.pick(['authorization', 'authorization', 'path', 'key', 'asset', 'none'])
   if (place === 'none') delete request.headers.authorization
-  else if (place === 'path') request.path = request.path.replace(/(slot|ast|req|proj)_[^/?]+/, encodeURIComponent(token))
+  else if (place === 'path')
+    request.path = request.path.replace(/(slot|ast|req|proj)_[^/?]+/, encodeURIComponent(token))
   else if (place === 'authorization') request.headers.authorization = `${scheme}${token}`
   else if (request.body !== undefined) {
     const member = place === 'key' ? 'publishable_key' : 'asset_token'

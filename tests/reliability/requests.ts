@@ -1,5 +1,5 @@
 /** One well-formed request for every route, v1 and control: what the fuzzing starts from. */
-import { type Endpoint } from '../../src/contract/endpoint.ts'
+import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { contract, type EndpointId } from '../../src/contract/index.ts'
 
 export interface Sample {

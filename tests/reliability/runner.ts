@@ -20,9 +20,9 @@ try {
   const sandbox = await startSandbox({ ...options, report: (error) => tell({ kind: 'report', text: describe(error) }) })
   process.on('message', (message) => {
     if (message === 'memory') tell({ kind: 'memory', rss_bytes: process.memoryUsage.rss() })
-    if (message === 'close') void sandbox.close().then(() => process.disconnect())
+    if (message === 'close') void sandbox.close().then(() => process.channel?.unref())
   })
-  process.on('disconnect', () => void sandbox.close())
+  process.on('disconnect', () => process.exit())
   tell({ kind: 'ready', url: sandbox.url, pid: process.pid })
 } catch (error) {
   const { code, message, hint } = error as SandboxError

@@ -36,7 +36,12 @@ test.each(['1960-01-01T00:00:00Z', '0000-01-01T00:00:00Z', '9999-12-31T23:59:59.
   async (occurred_at) => {
     const placement = await post('/v1/placements', { client_id: 'proj_demo', session_id: 'dates', job_type: 'chat' })
     const { asset_token } = (placement.body as { decision: { asset_token: string } }).decision
-    const sent = await post('/v1/beacons', { beacon_id: `at.${occurred_at}`.replaceAll('+', '.'), asset_token, event: 'render', occurred_at })
+    const sent = await post('/v1/beacons', {
+      beacon_id: `at.${occurred_at}`.replaceAll('+', '.'),
+      asset_token,
+      event: 'render',
+      occurred_at,
+    })
     expect(sent.status).toBe(400)
     const list = await request(`${sandbox.url}/_sandbox/beacons?limit=1`)
     const parsed = contract['beacons.list'].response.safeParse(await list.body.json())

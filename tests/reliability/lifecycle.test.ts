@@ -1,0 +1,475 @@
+/** Starting, stopping, restarting; databases that cannot be used; storage that refuses. */
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { Client, request } from 'undici'
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
+import { manualClock, type Sandbox, SandboxError, type SandboxOptions, startSandbox } from '../../sandbox/index.ts'
+import type { SandboxInfo } from '../../src/contract/control/health.ts'
+import { createPlacement, type PlacementResponse } from '../../src/contract/v1/placements.ts'
+import { problemOf } from './answers.ts'
+import { startChild } from './child.ts'
+import { answersIn, exchange } from './wire.ts'
+
+const reports: unknown[] = []
+
+afterEach(() => {
+  expect(reports.splice(0)).toEqual([])
+})
+
+describe('a database that cannot be used', () => {
+  test('in use by another sandbox: the refusal names its pid, and after a kill the file opens at once', async () => {
+    const database = newDatabase()
+    const owner = await startChild({ database })
+    const failure = await failureOf({ database })
+    expect(failure.code).toBe('database_in_use')
+    expect(failure.message).toContain(`pid ${owner.pid}`)
+    expect(failure.hint).not.toBe('')
+    await owner.kill()
+    await using sandbox = await start({ database })
+    expect(await get(sandbox, '/_sandbox/readyz')).toEqual({ ok: true })
+  })
+
+  test('in use by this very process', async () => {
+    const database = newDatabase()
+    await using _first = await start({ database })
+    const failure = await failureOf({ database })
+    expect(failure.code).toBe('database_in_use')
+    expect(failure.message).toContain(`pid ${process.pid}`)
+  })
+
+  test('made by a newer version', async () => {
+    const database = await usedDatabase()
+    const db = new Database(database)
+    db.pragma('user_version = 999')
+    db.close()
+    await isRefusedUntouched(database, 'database_newer')
+  })
+
+  test('a text file', async () => {
+    const database = newDatabase()
+    writeFileSync(database, 'not a database, but the only copy of something\n'.repeat(100))
+    await isRefusedUntouched(database, 'database_corrupt')
+  })
+
+  test.each([100, 1_000, 4_096, 10_000, 40_000])('a database cut off after %i bytes', async (bytes) => {
+    const database = await usedDatabase()
+    truncateSync(database, bytes)
+    await isRefusedUntouched(database, 'database_corrupt')
+  })
+
+  test('a database with pages overwritten', async () => {
+    const database = await usedDatabase()
+    const content = readFileSync(database)
+    content.fill(0x55, 4_096)
+    writeFileSync(database, content)
+    await isRefusedUntouched(database, 'database_corrupt')
+  })
+
+  test('a SQLite database of another program', async () => {
+    const database = newDatabase()
+    const db = new Database(database)
+    db.exec("CREATE TABLE photos (name TEXT); INSERT INTO photos VALUES ('holiday')")
+    db.close()
+    await isRefusedUntouched(database, 'database_corrupt')
+  })
+
+  test('a directory in place of the file', async () => {
+    const database = newDatabase()
+    mkdirSync(database)
+    const failure = await failureOf({ database })
+    expect(failure.code).toBe('database_unwritable')
+    expect(failure.hint).not.toBe('')
+  })
+
+  test('a path below a regular file', async () => {
+    const file = newDatabase()
+    writeFileSync(file, 'a file')
+    for (const database of [join(file, 'sandbox.db'), join(file, 'deeper', 'sandbox.db')]) {
+      const failure = await failureOf({ database })
+      expect(failure.code).toBe('database_unwritable')
+      expect(failure.hint).not.toBe('')
+    }
+    expect(readFileSync(file, 'utf8')).toBe('a file')
+  })
+})
+
+describe('storage that is full', () => {
+  test('a limit on the size of files', { timeout: 40_000 }, async () => {
+    const database = newDatabase()
+    const lift = (pid: number) => execFileSync('prlimit', ['--pid', String(pid), '--fsize=unlimited:unlimited'])
+    await survivesFullStorage(database, { file_limit_bytes: 1_500_000 }, canRun('prlimit', ['--version']) ? lift : null)
+  })
+
+  test('a file system without space, where one may be mounted', { timeout: 40_000 }, async () => {
+    const directory = newDirectory()
+    if (!canRun('mount', ['-t', 'tmpfs', '-o', 'size=3m', 'tmpfs', directory])) return
+    onTestFinished(() => void execFileSync('umount', ['-l', directory]))
+    const lift = () => execFileSync('mount', ['-o', 'remount,size=100m', directory])
+    await survivesFullStorage(join(directory, 'sandbox.db'), {}, lift)
+  })
+
+  /** Fills the storage, and lifts the limit where that is possible. */
+  async function survivesFullStorage(
+    database: string,
+    limits: { file_limit_bytes?: number },
+    lift: ((pid: number) => void) | null,
+  ): Promise<void> {
+    const child = await startChild({ database, rate_limit: 'off' }, limits)
+    onTestFinished(() => child.kill())
+    const acknowledged: string[] = []
+    let refused = 0
+    for (let turn = 0; turn < 20_000 && refused < 40; turn++) {
+      const answers = await Promise.all(
+        Array.from({ length: 8 }, (_, lane) => post(child, '/v1/placements', placementOf(`full-${turn}-${lane}`))),
+      )
+      for (const { status, body, headers } of answers) {
+        if (status === 200) acknowledged.push((body as PlacementResponse).slot_id)
+        else {
+          refused++
+          expect(body).toMatchObject({ error: 'unavailable', reason_code: 'storage_unavailable', retryable: true })
+          expect(status).toBe(503)
+          expect(Number(headers['retry-after'])).toBeGreaterThanOrEqual(1)
+        }
+      }
+    }
+    expect(refused).toBeGreaterThan(0)
+    expect(acknowledged.length).toBeGreaterThan(50)
+    expect(child.reports.join('\n')).toContain('refused a write')
+
+    for (const slot_id of [acknowledged[0]!, acknowledged.at(-1)!]) {
+      expect(await get(child, `/v1/decisions/${slot_id}`)).toMatchObject({ slot_id, status: 'ready' })
+    }
+    expect(await get(child, '/_sandbox/placements?limit=5')).toMatchObject({ next_cursor: expect.anything() })
+    expect(await get(child, '/_sandbox/requests?limit=5')).toHaveProperty('items')
+    expect(await get(child, '/v1/projects/proj_demo/config')).toHaveProperty('client_id', 'proj_demo')
+    expect(await get(child, '/_sandbox/evidence/verify')).toMatchObject({ ok: true })
+
+    if (lift !== null) {
+      lift(child.pid)
+      const again = await post(child, '/v1/placements', placementOf('after'))
+      expect(again.status, JSON.stringify(again.body)).toBe(200)
+      acknowledged.push((again.body as PlacementResponse).slot_id)
+    }
+    await child.kill()
+
+    await using sandbox = await start({ database: lift === null ? copyOf(database) : database })
+    for (const slot_id of acknowledged) {
+      expect(await get(sandbox, `/v1/decisions/${slot_id}`)).toMatchObject({ slot_id, status: 'ready' })
+    }
+    expect(await get(sandbox, '/_sandbox/evidence/verify')).toMatchObject({ ok: true })
+  }
+})
+
+test('a port that is taken', async () => {
+  const other: Server = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => other.once('listening', resolve))
+  onTestFinished(() => void other.close())
+  const { port } = other.address() as { port: number }
+  const database = newDatabase()
+  const failure = await failureOf({ port, database })
+  expect(failure.code).toBe('port_in_use')
+  expect(failure.message).toContain(String(port))
+  await using sandbox = await start({ database })
+  expect(sandbox.port).not.toBe(port)
+})
+
+describe('a restart on the same database', () => {
+  test('keeps placements, and their tokens work on', async () => {
+    const database = newDatabase()
+    const before = await start({ database })
+    const placed = await place(before, 'restart')
+    const token = placed.decision!.asset_token!
+    await post(before, '/v1/beacons', beaconOf(token, 'before.1', 'render'))
+    await before.close()
+
+    await using after = await start({ database })
+    const decision = await get<PlacementResponse>(after, `/v1/decisions/${placed.slot_id}`)
+    expect(decision.decision?.asset_token).toBe(token)
+    const same = (value: unknown) => JSON.stringify(value).replaceAll(/127\.0\.0\.1:\d+/g, 'host')
+    expect(same(decision)).toBe(same(placed))
+    const repeated = await post(after, '/v1/beacons', beaconOf(token, 'after.01', 'visible'))
+    expect(repeated.body).toMatchObject({ accepted: true, duplicate: false })
+    const frame = await request(`${after.url}/v1/render/${token}`)
+    expect(frame.statusCode).toBe(200)
+    await frame.body.dump()
+    const { beacons } = await get<{ beacons: { beacon_id: string }[] }>(after, `/_sandbox/placements/${placed.slot_id}`)
+    expect(beacons.map((beacon) => beacon.beacon_id)).toEqual(['before.1', 'after.01'])
+    expect(await get(after, '/_sandbox/evidence/verify')).toMatchObject({ ok: true })
+  })
+
+  test('takes up pending decisions', async () => {
+    const database = newDatabase()
+    const clock = manualClock()
+    const before = await start({ database, clock, decision_latency_ms: 5_000 })
+    const pending = await place(before, 'pending', 0)
+    expect(pending).toMatchObject({ status: 'pending', decision: null })
+    await before.close()
+    clock.advance(1_000)
+
+    await using after = await start({ database, clock, decision_latency_ms: 5_000 })
+    expect(await get(after, `/v1/decisions/${pending.slot_id}`)).toMatchObject({ status: 'pending' })
+    clock.advance(4_000)
+    expect(await get(after, `/v1/decisions/${pending.slot_id}?wait_ms=2000`)).toMatchObject({
+      status: 'ready',
+      decision: { fill: true },
+    })
+  })
+
+  test('decides what became due while it was stopped', async () => {
+    const database = newDatabase()
+    const clock = manualClock()
+    const before = await start({ database, clock, decision_latency_ms: 5_000 })
+    const { slot_id } = await place(before, 'overdue', 0)
+    await before.close()
+    clock.advance(60_000)
+    await using after = await start({ database, clock })
+    expect(await get(after, `/v1/decisions/${slot_id}?wait_ms=2000`)).toMatchObject({ status: 'ready' })
+  })
+})
+
+describe('close()', () => {
+  test('ends long polls and event streams, frees the port, and may be called twice', async () => {
+    const sandbox = await start({ decision_latency_ms: 60_000 })
+    const polls = Array.from({ length: 3 }, () => post(sandbox, '/v1/placements?wait_ms=5000', placementOf('poll')))
+    const stream = await request(`${sandbox.url}/_sandbox/events`)
+    const streamed = stream.body.text()
+    await pause(200)
+    const began = performance.now()
+    await Promise.all([sandbox.close(), sandbox.close()])
+    expect(performance.now() - began).toBeLessThan(2_000)
+    for (const poll of polls) expect((await poll).body).toMatchObject({ status: 'pending' })
+    expect(await streamed).toContain(': connected')
+
+    const next = createServer().listen(sandbox.port, '127.0.0.1')
+    await new Promise((resolve, reject) => next.once('listening', resolve).once('error', reject))
+    next.close()
+  })
+
+  test('does not wait longer than five seconds for those who never finish', { timeout: 15_000 }, async () => {
+    const sandbox = await start()
+    const { host } = new URL(sandbox.url)
+    const head = `POST /v1/placements HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 9\r\n\r\n`
+    const held = [head, 'GET /_sandbox/events HTTP/1.1\r\nHost: localhost\r\n\r\n', ''].map((text) =>
+      exchange(sandbox.url, { name: text, bytes: Buffer.from(text), then: 'hold' }, 12_000),
+    )
+    await pause(100)
+    const began = performance.now()
+    await sandbox.close()
+    expect(performance.now() - began).toBeLessThan(6_000)
+    for (const { isSettled } of await Promise.all(held)) expect(isSettled).toBe(true)
+  })
+
+  test('under load, answers by the contract to the last and leaves nothing behind', { timeout: 40_000 }, async () => {
+    let answered = 0
+    for (let round = 0; round < 6; round++) {
+      const child = await startChild({ rate_limit: 'off', decision_latency_ms: 300 })
+      onTestFinished(() => child.kill())
+      const problems: string[] = []
+      const lanes = Array.from({ length: 16 }, async () => {
+        const client = new Client(child.url)
+        try {
+          for (;;) {
+            const { status, headers, body } = await post(child, '/v1/placements?wait_ms=0', placementOf('load'), client)
+            answered++
+            const problem = problemOf({ status, headers, body: JSON.stringify(body) }, createPlacement)
+            if (problem !== null) problems.push(problem)
+          }
+        } catch (error) {
+          if (!(error instanceof Error && 'code' in error)) throw error
+        } finally {
+          await client.destroy()
+        }
+      })
+      await pause(200 + round * 10)
+      const exit_code = await Promise.race([child.close(), pause(4_000).then(() => 'still running')])
+      await Promise.all(lanes)
+      expect(problems).toEqual([])
+      expect(child.reports).toEqual([])
+      expect(exit_code).toBe(0)
+    }
+    expect(answered).toBeGreaterThan(100)
+  })
+
+  test('fifty starts and stops leave no handle open', { timeout: 40_000 }, async () => {
+    const database = newDatabase()
+    const cycle = async (round: number) => {
+      await using sandbox = await start(round % 2 === 0 ? { decision_latency_ms: 60_000 } : { database })
+      await post(sandbox, '/v1/placements?wait_ms=0', placementOf('cycle'))
+      const stream = await request(`${sandbox.url}/_sandbox/events`)
+      stream.body.on('error', () => {}).destroy()
+    }
+    await cycle(0)
+    await cycle(1)
+    const before = await settledResources()
+    for (let round = 0; round < 50; round++) await cycle(round)
+    const after = await settledResources()
+    expect(after).toEqual(before)
+  })
+})
+
+test('the journal is bounded, and says so', async () => {
+  await using sandbox = await start({ journal_limit: 100, rate_limit: 'off' })
+  for (let turn = 0; turn < 100; turn++) {
+    const path = '/v1/projects/proj_demo/config'
+    await Promise.all(Array.from({ length: 10 }, () => get(sandbox, path)))
+  }
+  const list = await get<{ items: unknown[] }>(sandbox, '/_sandbox/requests?limit=1000')
+  const { journal } = await get<SandboxInfo>(sandbox, '/_sandbox/info')
+  expect(journal).toMatchObject({ enabled: true, limit: 100, size: list.items.length })
+  expect(journal.size).toBeGreaterThanOrEqual(100)
+  expect(journal.size).toBeLessThanOrEqual(100 + 64)
+  expect(journal.dropped).toBe(1_000 - journal.size)
+})
+
+test('a journal that is off keeps nothing', async () => {
+  await using sandbox = await start({ journal_limit: 0 })
+  await place(sandbox, 'off')
+  const { journal } = await get<SandboxInfo>(sandbox, '/_sandbox/info')
+  expect(journal).toEqual({ enabled: false, limit: 0, size: 0, dropped: 0 })
+  expect(await get(sandbox, '/_sandbox/requests')).toEqual({ items: [], next_cursor: null })
+})
+
+test('a consent conflict in the same turn as successful beacons harms none', async () => {
+  await using sandbox = await start({ rate_limit: 'off' })
+  const placed = await Promise.all(Array.from({ length: 8 }, (_, index) => place(sandbox, `turn-${index}`)))
+  const stale = { client_id: 'proj_demo', session_id: 'shared', purposes: { ads: true }, expected_revision: 0 }
+  const bodies = placed.flatMap(({ decision }, index) => [
+    wirePost(sandbox, '/v1/beacons', beaconOf(decision!.asset_token!, `turn.${index}.a`, 'render')),
+    wirePost(sandbox, '/v1/consent', { ...stale, decision: index % 2 === 0 ? 'granted' : 'denied' }),
+    wirePost(sandbox, '/v1/beacons', beaconOf(decision!.asset_token!, `turn.${index}.b`, 'visible')),
+  ])
+  const results = await Promise.all(
+    bodies.map((text) =>
+      exchange(sandbox.url, { name: 'turn', bytes: Buffer.from(text), then: 'hold' }, 5_000).then(
+        ({ received }) => answersIn(received)[0]!,
+      ),
+    ),
+  )
+  const statuses = (offset: number) => results.filter((_, index) => index % 3 === offset).map(({ status }) => status)
+  expect(statuses(0)).toEqual(Array(8).fill(200))
+  expect(statuses(2)).toEqual(Array(8).fill(200))
+  expect(statuses(1).toSorted()).toEqual([200, ...Array(7).fill(400)])
+  const { items } = await get<{ items: { beacon_id: string }[] }>(sandbox, '/_sandbox/beacons?verdict=accepted')
+  expect(items.filter(({ beacon_id }) => beacon_id.startsWith('turn.'))).toHaveLength(16)
+  expect(await get(sandbox, '/_sandbox/evidence/verify')).toMatchObject({ ok: true })
+})
+
+type Served = Pick<Sandbox, 'url'>
+
+function start(options: SandboxOptions = {}): Promise<Sandbox> {
+  return startSandbox({ report: (error) => reports.push(error), ...options })
+}
+
+async function failureOf(options: SandboxOptions): Promise<SandboxError> {
+  const outcome = await start(options).catch((error: unknown) => error)
+  if (!(outcome instanceof SandboxError)) throw new Error('The sandbox did not refuse to start.', { cause: outcome })
+  return outcome
+}
+
+/** Refused with a code and a hint, not one byte changed, and not left in use. */
+async function isRefusedUntouched(database: string, code: SandboxError['code']): Promise<void> {
+  const before = digestOf(database)
+  for (let attempt = 0; attempt < 2; attempt++) {
+    const failure = await failureOf({ database })
+    expect(failure.code).toBe(code)
+    expect(failure.message).toContain(database)
+    expect(failure.hint).not.toBe('')
+    expect(digestOf(database)).toBe(before)
+  }
+}
+
+function digestOf(file: string): string {
+  return createHash('sha256').update(readFileSync(file)).digest('hex')
+}
+
+function newDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'svc-lifecycle-'))
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
+  return directory
+}
+
+function newDatabase(): string {
+  return join(newDirectory(), 'sandbox.db')
+}
+
+/** A database that a sandbox has made, used and closed. */
+async function usedDatabase(): Promise<string> {
+  const database = newDatabase()
+  await using sandbox = await start({ database })
+  for (let turn = 0; turn < 30; turn++) await place(sandbox, `used-${turn}`)
+  return database
+}
+
+/** A database with its log, where more can be written. */
+function copyOf(database: string): string {
+  const copy = newDatabase()
+  for (const ending of ['', '-wal', '.key']) {
+    if (existsSync(`${database}${ending}`)) writeFileSync(`${copy}${ending}`, readFileSync(`${database}${ending}`))
+  }
+  return copy
+}
+
+function canRun(command: string, args: string[]): boolean {
+  try {
+    execFileSync(command, args, { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+function placementOf(session_id: string) {
+  return { client_id: 'proj_demo', session_id, job_type: 'chat', overrides: { allowed_formats: ['banner'] } }
+}
+
+function beaconOf(asset_token: string, beacon_id: string, event: string) {
+  return { beacon_id, asset_token, event, occurred_at_ms: Date.now() }
+}
+
+async function place(sandbox: Served, session_id: string, wait_ms = 1_500): Promise<PlacementResponse> {
+  const { status, body } = await post(sandbox, `/v1/placements?wait_ms=${wait_ms}`, placementOf(session_id))
+  expect(status, JSON.stringify(body)).toBe(200)
+  return body as PlacementResponse
+}
+
+async function get<T = unknown>({ url }: Served, path: string): Promise<T> {
+  const reply = await request(`${url}${path}`, { headers: path.startsWith('/v1/') ? headers : {} })
+  const body = (await reply.body.json()) as T
+  expect(reply.statusCode, `${path}: ${JSON.stringify(body)}`).toBe(200)
+  return body
+}
+
+async function post({ url }: Served, path: string, body: object, client?: Client) {
+  const options = { method: 'POST', headers, body: JSON.stringify(body) } as const
+  const reply = await (client === undefined ? request(`${url}${path}`, options) : client.request({ ...options, path }))
+  return { status: reply.statusCode, headers: reply.headers, body: await reply.body.json() }
+}
+
+function wirePost({ url }: Served, path: string, body: object): string {
+  const text = JSON.stringify(body)
+  const head = Object.entries({ ...headers, host: new URL(url).host, 'content-length': String(text.length) })
+  return `POST ${path} HTTP/1.1\r\n${head.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${text}`
+}
+
+/** What keeps the process busy, once sockets of finished requests are gone. */
+async function settledResources(): Promise<Record<string, number>> {
+  await pause(300)
+  const counts: Record<string, number> = {}
+  for (const name of process.getActiveResourcesInfo()) {
+    if (name === 'Timeout' || name === 'TCPServerWrap' || name === 'TCPSocketWrap' || name === 'FSReqCallback') {
+      counts[name] = (counts[name] ?? 0) + 1
+    }
+  }
+  return counts
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}
+
+const headers = { authorization: 'Bearer sk_test_sandbox_demo', 'content-type': 'application/json' }
