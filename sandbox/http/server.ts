@@ -37,6 +37,7 @@ export function createServer(options: ServerOptions): HttpServer {
     logger: false,
     exposeHeadRoutes: true,
     forceCloseConnections: 'idle',
+    return503OnClosing: false,
     keepAliveTimeout: 30_000,
     requestTimeout: arriveWithin_ms,
     http: { headersTimeout: arriveWithin_ms, connectionsCheckingInterval: 1_000, requireHostHeader: false },
