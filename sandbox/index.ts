@@ -120,7 +120,6 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const demandText = readFileSync(join(root, 'fixtures/demand.json'), 'utf8')
   const demand = JSON.parse(demandText) as { campaigns: { creatives: Record<string, unknown>[] }[] }
 
-  if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true })
   const platform = createPlatform({
     signingKey: installKey(path),
     seed,
@@ -198,6 +197,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       const forced = setTimeout(() => app.server.closeAllConnections(), stopWithin_ms)
       await app.close()
       clearTimeout(forced)
+      // What came in with the stop has set alarms of its own.
+      disarmPending(services)
       await store.close()
     })()
     return closing
@@ -238,6 +239,7 @@ function installKey(path: string): Uint8Array {
   if (path === ':memory:') return randomBytes(32)
   const keyPath = `${path}.key`
   try {
+    mkdirSync(dirname(path), { recursive: true })
     if (existsSync(keyPath)) {
       const key = Buffer.from(readFileSync(keyPath, 'utf8').trim(), 'base64url')
       if (key.length === 32) return key
