@@ -16,6 +16,7 @@ import { type JsonEndpointId, onRefused, operations } from '../operations/index.
 import { StorageError } from '../store/store.ts'
 import { isKnownOrigin, readableBy } from './cors.ts'
 import { authenticate } from './credentials.ts'
+import { namesTag } from './etag.ts'
 import { journalBody, journalHeaders, journalPath, journalUnreadable } from './journal.ts'
 import type { Rates } from './rates.ts'
 import { parseJson, validate } from './validation.ts'
@@ -208,7 +209,7 @@ async function readInput(
 
 function successAnswer(endpoint: Endpoint, { context, request }: Exchange, output: unknown): Answer {
   const headers = headersOf(context)
-  if (headers.etag !== undefined && request.headers['if-none-match'] === headers.etag) {
+  if (headers.etag !== undefined && namesTag(request.headers['if-none-match'], headers.etag)) {
     return { status: 304, headers, body: '', error: null }
   }
   return { status: endpoint.status, headers, body: JSON.stringify(output), error: null }

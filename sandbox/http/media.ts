@@ -7,6 +7,7 @@ import { getFrame, getRenderScript } from '../../src/contract/v1/render.ts'
 import { loadFrame } from '../operations/render.ts'
 import { type Asset, type Assets, rangeOf } from './assets.ts'
 import { type Door, openExchange, record, toApiError } from './door.ts'
+import { namesTag } from './etag.ts'
 import { framePage, frameProblemPage } from './frame-page.ts'
 
 /** Paths of files, which are not in the contract. */
@@ -66,7 +67,7 @@ function sendAsset(
     'cache-control': cache,
     'accept-ranges': 'bytes',
   })
-  if (request.headers['if-none-match'] === etag) return reply.code(304).send()
+  if (namesTag(request.headers['if-none-match'], etag)) return reply.code(304).send()
   reply.header('content-type', media_type)
   const range = rangeOf(request.headers.range, body.length)
   if (range === null) return reply.send(body)
