@@ -76,6 +76,11 @@ export function exchangeStatements(db: Database.Database, limit: number) {
       size = count.get() as number
       dropped = Number(readDropped.get() ?? 0)
     },
+    /** Drops what is buffered too, when the table has been emptied. */
+    clear(): void {
+      buffer = []
+      this.forget()
+    },
     find: (id: number) => find.get(id) ?? null,
     list(query: ExchangeQuery) {
       const where = ['1']

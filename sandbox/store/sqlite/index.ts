@@ -199,7 +199,7 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
         slots.forget()
         beacons.forget()
         chain.forget()
-        exchanges.forget()
+        exchanges.clear()
         events.append({ type: 'sandbox.reset', at_ms, project_id: null, slot_id: null, ref: null })
       }),
     close: async () => {
