@@ -1,6 +1,7 @@
 /** What a browser sees at the sandbox's own address: that it runs, and where to look. */
 import { randomBytes } from 'node:crypto'
 import type { FastifyReply } from 'fastify'
+import { encodeId } from '../../src/contract/ids.ts'
 import type { Services } from '../operations/context.ts'
 
 const links: readonly (readonly [string, string])[] = [
@@ -28,6 +29,7 @@ export function homePage(services: Services, reply: FastifyReply): FastifyReply 
   const items = links.map(([path, text]) => `<dt><a href="${path}">${path}</a></dt><dd>${text}</dd>`).join('')
   return reply
     .headers({
+      'x-request-id': encodeId('req', services.platform.newId()),
       'content-type': 'text/html; charset=utf-8',
       'content-security-policy': `default-src 'none'; style-src 'nonce-${nonce}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
       'x-content-type-options': 'nosniff',

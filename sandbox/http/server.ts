@@ -90,7 +90,10 @@ export function createServer(options: ServerOptions): HttpServer {
   registerMedia(app, door, assets)
   const streams = registerEventStream(app, door)
   app.get('/_sandbox/', (_request, reply) => homePage(door.services, reply))
-  app.get('/', (_request, reply) => reply.redirect('/_sandbox/'))
+  app.get('/', (request, reply) => {
+    const { context } = openExchange(door, request, reply)
+    return reply.header('x-request-id', context.request_id).redirect('/_sandbox/')
+  })
   return { app, streams }
 }
 
