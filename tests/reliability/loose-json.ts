@@ -47,7 +47,7 @@ export function mutate(dice: Dice, root: Loose): Loose {
       else list.splice(index, 0, leaf(dice.pick(oddTexts)))
       break
     case 4:
-      set(list, index, { kind: 'array', items: [valueOf(item)] })
+      set(list, index, { kind: 'array', items: [held(item)] })
       break
     default:
       set(list, index, oddValue(dice))
@@ -74,14 +74,14 @@ function placesOf(root: Loose): { list: Item[]; index: number }[] {
     const list: Item[] = loose.kind === 'array' ? loose.items : loose.kind === 'object' ? loose.members : []
     for (const [index, item] of list.entries()) {
       places.push({ list, index })
-      visit(valueOf(item))
+      visit(held(item))
     }
   }
   visit(root)
   return places
 }
 
-function valueOf(item: Item): Loose {
+function held(item: Item): Loose {
   return 'name' in item ? item.value : item
 }
 

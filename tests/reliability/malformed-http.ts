@@ -179,7 +179,7 @@ function oddLength(dice: Dice, host: string): WireCase {
     `Content-Length: ${placement.length - 5}`,
   ])
   const bytes = `${post(dice, host)}${length}\r\n\r\n${placement}`
-  return { name: `length ${length}`, bytes: latin1(bytes), then: dice.pick(['idle', 'end'] as const) }
+  return { name: `length ${length}`, bytes: latin1(bytes), ending: dice.pick(['idle', 'end'] as const) }
 }
 
 function oddChunks(dice: Dice, host: string): WireCase {
@@ -203,7 +203,7 @@ function oddChunks(dice: Dice, host: string): WireCase {
     '0\r\n\r\n',
     '2\r\n{}\r\n',
     `${'1\r\n{\r\n'.repeat(2_000)}0\r\n\r\n`,
-    `${'ff\r\n'}${' '.repeat(255)}\r\n`.repeat(300) + '0\r\n\r\n',
+    `${`ff\r\n${' '.repeat(255)}\r\n`.repeat(300)}0\r\n\r\n`,
   ])
   const encoding = dice.pick([
     'chunked',
@@ -219,7 +219,7 @@ function oddChunks(dice: Dice, host: string): WireCase {
     'chunked\r\nTransfer-Encoding: identity',
   ])
   const bytes = `${post(dice, host)}Transfer-Encoding: ${encoding}\r\n\r\n${chunks}`
-  return { name: `chunks ${encoding} ${chunks.slice(0, 40)}`, bytes: latin1(bytes), then: dice.pick(['idle', 'end']) }
+  return { name: `chunks ${encoding} ${chunks.slice(0, 40)}`, bytes: latin1(bytes), ending: dice.pick(['idle', 'end']) }
 }
 
 /** A body that ends before its length: the client closes, half-closes or resets. */
@@ -227,7 +227,7 @@ function cutBody(dice: Dice, host: string): WireCase {
   const cut = dice.below(placement.length)
   const claimed = placement.length + dice.pick([0, 1, 1_000, 60_000])
   const bytes = `${post(dice, host)}Content-Length: ${claimed}\r\n\r\n${placement.slice(0, cut)}`
-  return { name: `body cut at ${cut} of ${claimed}`, bytes: latin1(bytes), then: dice.pick(['end', 'drop'] as const) }
+  return { name: `body cut at ${cut} of ${claimed}`, bytes: latin1(bytes), ending: dice.pick(['end', 'drop'] as const) }
 }
 
 function pipeline(dice: Dice, host: string): WireCase {
@@ -334,7 +334,7 @@ function mutated(dice: Dice, host: string): WireCase {
   return {
     name: `changed at ${where.join(', ')}`,
     bytes: Buffer.from(bytes),
-    then: dice.pick(['idle', 'end'] as const),
+    ending: dice.pick(['idle', 'end'] as const),
   }
 }
 
@@ -350,7 +350,7 @@ function garbage(dice: Dice): WireCase {
     Buffer.from('HELO localhost\r\n'),
     Buffer.from('*1\r\n$4\r\nPING\r\n'),
   ])
-  return { name: `${bytes.length} bytes of noise`, bytes, then: dice.pick(['idle', 'end'] as const) }
+  return { name: `${bytes.length} bytes of noise`, bytes, ending: dice.pick(['idle', 'end'] as const) }
 }
 
 function post(dice: Dice, host: string): string {
@@ -358,11 +358,11 @@ function post(dice: Dice, host: string): string {
 }
 
 function idle(name: string, text: string): WireCase {
-  return { name, bytes: latin1(text), then: 'idle' }
+  return { name, bytes: latin1(text), ending: 'idle' }
 }
 
 function hold(name: string, text: string): WireCase {
-  return { name, bytes: latin1(text), then: 'hold' }
+  return { name, bytes: latin1(text), ending: 'hold' }
 }
 
 function latin1(text: string): Buffer {

@@ -27,7 +27,7 @@ try {
 } catch (error) {
   const { code, message, hint } = error as SandboxError
   tell({ kind: 'failed', code, message, hint })
-  process.disconnect()
+  process.disconnect?.()
 }
 
 function describe(error: unknown): string {

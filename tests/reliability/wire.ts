@@ -9,7 +9,7 @@ export interface WireCase {
    * After the bytes: `idle` waits for an answer and half-closes when there is none; `end` half-closes at once, `drop`
    * closes at once, `hold` says nothing more and waits until the server has had enough.
    */
-  then: 'idle' | 'end' | 'drop' | 'hold'
+  ending: 'idle' | 'end' | 'drop' | 'hold'
 }
 
 export interface WireResult {
@@ -22,7 +22,7 @@ export interface WireResult {
 const quiet_ms = 8
 const silent_ms = 60
 
-export function exchange(url: string, { bytes, then }: WireCase, deadline_ms: number): Promise<WireResult> {
+export function exchange(url: string, { bytes, ending }: WireCase, deadline_ms: number): Promise<WireResult> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve) => {
     const received: Buffer[] = []
@@ -37,12 +37,12 @@ export function exchange(url: string, { bytes, then }: WireCase, deadline_ms: nu
     const deadline = setTimeout(() => settle(false), deadline_ms)
     socket.on('connect', () => {
       socket.write(bytes, () => {
-        if (then === 'drop') settle(true)
-        else if (then === 'end') socket.end()
-        else if (then === 'idle') idle = setTimeout(() => socket.end(), silent_ms)
+        if (ending === 'drop') settle(true)
+        else if (ending === 'end') socket.end()
+        else if (ending === 'idle') idle = setTimeout(() => socket.end(), silent_ms)
       })
     })
-    socket.on('data', (piece) => {
+    socket.on('data', (piece: Buffer) => {
       received.push(piece)
       clearTimeout(idle)
       idle = setTimeout(() => settle(true), quiet_ms)
