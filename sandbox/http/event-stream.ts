@@ -26,8 +26,9 @@ export function registerEventStream(app: FastifyInstance, door: Door): EventStre
     const exchange = openExchange(door, request, reply)
     try {
       const filter = await filterOf(door, request)
-      if (request.method === 'HEAD') return reply.headers(streamHeaders).send()
-      const stop = stream(door, reply, startOf(door, request), filter)
+      const headers = { ...streamHeaders, 'x-request-id': exchange.context.request_id }
+      if (request.method === 'HEAD') return reply.headers(headers).send()
+      const stop = stream(door, reply, headers, startOf(door, request), filter)
       open.add(stop)
       reply.raw.once('close', () => {
         stop()
@@ -71,9 +72,15 @@ function startOf({ services }: Door, request: FastifyRequest): number {
 }
 
 /** Writes what is there, then waits for more. One pump at a time; a slow reader stops it, nothing piles up. */
-function stream({ services }: Door, reply: FastifyReply, start: number, filter: Filter): () => void {
+function stream(
+  { services }: Door,
+  reply: FastifyReply,
+  headers: Record<string, string>,
+  start: number,
+  filter: Filter,
+): () => void {
   const { raw } = reply.hijack()
-  raw.writeHead(200, streamHeaders)
+  raw.writeHead(200, headers)
   raw.write(': connected\n\n')
   let seq = start
   let isPumping = false
