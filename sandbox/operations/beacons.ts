@@ -56,7 +56,8 @@ export const sendBeacon: Operation<typeof sendBeaconEndpoint> = async (services,
     if (set !== null) return answerAccepted(context, filled, beacon, set)
   }
   const earlier = await services.store.findBeacon(filled.slot.id, body.beacon_id)
-  if (earlier === null) return reject(problem ?? 'internal_error')
+  // Without a problem and without an earlier one, a reset has taken the slot away meanwhile.
+  if (earlier === null) return reject(problem ?? 'asset_token_invalid')
   if (earlier.body_sha256 !== beacon.body_sha256) return reject('beacon_id_conflict')
   return answerDuplicate(services, context, caller, filled, earlier)
 }

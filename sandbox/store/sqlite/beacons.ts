@@ -31,7 +31,8 @@ const judgedAtMost = 500
 
 export function beaconStatements(db: Database.Database) {
   const insert = db.prepare(
-    `INSERT INTO beacon (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (slot_id, beacon_id) DO NOTHING`,
+    `INSERT INTO beacon (${columns}) SELECT ?, id, ?, ?, ?, ?, ?, ?, ? FROM slot WHERE id = ?
+     ON CONFLICT (slot_id, beacon_id) DO NOTHING`,
   )
   const bySlot = db.prepare<[number, number], StoredBeacon>(
     `SELECT ${columns} FROM beacon WHERE slot_id = ? ORDER BY id LIMIT ?`,
@@ -55,11 +56,10 @@ export function beaconStatements(db: Database.Database) {
   return {
     /** Forgets what is kept at hand, after a rollback or a reset. */
     forget: () => recent.clear(),
-    /** Within the running transaction; false when the slot has one of that beacon_id. */
+    /** Within the running transaction; false when the slot has one of that beacon_id, or is gone. */
     insert(beacon: BeaconRow): boolean {
       const result = insert.run(
         beacon.id,
-        beacon.slot_id,
         beacon.beacon_id,
         beacon.event,
         beacon.occurred_at_ms,
@@ -67,6 +67,7 @@ export function beaconStatements(db: Database.Database) {
         beacon.body_sha256,
         beacon.measurements === null ? null : JSON.stringify(beacon.measurements),
         beacon.extras,
+        beacon.slot_id,
       )
       if (result.changes === 0) return false
       if (beacon.event !== 'heartbeat') recent.get(beacon.slot_id)?.push(beacon)
