@@ -42,8 +42,8 @@ const headers =
   '{"authorization":"Bearer sk_test_redacted","content-type":"application/json","host":"127.0.0.1:4010","connection":"keep-alive","content-length":"160"}'
 const answerHeaders =
   '{"content-type":"application/json; charset=utf-8","x-request-id":"req_0388dev7400","vary":"Origin","cache-control":"no-store","x-content-type-options":"nosniff"}'
-const placementAnswer = JSON.stringify({ slot_id: 'slot_0388dev7401', status: 'ready', filler: 'x'.repeat(1_750) })
-const beaconAnswer = JSON.stringify({ ok: true, accepted: true, filler: 'x'.repeat(110) })
+const placementAnswer = JSON.stringify({ slot_id: 'slot_0388dev7401', status: 'ready', filler: 'x'.repeat(1_560) })
+const beaconAnswer = JSON.stringify({ ok: true, accepted: true, filler: 'x'.repeat(120) })
 
 let id = Date.now() * 4096
 let seq = 0
@@ -94,7 +94,16 @@ function placement(text: string, response: ServerResponse): void {
     () => {
       const jobId = ++id
       const slotId = ++id
-      job.run(jobId, 1, 1, body.job_type, 'test', 1, now, '{"allowed_formats":["banner"]}')
+      job.run(
+        jobId,
+        1,
+        1,
+        body.job_type,
+        'test',
+        1,
+        now,
+        '{"allowed_formats":["banner"],"position":"inline","max_width":640,"max_height":480}',
+      )
       slot.run(
         slotId,
         jobId,

@@ -2,6 +2,7 @@
 import autocannon from 'autocannon'
 
 export interface Load {
+  requests: number
   per_second: number
   p50_ms: number
   p99_ms: number
@@ -26,31 +27,28 @@ export async function loadPlacements(url: string, span: { duration: number } | {
   return run({ url: `${url}/v1/placements`, method: 'POST', headers, body: placementBody, connections, ...span })
 }
 
-/** Slots whose beacons are under way at the same time. */
-const window = 500
 const events = ['render', 'visible', 'heartbeat', 'click'] as const
 
-/** Beacons as they come: four a slot, a window of slots at a time, each with an identifier of its own. */
-export async function loadBeacons(url: string, tokens: readonly string[], duration: number): Promise<Load> {
+/** Beacons as they come: four for each slot, soon after its placement, each with an identifier of its own. */
+export async function loadBeacons(url: string, tokens: readonly string[]): Promise<Load> {
   const prefix = `bench-${Date.now().toString(36)}`
   let count = 0
-  const load = await run({
+  return run({
     url: `${url}/v1/beacons`,
     method: 'POST',
     headers,
     connections,
-    duration,
+    amount: tokens.length * events.length,
     requests: [
       {
         setupRequest(request) {
           const number = count++
-          const slot = Math.floor(number / (window * events.length)) * window + (number % window)
           return {
             ...request,
             body: JSON.stringify({
               beacon_id: `${prefix}-${number}`,
-              asset_token: tokens[slot % tokens.length],
-              event: events[Math.floor(number / window) % events.length],
+              asset_token: tokens[number % tokens.length],
+              event: events[Math.floor(number / tokens.length) % events.length],
               occurred_at_ms: Date.now(),
               measurements: { visible_ratio: 1, visible_ms: 1_000, page_visible: true },
             }),
@@ -59,7 +57,6 @@ export async function loadBeacons(url: string, tokens: readonly string[], durati
       },
     ],
   })
-  return load
 }
 
 /** Asset tokens of fresh fills. */
@@ -83,12 +80,26 @@ export async function makeTokens(url: string, amount: number): Promise<string[]>
   return tokens
 }
 
+/** Taken response by response: the generator's own figures are in whole milliseconds and seconds. */
 async function run(options: autocannon.Options): Promise<Load> {
-  const result = await autocannon(options)
+  const latencies: number[] = []
+  const started = performance.now()
+  let ended = started
+  const result = await new Promise<autocannon.Result>((resolve, reject) => {
+    const instance = autocannon(options, (error, done) => (error ? reject(error) : resolve(done)))
+    instance.on('response', (_client, _status, _bytes, milliseconds) => {
+      latencies.push(milliseconds)
+      ended = performance.now()
+    })
+  })
+  const seconds = (ended - started) / 1000
+  latencies.sort((a, b) => a - b)
+  const quantile = (share: number) => latencies[Math.floor(latencies.length * share)] ?? 0
   return {
-    per_second: result.requests.total / result.duration,
-    p50_ms: result.latency.p50,
-    p99_ms: result.latency.p99,
+    requests: latencies.length,
+    per_second: latencies.length / seconds,
+    p50_ms: quantile(0.5),
+    p99_ms: quantile(0.99),
     failures: result.non2xx + result.errors + result.timeouts,
   }
 }

@@ -7,6 +7,7 @@ export const entries: Record<string, string> = {
   'svc.js': 'src/main.ts',
   'sandbox.js': 'sandbox/index.ts',
   'client.js': 'src/client/index.ts',
+  'checkpoint-worker.js': 'sandbox/store/sqlite/checkpoint-worker.ts',
 }
 
 const root = join(import.meta.dirname, '..')

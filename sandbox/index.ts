@@ -113,6 +113,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const path = options.database ?? ':memory:'
   const journal_limit = checkCount(options.journal_limit ?? defaultJournalLimit, 'journal_limit')
   const rate = readRate(options.rate_limit)
+  const report = options.report ?? ((error: unknown) => console.error(error))
   const seed = options.seed === undefined ? null : checkCount(options.seed, 'seed')
 
   const fixture = <T>(name: string) => JSON.parse(readFileSync(join(root, 'fixtures', name), 'utf8')) as T
@@ -130,6 +131,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     pid: process.pid,
     now_ms: platform.clock.now(),
     journal_limit,
+    report,
     chainHash: (previous, entry) => chainHash(previous, entry, platform.sha256Hex),
     seed: {
       projects: seeded.map((project) => ({
@@ -167,7 +169,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     warnings,
     alarms: new Set(),
     forgetRates: rates.forget,
-    report: options.report ?? ((error) => console.error(error)),
+    report,
   }
   const { app, streams } = createServer({
     door: { services, rates, isJournalOn: journal_limit > 0 },

@@ -32,6 +32,7 @@ const anyKey = /\b(sk|pk)_(test|live)_[A-Za-z0-9_-]+/g
 
 /** `text` with every token and key in it made useless: what journals, events and errors may hold. */
 export function redactSecrets(text: string): string {
-  const tokens = text.includes('t_') ? text.replace(anyToken, '$1_$2_redacted') : text
+  const mayHoldToken = text.includes('ast_') || text.includes('at_') || text.includes('bt_')
+  const tokens = mayHoldToken ? text.replace(anyToken, '$1_$2_redacted') : text
   return tokens.includes('k_') ? tokens.replace(anyKey, '$1_$2_redacted') : tokens
 }

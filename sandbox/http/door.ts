@@ -75,14 +75,20 @@ export function openExchange({ services }: Door, request: FastifyRequest, reply:
 /** The handler of an endpoint whose answer is JSON. */
 export function jsonHandler(door: Door, id: JsonEndpointId, endpoint: Endpoint) {
   const isPublic = !endpoint.path.startsWith('/_sandbox/')
-  return async (request: FastifyRequest, reply: FastifyReply) => {
+  const serve = async (request: FastifyRequest, reply: FastifyReply) => {
     const exchange = openExchange(door, request, reply)
     const answer = await answerOf(door, id, endpoint, exchange)
     if (isPublic) {
-      await addCors(door, endpoint, exchange, answer)
+      if (exchange.context.origin !== null) await addCors(door, endpoint, exchange, answer)
       record(door, exchange, answer)
     }
-    return send(reply, answer)
+    send(reply, answer)
+  }
+  return (request: FastifyRequest, reply: FastifyReply) => {
+    serve(request, reply).catch((error: unknown) => {
+      door.services.report(error)
+      reply.raw.destroy()
+    })
   }
 }
 

@@ -19,15 +19,20 @@ async function verifyProject(services: Services, project: ProjectRow) {
   const { store, platform } = services
   let entries = 0
   let head: string | null = null
+  const consents = new Map<string, LastConsent>()
   for (;;) {
     const rows = await store.evidence(project.id, entries, piece)
-    if (rows.length === 0) return { client_id: project.client_id, entries, head, broken_at: null, problem: null }
+    if (rows.length === 0) {
+      const changed = await changedConsent(services, project, consents)
+      return changed ?? { client_id: project.client_id, entries, head, broken_at: null, problem: null }
+    }
     const result = verifyChain(rows, platform.sha256Hex, { entries, head: head ?? genesis })
     const held = result.ok ? rows : rows.slice(0, result.broken_at - entries - 1)
     for (const row of held) {
       const problem = await rowProblem(services, row)
       if (problem !== null)
         return { client_id: project.client_id, entries: row.seq - 1, head, broken_at: row.seq, problem }
+      if (row.kind === 'consent') keepLast(consents, row, head)
       head = row.hash
     }
     if (!result.ok) {
@@ -38,7 +43,36 @@ async function verifyProject(services: Services, project: ProjectRow) {
   }
 }
 
-/** Whether the row that an entry records was changed after it. A consent row may be renewed: its entries tell each time. */
+/** The last entry of a session's consent. A consent row may be renewed, so only the last one must match it. */
+interface LastConsent {
+  seq: number
+  /** The hash before it. */
+  head: string | null
+  told: string
+}
+
+/** Kept in the order of their positions. */
+function keepLast(consents: Map<string, LastConsent>, { seq, entry }: EvidenceRow, head: string | null): void {
+  const told = JSON.parse(entry) as Record<string, unknown>
+  const { consent_id, session_id, lifecycle_state, revision, source, semantic_targeting, prompt_shared } = told
+  consents.delete(session_id as string)
+  const facts = [consent_id, lifecycle_state, revision, source, semantic_targeting, prompt_shared, told.expires_at_ms]
+  consents.set(session_id as string, { seq, head, told: JSON.stringify(facts) })
+}
+
+/** The first session whose present consent is not what its last entry tells. */
+async function changedConsent({ store }: Services, project: ProjectRow, consents: Map<string, LastConsent>) {
+  for (const [session_id, { seq, head, told }] of consents) {
+    const row = await store.latestConsent(project.id, session_id)
+    const facts = row && [encodeId('cns', row.id), row.state, row.revision, row.source, row.semantic_targeting]
+    if (facts && JSON.stringify([...facts, row.prompt_shared, row.expires_at_ms]) === told) continue
+    const problem = `The consent of entry ${seq} was changed after it was recorded.`
+    return { client_id: project.client_id, entries: seq - 1, head, broken_at: seq, problem }
+  }
+  return null
+}
+
+/** Whether the row that an entry records was changed after it; consent is looked at once, at the end. */
 async function rowProblem({ store, ...services }: Services, row: EvidenceRow): Promise<string | null> {
   const entry = JSON.parse(row.entry) as Record<string, unknown>
   if (row.kind === 'decision') {

@@ -23,12 +23,14 @@ export interface GroupCommit {
   nudge(): void
   /** Commits what is queued, now. */
   flush(): void
+  /** Commits what is queued, and refuses everything after it. */
+  close(): void
 }
 
 /** Queued work is dropped nowhere: a failed commit rejects every write of its turn with a StorageError. */
 export function groupCommit(
   db: Database.Database,
-  hooks: { beforeCommit: () => void; afterCommit: () => void; afterRollback: () => void },
+  hooks: { beforeCommit: () => void; afterCommit: (writes: number) => void; afterRollback: () => void },
 ): GroupCommit {
   const begin = db.prepare('BEGIN')
   const commit = db.prepare('COMMIT')
@@ -40,6 +42,7 @@ export function groupCommit(
   let queue: Pending[] = []
   let isScheduled = false
   let isOpen = false
+  let isClosed = false
   let idleTimer: NodeJS.Timeout | undefined
 
   const schedule = () => {
@@ -49,6 +52,7 @@ export function groupCommit(
   }
 
   const open = () => {
+    if (isClosed) throw new StorageError(new Error('the sandbox has been stopped'))
     if (isOpen) return
     begin.run()
     isOpen = true
@@ -84,6 +88,7 @@ export function groupCommit(
   }
 
   const flush = () => {
+    if (isClosed) return
     isScheduled = false
     clearTimeout(idleTimer)
     idleTimer = undefined
@@ -115,12 +120,13 @@ export function groupCommit(
       return
     }
     for (const settle of settled) settle()
-    hooks.afterCommit()
+    hooks.afterCommit(turn.length)
   }
 
   return {
     write(work) {
       return new Promise((resolve, reject) => {
+        if (isClosed) return reject(new StorageError(new Error('the sandbox has been stopped')))
         queue.push({ run: work, resolve: resolve as (value: never) => void, reject })
         schedule()
       })
@@ -131,10 +137,15 @@ export function groupCommit(
       return query()
     },
     nudge() {
-      if (isScheduled || idleTimer !== undefined) return
+      if (isClosed || isScheduled || idleTimer !== undefined) return
       idleTimer = setTimeout(flush, 15)
     },
     flush,
+    close() {
+      flush()
+      isClosed = true
+      clearTimeout(idleTimer)
+    },
   }
 }
 

@@ -2,6 +2,7 @@
 import type { AsideBeaconRow, BeaconListRow, BeaconRow, SlotRow, Store } from '../store.ts'
 import { beaconStatements } from './beacons.ts'
 import { type ChainHash, chainStatements } from './chain.ts'
+import { backgroundCheckpoints } from './checkpoints.ts'
 import { eventStatements } from './events.ts'
 import { exchangeStatements } from './exchanges.ts'
 import { groupCommit } from './group-commit.ts'
@@ -21,6 +22,8 @@ export interface SqliteStoreOptions {
   /** Most exchanges the journal keeps; 0 turns it off. */
   journal_limit: number
   chainHash: ChainHash
+  /** Told of failures that no request can answer for. */
+  report: (error: unknown) => void
 }
 
 export interface SqliteStore extends Store {
@@ -47,9 +50,13 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
   const exchanges = exchangeStatements(db, options.journal_limit)
   const demand = db.prepare('SELECT demand FROM catalogue WHERE id = ?').pluck()
 
-  const { write, read, nudge, flush } = groupCommit(db, {
+  const checkpoints = options.path === ':memory:' ? null : backgroundCheckpoints(db, options.path, options.report)
+  const { write, read, nudge, flush, close } = groupCommit(db, {
     beforeCommit: exchanges.write,
-    afterCommit: events.announce,
+    afterCommit(writes) {
+      checkpoints?.committed(writes)
+      events.announce()
+    },
     afterRollback() {
       chain.forget()
       events.forget()
@@ -204,8 +211,9 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
       }),
     close: async () => {
       if (closed) return
-      flush()
       closed = true
+      close()
+      checkpoints?.close()
       opened.close()
     },
   }

@@ -30,12 +30,6 @@ export interface OpenDatabase {
   close(): void
 }
 
-/**
- * Pages of 4 KiB in the log before it is copied into the file. Rare checkpoints copy a page once that was written many
- * times, and keep the pause out of nearly every request.
- */
-const checkpointPages = 1_000
-
 /** Opens or creates the database at `path` (`:memory:` for none), claims it for process `pid`, migrates it. */
 export function openDatabase(path: string, pid: number): OpenDatabase {
   const release = path === ':memory:' ? () => {} : claim(path, pid)
@@ -47,7 +41,6 @@ export function openDatabase(path: string, pid: number): OpenDatabase {
     db.pragma('journal_mode = WAL')
     db.pragma('synchronous = NORMAL')
     db.pragma('temp_store = MEMORY')
-    db.pragma(`wal_autocheckpoint = ${checkpointPages}`)
     db.pragma('cache_size = -8000')
     db.pragma('foreign_keys = OFF')
     const backup = migrate(db, path, version)

@@ -120,9 +120,21 @@ export function slotStatements(db: Database.Database, project: (id: number) => P
         job.created_at_ms,
         JSON.stringify(job.facts),
       )
-      for (const slot of slots) {
-        if (slot.decision === null) insertPending.run(slot.id, job.id, slot.due_at_ms)
-        else insertSlot.run(slot.id, job.id, slot.due_at_ms, ...decidedValues(slot.decision))
+      for (const { id, due_at_ms, decision } of slots) {
+        if (decision === null) {
+          insertPending.run(id, job.id, due_at_ms)
+          continue
+        }
+        insertSlot.run(id, job.id, due_at_ms, ...decidedValues(decision))
+        remember(recent, recentSlots, id, {
+          id,
+          job,
+          project: project(job.project_id),
+          created_at_ms: job.created_at_ms,
+          due_at_ms,
+          decision,
+          first_frame_at_ms: null,
+        })
       }
     },
     bind(id: number, decision: DecisionFacts): boolean {
