@@ -24,6 +24,8 @@ async function verifyProject(services: Services, project: ProjectRow) {
     const rows = await store.evidence(project.id, entries, piece)
     if (rows.length === 0) {
       const changed = await changedConsent(services, project, consents)
+      const hasGrown = changed !== null && (await store.evidence(project.id, entries, 1)).length > 0
+      if (hasGrown) continue
       return changed ?? { client_id: project.client_id, entries, head, broken_at: null, problem: null }
     }
     const result = verifyChain(rows, platform.sha256Hex, { entries, head: head ?? genesis })
