@@ -117,10 +117,10 @@ function methodsOf(url: string): string[] {
   return methods.includes('GET') ? [...methods, 'HEAD'] : methods
 }
 
-/** 405 with Allow when the path exists, else 404. */
+/** 405 with Allow when the path exists for other methods, else 404: of files, only some are there. */
 function missingRoute(request: FastifyRequest): ApiError {
   const methods = methodsOf(request.url)
-  if (methods.length === 0) {
+  if (methods.length === 0 || methods.includes(request.method)) {
     return new ApiError('not_found', {
       message: 'There is no such path.',
       hint: 'See GET /_sandbox/contract, or svc contract show, for the paths there are.',
