@@ -1,0 +1,155 @@
+/** What somebody gets who installs the package: it runs, it types, it is complete, and it holds nothing else. */
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { copyFileSync, globSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { checkout, readManifest, type Unpacked, unpack } from './unpack.ts'
+
+const largest_bytes = 20 * 1024 * 1024
+let unpacked: Unpacked
+let files: string[]
+
+beforeAll(() => {
+  unpacked = unpack()
+  files = globSync('**/*', { cwd: unpacked.root, exclude: ['node_modules'], withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(unpacked.root.length + 1))
+  copyFileSync(join(import.meta.dirname, 'placement.test.ts.txt'), join(unpacked.project, 'placement.test.ts'))
+}, 60_000)
+
+afterAll(() => {
+  rmSync(unpacked.directory, { recursive: true, force: true })
+})
+
+test('tells its version', async () => {
+  const { exit_code, output } = await run([join(unpacked.root, 'bin/svc.js'), '--version'], unpacked.project)
+  expect(output).toBe(`${readManifest(checkout).version}\n`)
+  expect(exit_code).toBe(0)
+})
+
+test('starts, says so in one line of JSON, and stops when asked to', async () => {
+  const args = ['start', '--port', '0', '--ephemeral', '-o', 'json']
+  const child = spawn(process.execPath, [join(unpacked.root, 'bin/svc.js'), ...args], {
+    cwd: unpacked.project,
+    env: environment(),
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  const exited = new Promise((resolve) => child.once('exit', resolve))
+  try {
+    const line = await firstLine(child)
+    const ready = JSON.parse(line) as { url: string; pid: number; version: string; projects: { client_id: string }[] }
+    expect(ready).toMatchObject({ pid: child.pid, version: readManifest(checkout).version })
+    expect(ready.projects[0]?.client_id).toBe('proj_demo')
+    const answer = await fetch(`${ready.url}/_sandbox/readyz`)
+    expect(await answer.json()).toEqual({ ok: true })
+    child.kill('SIGTERM')
+    expect(await exited).toBe(0)
+  } finally {
+    child.kill('SIGKILL')
+  }
+  expect(globSync('*', { cwd: unpacked.project }).toSorted()).toEqual([
+    'node_modules',
+    'package.json',
+    'placement.test.ts',
+  ])
+})
+
+test('a suite of its user passes', { timeout: 30_000 }, async () => {
+  const vitest = join(unpacked.project, 'node_modules/vitest/vitest.mjs')
+  const { exit_code, output } = await run([vitest, 'run', '--root', unpacked.project], unpacked.project)
+  expect(output).toContain('4 passed')
+  expect(exit_code, output).toBe(0)
+})
+
+test.each([
+  { module: 'nodenext', moduleResolution: 'nodenext' },
+  { module: 'esnext', moduleResolution: 'bundler' },
+])('its declarations fit with moduleResolution $moduleResolution', { timeout: 30_000 }, async (resolution) => {
+  const compilerOptions = {
+    ...resolution,
+    target: 'es2024',
+    lib: ['es2024', 'esnext.disposable', 'dom'],
+    types: ['node'],
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noUncheckedIndexedAccess: true,
+    skipLibCheck: false,
+    noEmit: true,
+  }
+  const config = join(unpacked.project, `tsconfig.${resolution.moduleResolution}.json`)
+  writeFileSync(config, JSON.stringify({ compilerOptions, files: ['placement.test.ts', 'wrong.ts'] }))
+  writeFileSync(join(unpacked.project, 'wrong.ts'), wrong)
+  const tsc = join(unpacked.project, 'node_modules/typescript/bin/tsc')
+  const { output } = await run([tsc, '-p', config], unpacked.project)
+  expect(output).toBe('')
+})
+
+/** Would compile without its expectations if the declarations were lost, since everything would be `any`. */
+const wrong = `import { createClient } from 'svc/client'
+import { startSandbox } from 'svc/sandbox'
+
+// @ts-expect-error: there is no such option
+await startSandbox({ no_such_option: true })
+const client = createClient({ base_url: '', credential: '' })
+// @ts-expect-error: there is no such job type
+await client.jobs.create({ body: { client_id: 'proj_demo', job_type: 'song' } })
+const { decision } = await client.decisions.get({ params: { slot_id: '' } })
+// @ts-expect-error: a no-fill has no price
+decision?.revenue_estimate.gross_cpm
+`
+
+test('holds what it needs to run', () => {
+  expect(files).toEqual(
+    expect.arrayContaining([
+      'package.json',
+      'bin/svc.js',
+      'dist/svc.js',
+      'dist/sandbox.js',
+      'dist/client.js',
+      'dist/renderer/render.js',
+      'dist/renderer/frame.js',
+      'fixtures/projects.json',
+      'fixtures/demand.json',
+    ]),
+  )
+})
+
+test('holds no source map, no test and no path of the machine that built it', () => {
+  expect(files.filter((file) => /\.map$|\.test\.|(^|\/)tests\/|\.tsbuildinfo$|(^|\/)\./.test(file))).toEqual([])
+  const texts = files.filter((file) => /\.([cm]?[jt]s|json|md|html|css|svg|txt)$/.test(file))
+  const places = [checkout, `${homedir()}/`, 'sourceMappingURL=']
+  const found = texts.flatMap((file) => {
+    const text = readFileSync(join(unpacked.root, file), 'utf8')
+    return places.filter((place) => text.includes(place)).map((place) => `${file}: ${place}`)
+  })
+  expect(found).toEqual([])
+})
+
+test('is small', () => {
+  const sizes = files.map((file) => statSync(join(unpacked.root, file)).size)
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(largest_bytes)
+})
+
+function run(args: string[], cwd: string): Promise<{ exit_code: number; output: string }> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, args, { cwd, env: environment(), timeout: 30_000 }, (error, stdout, stderr) => {
+      const exit_code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1
+      resolve({ exit_code, output: `${stdout}${stderr}` })
+    })
+  })
+}
+
+/** Nothing of ours: no settings, no state, no test runner around it. */
+function environment(): NodeJS.ProcessEnv {
+  return { PATH: process.env.PATH, HOME: unpacked.directory, SVC_HOME: join(unpacked.directory, 'home'), NO_COLOR: '1' }
+}
+
+async function firstLine(child: ChildProcess): Promise<string> {
+  let text = ''
+  for await (const piece of child.stdout!) {
+    text += String(piece)
+    if (text.includes('\n')) break
+  }
+  return text.split('\n')[0]!
+}

@@ -1,0 +1,57 @@
+/** The package as somebody gets it: packed, unpacked elsewhere, with its declared dependencies and nothing else. */
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+
+export const checkout = join(import.meta.dirname, '../..')
+const modules = join(checkout, 'node_modules')
+
+export interface Unpacked {
+  /** Holds everything below; to be removed. */
+  directory: string
+  /** The unpacked package. */
+  root: string
+  /** A project that has it as a dependency. */
+  project: string
+}
+
+export function unpack(): Unpacked {
+  const directory = mkdtempSync(join(tmpdir(), 'svc-package-'))
+  run('node', ['build.ts', '--if-stale'], checkout)
+  run('node', [join(modules, 'typescript/bin/tsc'), '-p', 'tsconfig.types.json'], checkout)
+  const packed = run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', directory], checkout)
+  run('tar', ['-xzf', join(directory, nameOf(packed))], directory)
+  const root = join(directory, 'package')
+  const { dependencies = {} } = readManifest(root)
+  link(root, Object.keys(dependencies))
+
+  const project = join(directory, 'project')
+  mkdirSync(project)
+  writeFileSync(join(project, 'package.json'), JSON.stringify({ name: 'project', private: true, type: 'module' }))
+  link(project, ['vitest', 'typescript', '@types/node'])
+  symlinkSync(root, join(project, 'node_modules/svc'))
+  return { directory, root, project }
+}
+
+export function readManifest(root: string): { version: string; dependencies?: Record<string, string> } {
+  return JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+}
+
+function link(root: string, names: string[]): void {
+  for (const name of names) {
+    const target = join(root, 'node_modules', name)
+    mkdirSync(dirname(target), { recursive: true })
+    symlinkSync(join(modules, name), target)
+  }
+}
+
+function nameOf(packed: string): string {
+  const report = JSON.parse(packed) as { filename: string }[] | Record<string, { filename: string }>
+  return Object.values(report)[0]!.filename
+}
+
+function run(command: string, args: string[], cwd: string): string {
+  const program = command === 'node' ? process.execPath : command
+  return execFileSync(program, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
+}
