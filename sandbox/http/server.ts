@@ -49,6 +49,7 @@ export function createServer(options: ServerOptions): HttpServer {
       void answerError(door, request, reply as FastifyReply, asApiError(error))
     },
   })
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
 
