@@ -25,6 +25,7 @@ export function parseJson(body: Buffer): unknown {
   if (hasLoneSurrogate(text, value)) {
     throw new ApiError('json_malformed', { message: 'A text of the body holds half a surrogate pair.' })
   }
+  if (/__proto__|\\u005f/i.test(text)) refuseProto(value, [])
   return value
 }
 
@@ -49,6 +50,15 @@ function readJson(text: string): unknown {
 /** Text that is not Unicode has no canonical JSON, and no evidence could be made of it. */
 function hasLoneSurrogate(text: string, value: unknown): boolean {
   return /\\u[dD][89a-fA-F]/.test(text) && /(?<!\\)(?:\\\\)*\\ud[89a-f]/.test(JSON.stringify(value))
+}
+
+/** Objects lose a member of this name when they are copied: two different bodies would become the same. */
+function refuseProto(value: unknown, path: readonly PropertyKey[]): void {
+  if (typeof value !== 'object' || value === null) return
+  if (Object.hasOwn(value, '__proto__')) {
+    throw new ApiError('field_unknown', { fields: [unknownField([...path, '__proto__'])] })
+  }
+  for (const [name, member] of Object.entries(value)) refuseProto(member, [...path, name])
 }
 
 /** Depth by brackets outside strings: cheap, and enough to keep recursion out of everything behind. */
@@ -89,13 +99,14 @@ function reasonOf(issues: readonly Issue[]): ReasonCode {
 
 function toFields(issue: Issue): FieldError[] {
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({
-      path: pathOf([...issue.path, key]),
-      message: 'is unknown',
-      expected: 'no member of this name; see docs_url for those there are',
-    }))
+    return issue.keys.map((key) => unknownField([...issue.path, key]))
   }
   return [{ path: pathOf(issue.path), message: messageOf(issue), expected: expectedOf(issue) }]
+}
+
+function unknownField(path: readonly PropertyKey[]): FieldError {
+  const expected = 'no member of this name; see docs_url for those there are'
+  return { path: pathOf(path), message: 'is unknown', expected }
 }
 
 /** Names that cannot be a misspelt member may be a secret or prose: they are not repeated (A12). */
