@@ -281,11 +281,24 @@ describe('fields', () => {
     expect([refused.body.reason_code, pathsOf(refused.body.fields)]).toEqual(['field_unknown', ['measurements.ratio']])
   })
 
-  test('a member called __proto__ is as unknown as any other', async () => {
+  test('a member called __proto__ is unknown everywhere, even where any member is kept', async () => {
     await using on = await stage()
-    const raw = JSON.stringify(asked()).replace('{', '{"__proto__":{"a":1},')
-    const { body } = await on.api.refuse('placements.create', { as: key, raw })
-    expect([body.reason_code, pathsOf(body.fields)]).toEqual(['field_unknown', ['__proto__']])
+    const filled = await fill(on.api)
+    const render = beacon(on.clock, filled, 'render', { metadata: { deep: [{ X: 1 }] } })
+    const consent = { client_id: 'proj_demo', session_id: 's', purposes: { X: true } }
+    const cases: [EndpointId, unknown, string][] = [
+      ['placements.create', { ...asked(), X: 1 }, '__proto__'],
+      ['placements.create', asked({ overrides: { targeting: { X: { a: 1 } } } }), 'overrides.targeting.__proto__'],
+      ['consent.set', consent, 'purposes.__proto__'],
+      ['beacons.send', render, 'metadata.deep.0.__proto__'],
+    ]
+    for (const name of ['__proto__', '\\u005f_proto__']) {
+      for (const [id, body, path] of cases) {
+        const raw = JSON.stringify(body).replace('"X"', `"${name}"`)
+        const refused = await on.api.refuse(id, { as: key, raw })
+        expect([refused.body.reason_code, pathsOf(refused.body.fields)]).toEqual(['field_unknown', [path]])
+      }
+    }
   })
 
   test('all that is wrong is listed at once, with what would be right', async () => {
@@ -416,6 +429,12 @@ describe('what is hardly HTTP', () => {
       expect(answer).toContain('"reason_code":"http_malformed"')
       expect(answer).toMatch(/x-request-id: req_/)
     }
+  })
+
+  test('an expectation that nobody knows is not met, and the request is answered', async () => {
+    await using on = await stage()
+    const sent = 'GET /v1/nothing HTTP/1.1\r\nhost: localhost\r\nexpect: miracles\r\nconnection: close\r\n\r\n'
+    expect(await bytes(on.sandbox.port, sent)).toMatch(/^HTTP\/1\.1 404 .*"reason_code":"not_found"/s)
   })
 
   test('a request without a Host is refused with an error body', async () => {
