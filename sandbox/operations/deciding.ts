@@ -45,7 +45,10 @@ export function opportunityOf(
 
 const noFloors = { banner: 0, clip: 0, native: 0 }
 
-/** Decides one slot. `slot_id` is the new or pending slot's; the asset token of a fill locates itself by it. */
+/**
+ * Decides one slot. `slot_id` is the new or pending slot's; the asset token of a fill locates itself by it.
+ * `fills_before` are those of the same job that are not stored yet: caps count them too.
+ */
 export async function decideJobSlot(
   services: Services,
   project: ProjectRow,
@@ -53,6 +56,7 @@ export async function decideJobSlot(
   slot_id: number,
   consent: AuthoritativeConsent,
   now_ms: number,
+  fills_before = 0,
 ): Promise<DecisionFacts> {
   const { markets, platform } = services
   const { settings } = project
@@ -62,7 +66,9 @@ export async function decideJobSlot(
     consent,
     test_forced: job.facts.test_forced === true,
     isHighRisk: job.facts.topic !== undefined && markets.isHighRisk(job.facts.topic),
-    isCapped: job.facts.frequency_cap !== undefined && (await isCapped(services, job, job.facts.frequency_cap, now_ms)),
+    isCapped:
+      job.facts.frequency_cap !== undefined &&
+      (await isCapped(services, job, job.facts.frequency_cap, now_ms, fills_before)),
     opportunity: opportunityOf(job, project, topic, platform.seed ?? 0, now_ms),
   })
   return {
@@ -182,10 +188,12 @@ async function isCapped(
   job: Pick<JobRow, 'project_id' | 'session_id'>,
   cap: NonNullable<JobFacts['frequency_cap']>,
   now_ms: number,
+  fills_before: number,
 ): Promise<boolean> {
   const { project_id, session_id } = job
   const reaches = async (session: string | null, since_ms: number, most: number | undefined) =>
-    most !== undefined && (await store.countFills({ project_id, session_id: session }, since_ms, most)) >= most
+    most !== undefined &&
+    (await store.countFills({ project_id, session_id: session }, since_ms, most)) + fills_before >= most
   if (await reaches(null, now_ms - hour_ms, cap.global_per_hour)) return true
   if (session_id === null) return false
   if (await reaches(session_id, 0, cap.session)) return true
