@@ -9,7 +9,7 @@ import { Worker } from 'node:worker_threads'
 import type Database from 'better-sqlite3'
 
 export interface Checkpoints {
-  /** After each commit, with the writes in it. */
+  /** After each commit, when no transaction is open, with the writes in it. */
   committed(writes: number): void
   /** Ends the thread. */
   close(): void
@@ -33,6 +33,8 @@ export function backgroundCheckpoints(
 ): Checkpoints {
   let worker: Worker | undefined
   let isUnderWay = false
+  const isLong = false
+  let isLong = false
   let isClosed = false
   let writes = 0
 
@@ -41,6 +43,14 @@ export function backgroundCheckpoints(
     isClosed = true
     db.pragma('wal_autocheckpoint = 1000')
     report(error)
+  }
+
+  const startOver = () => {
+    try {
+      db.pragma('wal_checkpoint(PASSIVE)')
+    } catch (error) {
+      fallBack(error)
+    }
   }
 
   const start = () => {
@@ -52,7 +62,7 @@ export function backgroundCheckpoints(
     thread.on('error', fallBack)
     thread.on('message', (log: number) => {
       isUnderWay = false
-      if (log > longLog && !isClosed) db.pragma('wal_checkpoint(PASSIVE)')
+      isLong = log > longLog
     })
     return thread
   }
@@ -60,7 +70,16 @@ export function backgroundCheckpoints(
   db.pragma('wal_autocheckpoint = 0')
   return {
     committed(count) {
+      if (isLong && !isClosed) {
+        // Here and not when the thread says so: a transaction may be open then, and a checkpoint within one throws.
+        isLong = false
+        startOver()
+      }
       writes += count
+      if (isLong && !isClosed) {
+        isLong = false
+        startOver()
+      }
       if (isClosed || isUnderWay || writes < writesBetween) return
       writes = 0
       isUnderWay = true
