@@ -22,9 +22,9 @@ const placementBody = JSON.stringify({
 
 const headers = { authorization: `Bearer ${secretKey}`, 'content-type': 'application/json' }
 
-/** Placements for some seconds, or until `amount` have been answered. */
-export async function loadPlacements(url: string, span: { duration: number } | { amount: number }): Promise<Load> {
-  return run({ url: `${url}/v1/placements`, method: 'POST', headers, body: placementBody, connections, ...span })
+/** Placements until `amount` have been answered. */
+export async function loadPlacements(url: string, amount: number): Promise<Load> {
+  return run({ url: `${url}/v1/placements`, method: 'POST', headers, body: placementBody, connections, amount })
 }
 
 const events = ['render', 'visible', 'heartbeat', 'click'] as const

@@ -1,6 +1,7 @@
 /** The real Host. The only file in src/ that touches `process`. */
 import { randomBytes } from 'node:crypto'
 import { homedir } from 'node:os'
+import { setFlagsFromString } from 'node:v8'
 import type { Host, HostStream, Signal } from './cli/host.ts'
 import { run } from './program.ts'
 
@@ -24,6 +25,11 @@ const host: Host = {
     return () => {
       for (const signal of signals) process.off(signal, handler)
     }
+  },
+  keepHeapSmall() {
+    // Without these the heap grows to several times what is alive before it is collected: 250 MB instead of 150 under load.
+    setFlagsFromString('--semi-space-growth-factor=1')
+    setFlagsFromString('--heap-growing-percent=50')
   },
   exitNow: (code) => process.exit(code),
   isRunning: (pid) => signalled(pid, 0),

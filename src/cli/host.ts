@@ -15,6 +15,8 @@ export interface Host {
   randomText(length: number): string
   /** Calls `handler` for SIGINT, SIGTERM and SIGHUP instead of ending; the answer undoes it. */
   onSignal(handler: (signal: Signal) => void): () => void
+  /** Trades a little speed for memory: for a process that stays open all day. */
+  keepHeapSmall(): void
   /** Ends the process at once. For the second Ctrl-C only. */
   exitNow(code: number): void
   /** Whether a process of this id runs. */

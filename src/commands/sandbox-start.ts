@@ -56,6 +56,7 @@ export const start: Command = {
   ],
   examples: ['start', 'start --port 0 --ephemeral --seed 1 -o json'],
   async run(session, { options }) {
+    session.host.keepHeapSmall()
     const stopped = new Promise<string>((resolve) => session.onInterrupt(resolve))
     const home = stateDirectory(session.host)
     const sandbox = await startOnFreePort(session, options as unknown as StartOptions, home)

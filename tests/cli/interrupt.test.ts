@@ -13,6 +13,7 @@ function interruptible() {
       handlers.add(handler)
       return () => handlers.delete(handler)
     },
+    keepHeapSmall: () => {},
     exitNow: (code) => void exits.push(code),
   }
   const interruptAt = (instant: number, signal: Signal = 'SIGINT') => {

@@ -84,6 +84,7 @@ function testHost(given: Pick<Host, 'env' | 'cwd' | 'stdout' | 'stderr'> & { std
     now: () => noon,
     randomText: (length) => String(++randomTexts).padStart(length, '0'),
     onSignal: (_handler: (signal: Signal) => void) => () => {},
+    keepHeapSmall: () => {},
     exitNow: (code) => {
       throw new Error(`exited with ${code}`)
     },
