@@ -101,8 +101,7 @@ async function tryToOpen(services: Services, context: Context, caller: Caller, i
     const id = platform.newId()
     const latency_ms = drawLatency(services, project)
     const fills = slots.filter((slot) => slot.decision?.outcome.status === 'filled').length
-    const decision =
-      latency_ms > 0 ? null : await decideJobSlot(services, project, job, id, snapshot, now_ms, fills)
+    const decision = latency_ms > 0 ? null : await decideJobSlot(services, project, job, id, snapshot, now_ms, fills)
     const evidence = decision === null ? null : decisionEvidence(services, project, job, id, decision)
     slots.push({ id, due_at_ms: now_ms + latency_ms, decision, evidence })
   }
