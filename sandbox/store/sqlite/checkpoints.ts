@@ -33,7 +33,6 @@ export function backgroundCheckpoints(
 ): Checkpoints {
   let worker: Worker | undefined
   let isUnderWay = false
-  const isLong = false
   let isLong = false
   let isClosed = false
   let writes = 0
@@ -76,10 +75,6 @@ export function backgroundCheckpoints(
         startOver()
       }
       writes += count
-      if (isLong && !isClosed) {
-        isLong = false
-        startOver()
-      }
       if (isClosed || isUnderWay || writes < writesBetween) return
       writes = 0
       isUnderWay = true
