@@ -420,7 +420,7 @@ describe('reset', () => {
     const { body } = await on.api.accept('jobs.create', { as: key, body: { client_id: 'proj_demo' } })
     const call = { as: key, params: { slot_id: body.slot_ids[0]! }, query: { wait_ms: 5000 } }
     const waiting = on.api.accept('decisions.get', call)
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    for (let round = 0; round < 10; round++) await on.api.accept('health.live')
     const started = performance.now()
     await on.api.accept('sandbox.reset')
     expect((await waiting).body.status).toBe('pending')

@@ -275,6 +275,17 @@ describe('no fill', () => {
     expect(await reason('s1', { session: 2 })).toBe('frequency_cap_exceeded')
   })
 
+  test('a cap holds for the slots of one job too', async () => {
+    await using on = await stage()
+    const body = asked({ slots_requested: 3, overrides: { frequency_cap: { session: 1 } } })
+    const { headers } = await on.api.accept('placements.create', { as: key, body })
+    const fills = []
+    for (const slot_id of String(headers['x-sandbox-slot-ids']).split(', ')) {
+      fills.push((await on.api.accept('decisions.get', { as: key, params: { slot_id } })).body.decision?.fill)
+    }
+    expect(fills).toEqual([true, false, false])
+  })
+
   test('policy_block when the project is disabled, unsupported_surface when its job types leave one out', async () => {
     await using disabled = await stageWith({ enabled: false })
     expect((await ask(disabled.api)).body.decision).toMatchObject({ no_fill_reason: 'policy_block', retryable: false })

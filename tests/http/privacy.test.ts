@@ -24,7 +24,9 @@ async function traceOf(work: (api: Api, base: { clock: ReturnType<typeof manualC
     const api = connect(sandbox)
     const events = followEvents(sandbox.url)
     answers = await work(api, { clock })
-    surfaces.push(await events.stop())
+    const last = { client_id: 'proj_demo', session_id: 'last' }
+    const { consent_id } = (await api.accept('consent.set', { as: key, body: last })).body
+    surfaces.push(await events.until(consent_id))
     const { body: placements } = await api.accept('placements.list', { query: { limit: 1000 } })
     for (const { slot_id } of placements.items) {
       surfaces.push((await api.accept('placements.explain', { params: { slot_id } })).text)
@@ -58,15 +60,22 @@ function inspect(error: unknown): string {
 
 function followEvents(url: string) {
   let received = ''
+  let wake = () => {}
   const request = get(`${url}/_sandbox/events?since_seq=0`, (response) =>
     response.on('data', (chunk) => {
       received += String(chunk)
+      wake()
     }),
   )
   request.on('error', () => {})
   return {
-    async stop() {
-      await new Promise((resolve) => setTimeout(resolve, 50))
+    /** Everything up to the event that holds `last`. */
+    async until(last: string) {
+      while (!received.includes(last)) {
+        await new Promise<void>((resolve) => {
+          wake = resolve
+        })
+      }
       request.destroy()
       return received
     },
