@@ -102,7 +102,7 @@ describe('storage that is full', () => {
   test('a limit on the size of files', { timeout: 40_000 }, async () => {
     const database = newDatabase()
     const lift = (pid: number) => execFileSync('prlimit', ['--pid', String(pid), '--fsize=unlimited:unlimited'])
-    await survivesFullStorage(database, { file_limit_bytes: 1_500_000 }, canRun('prlimit', ['--version']) ? lift : null)
+    await survivesFullStorage(database, { file_limit_bytes: 3_000_000 }, canRun('prlimit', ['--version']) ? lift : null)
   })
 
   test('a file system without space, where one may be mounted', { timeout: 40_000 }, async () => {
