@@ -1,4 +1,5 @@
 /** GET /_sandbox/events: server-sent events that begin at any sequence number and never miss one. */
+import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { streamEvents } from '../../src/contract/control/events.ts'
 import { decodeId } from '../../src/contract/ids.ts'
@@ -97,7 +98,7 @@ function stream(
           if (!filter(row)) continue
           const event = await toSandboxEvent(services, row, services.platform.clock.now())
           const isFlowing = raw.write(`id: ${event.seq}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
-          if (!isFlowing) await new Promise((resolve) => raw.once('drain', resolve).once('close', resolve))
+          if (!isFlowing) await flowing(raw)
           if (isStopped) break
         }
       }
@@ -118,4 +119,15 @@ function stream(
     off()
     raw.end()
   }
+}
+
+/** Resolves when the reader has caught up or has gone, and leaves no listener behind. */
+function flowing(raw: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      raw.off('drain', done).off('close', done)
+      resolve()
+    }
+    raw.on('drain', done).on('close', done)
+  })
 }
