@@ -159,7 +159,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       catalogue_id: store.catalogue_id,
       demand,
       topics: fixture('topics.json'),
-      blocked_topics: fixture<{ blocked_topics: string[] }>('content-safety.json').blocked_topics,
+      safety: fixture('content-safety.json'),
     }),
     waiters: createWaiters(),
     base_url: '',

@@ -46,7 +46,7 @@ interface EntryFacts {
   client_id: string
 }
 
-/** Digests are SHA-256 in the caller's encoding; in base64url an entry stays under 400 bytes. */
+/** Digests are SHA-256 in the caller's encoding; in base64url an entry stays under 500 bytes. */
 export interface DecisionEvidence extends EntryFacts {
   slot_id: string
   fill: boolean
@@ -79,6 +79,8 @@ export interface BeaconEvidence extends EntryFacts {
   received_at_ms: number
   consent_revision: number
   body_sha256: string
+  /** Over what is kept of the body beside its identifiers: its measurements, that billing judges, and its extras. */
+  record_sha256: string
 }
 
 /** The canonical entry of a decision. */
@@ -110,7 +112,8 @@ export function beaconEntry(facts: BeaconEvidence): string {
     `,"beacon_id":${text(facts.beacon_id)},"body_sha256":${text(facts.body_sha256)}` +
     `,"client_id":${text(facts.client_id)},"consent_revision":${facts.consent_revision}` +
     `,"event":${text(facts.event)},"kind":"beacon","occurred_at_ms":${facts.occurred_at_ms}` +
-    `,"received_at_ms":${facts.received_at_ms},"seq":${facts.seq},"slot_id":${text(facts.slot_id)},"v":1}`
+    `,"received_at_ms":${facts.received_at_ms},"record_sha256":${text(facts.record_sha256)}` +
+    `,"seq":${facts.seq},"slot_id":${text(facts.slot_id)},"v":1}`
   )
 }
 

@@ -166,7 +166,7 @@ async function admit(door: Door, id: JsonEndpointId, endpoint: Endpoint, exchang
   const { services, rates } = door
   const { context, request } = exchange
   const body = bodyOf(request)
-  if (body.length > 0 && !jsonType.test(request.headers['content-type'] ?? '')) {
+  if ((body.length > 0 || hasUnreadBody(request)) && !jsonType.test(request.headers['content-type'] ?? '')) {
     throw new ApiError('content_type_unsupported')
   }
   if (endpoint.credentials.length > 0) {
@@ -240,6 +240,12 @@ async function addCors({ services }: Door, endpoint: Endpoint, exchange: Exchang
   if (origin === null || answer.error?.reason_code === 'origin_mismatch') return
   const isActivation = endpoint.id === 'browser.activate' && serializeOrigin(origin) !== null
   if (isActivation || (await isKnownOrigin(services, origin))) Object.assign(answer.headers, readableBy(origin))
+}
+
+/** A GET may carry a body: it is not read, but its type must be right like any other's. */
+function hasUnreadBody({ method, headers }: FastifyRequest): boolean {
+  if (method !== 'GET') return false
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
 export function bodyOf(request: FastifyRequest): Buffer {

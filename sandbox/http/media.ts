@@ -2,7 +2,6 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { reasonCodes } from '../../src/contract/errors.ts'
-import { encodeId } from '../../src/contract/ids.ts'
 import { getFrame, getRenderScript } from '../../src/contract/v1/render.ts'
 import { loadFrame } from '../operations/render.ts'
 import { type Asset, type Assets, rangeOf } from './assets.ts'
@@ -59,21 +58,28 @@ function sendAsset(
   cache: string,
 ): FastifyReply {
   const { body, etag, media_type } = asset
-  const request_id = encodeId('req', door.services.platform.newId())
-  reply.headers({
+  const exchange = openExchange(door, request, reply)
+  const headers: Record<string, string> = {
     ...publicHeaders,
-    'x-request-id': request_id,
+    'x-request-id': exchange.context.request_id,
     etag,
     'cache-control': cache,
     'accept-ranges': 'bytes',
-  })
-  if (namesTag(request.headers['if-none-match'], etag)) return reply.code(304).send()
-  reply.header('content-type', media_type)
+  }
+  const answer = (status: number, bytes: Buffer | undefined) => {
+    if (request.url.startsWith('/v1/')) record(door, exchange, { status, headers, body: '', error: null })
+    return reply.code(status).headers(headers).send(bytes)
+  }
+  if (namesTag(request.headers['if-none-match'], etag)) return answer(304, undefined)
   const range = rangeOf(request.headers.range, body.length)
-  if (range === null) return reply.send(body)
-  if (range === 'unsatisfiable') return reply.code(416).header('content-range', `bytes */${body.length}`).send('')
-  reply.header('content-range', `bytes ${range.start}-${range.end}/${body.length}`)
-  return reply.code(206).send(body.subarray(range.start, range.end + 1))
+  if (range === 'unsatisfiable') {
+    headers['content-range'] = `bytes */${body.length}`
+    return answer(416, undefined)
+  }
+  headers['content-type'] = media_type
+  if (range === null) return answer(200, body)
+  headers['content-range'] = `bytes ${range.start}-${range.end}/${body.length}`
+  return answer(206, body.subarray(range.start, range.end + 1))
 }
 
 async function sendFrame(
@@ -87,7 +93,7 @@ async function sendFrame(
   const { context } = exchange
   const nonce = randomBytes(16).toString('base64url')
   try {
-    const result = await loadFrame(services, context, request.params.asset_token)
+    const result = await loadFrame(services, context, request.params.asset_token, request.method === 'HEAD')
     const page =
       result.status === 'refused'
         ? frameProblemPage(

@@ -52,7 +52,7 @@ export const sendBeacon: Operation<typeof sendBeaconEndpoint> = async (services,
     timeProblem(filled, body, occurred_at_ms, context.now_ms) ??
     (await boundConsentProblem(services, filled, context.now_ms))
   if (problem === null) {
-    const set = await services.store.recordBeacon(beacon, filled.slot.project.id, evidenceOf(filled, beacon))
+    const set = await services.store.recordBeacon(beacon, filled.slot.project.id, evidenceOf(services, filled, beacon))
     if (set !== null) return answerAccepted(context, filled, beacon, set)
   }
   const earlier = await services.store.findBeacon(filled.slot.id, body.beacon_id)
@@ -139,7 +139,7 @@ function comparable(body: BeaconRequest): string {
   return JSON.stringify(others) + (metadata === undefined ? '' : canonicalJson(metadata))
 }
 
-function evidenceOf({ slot, decision, outcome }: FilledSlot, beacon: BeaconRow): EvidenceDraft {
+function evidenceOf(services: Services, { slot, decision, outcome }: FilledSlot, beacon: BeaconRow): EvidenceDraft {
   return {
     kind: 'beacon',
     ref: beacon.id,
@@ -157,8 +157,14 @@ function evidenceOf({ slot, decision, outcome }: FilledSlot, beacon: BeaconRow):
         received_at_ms: beacon.received_at_ms,
         consent_revision: decision.consent.revision,
         body_sha256: beacon.body_sha256,
+        record_sha256: recordDigest(services, beacon),
       }),
   }
+}
+
+/** SHA-256, base64url, over what a beacon's row keeps beside its identifiers: changing it shows. */
+export function recordDigest({ platform }: Services, { measurements, extras }: BeaconRow): string {
+  return platform.sha256(`${JSON.stringify(measurements)}${extras}`).toString('base64url')
 }
 
 /** The verdict is over the set as it is with this beacon in it (A75). */

@@ -13,7 +13,7 @@ export const activateBrowser: Operation<typeof activateBrowserEndpoint> = async 
   const origin = serializeOrigin(context.origin)
   if (origin === null || !isOriginAllowed(origin, key.project.settings.allowed_origins, key.mode)) {
     throw new ApiError('origin_not_allowed', {
-      message: `The origin ${context.origin} is not allowed for this project.`,
+      message: `The origin ${context.origin.slice(0, 256)} is not allowed for this project.`,
     })
   }
   const { platform, store } = services

@@ -8,7 +8,7 @@ import { decideSlot } from '../domain/decision.ts'
 import { decisionEntry } from '../domain/evidence.ts'
 import type { Opportunity } from '../domain/market.ts'
 import { formatToken } from '../domain/tokens.ts'
-import type { DecisionFacts, EvidenceDraft, JobFacts, JobRow, ProjectRow } from '../store/store.ts'
+import type { CapGuard, DecisionFacts, EvidenceDraft, JobRow, ProjectRow } from '../store/store.ts'
 import type { Services } from './context.ts'
 
 const hour_ms = 3_600_000
@@ -66,9 +66,7 @@ export async function decideJobSlot(
     consent,
     test_forced: job.facts.test_forced === true,
     isHighRisk: job.facts.topic !== undefined && markets.isHighRisk(job.facts.topic),
-    isCapped:
-      job.facts.frequency_cap !== undefined &&
-      (await isCapped(services, job, job.facts.frequency_cap, now_ms, fills_before)),
+    isCapped: await isCapped(services, capsOf(job, now_ms), fills_before),
     opportunity: opportunityOf(job, project, topic, platform.seed ?? 0, now_ms),
   })
   return {
@@ -183,20 +181,32 @@ export function drawLatency(services: Services, project: ProjectRow): number {
   return Math.min(600_000, Math.round(latency.median_ms * Math.exp(latency.sigma * normal)))
 }
 
-async function isCapped(
-  { store }: Services,
-  job: Pick<JobRow, 'project_id' | 'session_id'>,
-  cap: NonNullable<JobFacts['frequency_cap']>,
-  now_ms: number,
-  fills_before: number,
-): Promise<boolean> {
+/** The caps of a job, as what must hold for one more fill at this instant. */
+export function capsOf(job: Pick<JobRow, 'project_id' | 'session_id' | 'facts'>, now_ms: number): CapGuard[] {
   const { project_id, session_id } = job
-  const reaches = async (session: string | null, since_ms: number, most: number | undefined) =>
-    most !== undefined &&
-    (await store.countFills({ project_id, session_id: session }, since_ms, most)) + fills_before >= most
-  if (await reaches(null, now_ms - hour_ms, cap.global_per_hour)) return true
-  if (session_id === null) return false
-  if (await reaches(session_id, 0, cap.session)) return true
-  if (await reaches(session_id, now_ms - day_ms, cap.user_per_day)) return true
-  return cap.prompt_interval !== undefined && (await store.filledWithin(project_id, session_id, cap.prompt_interval))
+  const cap = job.facts.frequency_cap
+  if (cap === undefined) return []
+  const guards: CapGuard[] = []
+  const fills = (session: string | null, since_ms: number, most: number | undefined) => {
+    if (most !== undefined) guards.push({ kind: 'fills', project_id, session_id: session, since_ms, most })
+  }
+  fills(null, now_ms - hour_ms, cap.global_per_hour)
+  if (session_id === null) return guards
+  fills(session_id, 0, cap.session)
+  fills(session_id, now_ms - day_ms, cap.user_per_day)
+  if (cap.prompt_interval !== undefined) {
+    guards.push({ kind: 'interval', project_id, session_id, jobs: cap.prompt_interval })
+  }
+  return guards
+}
+
+async function isCapped({ store }: Services, caps: readonly CapGuard[], fills_before: number): Promise<boolean> {
+  for (const cap of caps) {
+    const reached =
+      cap.kind === 'interval'
+        ? await store.filledWithin(cap.project_id, cap.session_id, cap.jobs)
+        : (await store.countFills(cap, cap.since_ms, cap.most)) + fills_before >= cap.most
+    if (reached) return true
+  }
+  return false
 }

@@ -2,7 +2,8 @@
 import { encodeId } from '../../src/contract/ids.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { genesis, verifyChain } from '../domain/evidence.ts'
-import type { EvidenceRow, ProjectRow } from '../store/store.ts'
+import type { EvidenceRow, ProjectRow, SlotRow } from '../store/store.ts'
+import { recordDigest } from './beacons.ts'
 import type { Operation, Services } from './context.ts'
 import { decisionDigest } from './deciding.ts'
 
@@ -82,6 +83,9 @@ async function rowProblem({ store, ...services }: Services, row: EvidenceRow): P
     if (slot === null || slot.decision === null) return `The decision of entry ${row.seq} is gone.`
     const digest = decisionDigest({ store, ...services }, slot.decision)
     const isSame = entry.slot_id === encodeId('slot', slot.id) && entry.decision_sha256 === digest
+    if (isSame && (await isTokenExchanged(store, slot, row))) {
+      return `The asset token of entry ${row.seq} was exchanged after it was recorded.`
+    }
     return isSame ? null : `The decision of entry ${row.seq} was changed after it was recorded.`
   }
   if (row.kind === 'beacon') {
@@ -92,8 +96,18 @@ async function rowProblem({ store, ...services }: Services, row: EvidenceRow): P
       entry.event === beacon.event &&
       entry.occurred_at_ms === beacon.occurred_at_ms &&
       entry.received_at_ms === beacon.received_at_ms &&
-      entry.body_sha256 === beacon.body_sha256
+      entry.body_sha256 === beacon.body_sha256 &&
+      entry.record_sha256 === recordDigest({ store, ...services }, beacon)
     return isSame ? null : `The beacon of entry ${row.seq} was changed after it was recorded.`
   }
   return null
+}
+
+/** A token that was given anew has an entry of its own: the last one about the slot must have its hash. */
+async function isTokenExchanged(store: Services['store'], slot: SlotRow, row: EvidenceRow): Promise<boolean> {
+  const outcome = slot.decision?.outcome
+  const hash = outcome?.status === 'filled' ? Buffer.from(outcome.asset_token_hash).toString('base64url') : null
+  if ((JSON.parse(row.entry) as { asset_token_sha256: string | null }).asset_token_sha256 === hash) return false
+  const last = (await store.evidenceOf(slot.id)).findLast(({ kind }) => kind === 'decision')
+  return (JSON.parse(last?.entry ?? '{}') as { asset_token_sha256?: string }).asset_token_sha256 !== hash
 }

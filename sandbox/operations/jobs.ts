@@ -14,12 +14,12 @@ import { resolveConsent } from '../domain/consent.ts'
 import type { JobRow, NewSlot } from '../store/store.ts'
 import { consentEvidence } from './consent-evidence.ts'
 import { type Caller, type Context, callerOf, type Operation, type Services } from './context.ts'
-import { decideJobSlot, decisionEvidence, drawLatency } from './deciding.ts'
+import { capsOf, decideJobSlot, decisionEvidence, drawLatency } from './deciding.ts'
 import { checkIntake, factsOf, intakeOfBrowserJob, intakeOfJob, type JobIntake } from './job-intake.ts'
 import { armPending } from './pending.ts'
 
-/** How often a job is tried again when the consent of its session changes under it. */
-const attempts = 8
+/** How often a job is tried again when the consent or the caps of its session change under it. */
+const attempts = 32
 
 export const createJob: Operation<typeof createJobEndpoint> = async (services, context, { body }) => {
   const caller = callerOf(context)
@@ -69,7 +69,7 @@ export async function openJob(
     const opened = await tryToOpen(services, context, caller, intake)
     if (opened !== null) return opened
   }
-  throw new Error('the consent of this session changes faster than a job can be created')
+  throw new Error('the consent or the caps of this session change faster than a job can be created')
 }
 
 async function tryToOpen(services: Services, context: Context, caller: Caller, intake: JobIntake) {
@@ -83,8 +83,9 @@ async function tryToOpen(services: Services, context: Context, caller: Caller, i
 
   const mayProcess = snapshot.lifecycle_state === 'granted' && snapshot.purposes.prompt_shared
   if (intake.text !== null && !mayProcess) addWarning(context, 'prompt_text_discarded')
-  const derived = intake.topic === null && intake.text !== null && mayProcess ? markets.deriveTopic(intake.text) : null
-  const facts = factsOf(intake, project.settings, intake.topic ?? derived, mayProcess)
+  const text = mayProcess ? intake.text : null
+  const topic = text === null ? intake.topic : (markets.deriveRisk(text) ?? intake.topic ?? markets.deriveTopic(text))
+  const facts = factsOf(intake, project.settings, topic, mayProcess)
 
   const job: JobRow = {
     id: platform.newId(),
@@ -119,6 +120,7 @@ async function tryToOpen(services: Services, context: Context, caller: Caller, i
     job,
     slots,
     write === null ? null : { ...write, evidence: consentEvidence(project, write) },
+    capsOf(job, now_ms),
   )
   if (!created) return null
   context.subject.slot_id = slots[0]!.id

@@ -9,6 +9,8 @@ export interface Markets {
   /** The market a decision was made over; null when its catalogue is gone. */
   at(catalogue_id: number): Promise<Market | null>
   deriveTopic(text: string): string | null
+  /** The high-risk topic that a text speaks of; it outweighs every other. */
+  deriveRisk(text: string): string | null
   isHighRisk(topic: string): boolean
 }
 
@@ -17,10 +19,11 @@ export function createMarkets(options: {
   catalogue_id: number
   demand: unknown
   topics: { topics: Record<string, string[]> }
-  blocked_topics: readonly string[]
+  safety: { blocked_topics: readonly string[]; keywords: Record<string, string[]> }
 }): Markets {
   const current = prepareMarket(options.demand as MarketData)
   const topics = prepareTopics(options.topics)
+  const risks = prepareTopics({ topics: options.safety.keywords })
   const older = new Map<number, Market>()
   return {
     current,
@@ -36,6 +39,7 @@ export function createMarkets(options: {
       return market
     },
     deriveTopic: (text) => deriveTopic(topics, text),
-    isHighRisk: (topic) => isHighRisk(options.blocked_topics, topic),
+    deriveRisk: (text) => deriveTopic(risks, text),
+    isHighRisk: (topic) => isHighRisk(options.safety.blocked_topics, topic),
   }
 }

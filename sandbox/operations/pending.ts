@@ -2,7 +2,7 @@
 import { resolveConsent } from '../domain/consent.ts'
 import type { SlotRow } from '../store/store.ts'
 import type { Services } from './context.ts'
-import { consentForPending, decideJobSlot, decisionEvidence } from './deciding.ts'
+import { capsOf, consentForPending, decideJobSlot, decisionEvidence } from './deciding.ts'
 
 /** How long to wait before a decision that could not be stored is tried again, real milliseconds. */
 const retry_ms = 1_000
@@ -33,14 +33,18 @@ export function disarmPending(services: Services): void {
 }
 
 async function decidePending(services: Services, slot_id: number): Promise<void> {
-  const slot = await services.store.findSlot(slot_id)
-  if (slot === null || slot.decision !== null) return
-  const now_ms = services.platform.clock.now()
-  const consent = await consentForPending(services, slot.job, createdConsent(slot), now_ms)
-  const decision = await decideJobSlot(services, slot.project, slot.job, slot.id, consent, now_ms)
-  const evidence = decisionEvidence(services, slot.project, slot.job, slot.id, decision)
-  await services.store.bindDecision(slot.id, decision, evidence)
-  services.waiters.wake(slot.id)
+  for (;;) {
+    const slot = await services.store.findSlot(slot_id)
+    if (slot === null || slot.decision !== null) return
+    const now_ms = services.platform.clock.now()
+    const consent = await consentForPending(services, slot.job, createdConsent(slot), now_ms)
+    const decision = await decideJobSlot(services, slot.project, slot.job, slot.id, consent, now_ms)
+    const evidence = decisionEvidence(services, slot.project, slot.job, slot.id, decision)
+    const bound = await services.store.bindDecision(slot.id, decision, evidence, capsOf(slot.job, now_ms))
+    if (bound === 'capped') continue
+    services.waiters.wake(slot.id)
+    return
+  }
 }
 
 function createdConsent(slot: SlotRow) {

@@ -13,7 +13,7 @@ import { consentDeclaration } from '../domain/consent.ts'
 import type { Campaign, Creative } from '../domain/market.ts'
 import type { DecisionFacts, SlotRow } from '../store/store.ts'
 import type { Services } from './context.ts'
-import { assetSecret, assetTokenOf } from './deciding.ts'
+import { assetSecret, assetTokenOf, decisionEvidence } from './deciding.ts'
 
 export type FilledOutcome = Extract<DecisionFacts['outcome'], { status: 'filled' }>
 
@@ -37,7 +37,7 @@ export async function placementResponse(services: Services, slot: SlotRow, now_m
   if (decision === null) return { slot_id, status: 'pending', placement: null, decision: null }
   const status = statusOf(slot, now_ms)
   const fill = await fillOf(services, decision)
-  const asset_token = fill === null ? '' : await tokenOf(services, slot.id, fill.outcome)
+  const asset_token = fill === null ? '' : await tokenOf(services, slot, decision, fill.outcome)
   return {
     slot_id,
     status,
@@ -216,8 +216,12 @@ function fillDecision(
  * The secret of an asset token is derived from this install's key. A database that came from another install holds
  * hashes of other secrets: such a token is given anew when its placement is asked for again.
  */
-async function tokenOf(services: Services, slot_id: number, outcome: FilledOutcome): Promise<string> {
-  const hash = services.platform.sha256(assetSecret(services, slot_id))
-  if (!hash.equals(outcome.asset_token_hash)) await services.store.replaceAssetToken(slot_id, hash)
-  return assetTokenOf(services, slot_id)
+async function tokenOf(services: Services, slot: SlotRow, decision: DecisionFacts, outcome: FilledOutcome) {
+  const hash = services.platform.sha256(assetSecret(services, slot.id))
+  if (!hash.equals(outcome.asset_token_hash)) {
+    const renewed = { ...decision, outcome: { ...outcome, asset_token_hash: hash } }
+    const evidence = decisionEvidence(services, slot.project, slot.job, slot.id, renewed)
+    await services.store.replaceAssetToken(slot.id, hash, evidence)
+  }
+  return assetTokenOf(services, slot.id)
 }

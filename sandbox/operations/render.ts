@@ -19,7 +19,7 @@ export type FrameResult =
       status: 'shown'
       creative: FrameCreative
       is_test: boolean
-      beacon_token: string
+      beacon_token: string | null
       sponsor_name: string
       label_text: string
       click_url: string
@@ -27,8 +27,16 @@ export type FrameResult =
     }
   | { status: 'refused'; http_status: 403 | 404; reason_code: ReasonCode; allowed_origins: readonly string[] | null }
 
-/** Loads the frame of an asset token. Each load mints a beacon token; the first starts the beacons' time. */
-export async function loadFrame(services: Services, context: Context, asset_token: string): Promise<FrameResult> {
+/**
+ * Loads the frame of an asset token. Each load mints a beacon token; the first starts the beacons' time. A peek (HEAD)
+ * only looks: it does neither.
+ */
+export async function loadFrame(
+  services: Services,
+  context: Context,
+  asset_token: string,
+  isPeek: boolean,
+): Promise<FrameResult> {
   const filled = await findFilledSlot(services, asset_token)
   if (filled === null) return refused(404, 'asset_token_invalid', null)
   const { slot, decision, outcome } = filled
@@ -65,7 +73,7 @@ export async function loadFrame(services: Services, context: Context, asset_toke
               duration_ms: creative.duration_ms,
             },
     is_test: slot.job.mode === 'test' && creative.format !== 'native',
-    beacon_token: await mintBeaconToken(services, context, slot),
+    beacon_token: isPeek ? null : await mintBeaconToken(services, context, slot),
     sponsor_name: campaign.sponsor_name,
     label_text: decision.label_text,
     click_url: campaign.click_url,

@@ -209,6 +209,11 @@ export interface NewSlot {
   evidence: EvidenceDraft | null
 }
 
+/** What must still hold when a fill is written, so that two requests at once cannot both take the last one. */
+export type CapGuard =
+  | { kind: 'fills'; project_id: number; session_id: string | null; since_ms: number; most: number }
+  | { kind: 'interval'; project_id: number; session_id: string; jobs: number }
+
 /** A beacon as listed: accepted, or kept apart. */
 export type BeaconListRow =
   | { kind: 'accepted'; beacon: BeaconRow; slot: SlotRow }
@@ -234,11 +239,16 @@ export interface Store {
 
   /**
    * Creates a job with its slots, decided or pending, the consent that came with it, their evidence and events.
-   * False when the consent had changed meanwhile (compare-and-set): nothing is written, try again.
+   * False when the consent had changed meanwhile, or a cap was reached (compare-and-set): nothing is written, try again.
    */
-  createJob(job: JobRow, slots: NewSlot[], consent: ConsentWrite | null): Promise<boolean>
-  /** Binds the decision of a pending slot; false when it is decided already. */
-  bindDecision(slot_id: number, decision: DecisionFacts, evidence: EvidenceDraft): Promise<boolean>
+  createJob(job: JobRow, slots: NewSlot[], consent: ConsentWrite | null, caps: readonly CapGuard[]): Promise<boolean>
+  /** Binds the decision of a pending slot, unless it is decided already or a cap was reached meanwhile. */
+  bindDecision(
+    slot_id: number,
+    decision: DecisionFacts,
+    evidence: EvidenceDraft,
+    caps: readonly CapGuard[],
+  ): Promise<'bound' | 'decided' | 'capped'>
   findSlot(id: number): Promise<SlotRow | null>
   pendingSlots(): Promise<{ id: number; due_at_ms: number }[]>
   /** Records the first load of a frame and the beacon token minted for this one. */
@@ -248,7 +258,7 @@ export interface Store {
     token: Omit<ActivationRow, 'project'> & { project_id: number },
   ): Promise<void>
   /** Replaces the hash of an asset token whose secret this install cannot derive. */
-  replaceAssetToken(slot_id: number, hash: Uint8Array): Promise<void>
+  replaceAssetToken(slot_id: number, hash: Uint8Array, evidence: EvidenceDraft): Promise<void>
 
   /** Fills of a session or a project since an instant, counted up to `most`. */
   countFills(scope: { project_id: number; session_id: string | null }, since_ms: number, most: number): Promise<number>

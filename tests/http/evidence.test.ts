@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs'
 import type Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { manualClock } from '../../sandbox/index.ts'
@@ -205,5 +206,55 @@ describe('tampering with the file is named', () => {
     edit(options.database, (db) => void db.exec("UPDATE consent SET state = 'granted'"))
     await using on = await stage(options)
     expect(await verify(on)).toMatchObject({ ok: false, chains: [{ broken_at: 1 }, {}, {}] })
+  })
+})
+
+describe('what a row keeps beside its identifiers', () => {
+  test('measurements of a beacon, that bill it, cannot be changed unseen', async () => {
+    using dir = folder()
+    const options = { database: `${dir.path}/sandbox.db`, clock: manualClock() }
+    {
+      await using on = await stage(options)
+      const filled = await fill(on.api)
+      await on.api.accept('beacons.send', { as: key, body: beacon(on.clock, filled, 'render') })
+      const measurements = { visible_ratio: 0.1, visible_ms: 10 }
+      await on.api.accept('beacons.send', { as: key, body: beacon(on.clock, filled, 'visible', { measurements }) })
+    }
+    edit(options.database, (db) => {
+      db.exec(`UPDATE beacon SET measurements = '{"visible_ratio":1,"visible_ms":5000}' WHERE event = 'visible'`)
+    })
+    await using on = await stage(options)
+    expect(await verify(on)).toMatchObject({ ok: false, chains: [{ broken_at: 3 }, {}, {}] })
+  })
+
+  test('the asset token of a decision cannot be exchanged unseen', async () => {
+    using dir = folder()
+    const options = { database: `${dir.path}/sandbox.db`, clock: manualClock() }
+    {
+      await using on = await stage(options)
+      await fill(on.api)
+    }
+    edit(options.database, (db) => void db.prepare('UPDATE slot SET asset_token_hash = ?').run(Buffer.alloc(32, 1)))
+    await using on = await stage(options)
+    expect(await verify(on)).toMatchObject({ ok: false, chains: [{ broken_at: 1 }, {}, {}] })
+  })
+
+  test('a token given anew by another install has an entry of its own, and the chain holds', async () => {
+    using dir = folder()
+    const options = { database: `${dir.path}/sandbox.db`, clock: manualClock() }
+    let slot_id: string
+    let asset_token: string
+    {
+      await using on = await stage(options)
+      ;({ slot_id, asset_token } = await fill(on.api))
+    }
+    rmSync(`${options.database}.key`)
+    await using on = await stage(options)
+    const { body } = await on.api.accept('decisions.get', { as: key, params: { slot_id } })
+    expect(body.decision?.asset_token).not.toBe(asset_token)
+    const renewed = { slot_id, asset_token: body.decision!.asset_token! }
+    await on.api.accept('beacons.send', { as: key, body: beacon(on.clock, renewed, 'render') })
+    const chains = [{ entries: 3, broken_at: null }, {}, {}]
+    expect(await verify(on)).toMatchObject({ ok: true, chains })
   })
 })

@@ -529,3 +529,20 @@ test('an answer is never cached, and always says which origin it varies by', asy
   expect(headers.vary).toContain('Origin')
   expect(headers['x-content-type-options']).toBe('nosniff')
 })
+
+test('a session cap of one gives one fill, however many ask at once', async () => {
+  await using on = await stage()
+  const body = asked({ overrides: { frequency_cap: { session: 1 } } })
+  const answers = await Promise.all(
+    Array.from({ length: 8 }, () => on.api.accept('placements.create', { as: key, body })),
+  )
+  expect(answers.filter(({ body: { decision } }) => decision?.fill)).toHaveLength(1)
+})
+
+test('prompt text of a high-risk topic does not fill, whatever topic was sent beside it', async () => {
+  await using on = await stage()
+  const consent = { semantic_targeting: true, prompt_shared: true }
+  const prompt = { topic: 'coffee', text: 'I drink coffee and I want to end my life' }
+  const { body } = await on.api.accept('placements.create', { as: key, body: asked({ consent, prompt }) })
+  expect(body.decision).toMatchObject({ fill: false, no_fill_reason: 'content_safety' })
+})

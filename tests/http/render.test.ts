@@ -281,3 +281,17 @@ describe('assets', () => {
     }
   })
 })
+
+test('HEAD looks at a frame without counting as its first load', async () => {
+  await using on = await stage()
+  const { slot_id, asset_token } = await fill(on.api)
+  await on.api.send('HEAD', `/v1/render/${asset_token}`)
+  const { body } = await on.api.accept('placements.explain', { params: { slot_id } })
+  expect(body.first_frame_at_ms).toBeNull()
+})
+
+test('the script is in the journal like every other exchange', async () => {
+  await using on = await stage()
+  await on.api.accept('render.script')
+  expect((await on.api.accept('requests.list')).body.items).toMatchObject([{ path: '/v1/render.js', status: 200 }])
+})

@@ -1,5 +1,5 @@
 /** The SQLite adapter: the store's methods over named prepared statements, every write in a group commit. */
-import type { AsideBeaconRow, BeaconListRow, BeaconRow, SlotRow, Store } from '../store.ts'
+import type { AsideBeaconRow, BeaconListRow, BeaconRow, CapGuard, NewSlot, SlotRow, Store } from '../store.ts'
 import { beaconStatements } from './beacons.ts'
 import { type ChainHash, chainStatements } from './chain.ts'
 import { backgroundCheckpoints } from './checkpoints.ts'
@@ -90,8 +90,9 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
     latestConsent: async (project_id, session_id) => read(() => sessions.latestConsent(project_id, session_id)),
     saveConsent: (consent) => write(() => saveConsent(consent)),
 
-    createJob: (job, newSlots, consent) =>
+    createJob: (job, newSlots, consent, caps) =>
       write(() => {
+        if (!caps.every((cap) => permits(cap, fillsIn(newSlots)))) return false
         if (consent !== null && saveConsent(consent) === null) return false
         const session = job.session_id === null ? null : sessions.ensure(job.project_id, job.session_id)
         slots.insert(job, session, newSlots)
@@ -102,9 +103,11 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
         }
         return true
       }),
-    bindDecision: (slot_id, decision, evidence) =>
+    bindDecision: (slot_id, decision, evidence, caps) =>
       write(() => {
-        if (!slots.bind(slot_id, decision)) return false
+        const isFill = decision.outcome.status === 'filled'
+        if (isFill && !caps.every((cap) => permits(cap, 1))) return 'capped'
+        if (!slots.bind(slot_id, decision)) return 'decided'
         const { project } = slots.find(slot_id)!
         chain.append(project.id, slot_id, evidence)
         events.append({
@@ -114,7 +117,7 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
           slot_id,
           ref: slot_id,
         })
-        return true
+        return 'bound'
       }),
     findSlot: async (id) => read(() => slots.find(id)),
     pendingSlots: async () => slots.pending(),
@@ -124,17 +127,14 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
         projects.insertActivation(token, at_ms)
         events.append({ type: 'frame.loaded', at_ms, project_id: token.project_id, slot_id, ref: slot_id })
       }),
-    replaceAssetToken: (slot_id, hash) => write(() => void slots.replaceHash(slot_id, hash)),
+    replaceAssetToken: (slot_id, hash, evidence) =>
+      write(() => {
+        slots.replaceHash(slot_id, hash)
+        chain.append(slots.find(slot_id)!.project.id, slot_id, evidence)
+      }),
 
-    countFills: async (scope, since_ms, most) => {
-      if (scope.session_id === null) return slots.countFills({ project_id: scope.project_id }, since_ms, most)
-      const session = sessions.idOf(scope.project_id, scope.session_id)
-      return session === null ? 0 : slots.countFills({ session }, since_ms, most)
-    },
-    filledWithin: async (project_id, session_id, jobs) => {
-      const session = sessions.idOf(project_id, session_id)
-      return session !== null && slots.filledWithin(session, jobs)
-    },
+    countFills: async (scope, since_ms, most) => read(() => countFills(scope, since_ms, most)),
+    filledWithin: async (project_id, session_id, jobs) => read(() => filledWithin(project_id, session_id, jobs)),
 
     beaconsOf: async (slot_id) => read(() => beacons.bySlot(slot_id)),
     findBeacon: async (slot_id, beacon_id) => read(() => beacons.find(slot_id, beacon_id)),
@@ -218,6 +218,29 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
     },
   }
 
+  /** Whether a cap leaves room for that many fills. */
+  function permits(cap: CapGuard, fills: number): boolean {
+    if (fills === 0) return true
+    return cap.kind === 'interval'
+      ? !filledWithin(cap.project_id, cap.session_id, cap.jobs)
+      : countFills(cap, cap.since_ms, cap.most) + fills <= cap.most
+  }
+
+  function countFills(
+    scope: { project_id: number; session_id: string | null },
+    since_ms: number,
+    most: number,
+  ): number {
+    if (scope.session_id === null) return slots.countFills({ project_id: scope.project_id }, since_ms, most)
+    const session = sessions.idOf(scope.project_id, scope.session_id)
+    return session === null ? 0 : slots.countFills({ session }, since_ms, most)
+  }
+
+  function filledWithin(project_id: number, session_id: string, jobs: number): boolean {
+    const session = sessions.idOf(project_id, session_id)
+    return session !== null && slots.filledWithin(session, jobs)
+  }
+
   function saveConsent(consent: Parameters<Store['saveConsent']>[0]) {
     const record = sessions.saveConsent(consent)
     if (record === null) return null
@@ -245,6 +268,10 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
     const largest = tables.map((table) => `SELECT max(id) AS id FROM ${table}`).join(' UNION ALL ')
     return (db.prepare(`SELECT coalesce(max(id), 0) FROM (${largest})`).pluck().get() as number) ?? 0
   }
+}
+
+function fillsIn(slots: readonly NewSlot[]): number {
+  return slots.filter((slot) => slot.decision?.outcome.status === 'filled').length
 }
 
 function toPage<Row>(rows: Row[], limit: number, idOf: (row: Row) => number) {
