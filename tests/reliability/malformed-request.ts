@@ -7,6 +7,8 @@ import type { Known, Sample } from './requests.ts'
 export interface Malformed {
   name: string
   sample: Sample
+  /** What the body was before it was made wrong. */
+  good: object
   method: string
   path: string
   headers: Record<string, string>
@@ -14,13 +16,15 @@ export interface Malformed {
 }
 
 export function malformed(dice: Dice, sample: Sample, known: Known): Malformed {
+  const good = sample.body?.() ?? {}
   const request: Malformed = {
     name: '',
     sample,
+    good,
     method: sample.method,
     path: sample.path,
     headers: { ...sample.headers },
-    body: sample.body === undefined ? undefined : Buffer.from(JSON.stringify(sample.body)),
+    body: sample.body === undefined ? undefined : Buffer.from(JSON.stringify(good)),
   }
   const changes = sample.body === undefined ? [oddQuery, oddQuery, oddMethod, oddHeader, oddCredential] : bodyChanges
   const names = []
@@ -50,7 +54,7 @@ const bodyChanges: Change[] = [
 ]
 
 function oddMember(dice: Dice, request: Malformed): string {
-  let loose = toLoose(request.sample.body)
+  let loose = toLoose(request.good)
   for (let count = dice.pick([1, 1, 1, 2, 5]); count > 0; count--) loose = mutate(dice, loose)
   const text = write(loose)
   request.body = Buffer.from(text)
@@ -212,7 +216,7 @@ function oddCredential(dice: Dice, request: Malformed, known: Known): string {
   else if (place === 'authorization') request.headers.authorization = `${scheme}${token}`
   else if (request.body !== undefined) {
     const member = place === 'key' ? 'publishable_key' : 'asset_token'
-    request.body = Buffer.from(JSON.stringify({ ...(request.sample.body as object), [member]: token }))
+    request.body = Buffer.from(JSON.stringify({ ...request.good, [member]: token }))
   }
   return `${place} ${scheme}${token.slice(0, 80)}`
 }

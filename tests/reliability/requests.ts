@@ -8,7 +8,8 @@ export interface Sample {
   method: string
   path: string
   headers: Record<string, string>
-  body: unknown
+  /** Made anew for each request, so that identifiers are used once. */
+  body: (() => object) | undefined
   /** How often it is taken, against the others: what is costly to answer is taken less. */
   weight: number
 }
@@ -59,8 +60,9 @@ export function samples(known: Known, now_ms: () => number): Sample[] {
     slots_requested: 2,
     wait_ms: 10,
   }
+  let beacons = 0
   const beacon = () => ({
-    beacon_id: `fuzz.${Math.round(now_ms())}`,
+    beacon_id: `fuzz.${++beacons}.beacon`,
     asset_token: known.clip_asset_token,
     event: 'render',
     occurred_at_ms: now_ms(),
@@ -111,24 +113,24 @@ export function samples(known: Known, now_ms: () => number): Sample[] {
   })
   const list = 'limit=5&since=10m'
   return [
-    of('placements.create', 12, { headers: server, body: placement, path: '/v1/placements?wait_ms=10' }),
-    of('placements.create', 6, { headers: browser, body: placement }),
-    of('jobs.create', 5, { headers: server, body: { ...placement, wait_ms: undefined } }),
-    of('jobs.create', 8, { headers: server, body: variantJob }),
-    of('jobs.create', 8, { headers: browser, body: browserJob }),
+    of('placements.create', 12, { headers: server, body: () => placement, path: '/v1/placements?wait_ms=10' }),
+    of('placements.create', 6, { headers: browser, body: () => placement }),
+    of('jobs.create', 5, { headers: server, body: () => ({ ...placement, wait_ms: undefined }) }),
+    of('jobs.create', 8, { headers: server, body: () => variantJob }),
+    of('jobs.create', 8, { headers: browser, body: () => browserJob }),
     of('decisions.get', 5, { headers: server, path: `/v1/decisions/${known.slot_id}?wait_ms=10` }),
     of('browser.activate', 5, {
       headers: { ...json, origin: known.origin },
-      body: { publishable_key: 'pk_test_sandbox_demo' },
+      body: () => ({ publishable_key: 'pk_test_sandbox_demo' }),
     }),
-    of('beacons.send', 12, { headers: server, body: beacon() }),
+    of('beacons.send', 12, { headers: server, body: beacon }),
     of('beacons.send', 6, {
       headers: { ...json, authorization: `Bearer ${known.beacon_token}`, origin: known.origin },
-      body: { ...beacon(), occurred_at_ms: undefined, occurred_at: new Date(now_ms()).toISOString() },
+      body: () => ({ ...beacon(), occurred_at_ms: undefined, occurred_at: new Date(now_ms()).toISOString() }),
     }),
     of('consent.set', 8, {
       headers: server,
-      body: {
+      body: () => ({
         client_id: 'proj_demo',
         session_id: 'fuzz:4',
         source: 'wrapper_cmp',
@@ -138,8 +140,7 @@ export function samples(known: Known, now_ms: () => number): Sample[] {
         tcf_string: 'CP',
         gpp_string: 'DB',
         expires_at_ms: now_ms() + 3_600_000,
-        expected_revision: 1,
-      },
+      }),
     }),
     of('projects.config', 3, { headers: server, path: '/v1/projects/proj_demo/config' }),
     of('render.script', 1),
@@ -147,7 +148,7 @@ export function samples(known: Known, now_ms: () => number): Sample[] {
     of('health.live', 1),
     of('health.ready', 1),
     of('sandbox.info', 1),
-    of('sandbox.reset', 2, { headers: json, body: { member: 'that reset does not know' } }),
+    of('sandbox.reset', 2, { headers: json, body: () => ({ member: 'that reset does not know' }) }),
     of('placements.list', 1, { path: `/_sandbox/placements?${list}&client_id=proj_demo&format=banner&fill=true` }),
     of('placements.explain', 1, { path: `/_sandbox/placements/${known.slot_id}` }),
     of('beacons.list', 1, { path: `/_sandbox/beacons?${list}&event=render&verdict=rejected` }),
