@@ -1,0 +1,47 @@
+/** Writes of one turn share a transaction; one that fails harms no other. */
+import Database from 'better-sqlite3'
+import { expect, test } from 'vitest'
+import { groupCommit } from '../../sandbox/store/sqlite/group-commit.ts'
+
+test('a write that fails among others is rejected alone, and leaves nothing of its own', async () => {
+  const db = new Database(':memory:')
+  db.exec('CREATE TABLE entry (name TEXT PRIMARY KEY) STRICT')
+  const insert = db.prepare('INSERT INTO entry VALUES (?)')
+  const { write } = groupCommit(db, { beforeCommit() {}, afterCommit() {}, afterRollback() {} })
+  const add = (name: string) => write(() => insert.run(name).changes)
+  const outcomes = await Promise.allSettled([
+    add('first'),
+    write(() => {
+      insert.run('half')
+      throw new Error('changed its mind')
+    }),
+    add('second'),
+    add('first'),
+    add('third'),
+  ])
+  expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'rejected', 'fulfilled'])
+  expect(outcomes[1]).toMatchObject({ reason: { message: 'changed its mind' } })
+  expect(outcomes[3]).toMatchObject({ reason: { code: 'SQLITE_CONSTRAINT_PRIMARYKEY' } })
+  expect(db.prepare('SELECT name FROM entry ORDER BY rowid').pluck().all()).toEqual(['first', 'second', 'third'])
+  expect(db.inTransaction).toBe(false)
+  db.close()
+})
+
+test('storage that fails rejects every write of the turn, and the next turn works', async () => {
+  const db = new Database(':memory:')
+  db.exec('CREATE TABLE entry (name TEXT PRIMARY KEY) STRICT')
+  const insert = db.prepare('INSERT INTO entry VALUES (?)')
+  const { write } = groupCommit(db, { beforeCommit() {}, afterCommit() {}, afterRollback() {} })
+  const full = Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' })
+  const outcomes = await Promise.allSettled([
+    write(() => insert.run('lost')),
+    write(() => {
+      throw full
+    }),
+  ])
+  for (const outcome of outcomes)
+    expect(outcome).toMatchObject({ status: 'rejected', reason: { name: 'StorageError' } })
+  await write(() => insert.run('kept'))
+  expect(db.prepare('SELECT name FROM entry').pluck().all()).toEqual(['kept'])
+  db.close()
+})
