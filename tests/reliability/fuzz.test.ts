@@ -9,6 +9,8 @@ import { Client, type Dispatcher, request } from 'undici'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { contract } from '../../src/contract/index.ts'
+import type { ActivationResult } from '../../src/contract/v1/activation.ts'
+import type { PlacementResponse } from '../../src/contract/v1/placements.ts'
 import { type Answer, problemOf } from './answers.ts'
 import { type Child, startChild } from './child.ts'
 import { createDice } from './dice.ts'
@@ -138,7 +140,11 @@ async function read({ statusCode, headers, body }: Dispatcher.ResponseData): Pro
   return { status: statusCode, headers, body: await body.text() }
 }
 
-async function ok(method: 'GET' | 'POST', path: string, body?: unknown, headers = {}): Promise<Json> {
+async function ok<T>(method: 'GET' | 'POST', path: string, body?: object, headers = {}): Promise<T> {
+  return JSON.parse((await fetched(method, path, body, headers)).body) as T
+}
+
+async function fetched(method: 'GET' | 'POST', path: string, body?: object, headers = {}): Promise<Answer> {
   const reply = await request(`${sandbox.url}${path}`, {
     method,
     headers: { authorization: 'Bearer sk_test_sandbox_demo', 'content-type': 'application/json', ...headers },
@@ -146,37 +152,32 @@ async function ok(method: 'GET' | 'POST', path: string, body?: unknown, headers 
   })
   const answer = await read(reply)
   expect(answer.status, `${method} ${path}: ${answer.body}`).toBeLessThan(300)
-  return answer.headers['content-type']?.toString().startsWith('application/json')
-    ? JSON.parse(answer.body)
-    : { text: answer.body, request_id: answer.headers['x-request-id'] }
+  return answer
 }
-
-/** What a test reads members of without asking for their type. */
-// biome-ignore lint/suspicious/noExplicitAny: the answers differ, and a wrong member fails the test all the same
-type Json = Record<string, any>
 
 /** Real identifiers and tokens, so that malformed requests get as far as they can. */
 async function learn(): Promise<Known> {
-  const fill = (format: string) =>
-    ok('POST', '/v1/placements', {
+  const fill = async (format: string) => {
+    const { slot_id, decision } = await ok<PlacementResponse>('POST', '/v1/placements', {
       client_id: 'proj_demo',
       session_id: `known-${format}`,
       job_type: 'chat',
       overrides: { allowed_formats: [format] },
     })
+    return { slot_id, asset_token: decision?.asset_token ?? '' }
+  }
   const banner = await fill('banner')
   const clip = await fill('clip')
-  const activation = await ok('POST', '/v1/browser/activate', { publishable_key: 'pk_test_sandbox_demo' }, { origin })
-  const frame = await ok('GET', `/v1/render/${clip.decision.asset_token}`)
-  const beacon_token = /bt_[0-9a-z]{11}_[A-Za-z0-9_-]{43}/.exec(frame.text)![0]
+  const key = { publishable_key: 'pk_test_sandbox_demo' }
+  const { activation_token } = await ok<ActivationResult>('POST', '/v1/browser/activate', key, { origin })
+  const frame = await fetched('GET', `/v1/render/${clip.asset_token}`)
   return {
-    slot_id: banner.slot_id,
-    asset_token: banner.decision.asset_token,
+    ...banner,
     clip_slot_id: clip.slot_id,
-    clip_asset_token: clip.decision.asset_token,
-    activation_token: activation.activation_token,
-    beacon_token,
-    request_id: frame.request_id,
+    clip_asset_token: clip.asset_token,
+    activation_token,
+    beacon_token: /bt_[0-9a-z]{11}_[A-Za-z0-9_-]{43}/.exec(frame.body)![0],
+    request_id: String(frame.headers['x-request-id']),
     origin,
   }
 }
