@@ -314,11 +314,13 @@ export function decide(market: Market, opportunity: Opportunity): MarketOutcome 
   let best_position = 0
   let furthest = -1
   let letters = ''
-  for (const [position, offer] of market.offers.entries()) {
+  const { offers } = market
+  for (let position = 0; position < offers.length; position++) {
+    const offer = offers[position]!
     let formats = offer.formats
     let passed = 0
-    for (const rule of rules) {
-      formats = rule.keep(offer, query, formats)
+    while (passed < rules.length) {
+      formats = rules[passed]!.keep(offer, query, formats)
       if (formats === 0) break
       passed++
     }
@@ -374,7 +376,8 @@ function meets(keys: readonly string[], blocked: ReadonlySet<string> | null): bo
 
 function fitting(offer: Offer, { opportunity }: Query, mask: number): number {
   let kept = 0
-  for (const [position, format] of formats.entries()) {
+  for (let position = 0; position < formats.length; position++) {
+    const format = formats[position]!
     const bit = 1 << position
     if ((mask & bit) !== 0 && bestCreative(offer, format, opportunity) !== null) kept |= bit
   }
@@ -383,7 +386,8 @@ function fitting(offer: Offer, { opportunity }: Query, mask: number): number {
 
 function affordable({ price_usd }: Offer, { opportunity: { floors }, usd_rate }: Query, mask: number): number {
   let kept = 0
-  for (const [position, format] of formats.entries()) {
+  for (let position = 0; position < formats.length; position++) {
+    const format = formats[position]!
     const bit = 1 << position
     if ((mask & bit) !== 0 && price_usd >= floors[format] * usd_rate) kept |= bit
   }

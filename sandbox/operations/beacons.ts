@@ -9,7 +9,7 @@ import {
   type sendBeacon as sendBeaconEndpoint,
 } from '../../src/contract/v1/beacons.ts'
 import { type AcceptedBeacon, type BeaconVerdict, judgeBeacons } from '../domain/billing.ts'
-import { beaconEntry, canonicalJson } from '../domain/evidence.ts'
+import { beaconEntry, canonicalJson, type Json } from '../domain/evidence.ts'
 import type { BeaconRow, EvidenceDraft } from '../store/store.ts'
 import { boundConsentProblem, type FilledSlot, findFilledSlot, isBeaconOpen } from './asset-tokens.ts'
 import { type Caller, type Context, callerOf, type Operation, type Services } from './context.ts'
@@ -136,7 +136,7 @@ function toRow(
 /** The same text for the same beacon: members come in the schema's order, and those of metadata are sorted. */
 function comparable(body: BeaconRequest): string {
   const { metadata, ...others } = body
-  return JSON.stringify(others) + (metadata === undefined ? '' : canonicalJson(metadata))
+  return JSON.stringify(others) + (metadata === undefined ? '' : canonicalJson(metadata as Json))
 }
 
 function evidenceOf(services: Services, { slot, decision, outcome }: FilledSlot, beacon: BeaconRow): EvidenceDraft {

@@ -94,8 +94,11 @@ export const FrequencyCap = z.strictObject({
 })
 export type FrequencyCap = z.infer<typeof FrequencyCap>
 
-/** An object whose members are accepted and journalled, and not acted on (A34). */
-export const Opaque = z.record(z.string().max(128), z.json())
+/**
+ * An object whose members are accepted and journalled, and not acted on (A34). Its values are whatever JSON holds; a
+ * recursive schema would say so too, at the price of a walk for cycles in every body.
+ */
+export const Opaque = z.record(z.string().max(128), z.unknown())
 
 export const Overrides = z.strictObject({
   allowed_formats: documented(
