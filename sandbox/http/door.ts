@@ -18,7 +18,6 @@ import { isKnownOrigin, readableBy } from './cors.ts'
 import { authenticate } from './credentials.ts'
 import { namesTag } from './etag.ts'
 import { journalBody, journalHeaders, journalPath, journalUnreadable } from './journal.ts'
-import { post } from './outbox.ts'
 import type { Rates } from './rates.ts'
 import { parseJson, validate } from './validation.ts'
 
@@ -111,7 +110,8 @@ export function errorAnswer(context: Context, error: ApiError): Answer {
 export function send(reply: FastifyReply, { status, headers, body }: Answer): FastifyReply {
   const { raw } = reply.hijack()
   if (status !== 304 && status !== 204) headers['content-length'] = String(Buffer.byteLength(body))
-  post(raw, status, headers, body)
+  raw.writeHead(status, headers)
+  raw.end(raw.req.method === 'HEAD' ? undefined : body)
   return reply
 }
 

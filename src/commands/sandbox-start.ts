@@ -56,10 +56,10 @@ export const start: Command = {
   ],
   examples: ['start', 'start --port 0 --ephemeral --seed 1 -o json'],
   async run(session, { options }) {
-    session.host.keepHeapSmall()
     const stopped = new Promise<string>((resolve) => session.onInterrupt(resolve))
     const home = stateDirectory(session.host)
     const sandbox = await startOnFreePort(session, options as unknown as StartOptions, home)
+    session.host.keepHeapSmall()
     const { url, inspector_url, database, pid, version, projects, admin_token } = sandbox
     const isPublic = !isLoopback(String(options.host))
     const ready = { url, inspector_url, database, pid, version, projects, ...(isPublic ? { admin_token } : {}) }
