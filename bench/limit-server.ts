@@ -5,11 +5,12 @@
 import { createServer, type ServerResponse } from 'node:http'
 import Database from 'better-sqlite3'
 import { migrations } from '../sandbox/store/sqlite/migrations.ts'
+import { decodeInteger } from '../src/contract/ids.ts'
 
 const db = new Database(process.argv[2]!)
 db.pragma('journal_mode = WAL')
 db.pragma('synchronous = NORMAL')
-db.pragma('cache_size = -8000')
+db.pragma('cache_size = -4000')
 for (const step of migrations) db.exec(step)
 
 const insert = (table: string, columns: string) =>
@@ -139,7 +140,7 @@ function beaconed(text: string, response: ServerResponse): void {
   const now = Date.now()
   write(
     () => {
-      const slotId = Number.parseInt(body.asset_token.slice(4, 15), 32)
+      const slotId = decodeInteger(body.asset_token.slice(4, 15))
       const beaconId = ++id
       beacon.run(
         beaconId,

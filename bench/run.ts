@@ -7,9 +7,9 @@ import { type Load, loadBeacons, loadPlacements, makeTokens } from './load.ts'
 import { commandTimes, median, readyTimes } from './processes.ts'
 import { type MeasuredServer, startServer } from './server.ts'
 
-const rounds = 3
+const rounds = 4
 const placementsARound = 15_000
-const slotsARound = 2_000
+const slotsARound = 1_000
 const memoryPlacements = 200_000
 
 const sandboxCommand = ['bin/svc.js', 'start', '-o', 'json', '-q', '--port', '0', '--db', '{db}', '--rate-limit', 'off']

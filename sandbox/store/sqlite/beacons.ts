@@ -11,7 +11,7 @@ interface StoredBeacon extends Omit<BeaconRow, 'measurements'> {
 }
 
 /** Slots whose beacons are kept at hand. */
-const recentSets = 2_048
+const recentSets = 1_024
 
 export type BeaconQuery = PageQuery & {
   slot_id?: number

@@ -37,7 +37,7 @@ interface StoredSlot {
 }
 
 /** Slots kept at hand. */
-const recentSlots = 2_048
+const recentSlots = 1_024
 
 export type SlotQuery = PageQuery & {
   project_id?: number
