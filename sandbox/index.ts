@@ -1,6 +1,6 @@
 /** Starts the emulator: everything is built here, with plain calls. */
 import { randomBytes } from 'node:crypto'
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Latency, ProjectSettings } from '../src/contract/control/projects.ts'
@@ -14,8 +14,9 @@ import type { Services } from './operations/context.ts'
 import { createMarkets } from './operations/markets.ts'
 import { disarmPending, resumePending } from './operations/pending.ts'
 import { createWaiters } from './operations/waiters.ts'
-import type { Clock } from './platform/clock.ts'
-import { createPlatform } from './platform/platform.ts'
+import { type Clock, systemClock } from './platform/clock.ts'
+import { createPlatform, sha256, sha256Hex } from './platform/platform.ts'
+import { installKey } from './store/install-key.ts'
 import { openSqliteStore } from './store/sqlite/index.ts'
 import { OpenError } from './store/sqlite/open.ts'
 import type { Seed } from './store/sqlite/seed.ts'
@@ -121,28 +122,25 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const demandText = readFileSync(join(root, 'fixtures/demand.json'), 'utf8')
   const demand = JSON.parse(demandText) as { campaigns: { creatives: Record<string, unknown>[] }[] }
 
-  const platform = createPlatform({
-    signingKey: installKey(path),
-    seed,
-    ...(options.clock && { clock: options.clock }),
-  })
+  const clock = options.clock ?? systemClock()
   const store = openStore({
     path,
     pid: process.pid,
-    now_ms: platform.clock.now(),
+    now_ms: clock.now(),
     journal_limit,
     report,
-    chainHash: (previous, entry) => chainHash(previous, entry, platform.sha256Hex),
+    chainHash: (previous, entry) => chainHash(previous, entry, sha256Hex),
     seed: {
       projects: seeded.map((project) => ({
         client_id: project.client_id,
         tenant: project.tenant,
         settings: project.settings,
-        keys: seededKeys(project, platform.sha256),
+        keys: seededKeys(project),
       })),
-      catalogue: { sha256: platform.sha256Hex(demandText), demand: demandText },
+      catalogue: { sha256: sha256Hex(demandText), demand: demandText },
     },
   })
+  const platform = createPlatform({ clock, seed, signingKey: await keyOf(path, store) })
   platform.seenId(store.last_id)
 
   const isPublic = !isLoopback(host)
@@ -228,6 +226,12 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 }
 
 function openStore(options: Parameters<typeof openSqliteStore>[0]) {
+  const folder = dirname(options.path)
+  try {
+    if (options.path !== ':memory:') mkdirSync(folder, { recursive: true })
+  } catch (error) {
+    throw unwritable(folder, error)
+  }
   try {
     return openSqliteStore(options)
   } catch (error) {
@@ -236,31 +240,26 @@ function openStore(options: Parameters<typeof openSqliteStore>[0]) {
   }
 }
 
-/** The key that asset tokens are derived from: beside the database, readable by its owner only. */
-function installKey(path: string): Uint8Array {
-  if (path === ':memory:') return randomBytes(32)
-  const keyPath = `${path}.key`
+/** Made once the database has been accepted: a refused start leaves no key beside it. */
+async function keyOf(path: string, store: { close(): Promise<void> }): Promise<Uint8Array> {
   try {
-    mkdirSync(dirname(path), { recursive: true })
-    if (existsSync(keyPath)) {
-      const key = Buffer.from(readFileSync(keyPath, 'utf8').trim(), 'base64url')
-      if (key.length === 32) return key
-    }
-    const key = randomBytes(32)
-    writeFileSync(keyPath, `${key.toString('base64url')}\n`, { mode: 0o600 })
-    chmodSync(keyPath, 0o600)
-    return key
+    return installKey(path)
   } catch (error) {
-    throw new SandboxError(
-      'database_unwritable',
-      `${keyPath} cannot be written: ${(error as Error).message}.`,
-      'Check the directory and its permissions, or start with --ephemeral.',
-      { cause: error },
-    )
+    await store.close()
+    throw unwritable(`${path}.key`, error)
   }
 }
 
-function seededKeys(project: SeededProject, sha256: (text: string) => Uint8Array): Seed['projects'][number]['keys'] {
+function unwritable(path: string, error: unknown): SandboxError {
+  return new SandboxError(
+    'database_unwritable',
+    `${path} cannot be written: ${(error as Error).message}.`,
+    'Check the directory and its permissions, or start with --ephemeral.',
+    { cause: error },
+  )
+}
+
+function seededKeys(project: SeededProject): Seed['projects'][number]['keys'] {
   const { secret_key, live_secret_key, publishable_key } = project.keys
   return [
     { class: 'secret', mode: 'test', hash: sha256(secret_key) },

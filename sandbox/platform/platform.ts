@@ -23,6 +23,16 @@ export interface Platform {
   equals(one: Uint8Array, other: Uint8Array): boolean
 }
 
+/** SHA-256 of UTF-8 text. */
+export function sha256(text: string): Buffer {
+  return hash('sha256', text, 'buffer')
+}
+
+/** SHA-256 of UTF-8 text as 64 hexadecimal digits. */
+export function sha256Hex(text: string): string {
+  return hash('sha256', text, 'hex')
+}
+
 /** 2026-01-01T00:00:00Z: identifiers count milliseconds from here, times 4096, plus a counter. */
 const idEpoch_ms = Date.UTC(2026, 0, 1)
 const idsPerMs = 4096
@@ -59,8 +69,8 @@ export function createPlatform(options: { clock?: Clock; seed?: number | null; s
       if (text !== signed.text) signed = { text, signature: createHmac('sha256', key).update(text).digest('base64url') }
       return signed.signature
     },
-    sha256: (text) => hash('sha256', text, 'buffer'),
-    sha256Hex: (text) => hash('sha256', text, 'hex'),
+    sha256,
+    sha256Hex,
     equals: (one, other) => one.length === other.length && timingSafeEqual(one, other),
   }
 }

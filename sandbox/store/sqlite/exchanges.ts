@@ -12,6 +12,9 @@ const summaryColumns = columns.split(', ').slice(0, 11).join(', ')
 /** Rows over the limit that may pile up before they are removed together. */
 const slack = 64
 
+/** Rows held back while the database refuses writes. */
+const heldBack = 1_000
+
 export type ExchangeQuery = PageQuery & {
   method?: string
   path?: string
@@ -29,6 +32,10 @@ export function exchangeStatements(db: Database.Database, limit: number) {
   const readDropped = db.prepare("SELECT value FROM meta WHERE name = 'journal_dropped'").pluck()
   const saveDropped = db.prepare("INSERT OR REPLACE INTO meta (name, value) VALUES ('journal_dropped', ?)")
   let buffer: ExchangeRow[] = []
+  /** Rows of the transaction under way: not kept before its commit. */
+  let written: ExchangeRow[] = []
+  /** Rows that could not be held back while the database refused writes. */
+  let lost = 0
   let size = count.get() as number
   let dropped = Number(readDropped.get() ?? 0)
 
@@ -44,6 +51,7 @@ export function exchangeStatements(db: Database.Database, limit: number) {
       if (buffer.length === 0) return
       const rows = buffer
       buffer = []
+      written = rows
       for (const row of rows) {
         insert.run(
           row.id,
@@ -72,13 +80,24 @@ export function exchangeStatements(db: Database.Database, limit: number) {
         saveDropped.run(String(dropped))
       }
     },
+    /** After the commit that the rows went into. */
+    committed(): void {
+      written = []
+    },
+    /** After a rollback: what was written is buffered again, bounded, and what does not fit is counted. */
     forget(): void {
+      const kept = [...written, ...buffer]
+      written = []
+      buffer = kept.slice(-heldBack)
+      lost += kept.length - buffer.length
       size = count.get() as number
       dropped = Number(readDropped.get() ?? 0)
     },
     /** Drops what is buffered too, when the table has been emptied. */
     clear(): void {
       buffer = []
+      written = []
+      lost = 0
       this.forget()
     },
     find: (id: number) => find.get(id) ?? null,
@@ -106,6 +125,6 @@ export function exchangeStatements(db: Database.Database, limit: number) {
         )
         .all(...values, query.limit + 1)
     },
-    status: () => ({ enabled: limit > 0, limit, size: size + buffer.length, dropped }),
+    status: () => ({ enabled: limit > 0, limit, size: size + buffer.length, dropped: dropped + lost }),
   }
 }

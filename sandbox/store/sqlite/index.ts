@@ -54,6 +54,7 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
   const { write, read, nudge, flush, close } = groupCommit(db, {
     beforeCommit: exchanges.write,
     afterCommit(writes) {
+      exchanges.committed()
       checkpoints?.committed(writes)
       events.announce()
     },
