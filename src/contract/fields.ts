@@ -98,7 +98,20 @@ export type FrequencyCap = z.infer<typeof FrequencyCap>
  * An object whose members are accepted and journalled, and not acted on (A34). Its values are whatever JSON holds; a
  * recursive schema would say so too, at the price of a walk for cycles in every body.
  */
-export const Opaque = z.record(z.string().max(128), z.unknown())
+export const Opaque = z
+  .record(z.string().max(128), z.unknown())
+  .refine(hasFiniteNumbers, 'must hold numbers that a double can hold')
+
+/** JSON text may say 1e999, which no number is. */
+function hasFiniteNumbers(value: unknown): boolean {
+  const open: unknown[] = [value]
+  while (open.length > 0) {
+    const next = open.pop()
+    if (typeof next === 'number' && !Number.isFinite(next)) return false
+    if (typeof next === 'object' && next !== null) for (const inner of Object.values(next)) open.push(inner)
+  }
+  return true
+}
 
 export const Overrides = z.strictObject({
   allowed_formats: documented(
