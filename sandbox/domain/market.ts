@@ -220,7 +220,7 @@ export const rules: readonly Rule[] = [
   {
     code: 'f',
     name: 'flight',
-    explanation: 'The campaign does not run at this time.',
+    explanation: 'Not running at this time.',
     reason: 'no_demand',
     keep: ({ campaign: { flight } }, { opportunity: { now_ms } }, formats) =>
       (flight.starts_at_ms === null || now_ms >= flight.starts_at_ms) &&
@@ -231,7 +231,7 @@ export const rules: readonly Rule[] = [
   {
     code: 'c',
     name: 'country',
-    explanation: 'The campaign does not buy this country, or the request named none.',
+    explanation: 'Buys other countries than the one of the request, if it named one.',
     reason: 'no_demand',
     keep: ({ campaign: { countries } }, { opportunity: { country } }, formats) =>
       countries.length === 0 || (country !== null && countries.includes(country)) ? formats : 0,
@@ -239,7 +239,7 @@ export const rules: readonly Rule[] = [
   {
     code: 'j',
     name: 'job_type',
-    explanation: 'The campaign does not buy this job type.',
+    explanation: 'Does not buy this job type.',
     reason: 'no_demand',
     keep: ({ campaign: { job_types } }, { opportunity: { job_type } }, formats) =>
       job_types.length === 0 || job_types.includes(job_type) ? formats : 0,
@@ -247,7 +247,7 @@ export const rules: readonly Rule[] = [
   {
     code: 't',
     name: 'topic',
-    explanation: 'The campaign buys other topics; without semantic_targeting only run-of-network campaigns match.',
+    explanation: 'Buys other topics; a topic counts only with semantic_targeting.',
     reason: 'no_demand',
     keep: ({ topics }, { topic }, formats) =>
       topics.size === 0 || (topic !== null && topics.has(topic)) ? formats : 0,
@@ -255,42 +255,42 @@ export const rules: readonly Rule[] = [
   {
     code: 'b',
     name: 'blocked_category',
-    explanation: 'A category of the campaign is blocked; a top-level code blocks its children.',
+    explanation: 'Its category is blocked; a top-level code blocks its children.',
     reason: 'category_blocked',
     keep: ({ categories }, { blocked_categories }, formats) => (meets(categories, blocked_categories) ? 0 : formats),
   },
   {
     code: 'd',
     name: 'blocked_domain',
-    explanation: 'The landing domain is blocked, or a domain above it.',
+    explanation: 'Its landing domain is blocked, or a domain above it.',
     reason: 'advertiser_blocked',
     keep: ({ domains }, { blocked_domains }, formats) => (meets(domains, blocked_domains) ? 0 : formats),
   },
   {
     code: 'm',
     name: 'format',
-    explanation: 'The campaign has no creative of an allowed format.',
+    explanation: 'Has no creative of an allowed format.',
     reason: 'format_mismatch',
     keep: (_offer, query, formats) => formats & query.formats,
   },
   {
     code: 's',
     name: 'size',
-    explanation: 'No creative of the campaign fits the slot.',
+    explanation: 'None of its creatives fits the slot.',
     reason: 'size_mismatch',
     keep: fitting,
   },
   {
     code: 'p',
     name: 'floor',
-    explanation: 'The price is under the floor.',
+    explanation: 'Its price is under the floor.',
     reason: 'below_floor',
     keep: affordable,
   },
   {
     code: 'r',
     name: 'fill_rate',
-    explanation: 'The fill rate of the project left this opportunity without demand.',
+    explanation: "The project's fill rate left this request without demand.",
     reason: 'no_demand',
     keep: (_offer, query, formats) => (query.hash / 2 ** 32 < query.opportunity.fill_rate ? formats : 0),
   },

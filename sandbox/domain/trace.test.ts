@@ -16,7 +16,7 @@ test('a trace in words: won, outbid, or the rule that removed it', () => {
       campaign_id: third,
       outcome: 'removed',
       rule: 'topic',
-      explanation: 'The campaign buys other topics; without semantic_targeting only run-of-network campaigns match.',
+      explanation: 'Buys other topics; a topic counts only with semantic_targeting.',
     },
   ])
 })

@@ -3,11 +3,15 @@ import type { Host } from './host.ts'
 
 export const colorChoices = ['auto', 'always', 'never'] as const
 export type ColorChoice = (typeof colorChoices)[number]
-export type Style = ChalkInstance
+
+/** Colours, and the width of the terminal; undefined where the text goes somewhere else. */
+export type Style = ChalkInstance & { columns?: number | undefined }
 
 /** The style of one stream: colours when it is a terminal that wants them, or when told so. */
 export function styleOf(stream: Host['stdout'], choice: ColorChoice, env: Host['env']): Style {
-  return new Chalk({ level: isColored(stream, choice, env) ? 1 : 0 })
+  const chalk: Style = new Chalk({ level: isColored(stream, choice, env) ? 1 : 0 })
+  chalk.columns = stream.is_terminal ? stream.columns : undefined
+  return chalk
 }
 
 function isColored(stream: Host['stdout'], choice: ColorChoice, env: Host['env']): boolean {

@@ -8,15 +8,20 @@ export function alignPairs(rows: readonly (readonly [name: string, value: string
   return shown.map(([name, value]) => `${style.dim(name.padEnd(width))}  ${value}`)
 }
 
-/** A table with a head; the columns of numbers are right-aligned. `paint` colours a cell, by the name of its column. */
+/**
+ * A table with a head; the columns of numbers are right-aligned. `paint` colours a cell, by the name of its column. On a
+ * terminal the widest columns are cut to fit, but never an identifier that the next command needs.
+ */
 export function alignTable(
   head: readonly string[],
   rows: readonly (readonly unknown[])[],
   style: Style,
   paint: Readonly<Record<string, (cell: string) => string>> = {},
 ): string[] {
-  const cells = rows.map((row) => row.map(formatValue))
-  const widths = head.map((name, column) => Math.max(name.length, ...cells.map((row) => lengthOf(row[column] ?? ''))))
+  const whole = rows.map((row) => row.map(formatValue))
+  const natural = head.map((name, column) => Math.max(name.length, ...whole.map((row) => lengthOf(row[column] ?? ''))))
+  const widths = fitted(natural, head, style.columns)
+  const cells = whole.map((row) => row.map((cell, column) => cut(cell, widths[column] ?? 0)))
   const isNumeric = head.map((_, column) => rows.length > 0 && rows.every((row) => typeof row[column] === 'number'))
   const line = (row: readonly string[], paint: Readonly<Record<string, (cell: string) => string>>) =>
     row
@@ -27,7 +32,35 @@ export function alignTable(
       })
       .join('  ')
       .trimEnd()
-  return [style.dim(line(head, {})), ...cells.map((row) => line(row, paint))]
+  const names = head.map((name, column) => cut(name, widths[column] ?? 0))
+  return [style.dim(line(names, {})), ...cells.map((row) => line(row, paint))]
+}
+
+const narrowest = 8
+const gap = 2
+/** Room for the indent of a table within a section. */
+const indent = 2
+
+/** Widths that fit the terminal, as far as they can: the widest column that may be cut gives way first. */
+function fitted(natural: readonly number[], head: readonly string[], columns: number | undefined): number[] {
+  const widths = [...natural]
+  if (columns === undefined) return widths
+  let over = widths.reduce((sum, width) => sum + width + gap, indent - gap) - columns
+  while (over > 0) {
+    let widest = -1
+    for (const [column, width] of widths.entries()) {
+      const isNeeded = /^(slot|job|request|beacon|session)(_id)?$/.test(head[column] ?? '')
+      if (!isNeeded && width > narrowest && (widest === -1 || width > widths[widest]!)) widest = column
+    }
+    if (widest === -1) break
+    widths[widest]! -= 1
+    over--
+  }
+  return widths
+}
+
+function cut(text: string, width: number): string {
+  return lengthOf(text) <= width ? text : `${[...text].slice(0, Math.max(0, width - 1)).join('')}…`
 }
 
 /** Any JSON as indented `name  value` lines. */
