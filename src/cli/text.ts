@@ -10,7 +10,8 @@ export function alignPairs(rows: readonly (readonly [name: string, value: string
 
 /**
  * A table with a head; the columns of numbers are right-aligned. `paint` colours a cell, by the name of its column. On a
- * terminal the widest columns are cut to fit, but never an identifier that the next command needs.
+ * terminal the widest columns are cut to fit, but never a time, nor an
+ * identifier that the next command needs.
  */
 export function alignTable(
   head: readonly string[],
@@ -49,7 +50,7 @@ function fitted(natural: readonly number[], head: readonly string[], columns: nu
   while (over > 0) {
     let widest = -1
     for (const [column, width] of widths.entries()) {
-      const isNeeded = /^(slot|job|request|beacon|session)(_id)?$/.test(head[column] ?? '')
+      const isNeeded = /^(slot|job|request|beacon|session)(_id)?$|_ms$|^received$/.test(head[column] ?? '')
       if (!isNeeded && width > narrowest && (widest === -1 || width > widths[widest]!)) widest = column
     }
     if (widest === -1) break
