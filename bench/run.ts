@@ -115,7 +115,11 @@ async function processTimes(): Promise<void> {
   )
   const sandbox = await startServer(sandboxCommand)
   const create = ['bin/svc.js', 'placements', 'create', '-o', 'none', '--base-url', sandbox.url]
-  const times = await commandTimes(create, { SVC_CLIENT_ID: 'proj_demo', SVC_SECRET_KEY: 'sk_test_sandbox_demo' })
+  const times = await commandTimes(create, {
+    SVC_HOME: sandbox.home,
+    SVC_CLIENT_ID: 'proj_demo',
+    SVC_SECRET_KEY: 'sk_test_sandbox_demo',
+  })
   await sandbox.stop()
   line('svc placements create', `${(median(times) / node_ms).toFixed(2)} x node -e 0`, true, '')
   console.log('')

@@ -7,6 +7,8 @@ import { join } from 'node:path'
 export interface MeasuredServer {
   url: string
   pid: number
+  /** Its state directory, removed at the end. */
+  home: string
   /** Milliseconds from spawn to the line that says it is ready. */
   ready_ms: number
   /** Resident memory, MB. */
@@ -31,6 +33,7 @@ export async function startServer(command: readonly string[]): Promise<MeasuredS
   return {
     url,
     pid: child.pid!,
+    home: folder,
     ready_ms,
     memory: () => residentMemory(child.pid!),
     cpu: () => processorTime(child.pid!),

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { ReasonCode } from './errors.ts'
+import { limits } from './limits.ts'
 import type { Provenance } from './provenance.ts'
 
 /** What a request may present in `Authorization: Bearer`. */
@@ -93,3 +94,14 @@ export const commonErrors = [
   'injected_fault',
   'storage_unavailable',
 ] as const satisfies readonly ReasonCode[]
+
+/** What every endpoint of the control plane that only reads has in common. */
+export const reading = {
+  method: 'GET',
+  stability: 'sandbox',
+  provenance: 'assumed',
+  credentials: [],
+  rate: null,
+  body_limit_bytes: limits.body_bytes,
+  status: 200,
+} as const

@@ -4,6 +4,7 @@ import type { Format } from '../../../src/contract/fields.ts'
 import type { BeaconEvent, Measurements } from '../../../src/contract/v1/beacons.ts'
 import type { AcceptedBeacon } from '../../domain/billing.ts'
 import type { AsideBeaconRow, BeaconRow, PageQuery } from '../store.ts'
+import { createFilter } from './filter.ts'
 import { remember } from './recent.ts'
 
 interface StoredBeacon extends Omit<BeaconRow, 'measurements'> {
@@ -136,21 +137,15 @@ export function beaconStatements(db: Database.Database) {
 }
 
 function conditions(table: string, projectColumn: string, query: BeaconQuery) {
-  const where = ['1']
-  const values: (string | number)[] = []
-  const add = (condition: string, value: string | number | null | undefined) => {
-    if (value === undefined || value === null) return
-    where.push(condition)
-    values.push(value)
-  }
-  add(`${table}.id < ?`, query.before)
-  add(`${table}.slot_id = ?`, query.slot_id)
-  add(`${table}.event = ?`, query.event)
-  add('slot.format = ?', query.format)
-  add('session.session_id = ?', query.session_id)
-  add(`${projectColumn} = ?`, query.project_id)
-  add(`${table}.received_at_ms >= ?`, query.since_ms)
-  return { where: where.join(' AND '), values }
+  const filter = createFilter()
+  filter.add(`${table}.id < ?`, query.before)
+  filter.add(`${table}.slot_id = ?`, query.slot_id)
+  filter.add(`${table}.event = ?`, query.event)
+  filter.add('slot.format = ?', query.format)
+  filter.add('session.session_id = ?', query.session_id)
+  filter.add(`${projectColumn} = ?`, query.project_id)
+  filter.add(`${table}.received_at_ms >= ?`, query.since_ms)
+  return { where: filter.where(), values: filter.values }
 }
 
 function toBeacon(stored: StoredBeacon): BeaconRow {

@@ -4,6 +4,7 @@
  */
 import type Database from 'better-sqlite3'
 import type { ExchangeRow, PageQuery } from '../store.ts'
+import { createFilter } from './filter.ts'
 
 const columns =
   'id, at_ms, method, path, status, error, reason_code, duration_us, project_id, session_id, slot_id, request_headers, request_body, response_headers, response_body'
@@ -102,28 +103,19 @@ export function exchangeStatements(db: Database.Database, limit: number) {
     },
     find: (id: number) => find.get(id) ?? null,
     list(query: ExchangeQuery) {
-      const where = ['1']
-      const values: (string | number)[] = []
-      const add = (condition: string, value: string | number | null | undefined) => {
-        if (value === undefined || value === null) return
-        where.push(condition)
-        values.push(value)
-      }
-      add('id < ?', query.before)
-      add('method = ?', query.method)
-      if (query.path !== undefined) {
-        where.push('substr(path, 1, ?) = ?')
-        values.push(query.path.length, query.path)
-      }
-      add('status = ?', query.status)
-      add('reason_code = ?', query.reason_code)
-      add('session_id = ?', query.session_id)
-      add('at_ms >= ?', query.since_ms)
+      const filter = createFilter()
+      filter.add('id < ?', query.before)
+      filter.add('method = ?', query.method)
+      filter.add('substr(path, 1, ?) = ?', query.path?.length, query.path)
+      filter.add('status = ?', query.status)
+      filter.add('reason_code = ?', query.reason_code)
+      filter.add('session_id = ?', query.session_id)
+      filter.add('at_ms >= ?', query.since_ms)
       return db
         .prepare<(string | number)[], Omit<ExchangeRow, 'request_headers'>>(
-          `SELECT ${summaryColumns} FROM exchange WHERE ${where.join(' AND ')} ORDER BY id DESC LIMIT ?`,
+          `SELECT ${summaryColumns} FROM exchange WHERE ${filter.where()} ORDER BY id DESC LIMIT ?`,
         )
-        .all(...values, query.limit + 1)
+        .all(...filter.values, query.limit + 1)
     },
     status: () => ({ enabled: limit > 0, limit, size: size + buffer.length, dropped: dropped + lost }),
   }

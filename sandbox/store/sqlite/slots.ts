@@ -3,6 +3,7 @@ import type Database from 'better-sqlite3'
 import type { AuthoritativeConsent, Format, JobType, Mode, NativeTemplateId } from '../../../src/contract/fields.ts'
 import type { NoFillReason } from '../../../src/contract/no-fill.ts'
 import type { DecisionFacts, JobFacts, JobRow, NewSlot, PageQuery, ProjectRow, SlotRow } from '../store.ts'
+import { createFilter } from './filter.ts'
 import { remember } from './recent.ts'
 
 interface StoredSlot {
@@ -171,25 +172,17 @@ export function slotStatements(db: Database.Database, project: (id: number) => P
     },
     filledWithin: (session: number, jobs: number) => lastFilled.get(session, jobs) === 1,
     list(query: SlotQuery): SlotRow[] {
-      const where = ['1']
-      const values: (string | number)[] = []
-      const add = (condition: string, value: string | number | null | undefined) => {
-        if (value === undefined || value === null) return
-        where.push(condition)
-        values.push(value)
-      }
-      add('slot.id < ?', query.before)
-      add('job.project_id = ?', query.project_id)
-      add('session.session_id = ?', query.session_id)
-      add('slot.format = ?', query.format)
-      add('job.created_at_ms >= ?', query.since_ms)
+      const filter = createFilter()
+      filter.add('slot.id < ?', query.before)
+      filter.add('job.project_id = ?', query.project_id)
+      filter.add('session.session_id = ?', query.session_id)
+      filter.add('slot.format = ?', query.format)
+      filter.add('job.created_at_ms >= ?', query.since_ms)
       if (query.fill !== undefined)
-        where.push(query.fill ? 'slot.format IS NOT NULL' : 'slot.no_fill_reason IS NOT NULL')
+        filter.add(query.fill ? 'slot.format IS NOT NULL' : 'slot.no_fill_reason IS NOT NULL')
       return db
-        .prepare<(string | number)[], StoredSlot>(
-          `${joined} WHERE ${where.join(' AND ')} ORDER BY slot.id DESC LIMIT ?`,
-        )
-        .all(...values, query.limit + 1)
+        .prepare<(string | number)[], StoredSlot>(`${joined} WHERE ${filter.where()} ORDER BY slot.id DESC LIMIT ?`)
+        .all(...filter.values, query.limit + 1)
         .map((stored) => toSlot(stored, project))
     },
   }

@@ -1,8 +1,7 @@
 import { z } from 'zod'
-import { endpoint } from '../endpoint.ts'
+import { endpoint, reading } from '../endpoint.ts'
 import { reasonCode } from '../errors.ts'
 import { EpochMs, Format } from '../fields.ts'
-import { limits } from '../limits.ts'
 import { assumed } from '../provenance.ts'
 import { AcceptCode, BeaconEvent } from '../v1/beacons.ts'
 import { page, pageQuery, Since } from './paging.ts'
@@ -29,17 +28,12 @@ export const BeaconItem = z.strictObject({
 export type BeaconItem = z.infer<typeof BeaconItem>
 
 export const listBeacons = endpoint({
+  ...reading,
   id: 'beacons.list',
-  method: 'GET',
   path: '/_sandbox/beacons',
   summary: 'List beacons',
   description:
     'Accepted and rejected beacons with their verdict. The verdict of billing is computed over the set as it is now.',
-  stability: 'sandbox',
-  provenance: 'assumed',
-  credentials: [],
-  rate: null,
-  body_limit_bytes: limits.body_bytes,
   query: z.strictObject({
     ...pageQuery,
     slot_id: assumed(z.string().optional(), 'A93', 'Only this slot.'),
@@ -50,7 +44,6 @@ export const listBeacons = endpoint({
     client_id: assumed(z.string().optional(), 'A93', 'Only this project.'),
     since: assumed(Since.optional(), 'A93', 'Only beacons received since.'),
   }),
-  status: 200,
   response: page(BeaconItem),
   errors: ['schema_invalid', 'field_unknown', 'origin_refused', 'internal_error'],
 })

@@ -1,17 +1,10 @@
 import { z } from 'zod'
-import { endpoint } from '../endpoint.ts'
-import { limits } from '../limits.ts'
+import { endpoint, reading } from '../endpoint.ts'
 import { assumed } from '../provenance.ts'
 
 const common = {
-  method: 'GET',
-  stability: 'sandbox',
-  provenance: 'assumed',
-  credentials: [],
-  rate: null,
-  body_limit_bytes: limits.body_bytes,
+  ...reading,
   query: z.strictObject({}),
-  status: 200,
   errors: ['origin_refused', 'internal_error'],
 } as const
 

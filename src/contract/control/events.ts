@@ -1,7 +1,6 @@
 import { z } from 'zod'
-import { endpoint } from '../endpoint.ts'
+import { endpoint, reading } from '../endpoint.ts'
 import { EpochMs } from '../fields.ts'
-import { limits } from '../limits.ts'
 import { assumed } from '../provenance.ts'
 
 export const eventTypes = [
@@ -34,16 +33,11 @@ export const SandboxEvent = z.strictObject({
 export type SandboxEvent = z.infer<typeof SandboxEvent>
 
 export const streamEvents = endpoint({
+  ...reading,
   id: 'events.stream',
-  method: 'GET',
   path: '/_sandbox/events',
   summary: 'Follow events',
   description: 'Server-sent events, from now or from a sequence number on.',
-  stability: 'sandbox',
-  provenance: 'assumed',
-  credentials: [],
-  rate: null,
-  body_limit_bytes: limits.body_bytes,
   query: z.strictObject({
     since_seq: assumed(
       z.coerce.number<number>().pipe(z.int().min(0)).optional(),
@@ -58,7 +52,6 @@ export const streamEvents = endpoint({
     client_id: assumed(z.string().optional(), 'A93', 'Only this project.'),
     slot_id: assumed(z.string().optional(), 'A93', 'Only this slot.'),
   }),
-  status: 200,
   response: { media_type: 'text/event-stream' },
   errors: ['schema_invalid', 'field_unknown', 'origin_refused', 'internal_error'],
 })

@@ -1,7 +1,6 @@
 import { z } from 'zod'
-import { endpoint } from '../endpoint.ts'
+import { endpoint, reading } from '../endpoint.ts'
 import { EpochMs } from '../fields.ts'
-import { limits } from '../limits.ts'
 import { assumed } from '../provenance.ts'
 
 export const EvidenceEntry = z.strictObject({
@@ -32,18 +31,12 @@ export const EvidenceVerification = z.strictObject({
 export type EvidenceVerification = z.infer<typeof EvidenceVerification>
 
 export const verifyEvidence = endpoint({
+  ...reading,
   id: 'evidence.verify',
-  method: 'GET',
   path: '/_sandbox/evidence/verify',
   summary: 'Verify the evidence chains',
   description: 'Recomputes every hash, compares each entry with the row it records, and names the first broken entry.',
-  stability: 'sandbox',
-  provenance: 'assumed',
-  credentials: [],
-  rate: null,
-  body_limit_bytes: limits.body_bytes,
   query: z.strictObject({}),
-  status: 200,
   response: EvidenceVerification,
   errors: ['origin_refused', 'internal_error'],
 })

@@ -1,7 +1,6 @@
 import { z } from 'zod'
-import { endpoint } from '../endpoint.ts'
+import { endpoint, reading } from '../endpoint.ts'
 import { AuthoritativeConsent, EpochMs, Format, JobType, Mode, NoFillReasonCode, SlotStatus } from '../fields.ts'
-import { limits } from '../limits.ts'
 import { assumed, documented } from '../provenance.ts'
 import { Decision } from '../v1/placements.ts'
 import { BeaconItem } from './beacons.ts'
@@ -92,18 +91,8 @@ export const PlacementDetail = z.strictObject({
 })
 export type PlacementDetail = z.infer<typeof PlacementDetail>
 
-const common = {
-  method: 'GET',
-  stability: 'sandbox',
-  provenance: 'assumed',
-  credentials: [],
-  rate: null,
-  body_limit_bytes: limits.body_bytes,
-  status: 200,
-} as const
-
 export const listPlacements = endpoint({
-  ...common,
+  ...reading,
   id: 'placements.list',
   path: '/_sandbox/placements',
   summary: 'List placements',
@@ -121,7 +110,7 @@ export const listPlacements = endpoint({
 })
 
 export const explainPlacement = endpoint({
-  ...common,
+  ...reading,
   id: 'placements.explain',
   path: '/_sandbox/placements/{slot_id}',
   summary: 'Explain one placement',

@@ -1,8 +1,7 @@
 import { z } from 'zod'
-import { endpoint } from '../endpoint.ts'
+import { endpoint, reading } from '../endpoint.ts'
 import { reasonCode } from '../errors.ts'
 import { EpochMs } from '../fields.ts'
-import { limits } from '../limits.ts'
 import { assumed } from '../provenance.ts'
 import { page, pageQuery, Since } from './paging.ts'
 
@@ -31,18 +30,8 @@ export const RequestDetail = z.strictObject({
 })
 export type RequestDetail = z.infer<typeof RequestDetail>
 
-const common = {
-  method: 'GET',
-  stability: 'sandbox',
-  provenance: 'assumed',
-  credentials: [],
-  rate: null,
-  body_limit_bytes: limits.body_bytes,
-  status: 200,
-} as const
-
 export const listRequests = endpoint({
-  ...common,
+  ...reading,
   id: 'requests.list',
   path: '/_sandbox/requests',
   summary: 'List the request journal',
@@ -61,7 +50,7 @@ export const listRequests = endpoint({
 })
 
 export const getRequest = endpoint({
-  ...common,
+  ...reading,
   id: 'requests.show',
   path: '/_sandbox/requests/{request_id}',
   summary: 'Show one exchange',
