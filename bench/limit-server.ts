@@ -8,6 +8,7 @@ import { migrations } from '../sandbox/store/sqlite/migrations.ts'
 import { decodeInteger } from '../src/contract/ids.ts'
 
 const db = new Database(process.argv[2]!)
+db.pragma('page_size = 8192')
 db.pragma('journal_mode = WAL')
 db.pragma('synchronous = NORMAL')
 db.pragma('cache_size = -4000')

@@ -10,11 +10,19 @@ export function isLoopback(host: string): boolean {
   return loopbackHosts.has(host) || host === '::1' || host.startsWith('127.')
 }
 
-/** @throws ApiError 421 when the Host header names neither loopback nor the configured host */
-export function checkHost(header: string | undefined, configured: string): void {
-  const host = header?.toLowerCase().replace(/:\d{1,5}$/, '') ?? ''
-  if (loopbackHosts.has(host) || host === configured.toLowerCase() || host === `[${configured.toLowerCase()}]`) return
-  throw new ApiError('host_not_allowed')
+const mostKnown = 64
+
+/** Checks Host headers. One that was found good is known by its text: a client sends the same with every request. */
+export function hostGuard(configured: string): (header: string | undefined) => void {
+  const own = configured.toLowerCase()
+  const known = new Set<string | undefined>()
+  /** @throws ApiError 421 when the Host header names neither loopback nor the configured host */
+  return (header) => {
+    if (known.has(header)) return
+    const host = header?.toLowerCase().replace(/:\d{1,5}$/, '') ?? ''
+    if (!loopbackHosts.has(host) && host !== own && host !== `[${own}]`) throw new ApiError('host_not_allowed')
+    if (known.size < mostKnown) known.add(header)
+  }
 }
 
 export interface ControlRequest {

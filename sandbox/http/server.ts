@@ -10,7 +10,7 @@ import type { Assets } from './assets.ts'
 import { isKnownOrigin, preflightHeaders, readableBy } from './cors.ts'
 import { type Door, errorAnswer, header, jsonHandler, openExchange, record, send, toApiError } from './door.ts'
 import { type EventStreams, registerEventStream } from './event-stream.ts'
-import { checkControl, checkHost } from './guard.ts'
+import { checkControl, hostGuard } from './guard.ts'
 import { homePage } from './home-page.ts'
 import { assetPaths, registerMedia } from './media.ts'
 
@@ -53,9 +53,10 @@ export function createServer(options: ServerOptions): HttpServer {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
 
+  const checkHost = hostGuard(options.host)
   app.addHook('onRequest', (request, reply, done) => {
     try {
-      checkHost(request.headers.host, options.host)
+      checkHost(request.headers.host)
       if (isControlPlane(request)) {
         const { origin } = request.headers
         const sec_fetch_site = header(request, 'sec-fetch-site')

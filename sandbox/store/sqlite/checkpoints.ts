@@ -15,10 +15,10 @@ export interface Checkpoints {
   close(): void
 }
 
-/** Writes between two checkpoints: about a thousand pages. */
+/** Writes between two checkpoints: a few megabytes. */
 const writesBetween = 400
-/** Pages of 4 KiB from which the log is started over. */
-const longLog = 12_000
+/** Pages from which the log is started over. */
+const longLog = 6_000
 
 const workerUrl = new URL(
   import.meta.url.endsWith('.ts') ? './checkpoint-worker.ts' : './checkpoint-worker.js',

@@ -30,6 +30,9 @@ export interface OpenDatabase {
   close(): void
 }
 
+/** Rows of the journal are a few kilobytes: larger pages hold several, so that a commit writes fewer. */
+const pageBytes = 8_192
+
 /** Opens or creates the database at `path` (`:memory:` for none), claims it for process `pid`, migrates it. */
 export function openDatabase(path: string, pid: number): OpenDatabase {
   const release = path === ':memory:' ? () => {} : claim(path, pid)
@@ -38,6 +41,7 @@ export function openDatabase(path: string, pid: number): OpenDatabase {
     db = new Database(path, { timeout: 2000 })
     const version = db.pragma('user_version', { simple: true }) as number
     refuseForeign(db, path, version)
+    if (version === 0) db.pragma(`page_size = ${pageBytes}`)
     db.pragma('journal_mode = WAL')
     db.pragma('synchronous = NORMAL')
     db.pragma('temp_store = MEMORY')
