@@ -36,6 +36,8 @@ export function sha256Hex(text: string): string {
 /** 2026-01-01T00:00:00Z: identifiers count milliseconds from here, times 4096, plus a counter. */
 const idEpoch_ms = Date.UTC(2026, 0, 1)
 const idsPerMs = 4096
+/** Signatures kept at hand. */
+const signaturesKept = 256
 
 /**
  * The platform of one sandbox. `signingKey` is the key of the install, at least 32 bytes. With a `seed`, identifiers,
@@ -46,8 +48,8 @@ export function createPlatform(options: { clock?: Clock; seed?: number | null; s
   const key = seed === null ? options.signingKey : createHash('sha256').update(`seed:${seed}`).digest()
   const random = seed === null ? Math.random : seededRandom(seed)
   let lastId = 0
-  /** A fill's token is signed, hashed and sent in one go: the last signature is kept. */
-  let signed = { text: '', signature: '' }
+  /** A fill's token is signed when it is decided and again when it is answered, with others in between. */
+  const signatures = new Map<string, string>()
   let secrets = 0
   return {
     clock: options.clock ?? systemClock(),
@@ -66,8 +68,12 @@ export function createPlatform(options: { clock?: Clock; seed?: number | null; s
         ? randomBytes(32).toString('base64url')
         : createHmac('sha256', key).update(`secret:${++secrets}:${lastId}`).digest('base64url'),
     sign(text) {
-      if (text !== signed.text) signed = { text, signature: createHmac('sha256', key).update(text).digest('base64url') }
-      return signed.signature
+      const known = signatures.get(text)
+      if (known !== undefined) return known
+      const signature = createHmac('sha256', key).update(text).digest('base64url')
+      if (signatures.size >= signaturesKept) signatures.clear()
+      signatures.set(text, signature)
+      return signature
     },
     sha256,
     sha256Hex,
