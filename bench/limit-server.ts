@@ -11,7 +11,7 @@ const db = new Database(process.argv[2]!)
 db.pragma('page_size = 8192')
 db.pragma('journal_mode = WAL')
 db.pragma('synchronous = NORMAL')
-db.pragma('cache_size = -4000')
+db.pragma('cache_size = -2000')
 for (const step of migrations) db.exec(step)
 
 const insert = (table: string, columns: string) =>

@@ -45,7 +45,7 @@ export function openDatabase(path: string, pid: number): OpenDatabase {
     db.pragma('journal_mode = WAL')
     db.pragma('synchronous = NORMAL')
     db.pragma('temp_store = MEMORY')
-    db.pragma('cache_size = -4000')
+    db.pragma('cache_size = -2000')
     db.pragma('foreign_keys = OFF')
     const backup = migrate(db, path, version)
     const opened = db
