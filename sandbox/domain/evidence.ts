@@ -12,7 +12,6 @@ import type { NoFillReason } from '../../src/contract/no-fill.ts'
 import type { BeaconEvent } from '../../src/contract/v1/beacons.ts'
 
 export type Json = z.core.util.JSONType
-export type Sha256 = (text: string) => Uint8Array
 /** SHA-256 of UTF-8 text as 64 lower-case hexadecimal digits. */
 export type Sha256Hex = (text: string) => string
 

@@ -1,9 +1,8 @@
 /** Accepted beacons, and those that are kept apart. */
 import type Database from 'better-sqlite3'
-import type { Format } from '../../../src/contract/fields.ts'
-import type { BeaconEvent, Measurements } from '../../../src/contract/v1/beacons.ts'
+import type { Measurements } from '../../../src/contract/v1/beacons.ts'
 import type { AcceptedBeacon } from '../../domain/billing.ts'
-import type { AsideBeaconRow, BeaconRow, PageQuery } from '../store.ts'
+import type { AsideBeaconRow, BeaconRow, Store } from '../store.ts'
 import { createFilter } from './filter.ts'
 import { remember } from './recent.ts'
 
@@ -14,15 +13,7 @@ interface StoredBeacon extends Omit<BeaconRow, 'measurements'> {
 /** Slots whose beacons are kept at hand. */
 const recentSets = 1_024
 
-export type BeaconQuery = PageQuery & {
-  slot_id?: number
-  event?: BeaconEvent
-  verdict?: 'accepted' | 'duplicate' | 'rejected'
-  format?: Format
-  session_id?: string
-  project_id?: number
-  since_ms?: number
-}
+type BeaconQuery = Parameters<Store['listBeacons']>[0]
 
 const columns = 'id, slot_id, beacon_id, event, occurred_at_ms, received_at_ms, body_sha256, measurements, extras'
 const asideColumns = 'id, verdict, project_id, slot_id, beacon_id, event, occurred_at_ms, received_at_ms, reason_code'

@@ -3,7 +3,7 @@
  * request; the table is bounded, the oldest go first, and how many went is kept.
  */
 import type Database from 'better-sqlite3'
-import type { ExchangeRow, PageQuery } from '../store.ts'
+import type { ExchangeRow, Store } from '../store.ts'
 import { createFilter } from './filter.ts'
 
 const columns =
@@ -16,14 +16,7 @@ const slack = 64
 /** Rows held back while the database refuses writes. */
 const heldBack = 1_000
 
-export type ExchangeQuery = PageQuery & {
-  method?: string
-  path?: string
-  status?: number
-  reason_code?: string
-  session_id?: string
-  since_ms?: number
-}
+type ExchangeQuery = Parameters<Store['listExchanges']>[0]
 
 export function exchangeStatements(db: Database.Database, limit: number) {
   const insert = db.prepare(`INSERT OR REPLACE INTO exchange (${columns}) VALUES (${columns.replaceAll(/\w+/g, '?')})`)

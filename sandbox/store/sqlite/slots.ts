@@ -2,7 +2,7 @@
 import type Database from 'better-sqlite3'
 import type { AuthoritativeConsent, Format, JobType, Mode, NativeTemplateId } from '../../../src/contract/fields.ts'
 import type { NoFillReason } from '../../../src/contract/no-fill.ts'
-import type { DecisionFacts, JobFacts, JobRow, NewSlot, PageQuery, ProjectRow, SlotRow } from '../store.ts'
+import type { DecisionFacts, JobFacts, JobRow, NewSlot, ProjectRow, SlotRow, Store } from '../store.ts'
 import { createFilter } from './filter.ts'
 import { remember } from './recent.ts'
 
@@ -40,13 +40,7 @@ interface StoredSlot {
 /** Slots kept at hand. */
 const recentSlots = 1_024
 
-export type SlotQuery = PageQuery & {
-  project_id?: number
-  session_id?: string
-  format?: Format
-  fill?: boolean
-  since_ms?: number
-}
+type SlotQuery = Parameters<Store['listSlots']>[0]
 
 const joined = `
   SELECT slot.*, job.project_id, session.session_id, job.job_type, job.mode, job.key_id, job.created_at_ms, job.facts
