@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Latency, ProjectSettings } from '../src/contract/control/projects.ts'
 import { chainHash } from './domain/evidence.ts'
+import { MarketData } from './domain/market.ts'
 import { parseRateLimit } from './domain/rate.ts'
 import { createAssets } from './http/assets.ts'
 import { isLoopback } from './http/guard.ts'
@@ -36,6 +37,8 @@ export interface SandboxOptions {
   clock?: Clock
   /** `5/s`, `1/min` or `off`: wins over every project's own limits. */
   rate_limit?: string
+  /** A catalogue of one's own instead of `fixtures/demand.json`, in its shape; files are those in `fixtures/creatives`. */
+  demand?: unknown
   /** How long every decision takes, milliseconds or a distribution: wins over every project's own. */
   decision_latency_ms?: Latency
   /** Most exchanges the journal keeps; 0 turns it off. Default 50 000. */
@@ -119,7 +122,10 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 
   const fixture = <T>(name: string) => JSON.parse(readFileSync(join(root, 'fixtures', name), 'utf8')) as T
   const seeded = fixture<{ projects: SeededProject[] }>('projects.json').projects
-  const demandText = readFileSync(join(root, 'fixtures/demand.json'), 'utf8')
+  const demandText =
+    options.demand === undefined
+      ? readFileSync(join(root, 'fixtures/demand.json'), 'utf8')
+      : JSON.stringify(checkDemand(options.demand))
   const demand = JSON.parse(demandText) as { campaigns: { creatives: Record<string, unknown>[] }[] }
 
   const clock = options.clock ?? systemClock()
@@ -287,6 +293,18 @@ function readRate(text: string | undefined) {
   } catch (error) {
     throw new SandboxError('option_invalid', (error as Error).message, 'Write it as 5/s, 1/min or off.')
   }
+}
+
+function checkDemand(demand: unknown): MarketData {
+  const read = MarketData.safeParse(demand)
+  if (read.success) return read.data
+  const [issue] = read.error.issues
+  throw new SandboxError(
+    'option_invalid',
+    `demand.${issue?.path.join('.')}: ${issue?.message}.`,
+    'Give demand the shape of fixtures/demand.json.',
+    { cause: read.error },
+  )
 }
 
 function checkCount(value: number, name: string): number {

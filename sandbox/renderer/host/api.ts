@@ -3,7 +3,7 @@ import type { AuthoritativeConsent } from '../../../src/contract/fields.ts'
 import type { Placement, PlacementResponse } from '../../../src/contract/v1/placements.ts'
 import { type Activation, activate } from './activation.ts'
 import { isPlacement, readAnswer } from './decision.ts'
-import type { EventType, Listener, RendererEvent } from './events.ts'
+import type { ErrorCode, EventType, Listener, RendererEvent } from './events.ts'
 import { type Mount, mountPlacement } from './mount.ts'
 import { findTarget, type Occupant, openRenderer } from './renderer.ts'
 import { describeProblem } from './request.ts'
@@ -93,8 +93,7 @@ export function createApi(version: string, script_origin: string | null): Sponso
     const consent = authoritative_consent !== undefined ? authoritative_consent : response?.authoritative_consent
     const reason = renderer.consents.problem(consent, '')
     if (reason !== null || !consent) {
-      renderer.warn(`${reason}`)
-      renderer.emit('blocked', { reason: `${reason}` })
+      renderer.block(reason ?? 'consent_missing')
       return null
     }
     let mount: Mount | null = null
@@ -117,7 +116,7 @@ export function createApi(version: string, script_origin: string | null): Sponso
       clear: () => mounted.clear('cleared'),
     }
   }
-  function refuse(code: string, more: object = {}): null {
+  function refuse(code: ErrorCode, more: object = {}): null {
     renderer.emit('error', { code, ...more })
     return null
   }

@@ -12,6 +12,11 @@ export type ConsentReason =
   | 'consent_expired'
   | 'consent_superseded'
 
+/** Whether the service refused for the sake of consent. */
+export function isConsentReason(code: string): code is ConsentReason {
+  return code.startsWith('consent_')
+}
+
 /** Two clocks never agree to the millisecond: a snapshot made just now is not from the future. */
 const tolerance_ms = 5_000
 /** The longest time a browser's timer can take; more would fire at once. */

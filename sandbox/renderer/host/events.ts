@@ -1,5 +1,29 @@
 /** What the renderer tells the host page: listeners, and a bounded log for whoever looks later. */
 import type { BeaconEvent } from '../../../src/contract/v1/beacons.ts'
+import type { ConsentReason } from './consent.ts'
+
+/** Why a placement does not show, or not any more. What the frame says of itself comes through as it is. */
+export type ErrorCode =
+  | 'activation_failed'
+  | 'autoplay_blocked'
+  | 'asset_token_expired'
+  | 'asset_token_invalid'
+  | 'creative_failed'
+  | 'decision_expired'
+  | 'decision_pending'
+  | 'endpoint_missing'
+  | 'frame_reloaded'
+  | 'internal'
+  | 'label_removed'
+  | 'late_decision'
+  | 'media_type_mismatch'
+  | 'message_flood'
+  | 'render_timeout'
+  | 'request_failed'
+  | 'response_unreadable'
+  | 'target_not_found'
+  | 'target_removed'
+  | 'unmeasurable'
 
 export interface EventDetails {
   'turn:started': object
@@ -7,7 +31,7 @@ export interface EventDetails {
   'turn:cancelled': object
   decision: { status: string; fill: boolean }
   no_fill: { no_fill_reason: string }
-  blocked: { reason: string }
+  blocked: { reason: ConsentReason }
   rendered: object
   visible: object
   click: { user_activated: boolean }
@@ -15,7 +39,7 @@ export interface EventDetails {
   play_completed: object
   beacon: { event: BeaconEvent; accepted: boolean; reason_code: string }
   cleared: { reason: string }
-  error: { code: string; status?: number; reason_code?: string; got?: string[]; message?: string }
+  error: { code: ErrorCode; status?: number; reason_code?: string; got?: string[]; message?: string }
 }
 export type EventType = keyof EventDetails
 

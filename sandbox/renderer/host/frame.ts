@@ -6,6 +6,7 @@
  */
 import type { Placement } from '../../../src/contract/v1/placements.ts'
 import type { FrameMessage, HostMessage, Init } from '../messages.ts'
+import type { ErrorCode } from './events.ts'
 import { newId } from './id.ts'
 import { openFloodGate, readFrameMessage } from './inbox.ts'
 import { dress } from './style.ts'
@@ -26,7 +27,7 @@ export function openFrame(
   render: Placement['render'],
   instance_id: string,
   heard: (message: FrameMessage) => void,
-  failed: (code: string) => void,
+  failed: (code: ErrorCode) => void,
 ): Frame {
   const element = draw(render)
   const nonce = newId('')

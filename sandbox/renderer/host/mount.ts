@@ -9,7 +9,8 @@ import type { Placement } from '../../../src/contract/v1/placements.ts'
 import type { FrameMessage } from '../messages.ts'
 import { openBeacons } from './beacons.ts'
 import { type Clip, hearMedia, unplayed } from './clip.ts'
-import { watchExpiry } from './consent.ts'
+import { type ConsentReason, isConsentReason, watchExpiry } from './consent.ts'
+import type { ErrorCode } from './events.ts'
 import { openFrame } from './frame.ts'
 import { newId } from './id.ts'
 import { openLabel } from './label.ts'
@@ -82,15 +83,14 @@ export function mountPlacement(renderer: Renderer, options: MountOptions): Mount
     emit('cleared', { reason })
     options.cleared?.(outcome)
   }
-  function fail(code: string): void {
+  function fail(code: ErrorCode): void {
     if (!isOpen()) return
     emit('error', { code })
     close('failed', code)
   }
-  function block(reason: string): void {
+  function block(reason: ConsentReason): void {
     if (!isOpen()) return
-    renderer.warn(reason)
-    emit('blocked', { reason })
+    renderer.block(reason, emit)
     close('blocked', reason)
   }
   /** Fails closed: without valid consent the ad goes, loudly. */
@@ -111,7 +111,7 @@ export function mountPlacement(renderer: Renderer, options: MountOptions): Mount
     consent_revision: consent.revision,
     told: (event, accepted, reason_code) => {
       emit('beacon', { event, accepted, reason_code })
-      if (!accepted && reason_code.startsWith('consent_')) block(reason_code)
+      if (!accepted && isConsentReason(reason_code)) block(reason_code)
     },
   })
   const send = (event: BeaconEvent, more: Measurements = {}, count?: number): void => {
@@ -164,8 +164,8 @@ export function mountPlacement(renderer: Renderer, options: MountOptions): Mount
     },
     error: ({ code }) => {
       if (code === 'autoplay_blocked') emit('error', { code })
-      else if (code.startsWith('consent_')) block(code)
-      else fail(code)
+      else if (isConsentReason(code)) block(code)
+      else fail(code as ErrorCode)
     },
   }
   const frame = openFrame(render, instance_id, (message) => isOpen() && hear[message.t](message as never), fail)

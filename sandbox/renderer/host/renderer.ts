@@ -1,7 +1,7 @@
 /** What all turns and mounts of a page share. */
 import type { Activation } from './activation.ts'
 import { type Clock, openClock } from './clock.ts'
-import { type ConsentMemory, openConsentMemory } from './consent.ts'
+import { type ConsentMemory, type ConsentReason, openConsentMemory } from './consent.ts'
 import { type Emit, type Events, openEvents } from './events.ts'
 
 /** What shows, or is about to show, on a target. There is at most one. */
@@ -16,8 +16,8 @@ export interface Renderer {
   consents: ConsentMemory
   occupants: Map<Element, Occupant>
   activation: Activation | null
-  /** Says on the console why no ad shows. */
-  warn(reason: string): void
+  /** Says why no ad shows, on the console too. */
+  block(reason: ConsentReason, emit?: Emit): void
   /** Takes `target` for `occupant`, ending whatever is there. */
   occupy(target: Element, occupant: Occupant): void
   leave(target: Element, occupant: Occupant): void
@@ -26,15 +26,19 @@ export interface Renderer {
 export function openRenderer(): Renderer {
   const clock = openClock()
   const events = openEvents(clock.now)
+  const emit = events.within({})
   const occupants: Renderer['occupants'] = new Map()
   return {
     clock,
     events,
-    emit: events.within({}),
+    emit,
     consents: openConsentMemory(clock.now),
     occupants,
     activation: null,
-    warn: (reason) => console.warn(`[sponsored placement] blocked: ${reason}`),
+    block: (reason, tell = emit) => {
+      console.warn(`[sponsored placement] blocked: ${reason}`)
+      tell('blocked', { reason })
+    },
     occupy: (target, occupant) => {
       occupants.get(target)?.end('replaced')
       occupants.set(target, occupant)

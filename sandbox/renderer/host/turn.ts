@@ -7,7 +7,7 @@
 import type { AuthoritativeConsent } from '../../../src/contract/fields.ts'
 import type { Placement, PlacementResponse } from '../../../src/contract/v1/placements.ts'
 import { isObject, readAnswer } from './decision.ts'
-import type { EventType, Listener } from './events.ts'
+import type { ErrorCode, EventType, Listener } from './events.ts'
 import { newId } from './id.ts'
 import { type Mount, mountPlacement } from './mount.ts'
 import { findTarget, type Occupant, type Renderer } from './renderer.ts'
@@ -88,7 +88,7 @@ export function startTurn(renderer: Renderer, options: TurnOptions): Turn {
     if (target) renderer.leave(target, occupant)
     over.abort()
   }
-  function fail(code: string, more: object = {}): void {
+  function fail(code: ErrorCode, more: object = {}): void {
     emit('error', { code, ...more })
     settle('failed', code)
   }
@@ -114,8 +114,7 @@ export function startTurn(renderer: Renderer, options: TurnOptions): Turn {
   function isBlocked(consent: unknown): boolean {
     const reason = consents.problem(consent, session_id)
     if (reason === null) return false
-    renderer.warn(reason)
-    emit('blocked', { reason })
+    renderer.block(reason, emit)
     settle('blocked', reason)
     return true
   }

@@ -1,0 +1,277 @@
+/**
+ * What browser tests share: the emulator on one loopback origin, an integrator's app on another, a Chromium between them.
+ * Nothing is played. Every test opens a page with a session of its own, so that tests may run side by side.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Browser, BrowserContext, BrowserContextOptions, Page, Request } from 'playwright-core'
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/index.ts'
+import type { SponsoredPlacement } from '../../sandbox/renderer/host/api.ts'
+import type { EventType, RendererEvent } from '../../sandbox/renderer/host/events.ts'
+import { type Client, createClient } from '../../src/client/index.ts'
+import type { Format, NativeTemplateId } from '../../src/contract/fields.ts'
+import type { BeaconEvent } from '../../src/contract/v1/beacons.ts'
+import type { PlacementResponse } from '../../src/contract/v1/placements.ts'
+import { ensureBuilt } from '../cli/process.ts'
+import { launchChromium } from './chromium.ts'
+
+export interface World extends AsyncDisposable {
+  readonly sandbox: Sandbox
+  /** Speaks with the secret test key of `proj_demo`. */
+  readonly client: Client
+  readonly browser: Browser
+  /** Origin of the integrator's app: `http://localhost:<port>`, where the emulator is at `http://127.0.0.1:<port>`. */
+  readonly host_url: string
+  /** A page of the integrator's app, in a browser context of its own. */
+  open(options?: OpenOptions): Promise<Host>
+}
+
+export interface OpenOptions {
+  /** Body of the host page, after the script element of render.js. Default: one `<div id="slot">`. */
+  html?: string
+  /** Headers of the host page: a policy, say. */
+  headers?: Record<string, string>
+  context?: BrowserContextOptions
+  /** Runs in every document of the page before its own scripts. */
+  before?: (page: Page) => Promise<unknown>
+}
+
+export interface PlaceOptions {
+  format?: Format
+  native_template_id?: NativeTemplateId
+  max_width?: number
+  max_height?: number
+  /** Further members of the request. */
+  more?: Record<string, unknown>
+}
+
+/** What the integrator's backend makes of a request to its placement route, when not the emulator's own answer. */
+export interface BackendAnswer {
+  status?: number
+  headers?: Record<string, string>
+  body: string
+  /** Resolves when the answer may go out. */
+  after?: Promise<unknown>
+}
+
+/** A beacon as the emulator kept it, accepted or not. */
+export interface Kept {
+  event: BeaconEvent | null
+  verdict: 'accepted' | 'duplicate' | 'rejected'
+  reason_code: string
+  would_bill: boolean
+  metric: string | null
+}
+
+/** One page of the integrator's app, and its session. */
+export interface Host extends AsyncDisposable {
+  readonly page: Page
+  readonly context: BrowserContext
+  readonly session_id: string
+  /** The backend route that the page calls: POST for a placement, GET with `slot_id` while it is pending. */
+  readonly endpoint: string
+  /** Body of a placement request for this session. */
+  body(options?: PlaceOptions): Record<string, unknown>
+  /** What the backend requests with its secret key. */
+  place(options?: PlaceOptions): Promise<PlacementResponse>
+  /** Mounts a response; whether there is a handle. */
+  mount(response: unknown, target?: string): Promise<boolean>
+  /** Requests by the backend and mounts on `#slot`. */
+  show(options?: PlaceOptions, target?: string): Promise<PlacementResponse>
+  /** Answers of the backend from now on, first to last; then the emulator's again. */
+  answers: BackendAnswer[]
+  /** Requests that the page made of its backend, with method and query. */
+  backend_calls: string[]
+  /** What the renderer has told, oldest first. */
+  events(): Promise<RendererEvent[]>
+  types(): Promise<EventType[]>
+  /** Waits for an event; `count` events of it. Resolves with the last of them. */
+  told<T extends EventType>(type: T, match?: Partial<RendererEvent<T>>, count?: number): Promise<RendererEvent<T>>
+  /** What the emulator kept of this session's beacons, by time of their event. */
+  kept(): Promise<Kept[]>
+  /** `kept` without heartbeats, as `event verdict reason_code`, and `+metric` where production would bill. */
+  ledger(): Promise<string[]>
+  /** What the browser asked the emulator for. */
+  readonly requests: Request[]
+  /** Console lines and uncaught errors of the host page. */
+  readonly console_lines: string[]
+}
+
+declare global {
+  interface Window {
+    SponsoredPlacement?: SponsoredPlacement
+  }
+}
+
+let sessions = 0
+
+export async function openWorld(options: SandboxOptions = {}): Promise<World> {
+  ensureBuilt()
+  const sandbox = await startSandbox(options)
+  const { secret_key, client_id } = sandbox.keys
+  const client = createClient({ base_url: sandbox.url, credential: secret_key })
+  const pages = new Map<string, { html: string; headers: Record<string, string> }>()
+  const hosts = new Map<string, Pick<Host, 'answers' | 'backend_calls'>>()
+
+  const server = createServer(async (request, response) => {
+    const url = new URL(request.url ?? '/', 'http://host')
+    const name = url.pathname.split('/')[2] ?? ''
+    if (url.pathname.startsWith('/page/')) return sendPage(response, pages.get(name))
+    const host = hosts.get(name)
+    if (!host) return response.writeHead(404).end()
+    host.backend_calls.push(`${request.method} ${url.search}`)
+    const scripted = host.answers.shift()
+    if (scripted) {
+      await scripted.after
+      const headers = { 'content-type': 'application/json', ...scripted.headers }
+      return response.writeHead(scripted.status ?? 200, headers).end(scripted.body)
+    }
+    await forward(request, response, url)
+  })
+  /** The integrator's backend: it adds its key and passes the answer on as it is. */
+  async function forward(request: IncomingMessage, response: ServerResponse, { searchParams }: URL): Promise<void> {
+    const headers = { authorization: `Bearer ${secret_key}`, 'content-type': 'application/json' }
+    const slot_id = searchParams.get('slot_id')
+    const answer = slot_id
+      ? await fetch(`${sandbox.url}/v1/decisions/${slot_id}?wait_ms=${searchParams.get('wait_ms') ?? 0}`, { headers })
+      : await fetch(`${sandbox.url}/v1/placements`, { method: 'POST', headers, body: await bodyOf(request) })
+    const retry_after = answer.headers.get('retry-after')
+    const passed = { 'content-type': 'application/json', date: answer.headers.get('date') ?? '' }
+    response.writeHead(answer.status, { ...passed, ...(retry_after && { 'retry-after': retry_after }) })
+    response.end(await answer.text())
+  }
+  await listen(server)
+  const host_url = `http://localhost:${(server.address() as AddressInfo).port}`
+  const browser = await launchChromium()
+
+  async function open(given: OpenOptions = {}): Promise<Host> {
+    const session_id = `browser-${process.pid}-${++sessions}`
+    const answers: BackendAnswer[] = []
+    const backend_calls: string[] = []
+    hosts.set(session_id, { answers, backend_calls })
+    pages.set(session_id, {
+      headers: given.headers ?? {},
+      html: `<!doctype html><html lang="en"><meta charset="utf-8"><title>Host</title><link rel="icon" href="data:,">
+<meta name="viewport" content="width=device-width"><style>body{margin:8px}</style>
+<script src="${sandbox.url}/v1/render.js"></script>${given.html ?? '<div id="slot"></div>'}`,
+    })
+    const context = await browser.newContext({ viewport: { width: 800, height: 700 }, ...given.context })
+    const page = await context.newPage()
+    const requests: Request[] = []
+    const console_lines: string[] = []
+    context.on('request', (request) => {
+      if (request.url().startsWith(sandbox.url)) requests.push(request)
+    })
+    page.on('console', (message) => console_lines.push(`${message.type()}: ${message.text()}`))
+    page.on('pageerror', (error) => console_lines.push(`pageerror: ${error.message}`))
+    await given.before?.(page)
+    await page.goto(`${host_url}/page/${session_id}`)
+
+    const body: Host['body'] = ({ format, native_template_id, max_width, max_height, more } = {}) => ({
+      client_id,
+      session_id,
+      job_type: 'chat',
+      ...(max_width && { slot_hint: { max_width, max_height: max_height ?? 600 } }),
+      ...(format && { overrides: { allowed_formats: [format], ...(native_template_id && { native_template_id }) } }),
+      ...more,
+    })
+    const place: Host['place'] = (options) =>
+      client.placements.create({ body: body(options) as Parameters<typeof client.placements.create>[0]['body'] })
+    const mount: Host['mount'] = (response, target = '#slot') =>
+      page.evaluate(
+        ({ response, target }) =>
+          window.SponsoredPlacement!.renderPlacement({ target, response: response as PlacementResponse }) !== null,
+        { response, target },
+      )
+    const events: Host['events'] = () => page.evaluate(() => window.SponsoredPlacement!.getEvents())
+    const kept: Host['kept'] = async () => {
+      const { items } = await client.beacons.list({ query: { session_id, limit: 200 } })
+      return items
+        .toSorted((a, b) => (a.occurred_at_ms ?? 0) - (b.occurred_at_ms ?? 0))
+        .map(({ event, verdict, reason_code, would_bill, metric }) => ({
+          event,
+          verdict,
+          reason_code,
+          would_bill,
+          metric,
+        }))
+    }
+    return {
+      page,
+      context,
+      session_id,
+      endpoint: `/api/${session_id}`,
+      body,
+      place,
+      mount,
+      show: async (options, target) => {
+        const response = await place(options)
+        await mount(response, target)
+        return response
+      },
+      answers,
+      backend_calls,
+      events,
+      types: async () => (await events()).map(({ type }) => type),
+      told: async <T extends EventType>(type: T, match: Partial<RendererEvent<T>> = {}, count = 1) => {
+        const found = await page.waitForFunction(
+          ({ type, match, count }) => {
+            const matching = window
+              .SponsoredPlacement!.getEvents()
+              .filter(
+                (event) =>
+                  event.type === type &&
+                  Object.entries(match).every(([name, value]) =>
+                    Object.entries(event).some(([n, v]) => n === name && v === value),
+                  ),
+              )
+            return matching.length >= count && matching[count - 1]
+          },
+          { type, match: match as Record<string, unknown>, count },
+          { polling: 50, timeout: 12_000 },
+        )
+        return (await found.jsonValue()) as RendererEvent<T>
+      },
+      kept,
+      ledger: async () =>
+        (await kept())
+          .filter(({ event }) => event !== 'heartbeat')
+          .map(
+            ({ event, verdict, reason_code, would_bill, metric }) =>
+              `${event} ${verdict} ${reason_code}${would_bill ? ` +${metric}` : ''}`,
+          ),
+      requests,
+      console_lines,
+      [Symbol.asyncDispose]: () => context.close(),
+    }
+  }
+
+  return {
+    sandbox,
+    client,
+    browser,
+    host_url,
+    open,
+    async [Symbol.asyncDispose]() {
+      await browser.close()
+      server.closeAllConnections()
+      server.close()
+      await sandbox.close()
+    },
+  }
+}
+
+function sendPage(response: ServerResponse, page: { html: string; headers: Record<string, string> } | undefined): void {
+  if (!page) return void response.writeHead(404).end()
+  response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', ...page.headers }).end(page.html)
+}
+
+async function listen(server: Server): Promise<void> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks).toString()
+}
