@@ -2,8 +2,9 @@
 import { isOriginAllowed, serializeOrigin } from '../domain/origins.ts'
 import type { Services } from '../operations/context.ts'
 
+/** `date` beside those of A90: the renderer mends a wrong user clock by it. */
 export const exposedHeaders =
-  'x-request-id, retry-after, ratelimit, ratelimit-policy, x-sandbox-warning, x-sandbox-would-bill, x-sandbox-slot-ids'
+  'x-request-id, date, retry-after, ratelimit, ratelimit-policy, x-sandbox-warning, x-sandbox-would-bill, x-sandbox-slot-ids'
 
 /** Whether some project of this sandbox allows the origin, in the mode that allows most. */
 export async function isKnownOrigin(services: Services, origin: string): Promise<boolean> {

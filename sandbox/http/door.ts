@@ -16,6 +16,7 @@ import { type JsonEndpointId, onRefused, operations } from '../operations/index.
 import { StorageError } from '../store/store.ts'
 import { isKnownOrigin, readableBy } from './cors.ts'
 import { authenticate } from './credentials.ts'
+import { httpDate } from './date.ts'
 import { namesTag } from './etag.ts'
 import { journalBody, journalHeaders, journalPath, journalUnreadable } from './journal.ts'
 import type { Rates } from './rates.ts'
@@ -224,6 +225,7 @@ function successAnswer(endpoint: Endpoint, { context, request }: Exchange, outpu
 function headersOf(context: Context): Record<string, string> {
   const headers: Record<string, string> = {
     'content-type': 'application/json; charset=utf-8',
+    date: httpDate(context.now_ms),
     'x-request-id': context.request_id,
     vary: 'Origin',
     'cache-control': 'no-store',

@@ -20,6 +20,13 @@ export const responseHeaders = {
     decision: 'A10',
     description: 'Support identifier, on every response; equal to request_id in the body.',
   },
+  date: {
+    type: 'string',
+    provenance: 'assumed',
+    decision: 'A90',
+    description:
+      'The time of the answer, by the clock of the service. Readable in browsers, whose own clock may be wrong.',
+  },
   'retry-after': {
     type: 'integer',
     provenance: 'documented',
@@ -116,9 +123,10 @@ export const requestHeaders = {
 
 /** Headers of a success, beside x-request-id, by endpoint. */
 export const successHeaders = {
-  'placements.create': ['x-sandbox-warning', 'x-sandbox-slot-ids'],
+  'browser.activate': ['date'],
+  'placements.create': ['date', 'x-sandbox-warning', 'x-sandbox-slot-ids'],
   'jobs.create': ['x-sandbox-warning'],
-  'decisions.get': ['x-sandbox-warning'],
+  'decisions.get': ['date', 'x-sandbox-warning'],
   'beacons.send': ['x-sandbox-warning', 'x-sandbox-would-bill'],
   'consent.set': ['x-sandbox-warning'],
   'projects.config': ['x-sandbox-warning', 'etag', 'cache-control'],

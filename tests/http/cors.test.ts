@@ -4,7 +4,7 @@ import { activate, asked, beacon, fill, key, origin, publishable, stage } from '
 
 const strictOrigin = 'https://app.example.com'
 const stranger = 'https://stranger.example'
-const exposed = ['x-request-id', 'retry-after', 'ratelimit', 'ratelimit-policy', 'x-sandbox-warning']
+const exposed = ['x-request-id', 'date', 'retry-after', 'ratelimit', 'ratelimit-policy', 'x-sandbox-warning']
 
 const preflight = (from: string, method = 'POST', more = {}) => ({
   origin: from,
@@ -150,4 +150,15 @@ describe('files', () => {
       expect(headers.etag).toMatch(/^"/)
     }
   })
+})
+
+test("an answer carries the sandbox clock's time, for browsers whose own is wrong", async () => {
+  await using on = await stage()
+  on.clock.advance(40 * 86_400_000)
+  const accepted = await on.api.send('POST', '/v1/placements', { as: key, body: asked() })
+  const refused = await on.api.send('POST', '/v1/placements', { as: 'sk_test_none', body: asked() })
+  expect([accepted.status, refused.status]).toEqual([200, 401])
+  for (const { headers } of [accepted, refused]) {
+    expect(Date.parse(`${headers.date}`)).toBe(Math.floor(on.clock.now() / 1_000) * 1_000)
+  }
 })

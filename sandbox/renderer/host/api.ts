@@ -17,6 +17,8 @@ export interface RenderOptions {
   response?: PlacementResponse
   placement?: Placement
   authoritative_consent?: AuthoritativeConsent | null
+  /** Whose consent it is: a revision below the last one seen for the session is superseded. */
+  session_id?: string
 }
 
 /** A placement that was mounted without a turn. */
@@ -76,7 +78,8 @@ export function createApi(version: string, script_origin: string | null): Sponso
     return turn
   }
 
-  function render({ target: wanted, response, placement: given, authoritative_consent }: RenderOptions): Handle | null {
+  function render(options: RenderOptions): Handle | null {
+    const { target: wanted, response, placement: given, authoritative_consent, session_id = '' } = options
     const target = findTarget(wanted)
     if (!target) return refuse('target_not_found')
     const answer = given ? null : readAnswer(response)
@@ -91,7 +94,7 @@ export function createApi(version: string, script_origin: string | null): Sponso
       return refuse('response_unreadable', { got: Object.keys(placement ?? {}) })
     }
     const consent = authoritative_consent !== undefined ? authoritative_consent : response?.authoritative_consent
-    const reason = renderer.consents.problem(consent, '')
+    const reason = renderer.consents.problem(consent, session_id)
     if (reason !== null || !consent) {
       renderer.block(reason ?? 'consent_missing')
       return null
@@ -103,7 +106,7 @@ export function createApi(version: string, script_origin: string | null): Sponso
       target,
       placement,
       consent: { ...consent },
-      session_id: '',
+      session_id,
       slot_id: response?.slot_id,
       cleared: () => renderer.leave(target, occupant),
     })
@@ -161,7 +164,7 @@ export function createApi(version: string, script_origin: string | null): Sponso
       try {
         if (script_origin === null)
           throw new Error('The address of render.js is unknown; load it with a script element.')
-        const activation = await activate(script_origin, String(options?.publishableKey ?? ''), renderer.clock.now)
+        const activation = await activate(script_origin, String(options?.publishableKey ?? ''), renderer.clock)
         renderer.activation = activation
         return browserActivation(activation)
       } catch (problem) {

@@ -29,32 +29,27 @@ function draw(text: string, sponsor_name: string): HTMLElement {
   label.dir = 'auto'
   const kind = document.createElement('strong')
   kind.textContent = text
-  dress(kind, { font: 'inherit', 'font-weight': '650', color: 'inherit' })
+  dress(kind, { all: 'inherit', display: 'inline', 'font-weight': '650' })
   label.append(kind, ` · ${sponsor_name}`)
   dress(label, {
+    all: 'initial',
     display: 'block',
-    position: 'static',
-    visibility: 'visible',
-    opacity: '1',
-    transform: 'none',
-    clip: 'auto',
-    'clip-path': 'none',
     width: 'fit-content',
     'max-width': '100%',
-    height: 'auto',
     margin: '0 0 6px',
     padding: '1px 8px',
-    border: '0',
     'border-radius': '6px',
     background: '#f1f1f4',
     color: '#3f3f46',
-    font: '400 12px/18px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif',
-    'letter-spacing': 'normal',
-    'text-transform': 'none',
-    'text-indent': '0',
+    font: '12px/18px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif',
+    'box-sizing': 'border-box',
     'overflow-wrap': 'anywhere',
   })
   // Where the browser knows light-dark() and the page says that it is dark, so is the label.
-  dress(label, { background: 'light-dark(#f1f1f4, #2f2f35)', color: 'light-dark(#3f3f46, #e4e4e7)' })
+  dress(label, {
+    'color-scheme': 'inherit',
+    background: 'light-dark(#f1f1f4, #2f2f35)',
+    color: 'light-dark(#3f3f46, #e4e4e7)',
+  })
   return label
 }

@@ -6,6 +6,7 @@ const timeout_ms = 15_000
 export interface RequestOptions {
   body?: object | undefined
   token?: string | undefined
+  headers?: Record<string, string> | undefined
   signal?: AbortSignal | undefined
   /** Cookies go to the host's own routes only. */
   credentials?: RequestCredentials
@@ -17,7 +18,10 @@ export interface JsonAnswer {
   status: number
   /** The service's reason_code, or `http_<status>` when it gave none. */
   reason_code: string
-  retry_after: string | null
+  /** The service's Retry-After: milliseconds from now. */
+  retry_after_ms: number | undefined
+  /** When the server answered, by its own clock: Unix epoch milliseconds. NaN where it may not be read. */
+  date_ms: number
   body: unknown
 }
 
@@ -28,6 +32,7 @@ export async function requestJson(url: string, options: RequestOptions): Promise
   const response = await fetch(url, {
     method: body ? 'POST' : 'GET',
     headers: {
+      ...options.headers,
       ...(body && { 'content-type': 'application/json' }),
       ...(token && { authorization: `Bearer ${token}` }),
     },
@@ -39,7 +44,29 @@ export async function requestJson(url: string, options: RequestOptions): Promise
   const { ok, status, headers } = response
   const answer: unknown = await response.json().catch(() => null)
   const reason_code = isObject(answer) && typeof answer.reason_code === 'string' ? answer.reason_code : `http_${status}`
-  return { ok, status, reason_code, retry_after: headers.get('retry-after'), body: answer }
+  const date_ms = Date.parse(`${headers.get('date')}`)
+  const retry_after_ms = retryAfter(headers.get('retry-after'), date_ms || Date.now())
+  return { ok, status, reason_code, retry_after_ms, date_ms, body: answer }
+}
+
+/** Retry-After as milliseconds from now: whole seconds, or an HTTP date. */
+function retryAfter(header: string | null, now_ms: number): number | undefined {
+  if (header === null) return undefined
+  const wait_ms = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - now_ms
+  return Number.isNaN(wait_ms) ? undefined : Math.max(0, wait_ms)
+}
+
+/** Waits, or less long when the signal says so. */
+export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, ms)
+    signal?.addEventListener('abort', end)
+  })
 }
 
 /** An answer that is not a success. */
@@ -54,16 +81,7 @@ export class RequestProblem extends Error {
   }
 }
 
-/** The body of a success. */
-export async function fetchJson(url: string, options: RequestOptions): Promise<unknown> {
-  const answer = await requestJson(url, options)
-  if (!answer.ok) throw new RequestProblem(answer)
-  return answer.body
-}
-
 /** What an error event says about it. */
-export function describeProblem(problem: unknown): { status?: number; reason_code?: string; message?: string } {
-  return problem instanceof RequestProblem
-    ? { status: problem.status, reason_code: problem.reason_code }
-    : { message: String(problem) }
+export function describeProblem(problem: unknown): { status?: number; reason_code?: string; message: string } {
+  return { message: String(problem), ...(problem as object) }
 }

@@ -6,12 +6,13 @@
  */
 import type { AuthoritativeConsent } from '../../../src/contract/fields.ts'
 import type { Placement, PlacementResponse } from '../../../src/contract/v1/placements.ts'
+import { askForPlacement } from './asking.ts'
 import { isObject, readAnswer } from './decision.ts'
 import type { ErrorCode, EventType, Listener } from './events.ts'
 import { newId } from './id.ts'
 import { type Mount, mountPlacement } from './mount.ts'
 import { findTarget, type Occupant, type Renderer } from './renderer.ts'
-import { describeProblem, fetchJson } from './request.ts'
+import { describeProblem, requestJson } from './request.ts'
 
 export interface TurnOptions {
   /** The element that takes the ad, or its selector. */
@@ -19,6 +20,8 @@ export interface TurnOptions {
   /** The host's own backend route, which answers the v1 placement response unchanged. Not needed once activated. */
   endpoint?: string
   body?: Record<string, unknown>
+  /** Sent to the endpoint: the host's CSRF token, say. */
+  headers?: Record<string, string>
   turnId?: string
   /** Checked before the request; the answer's own snapshot is checked in any case. */
   authoritative_consent?: AuthoritativeConsent | null
@@ -136,17 +139,24 @@ export function startTurn(renderer: Renderer, options: TurnOptions): Turn {
     take(response, target)
     return response
   }
-  async function request(): Promise<unknown> {
-    const { endpoint, body = {}, signal } = options
-    if (!endpoint) return renderer.activation?.requestPlacement(body, signal)
-    return fetchJson(endpoint, { body, signal, credentials: 'same-origin' })
+  function request(): Promise<unknown> | undefined {
+    const { endpoint, body = {}, headers, signal } = options
+    if (!endpoint) return renderer.activation?.requestPlacement(body, signal, over.signal)
+    const more = { headers, signal, credentials: 'same-origin' } as const
+    return askForPlacement({
+      request: () => requestJson(endpoint, { ...more, body }),
+      poll: (slot_id, query) =>
+        requestJson(`${endpoint}${endpoint.includes('?') ? '&' : '?'}slot_id=${slot_id}&${query}`, more),
+      clock: renderer.clock,
+      signal: over.signal,
+    })
   }
   function take(response: unknown, target: Element): void {
+    const answer = readAnswer(response)
     if (state !== 'requesting') {
-      emit('error', { code: 'late_decision' })
+      if (answer.kind !== 'pending') emit('error', { code: 'late_decision' })
       return
     }
-    const answer = readAnswer(response)
     if (answer.kind === 'unreadable') {
       fail('response_unreadable', { got: answer.got })
       return

@@ -25,8 +25,12 @@ export function watchViewability(
   let timer: ReturnType<typeof setInterval> | undefined
   let isDone = false
 
+  /** Each of them counts: a moment out of view between two looks ends the dwell. */
   const read = (entries: readonly IntersectionObserverEntry[]): void => {
-    ratio = entries.at(-1)?.intersectionRatio ?? ratio
+    for (const { intersectionRatio } of entries) {
+      ratio = intersectionRatio
+      if (ratio < needed().ratio) dwell = noDwell
+    }
   }
   const observer =
     typeof IntersectionObserver === 'undefined'
@@ -37,7 +41,7 @@ export function watchViewability(
             moved()
             check()
           },
-          { threshold: [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1] },
+          { threshold: Array.from({ length: 21 }, (_, step) => step / 20) },
         )
 
   const measure = (): Measurements => {
