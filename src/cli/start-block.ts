@@ -17,6 +17,7 @@ export function startBlock(
       alignPairs(
         [
           ['URL', style.cyan(sandbox.url)],
+          ['demo', style.cyan(`${sandbox.url}/_sandbox/demo`)],
           ['inspector', style.cyan(sandbox.inspector_url)],
           [
             'database',

@@ -112,6 +112,7 @@ test('the start block shows where it is, the keys, and commands that work when c
 svc 0.1.0: the sandbox is ready
 
   URL              http://127.0.0.1:4010
+  demo             http://127.0.0.1:4010/_sandbox/demo
   inspector        http://127.0.0.1:4010/_sandbox/
   database         ~/.local/state/svc/sandbox.db
   project          proj_demo
