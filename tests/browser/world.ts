@@ -105,8 +105,10 @@ declare global {
 
 let sessions = 0
 
-export async function openWorld(options: SandboxOptions = {}): Promise<World> {
-  ensureBuilt()
+/** With `browser`, a world beside another one: its Chromium is shared, and not closed. */
+export async function openWorld(given: SandboxOptions & { browser?: Browser } = {}): Promise<World> {
+  const { browser: shared, ...options } = given
+  if (!shared) ensureBuilt()
   const sandbox = await startSandbox(options)
   const { secret_key, client_id } = sandbox.keys
   const client = createClient({ base_url: sandbox.url, credential: secret_key })
@@ -142,7 +144,7 @@ export async function openWorld(options: SandboxOptions = {}): Promise<World> {
   }
   await listen(server)
   const host_url = `http://localhost:${(server.address() as AddressInfo).port}`
-  const browser = await launchChromium()
+  const browser = shared ?? (await launchChromium())
 
   async function open(given: OpenOptions = {}): Promise<Host> {
     const session_id = `browser-${process.pid}-${++sessions}`
@@ -253,7 +255,7 @@ export async function openWorld(options: SandboxOptions = {}): Promise<World> {
     host_url,
     open,
     async [Symbol.asyncDispose]() {
-      await browser.close()
+      if (!shared) await browser.close()
       server.closeAllConnections()
       server.close()
       await sandbox.close()

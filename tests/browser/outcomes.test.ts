@@ -1,0 +1,562 @@
+/**
+ * Turns by format and outcome: what the emulator counted, what it would bill, and what the host page could see.
+ * Whatever became of the ad, the host's own turn passes through untouched: `runTurn` expects that every time.
+ *
+ * Over 300 lines because every outcome a turn can have stands here beside the others.
+ */
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { type ManualClock, manualClock } from '../../sandbox/index.ts'
+import type { RendererEvent } from '../../sandbox/renderer/host/events.ts'
+import { formats } from '../../src/contract/fields.ts'
+import type { PlacementResponse } from '../../src/contract/v1/placements.ts'
+import { endTurn, expectNothing, frameLoads, nothing, runTurn, startTurn, turnState, view } from './turns.ts'
+import { type Host, openWorld, type World } from './world.ts'
+
+vi.setConfig({ maxConcurrency: 8 })
+
+let world: World
+let browser: Browser
+
+beforeAll(async () => {
+  world = await openWorld()
+  browser = world.browser
+})
+afterAll(() => world?.[Symbol.asyncDispose]())
+
+/** An answer of the integrator's backend that is an error of the service. */
+const refusal = (status: number, reason_code: string, headers: Record<string, string> = {}) => ({
+  status,
+  headers,
+  body: JSON.stringify({ error: reason_code, reason_code, message: 'refused', request_id: 'req_1' }),
+})
+
+/** An emulator whose decisions take a minute of its own clock: pending until the clock is advanced. */
+async function openSlowWorld(): Promise<{ slow: World; clock: ManualClock }> {
+  const clock = manualClock(Date.now())
+  return { slow: await openWorld({ browser, clock, decision_latency_ms: 60_000 }), clock }
+}
+
+const withoutBeacons = (events: RendererEvent[]): string[] =>
+  events.filter(({ type }) => type !== 'beacon').map(({ type }) => type)
+
+declare global {
+  interface Window {
+    /** How far the page's monotonic clock has been moved. */
+    skipped_ms?: number
+  }
+}
+
+/** Runs in the page before anything else. */
+function letTimeSkip(): void {
+  const now = performance.now.bind(performance)
+  performance.now = () => now() + (window.skipped_ms ?? 0)
+}
+
+describe.concurrent('a turn that is filled', () => {
+  test.concurrent.each(formats)('shows a %s until its dwell is met, and production would bill it', async (format) => {
+    await using host = await world.open()
+    await runTurn(host, { place: { format, max_width: 320 } })
+    expect(await view(host)).toMatchObject({
+      frames: 1,
+      labels: [expect.stringMatching(/^Sponsored · \S/)],
+      nodes: 1,
+      occupied: 1,
+    })
+    const { slot_id } = await host.told('cleared', { reason: 'finished' })
+    await host.told('beacon', { event: 'visible', accepted: true, reason_code: 'OK' })
+    expect(await view(host)).toEqual(nothing)
+    expect(withoutBeacons(await host.events())).toEqual([
+      'turn:started',
+      'decision',
+      'turn:finished',
+      'rendered',
+      ...(format === 'clip' ? ['play_started'] : []),
+      'visible',
+      'cleared',
+    ])
+    expect((await host.ledger()).toSorted()).toEqual([
+      ...(format === 'clip' ? ['play_started accepted OK'] : []),
+      'render accepted OK',
+      'visible accepted OK +viewable_impression',
+    ])
+    const { billing } = await world.client.placements.explain({ params: { slot_id: slot_id! } })
+    expect(billing).toMatchObject({ metric: 'viewable_impression', would_bill: true })
+    expect(host.console_lines).toEqual([])
+  })
+
+  test.concurrent('before its dwell is met leaves a rendering that is not billed, when it is cancelled', async () => {
+    await using host = await world.open({ html: '<div id="slot" style="margin-top:3000px"></div>' })
+    await startTurn(host, { place: { format: 'banner' } })
+    const { slot_id } = await host.told('beacon', { event: 'render', accepted: true })
+    await endTurn(host, 'cancel')
+    expect(await turnState(host)).toBe('cancelled')
+    expect(await view(host)).toEqual(nothing)
+    expect(await host.ledger()).toEqual(['render accepted OK'])
+    const { billing } = await world.client.placements.explain({ params: { slot_id: slot_id! } })
+    expect(billing).toMatchObject({ would_bill: false })
+  })
+
+  test.concurrent('sends the headers that the host asks for, to its own backend only', async () => {
+    await using host = await world.open()
+    const sent = host.page.waitForRequest((request) => request.url().endsWith(host.endpoint))
+    await startTurn(host, { headers: { 'x-csrf-token': 'token-1' }, place: { format: 'banner' } })
+    expect(await (await sent).allHeaders()).toMatchObject({ 'x-csrf-token': 'token-1' })
+    await host.told('rendered')
+    for (const request of host.requests) expect(await request.allHeaders()).not.toHaveProperty('x-csrf-token')
+  })
+
+  test.concurrent('passes an exception of the host through', async () => {
+    await using host = await world.open()
+    const message = await host.page.evaluate(
+      (options) =>
+        window
+          .SponsoredPlacement!.withTurn(options, () => {
+            throw new RangeError('of the host')
+          })
+          .catch((problem: unknown) => String(problem)),
+      { target: '#slot', endpoint: host.endpoint, body: host.body() },
+    )
+    expect(message).toBe('RangeError: of the host')
+  })
+})
+
+describe.concurrent('a turn that is not filled', () => {
+  test.concurrent.each([
+    ['test_forced', 'test', { test_outcome: 'no_fill' }],
+    ['below_floor', 'partner', { overrides: { bidfloor: 1_000 } }],
+    ['size_mismatch', 'core_policy', { slot_hint: { max_width: 10, max_height: 10 } }],
+    ['content_safety', 'core_policy', { prompt: { topic: 'weapons' }, consent: { semantic_targeting: true } }],
+  ])('says %s, which %s decided, and leaves the page empty', async (no_fill_reason, reason_origin, more) => {
+    await using host = await world.open()
+    await runTurn(host, { place: { more } })
+    expect(await host.events()).toMatchObject([
+      { type: 'turn:started' },
+      { type: 'decision', status: 'ready', fill: false },
+      { type: 'no_fill', no_fill_reason },
+      { type: 'turn:finished' },
+    ])
+    expect(await turnState(host)).toBe('no_fill')
+    await expectNothing(host)
+    expect(frameLoads(host)).toEqual([])
+    const [{ slot_id = '' } = {}] = (await host.events()).slice(1)
+    const explained = await world.client.placements.explain({ params: { slot_id } })
+    expect(explained).toMatchObject({ decision: { reason_origin }, billing: null })
+    expect(host.console_lines).toEqual([])
+  })
+
+  test.concurrent('for a session that has denied is a no-fill too', async () => {
+    await using host = await world.open()
+    const { client_id } = world.sandbox.keys
+    await world.client.consent.set({ body: { client_id, session_id: host.session_id, decision: 'denied' } })
+    await runTurn(host)
+    await host.told('no_fill', { no_fill_reason: 'consent_not_granted' })
+    await expectNothing(host)
+  })
+
+  test.concurrent('where the project demands consent and nobody gave any, the refusal is told', async () => {
+    await using host = await world.open()
+    const strict = world.sandbox.projects.find(({ client_id }) => client_id === 'proj_strict')!
+    const refused = await fetch(`${world.sandbox.url}/v1/placements`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${strict.secret_key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ ...host.body(), client_id: strict.client_id }),
+    })
+    host.answers.push({ status: refused.status, body: await refused.text() })
+    await runTurn(host)
+    await host.told('error', { code: 'request_failed', status: 400, reason_code: 'consent_required' })
+    await expectNothing(host)
+  })
+})
+
+describe.concurrent('a turn whose decision is pending', () => {
+  const place = { format: 'banner', more: { wait_ms: 0 } } as const
+
+  test.concurrent('asks again by the slot until it is ready, then shows it', async () => {
+    const { slow, clock } = await openSlowWorld()
+    await using _ = slow
+    await using host = await slow.open()
+    await startTurn(host, { place })
+    await expect.poll(() => host.backend_calls.length).toBe(2)
+    expect(await turnState(host)).toBe('requesting')
+    expect(await view(host)).toMatchObject({ frames: 0, labels: [] })
+    clock.advance(60_000)
+    const { slot_id } = await host.told('beacon', { event: 'visible', accepted: true })
+    expect(host.backend_calls[0]).toBe('POST ')
+    expect(new Set(host.backend_calls.slice(1))).toEqual(new Set([`GET ?slot_id=${slot_id}&wait_ms=2000`]))
+    expect((await host.events()).filter(({ type }) => type === 'decision')).toMatchObject([
+      { status: 'ready', fill: true },
+    ])
+    expect(await host.ledger()).toEqual(['render accepted OK', 'visible accepted OK +viewable_impression'])
+    expect(host.console_lines).toEqual([])
+  })
+
+  test.concurrent('that ends before it is decided drops the late decision: nothing is mounted or counted', async () => {
+    const { slow, clock } = await openSlowWorld()
+    await using _ = slow
+    await using host = await slow.open()
+    await startTurn(host, { place })
+    await expect.poll(() => host.backend_calls.length).toBe(2)
+    await endTurn(host)
+    clock.advance(60_000)
+    const { items } = await slow.client.placements.list({ query: { session_id: host.session_id } })
+    expect(items).toMatchObject([{ status: 'ready', fill: true }])
+    await host.page.evaluate(() => window.hostTurn!.decision)
+    const types = await host.types()
+    expect(types.slice(0, 2)).toEqual(['turn:started', 'turn:finished'])
+    expect((await host.events()).slice(2)).toMatchObject(types.length > 2 ? [{ code: 'late_decision' }] : [])
+    expect(await turnState(host)).toBe('cleared')
+    expect(frameLoads(host)).toEqual([])
+    await expectNothing(host)
+    expect(host.backend_calls).toHaveLength(2)
+    const detail = await slow.client.placements.explain({ params: { slot_id: items[0]!.slot_id } })
+    expect(detail).toMatchObject({ first_frame_at_ms: null, billing: { would_bill: false } })
+  })
+
+  test.concurrent('that ends between two looks asks no more', async () => {
+    await using host = await world.open()
+    const { promise: held, resolve: release } = Promise.withResolvers<void>()
+    const pending = { ...(await host.place({ format: 'banner' })), status: 'pending', placement: null, decision: null }
+    host.answers.push({ body: JSON.stringify(pending) }, { body: JSON.stringify(pending), after: held })
+    await startTurn(host)
+    await expect.poll(() => host.backend_calls.length).toBe(2)
+    await endTurn(host)
+    release()
+    await host.page.evaluate(() => window.hostTurn!.decision)
+    expect(host.backend_calls).toHaveLength(2)
+    expect(await host.types()).toEqual(['turn:started', 'turn:finished'])
+    await expectNothing(host)
+  })
+
+  test.concurrent('may still become a no-fill', async () => {
+    const { slow, clock } = await openSlowWorld()
+    await using _ = slow
+    await using host = await slow.open()
+    await startTurn(host, { place })
+    await expect.poll(() => host.backend_calls.length).toBe(2)
+    const { client_id } = slow.sandbox.keys
+    await slow.client.consent.set({ body: { client_id, session_id: host.session_id, decision: 'withdrawn' } })
+    clock.advance(60_000)
+    await host.told('no_fill', { no_fill_reason: 'consent_not_granted' })
+    expect(await turnState(host)).toBe('no_fill')
+    await expectNothing(host)
+  })
+})
+
+describe.concurrent('a backend that is limited or down', () => {
+  const banner = { place: { format: 'banner' } } as const
+  /** Time that the page waited for the decision, milliseconds. */
+  async function waited(host: Host): Promise<number> {
+    const [started, decided] = [await host.told('turn:started'), await host.told('decision')]
+    return decided.at_ms - started.at_ms
+  }
+
+  test.concurrent.each([
+    ['429', 'seconds', () => '1'],
+    ['429', 'an HTTP date', () => new Date(Date.now() + 2_000).toUTCString()],
+    ['503', 'seconds', () => '1'],
+  ])('with %s is asked again after Retry-After in %s', async (status, _, retry_after) => {
+    await using host = await world.open()
+    host.answers.push(refusal(Number(status), 'rate_limited', { 'retry-after': retry_after() }))
+    await startTurn(host, banner)
+    expect(await waited(host)).toBeGreaterThan(900)
+    await host.told('beacon', { event: 'render', accepted: true })
+    expect(host.backend_calls).toEqual(['POST ', 'POST '])
+    expect(await host.types()).not.toContain('error')
+  })
+
+  test.concurrent('is asked three times and no more', async () => {
+    await using host = await world.open()
+    const down = refusal(503, 'injected_fault', { 'retry-after': '0' })
+    host.answers.push(down, down, down, down)
+    await runTurn(host)
+    await host.told('error', { code: 'request_failed', status: 503, reason_code: 'injected_fault' })
+    expect(host.backend_calls).toEqual(['POST ', 'POST ', 'POST '])
+    await expectNothing(host)
+  })
+
+  test.concurrent.each([
+    [429, 'rate_limited', {}],
+    [429, 'rate_limited', { 'retry-after': '11' }],
+    [429, 'rate_limited', { 'retry-after': 'soon' }],
+    [503, 'injected_fault', {}],
+    [500, 'internal_error', {}],
+    [401, 'key_unknown', {}],
+    [403, 'project_mismatch', {}],
+  ])('with %i %s %o is not asked again', async (status, reason_code, headers) => {
+    await using host = await world.open()
+    host.answers.push(refusal(status, reason_code, headers as Record<string, string>))
+    await runTurn(host)
+    expect(await host.events()).toMatchObject([
+      { type: 'turn:started' },
+      { type: 'error', code: 'request_failed', status, reason_code },
+      { type: 'turn:finished' },
+    ])
+    expect(host.backend_calls).toEqual(['POST '])
+    expect(await turnState(host)).toBe('failed')
+    await expectNothing(host)
+  })
+
+  test.concurrent("with an error that is not the service's names the status", async () => {
+    await using host = await world.open()
+    host.answers.push({ status: 502, headers: { 'content-type': 'text/html' }, body: '<h1>Bad gateway</h1>' })
+    await runTurn(host)
+    await host.told('error', { code: 'request_failed', status: 502, reason_code: 'http_502' })
+    await expectNothing(host)
+  })
+
+  test.concurrent('is left alone once the turn has ended', async () => {
+    await using host = await world.open()
+    host.answers.push(refusal(429, 'rate_limited', { 'retry-after': '9' }))
+    const answered = host.page.waitForResponse((response) => response.url().endsWith(host.endpoint))
+    await startTurn(host)
+    await (await answered).finished()
+    await endTurn(host)
+    await host.page.evaluate(() => window.hostTurn!.decision)
+    expect(await host.types()).toEqual(['turn:started', 'turn:finished'])
+    expect(host.backend_calls).toEqual(['POST '])
+    await expectNothing(host)
+  })
+
+  test.concurrent('by the emulator: a second turn within the second waits its turn', async () => {
+    await using limited = await openWorld({ browser, rate_limit: '1/s' })
+    await using host = await limited.open()
+    await host.place()
+    await startTurn(host, banner)
+    await host.told('beacon', { event: 'visible', accepted: true })
+    expect(host.backend_calls).toEqual(['POST ', 'POST '])
+    expect((await host.ledger()).toSorted()).toEqual(['render accepted OK', 'visible accepted OK +viewable_impression'])
+  })
+
+  test.concurrent('by the emulator for a minute: the turn goes without', async () => {
+    await using limited = await openWorld({ browser, rate_limit: '1/min' })
+    await using host = await limited.open()
+    await host.place()
+    await runTurn(host)
+    await host.told('error', { code: 'request_failed', status: 429, reason_code: 'rate_limited' })
+    expect(host.backend_calls).toEqual(['POST '])
+    await expectNothing(host)
+  })
+
+  test.concurrent('that cannot be reached is told', async () => {
+    await using host = await world.open()
+    await host.context.route(`**${host.endpoint}`, (route) => route.abort())
+    await runTurn(host)
+    expect(await host.told('error', { code: 'request_failed' })).toMatchObject({ message: expect.stringMatching(/\w/) })
+    expect(await turnState(host)).toBe('failed')
+    await expectNothing(host)
+  })
+})
+
+describe.concurrent('an answer that cannot be read', () => {
+  test.concurrent('because it is no JSON', async () => {
+    await using host = await world.open()
+    for (const body of ['', 'not json', '{"slot_id": "slot_1", "placement": {', '<!doctype html><h1>Log in</h1>']) {
+      host.answers.push({ body })
+      await runTurn(host)
+    }
+    const errors = (await host.events()).filter(({ type }) => type === 'error')
+    expect(errors).toHaveLength(4)
+    for (const error of errors) expect(error).toMatchObject({ code: 'response_unreadable', got: [expect.any(String)] })
+    await expectNothing(host)
+  })
+
+  type Reshape = (response: PlacementResponse) => unknown
+  const ofPlacement =
+    (change: (placement: NonNullable<PlacementResponse['placement']>) => object): Reshape =>
+    (response) => ({ ...response, placement: change(response.placement!) })
+  const ofRender = (change: object): Reshape =>
+    ofPlacement((placement) => ({ ...placement, render: { ...placement.render, ...change } }))
+
+  const reshaped: Record<string, [Reshape, string[]]> = {
+    null: [() => null, ['null']],
+    'a number': [() => 5, ['number']],
+    'a string': [() => 'slot_1', ['string']],
+    'an array': [(response) => [response], ['object']],
+    'an empty object': [() => ({}), []],
+    wrapped: [(response) => ({ data: response, meta: {} }), ['data', 'meta']],
+    'camel case': [({ slot_id, status }) => ({ slotId: slot_id, status, ad: {} }), ['slotId', 'status', 'ad']],
+    'a fill without a placement': [
+      (response) => ({ ...response, placement: null }),
+      ['slot_id', 'status', 'placement', 'decision', 'authoritative_consent'],
+    ],
+    'pending without a slot': [() => ({ status: 'pending', placement: null }), ['status', 'placement']],
+    'a status of another kind': [() => ({ slot_id: 'slot_1', status: 'done' }), ['slot_id', 'status']],
+    'a placement without render': [ofPlacement(() => ({ asset_token: 'ast_1' })), ['placement.asset_token']],
+    'a token of another name': [
+      ofPlacement(({ asset_token, render }) => ({ token: asset_token, render })),
+      ['placement.token', 'placement.render'],
+    ],
+  }
+  const badRender: Record<string, Reshape> = {
+    'another strategy': ofRender({ strategy: 'inline_html', html: '<b>buy</b>' }),
+    'a relative address': ofRender({ frame_url: '/v1/render/ast_1' }),
+    'a script for an address': ofRender({ frame_url: 'javascript:alert(1)' }),
+    'no address': ofRender({ frame_url: undefined }),
+    'a width in text': ofRender({ width: '300' }),
+    'a height of zero': ofRender({ height: 0 }),
+    'a media type of another kind': ofRender({ media_type: 'audio' }),
+    'no label': ofRender({ label_text: '  ' }),
+    'no sponsor': ofRender({ sponsor_name: null }),
+  }
+
+  test.concurrent('because it has another shape: its members are named, never silence', async () => {
+    await using host = await world.open()
+    const response = await host.place({ format: 'banner' })
+    for (const [reshape] of Object.values(reshaped)) {
+      host.answers.push({ body: JSON.stringify(reshape(response)) })
+      await runTurn(host)
+    }
+    const errors = (await host.events()).filter(({ type }) => type === 'error')
+    expect(
+      errors.map((error) => [(error as RendererEvent<'error'>).code, (error as RendererEvent<'error'>).got]),
+    ).toEqual(Object.values(reshaped).map(([, got]) => ['response_unreadable', got]))
+    await expectNothing(host)
+    expect(frameLoads(host)).toEqual([])
+    expect(host.console_lines).toEqual([])
+  })
+
+  test.concurrent('because its placement cannot be rendered', async () => {
+    await using host = await world.open()
+    const response = await host.place({ format: 'banner' })
+    const got = Object.keys(response.placement!).map((name) => `placement.${name}`)
+    for (const reshape of Object.values(badRender)) {
+      host.answers.push({ body: JSON.stringify(reshape(response)) })
+      await runTurn(host)
+    }
+    const errors = (await host.events()).filter(({ type }) => type === 'error')
+    expect(errors).toHaveLength(Object.keys(badRender).length)
+    for (const error of errors) expect(error).toMatchObject({ code: 'response_unreadable', got })
+    await expectNothing(host)
+    expect(frameLoads(host)).toEqual([])
+  })
+})
+
+describe.concurrent('a browser integration', () => {
+  const activate = (host: Host, publishableKey: string): Promise<boolean> =>
+    host.page.evaluate(
+      async (publishableKey) => (await window.SponsoredPlacement!.activate({ publishableKey })) !== null,
+      publishableKey,
+    )
+  /** A turn without a backend of the host: it asks with the activation token. */
+  const direct = (more: object = {}) => ({ endpoint: '', place: { format: 'banner', ...more } }) as const
+
+  /** Statuses of what the page asked of the emulator by JSON, in order: `activate 200`. */
+  async function calls(host: Host): Promise<string[]> {
+    const asked = host.requests.filter((request) =>
+      /\/v1\/(browser\/activate|placements|decisions\/\w+)/.test(request.url()),
+    )
+    return Promise.all(
+      asked.map(async (request) => {
+        const name = new URL(request.url()).pathname.split('/')[2]
+        return `${name === 'browser' ? 'activate' : name} ${(await request.response())?.status()}`
+      }),
+    )
+  }
+
+  test.concurrent('needs its publishable key alone, and is billed like any other', async () => {
+    await using host = await world.open()
+    expect(await activate(host, world.sandbox.keys.publishable_key)).toBe(true)
+    await startTurn(host, direct())
+    await host.told('beacon', { event: 'visible', accepted: true })
+    expect(await calls(host)).toEqual(['activate 200', 'placements 200'])
+    expect(await host.ledger()).toEqual(['render accepted OK', 'visible accepted OK +viewable_impression'])
+    expect(host.backend_calls).toEqual([])
+    expect(host.console_lines).toEqual([])
+  })
+
+  test.concurrent('is told of a no-fill', async () => {
+    await using host = await world.open()
+    await activate(host, world.sandbox.keys.publishable_key)
+    await runTurn(host, direct({ more: { overrides: { bidfloor: 1_000 } } }))
+    await host.told('no_fill', { no_fill_reason: 'below_floor' })
+    await expectNothing(host)
+  })
+
+  test.concurrent('may not force an outcome', async () => {
+    await using host = await world.open()
+    await activate(host, world.sandbox.keys.publishable_key)
+    await runTurn(host, direct({ more: { test_outcome: 'no_fill' } }))
+    await host.told('error', {
+      code: 'request_failed',
+      status: 403,
+      reason_code: 'test_outcome_requires_test_key',
+    })
+    await expectNothing(host)
+  })
+
+  test.concurrent('waits for a decision that is pending', async () => {
+    const { slow, clock } = await openSlowWorld()
+    await using _ = slow
+    await using host = await slow.open()
+    await activate(host, slow.sandbox.keys.publishable_key)
+    const polled = host.page.waitForRequest((request) => request.url().includes('/v1/decisions/'))
+    await startTurn(host, direct({ more: { wait_ms: 0 } }))
+    await polled
+    clock.advance(60_000)
+    await host.told('beacon', { event: 'render', accepted: true })
+    expect((await host.types()).filter((type) => type === 'decision')).toHaveLength(1)
+  })
+
+  test.concurrent.each([
+    ['an unknown key', 'pk_test_unknown', 401, 'key_unknown'],
+    ['an empty key', '', 401, 'credential_missing'],
+    ['a secret key', 'sk_test_sandbox_demo', 400, 'publishable_key_malformed'],
+    ['the key of a project that does not allow the page', 'pk_test_sandbox_strict', 403, 'origin_not_allowed'],
+  ])('with %s gets no ad, and learns why', async (_, key, status, reason_code) => {
+    await using host = await world.open()
+    expect(await activate(host, key)).toBe(false)
+    await host.told('error', { code: 'activation_failed', status, reason_code })
+    await runTurn(host, direct())
+    await host.told('error', { code: 'endpoint_missing' })
+    expect(await calls(host)).toEqual([`activate ${status}`])
+    await expectNothing(host)
+  })
+
+  test.concurrent('has its token exchanged again before it ends', async () => {
+    const clock = manualClock(Date.now())
+    await using own = await openWorld({ browser, clock })
+    await using host = await own.open({ before: (page) => page.addInitScript(letTimeSkip) })
+    await activate(host, own.sandbox.keys.publishable_key)
+    const until = await host.page.evaluate(() => window.SponsoredPlacement!.state().activation)
+    await host.page.evaluate(() => {
+      window.skipped_ms = 595_000
+    })
+    clock.advance(595_000)
+    await startTurn(host, direct())
+    await host.told('beacon', { event: 'render', accepted: true })
+    expect(await calls(host)).toEqual(['activate 200', 'activate 200', 'placements 200'])
+    const renewed = await host.page.evaluate(() => window.SponsoredPlacement!.state().activation)
+    expect(renewed).toMatchObject({ expires_at_ms: clock.now() + 600_000 })
+    expect(until).toMatchObject({ expires_at_ms: clock.now() - 595_000 + 600_000 })
+  })
+
+  test.concurrent('whose token has ended early exchanges it once for all its turns, and goes on', async () => {
+    const clock = manualClock(Date.now())
+    await using own = await openWorld({ browser, clock })
+    await using host = await own.open({ html: '<div id="slot"></div><div id="second"></div>' })
+    await activate(host, own.sandbox.keys.publishable_key)
+    await startTurn(host, direct())
+    await host.told('beacon', { event: 'render', accepted: true })
+    await endTurn(host, 'cancel')
+    clock.advance(600_001)
+    await host.page.evaluate(
+      (bodies) => {
+        for (const [target, body] of bodies) window.SponsoredPlacement!.startTurn({ target, body })
+      },
+      [
+        ['#slot', host.body({ format: 'banner' })],
+        ['#second', host.body({ format: 'native' })],
+      ] as [string, Record<string, unknown>][],
+    )
+    await host.told('beacon', { event: 'render', accepted: true }, 3)
+    expect((await calls(host)).slice(2).toSorted()).toEqual([
+      'activate 200',
+      'placements 200',
+      'placements 200',
+      'placements 401',
+      'placements 401',
+    ])
+    expect(await host.types()).not.toContain('error')
+  })
+})

@@ -1,0 +1,102 @@
+/** Turns of a host page in tests, as an integrator's own code runs them, and what of an ad can be seen on the page. */
+import type { Request } from 'playwright-core'
+import { expect } from 'vitest'
+import type { Turn, TurnOptions } from '../../sandbox/renderer/host/turn.ts'
+import type { Host, PlaceOptions } from './world.ts'
+
+export type TurnGiven = Omit<Partial<TurnOptions>, 'signal' | 'target'> & { target?: string; place?: PlaceOptions }
+
+declare global {
+  interface Window {
+    /** The turn that `startTurn` began. */
+    hostTurn?: Turn
+  }
+}
+
+/** Options of a turn that asks the host's own backend, unless told otherwise. */
+function optionsOf(
+  host: Host,
+  { place, ...more }: TurnGiven,
+): Omit<TurnOptions, 'signal' | 'target'> & { target: string } {
+  return { target: '#slot', endpoint: host.endpoint, body: host.body(place), ...more }
+}
+
+/** Begins a turn that lasts until `finishTurn`. */
+export async function startTurn(host: Host, given: TurnGiven = {}): Promise<void> {
+  await host.page.evaluate(
+    (options) => {
+      window.hostTurn = window.SponsoredPlacement!.startTurn(options)
+    },
+    optionsOf(host, given),
+  )
+}
+
+/** Ends what `startTurn` began, whether as finished or as void. */
+export async function endTurn(host: Host, how: 'finish' | 'cancel' = 'finish'): Promise<void> {
+  await host.page.evaluate((how) => window.hostTurn![how](), how)
+}
+
+/** Runs a turn whose work waits for the decision; it must pass through untouched, whatever became of the ad. */
+export async function runTurn(host: Host, given: TurnGiven = {}): Promise<void> {
+  const untouched = await host.page.evaluate(
+    async (options) => {
+      const answer = { text: 'the answer' }
+      const passed = await window.SponsoredPlacement!.withTurn(options, async (turn) => {
+        window.hostTurn = turn
+        await turn.decision
+        return answer
+      })
+      return passed === answer
+    },
+    optionsOf(host, given),
+  )
+  expect(untouched).toBe(true)
+}
+
+export function turnState(host: Host): Promise<string> {
+  return host.page.evaluate(() => window.hostTurn!.state)
+}
+
+/** What the visitor of the page has of ads. */
+export interface View {
+  frames: number
+  labels: string[]
+  /** Elements that the renderer has put into the slot. */
+  nodes: number
+  occupied: number
+}
+
+export const nothing: View = { frames: 0, labels: [], nodes: 0, occupied: 0 }
+
+export function view(host: Host): Promise<View> {
+  return host.page.evaluate(() => ({
+    frames: document.querySelectorAll('iframe').length,
+    labels: [...document.querySelectorAll('[data-sp-label]')].map((label) => label.textContent ?? ''),
+    nodes: document.querySelectorAll('[data-sp-placement]').length,
+    occupied: window.SponsoredPlacement!.state().occupied,
+  }))
+}
+
+/** Beacons that the browser sent, whatever became of them. */
+export function beaconPosts({ requests }: Host): Request[] {
+  return requests.filter((request) => request.method() === 'POST' && request.url().endsWith('/v1/beacons'))
+}
+
+/** Documents of frames that the browser asked for. */
+export function frameLoads({ requests }: Host): Request[] {
+  return requests.filter((request) => request.url().includes('/v1/render/'))
+}
+
+/** Nothing shows, nothing was counted, and no beacon was tried. */
+export async function expectNothing(host: Host): Promise<void> {
+  expect(await view(host)).toEqual(nothing)
+  expect(beaconPosts(host)).toEqual([])
+  expect(await host.kept()).toEqual([])
+}
+
+/** The lines by which a block is told on the console. */
+export function warnings({ console_lines }: Host): string[] {
+  return console_lines.filter((line) => line.startsWith('warning: '))
+}
+
+export const blockedLine = (reason: string): string => `warning: [sponsored placement] blocked: ${reason}`
