@@ -29,7 +29,7 @@ function draw(text: string, sponsor_name: string): HTMLElement {
   label.dir = 'auto'
   const kind = document.createElement('strong')
   kind.textContent = text
-  dress(kind, { all: 'inherit', display: 'inline', 'font-weight': '650' })
+  dress(kind, { all: 'unset', 'font-weight': '650' })
   label.append(kind, ` · ${sponsor_name}`)
   dress(label, {
     all: 'initial',
