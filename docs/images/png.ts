@@ -2,10 +2,18 @@
  * A screenshot as a smaller PNG. Browsers compress for speed, and anti-aliasing makes colours that nobody can tell apart:
  * six bits a channel and the best compression make half of it.
  */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { crc32, deflateSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
 
-export async function smallPng(page: Page, screenshot: Buffer): Promise<Buffer> {
+/** Writes docs/images/<name>.png. */
+export async function keep(name: string, page: Page, screenshot: Buffer): Promise<void> {
+  writeFileSync(join(import.meta.dirname, `${name}.png`), await smallPng(page, screenshot))
+  process.stdout.write(`docs/images/${name}.png\n`)
+}
+
+async function smallPng(page: Page, screenshot: Buffer): Promise<Buffer> {
   const { width, height, base64 } = await page.evaluate(decode, screenshot.toString('base64'))
   const pixels = Buffer.from(base64, 'base64')
   const rows = Buffer.alloc(height * (1 + width * 3))
