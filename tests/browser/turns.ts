@@ -36,21 +36,30 @@ export async function endTurn(host: Host, how: 'finish' | 'cancel' = 'finish'): 
   await host.page.evaluate((how) => window.hostTurn![how](), how)
 }
 
-/** Runs a turn whose work waits for the decision; it must pass through untouched, whatever became of the ad. */
-export async function runTurn(host: Host, given: TurnGiven = {}): Promise<void> {
-  const untouched = await host.page.evaluate(
+/**
+ * Runs a turn whose work waits for the decision; it must pass through untouched, whatever became of the ad. Resolves
+ * with what there was to see while it worked.
+ */
+export async function runTurn(host: Host, given: TurnGiven = {}): Promise<Pick<View, 'frames' | 'labels'>> {
+  const { untouched, seen } = await host.page.evaluate(
     async (options) => {
       const answer = { text: 'the answer' }
+      let seen = { frames: 0, labels: [''] }
       const passed = await window.SponsoredPlacement!.withTurn(options, async (turn) => {
         window.hostTurn = turn
         await turn.decision
+        seen = {
+          frames: document.querySelectorAll('iframe').length,
+          labels: [...document.querySelectorAll('[data-sp-label]')].map((label) => label.textContent ?? ''),
+        }
         return answer
       })
-      return passed === answer
+      return { untouched: passed === answer, seen }
     },
     optionsOf(host, given),
   )
   expect(untouched).toBe(true)
+  return seen
 }
 
 export function turnState(host: Host): Promise<string> {
