@@ -1,0 +1,142 @@
+/**
+ * Exposures: how long, and how much of, an ad is in view, driven inside the page by its own timers.
+ *
+ * A busy machine stretches any exposure. So the page also keeps its own account, which shares nothing with the renderer:
+ * geometry looked at every few milliseconds. An attempt whose real exposure does not fit what was to be shown proves
+ * nothing; it is void, and made again with a fresh placement.
+ */
+import type { Page } from 'playwright-core'
+
+/** One part of an exposure: what changes at its start, and how long it lasts. What is not named stays as it is. */
+export interface Step {
+  /** Part of the ad that is scrolled into view, 0 to 1, from its top on. */
+  share?: number
+  /** Told through the Page Visibility and the Page Lifecycle API. */
+  tab?: 'hidden' | 'visible' | 'frozen' | 'resumed'
+  /** Style of an ancestor of the ad. */
+  style?: Partial<Record<'visibility' | 'opacity' | 'display', string>>
+  /** Keeps the main thread busy from the start on. */
+  busy_ms?: number
+  for_ms: number
+  /** Begins to count the time only once the clip has told that it plays. */
+  once_playing?: true
+}
+
+/** What really happened during one step, by the page's own account. Times in milliseconds. */
+export interface Lived {
+  /** From before its change to the frame after the next one: longer than this it was not. */
+  at_most_ms: number
+  /** From the frame after its change to before the next one: shorter than this it was not. */
+  at_least_ms: number
+  /** Longest time between two looks of the page. */
+  longest_gap_ms: number
+  /** Part of the ad inside the viewport, as seen at the end of the step. */
+  share: number
+}
+
+export interface Exposed {
+  lived: Lived[]
+  /** How often a lone timer would have counted: see `countLoneTimers`. */
+  lone_timers: number
+}
+
+/** A host page with room to scroll the ad out of view, below and above. */
+export const scrollable = (slot = '<div id="slot"></div>'): string =>
+  `<div style="height:2000px"></div><div id="around">${slot}</div><div style="height:2000px"></div>`
+
+/**
+ * What many pages do instead of dwell: a timer started by the observer's callback, and one look at what the observer
+ * said last when it fires. Runs beside the renderer, on the same element.
+ */
+export async function countLoneTimers(page: Page, dwell_ms: number): Promise<void> {
+  await page.evaluate((dwell_ms) => {
+    let ratio = 0
+    document.documentElement.dataset.loneTimers = '0'
+    new IntersectionObserver(
+      (entries) => {
+        ratio = entries.at(-1)!.intersectionRatio
+        if (ratio < 0.5) return
+        setTimeout(() => {
+          const { dataset } = document.documentElement
+          if (ratio >= 0.5) dataset.loneTimers = `${Number(dataset.loneTimers) + 1}`
+        }, dwell_ms)
+      },
+      { threshold: 0.5 },
+    ).observe(document.querySelector('iframe')!)
+  }, dwell_ms)
+}
+
+/** Plays an exposure to the page's only ad, which is mounted and out of view. */
+export function expose(page: Page, steps: readonly Step[]): Promise<Exposed> {
+  return page.evaluate(async (steps) => {
+    const frame = document.querySelector('iframe')!
+    const around = document.querySelector<HTMLElement>('#around')!
+    let lastLook = performance.now()
+    let longestGap = 0
+    const look = (): void => {
+      const now = performance.now()
+      longestGap = Math.max(longestGap, now - lastLook)
+      lastLook = now
+    }
+    const looking = setInterval(look, 10)
+    const isPlaying = new Promise<void>((resolve) => {
+      window.SponsoredPlacement!.on('play_started', () => resolve())
+    })
+    /** Resolves in the next frame, when observers are about to be told. */
+    const nextFrame = (): Promise<number> =>
+      new Promise((resolve) => requestAnimationFrame(() => resolve(performance.now())))
+    const shareInView = (): number => {
+      const { top, bottom, height } = frame.getBoundingClientRect()
+      return Math.max(0, Math.min(bottom, innerHeight) - Math.max(top, 0)) / height
+    }
+
+    const lived: Lived[] = []
+    let left: ((at: number) => void) | undefined
+    for (const { share, tab, style, busy_ms, for_ms, once_playing } of steps) {
+      let begun = performance.now()
+      const before = begun
+      if (style) Object.assign(around.style, style)
+      if (share === 0) scrollTo(0, 0)
+      else if (share !== undefined) {
+        const { top, height } = frame.getBoundingClientRect()
+        scrollBy(0, top - (innerHeight - Math.round(share * height)))
+      }
+      if (tab === 'frozen') document.dispatchEvent(new Event('freeze'))
+      else if (tab === 'resumed') document.dispatchEvent(new Event('resume'))
+      else if (tab) {
+        Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => tab })
+        Object.defineProperty(document, 'hidden', { configurable: true, get: () => tab === 'hidden' })
+        document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))
+      }
+      let since = await nextFrame()
+      left?.(since)
+      if (once_playing) {
+        await isPlaying
+        begun = since = performance.now()
+      }
+      longestGap = 0
+      lastLook = performance.now()
+      if (busy_ms) {
+        const until = performance.now() + busy_ms
+        while (performance.now() < until);
+        lastLook = performance.now()
+      }
+      await new Promise((resolve) => setTimeout(resolve, for_ms - (performance.now() - Math.max(begun, before))))
+      look()
+      const record: Lived = {
+        at_most_ms: 0,
+        at_least_ms: performance.now() - since,
+        longest_gap_ms: longestGap,
+        share: frame.isConnected ? shareInView() : 0,
+      }
+      lived.push(record)
+      const from = begun
+      left = (at) => {
+        record.at_most_ms = at - from
+      }
+    }
+    left?.(await nextFrame())
+    clearInterval(looking)
+    return { lived, lone_timers: Number(document.documentElement.dataset.loneTimers ?? 0) }
+  }, steps)
+}
