@@ -1,0 +1,79 @@
+/** A gate before the emulator: what is asked of it passes, is held up, or is refused, while the browser waits. */
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { PlacementResponse } from '../../src/contract/v1/placements.ts'
+
+export interface BeaconGate extends AsyncDisposable {
+  /** The same placement, whose frame and beacons go through the gate. */
+  through(response: PlacementResponse): PlacementResponse
+  /** Holds up the next beacon of a kind, or its preflight, before the emulator hears of it. */
+  hold(what: 'preflight' | 'beacon'): Held
+  /** Answers 503 to so many of the next beacons. */
+  refusals: number
+  /** Beacons that came, refused ones too. */
+  readonly beacon_ids: string[]
+}
+
+export interface Held {
+  arrived: Promise<void>
+  release(): void
+}
+
+export async function openBeaconGate(emulator_url: string): Promise<BeaconGate> {
+  const holds: { what: 'preflight' | 'beacon'; arrive: () => void; released: Promise<void> }[] = []
+  const beacon_ids: string[] = []
+  const server = createServer(async (request, response) => {
+    const body = await bodyOf(request)
+    if (request.url === '/v1/beacons') {
+      const what = request.method === 'OPTIONS' ? 'preflight' : 'beacon'
+      const held = holds[0]?.what === what ? holds.shift() : undefined
+      held?.arrive()
+      await held?.released
+      if (what === 'beacon') {
+        beacon_ids.push((JSON.parse(body) as { beacon_id: string }).beacon_id)
+        if (gate.refusals > 0) {
+          gate.refusals -= 1
+          return response.writeHead(503, { 'access-control-allow-origin': request.headers.origin ?? '*' }).end()
+        }
+      }
+    }
+    const { host, connection, 'content-length': length, ...headers } = request.headers
+    const answer = await fetch(emulator_url + request.url, {
+      method: request.method ?? 'GET',
+      headers: headers as Record<string, string>,
+      ...(body !== '' && { body }),
+    })
+    const passed = [...answer.headers].filter(
+      ([name]) => !/^(connection|keep-alive|content-(encoding|length)|transfer-encoding)$/.test(name),
+    )
+    response.writeHead(answer.status, Object.fromEntries(passed)).end(Buffer.from(await answer.arrayBuffer()))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const gate: BeaconGate = {
+    through: (response) => {
+      const { placement } = response
+      const frame_url = placement!.render.frame_url.replace(emulator_url, url)
+      return { ...response, placement: { ...placement!, render: { ...placement!.render, frame_url } } }
+    },
+    hold: (what) => {
+      const arrival = Promise.withResolvers<void>()
+      const going = Promise.withResolvers<void>()
+      holds.push({ what, arrive: arrival.resolve, released: going.promise })
+      return { arrived: arrival.promise, release: going.resolve }
+    },
+    refusals: 0,
+    beacon_ids,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+  return gate
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks).toString()
+}

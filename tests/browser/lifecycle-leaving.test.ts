@@ -1,0 +1,132 @@
+/** Beacons of a page that is closed, left or hidden: what was sent or seen arrives, what was not seen never does. */
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { openBeaconGate } from './beacon-gate.ts'
+import { rendered_only, viewed } from './turn-path.ts'
+import { type Host, openWorld, type PlaceOptions, type World } from './world.ts'
+
+vi.setConfig({ maxConcurrency: 8 })
+
+let world: World
+beforeAll(async () => {
+  world = await openWorld({ rate_limit: 'off' })
+})
+afterAll(() => world?.[Symbol.asyncDispose]())
+
+const banner: PlaceOptions = { format: 'banner', max_width: 300, max_height: 250 }
+const openGate = () => openBeaconGate(world.sandbox.url)
+
+/** What the emulator has, once it has it. */
+const arrives = (host: Host, ledger: string[]) =>
+  vi.waitFor(async () => expect(await host.ledger()).toEqual(ledger), { timeout: 10_000, interval: 50 })
+
+/** Waits between tries never end by themselves: only a flush ends them. */
+const neverWaitOut = (page: Page) =>
+  page.addInitScript(() => {
+    const start = window.setTimeout as (...given: unknown[]) => number
+    const patched = (work: unknown, ms = 0, ...more: unknown[]): number =>
+      ms >= 300 && ms <= 2_500 ? start(() => {}, 2 ** 30) : start(work, ms, ...more)
+    Object.assign(window, { setTimeout: patched })
+  })
+
+describe.concurrent('a page that is closed', () => {
+  test.for(['preflight', 'beacon'] as const)('while a %s is under way: the beacon arrives', async (what) => {
+    await using gate = await openGate()
+    await using host = await world.open()
+    const held = gate.hold(what)
+    const response = await host.place(banner)
+    await host.mount(gate.through(response))
+    await held.arrived
+    expect(await host.ledger()).toEqual([])
+    await host.page.close()
+    held.release()
+    await arrives(host, rendered_only)
+    const { billing } = await world.client.placements.explain({ params: { slot_id: response.slot_id } })
+    expect(billing).toMatchObject({ would_bill: false })
+  })
+
+  test('while the view is under way: it arrives, and is billed', async () => {
+    await using gate = await openGate()
+    await using host = await world.open()
+    const response = await host.place(banner)
+    await host.mount(gate.through(response))
+    await host.told('beacon', { event: 'render' })
+    const held = gate.hold('beacon')
+    await held.arrived
+    await host.page.close()
+    expect(await host.ledger()).toEqual(rendered_only)
+    held.release()
+    await arrives(host, viewed)
+    const { billing } = await world.client.placements.explain({ params: { slot_id: response.slot_id } })
+    expect(billing).toMatchObject({ would_bill: true })
+  })
+
+  test('at the moment of the view: the view arrives', async () => {
+    await using host = await world.open()
+    const closed = host.page.waitForEvent('close')
+    await host.page.exposeFunction('closePage', () => void host.page.close())
+    await host.page.evaluate(() => {
+      window.SponsoredPlacement!.on('visible', () => Reflect.get(window, 'closePage')())
+    })
+    await host.show(banner)
+    await closed
+    await arrives(host, viewed)
+  })
+})
+
+describe.concurrent('a page that is left', () => {
+  test('at the moment of the view: the view arrives', async () => {
+    await using host = await world.open()
+    await host.page.evaluate(() => {
+      window.SponsoredPlacement!.on('visible', () => {
+        location.href = '/page/elsewhere'
+      })
+    })
+    await host.show(banner)
+    await host.page.waitForURL('**/elsewhere')
+    await arrives(host, viewed)
+  })
+
+  test('before the view: it was rendered, no more', async () => {
+    await using host = await world.open()
+    const { slot_id } = await host.show(banner)
+    await host.told('beacon', { event: 'render' })
+    await host.page.goto(`${world.host_url}/page/${host.session_id}`)
+    await host.show(banner)
+    await host.told('beacon', { event: 'visible' })
+    expect(await host.ledger()).toEqual([...rendered_only, ...viewed])
+    const { billing } = await world.client.placements.explain({ params: { slot_id } })
+    expect(billing).toMatchObject({ would_bill: false })
+  })
+
+  test('while a beacon waits to be tried again: it is tried at once, and arrives', async () => {
+    await using gate = await openGate()
+    await using host = await world.open({ before: neverWaitOut })
+    gate.refusals = 1
+    await host.mount(gate.through(await host.place(banner)))
+    await vi.waitFor(() => expect(gate.beacon_ids).toHaveLength(1), { timeout: 10_000 })
+    await host.page.goto(`${world.host_url}/page/elsewhere`)
+    await arrives(host, rendered_only)
+    expect(new Set(gate.beacon_ids).size).toBe(1)
+  })
+})
+
+describe.concurrent('a tab that is hidden', () => {
+  test('tries at once what waits to be tried again', async () => {
+    await using gate = await openGate()
+    await using host = await world.open({ before: neverWaitOut })
+    gate.refusals = 2
+    await host.mount(gate.through(await host.place(banner)))
+    await host.page.evaluate(() =>
+      Object.defineProperty(document, 'visibilityState', { get: () => 'hidden', configurable: true }),
+    )
+    for (const tries of [1, 2]) {
+      await vi.waitFor(() => expect(gate.beacon_ids).toHaveLength(tries), { timeout: 10_000 })
+      expect(await host.ledger()).toEqual([])
+      await host.page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')))
+    }
+    await host.told('beacon', { event: 'render', accepted: true })
+    expect(await host.ledger()).toEqual(rendered_only)
+    expect(new Set(gate.beacon_ids).size).toBe(1)
+  })
+})

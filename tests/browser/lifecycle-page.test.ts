@@ -1,0 +1,284 @@
+/**
+ * What the page does to an ad: it takes the slot away, moves it, changes the route, is frozen and comes back.
+ *
+ * The Chromium of these tests has no back/forward cache (its embedder does not support it), so a page that goes into it
+ * and comes out again is played with the events that it would get; leaving and going back is real.
+ */
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { nothing, one_ad, openTurnHost, rendered_only, type TurnHost, type TurnRequest, viewed } from './turn-path.ts'
+import { openWorld, type World } from './world.ts'
+
+vi.setConfig({ maxConcurrency: 8 })
+
+let world: World
+beforeAll(async () => {
+  world = await openWorld({ rate_limit: 'off' })
+})
+afterAll(() => world?.[Symbol.asyncDispose]())
+
+const banner: TurnRequest = { format: 'banner', max_width: 300, max_height: 250 }
+/** A slot to tell time by: an ad on it that was viewed began its dwell after whatever came before. */
+const html = '<main><div id="slot"></div></main><div id="other"></div>'
+const open = () => openTurnHost(world, { html })
+
+/** Waits for a whole dwell of another ad, so that any beacon of the first would have come. */
+async function letDwellPass(host: TurnHost): Promise<string[]> {
+  const before = await host.ledger()
+  const id = await host.start({ ...banner, target: '#other' })
+  await host.told('beacon', { event: 'visible', turn_id: id })
+  const after = await host.ledger()
+  expect(after).toEqual([...before, ...viewed])
+  return before
+}
+
+describe.concurrent('a slot that is removed', () => {
+  test('at 500 ms: rendered, not viewed, not billed', async () => {
+    await using host = await open()
+    let removal: { id: string; after_ms: number }
+    do {
+      removal = await host.page.evaluate(
+        async ({ endpoint, body }) => {
+          const main = document.querySelector('main')!
+          main.innerHTML = '<div id="slot"></div>'
+          const turn = window.SponsoredPlacement!.startTurn({ target: '#slot', endpoint, body })
+          await new Promise((resolve) => turn.on('rendered', resolve))
+          const rendered_at = performance.now()
+          await new Promise((resolve) => setTimeout(resolve, 500))
+          document.querySelector('#slot')!.remove()
+          return { id: turn.id, after_ms: performance.now() - rendered_at }
+        },
+        { endpoint: host.endpoint, body: host.body(banner) },
+      )
+    } while (removal.after_ms > 900)
+    const { id: turn_id } = removal
+    const { reason, slot_id } = await host.told('cleared', { turn_id, reason: 'target_removed' })
+    expect(reason).toBe('target_removed')
+    expect(await host.shown()).toEqual(nothing)
+    expect((await letDwellPass(host)).at(-1)).toBe('render accepted OK')
+    expect((await host.events()).filter((event) => event.turn_id === turn_id).map(({ type }) => type)).not.toContain(
+      'visible',
+    )
+    expect(await host.billed(slot_id!)).toBe(false)
+    expect(host.console_lines).toEqual([])
+  })
+
+  test('while it is asked for: the turn fails, nothing is mounted', async () => {
+    await using host = await open()
+    const { release } = await host.hold(banner)
+    const id = await host.start(banner)
+    await host.reaches(id, 'requesting')
+    await host.page.evaluate(() => document.querySelector('#slot')!.remove())
+    release()
+    await host.told('error', { code: 'target_removed' })
+    await host.reaches(id, 'failed')
+    expect(await host.shown()).toEqual(nothing)
+    expect(host.requests.filter((request) => request.url().includes('/v1/render/'))).toEqual([])
+    expect(await host.ledger()).toEqual([])
+  })
+
+  test('while it mounts: it is cleared before the frame has said anything', async () => {
+    await using host = await open()
+    const release = await host.holdFrames()
+    const id = await host.start(banner)
+    await host.reaches(id, 'mounting')
+    await host.page.evaluate(() => document.querySelector('#slot')!.remove())
+    await host.told('cleared', { reason: 'target_removed' })
+    release()
+    expect((await host.path(id)).at(-1)).toBe('cleared')
+    expect(await host.shown()).toEqual(nothing)
+    expect(await host.ledger()).toEqual([])
+  })
+
+  test('after it was viewed: the view stays counted', async () => {
+    await using host = await open()
+    const id = await host.start(banner)
+    const { slot_id } = await host.told('beacon', { event: 'visible' })
+    await host.page.evaluate(() => document.querySelector('#slot')!.remove())
+    await host.reaches(id, 'cleared')
+    expect(await host.ledger()).toEqual(viewed)
+    expect(await host.billed(slot_id!)).toBe(true)
+  })
+
+  test.for([
+    ['its own content replaced', "document.querySelector('#slot').innerHTML = '<p>Something else</p>'"],
+    ['its own content emptied', "document.querySelector('#slot').replaceChildren()"],
+    ["its ancestor's content replaced", "document.querySelector('main').innerHTML = '<div id=slot></div>'"],
+    ['the whole body replaced', "document.body.innerHTML = '<div id=slot></div><div id=other></div>'"],
+    ['the body itself replaced', "document.body.replaceWith(document.createElement('body'))"],
+  ] as const)('by %s is cleared', async ([, script]) => {
+    await using host = await open()
+    const id = await host.start(banner)
+    await host.told('beacon', { event: 'render' })
+    await host.page.evaluate(script)
+    await host.told('cleared', { reason: 'target_removed' })
+    expect((await host.path(id)).at(-1)).toBe('cleared')
+    expect(await host.shown()).toEqual(nothing)
+    expect(await host.ledger()).toEqual(rendered_only)
+  })
+})
+
+describe.concurrent('a route that changes', () => {
+  test('with its content: the old ad goes, the new page has its own', async () => {
+    await using host = await open()
+    const old = await host.start(banner)
+    await host.told('beacon', { event: 'render', turn_id: old })
+    await host.page.evaluate(() => {
+      history.pushState({}, '', '?next')
+      document.querySelector('main')!.innerHTML = '<h1>Next</h1><div id="slot"></div>'
+    })
+    await host.reaches(old, 'cleared')
+    const next = await host.start(banner)
+    await host.told('beacon', { event: 'visible', turn_id: next })
+    await host.page.evaluate(() => history.back())
+    expect(await host.shown()).toEqual(one_ad)
+    expect(await host.ledger()).toEqual([...rendered_only, ...viewed])
+    expect(host.console_lines).toEqual([])
+  })
+
+  test('in the address alone leaves the ad, and its dwell, as they are', async () => {
+    await using host = await open()
+    const id = await host.start(banner)
+    await host.reaches(id, 'rendered')
+    await host.page.evaluate(() => {
+      history.pushState({}, '', '?next')
+      location.hash = 'answer'
+    })
+    await host.told('beacon', { event: 'visible' })
+    expect(await host.shown()).toEqual(one_ad)
+    expect(await host.ledger()).toEqual(viewed)
+  })
+})
+
+describe.concurrent('a slot in a shadow root', () => {
+  /** Opens a shadow root in `#slot`, or in one that is in there, and starts a turn on a slot in the innermost. */
+  const startInShadow = (host: TurnHost, mode: ShadowRootMode, depth: 1 | 2): Promise<string> =>
+    host.page.evaluate(
+      ({ endpoint, body, mode, depth }) => {
+        let root = document.querySelector('#slot')!.attachShadow({ mode })
+        Object.assign(window, { outer: root, inner: root })
+        if (depth === 2) {
+          const card = root.appendChild(document.createElement('article'))
+          root = card.attachShadow({ mode })
+          Object.assign(window, { inner: root })
+        }
+        const target = root.appendChild(document.createElement('div'))
+        return window.SponsoredPlacement!.startTurn({ target, endpoint, body }).id
+      },
+      { endpoint: host.endpoint, body: host.body(banner), mode, depth },
+    )
+  const occupied = (host: TurnHost) => host.page.evaluate(() => window.SponsoredPlacement!.state().occupied)
+
+  test.for(['open', 'closed'] as const)('shows its ad, and is counted: %s', async (mode) => {
+    await using host = await open()
+    const turn_id = await startInShadow(host, mode, 1)
+    await host.told('beacon', { event: 'visible', turn_id })
+    expect(await host.ledger()).toEqual(viewed)
+    await host.page.evaluate(() => document.querySelector('#slot')!.remove())
+    await host.told('cleared', { reason: 'target_removed' })
+    expect(await occupied(host)).toBe(0)
+  })
+
+  test.for([
+    ['the content of its root goes', 1, 'inner.replaceChildren()'],
+    ['the content of its root goes, two deep', 2, 'inner.replaceChildren()'],
+    ['the root around its root is emptied', 2, 'outer.replaceChildren()'],
+    ['the outermost host goes', 2, "document.querySelector('#slot').remove()"],
+  ] as const)('is cleared when %s', async ([, depth, script]) => {
+    await using host = await open()
+    const turn_id = await startInShadow(host, 'open', depth)
+    await host.told('beacon', { event: 'render', turn_id })
+    await host.page.evaluate(script)
+    await host.told('cleared', { reason: 'target_removed' })
+    expect(await occupied(host)).toBe(0)
+    expect(await host.ledger()).toEqual(rendered_only)
+  })
+})
+
+describe.concurrent('a slot that is moved', () => {
+  test('by taking it out and in again loads its frame anew: the ad goes, and was not viewed', async () => {
+    await using host = await open()
+    const id = await host.start(banner)
+    await host.told('beacon', { event: 'render' })
+    await host.page.evaluate(() => document.querySelector('#other')!.after(document.querySelector('#slot')!))
+    await host.told('cleared')
+    expect((await host.path(id)).at(-1)).toMatch(/^(failed|cleared)$/)
+    expect(await host.shown()).toEqual(nothing)
+    expect(await letDwellPass(host)).toEqual(rendered_only)
+    const again = await host.start(banner)
+    await host.told('beacon', { event: 'visible', turn_id: again })
+  })
+
+  test('with moveBefore keeps its ad, which is viewed', async () => {
+    await using host = await open()
+    const id = await host.start(banner)
+    await host.told('beacon', { event: 'render' })
+    await host.page.evaluate(() => document.body.moveBefore(document.querySelector('#slot')!, null))
+    await host.told('beacon', { event: 'visible' })
+    expect((await host.path(id)).at(-1)).toBe('rendered')
+    expect(await host.shown()).toEqual(one_ad)
+    expect(await host.ledger()).toEqual(viewed)
+  })
+})
+
+describe.concurrent('a page that is left', () => {
+  test('and gone back to has no ad of before, and can have a new one', async () => {
+    await using host = await open()
+    await host.start(banner)
+    await host.told('beacon', { event: 'render' })
+    await host.page.evaluate(() => {
+      location.href = '/page/elsewhere'
+    })
+    await host.page.waitForURL('**/elsewhere')
+    await host.page.goBack()
+    expect(await host.shown()).toEqual(nothing)
+    const again = await host.start(banner)
+    await host.told('beacon', { event: 'visible', turn_id: again })
+    expect(await host.ledger()).toEqual([...rendered_only, ...viewed])
+    expect(host.console_lines.filter((line) => line.startsWith('pageerror'))).toEqual([])
+  })
+
+  test('for the back/forward cache clears its ad, and comes back without it', async () => {
+    await using host = await open()
+    const id = await host.start(banner)
+    await host.told('beacon', { event: 'render' })
+    await host.page.evaluate(() => {
+      window.dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true }))
+      document.dispatchEvent(new Event('freeze'))
+    })
+    expect((await host.path(id)).slice(-2)).toEqual(['rendered', 'cleared'])
+    expect(await host.told('cleared')).toMatchObject({ reason: 'pagehide' })
+    expect(await host.shown()).toEqual(nothing)
+    await host.page.evaluate(() => {
+      document.dispatchEvent(new Event('resume'))
+      window.dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))
+    })
+    expect(await letDwellPass(host)).toEqual(rendered_only)
+    expect(await host.shown()).toEqual(one_ad)
+    expect(host.console_lines).toEqual([])
+  })
+
+  test('hidden and frozen begins its dwell anew when it is back', async () => {
+    await using host = await open()
+    await host.page.evaluate(() => {
+      Object.assign(window, { visibility: 'visible' })
+      Object.defineProperty(document, 'visibilityState', { get: () => Reflect.get(window, 'visibility') })
+    })
+    await host.start(banner)
+    await host.told('beacon', { event: 'render' })
+    const back_at_ms = await host.page.evaluate(() => {
+      const become = (visibility: DocumentVisibilityState): void => {
+        Object.assign(window, { visibility })
+        document.dispatchEvent(new Event('visibilitychange'))
+      }
+      become('hidden')
+      document.dispatchEvent(new Event('freeze'))
+      document.dispatchEvent(new Event('resume'))
+      become('visible')
+      return window.SponsoredPlacement!.getEvents().some(({ type }) => type === 'visible') ? Infinity : Date.now()
+    })
+    const { at_ms } = await host.told('visible')
+    expect(at_ms - back_at_ms).toBeGreaterThan(950)
+    await host.told('beacon', { event: 'visible' })
+    expect(await host.ledger()).toEqual(viewed)
+  })
+})

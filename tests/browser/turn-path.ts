@@ -1,0 +1,147 @@
+/** Turns that are followed in the page, through every state that the page can see. */
+import type { EventType } from '../../sandbox/renderer/host/events.ts'
+import type { Turn, TurnOptions, TurnState } from '../../sandbox/renderer/host/turn.ts'
+import type { PlacementResponse } from '../../src/contract/v1/placements.ts'
+import type { Host, OpenOptions, PlaceOptions, World } from './world.ts'
+
+export interface TurnRequest extends PlaceOptions, Pick<TurnOptions, 'turnId' | 'keepMounted'> {
+  target?: string
+  authoritative_consent?: unknown
+  /** null: none. Default: the backend of this page. */
+  endpoint?: string | null
+  /** Gives the turn a signal, aborted before it starts or by `abort`. */
+  signal?: 'open' | 'aborted'
+  /** Calls the turn from within its own listener. */
+  within?: { event: EventType; call: 'finish' | 'cancel' }
+}
+
+interface Followed {
+  turn: Turn
+  /** Every state once, in order, as read within listeners and right after them. */
+  path: TurnState[]
+  controller: AbortController
+}
+
+type StartOptions = Omit<TurnOptions, 'signal' | 'target'> & { target: string }
+
+declare global {
+  interface Window {
+    followed: Map<string, Followed>
+    follow(request: TurnRequest, options: StartOptions): string
+  }
+}
+
+/** What of the ad there is on the host page. */
+export interface Shown {
+  frames: number
+  labels: number
+  /** Targets that are taken. */
+  occupied: number
+}
+
+export const nothing: Shown = { frames: 0, labels: 0, occupied: 0 }
+export const one_ad: Shown = { frames: 1, labels: 1, occupied: 1 }
+export const viewed = ['render accepted OK', 'visible accepted OK +viewable_impression']
+export const rendered_only = ['render accepted OK']
+
+export interface TurnHost extends Host {
+  /** Starts a turn; its id. */
+  start(request?: TurnRequest): Promise<string>
+  path(id: string): Promise<TurnState[]>
+  reaches(id: string, state: TurnState): Promise<void>
+  call(id: string, method: 'finish' | 'cancel' | 'abort'): Promise<void>
+  shown(): Promise<Shown>
+  /** The backend's next answer, held back until `release` is called. */
+  hold(options?: PlaceOptions): Promise<{ response: PlacementResponse; release: () => void }>
+  /** Holds back the documents of frames until the result is called. */
+  holdFrames(): Promise<() => void>
+  /** What the service knows of the bill of a slot. */
+  billed(slot_id: string): Promise<boolean>
+}
+
+export async function openTurnHost(world: World, options: OpenOptions = {}): Promise<TurnHost> {
+  const host = await world.open({
+    ...options,
+    before: async (page) => {
+      await page.addInitScript(followTurns)
+      await options.before?.(page)
+    },
+  })
+  const { page, endpoint } = host
+  return {
+    ...host,
+    start: (request = {}) => {
+      const { target = '#slot', turnId, keepMounted, authoritative_consent, ...rest } = request
+      const given = {
+        target,
+        body: host.body(request),
+        ...(rest.endpoint !== null && { endpoint: rest.endpoint ?? endpoint }),
+        ...(turnId !== undefined && { turnId }),
+        ...(keepMounted !== undefined && { keepMounted }),
+        ...(authoritative_consent !== undefined && { authoritative_consent }),
+      } as StartOptions
+      return page.evaluate(({ request, given }) => window.follow(request, given), { request, given })
+    },
+    path: (id) => page.evaluate((id) => window.followed.get(id)!.path, id),
+    reaches: async (id, state) => {
+      await page.waitForFunction(
+        ({ id, state }) => window.followed.get(id)!.turn.state === state,
+        { id, state },
+        { timeout: 10_000 },
+      )
+    },
+    call: (id, method) =>
+      page.evaluate(
+        ({ id, method }) => {
+          const { turn, controller } = window.followed.get(id)!
+          if (method === 'abort') controller.abort()
+          else turn[method]()
+        },
+        { id, method },
+      ),
+    shown: () =>
+      page.evaluate(() => ({
+        frames: document.querySelectorAll('iframe').length,
+        labels: document.querySelectorAll('[data-sp-label]').length,
+        occupied: window.SponsoredPlacement!.state().occupied,
+      })),
+    hold: async (options) => {
+      const response = await host.place(options)
+      const { promise, resolve } = Promise.withResolvers<void>()
+      host.answers.push({ body: JSON.stringify(response), after: promise })
+      return { response, release: resolve }
+    },
+    holdFrames: async () => {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      await host.context.route('**/v1/render/*', async (route) => {
+        await promise
+        await route.continue().catch(() => {})
+      })
+      return resolve
+    },
+    billed: async (slot_id) =>
+      (await world.client.placements.explain({ params: { slot_id } })).billing?.would_bill === true,
+  }
+}
+
+/** Runs in the page before anything else. */
+function followTurns(): void {
+  window.followed = new Map()
+  window.follow = ({ signal, within }, options) => {
+    const controller = new AbortController()
+    if (signal === 'aborted') controller.abort()
+    const turn = window.SponsoredPlacement!.startTurn(signal ? { ...options, signal: controller.signal } : options)
+    const path: TurnState[] = []
+    const step = (): void => {
+      if (path.at(-1) !== turn.state) path.push(turn.state)
+    }
+    turn.on('*', ({ type }) => {
+      step()
+      if (type === within?.event) turn[within.call]()
+      queueMicrotask(step)
+    })
+    step()
+    window.followed.set(turn.id, { turn, path, controller })
+    return turn.id
+  }
+}
