@@ -78,10 +78,7 @@ export async function playAndRecord(given: {
       const ad = frame.getBoundingClientRect()
       const clip = box.getBoundingClientRect()
       const overlap = (from: number, to: number, ...bounds: [number, number][]): number =>
-        Math.max(
-          0,
-          Math.min(to, ...bounds.map(([, end]) => end)) - Math.max(from, ...bounds.map(([start]) => start)),
-        )
+        Math.max(0, Math.min(to, ...bounds.map(([, end]) => end)) - Math.max(from, ...bounds.map(([start]) => start)))
       const area = ad.width * ad.height
       const width = overlap(ad.left, ad.right, [clip.left, clip.right], [0, innerWidth])
       const height = overlap(ad.top, ad.bottom, [clip.top, clip.bottom], [0, innerHeight])
@@ -92,7 +89,7 @@ export async function playAndRecord(given: {
         t: now(),
         observed,
         measured: measure(),
-        is_shown: frame.checkVisibility({ visibilityProperty: true }),
+        is_shown: frame.checkVisibility({ visibilityProperty: true, opacityProperty: true }),
         is_page_visible: document.visibilityState === 'visible',
       })
     }
@@ -143,10 +140,10 @@ export async function playAndRecord(given: {
           box.style[step.side] = `${Math.round(full[step.side] * step.share)}px`
         })
       } else {
-        const [name, value] = step.by === 'display' ? ['display', 'none'] : ['visibility', 'hidden']
-        change(() => veil.style.setProperty(name, value))
+        const hidden = { display: 'none', visibility: 'hidden', opacity: '0' }
+        change(() => veil.style.setProperty(step.by, hidden[step.by]))
         await sleep(step.for_ms)
-        change(() => veil.style.removeProperty(name))
+        change(() => veil.style.removeProperty(step.by))
       }
     }
 

@@ -26,8 +26,8 @@ export type Step =
   | { do: 'narrow'; share: number }
   /** Cuts the scroll box to a share of its height or width. */
   | { do: 'cut'; side: 'height' | 'width'; share: number }
-  /** Hides an ancestor and shows it again. */
-  | { do: 'hide'; by: 'visibility' | 'display'; for_ms: number }
+  /** Hides an ancestor and shows it again, late enough for whoever looks at the style every 100 ms, as the MRC allows. */
+  | { do: 'hide'; by: 'visibility' | 'display' | 'opacity'; for_ms: number }
   | { do: 'wait'; ms: number }
 
 /** When the page as a whole is hidden and shown again, from the beginning of its sequences, milliseconds. */
@@ -77,11 +77,12 @@ function stepsOf(roll: () => number, { format }: Kind): Step[] {
   const hold = (): Step => {
     const around = pick([
       [0.05, 0.3],
-      [0.3, 0.8],
-      [0.7, 0.95],
-      [0.8, 0.95],
-      [0.95, 1.25],
-      [1.25, 1.6],
+      [0.3, 0.7],
+      [0.7, 0.97],
+      [0.8, 0.97],
+      [0.97, 1.3],
+      [1.3, 1.6],
+      [1.3, 1.6],
     ] as const)
     return { do: 'wait', ms: between(around[0] * needed_ms, around[1] * needed_ms) }
   }
@@ -98,7 +99,7 @@ function stepsOf(roll: () => number, { format }: Kind): Step[] {
     () => [{ do: 'flick', away_ms: between(0, 150) }, hold()],
     () => [{ do: 'narrow', share: pick([0.5, 0.9, 0.97, 1]) }, hold()],
     () => [{ do: 'cut', side: pick(['height', 'width']), share: pick([0.2, 0.28, 0.4, 0.6, 1]) }, hold()],
-    () => [{ do: 'hide', by: pick(['visibility', 'display']), for_ms: between(30, 500) }, hold()],
+    () => [{ do: 'hide', by: pick(['visibility', 'display', 'opacity']), for_ms: between(160, 600) }, hold()],
   ]
   const steps: Step[] = [scroll(pick(shares)), hold()]
   while (lengthOf(steps) < longest_ms[format] - 2 * needed_ms || roll() < 0.3) {
