@@ -1,0 +1,32 @@
+/**
+ * A frame that is not the service's: it speaks the protocol of sandbox/renderer/messages.ts, and misuses it.
+ *
+ * Its script runs once the host page has handed over the port. It finds `say(message)`, `nonce`, and `settings`, what the
+ * service's own document would have said in `ready`, the beacon token included.
+ */
+import type { BrowserContext } from 'playwright-core'
+import type { FrameSettings } from '../../sandbox/renderer/messages.ts'
+
+export const frameDocuments = '**/v1/render/ast_*'
+
+export async function replaceFrames(context: BrowserContext, script: string): Promise<void> {
+  await context.route(frameDocuments, async (route) => {
+    const html = await (await route.fetch()).text()
+    const [, json = '{}'] = /<script type="application\/json" id="settings"[^>]*>(.*?)<\/script>/s.exec(html) ?? []
+    const settings = JSON.parse(json) as FrameSettings
+    await route.fulfill({
+      contentType: 'text/html',
+      body: `<!doctype html><title>Hostile</title><script>
+onmessage = ({ data, ports: [port] }) => {
+  const { nonce } = data
+  const settings = ${JSON.stringify(settings)}
+  const say = (message) => port.postMessage(message)
+  ${script}
+}
+</script>`,
+    })
+  })
+}
+
+/** What a frame says that does as it should. */
+export const honestly = `say({ t: 'ready', nonce, ...settings }); say({ t: 'rendered' });`
