@@ -223,6 +223,21 @@ describe.concurrent('a turn whose decision is pending', () => {
     await expectNothing(host)
   })
 
+  test.concurrent('that is never decided is given up after half a minute', async () => {
+    const { slow } = await openSlowWorld()
+    await using _ = slow
+    await using host = await slow.open({ before: (page) => page.addInitScript(letTimeSkip) })
+    await startTurn(host, { place })
+    await expect.poll(() => host.backend_calls.length).toBe(2)
+    await host.page.evaluate(() => {
+      window.skipped_ms = 31_000
+    })
+    await host.told('error', { code: 'decision_pending' })
+    expect(await turnState(host)).toBe('failed')
+    expect((await host.types()).filter((type) => type === 'error')).toHaveLength(1)
+    await expectNothing(host)
+  })
+
   test.concurrent('may still become a no-fill', async () => {
     const { slow, clock } = await openSlowWorld()
     await using _ = slow

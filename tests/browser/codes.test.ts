@@ -1,0 +1,457 @@
+/**
+ * Every way in which the renderer says no is provoked once: each `error` code, each `blocked` reason, each kind of
+ * refused beacon. The tables are typed by the codes, so that the compiler demands a scenario for a new one.
+ *
+ * Over 300 lines because the tables are one list.
+ */
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { type ManualClock, manualClock, type SandboxOptions } from '../../sandbox/index.ts'
+import type { ConsentReason } from '../../sandbox/renderer/host/consent.ts'
+import type { ErrorCode, RendererEvent } from '../../sandbox/renderer/host/events.ts'
+import { honestly, replaceFrames } from './hostile-frame.ts'
+import { beaconPosts, blockedLine, endTurn, expectNothing, nothing, startTurn, view, warnings } from './turns.ts'
+import { type Host, type OpenOptions, openWorld, type World } from './world.ts'
+
+vi.setConfig({ maxConcurrency: 8 })
+
+let world: World
+let browser: Browser
+
+beforeAll(async () => {
+  world = await openWorld()
+  browser = world.browser
+})
+afterAll(() => world?.[Symbol.asyncDispose]())
+
+interface Given {
+  on: World
+  host: Host
+  /** The emulator's, where the scenario has one of its own. */
+  clock: ManualClock
+}
+
+interface Scenario {
+  /** An emulator of its own, set so, on a clock that the scenario moves. */
+  own?: SandboxOptions
+  open?: OpenOptions
+  provoke(given: Given): Promise<unknown>
+  /** What the event says besides its code. */
+  told?: Partial<RendererEvent<'error'>>
+  /** What was counted all the same; without it no beacon was even tried. */
+  ledger?: string[]
+  /** The ad stays: the code says what it lacks. */
+  stays?: true
+}
+
+async function play({ own, open, provoke }: Scenario, check: (given: Given) => Promise<void>): Promise<void> {
+  const clock = manualClock(Date.now())
+  await using beside = own === undefined ? null : await openWorld({ browser, clock, ...own })
+  const on = beside ?? world
+  await using host = await on.open(open)
+  await provoke({ on, host, clock })
+  await check({ on, host, clock })
+}
+
+const place = { format: 'banner' } as const
+
+/** Starts a turn whose backend answers `response`. */
+async function answerTurn(host: Host, response: unknown): Promise<void> {
+  host.answers.push({ body: JSON.stringify(response) })
+  await startTurn(host)
+}
+
+/** Starts a turn whose backend answers a fill only after `meanwhile`. */
+async function answerLate(host: Host, meanwhile: () => Promise<unknown>): Promise<void> {
+  const { promise: held, resolve: release } = Promise.withResolvers<void>()
+  host.answers.push({ body: JSON.stringify(await host.place(place)), after: held })
+  await startTurn(host)
+  await expect.poll(() => host.backend_calls.length).toBe(1)
+  await meanwhile()
+  release()
+}
+
+/** A banner whose `render` has been changed. */
+async function changedRender(host: Host, change: object): Promise<unknown> {
+  const response = await host.place(place)
+  const { placement } = response
+  return { ...response, placement: { ...placement, render: { ...placement!.render, ...change } } }
+}
+
+const errors: Record<ErrorCode, Scenario> = {
+  activation_failed: {
+    provoke: ({ host }) =>
+      host.page.evaluate(() => window.SponsoredPlacement!.activate({ publishableKey: 'pk_test_unknown' })),
+    told: { status: 401, reason_code: 'key_unknown' },
+  },
+  autoplay_blocked: {
+    open: {
+      before: (page) =>
+        page.addInitScript(() => {
+          HTMLMediaElement.prototype.play = () => Promise.reject(new DOMException('play() failed', 'NotAllowedError'))
+        }),
+    },
+    provoke: async ({ host }) => {
+      await startTurn(host, { place: { format: 'clip', max_width: 320 } })
+      await host.told('beacon', { event: 'render', accepted: true })
+    },
+    ledger: ['render accepted OK'],
+    stays: true,
+  },
+  asset_token_expired: {
+    own: {},
+    provoke: async ({ host, clock }) => {
+      const response = await host.place(place)
+      clock.advance(300_001)
+      await answerTurn(host, response)
+    },
+  },
+  asset_token_invalid: {
+    provoke: async ({ host, on }) =>
+      answerTurn(host, await changedRender(host, { frame_url: `${on.sandbox.url}/v1/render/ast_nobody` })),
+  },
+  creative_failed: {
+    provoke: async ({ host }) => {
+      await host.context.route('**/v1/test-assets/**', (route) => route.fulfill({ status: 404 }))
+      await startTurn(host, { place })
+    },
+  },
+  decision_expired: {
+    own: {},
+    provoke: async ({ on, host, clock }) => {
+      const { slot_id } = await host.place(place)
+      clock.advance(600_000)
+      await answerTurn(host, await on.client.getDecision(slot_id))
+    },
+  },
+  decision_pending: {
+    own: { decision_latency_ms: 60_000 },
+    provoke: async ({ host }) => host.mount(await host.place({ ...place, more: { wait_ms: 0 } })),
+  },
+  endpoint_missing: {
+    provoke: ({ host }) => startTurn(host, { endpoint: '' }),
+  },
+  frame_reloaded: {
+    provoke: async ({ host }) => {
+      await startTurn(host, { place })
+      await host.told('beacon', { event: 'render', accepted: true })
+      await host.page.locator('iframe').evaluate((frame) => frame.setAttribute('src', 'about:blank'))
+    },
+    ledger: ['render accepted OK'],
+  },
+  internal: {
+    provoke: ({ host }) =>
+      host.page.evaluate(() => {
+        const options = {
+          get target(): string {
+            throw new RangeError('of the host')
+          },
+        }
+        window.SponsoredPlacement!.renderPlacement(options)
+      }),
+    told: { message: 'RangeError: of the host' },
+  },
+  label_removed: {
+    provoke: async ({ host }) =>
+      host.page.evaluate(
+        async (response) => {
+          window.SponsoredPlacement!.renderPlacement({ target: '#slot', response })
+          while (document.querySelector('[data-sp-label]') !== null) {
+            document.querySelector('[data-sp-label]')?.remove()
+            await new Promise((resolve) => setTimeout(resolve))
+          }
+        },
+        await host.place(place),
+      ),
+  },
+  late_decision: {
+    provoke: ({ host }) => answerLate(host, () => endTurn(host)),
+  },
+  media_type_mismatch: {
+    provoke: async ({ host }) => answerTurn(host, await changedRender(host, { media_type: 'video' })),
+  },
+  message_flood: {
+    provoke: async ({ host }) => {
+      await replaceFrames(host.context, `for (let n = 0; n < 21; n += 1) say({ t: 'nothing' })`)
+      await startTurn(host, { place })
+    },
+  },
+  render_timeout: {
+    provoke: async ({ host }) => {
+      await replaceFrames(host.context, `say({ t: 'ready', nonce, ...settings })`)
+      await startTurn(host, { place })
+    },
+  },
+  request_failed: {
+    provoke: async ({ host }) => {
+      host.answers.push({ status: 500, body: '{"reason_code":"internal_error"}' })
+      await startTurn(host)
+    },
+    told: { status: 500, reason_code: 'internal_error' },
+  },
+  response_unreadable: {
+    provoke: ({ host }) => answerTurn(host, { ok: true }),
+  },
+  target_not_found: {
+    provoke: ({ host }) => startTurn(host, { target: '#nowhere' }),
+  },
+  target_removed: {
+    provoke: ({ host }) => answerLate(host, () => host.page.locator('#slot').evaluate((slot) => slot.remove())),
+  },
+  unmeasurable: {
+    open: {
+      before: (page) =>
+        page.addInitScript(() => {
+          Object.assign(window, { IntersectionObserver: undefined })
+        }),
+    },
+    provoke: async ({ host }) => {
+      await startTurn(host, { place, keepMounted: true })
+      await host.told('beacon', { event: 'render', accepted: true })
+    },
+    ledger: ['render accepted OK'],
+    stays: true,
+  },
+}
+
+describe.concurrent('an error', () => {
+  test.concurrent.each(Object.entries(errors) as [ErrorCode, Scenario][])(
+    '%s is told, once',
+    async (code, scenario) => {
+      await play(scenario, async ({ host }) => {
+        await host.told('error', { code, ...scenario.told })
+        const told = (await host.events()).filter((event) => event.type === 'error')
+        expect(told.map((event) => event.code)).toEqual([code])
+        if (scenario.stays) expect(await view(host)).toMatchObject({ frames: 1, nodes: 1, occupied: 1 })
+        else expect(await view(host)).toEqual(nothing)
+        if (scenario.ledger) expect(await host.ledger()).toEqual(scenario.ledger)
+        else await expectNothing(host)
+        expect(host.console_lines.filter((line) => line.startsWith('pageerror'))).toEqual([])
+      })
+    },
+  )
+})
+
+/** A fill whose snapshot has been changed. */
+async function changedConsent(host: Host, change: object): Promise<void> {
+  const response = await host.place(place)
+  await answerTurn(host, { ...response, authoritative_consent: { ...response.authoritative_consent, ...change } })
+}
+
+function consent({ client, sandbox }: World, { session_id }: Host, more: object): Promise<unknown> {
+  return client.consent.set({ body: { client_id: sandbox.keys.client_id, session_id, ...more } })
+}
+
+const blocks: Record<ConsentReason, Pick<Scenario, 'own' | 'provoke' | 'ledger'>> = {
+  consent_missing: {
+    provoke: async ({ host }) => {
+      const { authoritative_consent: _, ...response } = await host.place(place)
+      await answerTurn(host, response)
+    },
+  },
+  consent_unreadable: { provoke: ({ host }) => changedConsent(host, { revision: 'first' }) },
+  consent_not_granted: {
+    provoke: async ({ on, host }) => {
+      await replaceFrames(host.context, `${honestly} setTimeout(() => say({ t: 'click', user_activated: true }), 300)`)
+      await host.context.route('**/v1/beacons', async (route) => {
+        if (route.request().postDataJSON().event === 'click') await consent(on, host, { decision: 'withdrawn' })
+        await route.continue()
+      })
+      await consent(on, host, { decision: 'granted' })
+      await startTurn(host, { place })
+    },
+    ledger: ['render accepted OK', 'click rejected consent_not_granted'],
+  },
+  consent_from_future: { provoke: ({ host }) => changedConsent(host, { updated_at_ms: Date.now() + 60_000 }) },
+  consent_expired: {
+    own: {},
+    provoke: async ({ on, host, clock }) => {
+      await consent(on, host, { decision: 'granted', expires_at_ms: clock.now() + 60_000 })
+      const response = await host.place(place)
+      clock.advance(60_000)
+      await answerTurn(host, response)
+    },
+  },
+  consent_superseded: {
+    provoke: async ({ on, host }) => {
+      await consent(on, host, { decision: 'granted' })
+      const response = await host.place(place)
+      await consent(on, host, { decision: 'granted', purposes: { semantic_targeting: true } })
+      await answerTurn(host, response)
+    },
+  },
+}
+
+describe.concurrent('a block', () => {
+  test.concurrent.each(Object.entries(blocks) as [ConsentReason, Scenario][])(
+    'by %s is told by an event and on the console, once each',
+    async (reason, scenario) => {
+      await play(scenario, async ({ host }) => {
+        await host.told('blocked', { reason })
+        const told = (await host.events()).filter((event) => event.type === 'blocked')
+        expect(told.map((event) => event.reason)).toEqual([reason])
+        expect(await host.types()).not.toContain('error')
+        expect(warnings(host)).toEqual([blockedLine(reason)])
+        expect(await view(host)).toEqual(nothing)
+        if (scenario.ledger) expect(await host.ledger()).toEqual(scenario.ledger)
+        else await expectNothing(host)
+      })
+    },
+  )
+})
+
+/** What becomes of one beacon on its way: no answer, an answer that is lost after it was counted, or an answer. */
+type Fate = 'unsent' | 'lost' | { status: number; reason_code: string; retry_after?: string }
+
+/** The next beacons of `event` meet these fates, one each; then the emulator answers again. */
+async function decideBeacons({ context }: Host, event: string, fates: readonly Fate[]): Promise<void> {
+  const left = [...fates]
+  await context.route('**/v1/beacons', async (route) => {
+    const request = route.request()
+    const fate = request.postDataJSON()?.event === event ? left.shift() : undefined
+    if (fate === undefined) return route.continue()
+    if (fate === 'unsent') return route.abort()
+    if (fate === 'lost') {
+      await route.fetch()
+      return route.abort()
+    }
+    const { status, reason_code, retry_after } = fate
+    await route.fulfill({
+      status,
+      headers: {
+        'access-control-allow-origin': '*',
+        'access-control-expose-headers': 'retry-after',
+        ...(retry_after && { 'retry-after': retry_after }),
+      },
+      json: { error: reason_code, reason_code },
+    })
+  })
+}
+
+/** Identifiers of the beacons of `event` that the browser tried to send. */
+function tries(host: Host, event: string): string[] {
+  return beaconPosts(host)
+    .map((post) => post.postDataJSON() as { event: string; beacon_id: string })
+    .filter((beacon) => beacon.event === event)
+    .map(({ beacon_id }) => beacon_id)
+}
+
+/** So many tries, all of them with the same identifier. */
+function expectTries(host: Host, event: string, count: number): void {
+  const ids = tries(host, event)
+  expect(ids).toHaveLength(count)
+  expect(new Set(ids).size).toBe(1)
+}
+
+const down = { status: 503, reason_code: 'injected_fault' } as const
+const below: OpenOptions = { html: '<div id="slot" style="margin-top:3000px"></div>' }
+
+describe.concurrent('a beacon', () => {
+  test.concurrent.each([
+    ['a service that is down twice', [down, down], 3],
+    ['a service that is down thrice', [down, { status: 500, reason_code: 'internal_error' }, down], 4],
+    ['a service that names the time', [{ ...down, retry_after: '1' }], 2],
+    ['a rate limit that names the time', [{ status: 429, reason_code: 'rate_limited', retry_after: '1' }], 2],
+    ['a network that fails twice', ['unsent', 'unsent'], 3],
+  ] as [string, Fate[], number][])(
+    'gets through %s: tried again under its own id, kept once',
+    async (_, fates, count) => {
+      await using host = await world.open(below)
+      await decideBeacons(host, 'render', fates)
+      await startTurn(host, { place })
+      await host.told('beacon', { event: 'render' })
+      await host.told('beacon', { event: 'render', accepted: true, reason_code: 'OK' })
+      expectTries(host, 'render', count)
+      expect(await host.ledger()).toEqual(['render accepted OK'])
+      expect((await host.types()).filter((type) => type === 'beacon')).toHaveLength(1)
+    },
+  )
+
+  test.concurrent('whose answer is lost is a duplicate the second time, and billed once', async () => {
+    await using host = await world.open()
+    await decideBeacons(host, 'visible', ['lost'])
+    await startTurn(host, { place, keepMounted: true })
+    const { slot_id } = await host.told('beacon', { event: 'visible', accepted: true, reason_code: 'DUPLICATE' })
+    expectTries(host, 'visible', 2)
+    expect((await host.ledger()).toSorted()).toEqual([
+      'render accepted OK',
+      'visible accepted OK +viewable_impression',
+      'visible duplicate DUPLICATE',
+    ])
+    const { billing } = await world.client.placements.explain({ params: { slot_id: slot_id! } })
+    expect(billing).toMatchObject({ metric: 'viewable_impression', would_bill: true })
+  })
+
+  test.concurrent.each([
+    ['four outages', [down, down, down, down], 'injected_fault', 4],
+    ['four lost ways', ['unsent', 'unsent', 'unsent', 'unsent'], 'network_error', 4],
+    ['a rate limit without a time', [{ status: 429, reason_code: 'rate_limited' }], 'rate_limited', 1],
+    ['a refusal', [{ status: 400, reason_code: 'beacon_stale' }], 'beacon_stale', 1],
+    ['a refused credential', [{ status: 401, reason_code: 'key_unknown' }], 'key_unknown', 1],
+    ['a refused page', [{ status: 403, reason_code: 'origin_not_allowed' }], 'origin_not_allowed', 1],
+  ] as [string, Fate[], string, number][])(
+    'is given up after %s, and the page learns why',
+    async (_, fates, reason_code, count) => {
+      await using host = await world.open(below)
+      await decideBeacons(host, 'render', fates)
+      await startTurn(host, { place })
+      await host.told('beacon', { event: 'render', accepted: false, reason_code })
+      expectTries(host, 'render', count)
+      expect(await host.ledger()).toEqual([])
+      expect(await view(host)).toMatchObject({ frames: 1 })
+    },
+  )
+
+  test.concurrent('with a token that has run out is a 401, and not tried again', async () => {
+    const clock = manualClock(Date.now())
+    await using own = await openWorld({ browser, clock })
+    await using host = await own.open(below)
+    await startTurn(host, { place })
+    await host.told('beacon', { event: 'render', accepted: true })
+    clock.advance(1_800_001)
+    await host.page.evaluate(() => document.querySelector('#slot')!.scrollIntoView())
+    await host.told('beacon', { event: 'visible', accepted: false, reason_code: 'activation_token_expired' })
+    expectTries(host, 'visible', 1)
+    expect(await host.ledger()).toEqual(['render accepted OK'])
+  })
+
+  test.concurrent.each([
+    ['a secret key', 'sk_test_sandbox_demo', 'secret_key_in_browser'],
+    ['a publishable key', 'pk_test_sandbox_demo', 'key_class'],
+  ])('with %s of the host for a token is a 403, and not tried again', async (_, beaconToken, reason_code) => {
+    await using host = await world.open(below)
+    await startTurn(host, { place, beaconToken })
+    await host.told('beacon', { event: 'render', accepted: false, reason_code })
+    expect((await beaconPosts(host)[0]?.response())?.status()).toBe(403)
+    expectTries(host, 'render', 1)
+    expect(await host.ledger()).toEqual([])
+  })
+
+  test.concurrent('of a slot that the host has mixed up is a 400, kept apart, and not tried again', async () => {
+    await using host = await world.open(below)
+    const [response, other] = [await host.place(place), await host.place(place)]
+    await answerTurn(host, { ...response, slot_id: other.slot_id })
+    await host.told('beacon', { event: 'render', accepted: false, reason_code: 'slot_mismatch' })
+    expectTries(host, 'render', 1)
+    expect(await host.ledger()).toEqual(['render rejected slot_mismatch'])
+    const { billing } = await world.client.placements.explain({ params: { slot_id: response.slot_id } })
+    expect(billing).toMatchObject({ would_bill: false })
+  })
+
+  test.concurrent('beyond the rate limit of the emulator waits for it, and is kept once', async () => {
+    await using limited = await openWorld({ browser, rate_limit: '1/s' })
+    await using host = await limited.open()
+    await replaceFrames(host.context, `${honestly} say({ t: 'click', user_activated: true })`)
+    await startTurn(host, { place, keepMounted: true })
+    for (const event of ['render', 'click', 'visible'] as const) {
+      await host.told('beacon', { event, accepted: true, reason_code: 'OK' })
+    }
+    expect(beaconPosts(host).length).toBeGreaterThan(3)
+    for (const event of ['render', 'click', 'visible']) expect(new Set(tries(host, event)).size).toBe(1)
+    expect((await host.ledger()).toSorted()).toEqual([
+      'click accepted OK',
+      'render accepted OK',
+      'visible accepted OK +viewable_impression',
+    ])
+  })
+})
