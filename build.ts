@@ -7,6 +7,7 @@
  */
 import { existsSync, globSync, mkdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
+import { buildDemo } from './build/demo.ts'
 import { buildNode, entries } from './build/node.ts'
 
 const root = import.meta.dirname
@@ -21,7 +22,11 @@ async function build(): Promise<number> {
   const started = new Date()
   const aside = join(dist, `.next-${process.pid}`)
   try {
-    const results = await Promise.allSettled([buildNode(aside), buildBrowserCode(join(aside, 'renderer'))])
+    const results = await Promise.allSettled([
+      buildNode(aside),
+      buildBrowserCode(join(aside, 'renderer')),
+      buildDemo(join(aside, 'demo')),
+    ])
     for (const result of results) if (result.status === 'rejected') throw result.reason
     install(aside)
     writeFileSync(stamp, '')

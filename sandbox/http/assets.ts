@@ -1,5 +1,6 @@
 /** Files that the emulator serves: render.js, frame.js, creatives and test substitutes. Only named files, never paths. */
 import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -14,6 +15,15 @@ export interface Assets {
   frameScript(): Promise<string>
   creative(file: string): Promise<Asset | null>
   testAsset(query: TestAssetQuery): Promise<Asset | null>
+  demoFile(name: 'demo.js' | 'demo.css'): Promise<Asset>
+  /** The seeded project that the demo host is a part of. */
+  demoProject(): DemoProject
+}
+
+export interface DemoProject {
+  client_id: string
+  secret_key: string
+  publishable_key: string
 }
 
 export interface TestAssetQuery {
@@ -24,11 +34,16 @@ export interface TestAssetQuery {
   poster: string | undefined
 }
 
+interface SeededProjects {
+  projects: { client_id: string; keys: { secret_key: string; publishable_key: string } }[]
+}
+
 const mediaTypes: Record<string, string> = {
   webp: 'image/webp',
   png: 'image/png',
   mp4: 'video/mp4',
   js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
 }
 
 const bannerSizes = new Set(['970x250', '728x90', '336x280', '300x250', '320x100', '320x50'])
@@ -57,6 +72,12 @@ export function createAssets(root: string, creatives: ReadonlySet<string>): Asse
     async testAsset(query) {
       const file = testFile(query)
       return file === null ? null : load(`fixtures/test-assets/${file}`)
+    },
+    demoFile: (name) => load(`dist/demo/${name}`),
+    demoProject() {
+      const { projects } = JSON.parse(readFileSync(join(root, 'fixtures/projects.json'), 'utf8')) as SeededProjects
+      const { client_id, keys } = projects[0]!
+      return { client_id, ...keys }
     },
   }
 }

@@ -5,6 +5,7 @@ import { encodeId } from '../../src/contract/ids.ts'
 import type { Services } from '../operations/context.ts'
 
 const links: readonly (readonly [string, string])[] = [
+  ['/_sandbox/demo', 'The demo host: five AI surfaces with a sponsored slot, and a live timeline'],
   ['/_sandbox/placements', 'Placements, newest first; add the slot_id for the decision trace'],
   ['/_sandbox/beacons', 'Beacons, accepted and rejected, with their verdict'],
   ['/_sandbox/requests', 'The request journal'],

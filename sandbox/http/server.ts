@@ -8,6 +8,7 @@ import { contract } from '../../src/contract/index.ts'
 import { type JsonEndpointId, operations } from '../operations/index.ts'
 import type { Assets } from './assets.ts'
 import { isKnownOrigin, preflightHeaders, readableBy } from './cors.ts'
+import { demoPaths, registerDemo } from './demo.ts'
 import { type Door, errorAnswer, header, jsonHandler, openExchange, record, send, toApiError } from './door.ts'
 import { type EventStreams, registerEventStream } from './event-stream.ts'
 import { checkControl, hostGuard } from './guard.ts'
@@ -90,6 +91,7 @@ export function createServer(options: ServerOptions): HttpServer {
     })
   }
   registerMedia(app, door, assets)
+  registerDemo(app, door, assets, options.admin_token)
   const streams = registerEventStream(app, door)
   app.get('/_sandbox/', (_request, reply) => homePage(door.services, reply))
   app.get('/', (request, reply) => {
@@ -110,7 +112,7 @@ function routeOf(endpoint: Endpoint): string {
 
 const routes = [
   ...Object.values(contract as Record<string, Endpoint>),
-  ...assetPaths.map((path) => ({ method: 'GET', path })),
+  ...[...assetPaths, ...demoPaths].map((path) => ({ method: 'GET', path })),
 ].map(({ method, path }) => ({ method, path: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`) }))
 
 function methodsOf(url: string): string[] {

@@ -77,6 +77,7 @@ export const importTable: readonly ImportRule[] = [
     builtins: 'all',
   },
   { path: 'sandbox/renderer', types: ['src/contract'], builtins: 'none' },
+  { path: 'sandbox/demo', types: ['src/contract', 'sandbox/renderer'], builtins: 'none' },
   {
     path: 'sandbox/inspector',
     modules: ['src/client'],
@@ -96,4 +97,4 @@ export const importTable: readonly ImportRule[] = [
 export const impureFiles = ['sandbox/platform', 'src/main.ts']
 
 /** Browser code: it has a clock of its own, but no process. */
-export const browserFiles = ['sandbox/renderer', 'sandbox/inspector']
+export const browserFiles = ['sandbox/renderer', 'sandbox/demo', 'sandbox/inspector']

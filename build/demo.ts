@@ -1,0 +1,38 @@
+/** Builds the demo host: one script and one style sheet, in dist/demo. */
+import { readFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
+
+/** Both files together over gzip, bytes. */
+const most = 60_000
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+
+/** Writes demo.js and demo.css to `outDir`; throws when they are larger than they may be. */
+export async function buildDemo(outDir: string): Promise<void> {
+  const { build } = await import('vite')
+  const entries = { 'demo.js': 'sandbox/demo/main.ts', 'demo.css': 'sandbox/demo/styles/demo.css' }
+  for (const [name, entry] of Object.entries(entries)) {
+    await build({
+      configFile: false,
+      root,
+      logLevel: 'error',
+      build: {
+        outDir: resolve(outDir),
+        emptyOutDir: false,
+        copyPublicDir: false,
+        target: 'es2022',
+        minify: true,
+        reportCompressedSize: false,
+        rolldownOptions: {
+          input: join(root, entry),
+          output: { format: 'es', entryFileNames: name, assetFileNames: name },
+        },
+      },
+    })
+  }
+  const files = await Promise.all(Object.keys(entries).map((name) => readFile(join(outDir, name))))
+  const size = files.reduce((sum, file) => sum + gzipSync(file).length, 0)
+  if (size > most) throw new Error(`The demo has ${size} bytes over gzip, ${most} are allowed. Make it smaller.`)
+}

@@ -1,0 +1,226 @@
+/** The demo host: five small products, the controls, and the timeline, put together. */
+import type { PlacementDetail } from '../../src/contract/control/placements.ts'
+import type { JobType } from '../../src/contract/fields.ts'
+import type { PlacementResponse } from '../../src/contract/v1/placements.ts'
+import { type Choices, readChoices, writeChoices } from './choices.ts'
+import { createComposer } from './composer.ts'
+import { createConsentKeeper } from './consent.ts'
+import { createControls } from './controls.ts'
+import { el } from './elements.ts'
+import { clearSlot, withSponsoredTurn } from './host.ts'
+import { icon } from './icons.ts'
+import { readPageSettings } from './page-settings.ts'
+import { createShell } from './shell.ts'
+import { surfaces } from './surfaces/index.ts'
+import type { Prompt, Surface, TurnScene } from './surfaces/surface.ts'
+import { shortState } from './timeline/journey.ts'
+import { openRecorder, type TurnRecord } from './timeline/record.ts'
+import { openSandboxFeed } from './timeline/sandbox-feed.ts'
+import { createTimeline } from './timeline/timeline.ts'
+
+/** A product that has been opened, and its last turn. */
+interface Product {
+  element: HTMLElement
+  surface: Surface
+  prompt: Prompt
+  scene: TurnScene | null
+  running: AbortController | null
+  setRunning(running: boolean): void
+}
+
+const page = readPageSettings()
+let choices = readChoices(location.search)
+let turns = 0
+
+const consent = createConsentKeeper(page.token, (note) => recorder.note({ type: 'consent', ...note }))
+const timeline = createTimeline(() => consent.session_id)
+const recorder = openRecorder((turn) => {
+  const isNewest = turn === recorder.turns[0]
+  timeline.show(turn, isNewest)
+  if (isNewest) shell.setState(shortState(turn))
+})
+const controls = createControls((name, value) => {
+  choose({ [name]: value })
+  const product = products.get(choices.surface)
+  if (name !== 'keep' && product !== undefined) void run(product, product.prompt, true)
+}, withdraw)
+const shell = createShell(
+  controls.element,
+  timeline.element,
+  choose,
+  () => `${location.origin}${location.pathname}${writeChoices(choices)}`,
+)
+const products = new Map<JobType, Product>()
+
+window.SponsoredPlacement?.on('*', recorder.hearPage)
+openSandboxFeed(
+  page.client_id,
+  page.since_seq,
+  (event, at) => {
+    recorder.hearSandbox(event, at)
+    if (event.slot_id !== null) lookAt(event.slot_id)
+  },
+  timeline.setLive,
+)
+void readMeanings()
+addEventListener('popstate', () => {
+  choices = readChoices(location.search)
+  show()
+})
+document.body.replaceChildren(shell.element)
+show()
+
+/** Takes over some choices, and says so in the address. */
+function choose(some: Partial<Choices>): void {
+  const before = choices.surface
+  choices = { ...choices, ...some }
+  const address = writeChoices(choices)
+  if (choices.surface === before) history.replaceState(null, '', address === '' ? location.pathname : address)
+  else history.pushState(null, '', address === '' ? location.pathname : address)
+  show()
+}
+
+function show(): void {
+  controls.show(choices)
+  shell.show(choices)
+  for (const [job_type, product] of products) {
+    const isShown = job_type === choices.surface
+    product.element.hidden = !isShown
+    if (!isShown) leave(product)
+  }
+  if (!products.has(choices.surface)) open(choices.surface)
+}
+
+/** Builds a product when it is first looked at, and asks its first prompt. */
+function open(job_type: JobType): void {
+  const kind = surfaces[job_type]
+  const body = el('div', { class: 'window-body' })
+  const composer = createComposer(
+    kind,
+    (prompt) => void run(product, prompt, false),
+    () => product.running?.abort(),
+    () => void run(product, product.prompt, true),
+  )
+  const element = el(
+    'section',
+    { class: 'window', 'data-surface': job_type, 'aria-label': `${kind.product}, ${kind.name}` },
+    el(
+      'header',
+      { class: 'window-bar' },
+      el('span', { class: 'logo' }, icon(kind.icon)),
+      el('h1', {}, kind.product),
+      el('p', {}, kind.tagline),
+    ),
+    body,
+    composer.element,
+  )
+  shell.stage.append(element)
+  const product: Product = {
+    element,
+    surface: kind.open(body),
+    prompt: kind.prompts[0] as Prompt,
+    scene: null,
+    running: null,
+    setRunning: composer.setRunning,
+  }
+  products.set(job_type, product)
+  void run(product, product.prompt, false)
+}
+
+/** One turn: the product answers, and a placement is asked for meanwhile. */
+async function run(product: Product, prompt: Prompt, isAgain: boolean): Promise<void> {
+  const job_type = choices.surface
+  const kind = surfaces[job_type]
+  leave(product)
+  const controller = new AbortController()
+  product.running = controller
+  product.prompt = prompt
+  product.setRunning(true)
+  turns += 1
+  const id = `turn-${turns}`
+  const scene = product.surface.begin(prompt, isAgain && product.scene !== null)
+  product.scene = scene
+  if (choices.consent === 'unasked') await consent.settle('unasked')
+  recorder.begin({ id, job_type, text: prompt.text, choices }, consent.session_id)
+  await consent.settle(choices.consent)
+  const { position, max_height, timing } = kind.slot
+  try {
+    await withSponsoredTurn(
+      {
+        id,
+        target: scene.slot.target,
+        session_id: consent.session_id,
+        job_type,
+        prompt: prompt.topic === undefined ? { text: prompt.text } : { topic: prompt.topic },
+        timing,
+        slot_hint: { position, max_width: Math.max(1, scene.slot.width), max_height },
+        template: kind.template,
+        choices,
+        signal: controller.signal,
+      },
+      page,
+      () => scene.answer(controller.signal),
+      (turn) => {
+        scene.slot.follow(turn)
+        void turn.decision.then((response) => {
+          const slot_id = (response as PlacementResponse | null)?.slot_id
+          if (slot_id !== undefined) recorder.bind(id, slot_id)
+        })
+      },
+    )
+  } catch (problem) {
+    if (!controller.signal.aborted) throw problem
+  } finally {
+    if (product.running === controller) {
+      product.running = null
+      product.setRunning(false)
+    }
+  }
+}
+
+/** Ends what runs and takes the ad down: the user asks something else, or has gone elsewhere. */
+function leave(product: Product): void {
+  product.running?.abort()
+  if (product.scene !== null) clearSlot(product.scene.slot.target)
+}
+
+/** In mid-turn: stored first, then the ad comes down. The product goes on. */
+async function withdraw(): Promise<void> {
+  const scene = products.get(choices.surface)?.scene
+  choose({ consent: 'withdrawn' })
+  await consent.settle('withdrawn')
+  if (scene) clearSlot(scene.slot.target)
+}
+
+/** Asks the sandbox for its account of a slot, once for all events of the next moment. */
+const looks = new Map<string, ReturnType<typeof setTimeout>>()
+function lookAt(slot_id: string): void {
+  clearTimeout(looks.get(slot_id))
+  const look = async () => {
+    looks.delete(slot_id)
+    if (!recorder.turns.some((turn: TurnRecord) => turn.slot_id === slot_id)) return
+    const response = await fetch(`/_sandbox/placements/${slot_id}`)
+    if (response.ok) recorder.setDetail((await response.json()) as PlacementDetail)
+  }
+  looks.set(
+    slot_id,
+    setTimeout(() => void look().catch(() => undefined), 80),
+  )
+}
+
+/** What codes mean, in the words of the contract that this sandbox serves. */
+async function readMeanings(): Promise<void> {
+  const response = await fetch('/_sandbox/contract').catch(() => null)
+  if (response === null || !response.ok) return
+  const { reason_codes, no_fill_reasons } = (await response.json()) as {
+    reason_codes: { reason_code: string; message: string }[]
+    no_fill_reasons: { no_fill_reason: string; meaning: string }[]
+  }
+  timeline.setMeanings(
+    new Map([
+      ...reason_codes.map(({ reason_code, message }) => [reason_code, message] as const),
+      ...no_fill_reasons.map(({ no_fill_reason, meaning }) => [no_fill_reason, meaning] as const),
+    ]),
+  )
+  for (const turn of recorder.turns) timeline.show(turn, false)
+}
