@@ -10,7 +10,7 @@ import { type ManualClock, manualClock, type SandboxOptions } from '../../sandbo
 import type { ConsentReason } from '../../sandbox/renderer/host/consent.ts'
 import type { ErrorCode, RendererEvent } from '../../sandbox/renderer/host/events.ts'
 import { honestly, replaceFrames } from './hostile-frame.ts'
-import { beaconPosts, blockedLine, endTurn, expectNothing, nothing, startTurn, view, warnings } from './turns.ts'
+import { beaconPosts, blockedLine, endTurn, expectNothing, nothing, startTurn, until, view, warnings } from './turns.ts'
 import { type Host, type OpenOptions, openWorld, type World } from './world.ts'
 
 vi.setConfig({ maxConcurrency: 8 })
@@ -66,7 +66,7 @@ async function answerLate(host: Host, meanwhile: () => Promise<unknown>): Promis
   const { promise: held, resolve: release } = Promise.withResolvers<void>()
   host.answers.push({ body: JSON.stringify(await host.place(place)), after: held })
   await startTurn(host)
-  await expect.poll(() => host.backend_calls.length).toBe(1)
+  await until(() => host.backend_calls.length, 1)
   await meanwhile()
   release()
 }

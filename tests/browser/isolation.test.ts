@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { formats, nativeTemplates } from '../../src/contract/fields.ts'
 import { about, catalogueOf, type Texts } from './catalogue.ts'
 import { frameDocuments, honestly, replaceFrames } from './hostile-frame.ts'
-import { beaconPosts, expectNothing, frameLoads, startTurn, turnState, view } from './turns.ts'
+import { beaconPosts, expectNothing, frameLoads, startTurn, turnState, until, view } from './turns.ts'
 import { type Host, type OpenOptions, openWorld, type PlaceOptions, type World } from './world.ts'
 
 vi.setConfig({ maxConcurrency: 8 })
@@ -338,7 +338,7 @@ async function expectFitting({ page }: Host, count: number): Promise<void> {
           return width === 0 || height === 0 || left < 0 || right > innerWidth + 0.5 || bottom > innerHeight + 0.5
         }).length,
       }))
-    await expect.poll(inside).toEqual({ overflow: 0, hidden: 0 })
+    await until(inside, { overflow: 0, hidden: 0 })
   }
 }
 
@@ -442,7 +442,7 @@ describe.concurrent('a hostile frame', () => {
     await using host = await openWith(`
       for (const message of [
         null, 7, 'rendered', [], {}, { t: 'constructor' }, { t: '__proto__' }, { t: ['rendered'] }, { t: 'Rendered' },
-        { t: 'ready', ...settings, nonce: 'of another mount' }, { t: 'click' }, { t: 'click', user_activated: 'yes' },
+        { t: 'ready', ...settings, media_type: 'video', nonce: 'of another mount' }, { t: 'click' }, { t: 'click', user_activated: 'yes' },
         { t: 'resize', height: '90000' }, { t: 'media', state: 'on fire', position_ms: 0, duration_ms: 0, muted: true },
         { t: 'error', code: 'x'.repeat(300) }, { t: 'error' },
       ]) say(message)
@@ -484,7 +484,7 @@ describe.concurrent('a hostile frame', () => {
     await using host = await openWith(`${honestly} say({ t: 'resize', height: 90000 })`)
     await startTurn(host, { place: { format: 'native', more: { slot_hint: { max_height: 300 } } }, keepMounted: true })
     await host.told('rendered')
-    await expect.poll(async () => (await host.page.locator('iframe').boundingBox())?.height).toBe(300)
+    await until(async () => (await host.page.locator('iframe').boundingBox())?.height, 300)
   })
 
   test.concurrent('floods its port: it goes, and nothing is counted', async () => {

@@ -10,7 +10,7 @@ import { type ManualClock, manualClock } from '../../sandbox/index.ts'
 import type { RendererEvent } from '../../sandbox/renderer/host/events.ts'
 import { formats } from '../../src/contract/fields.ts'
 import type { PlacementResponse } from '../../src/contract/v1/placements.ts'
-import { endTurn, expectNothing, frameLoads, nothing, runTurn, startTurn, turnState, view } from './turns.ts'
+import { endTurn, expectNothing, frameLoads, nothing, runTurn, startTurn, turnState, until, view } from './turns.ts'
 import { type Host, openWorld, type World } from './world.ts'
 
 vi.setConfig({ maxConcurrency: 8 })
@@ -172,7 +172,7 @@ describe.concurrent('a turn whose decision is pending', () => {
     await using _ = slow
     await using host = await slow.open()
     await startTurn(host, { place })
-    await expect.poll(() => host.backend_calls.length).toBe(2)
+    await until(() => host.backend_calls.length, 2)
     expect(await turnState(host)).toBe('requesting')
     expect(await view(host)).toMatchObject({ frames: 0, labels: [] })
     clock.advance(60_000)
@@ -191,7 +191,7 @@ describe.concurrent('a turn whose decision is pending', () => {
     await using _ = slow
     await using host = await slow.open()
     await startTurn(host, { place })
-    await expect.poll(() => host.backend_calls.length).toBe(2)
+    await until(() => host.backend_calls.length, 2)
     await endTurn(host)
     clock.advance(60_000)
     const { items } = await slow.client.placements.list({ query: { session_id: host.session_id } })
@@ -214,7 +214,7 @@ describe.concurrent('a turn whose decision is pending', () => {
     const pending = { ...(await host.place({ format: 'banner' })), status: 'pending', placement: null, decision: null }
     host.answers.push({ body: JSON.stringify(pending) }, { body: JSON.stringify(pending), after: held })
     await startTurn(host)
-    await expect.poll(() => host.backend_calls.length).toBe(2)
+    await until(() => host.backend_calls.length, 2)
     await endTurn(host)
     release()
     await host.page.evaluate(() => window.hostTurn!.decision)
@@ -228,7 +228,7 @@ describe.concurrent('a turn whose decision is pending', () => {
     await using _ = slow
     await using host = await slow.open({ before: (page) => page.addInitScript(letTimeSkip) })
     await startTurn(host, { place })
-    await expect.poll(() => host.backend_calls.length).toBe(2)
+    await until(() => host.backend_calls.length, 2)
     await host.page.evaluate(() => {
       window.skipped_ms = 31_000
     })
@@ -243,7 +243,7 @@ describe.concurrent('a turn whose decision is pending', () => {
     await using _ = slow
     await using host = await slow.open()
     await startTurn(host, { place })
-    await expect.poll(() => host.backend_calls.length).toBe(2)
+    await until(() => host.backend_calls.length, 2)
     const { client_id } = slow.sandbox.keys
     await slow.client.consent.set({ body: { client_id, session_id: host.session_id, decision: 'withdrawn' } })
     clock.advance(60_000)

@@ -1,6 +1,6 @@
 /** Turns of a host page in tests, as an integrator's own code runs them, and what of an ad can be seen on the page. */
 import type { Request } from 'playwright-core'
-import { expect } from 'vitest'
+import { expect, vi } from 'vitest'
 import type { Turn, TurnOptions } from '../../sandbox/renderer/host/turn.ts'
 import type { Host, PlaceOptions } from './world.ts'
 
@@ -109,3 +109,8 @@ export function warnings({ console_lines }: Host): string[] {
 }
 
 export const blockedLine = (reason: string): string => `warning: [sponsored placement] blocked: ${reason}`
+
+/** Waits until `read` gives what is wanted. Unlike `expect.poll` it needs no running test to belong to: many run at once. */
+export async function until<T>(read: () => T | Promise<T>, wanted: T): Promise<void> {
+  await vi.waitFor(async () => expect(await read()).toEqual(wanted), { timeout: 12_000, interval: 50 })
+}
