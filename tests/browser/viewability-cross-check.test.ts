@@ -16,10 +16,14 @@ import { type PageHide, pageHidesOf, type Sequence, sequencesOf } from './viewab
 import { type Host, openWorld, type World } from './world.ts'
 
 /** Sequences are the same in every run; a failure tells which of them it was. */
-const seed = 20_260
-const pages = 25
-const pages_at_once = 3
+const first_seed = 20_260
 const sequences_a_page = 10
+const pages_at_once = 3
+/** On a busy machine samples lie far apart and decide less, so that it takes more pages to decide enough. */
+const most_pages = 60
+const enough = { counts: 60, 'counts not': 60, decided: 200 }
+/** How often a placement is tried whose frame this machine does not paint in time. */
+const most_mounts = 6
 
 interface Outcome {
   sequence: Sequence
@@ -33,18 +37,16 @@ interface Outcome {
 }
 
 let world: World
-let outcomes: Outcome[]
+const outcomes: Outcome[] = []
 
 beforeAll(async () => {
   world = await openWorld({ rate_limit: 'off' })
-  const seeds = Array.from({ length: pages }, (_, index) => seed + index)
-  const runPages = async (): Promise<Outcome[]> => {
-    const done: Outcome[] = []
-    for (let next = seeds.shift(); next !== undefined; next = seeds.shift()) done.push(...(await runPage(next)))
-    return done
+  let next_seed = first_seed
+  const runPages = async (): Promise<void> => {
+    while (!isEnough() && next_seed < first_seed + most_pages) outcomes.push(...(await runPage(next_seed++)))
   }
-  outcomes = (await Promise.all(Array.from({ length: pages_at_once }, runPages))).flat()
-}, 240_000)
+  await Promise.all(Array.from({ length: pages_at_once }, runPages))
+}, 400_000)
 
 afterAll(() => world?.[Symbol.asyncDispose]())
 
@@ -58,17 +60,25 @@ test('no placement is counted twice', () => {
   expect(outcomes.filter(({ beacons }) => beacons.length > 1)).toEqual([])
 })
 
-test('at least 200 sequences are decided, of each sort at least 60', () => {
-  const count = (wanted: Verdict): number => outcomes.filter(({ verdict }) => verdict === wanted).length
-  expect(count('counts')).toBeGreaterThanOrEqual(60)
-  expect(count('counts not')).toBeGreaterThanOrEqual(60)
-  expect(count('counts') + count('counts not')).toBeGreaterThanOrEqual(200)
+test('enough sequences are decided, and enough of either sort', () => {
+  expect(decided('counts')).toBeGreaterThanOrEqual(enough.counts)
+  expect(decided('counts not')).toBeGreaterThanOrEqual(enough['counts not'])
+  expect(decided('counts') + decided('counts not')).toBeGreaterThanOrEqual(enough.decided)
 })
 
 test('a lone timer, started when half is in view and never cancelled, is found out', () => {
   const wrong = outcomes.filter((outcome) => isWrong(outcome, outcome.loneTimerCounts))
   expect(wrong.length).toBeGreaterThanOrEqual(40)
 })
+
+function decided(wanted: Verdict): number {
+  return outcomes.filter(({ verdict }) => verdict === wanted).length
+}
+
+function isEnough(): boolean {
+  const [counts, countsNot] = [decided('counts'), decided('counts not')]
+  return counts >= enough.counts && countsNot >= enough['counts not'] && counts + countsNot >= enough.decided
+}
 
 function isWrong({ verdict }: Outcome, isCounted: boolean): boolean {
   return verdict !== 'either' && isCounted !== (verdict === 'counts')
@@ -82,8 +92,7 @@ async function runPage(page_seed: number): Promise<Outcome[]> {
     context: { viewport: { width: 2_300, height: 1_600 } },
     before: (page) => page.context().addInitScript(recordPlayback),
   })
-  const slots = await Promise.all(sequences.map((sequence) => mount(host, sequence)))
-  await host.told('rendered', {}, sequences.length)
+  const slots = await mountAll(host, sequences)
   const takes = await host.page.evaluate(playAndRecord, { sequences, hides, every_ms: sample_every_ms })
   await answered(host)
   return await Promise.all(
@@ -105,12 +114,41 @@ async function runPage(page_seed: number): Promise<Outcome[]> {
   )
 }
 
-async function mount(host: Host, { seed, kind }: Sequence): Promise<{ slot_id: string; frame_url: string }> {
+interface Slot {
+  slot_id: string
+  frame_url: string
+}
+
+async function mountAll(host: Host, sequences: readonly Sequence[]): Promise<Slot[]> {
+  const slots = await Promise.all(sequences.map((sequence) => mount(host, sequence)))
+  for (const [index, sequence] of sequences.entries()) {
+    for (let mounts = 1; !(await isRendered(host, slots[index]!)); mounts++) {
+      if (mounts === most_mounts) throw new Error(`The frame of sequence ${sequence.seed} is not painted in time.`)
+      slots[index] = await mount(host, sequence)
+    }
+  }
+  return slots
+}
+
+async function mount(host: Host, { seed, kind }: Sequence): Promise<Slot> {
   const { format, width, height } = kind
   const session_id = `${host.session_id}-${seed}`
   const response = await host.place({ format, max_width: width, max_height: height, more: { session_id } })
   expect(await host.mount(response, `#s${seed} .slot`)).toBe(true)
   return { slot_id: response.slot_id, frame_url: response.placement!.render.frame_url }
+}
+
+/** Whether a placement was rendered, once it was or has failed. */
+async function isRendered(host: Host, { slot_id }: Slot): Promise<boolean> {
+  const outcome = await host.page.waitForFunction(
+    (slot_id) => {
+      const events = window.SponsoredPlacement!.getEvents().filter((event) => event.slot_id === slot_id)
+      return events.find(({ type }) => type === 'rendered' || type === 'cleared')?.type
+    },
+    slot_id,
+    { polling: 50, timeout: 30_000 },
+  )
+  return (await outcome.jsonValue()) === 'rendered'
 }
 
 /** Waits until the emulator has answered every `visible` of the page. */
@@ -122,11 +160,13 @@ async function answered(host: Host): Promise<void> {
       return beacons.length === events.filter(({ type }) => type === 'visible').length
     },
     undefined,
-    { polling: 50, timeout: 15_000 },
+    { polling: 50, timeout: 30_000 },
   )
 }
 
 async function playbackOf(host: Host, frame_url: string): Promise<Recording['playback']> {
   const frame = host.page.frames().find((frame) => frame.url() === frame_url)
-  return (await frame?.evaluate(() => window.playback)) ?? []
+  const playback = await frame?.evaluate(() => window.playback)
+  if (playback === undefined) throw new Error(`The frame ${frame_url} has gone.`)
+  return playback
 }
