@@ -4,9 +4,10 @@
  * Nothing in it comes from another origin, nothing runs but the one script that carries the nonce, and every text of the
  * creative is escaped. The frame's script gets its settings as JSON, the renderer gets everything else over its port.
  */
-import type { NativeTemplateId } from '../../src/contract/fields.ts'
-import type { NativeAssets } from '../../src/contract/v1/placements.ts'
+import { type ClipCreative, controlsHtml, videoHtml } from './frame-clip.ts'
+import { type NativeCreative, nativeHtml } from './frame-native.ts'
 import { frameStyle, problemStyle } from './frame-style.ts'
+import { escapeText } from './frame-text.ts'
 
 export interface FramePageInput {
   /** Origin of the emulator: the only one that images and video may come from. */
@@ -28,17 +29,14 @@ export interface FramePageInput {
 }
 
 /** Sizes in CSS pixels, times in milliseconds. */
-export type Creative =
-  | { format: 'banner'; image_url: string; width: number; height: number }
-  | {
-      format: 'clip'
-      video_url: string
-      poster_url: string | null
-      width: number
-      height: number
-      duration_ms: number
-    }
-  | { format: 'native'; template_id: NativeTemplateId; assets: NativeAssets; width: number; height: number }
+export type Creative = BannerCreative | ClipCreative | NativeCreative
+
+export interface BannerCreative {
+  format: 'banner'
+  image_url: string
+  width: number
+  height: number
+}
 
 export interface FrameProblem {
   status: 403 | 404
@@ -65,8 +63,8 @@ export function framePage(input: FramePageInput): Page<200> {
     server_time_ms: input.server_time_ms,
   }
   const body = [
-    `<p class="preview" hidden><b>${escapeText(input.label_text)}</b> <bdi>${escapeText(input.sponsor_name)}</bdi><br>Preview: opened outside a page, so nothing is counted.</p>`,
-    `<main class="creative ${creative.format}">${creativeHtml(input)}</main>`,
+    `<p class="preview" hidden><b>${escapeText(input.label_text)}</b> <bdi lang="">${escapeText(input.sponsor_name)}</bdi><br>Preview: opened outside a page, so nothing is counted.</p>`,
+    `<div class="creative ${creative.format}">${creativeHtml(input)}</div>`,
     settingsHtml(settings, nonce),
     `<script nonce="${nonce}">${escapeScript(input.script)}</script>`,
   ]
@@ -161,53 +159,29 @@ function ancestors(origins: readonly string[] | null): string {
 }
 
 function creativeHtml({ creative, sponsor_name, click_url, is_test }: FramePageInput): string {
-  const test = is_test ? '<bdi class="test">TEST</bdi>' : ''
-  if (creative.format === 'native') {
-    return linkHtml(click_url, creative.template_id, nativeHtml(creative, sponsor_name, test), '')
-  }
+  const mark = is_test ? '<bdi class="test">TEST</bdi>' : ''
   const size = `width="${creative.width}" height="${creative.height}"`
-  if (creative.format === 'banner') {
-    const image = `<img class="image" src="${escapeText(creative.image_url)}" alt="${escapeText(sponsor_name)}" ${size}>`
-    return linkHtml(click_url, '', image, '') + test
+  switch (creative.format) {
+    case 'banner': {
+      const image = `<img class="image" src="${escapeText(creative.image_url)}" alt="${escapeText(sponsor_name)}" ${size}>`
+      return surfaceHtml(click_url, '', image) + mark
+    }
+    case 'clip':
+      return surfaceHtml(click_url, '', videoHtml(creative), `Visit ${sponsor_name}`) + mark + controlsHtml
+    case 'native':
+      return surfaceHtml(click_url, ofUnknownLanguage, nativeHtml(creative, sponsor_name, mark))
   }
-  const poster = creative.poster_url === null ? '' : ` poster="${escapeText(creative.poster_url)}"`
-  const video = `<video class="video" src="${escapeText(creative.video_url)}"${poster} ${size} muted playsinline disablepictureinpicture disableremoteplayback preload="metadata"></video>`
-  return linkHtml(click_url, '', video, `Visit ${sponsor_name}`) + test + playButton + muteButton
-}
-
-const playButton =
-  '<button class="play" type="button" aria-label="Play" hidden><svg viewBox="0 0 24 24" aria-hidden="true"><path class="start" d="M8 5v14l12-7z"/><path class="stop" d="M7 5h4v14H7zm6 0h4v14h-4z"/></svg></button>'
-const muteButton =
-  '<button class="mute" type="button" aria-label="Unmute"><svg viewBox="0 0 24 24" aria-hidden="true"><path d="M3 9v6h4l5 4.500v-15L7 9z"/><path class="silent" d="m16 9.500 5 5m0-5-5 5"/><path class="loud" d="M15.500 9a4 4 0 0 1 0 6m2.500-8.500a8 8 0 0 1 0 11"/></svg></button>'
-
-function nativeHtml(
-  { template_id, assets }: Extract<Creative, { format: 'native' }>,
-  sponsor_name: string,
-  test: string,
-): string {
-  const picture =
-    template_id === 'minimal'
-      ? ''
-      : `<span class="picture"><img class="image" src="${escapeText(assets.image_url)}" alt=""></span>`
-  const description = assets.description ? `<span class="description">${escapeText(assets.description)}</span>` : ''
-  return [
-    picture,
-    '<span class="words">',
-    `<span class="sponsor"><img class="icon" src="${escapeText(assets.icon_url)}" alt=""><bdi>${escapeText(sponsor_name)}</bdi>${test}</span>`,
-    `<strong class="title">${escapeText(assets.title)}</strong>`,
-    description,
-    `<span class="cta">${escapeText(assets.cta_text)}</span>`,
-    '</span>',
-  ].join('')
 }
 
 /** The direction follows the title: the sponsor's name and the mark stand in bdi elements, which do not decide it. */
-function linkHtml(click_url: string, kind: string, content: string, label: string): string {
-  const name = `surface ${kind}`.trim()
+const ofUnknownLanguage = ' lang="" dir="auto"'
+
+/** What is clicked: all of the creative, as a link where there is somewhere to go. */
+function surfaceHtml(click_url: string, attributes: string, content: string, label = ''): string {
   const target = clickTarget(click_url)
-  if (target === null) return `<div class="${name}" dir="auto">${content}</div>`
-  const labelled = label === '' ? ' dir="auto"' : ` aria-label="${escapeText(label)}"`
-  return `<a class="${name}" href="${escapeText(target)}" target="_blank" rel="noopener noreferrer sponsored"${labelled}>${content}</a>`
+  if (target === null) return `<div class="surface"${attributes}>${content}</div>`
+  const labelled = label === '' ? '' : ` aria-label="${escapeText(label)}"`
+  return `<a class="surface" href="${escapeText(target)}" target="_blank" rel="noopener noreferrer sponsored"${attributes}${labelled}>${content}</a>`
 }
 
 function clickTarget(click_url: string): string | null {
@@ -239,12 +213,6 @@ function documentHtml(title: string, style: string, nonce: string, body: string[
     '</html>',
     '',
   ].join('\n')
-}
-
-const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
-
-function escapeText(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => entities[character] ?? '')
 }
 
 /** A script may hold no end tag and open no comment; both stay the same in a string, where alone they can stand. */

@@ -3,6 +3,7 @@ import type { FrameMessage, HostMessage } from '../messages.ts'
 
 export interface Connection {
   send(message: FrameMessage): void
+  close(): void
 }
 
 /** Waits for the host's first message; `opened` gets the nonce to answer with, `heard` every message after it. */
@@ -18,7 +19,7 @@ export function awaitHost(
     port.onmessage = ({ data }) => {
       if (data && typeof data === 'object') heard(data as HostMessage)
     }
-    opened({ send: (message) => port.postMessage(message) }, nonce)
+    opened({ send: (message) => port.postMessage(message), close: () => port.close() }, nonce)
   }
   addEventListener('message', onInit)
 }
