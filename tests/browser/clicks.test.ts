@@ -1,0 +1,287 @@
+/**
+ * Clicks of every kind on every format: where they lead, how often they count, and what the bill says under cpc.
+ *
+ * Landing pages come from a server of their own: a background tab whose requests are intercepted crashes now and then.
+ */
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Frame, Locator, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { SandboxError, startSandbox } from '../../sandbox/index.ts'
+import type { BeaconRequest } from '../../src/contract/v1/beacons.ts'
+import { oneCampaign } from './campaign.ts'
+import { databaseWith } from './database.ts'
+import { type Host, openWorld, type PlaceOptions, type World } from './world.ts'
+
+vi.setConfig({ maxConcurrency: 8, testTimeout: 40_000 })
+
+let database: Awaited<ReturnType<typeof databaseWith>>
+/** Bills clicks. */
+let world: World
+let sponsor: Server
+let click_url: string
+
+beforeAll(async () => {
+  sponsor = createServer((request, response) => {
+    const found = `{ origin: self.origin, storage: '', referrer: document.referrer, opener: window.opener,
+      referer: ${JSON.stringify(request.headers.referer ?? null)} }`
+    response.writeHead(200, { 'content-type': 'text/html' }).end(`<!doctype html><title>Landing</title><script>
+      window.found = ${found}
+      try { localStorage.setItem('seen', '1'); found.storage = 'kept' } catch (error) { found.storage = error.name }
+      </script><button onclick="window.open('/more')">More</button>`)
+  })
+  await new Promise<void>((resolve) => sponsor.listen(0, '127.0.0.1', resolve))
+  click_url = `http://localhost:${(sponsor.address() as AddressInfo).port}/landing`
+  database = await databaseWith({ billing_model: 'cpc' })
+  world = await openWorld({ database: database.path, demand: oneCampaign({ click_url }) })
+})
+afterAll(async () => {
+  await world?.[Symbol.asyncDispose]()
+  database?.[Symbol.dispose]()
+  sponsor?.closeAllConnections()
+  sponsor?.close()
+})
+
+const kinds = {
+  banner: { format: 'banner' },
+  clip: { format: 'clip', max_width: 320, max_height: 180 },
+  native: { format: 'native', native_template_id: 'list_item', max_width: 400 },
+} satisfies Record<string, PlaceOptions>
+
+const gestures: Record<string, (link: Locator, page: Page) => Promise<void>> = {
+  click: (link) => link.click(),
+  'double click': (link) => link.dblclick(),
+  keyboard: async (link, page) => {
+    if (!(await link.evaluate((element) => element.matches(':focus')))) await page.keyboard.press('Tab')
+    expect(await link.evaluate((element) => element.matches(':focus'))).toBe(true)
+    await page.keyboard.press('Enter')
+  },
+  'middle click': (link) => link.click({ button: 'middle' }),
+  'control click': (link) => link.click({ modifiers: ['Control'] }),
+}
+
+const cases = Object.entries(kinds).flatMap(([format, place]) =>
+  Object.entries(gestures).map(([gesture, perform]) => ({ format, place, gesture, perform })),
+)
+
+describe('a click', () => {
+  test.concurrent.each(cases)('on a $format by $gesture opens a free tab and counts once', async (given) => {
+    await using host = await world.open()
+    const { slot_id } = await host.show(given.place)
+    await host.told('beacon', { event: 'render' })
+    const link = host.page.frameLocator('iframe').getByRole('link')
+
+    const [landing] = await Promise.all([host.context.waitForEvent('page'), given.perform(link, host.page)])
+    await landing.waitForURL(click_url)
+    const { origin } = new URL(click_url)
+    expect(await landing.evaluate(() => window.found)).toEqual({
+      origin,
+      storage: 'kept',
+      referrer: '',
+      referer: null,
+      opener: null,
+    })
+    const [popup] = await Promise.all([landing.waitForEvent('popup'), landing.getByRole('button').click()])
+    await popup.waitForURL(`${origin}/more`)
+    expect(await popup.evaluate(() => [self.origin, window.found.storage])).toEqual([origin, 'kept'])
+    expect(host.page.url()).toContain(world.host_url)
+
+    await Promise.all([host.context.waitForEvent('page'), given.perform(link, host.page)])
+    await host.told('beacon', { event: 'click' })
+    expect(await clicksOf(host)).toEqual(oneClick(true))
+    expect(await billOf(slot_id)).toEqual(['click', true, 'One click counted.'])
+    expect(host.console_lines).toEqual([])
+  })
+
+  test.concurrent('counts, but is not billed, where views are', async () => {
+    await using other = await openWorld({ demand: oneCampaign({ click_url }) })
+    await using host = await other.open()
+    const { slot_id } = await host.show(kinds.banner)
+    await host.told('beacon', { event: 'visible' })
+    await Promise.all([host.context.waitForEvent('page'), linkOf(host).click()])
+    await host.told('beacon', { event: 'click' })
+    expect(await host.ledger()).toEqual([
+      'render accepted OK',
+      'visible accepted OK +viewable_impression',
+      'click accepted OK',
+    ])
+    const { billing, beacons } = await other.client.placements.explain({ params: { slot_id } })
+    expect(billing).toMatchObject({ metric: 'viewable_impression', would_bill: true })
+    expect(beacons.find(({ event }) => event === 'click')).toMatchObject({ metric: 'click', would_bill: false })
+  })
+
+  test.concurrent('by the right button opens a menu, and is none', async () => {
+    await using host = await world.open()
+    const { slot_id } = await host.show(kinds.banner)
+    await host.told('beacon', { event: 'render' })
+    await linkOf(host).click({ button: 'right' })
+    await linkOf(host).hover()
+    expect(await clicksOf(host)).toEqual(noClick)
+    expect(await billOf(slot_id)).toEqual(['click', false, 'No click: no beacon of it was accepted.'])
+  })
+
+  test.concurrent('on Play, Pause or Mute of a clip is none, and one on the clip beside them is', async () => {
+    await using host = await world.open()
+    await host.show(kinds.clip)
+    await host.told('play_started')
+    const frame = host.page.frameLocator('iframe')
+    for (const name of ['Pause', 'Play', 'Unmute', 'Mute']) await frame.getByRole('button', { name }).click()
+    await frame.getByRole('button', { name: 'Unmute' }).waitFor()
+    expect(await clicksOf(host)).toEqual(noClick)
+    expect(host.context.pages()).toHaveLength(1)
+    await Promise.all([host.context.waitForEvent('page'), linkOf(host).click({ position: { x: 20, y: 20 } })])
+    await host.told('beacon', { event: 'click' })
+    expect(await clicksOf(host)).toEqual(oneClick(true))
+  })
+
+  test.concurrent('made by a script says that no user was there', async () => {
+    await using host = await world.open({
+      before: (page) =>
+        page.addInitScript(() => {
+          addEventListener('message', ({ data }) => {
+            if (data === 'test:click') document.querySelector<HTMLElement>('a.surface')!.click()
+          })
+        }),
+    })
+    const { slot_id } = await host.show(kinds.banner)
+    await host.told('beacon', { event: 'render' })
+    await host.page.evaluate(() => document.querySelector('iframe')!.contentWindow!.postMessage('test:click', '*'))
+    await host.told('beacon', { event: 'click' })
+    expect(await clicksOf(host)).toEqual(oneClick(false))
+    // The contract has no verdict against it: it counts, and its measurements tell it apart.
+    expect(await billOf(slot_id)).toEqual(['click', true, 'One click counted.'])
+  })
+})
+
+describe('a click before the creative is rendered', () => {
+  test.concurrent('waits for the render, and counts with it', async () => {
+    await using host = await world.open({
+      before: (page) =>
+        page.addInitScript(() => {
+          if (parent === window) return
+          HTMLImageElement.prototype.decode = () =>
+            new Promise((resolve) => {
+              window.paint = resolve
+            })
+          Object.assign(window, { setTimeout: () => 0 })
+          addEventListener('message', ({ ports }) => {
+            window.isConnected ||= ports.length === 1
+          })
+        }),
+    })
+    const { slot_id } = await host.show(kinds.banner)
+    const frame = await frameOf(host)
+    await frame.waitForFunction(() => window.isConnected && window.paint)
+    await Promise.all([host.context.waitForEvent('page'), linkOf(host).click()])
+    expect(await host.told('beacon', { event: 'click' })).toMatchObject({ reason_code: 'AWAITING_RENDER' })
+    expect(await host.ledger()).toEqual(['click accepted AWAITING_RENDER'])
+    expect(await billOf(slot_id)).toEqual(['click', false, 'No click: its beacon is there, the render beacon is not.'])
+
+    await frame.evaluate(() => window.paint!())
+    await host.told('beacon', { event: 'render' })
+    expect(await host.ledger()).toEqual(['click accepted OK +click', 'render accepted OK'])
+    expect((await host.types()).slice(0, 4)).toEqual(['click', 'beacon', 'rendered', 'beacon'])
+    expect(await billOf(slot_id)).toEqual(['click', true, 'One click counted.'])
+  })
+
+  test.concurrent('while its image still loads: there is one click beacon in the end', async () => {
+    const image = Promise.withResolvers<void>()
+    await using host = await world.open({
+      before: (page) =>
+        page.route('**/v1/test-assets/banner?**', async (route) => {
+          await image.promise
+          await route.continue()
+        }),
+    })
+    const { slot_id } = await host.show(kinds.banner)
+    await Promise.all([host.context.waitForEvent('page'), linkOf(host).click()])
+    image.resolve()
+    await host.told('beacon', { event: 'render' })
+    await Promise.all([host.context.waitForEvent('page'), linkOf(host).click()])
+    await host.told('beacon', { event: 'click' })
+    expect(await clicksOf(host)).toEqual(oneClick(true))
+    expect(await billOf(slot_id)).toEqual(['click', true, 'One click counted.'])
+  })
+})
+
+describe('a click target', () => {
+  test.concurrent.each([
+    ['http://insecure.example/', 0],
+    ['http://localhost:9/landing', 1],
+    ['https://secure.example/', 1],
+  ])('%s is a link: %i', async (click_url, links) => {
+    await using other = await openWorld({ demand: oneCampaign({ click_url }) })
+    for (const place of Object.values(kinds)) {
+      await using host = await other.open()
+      await host.show(place)
+      await host.told('beacon', { event: 'render' })
+      const frame = host.page.frameLocator('iframe')
+      expect(await frame.locator('[href]').count()).toBe(links)
+      if (links > 0) continue
+      await frame.locator('.surface').click({ position: { x: 20, y: 20 } })
+      await host.page.keyboard.press('Tab')
+      await host.page.keyboard.press('Enter')
+      expect(await frame.locator('.surface').evaluate((element) => element.tagName)).toBe('DIV')
+      expect(await clicksOf(host)).toEqual(noClick)
+      expect(host.context.pages()).toHaveLength(1)
+    }
+  })
+
+  test.each(['javascript:alert(1)', 'data:text/html,x', 'file:///etc/passwd'])(
+    '%s is refused by the catalogue',
+    async (click_url) => {
+      const refused = await startSandbox({ demand: oneCampaign({ click_url }) }).catch((error: unknown) => error)
+      expect(refused).toBeInstanceOf(SandboxError)
+      expect(refused).toMatchObject({ code: 'option_invalid', message: expect.stringContaining('click_url') })
+    },
+  )
+})
+
+declare global {
+  interface Window {
+    /** What a landing page found of its own freedom. */
+    found: { origin: string; storage: string; referrer: string; referer: string | null; opener: unknown }
+    paint?: () => void
+    isConnected?: boolean
+  }
+}
+
+function linkOf(host: Host): Locator {
+  return host.page.frameLocator('iframe').getByRole('link')
+}
+
+async function frameOf({ page }: Host): Promise<Frame> {
+  const frame = await (await page.waitForSelector('iframe')).contentFrame()
+  return frame!
+}
+
+/** Everything about clicks: what the page was told, what was sent, what was kept; and whatever was not accepted. */
+async function clicksOf(host: Host) {
+  const sent = host.requests
+    .filter((request) => request.method() === 'POST' && request.url().endsWith('/v1/beacons'))
+    .map((request) => request.postDataJSON() as BeaconRequest)
+    .filter(({ event }) => event === 'click')
+  const kept = await host.kept()
+  return {
+    told: (await host.events()).flatMap((event) => (event.type === 'click' ? [event.user_activated] : [])),
+    sent: sent.map(({ measurements }) => measurements?.user_activated),
+    kept: kept.flatMap(({ event, reason_code, would_bill }) => (event === 'click' ? [[reason_code, would_bill]] : [])),
+    unaccepted: kept.filter(({ verdict }) => verdict !== 'accepted'),
+  }
+}
+
+const noClick = { told: [], sent: [], kept: [], unaccepted: [] }
+const oneClick = (user_activated: boolean) => ({
+  told: [user_activated],
+  sent: [user_activated],
+  kept: [['OK', true]],
+  unaccepted: [],
+})
+
+/** The verdict of the bill, once the evidence holds what the verdict stands on. */
+async function billOf(slot_id: string): Promise<[string, boolean, string]> {
+  const { billing, evidence, beacons } = await world.client.placements.explain({ params: { slot_id } })
+  const accepted = beacons.filter(({ verdict }) => verdict === 'accepted')
+  expect(evidence.map(({ kind }) => kind)).toEqual(['decision', ...accepted.map(() => 'beacon')])
+  return [billing!.metric, billing!.would_bill, billing!.explanation]
+}
