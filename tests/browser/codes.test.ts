@@ -54,6 +54,8 @@ async function play({ own, open, provoke }: Scenario, check: (given: Given) => P
 }
 
 const place = { format: 'banner' } as const
+/** A page whose slot is out of view: what is mounted there is rendered and not viewed. */
+const below: OpenOptions = { html: '<div id="slot" style="margin-top:3000px"></div>' }
 
 /** Starts a turn whose backend answers `response`. */
 async function answerTurn(host: Host, response: unknown): Promise<void> {
@@ -132,6 +134,7 @@ const errors: Record<ErrorCode, Scenario> = {
     provoke: ({ host }) => startTurn(host, { endpoint: '' }),
   },
   frame_reloaded: {
+    open: below,
     provoke: async ({ host }) => {
       await startTurn(host, { place })
       await host.told('beacon', { event: 'render', accepted: true })
@@ -344,8 +347,6 @@ function expectTries(host: Host, event: string, count: number): void {
 }
 
 const down = { status: 503, reason_code: 'injected_fault' } as const
-const below: OpenOptions = { html: '<div id="slot" style="margin-top:3000px"></div>' }
-
 describe.concurrent('a beacon', () => {
   test.concurrent.each([
     ['a service that is down twice', [down, down], 3],
