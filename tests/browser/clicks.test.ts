@@ -64,8 +64,8 @@ const cases = Object.entries(kinds).flatMap(([format, place]) =>
   Object.entries(gestures).map(([gesture, perform]) => ({ format, place, gesture, perform })),
 )
 
-describe('a click', () => {
-  test.concurrent.each(cases)('on a $format by $gesture opens a free tab and counts once', async (given) => {
+describe.concurrent('a click', () => {
+  test.each(cases)('on a $format by $gesture opens a free tab and counts once', async (given) => {
     await using host = await world.open()
     const { slot_id } = await host.show(given.place)
     await host.told('beacon', { event: 'render' })
@@ -93,7 +93,7 @@ describe('a click', () => {
     expect(host.console_lines).toEqual([])
   })
 
-  test.concurrent('counts, but is not billed, where views are', async () => {
+  test('counts, but is not billed, where views are', async () => {
     await using other = await openWorld({ demand: oneCampaign({ click_url }) })
     await using host = await other.open()
     const { slot_id } = await host.show(kinds.banner)
@@ -110,7 +110,7 @@ describe('a click', () => {
     expect(beacons.find(({ event }) => event === 'click')).toMatchObject({ metric: 'click', would_bill: false })
   })
 
-  test.concurrent('by the right button opens a menu, and is none', async () => {
+  test('by the right button opens a menu, and is none', async () => {
     await using host = await world.open()
     const { slot_id } = await host.show(kinds.banner)
     await host.told('beacon', { event: 'render' })
@@ -120,7 +120,7 @@ describe('a click', () => {
     expect(await billOf(slot_id)).toEqual(['click', false, 'No click: no beacon of it was accepted.'])
   })
 
-  test.concurrent('on Play, Pause or Mute of a clip is none, and one on the clip beside them is', async () => {
+  test('on Play, Pause or Mute of a clip is none, and one on the clip beside them is', async () => {
     await using host = await world.open()
     await host.show(kinds.clip)
     await host.told('play_started')
@@ -134,7 +134,7 @@ describe('a click', () => {
     expect(await clicksOf(host)).toEqual(oneClick(true))
   })
 
-  test.concurrent('made by a script says that no user was there', async () => {
+  test('made by a script says that no user was there', async () => {
     await using host = await world.open({
       before: (page) =>
         page.addInitScript(() => {
@@ -153,8 +153,8 @@ describe('a click', () => {
   })
 })
 
-describe('a click before the creative is rendered', () => {
-  test.concurrent('waits for the render, and counts with it', async () => {
+describe.concurrent('a click before the creative is rendered', () => {
+  test('waits for the render, and counts with it', async () => {
     await using host = await world.open({
       before: (page) =>
         page.addInitScript(() => {
@@ -184,7 +184,7 @@ describe('a click before the creative is rendered', () => {
     expect(await billOf(slot_id)).toEqual(['click', true, 'One click counted.'])
   })
 
-  test.concurrent('while its image still loads: there is one click beacon in the end', async () => {
+  test('while its image still loads: there is one click beacon in the end', async () => {
     const image = Promise.withResolvers<void>()
     await using host = await world.open({
       before: (page) =>
@@ -204,8 +204,8 @@ describe('a click before the creative is rendered', () => {
   })
 })
 
-describe('a click target', () => {
-  test.concurrent.each([
+describe.concurrent('a click target', () => {
+  test.each([
     ['http://insecure.example/', 0],
     ['http://localhost:9/landing', 1],
     ['https://secure.example/', 1],

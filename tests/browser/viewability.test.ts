@@ -209,8 +209,8 @@ const cases = matrix.flatMap((row) =>
   (Object.keys(row.outcome) as KindName[]).map((kind) => ({ ...row, kind, outcome: row.outcome[kind]! })),
 )
 
-describe('exposure', () => {
-  test.concurrent.each(cases)('$exposure, $kind: $outcome', async ({ kind, steps, outcome, lone_timer_counts }) => {
+describe.concurrent('exposure', () => {
+  test.each(cases)('$exposure, $kind: $outcome', async ({ kind, steps, outcome, lone_timer_counts }) => {
     const { dwell_ms, place } = kinds[kind]
     const isClip = place.format === 'clip'
     const [first, ...rest] = steps
@@ -237,7 +237,7 @@ describe('exposure', () => {
   })
 })
 
-describe('a dwell starts again', () => {
+describe.concurrent('a dwell starts again', () => {
   const again: Record<string, { away: Partial<Step>; back: Partial<Step> }> = {
     'visibility: hidden on an ancestor': {
       away: { style: { visibility: 'hidden' } },
@@ -253,7 +253,7 @@ describe('a dwell starts again', () => {
   }
   const each = Object.entries(again).map(([name, parts]) => ({ name, ...parts }))
 
-  test.concurrent.each(each)('after $name: 0.7 s before and 0.7 s after it do not add up', async ({ away, back }) => {
+  test.each(each)('after $name: 0.7 s before and 0.7 s after it do not add up', async ({ away, back }) => {
     const steps = [
       { share: 1, for_ms: 700 },
       { ...away, for_ms: 300 },
@@ -266,7 +266,7 @@ describe('a dwell starts again', () => {
     })
   })
 
-  test.concurrent.each(each)('after $name: a whole dwell afterwards counts', async ({ away, back }) => {
+  test.each(each)('after $name: a whole dwell afterwards counts', async ({ away, back }) => {
     const steps = [
       { share: 1, for_ms: 500 },
       { ...away, for_ms: 300 },
@@ -282,8 +282,8 @@ describe('a dwell starts again', () => {
   })
 })
 
-describe('a dwell', () => {
-  test.concurrent('does not take the time of a blocked main thread: 1.2 s in view, 0.6 s of them blocked', async () => {
+describe.concurrent('a dwell', () => {
+  test('does not take the time of a blocked main thread: 1.2 s in view, 0.6 s of them blocked', async () => {
     const steps = [
       { share: 1, for_ms: 300 },
       { busy_ms: 600, for_ms: 900 },
@@ -296,7 +296,7 @@ describe('a dwell', () => {
     })
   })
 
-  test.concurrent('goes on after a blocked main thread', async () => {
+  test('goes on after a blocked main thread', async () => {
     const steps = [
       { share: 1, for_ms: 300 },
       { busy_ms: 600, for_ms: 2_200 },
@@ -307,7 +307,7 @@ describe('a dwell', () => {
     })
   })
 
-  test.concurrent('ends when its own frame is taken out, and a frame put back is not the same ad', async () => {
+  test('ends when its own frame is taken out, and a frame put back is not the same ad', async () => {
     await using host = await open(kinds.banner)
     await host.show(kinds.banner.place)
     await host.told('beacon', { event: 'render' })
@@ -324,7 +324,7 @@ describe('a dwell', () => {
     expect(await host.types()).not.toContain('visible')
   })
 
-  test.concurrent('ends with the page that is left', async () => {
+  test('ends with the page that is left', async () => {
     await using host = await open(kinds.banner)
     const { slot_id } = await host.show(kinds.banner.place)
     await host.told('beacon', { event: 'render' })
@@ -335,7 +335,7 @@ describe('a dwell', () => {
     expect((await world.client.placements.explain({ params: { slot_id } })).billing).toMatchObject(unbilled)
   })
 
-  test.concurrent('reports what is in view at the instant it is met, not what was when it began', async () => {
+  test('reports what is in view at the instant it is met, not what was when it began', async () => {
     const steps = [
       { share: 0.84, for_ms: 400 },
       { share: 0.81, for_ms: 2_000 },
@@ -347,7 +347,7 @@ describe('a dwell', () => {
     })
   })
 
-  test.concurrent('cannot be told without IntersectionObserver: an error, and never a visible beacon', async () => {
+  test('cannot be told without IntersectionObserver: an error, and never a visible beacon', async () => {
     await using host = await world.open({
       html: '<div id="around"><div id="slot"></div></div>',
       before: (page) => page.addInitScript(() => Reflect.deleteProperty(window, 'IntersectionObserver')),
@@ -364,8 +364,8 @@ describe('a dwell', () => {
   })
 })
 
-describe('beacons in time', () => {
-  test.concurrent('heartbeats come every 10 s while the tab is visible, and end after 30', async () => {
+describe.concurrent('beacons in time', () => {
+  test('heartbeats come every 10 s while the tab is visible, and end after 30', async () => {
     const clock = manualClock(Date.now())
     await using other = await openWorld({ demand: oneCampaign(), clock })
     await using host = await other.open({ before: (page) => page.clock.install() })
@@ -408,7 +408,7 @@ describe('beacons in time', () => {
     expect(kept).toHaveLength(30)
   })
 
-  test.concurrent('one that waits for another try goes out at once when the tab is hidden', async () => {
+  test('one that waits for another try goes out at once when the tab is hidden', async () => {
     await using host = await world.open({ before: (page) => page.clock.install() })
     await host.show({ format: 'banner' })
     await host.told('beacon', { event: 'render' })

@@ -1,0 +1,423 @@
+/**
+ * A clip's life: when it plays, what counts as started and completed, what its viewer can do, and what cannot play.
+ * Looks at the video itself, by its own events, beside what the page is told and what the emulator keeps.
+ */
+import type { Frame, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import type { BeaconRequest } from '../../src/contract/v1/beacons.ts'
+import { oneCampaign } from './campaign.ts'
+import { databaseWith } from './database.ts'
+import { expose, scrollable } from './exposure.ts'
+import { type Host, openWorld, type World } from './world.ts'
+
+vi.setConfig({ maxConcurrency: 8, testTimeout: 40_000 })
+
+let world: World
+
+beforeAll(async () => {
+  world = await openWorld({ demand: oneCampaign() })
+})
+afterAll(() => world?.[Symbol.asyncDispose]())
+
+const place = { format: 'clip', max_width: 320, max_height: 180 } as const
+const media = '**/v1/test-assets/clip?**'
+const hasPoster = /poster=true/
+
+describe.concurrent('a clip', () => {
+  test('plays muted from half in view on, pauses below, and goes on where it was', async () => {
+    await using host = await world.open({ html: scrollable() })
+    await host.show(place)
+    await host.told('beacon', { event: 'render' })
+    const frame = await frameOf(host)
+    await expose(host.page, [{ share: 0.49, for_ms: 500 }])
+    expect(await stateOf(frame)).toEqual({ paused: true, muted: true, at: 0, rate: 1 })
+    expect(await host.types()).toEqual(['rendered', 'beacon'])
+
+    await expose(host.page, [{ share: 0.5, for_ms: 0 }])
+    await host.told('play_started')
+    await playsPast(frame, 0.5)
+    await expose(host.page, [{ share: 0.49, for_ms: 0 }])
+    await isPaused(frame)
+    const { at } = await stateOf(frame)
+    await expose(host.page, [{ share: 0.2, for_ms: 400 }])
+    expect((await stateOf(frame)).at).toBe(at)
+
+    await expose(host.page, [{ share: 1, for_ms: 0 }])
+    await playsPast(frame, at + 0.2)
+    expect((await stateOf(frame)).muted).toBe(true)
+    expect(await host.ledger()).toEqual(['render accepted OK', 'play_started accepted OK'])
+    expect((await host.types()).filter((type) => type === 'play_started')).toHaveLength(1)
+  })
+
+  test('pauses while its tab is hidden', async () => {
+    await using host = await world.open({ html: scrollable() })
+    await host.show(place)
+    await host.told('beacon', { event: 'render' })
+    const frame = await frameOf(host)
+    await expose(host.page, [{ share: 1, for_ms: 0 }])
+    await playsPast(frame, 0.3)
+    await expose(host.page, [{ tab: 'hidden', for_ms: 0 }])
+    await isPaused(frame)
+    const { at } = await stateOf(frame)
+    await expose(host.page, [{ for_ms: 400 }])
+    expect((await stateOf(frame)).at).toBe(at)
+    await expose(host.page, [{ tab: 'visible', for_ms: 0 }])
+    await playsPast(frame, at + 0.2)
+    await host.told('beacon', { event: 'play_started' })
+    expect(await host.ledger()).toEqual(['render accepted OK', 'play_started accepted OK'])
+  })
+
+  test('is paused and played by its viewer; a pause in mid-dwell starts the dwell again', async () => {
+    await using host = await world.open()
+    await host.show(place)
+    const frame = await frameOf(host)
+    await host.told('play_started')
+    await playsPast(frame, 1)
+    await frame.getByRole('button', { name: 'Pause' }).click()
+    await isPaused(frame)
+    // In view all the time, which must not start it again.
+    await host.page.evaluate(() => document.dispatchEvent(new Event('visibilitychange', { bubbles: true })))
+    await pass(host.page, 300)
+    const paused = await stateOf(frame)
+    expect(paused.paused).toBe(true)
+    await frame.getByRole('button', { name: 'Play' }).click()
+    await host.told('beacon', { event: 'visible' })
+    expect((await stateOf(frame)).at).toBeGreaterThanOrEqual(paused.at + 1.9)
+    expect(await host.ledger()).toEqual([
+      'render accepted OK',
+      'play_started accepted OK',
+      'visible accepted OK +viewable_impression',
+    ])
+  })
+
+  test('is unmuted and muted by its viewer, and its beacons tell', async () => {
+    await using host = await world.open()
+    await host.show(place)
+    const frame = await frameOf(host)
+    await host.told('play_started')
+    await frame.getByRole('button', { name: 'Unmute' }).click()
+    expect(await stateOf(frame)).toMatchObject({ muted: false, paused: false })
+    await host.told('beacon', { event: 'visible' })
+    const mutedIn = sentBy(host).map(({ event, measurements }) => [event, measurements?.muted])
+    expect(mutedIn).toEqual([
+      ['render', true],
+      ['play_started', true],
+      ['visible', false],
+    ])
+    await frame.getByRole('button', { name: 'Mute' }).click()
+    expect(await stateOf(frame)).toMatchObject({ muted: true, paused: false })
+  })
+})
+
+describe.concurrent('a clip is completed', () => {
+  test('when it was played to its end, once, also with a pause on the way', async () => {
+    await using host = await world.open({ html: scrollable() })
+    const { slot_id } = await host.show(place)
+    await host.told('beacon', { event: 'render' })
+    const frame = await frameOf(host)
+    await expose(host.page, [
+      { share: 1, for_ms: 2_500, once_playing: true },
+      { share: 0, for_ms: 600 },
+      { share: 1, for_ms: 0 },
+    ])
+    await host.told('beacon', { event: 'play_completed' })
+    await frame.getByRole('button', { name: 'Play' }).click()
+    await playsPast(frame, 0.3)
+    expect(await host.types()).toEqual([
+      'rendered',
+      'beacon',
+      'play_started',
+      'beacon',
+      'visible',
+      'beacon',
+      'play_completed',
+      'beacon',
+    ])
+    expect(await host.ledger()).toEqual(watched('+viewable_impression', ''))
+    expect(await billOf(world, slot_id)).toEqual(oneView)
+  })
+
+  test('not by a seek to its end', async () => {
+    await using host = await world.open()
+    const { slot_id } = await host.show(place)
+    const frame = await frameOf(host)
+    await host.told('play_started')
+    await playsPast(frame, 0.5)
+    await frame.evaluate(() => {
+      const video = document.querySelector('video')!
+      video.currentTime = video.duration - 0.2
+    })
+    await hasEnded(host, frame)
+    expect(await host.ledger()).toEqual(['render accepted OK', 'play_started accepted OK', 'click accepted OK'])
+    expect(await toldTo(host)).toEqual(['rendered', 'play_started', 'click'])
+    expect(await billOf(world, slot_id)).toEqual(noView)
+  })
+
+  test('not by seeking back and forth either, without playing what lies between', async () => {
+    await using host = await world.open()
+    await host.show(place)
+    const frame = await frameOf(host)
+    await host.told('play_started')
+    for (const at of [5.5, 0.2, 5.5]) {
+      await frame.evaluate((at) => {
+        document.querySelector('video')!.currentTime = at
+      }, at)
+      await frame.waitForFunction((at) => document.querySelector('video')!.currentTime > at + 0.05, at, polling)
+    }
+    await hasEnded(host, frame)
+    expect((await host.ledger()).filter((line) => line.startsWith('play'))).toEqual(['play_started accepted OK'])
+    expect(await toldTo(host)).not.toContain('play_completed')
+  })
+
+  test('not at sixteen times its speed: that much of it was not really played', async () => {
+    await using host = await world.open()
+    await host.show(place)
+    const frame = await frameOf(host)
+    await host.told('play_started')
+    await frame.evaluate(() => {
+      document.querySelector('video')!.playbackRate = 16
+    })
+    await hasEnded(host, frame)
+    expect(await host.ledger()).toEqual(['render accepted OK', 'play_started accepted OK', 'click accepted OK'])
+    expect(await toldTo(host)).toEqual(['rendered', 'play_started', 'click'])
+  })
+
+  test('but a host that claims it too soon is told so, and not billed', async () => {
+    await using host = await world.open({ html: scrollable() })
+    const { slot_id } = await host.show(place)
+    await host.told('beacon', { event: 'render' })
+    await expose(host.page, [{ share: 1, for_ms: 300, once_playing: true }])
+    await host.told('beacon', { event: 'play_started' })
+    const sent = host.requests.find((request) => request.postData()?.includes('"play_started"'))!
+    const headers = { authorization: (await sent.allHeaders()).authorization!, 'content-type': 'application/json' }
+    const body = {
+      ...sent.postDataJSON(),
+      beacon_id: 'claimed-by-hand',
+      event: 'play_completed',
+      occurred_at_ms: Date.now(),
+    }
+    const answer = await host.page.evaluate(
+      async ({ url, headers, body }) => (await fetch(url, { method: 'POST', headers, body })).json(),
+      { url: sent.url(), headers, body: JSON.stringify(body) },
+    )
+    expect(answer).toMatchObject({ accepted: true, reason_code: 'COMPLETED_TOO_FAST' })
+    expect((await host.ledger()).at(-1)).toBe('play_completed accepted COMPLETED_TOO_FAST')
+    expect(await billOf(world, slot_id)).toEqual(noView)
+  })
+})
+
+describe.concurrent('under cpcv', () => {
+  let database: Awaited<ReturnType<typeof databaseWith>>
+  let billing: World
+
+  beforeAll(async () => {
+    database = await databaseWith({ billing_model: 'cpcv' })
+    billing = await openWorld({ database: database.path, demand: oneCampaign() })
+  })
+  afterAll(async () => {
+    await billing?.[Symbol.asyncDispose]()
+    database?.[Symbol.dispose]()
+  })
+
+  test('a completed view is billed, the impression before it is not', async () => {
+    await using host = await billing.open()
+    const { slot_id } = await host.show(place)
+    await host.told('beacon', { event: 'visible' })
+    expect(await billOf(billing, slot_id)).toEqual(uncompleted)
+    await host.told('beacon', { event: 'play_completed' })
+    expect(await host.ledger()).toEqual(watched('', ' +completed_view'))
+    expect(await billOf(billing, slot_id)).toEqual(['completed_view', true, 'One completed view counted.'])
+  })
+
+  test('a seek to the end bills nothing', async () => {
+    await using host = await billing.open()
+    const { slot_id } = await host.show(place)
+    const frame = await frameOf(host)
+    await host.told('beacon', { event: 'visible' })
+    await frame.evaluate(() => {
+      document.querySelector('video')!.currentTime = 5.8
+    })
+    await hasEnded(host, frame)
+    expect(await billOf(billing, slot_id)).toEqual(uncompleted)
+    expect(await host.ledger()).toEqual([...watched('', '').slice(0, 3), 'click accepted OK'])
+  })
+
+  test('a banner can complete nothing', async () => {
+    await using host = await billing.open()
+    const { slot_id } = await host.show({ format: 'banner' })
+    await host.told('beacon', { event: 'visible' })
+    const reason = 'No completed view: only a clip can be completed.'
+    expect(await billOf(billing, slot_id)).toEqual(['completed_view', false, reason])
+  })
+})
+
+describe.concurrent('a clip that may not start by itself', () => {
+  test('shows its poster and a play button, says so, and starts when its viewer wants', async () => {
+    await using host = await world.open({ before: refuseAutoplay })
+    const { slot_id } = await host.show(place)
+    expect(await host.told('error')).toMatchObject({ code: 'autoplay_blocked' })
+    await host.told('beacon', { event: 'render' })
+    const frame = await frameOf(host)
+    expect(await frame.getByRole('button', { name: 'Play' }).isVisible()).toBe(true)
+    const poster = await frame.locator('video').evaluate(async (video: HTMLVideoElement) => {
+      const answer = new Image()
+      answer.src = video.poster
+      await answer.decode()
+      return [answer.naturalWidth, video.currentTime, video.played.length]
+    })
+    expect(poster).toEqual([320, 0, 0])
+    // Long enough in view for a dwell that would not ask whether it plays; and scrolling asks for no second refusal.
+    await pass(host.page, 2_300)
+    await host.page.evaluate(() => document.dispatchEvent(new Event('visibilitychange', { bubbles: true })))
+    expect(await host.ledger()).toEqual(['render accepted OK'])
+    expect(await host.types()).toEqual(expect.not.arrayContaining(['play_started', 'visible', 'cleared']))
+    expect((await host.types()).filter((type) => type === 'error')).toHaveLength(1)
+    expect(await billOf(world, slot_id)).toEqual(noView)
+
+    await frame.getByRole('button', { name: 'Play' }).click()
+    await host.told('beacon', { event: 'visible' })
+    expect(await host.ledger()).toEqual(watched('+viewable_impression', '').slice(0, 3))
+    expect(await billOf(world, slot_id)).toEqual(oneView)
+    expect(host.console_lines).toEqual([])
+  })
+})
+
+describe.concurrent('a clip that cannot play', () => {
+  test('whose file is not there is cleared, and sends nothing', async () => {
+    await using host = await world.open({
+      before: (page) =>
+        page.route(media, (route) =>
+          hasPoster.test(route.request().url()) ? route.continue() : route.fulfill({ status: 404, body: '' }),
+        ),
+    })
+    const { slot_id } = await host.show(place)
+    expect(await host.told('cleared')).toMatchObject({ reason: 'creative_failed' })
+    expect(await host.types()).toEqual(['error', 'cleared'])
+    expect(await billOf(world, slot_id)).toEqual(noView)
+    await leftNothing(host)
+  })
+
+  test('whose file is no video is cleared, and sends nothing', async () => {
+    await using host = await world.open({
+      before: (page) =>
+        page.route(media, (route) =>
+          hasPoster.test(route.request().url())
+            ? route.continue()
+            : route.fulfill({
+                contentType: 'video/mp4',
+                headers: { 'cross-origin-resource-policy': 'cross-origin' },
+                body: 'no video',
+              }),
+        ),
+    })
+    await host.show(place)
+    expect(await host.told('cleared')).toMatchObject({ reason: 'creative_failed' })
+    await leftNothing(host)
+  })
+
+  test('whose stream stalls before its first frame times out, and sends nothing', async () => {
+    await using host = await world.open({
+      before: (page) =>
+        page.route(media, (route) => (hasPoster.test(route.request().url()) ? route.continue() : undefined)),
+    })
+    const { slot_id } = await host.show(place)
+    expect(await host.told('cleared')).toMatchObject({ reason: 'render_timeout' })
+    expect(await host.events()).toMatchObject([{ type: 'error', code: 'render_timeout' }, { type: 'cleared' }])
+    expect(await billOf(world, slot_id)).toEqual(noView)
+    await leftNothing(host)
+  })
+
+  async function leftNothing(host: Host): Promise<void> {
+    expect(await host.kept()).toEqual([])
+    expect(sentBy(host)).toEqual([])
+    expect(await host.page.locator('#slot').innerHTML()).toBe('')
+  }
+})
+
+const oneView = ['viewable_impression', true, 'One viewable impression counted.']
+const noView = ['viewable_impression', false, 'No viewable impression: no beacon of it was accepted.']
+const uncompleted = ['completed_view', false, 'No completed view: no beacon of it was accepted.']
+
+/** All beacons of a clip that was watched to its end; the marks are those of the view and of the completion. */
+const watched = (viewed: string, completed: string): string[] => [
+  'render accepted OK',
+  'play_started accepted OK',
+  `visible accepted OK ${viewed}`.trim(),
+  `play_completed accepted OK${completed}`,
+]
+
+/** Refuses to play until the viewer has done something, even muted: a browser set to be strict. */
+async function refuseAutoplay(page: Page): Promise<void> {
+  await page.addInitScript(() => {
+    const { play } = HTMLMediaElement.prototype
+    HTMLMediaElement.prototype.play = function () {
+      if (navigator.userActivation.hasBeenActive) return play.call(this)
+      return Promise.reject(new DOMException('play() was refused', 'NotAllowedError'))
+    }
+  })
+}
+
+const polling = { polling: 20, timeout: 12_000 }
+
+async function frameOf({ page }: Host): Promise<Frame> {
+  const frame = await (await page.waitForSelector('iframe')).contentFrame()
+  return frame!
+}
+
+function stateOf(frame: Frame) {
+  return frame.locator('video').evaluate(({ paused, muted, currentTime, playbackRate }: HTMLVideoElement) => ({
+    paused,
+    muted,
+    at: currentTime,
+    rate: playbackRate,
+  }))
+}
+
+async function playsPast(frame: Frame, at: number): Promise<void> {
+  await frame.waitForFunction(
+    (at) => {
+      const { paused, currentTime } = document.querySelector('video')!
+      return !paused && currentTime > at
+    },
+    at,
+    polling,
+  )
+}
+
+async function isPaused(frame: Frame): Promise<void> {
+  await frame.waitForFunction(() => document.querySelector('video')!.paused, undefined, polling)
+}
+
+/** Waits for the end, and until the page has heard of it: a click, told after it over the same port, is answered. */
+async function hasEnded(host: Host, frame: Frame): Promise<void> {
+  await frame.waitForFunction(() => document.querySelector('video')!.ended, undefined, polling)
+  await frame.evaluate(() => {
+    const link = document.querySelector<HTMLElement>('a.surface')!
+    link.addEventListener('click', (event) => event.preventDefault())
+    link.click()
+  })
+  await host.told('beacon', { event: 'click' })
+}
+
+/** Lets time pass in the page. */
+function pass(page: Page, ms: number): Promise<void> {
+  return page.evaluate((ms) => new Promise((resolve) => setTimeout(resolve, ms)), ms)
+}
+
+/** What the page was told, but for the answers to beacons, which may come in either order. */
+async function toldTo(host: Host) {
+  return (await host.types()).filter((type) => type !== 'beacon')
+}
+
+function sentBy(host: Host) {
+  return host.requests
+    .filter((request) => request.method() === 'POST' && request.url().endsWith('/v1/beacons'))
+    .map((request) => request.postDataJSON() as BeaconRequest)
+}
+
+async function billOf({ client }: World, slot_id: string): Promise<[string, boolean, string]> {
+  const { billing, evidence, beacons } = await client.placements.explain({ params: { slot_id } })
+  const accepted = beacons.filter(({ verdict }) => verdict === 'accepted')
+  expect(evidence.map(({ kind }) => kind)).toEqual(['decision', ...accepted.map(() => 'beacon')])
+  return [billing!.metric, billing!.would_bill, billing!.explanation]
+}
