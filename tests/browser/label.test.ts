@@ -1,0 +1,341 @@
+/** The ad label on the host page: what a person sees of it, whatever the page does to it. */
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import type { AxeResults } from 'axe-core'
+import type { Frame, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { about, catalogueOf } from './catalogue.ts'
+import { lookAtLabel } from './label-sight.ts'
+import { nothing, one_ad, openTurnHost, type TurnHost, viewed } from './turn-path.ts'
+import { openWorld, type PlaceOptions, type World } from './world.ts'
+
+vi.setConfig({ maxConcurrency: 8 })
+
+const native = { title: 'A title', description: 'What it is about.', cta_text: 'Read on' }
+const names = {
+  plain: 'Larkfield Coffee',
+  rtl: 'قهوة الصباح',
+  long: 'The Society of Makers of Uncommonly Long Names and of Everything Else that a Sponsor May Be Called',
+  unbroken: `Donau${'dampfschifffahrts'.repeat(5)}gesellschaft`,
+}
+
+let world: World
+/** A world whose sponsors have the names above. */
+let named: World
+let axe: string
+beforeAll(async () => {
+  const texts = Object.entries(names).map(([topic, sponsor_name]) => [topic, { sponsor_name, ...native }])
+  world = await openWorld({ rate_limit: 'off' })
+  named = await openWorld({ rate_limit: 'off', browser: world.browser, demand: catalogueOf(Object.fromEntries(texts)) })
+  axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+})
+afterAll(async () => {
+  await named?.[Symbol.asyncDispose]()
+  await world?.[Symbol.asyncDispose]()
+})
+
+const banner: PlaceOptions = { format: 'banner', max_width: 300, max_height: 250 }
+
+/** A page with an ad on it, and the text that its label must have. */
+async function showAd(
+  style = '',
+  more: Parameters<typeof openTurnHost>[1] = {},
+): Promise<{ host: TurnHost; text: string }> {
+  const host = await openTurnHost(world, { html: `<style>${style}</style><div id="slot"></div>`, ...more })
+  const { placement } = await host.show(banner)
+  await host.told('rendered')
+  return { host, text: `${placement!.render.label_text} · ${placement!.render.sponsor_name}` }
+}
+
+/** It is there to be read, and is read out. */
+async function expectReadable(page: Page, text: string): Promise<void> {
+  const sight = await lookAtLabel(page)
+  expect(sight).toMatchObject({ text })
+  expect(sight!.contrast).toBeGreaterThanOrEqual(4.5)
+  expect(sight!.height).toBeGreaterThanOrEqual(18)
+  expect(await page.locator('[inert] [data-sp-label], [aria-hidden] [data-sp-label]').count()).toBe(0)
+  expect(spoken(await page.locator('body').ariaSnapshot())).toContain(text)
+}
+
+/** What an accessibility tree says, as one line: the label's two parts may be two nodes. */
+function spoken(snapshot: string): string {
+  return snapshot
+    .split('\n')
+    .map((line) => line.replace(/^\s*- (text|strong|generic)?:?\s*/, ''))
+    .join(' ')
+    .replace(/\s+/g, ' ')
+}
+
+describe.concurrent('the label', () => {
+  test.for(['banner', 'clip', 'native'] as const)(
+    'of a %s says what it is and whose, above the frame',
+    async (format) => {
+      await using host = await openTurnHost(world)
+      const { placement } = await host.show({ format, max_width: 320, max_height: 300 })
+      await host.told('rendered')
+      const { label_text, sponsor_name } = placement!.render
+      await expectReadable(host.page, `${label_text} · ${sponsor_name}`)
+      const [label, frame] = await Promise.all([
+        host.page.locator('[data-sp-label]').boundingBox(),
+        host.page.locator('iframe').boundingBox(),
+      ])
+      expect(label!.y + label!.height).toBeLessThanOrEqual(frame!.y)
+      expect(await host.page.locator('iframe').getAttribute('title')).toBe(`Sponsored: ${sponsor_name}`)
+      expect(host.console_lines).toEqual([])
+    },
+  )
+
+  test.for([
+    ['light', 'light', ''],
+    ['dark', 'dark', ':root { color-scheme: dark }'],
+    ['of either kind, in a dark system', 'dark', ':root { color-scheme: light dark }'],
+    ['of either kind, in a light system', 'light', ':root { color-scheme: light dark }'],
+    ['dark by its colours alone', 'light', 'body { background: #111; color: #eee }'],
+    ['that says in its slot that it is dark', 'light', '#slot { color-scheme: dark; background: #111 }'],
+  ] as const)('can be read on a page that is %s', async ([, colorScheme, style]) => {
+    const { host, text } = await showAd(style, {
+      html: `<style>${style}</style><div id="slot"></div>`,
+      context: { viewport: { width: 800, height: 700 }, colorScheme },
+    })
+    await using _ = host
+    await expectReadable(host.page, text)
+  })
+
+  test('can be read in forced colours', async () => {
+    const context = { viewport: { width: 800, height: 700 }, forcedColors: 'active' } as const
+    const { host, text } = await showAd('', { context })
+    await using _ = host
+    await expectReadable(host.page, text)
+  })
+
+  test('is dark on a dark page, and light on a light one', async () => {
+    const grounds: string[] = []
+    for (const scheme of ['light', 'dark']) {
+      const { host } = await showAd(`:root { color-scheme: ${scheme} }`)
+      await using _ = host
+      grounds.push(
+        await host.page.locator('[data-sp-label]').evaluate((label) => getComputedStyle(label).backgroundColor),
+      )
+    }
+    expect(grounds).toEqual(['rgb(241, 241, 244)', 'rgb(47, 47, 53)'])
+  })
+})
+
+/** What a page does to a label, by what it has got hold of. */
+const attacks: Readonly<Record<string, (label: HTMLElement, wrapper: HTMLElement) => void>> = {
+  removes: (label) => label.remove(),
+  empties: (label) => label.replaceChildren(),
+  rewrites: (label) => label.replaceChildren('Recommended for you'),
+  'rewrites in part': (label) => label.lastChild!.replaceWith(' · us'),
+  'moves elsewhere': (label) => document.body.append(label),
+  'moves below the frame': (label, wrapper) => wrapper.append(label),
+  'puts something before': (_, wrapper) => wrapper.prepend(document.createElement('hr')),
+  'hides by style': (label) => label.style.setProperty('display', 'none', 'important'),
+  'fades by style': (label) => label.style.setProperty('opacity', '0', 'important'),
+  'strips of its style': (label) => label.removeAttribute('style'),
+  'hides by a class': (label) => label.classList.add('gone'),
+  'hides by the attribute hidden': (label) => label.toggleAttribute('hidden'),
+  'hides from assistive technology': (label) => label.setAttribute('aria-hidden', 'true'),
+  'names otherwise': (label) => label.setAttribute('aria-label', 'News'),
+  'makes inert': (label) => label.toggleAttribute('inert'),
+  'gives another role': (label) => label.setAttribute('role', 'presentation'),
+  'hides with its parent from assistive technology': (_, wrapper) => wrapper.setAttribute('aria-hidden', 'true'),
+  'makes inert with its parent': (_, wrapper) => wrapper.toggleAttribute('inert'),
+}
+
+describe.concurrent('a label that the page', () => {
+  test.for(Object.entries(attacks))('%s is there again', async ([, attack]) => {
+    const { host, text } = await showAd('.gone { display: none !important; visibility: hidden !important }')
+    await using _ = host
+    const label = await host.page.evaluateHandle(() => document.querySelector<HTMLElement>('[data-sp-label]')!)
+    const wrapper = await host.page.evaluateHandle((label) => label.parentElement!, label)
+    await host.page.evaluate(`window.attack = ${attack}`)
+    await host.page.evaluate(([label, wrapper]) => Reflect.get(window, 'attack')(label, wrapper), [
+      label,
+      wrapper,
+    ] as const)
+    await host.page.evaluate(() => new Promise(requestAnimationFrame))
+    expect(await wrapper.evaluate((wrapper) => wrapper.firstElementChild?.matches('[data-sp-label]'))).toBe(true)
+    expect(await host.shown()).toEqual(one_ad)
+    await expectReadable(host.page, text)
+  })
+
+  test('has taken away is there again, and the ad is counted', async () => {
+    const { host, text } = await showAd()
+    await using _ = host
+    await host.page.locator('[data-sp-label]').evaluate((label) => label.remove())
+    await host.told('beacon', { event: 'visible' })
+    await expectReadable(host.page, text)
+    expect(await host.ledger()).toEqual(viewed)
+  })
+
+  test('takes away again and again costs it the ad, and its view', async () => {
+    await using host = await openTurnHost(world, { html: '<div id="slot"></div><div id="other"></div>' })
+    await host.page.evaluate(() => {
+      const slot = document.querySelector('#slot')!
+      const remove = (): void => slot.querySelector('[data-sp-label]')?.remove()
+      new MutationObserver(remove).observe(slot, { childList: true, subtree: true })
+    })
+    const lost = await host.start(banner)
+    await host.told('error', { code: 'label_removed' })
+    expect(await host.shown()).toEqual(nothing)
+    expect((await host.path(lost)).at(-1)).toBe('failed')
+    const control = await host.start({ ...banner, target: '#other' })
+    await host.told('beacon', { event: 'visible', turn_id: control })
+    expect((await host.ledger()).filter((line) => line.startsWith('visible'))).toHaveLength(1)
+  })
+})
+
+describe.concurrent('a stylesheet of the page', () => {
+  test('that is after the label leaves it as it is', async () => {
+    const label = '[data-sp-label]'
+    const { host, text } = await showAd('', { html: '<style id="hostile"></style><div id="slot"></div>' })
+    await using _ = host
+    for (const style of [
+      '#slot * { display: none !important }',
+      '* { all: unset !important } #slot { display: block !important }',
+      '#slot div:has(> iframe) > div { display: none !important }',
+      'div:has(+ iframe) { height: 0 !important; overflow: hidden !important }',
+      `${label} { opacity: 0 !important }`,
+      `${label} { visibility: hidden !important }`,
+      `${label} { filter: opacity(0) !important }`,
+      `${label} { position: absolute !important; left: -9999px !important }`,
+      `${label} { translate: -9999px !important; scale: 0 !important; zoom: 0.01 !important }`,
+      `${label} { clip-path: inset(50%) !important; mask: linear-gradient(transparent, transparent) !important }`,
+      `${label} { max-height: 0 !important; overflow: hidden !important; padding: 0 !important }`,
+      `${label} { font-size: 0 !important; line-height: 0 !important; text-indent: -9999px !important }`,
+      `${label} { color: #fff !important; background: #fff !important }`,
+      `${label} { -webkit-text-fill-color: transparent !important }`,
+      `${label} { content-visibility: hidden !important; contain: strict !important }`,
+      `${label} { animation: vanish 1s infinite !important } @keyframes vanish { to { opacity: 0; height: 0 } }`,
+      `${label} strong { display: none !important; font-size: 0 !important; color: transparent !important }`,
+      `@layer { * ${label} { display: none !important } }`,
+    ]) {
+      await host.page.locator('#hostile').evaluate((element, style) => element.replaceChildren(style), style)
+      const sight = await lookAtLabel(host.page)
+      expect(sight, style).toMatchObject({ text })
+      expect(sight!.contrast, style).toBeGreaterThanOrEqual(4.5)
+      expect(sight!.height, style).toBeGreaterThanOrEqual(18)
+    }
+  })
+
+  test('that hides the label with its slot, or with what is around both, hides an ad that does not count', async () => {
+    const styles = [
+      '%s { visibility: visible }',
+      '%s { display: none !important }',
+      '%s { visibility: hidden !important }',
+      '%s { opacity: 0 !important }',
+      '%s { height: 0 !important; overflow: hidden !important }',
+      '%s { position: absolute !important; left: -9999px !important }',
+      '%s * { visibility: hidden !important; opacity: 0 !important }',
+      '%s > div { opacity: 0 !important }',
+      '%s > div { height: 0 !important; overflow: hidden !important }',
+      '%s > div { position: absolute !important; left: -9999px !important }',
+      '%s { overflow: hidden } %s > div { margin-top: -40px !important }',
+      '%s { overflow: hidden } %s > div { transform: translateY(-40px) !important }',
+      '%s { overflow: hidden } %s > div { position: relative !important; top: -40px !important }',
+    ].map((style, n) => style.replaceAll('%s', `#s${n}`))
+    const slots = styles.map((_, n) => `<div id="s${n}" style="float:left;width:310px"></div>`)
+    await using host = await openTurnHost(world, {
+      html: `<style>${styles.join('\n')}</style>${slots.join('')}<div id="last" style="position:fixed;right:0;bottom:0"></div>`,
+      context: { viewport: { width: 1_700, height: 1_000 } },
+    })
+    const ids = await Promise.all(styles.map((_, n) => host.start({ ...banner, target: `#s${n}` })))
+    await host.told('rendered', {}, styles.length)
+    const last = await host.start({ ...banner, target: '#last' })
+    await host.told('beacon', { event: 'visible', turn_id: last })
+    const events = await host.events()
+    const outcomes: string[] = []
+    for (const [n, style] of styles.entries()) {
+      const isCounted = events.some(({ type, turn_id }) => type === 'visible' && turn_id === ids[n])
+      const sight = await lookAtLabel(host.page, `#s${n}`)
+      const isReadable = sight !== null && sight.contrast >= 4.5
+      outcomes.push(`${isCounted && !isReadable ? 'counted without a label' : 'fair'}: ${style}`)
+    }
+    expect(outcomes).toEqual(styles.map((style) => `fair: ${style}`))
+    expect(events.some(({ type, turn_id }) => type === 'visible' && turn_id === ids[0])).toBe(true)
+  })
+})
+
+describe.concurrent('a sponsor whose name', () => {
+  const open = async (topic: keyof typeof names, width: number) => {
+    const host = await openTurnHost(named, { context: { viewport: { width, height: 700 } } })
+    const response = await host.show(about(topic, banner))
+    expect(response.placement?.sponsor_name).toBe(names[topic])
+    await host.told('rendered')
+    return host
+  }
+
+  test('reads from right to left stands after the label’s first word', async () => {
+    await using host = await open('rtl', 800)
+    await expectReadable(host.page, `Sponsored · ${names.rtl}`)
+    const order = await host.page.locator('[data-sp-label]').evaluate((label) => {
+      const range = document.createRange()
+      range.selectNodeContents(label.lastChild!)
+      return label.firstElementChild!.getBoundingClientRect().right - range.getBoundingClientRect().left
+    })
+    expect(order).toBeLessThanOrEqual(1)
+  })
+
+  test.for([
+    ['long', 800],
+    ['long', 320],
+    ['unbroken', 320],
+    ['plain', 320],
+  ] as const)('is %s fits into %i px', async ([topic, width]) => {
+    await using host = await open(topic, width)
+    await expectReadable(host.page, `Sponsored · ${names[topic]}`)
+    const sizes = await host.page.locator('[data-sp-label]').evaluate((label) => ({
+      lines: Math.round(label.clientHeight / 18),
+      isCut: label.scrollWidth > label.clientWidth || label.scrollHeight > label.clientHeight,
+      right: label.getBoundingClientRect().right,
+      page: document.documentElement.scrollWidth,
+    }))
+    expect(sizes.lines > 1).toBe(topic !== 'plain')
+    expect(sizes).toMatchObject({ isCut: false, page: width })
+    expect(sizes.right).toBeLessThanOrEqual(width)
+  })
+})
+
+describe.concurrent('accessibility', () => {
+  const cases = (['banner', 'clip', 'native'] as const).flatMap((format) =>
+    (['light', 'dark'] as const).map((colorScheme) => [format, colorScheme] as const),
+  )
+  test.for(cases)(
+    'axe finds nothing serious on a page with a %s, nor in its frame: %s',
+    async ([format, colorScheme]) => {
+      await using host = await openTurnHost(world, {
+        html: `<style>:root { color-scheme: light dark; background: Canvas; color: CanvasText }</style>
+<main><h1>An answer</h1><p>What was asked for.</p><div id="slot"></div></main>`,
+        context: { viewport: { width: 800, height: 700 }, colorScheme },
+      })
+      await host.show({ format, max_width: 320, max_height: 300 })
+      await host.told('rendered')
+      expect(await serious(host.page)).toEqual([])
+      const frame = host.page.frames().find((frame) => frame.url().includes('/v1/render/'))
+      expect(await serious(frame!)).toEqual([])
+    },
+  )
+
+  /** What axe calls serious or critical, as `rule: element`. */
+  async function serious(document: Page | Frame): Promise<string[]> {
+    await document.evaluate(axe)
+    return document.evaluate(async () => {
+      const { run } = Reflect.get(window, 'axe') as {
+        run: (context: Document, options: object) => Promise<AxeResults>
+      }
+      const { violations } = await run(window.document, { iframes: false })
+      return violations
+        .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+        .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`))
+    })
+  }
+
+  test('the label comes before the frame, which has a name, and nothing else is said', async () => {
+    await using host = await openTurnHost(world, { html: '<div id="slot"></div>' })
+    const { placement } = await host.show(banner)
+    await host.told('rendered')
+    const said = spoken(await host.page.locator('#slot').ariaSnapshot())
+    expect(said).toBe(`${placement!.render.label_text} · ${placement!.render.sponsor_name} iframe`)
+  })
+})
