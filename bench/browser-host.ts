@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 
 const [sandbox_url] = process.argv.slice(2)
-const creatives = join(import.meta.dirname, '../fixtures/creatives')
+const fixtures = join(import.meta.dirname, '../fixtures')
 const files = new Map<string, Buffer>()
 const html = { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' }
 
@@ -20,7 +20,7 @@ const server = createServer((request, response) => {
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://host')
   if (pathname === '/') return response.writeHead(200, html).end(page)
   if (pathname === '/plain') return response.writeHead(200, html).end(plainFrame(searchParams))
-  return sendFile(response, pathname.replace('/assets/creatives/', ''))
+  return sendFile(response, fileOf(pathname, searchParams))
 })
 server.listen(0, '127.0.0.1', () => {
   const { port } = server.address() as AddressInfo
@@ -30,18 +30,34 @@ process.on('SIGTERM', () => process.exit(0))
 
 function plainFrame(given: URLSearchParams): string {
   const media = given.get('poster')
-    ? `<video src="${given.get('src')}" poster="${given.get('poster')}" muted playsinline preload="metadata"></video>`
-    : `<img src="${given.get('src')}" alt="">`
+    ? `<video src="${attribute(given.get('src'))}" poster="${attribute(given.get('poster'))}" muted playsinline preload="metadata"></video>`
+    : `<img src="${attribute(given.get('src'))}" alt="">`
   return `<!doctype html><html lang="en"><meta charset="utf-8"><style>body{margin:0}img,video{display:block;width:100%}</style>${media}`
 }
 
+/** Fit for an attribute's value. */
+function attribute(text: string | null): string {
+  return `${text}`.replaceAll('&', '&amp;').replaceAll('"', '&quot;')
+}
+
+/** The file behind a path of the emulator. */
+function fileOf(path: string, query: URLSearchParams): string {
+  const size = `${query.get('width')}x${query.get('height')}`
+  const seconds = Number(query.get('duration_ms')) / 1_000
+  if (path === '/v1/test-assets/banner') return `test-assets/banner-${size}.png`
+  if (path === '/v1/test-assets/clip') {
+    return `test-assets/clip-${size}-${seconds}s.${query.has('poster') ? 'webp' : 'mp4'}`
+  }
+  return path.replace('/assets/', '')
+}
+
 function sendFile(response: ServerResponse, name: string): void {
-  if (!/^[\w-]+\/[\w.-]+\.(webp|mp4)$/.test(name)) return void response.writeHead(404).end()
-  const body = files.get(name) ?? readFileSync(join(creatives, name))
+  const extension = /^(?:test-assets|creatives\/[\w-]+)\/[\w-]+\.(webp|png|mp4)$/.exec(name)?.[1]
+  if (extension === undefined) return void response.writeHead(404).end()
+  const body = files.get(name) ?? readFileSync(join(fixtures, name))
   files.set(name, body)
-  const media_type = name.endsWith('mp4') ? 'video/mp4' : 'image/webp'
   response.writeHead(200, {
-    'content-type': media_type,
+    'content-type': extension === 'mp4' ? 'video/mp4' : `image/${extension}`,
     'content-length': body.length,
     'cache-control': 'public, max-age=3600',
   })

@@ -23,7 +23,7 @@ export interface FrameTimes {
   media_at: number
   media_end_at: number
   load_at: number
-  /** Largest picture, text or poster on the screen. */
+  /** Its picture, or the clip's poster, on the screen. */
   painted_at: number
   /** Each time its video began to play. */
   playing_at: number[]
@@ -35,14 +35,20 @@ declare global {
   }
 }
 
-/** Runs in every document before its own scripts. */
+/** Runs in every document before its own scripts: asks the browser when the picture or poster is on the screen. */
 export function recordFrame(): void {
   const paints: number[] = []
   const plays: number[] = []
   window.bench = { paints, plays }
+  const mark = (): void => {
+    for (const picture of document.querySelectorAll('img:not(.icon), video')) {
+      picture.setAttribute('elementtiming', 'creative')
+    }
+  }
+  new MutationObserver(mark).observe(document, { childList: true, subtree: true })
   new PerformanceObserver((list) => {
-    for (const { startTime } of list.getEntries()) paints.push(startTime)
-  }).observe({ type: 'largest-contentful-paint', buffered: true })
+    for (const entry of list.getEntries()) paints.push((entry as PerformanceEntry & { renderTime: number }).renderTime)
+  }).observe({ type: 'element', buffered: true })
   document.addEventListener('playing', () => plays.push(performance.now()), { capture: true })
 }
 
@@ -51,16 +57,18 @@ export function readFrame(): FrameTimes {
   let wall = Date.now()
   for (const before = wall; wall === before; wall = Date.now());
   const origin = wall - performance.now()
-  const [document] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[]
-  const media = performance.getEntriesByType('resource').findLast(({ name }) => /\.(webp|mp4)$/.test(name))
+  const [navigation] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[]
+  const resources = performance.getEntriesByType('resource') as PerformanceResourceTiming[]
+  const picture = document.querySelector<HTMLImageElement | HTMLVideoElement>('img:not(.icon), video')
+  const media = resources.find(({ name }) => name === picture?.currentSrc)
   const { paints, plays } = window.bench!
   return {
-    document_at: origin + document!.requestStart,
-    document_end_at: origin + document!.responseEnd,
+    document_at: origin + navigation!.requestStart,
+    document_end_at: origin + navigation!.responseEnd,
     media_at: origin + (media?.startTime ?? Number.NaN),
-    media_end_at: origin + ((media as PerformanceResourceTiming | undefined)?.responseEnd ?? Number.NaN),
-    load_at: origin + document!.loadEventStart,
-    painted_at: origin + (paints.at(-1) ?? Number.NaN),
+    media_end_at: origin + (media?.responseEnd ?? Number.NaN),
+    load_at: origin + navigation!.loadEventStart,
+    painted_at: origin + (paints[0] ?? Number.NaN),
     playing_at: plays.map((time) => origin + time),
   }
 }

@@ -124,7 +124,11 @@ async function readFrameAt(page: Page, url: string): Promise<FrameTimes> {
 
 /** A bare frame with the main picture of a frame's document. */
 function plainUrl(html: string): string {
-  const path = (pattern: RegExp): string | undefined => pattern.exec(html)?.[1]?.replace(/^https?:\/\/[^/]+/, '')
+  const path = (pattern: RegExp): string | undefined =>
+    pattern
+      .exec(html)?.[1]
+      ?.replace(/^https?:\/\/[^/]+/, '')
+      .replaceAll('&amp;', '&')
   const src = path(/<(?:img|video) class="(?:image|video)"[^>]* ?src="([^"]+)"/)
   if (src === undefined) throw new Error('the frame has no picture')
   const poster = path(/ poster="([^"]+)"/)
