@@ -137,7 +137,7 @@ const shortSlot = `
 .short .picture{flex:1 1 0;width:auto;height:auto;min-height:64px;max-height:none;aspect-ratio:auto}
 .short .picture+.words{flex:none}
 }
-@media (min-aspect-ratio:1.2){
+@media not all and (max-aspect-ratio:1.2){
 .short .surface{flex-direction:row}
 .short .picture{flex:none;width:min(100vh,36%);height:auto;min-height:0;max-height:none;aspect-ratio:auto}
 }
@@ -150,7 +150,7 @@ const shortSlot = `
 .shortest .picture{display:none}
 .shortest .picture+.words{flex:1}
 }
-@media (min-aspect-ratio:1.2){.shortest .sponsor{display:none}}
+@media not all and (max-aspect-ratio:1.2){.shortest .sponsor{display:none}}
 @media (max-height:119px){.short .words{gap:2px;padding-block:6px}}
 @media (max-height:79px) and (min-width:240px),(max-height:139px) and (min-width:480px){
 .short .surface{border-radius:12px}

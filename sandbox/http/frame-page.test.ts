@@ -91,6 +91,26 @@ describe('the frame page', () => {
     expect(framePage({ ...native, is_test: true }).html).toContain('>TEST<')
   })
 
+  test('says that it knows neither language nor direction of a card, so that both follow its title', () => {
+    expect(framePage(native).html).toContain('sponsored" lang="" dir="auto">')
+    expect(framePage({ ...native, click_url: '' }).html).toContain('<div class="surface" lang="" dir="auto">')
+  })
+
+  test('gives a clip a poster where there is one, and a link that says where it leads', () => {
+    const clip = {
+      format: 'clip',
+      video_url: '/v',
+      poster_url: '/p',
+      width: 640,
+      height: 360,
+      duration_ms: 6_000,
+    } as const
+    const { html } = framePage({ ...banner, creative: clip })
+    expect(html).toContain('poster="/p"')
+    expect(html).toContain('aria-label="Visit Larkfield Coffee"')
+    expect(framePage({ ...banner, creative: { ...clip, poster_url: null } }).html).not.toContain('poster')
+  })
+
   test('leaves out a missing description and uses no style attribute', () => {
     const { html } = framePage(native)
     expect(html).not.toContain('class="description"')

@@ -69,6 +69,11 @@ export function watchRoom(creative: HTMLElement, tell: (height: number) => void)
   }
 }
 
+/** Titles reach out of their lines by the height of an accent, which is no overflow. */
+const accent_px = 2
+
 function fits(creative: HTMLElement): boolean {
-  return [...creative.querySelectorAll('.surface,.words')].every((box) => box.scrollHeight <= box.clientHeight + 1)
+  return [...creative.querySelectorAll('.surface,.words')].every(
+    (box) => box.scrollHeight <= box.clientHeight + accent_px,
+  )
 }

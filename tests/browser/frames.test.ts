@@ -1,0 +1,406 @@
+/** What a person sees, hears and reaches inside the hosted frame. The frames are the emulator's own. */
+import axe from 'axe-core'
+import type { Frame, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import type { FrameMessage, HostMessage } from '../../sandbox/renderer/messages.ts'
+import { type NativeTemplateId, nativeTemplates } from '../../src/contract/fields.ts'
+import { about } from './catalogue.ts'
+import { framesCatalogue, type Topic, texts } from './frames-catalogue.ts'
+import { until } from './turns.ts'
+import { type Host, openWorld, type PlaceOptions, type World } from './world.ts'
+
+vi.setConfig({ maxConcurrency: 4, testTimeout: 30_000 })
+
+let world: World
+beforeAll(async () => {
+  world = await openWorld({ demand: framesCatalogue(), rate_limit: 'off' })
+})
+afterAll(() => world?.[Symbol.asyncDispose]())
+
+const topics = Object.keys(texts) as Topic[]
+const schemes = ['light', 'dark'] as const
+const viewport = { width: 800, height: 2_400 }
+
+interface Slot {
+  /** Its element's id. */
+  id: string
+  width: number
+  request: PlaceOptions
+}
+
+const nativeSlot = (native_template_id: NativeTemplateId, topic: Topic, width: number, max_height = 600): Slot => ({
+  id: `slot-${topic}-${width}-${max_height}`,
+  width,
+  request: about(topic, { format: 'native', native_template_id, max_width: 4_096, max_height }),
+})
+
+/** A host page with these slots, each of them filled and rendered. */
+async function openSlots(slots: readonly Slot[], options: Parameters<World['open']>[0] = {}): Promise<Host> {
+  const html = slots
+    .map(({ id, width }) => `<div id="${id}" style="width:${width}px;margin-bottom:8px"></div>`)
+    .join('')
+  const host = await world.open({ html, ...options, context: { viewport, ...options.context } })
+  await host.page.evaluate(
+    ({ endpoint, turns }) => {
+      for (const { target, body } of turns) window.SponsoredPlacement!.startTurn({ target, endpoint, body })
+    },
+    {
+      endpoint: host.endpoint,
+      turns: slots.map(({ id, request }) => ({ target: `#${id}`, body: host.body(request) })),
+    },
+  )
+  await host.told('rendered', {}, slots.length)
+  return host
+}
+
+async function frameIn(page: Page, target: string): Promise<Frame> {
+  const element = await page.locator(`${target} iframe`).elementHandle()
+  return (await element!.contentFrame())!
+}
+
+/** What axe-core finds serious or critical, with the elements. */
+async function violations(frame: Frame | Page): Promise<string[]> {
+  await frame.evaluate(axe.source)
+  return frame.evaluate(async () => {
+    const { violations } = await (window as unknown as { axe: typeof axe }).axe.run({ resultTypes: ['violations'] })
+    return violations
+      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+      .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
+  })
+}
+
+/** Every way in which a native card does not fit its frame; a text may end in an ellipsis, but not in a cut. */
+function misfits(frame: Frame): Promise<string[]> {
+  return frame.evaluate(() => {
+    const found: string[] = []
+    const root = document.documentElement
+    if (root.scrollWidth > innerWidth) found.push(`page is ${root.scrollWidth} wide in ${innerWidth}`)
+    for (const element of document.querySelectorAll<HTMLElement>(
+      '.surface, .words, .title, .description, .cta, .sponsor bdi',
+    )) {
+      const { top, left, right, bottom, height } = element.getBoundingClientRect()
+      const name = `${element.className || 'sponsor'} at ${Math.round(left)},${Math.round(top)},${Math.round(right)},${Math.round(bottom)}`
+      if (height === 0) continue
+      if (top < -1 || left < -1 || right > innerWidth + 1 || bottom > innerHeight + 1) found.push(`${name} is outside`)
+      const style = getComputedStyle(element)
+      const ends = style.textOverflow === 'ellipsis' || style.webkitLineClamp !== 'none'
+      const isCut = element.scrollWidth > element.clientWidth + 2 || element.scrollHeight > element.clientHeight + 2
+      if (isCut && !ends && style.overflow !== 'visible') found.push(`${name} is cut`)
+    }
+    return found
+  })
+}
+
+/** Resolves when a card has settled in its slot: whatever had to go has gone. */
+async function fitted(frame: Frame): Promise<void> {
+  await until(() => misfits(frame), [])
+}
+
+describe.concurrent('native templates', () => {
+  for (const template of nativeTemplates) {
+    test.for(schemes)(`${template} is legible and reachable with any text (%s)`, async (colorScheme) => {
+      const slots = topics.map((topic) => nativeSlot(template, topic, 320))
+      await using host = await openSlots(slots, { context: { colorScheme, viewport } })
+      const dialogs: string[] = []
+      host.page.on('dialog', (dialog) => dialogs.push(dialog.message()))
+      for (const [index, topic] of topics.entries()) {
+        const frame = await frameIn(host.page, `#${slots[index]!.id}`)
+        await fitted(frame)
+        expect(await violations(frame)).toEqual([])
+        const { title, description, cta_text, sponsor_name } = texts[topic]
+        const read = (selector: string) => frame.locator(selector).allTextContents()
+        expect(await read('.title')).toEqual([title])
+        expect(await read('.description')).toEqual(description ? [description] : [])
+        expect(await read('.cta')).toEqual([cta_text])
+        expect(await read('.sponsor bdi')).toEqual([sponsor_name])
+        expect(await frame.locator('.test').count()).toBe(0)
+        const painted = await frame.evaluate(() => {
+          const surface = document.querySelector('.surface')!
+          const { direction, backgroundColor } = getComputedStyle(surface)
+          return { direction, backgroundColor, page: getComputedStyle(document.documentElement).backgroundColor }
+        })
+        expect(painted).toEqual({
+          direction: topic === 'arabic' ? 'rtl' : 'ltr',
+          backgroundColor: colorScheme === 'dark' ? 'rgb(28, 28, 32)' : 'rgb(255, 255, 255)',
+          page: 'rgba(0, 0, 0, 0)',
+        })
+      }
+      expect(dialogs).toEqual([])
+      expect(host.console_lines).toEqual([])
+    })
+
+    test(`${template} keeps its title and its call to action in any slot, and in any size of text`, async () => {
+      const sizes = [
+        [120, 50],
+        [320, 50],
+        [320, 90],
+        [320, 140],
+        [300, 250],
+        [640, 120],
+        [728, 90],
+        [728, 600],
+      ] as const
+      const slots = sizes.map(([width, height]) => nativeSlot(template, 'long', width, height))
+      await using host = await openSlots(slots)
+      for (const [index, [width, max_height]] of sizes.entries()) {
+        const frame = await frameIn(host.page, `#${slots[index]!.id}`)
+        await fitted(frame)
+        const shown = await frame.evaluate(() => ({
+          width: innerWidth,
+          height: innerHeight,
+          parts: ['.title', '.cta'].map((part) => document.querySelector(part)!.getBoundingClientRect().height > 10),
+        }))
+        expect(shown.parts).toEqual([true, true])
+        expect(shown.width).toBe(Math.min(width, 600))
+        expect(shown.height).toBeLessThanOrEqual(max_height)
+        if (max_height < 250) continue
+        await frame.evaluate(() => document.documentElement.style.setProperty('font-size', '200%'))
+        await fitted(frame)
+      }
+    })
+  }
+
+  test('a card leaves no hole where its icon does not load, and none where its words are few', async () => {
+    const slots = [nativeSlot('list_item', 'usual', 320)]
+    const before = (page: Page) => page.context().route('**/icon.webp', (route) => route.abort())
+    await using host = await openSlots(slots, { before })
+    const frame = await frameIn(host.page, `#${slots[0]!.id}`)
+    await until(() => frame.locator('.icon').count(), 0)
+    const offset = await frame.evaluate(() => {
+      const [name, title] = ['.sponsor bdi', '.title'].map(
+        (part) => document.querySelector(part)!.getBoundingClientRect().left,
+      )
+      return name! - title!
+    })
+    expect(offset).toBe(0)
+  })
+
+  test('with forced colours the call to action still looks like a button', async () => {
+    const slots = [nativeSlot('card', 'usual', 320)]
+    await using host = await openSlots(slots, { context: { forcedColors: 'active', viewport } })
+    const frame = await frameIn(host.page, `#${slots[0]!.id}`)
+    const border = await frame.locator('.cta').evaluate((element) => getComputedStyle(element).borderTopColor)
+    expect(border).not.toBe('rgba(0, 0, 0, 0)')
+  })
+})
+
+describe.concurrent('banners', () => {
+  test.for(schemes)(
+    'keep their proportions in a narrow page, and test substitutes say so (%s)',
+    async (colorScheme) => {
+      const sizes = [
+        [970, 250],
+        [728, 90],
+        [320, 50],
+      ] as const
+      const slots = sizes.map(([max_width, max_height]): Slot => {
+        return { id: `slot-${max_width}`, width: 320, request: { format: 'banner', max_width, max_height } }
+      })
+      await using host = await openSlots(slots, { context: { colorScheme, viewport } })
+      for (const [index, [width, height]] of sizes.entries()) {
+        const frame = await frameIn(host.page, `#${slots[index]!.id}`)
+        const box = await frame.locator('.image').boundingBox()
+        expect(box!.width / box!.height).toBeCloseTo(width / height, 0)
+        expect(await frame.getByText('TEST', { exact: true }).isVisible()).toBe(true)
+        expect(await frame.getByRole('link', { name: 'Notewick' }).count()).toBe(1)
+        expect(await violations(frame)).toEqual([])
+      }
+      expect(host.console_lines).toEqual([])
+    },
+  )
+})
+
+describe.concurrent('every format', () => {
+  test.for(['banner', 'clip', 'native'] as const)(
+    'a %s is opened by keyboard, and that counts as a click',
+    async (format) => {
+      const slot: Slot = {
+        id: 'slot',
+        width: 320,
+        request: about('usual', { format, max_width: 320, max_height: 250 }),
+      }
+      await using host = await openSlots([slot])
+      await host.context.route('https://**', (route) => route.fulfill({ contentType: 'text/html', body: 'landing' }))
+      await host.page.keyboard.press('Tab')
+      const landing = host.context.waitForEvent('page')
+      await host.page.keyboard.press('Enter')
+      await (await landing).waitForURL('https://**')
+      expect(await host.told('click')).toMatchObject({ user_activated: true })
+    },
+  )
+})
+
+describe.concurrent('clips', () => {
+  const slot: Slot = { id: 'slot', width: 320, request: { format: 'clip', max_width: 320, max_height: 180 } }
+  const button = (frame: Frame, name: string) => frame.getByRole('button', { name, exact: true })
+  const appears = (frame: Frame, name: string) => button(frame, name).waitFor({ timeout: 15_000 })
+  /** What has the focus inside of the frame. */
+  const focused = (frame: Frame) => frame.evaluate(() => document.activeElement!.ariaLabel)
+
+  test('are controlled by keyboard alone, with names that say what a key will do', async () => {
+    await using host = await openSlots([slot])
+    const frame = await frameIn(host.page, '#slot')
+    await appears(frame, 'Pause')
+    await host.page.keyboard.press('Tab')
+    expect(await focused(frame)).toBe('Visit Notewick')
+    await host.page.keyboard.press('Tab')
+    expect(await focused(frame)).toBe('Pause')
+    await host.page.keyboard.press('Enter')
+    await appears(frame, 'Play')
+    expect(await frame.locator('video').evaluate((video: HTMLVideoElement) => video.paused)).toBe(true)
+    await host.page.keyboard.press('Tab')
+    expect(await focused(frame)).toBe('Unmute')
+    await host.page.keyboard.press('Space')
+    await appears(frame, 'Mute')
+    expect(await violations(frame)).toEqual([])
+    const sizes = await frame
+      .locator('button')
+      .evaluateAll((all) => all.map((one) => Math.min(one.clientWidth, one.clientHeight) >= 24))
+    expect(sizes).toEqual([true, true])
+  })
+
+  test('that have ended offer to play again, and a jump to the end is no completion', async () => {
+    await using host = await openSlots([slot])
+    const frame = await frameIn(host.page, '#slot')
+    await host.told('play_started')
+    await frame.locator('video').evaluate((video: HTMLVideoElement) => {
+      video.currentTime = video.duration - 0.3
+    })
+    await appears(frame, 'Replay')
+    expect(await host.types()).not.toContain('play_completed')
+    await button(frame, 'Replay').click()
+    await appears(frame, 'Pause')
+    expect(await frame.locator('video').evaluate((video: HTMLVideoElement) => video.currentTime < 5)).toBe(true)
+  })
+
+  test('stand still for a viewer who wants less motion, until that viewer plays them', async () => {
+    await using host = await openSlots([slot], { context: { reducedMotion: 'reduce', viewport } })
+    const frame = await frameIn(host.page, '#slot')
+    expect(await host.told('error')).toMatchObject({ code: 'autoplay_blocked' })
+    expect(await host.types()).not.toContain('play_started')
+    expect(await violations(frame)).toEqual([])
+    await button(frame, 'Play').click()
+    await host.told('play_started')
+  })
+
+  test('mark a test substitute where no control is', async () => {
+    await using host = await openSlots([slot])
+    const frame = await frameIn(host.page, '#slot')
+    await appears(frame, 'Pause')
+    const mark = (await frame.getByText('TEST', { exact: true }).boundingBox())!
+    for (const control of await frame.locator('button').all()) {
+      const box = (await control.boundingBox())!
+      expect(mark.x + mark.width < box.x || mark.y + mark.height < box.y).toBe(true)
+    }
+  })
+
+  test('are no flood, however fast a key is held down', async () => {
+    await using host = await openSlots([slot])
+    const frame = await frameIn(host.page, '#slot')
+    await appears(frame, 'Pause')
+    await frame.evaluate(async () => {
+      for (let press = 0; press < 60; press += 1) {
+        document.querySelector<HTMLElement>('.play')!.click()
+        document.querySelector<HTMLElement>('.mute')!.click()
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+    })
+    await host.page.waitForTimeout(300)
+    expect(await host.types()).not.toContain('cleared')
+  })
+})
+
+describe.concurrent('what the frame tells', () => {
+  type Wire = { told: FrameMessage[]; send: (message: HostMessage) => void }
+  /** A frame alone, with a port that keeps what it says. */
+  async function openPort(request: PlaceOptions, height: number): Promise<{ host: Host; frame: Frame }> {
+    const host = await world.open({ html: '<div id="slot" style="width:320px"></div>' })
+    const { placement } = await host.place(request)
+    await host.page.evaluate(
+      async ({ url, height }) => {
+        const frame = document.createElement('iframe')
+        Object.assign(frame, { title: 'Ad', src: url, allow: 'autoplay' })
+        frame.setAttribute('sandbox', 'allow-scripts allow-popups')
+        frame.style.cssText = `width:100%;height:${height}px;border:0`
+        document.querySelector('#slot')!.append(frame)
+        await new Promise((resolve) => {
+          frame.onload = resolve
+        })
+        const { port1, port2 } = new MessageChannel()
+        const wire: Wire = { told: [], send: (message) => port1.postMessage(message) }
+        port1.onmessage = ({ data }) => wire.told.push(data)
+        Object.assign(window, { wire })
+        frame.contentWindow!.postMessage({ t: 'sp:init', v: 1, nonce: 'n', instance_id: 'i' }, '*', [port2])
+      },
+      { url: placement!.render.frame_url, height },
+    )
+    return { host, frame: await frameIn(host.page, '#slot') }
+  }
+  const told = ({ page }: Host) => page.evaluate(() => (window as unknown as { wire: Wire }).wire.told)
+  const kinds = async (host: Host) => (await told(host)).map(({ t }) => t)
+  const send = ({ page }: Host, message: HostMessage) =>
+    page.evaluate((message) => (window as unknown as { wire: Wire }).wire.send(message), message)
+
+  test('a card tells its height before it counts as rendered, and again only when its width has changed it', async () => {
+    const { host } = await openPort(about('usual', { format: 'native', native_template_id: 'card' }), 200)
+    await using _ = host
+    await until(() => kinds(host), ['ready', 'resize', 'rendered'])
+    const rate = await host.page.evaluate(async () => {
+      const { wire } = window as unknown as { wire: Wire }
+      const slot = document.querySelector<HTMLElement>('#slot')!
+      const before = wire.told.length
+      const started = performance.now()
+      for (let width = 320; width < 420; width += 2) {
+        slot.style.width = `${width}px`
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+      await new Promise((resolve) => setTimeout(resolve, 1_000))
+      return { told: wire.told.length - before, seconds: (performance.now() - started) / 1_000 }
+    })
+    expect(rate.told).toBeGreaterThan(0)
+    expect(rate.told / rate.seconds).toBeLessThan(10)
+    const last = (await told(host)).length
+    await host.page.waitForTimeout(500)
+    expect(await told(host)).toHaveLength(last)
+  })
+
+  test('a clip tells where a jump began before it tells where it ended, and nothing once it is torn down', async () => {
+    const { host, frame } = await openPort({ format: 'clip', max_width: 320, max_height: 180 }, 180)
+    await using _ = host
+    await until(() => kinds(host), ['ready', 'rendered'])
+    await send(host, { t: 'visibility', ratio: 1, page_visible: true })
+    const media = async () => (await told(host)).filter((message) => message.t === 'media')
+    await until(async () => (await media())[0]?.state, 'playing')
+    await frame.locator('video').evaluate((video: HTMLVideoElement) => {
+      video.currentTime = 5
+    })
+    await until(async () => ((await media()).at(-1)?.position_ms ?? 0) > 4_900, true)
+    const jump = (await media()).filter(({ position_ms }) => position_ms < 4_900)
+    expect(jump.at(-1)?.state).toBe('stalled')
+    await send(host, { t: 'teardown' })
+    await until(() => frame.locator('video').evaluate((video: HTMLVideoElement) => video.paused), true)
+    const last = (await told(host)).length
+    await frame.locator('button.mute').click()
+    await host.page.waitForTimeout(300)
+    expect(await told(host)).toHaveLength(last)
+  })
+})
+
+describe.concurrent('opened at top level', () => {
+  test.for(schemes)('a frame is a labelled preview (%s)', async (colorScheme) => {
+    await using host = await world.open({ context: { colorScheme, viewport } })
+    const { placement } = await host.place(about('usual', { format: 'native', native_template_id: 'featured' }))
+    await host.page.goto(placement!.render.frame_url)
+    expect(await host.page.title()).toBe('Sponsored: Larkfield Coffee')
+    expect(await host.page.locator('.preview').textContent()).toContain('nothing is counted')
+    expect(await host.page.getByRole('main').getByRole('link').count()).toBe(1)
+    expect(await violations(host.page)).toEqual([])
+  })
+
+  test.for(schemes)('a frame that may not be shown says why (%s)', async (colorScheme) => {
+    await using host = await world.open({ context: { colorScheme, viewport } })
+    await host.page.goto(`${world.sandbox.url}/v1/render/ast_unknown`)
+    expect(await host.page.getByRole('main').locator('code').textContent()).toMatch(/^asset_token_/)
+    expect(await violations(host.page)).toEqual([])
+  })
+})
