@@ -306,12 +306,14 @@ describe.concurrent('a block', () => {
 /** What becomes of one beacon on its way: no answer, an answer that is lost after it was counted, or an answer. */
 type Fate = 'unsent' | 'lost' | { status: number; reason_code: string; retry_after?: string }
 
-/** The next beacons of `event` meet these fates, one each; then the emulator answers again. */
-async function decideBeacons({ context }: Host, event: string, fates: readonly Fate[]): Promise<void> {
+/** The next beacons of `event` meet these fates, one each; then the emulator answers again. Resolves with their times. */
+async function decideBeacons({ context }: Host, event: string, fates: readonly Fate[]): Promise<number[]> {
   const left = [...fates]
+  const times: number[] = []
   await context.route('**/v1/beacons', async (route) => {
-    const request = route.request()
-    const fate = request.postDataJSON()?.event === event ? left.shift() : undefined
+    const isMeant = route.request().postDataJSON()?.event === event
+    if (isMeant) times.push(performance.now())
+    const fate = isMeant ? left.shift() : undefined
     if (fate === undefined) return route.continue()
     if (fate === 'unsent') return route.abort()
     if (fate === 'lost') {
@@ -329,6 +331,7 @@ async function decideBeacons({ context }: Host, event: string, fates: readonly F
       json: { error: reason_code, reason_code },
     })
   })
+  return times
 }
 
 /** Identifiers of the beacons of `event` that the browser tried to send. */
@@ -347,22 +350,24 @@ function expectTries(host: Host, event: string, count: number): void {
 }
 
 const down = { status: 503, reason_code: 'injected_fault' } as const
+
 describe.concurrent('a beacon', () => {
   test.concurrent.each([
     ['a service that is down twice', [down, down], 3],
     ['a service that is down thrice', [down, { status: 500, reason_code: 'internal_error' }, down], 4],
-    ['a service that names the time', [{ ...down, retry_after: '1' }], 2],
-    ['a rate limit that names the time', [{ status: 429, reason_code: 'rate_limited', retry_after: '1' }], 2],
+    ['a service that names the time', [{ ...down, retry_after: '2' }], 2],
+    ['a rate limit that names the time', [{ status: 429, reason_code: 'rate_limited', retry_after: '2' }], 2],
     ['a network that fails twice', ['unsent', 'unsent'], 3],
   ] as [string, Fate[], number][])(
     'gets through %s: tried again under its own id, kept once',
     async (_, fates, count) => {
       await using host = await world.open(below)
-      await decideBeacons(host, 'render', fates)
+      const times = await decideBeacons(host, 'render', fates)
       await startTurn(host, { place })
-      await host.told('beacon', { event: 'render' })
       await host.told('beacon', { event: 'render', accepted: true, reason_code: 'OK' })
       expectTries(host, 'render', count)
+      const isOrdered = fates.some((fate) => typeof fate === 'object' && fate.retry_after)
+      expect(times[1]! - times[0]!).toBeGreaterThan(isOrdered ? 1_900 : 400)
       expect(await host.ledger()).toEqual(['render accepted OK'])
       expect((await host.types()).filter((type) => type === 'beacon')).toHaveLength(1)
     },

@@ -238,6 +238,34 @@ describe.concurrent('a turn whose decision is pending', () => {
     await expectNothing(host)
   })
 
+  test.concurrent.each([
+    ['an error', refusal(404, 'not_found'), { code: 'request_failed', status: 404, reason_code: 'not_found' }],
+    ['what cannot be read', { body: '<h1>Log in</h1>' }, { code: 'response_unreadable' }],
+    ['a slot that has expired', { body: '{"slot_id":"slot_1","status":"expired"}' }, { code: 'decision_expired' }],
+  ] as const)('and then is %s ends without an ad', async (_, answer, told) => {
+    await using host = await world.open()
+    host.answers.push({ body: '{"slot_id":"slot_1","status":"pending"}' }, answer)
+    await runTurn(host)
+    await host.told('error', told)
+    expect(host.backend_calls).toEqual(['POST ', 'GET ?slot_id=slot_1&wait_ms=2000'])
+    await expectNothing(host)
+  })
+
+  test.concurrent('keeps to a rate limit between two looks', async () => {
+    await using host = await world.open()
+    const response = await host.place({ format: 'banner' })
+    host.answers.push(
+      { body: JSON.stringify({ ...response, status: 'pending', placement: null, decision: null }) },
+      refusal(429, 'rate_limited', { 'retry-after': '1' }),
+    )
+    await startTurn(host)
+    await host.told('beacon', { event: 'render', accepted: true })
+    const look = `GET ?slot_id=${response.slot_id}&wait_ms=2000`
+    expect(host.backend_calls).toEqual(['POST ', look, look])
+    const [started, decided] = [await host.told('turn:started'), await host.told('decision')]
+    expect(decided.at_ms - started.at_ms).toBeGreaterThan(1_200)
+  })
+
   test.concurrent('may still become a no-fill', async () => {
     const { slow, clock } = await openSlowWorld()
     await using _ = slow
@@ -521,6 +549,29 @@ describe.concurrent('a browser integration', () => {
     await host.told('error', { code: 'endpoint_missing' })
     expect(await calls(host)).toEqual([`activate ${status}`])
     await expectNothing(host)
+  })
+
+  test.concurrent('that cannot reach the service learns so', async () => {
+    await using host = await world.open()
+    await host.context.route('**/v1/browser/activate', (route) => route.abort())
+    expect(await activate(host, world.sandbox.keys.publishable_key)).toBe(false)
+    expect(await host.told('error', { code: 'activation_failed' })).toMatchObject({ message: expect.any(String) })
+  })
+
+  test.concurrent.each([
+    ['null', 'null'],
+    ['HTML', '<h1>Log in</h1>'],
+    ['an empty object', '{}'],
+    ['a token of another name', '{"token":"at_1","expires_at_ms":1,"project_id":"proj_demo"}'],
+    ['an expiry as a date', '{"activation_token":"at_1","expires_at_ms":"2030-01-01","project_id":"proj_demo"}'],
+  ])('whose activation answers %s has not been activated, and learns so', async (_, body) => {
+    await using host = await world.open()
+    const headers = { 'access-control-allow-origin': '*', 'content-type': 'application/json' }
+    await host.context.route('**/v1/browser/activate', (route) => route.fulfill({ headers, body }))
+    expect(await activate(host, world.sandbox.keys.publishable_key)).toBe(false)
+    await host.told('error', { code: 'activation_failed' })
+    await runTurn(host, direct())
+    await host.told('error', { code: 'endpoint_missing' })
   })
 
   test.concurrent('has its token exchanged again before it ends', async () => {
