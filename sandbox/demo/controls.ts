@@ -48,7 +48,7 @@ const options: { [Name in Row]: Record<Choices[Name], Option> } = {
     denied: { label: 'Denied', hint: 'The decision is a no-fill, the evidence is kept.' },
     withdrawn: { label: 'Withdrawn', hint: 'Frames and beacons are refused until it is granted again.' },
     expiring: { label: 'Expiring', hint: 'Ends after 8 s: the ad unmounts in mid-turn.' },
-    unasked: { label: 'Not asked', hint: 'A new session. This project fills without, but by no topic.' },
+    unasked: { label: 'Unasked', hint: 'A new session. This project fills without, but by no topic.' },
   },
   integration: {
     server: { label: 'Server', hint: 'The backend asks with its secret key. The page never sees it.' },

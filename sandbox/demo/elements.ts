@@ -29,7 +29,7 @@ export function svg<Tag extends keyof SVGElementTagNameMap>(
 
 /** For readers of screens only. */
 export function unseen(text: string): HTMLElement {
-  return el('span', { class: 'unseen' }, text)
+  return el('span', { class: 'unseen', dir: 'ltr' }, text)
 }
 
 function apply(element: Element, attributes: Attributes): void {

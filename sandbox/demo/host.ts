@@ -94,6 +94,8 @@ export type ConsentAnswer = 'granted' | 'denied' | 'withdrawn' | 'expiring'
 
 /** How long a consent that is about to expire still lasts, milliseconds. */
 const expiring_ms = 8_000
+/** A turn never waits longer for its consent to be stored, milliseconds. */
+const patience_ms = 1_500
 
 /** Stores the answer of a session. A withdrawal also takes the ad down: the next beacon would be refused. */
 export async function storeConsent(session_id: string, answer: ConsentAnswer, token: string): Promise<Response> {
@@ -107,5 +109,6 @@ export async function storeConsent(session_id: string, answer: ConsentAnswer, to
       purposes: { semantic_targeting: isGrant, prompt_shared: isGrant },
       ...(answer === 'expiring' && { expires_in_ms: expiring_ms }),
     }),
+    signal: AbortSignal.timeout(patience_ms),
   })
 }

@@ -12,7 +12,7 @@ import { icon } from './icons.ts'
 import { readPageSettings } from './page-settings.ts'
 import { createShell } from './shell.ts'
 import { surfaces } from './surfaces/index.ts'
-import type { Prompt, Surface, TurnScene } from './surfaces/surface.ts'
+import { type Prompt, type Surface, type SurfaceKind, type TurnScene, wide_px } from './surfaces/surface.ts'
 import { shortState } from './timeline/journey.ts'
 import { openRecorder, type TurnRecord } from './timeline/record.ts'
 import { openSandboxFeed } from './timeline/sandbox-feed.ts'
@@ -21,6 +21,8 @@ import { createTimeline } from './timeline/timeline.ts'
 /** A product that has been opened, and its last turn. */
 interface Product {
   element: HTMLElement
+  /** Tells readers of screens of an answer once it is whole, not word by word. */
+  news: HTMLElement
   surface: Surface
   prompt: Prompt
   scene: TurnScene | null
@@ -95,6 +97,7 @@ function show(): void {
 function open(job_type: JobType): void {
   const kind = surfaces[job_type]
   const body = el('div', { class: 'window-body' })
+  const news = el('p', { class: 'unseen', role: 'status' })
   const composer = createComposer(
     kind,
     (prompt) => void run(product, prompt, false),
@@ -113,10 +116,12 @@ function open(job_type: JobType): void {
     ),
     body,
     composer.element,
+    news,
   )
   shell.stage.append(element)
   const product: Product = {
     element,
+    news,
     surface: kind.open(body),
     prompt: kind.prompts[0] as Prompt,
     scene: null,
@@ -143,7 +148,8 @@ async function run(product: Product, prompt: Prompt, isAgain: boolean): Promise<
   if (choices.consent === 'unasked') await consent.settle('unasked')
   recorder.begin({ id, job_type, text: prompt.text, choices }, consent.session_id)
   await consent.settle(choices.consent)
-  const { position, max_height, timing } = kind.slot
+  const { position, timing } = kind.slot
+  const { isWide, max_height } = roomFor(kind, product)
   try {
     await withSponsoredTurn(
       {
@@ -154,12 +160,15 @@ async function run(product: Product, prompt: Prompt, isAgain: boolean): Promise<
         prompt: prompt.topic === undefined ? { text: prompt.text } : { topic: prompt.topic },
         timing,
         slot_hint: { position, max_width: Math.max(1, scene.slot.width), max_height },
-        template: kind.template,
+        template: isWide ? kind.template.wide : kind.template.narrow,
         choices,
         signal: controller.signal,
       },
       page,
-      () => scene.answer(controller.signal),
+      async () => {
+        product.news.textContent = ''
+        product.news.textContent = await scene.answer(controller.signal)
+      },
       (turn) => {
         scene.slot.follow(turn)
         void turn.decision.then((response) => {
@@ -176,6 +185,14 @@ async function run(product: Product, prompt: Prompt, isAgain: boolean): Promise<
       product.setRunning(false)
     }
   }
+}
+
+/** How high an ad may be: a slot below or between the content must leave room for it. CSS pixels. */
+function roomFor({ slot }: SurfaceKind, { element }: Product): { isWide: boolean; max_height: number } {
+  const isWide = element.clientWidth >= wide_px
+  const most = (choices.format === 'banner' ? slot.banner_max_height : undefined) ?? slot.max_height
+  const room = Math.round(element.clientHeight * slot.share)
+  return { isWide, max_height: isWide && slot.position === 'sidebar' ? most : Math.min(most, room) }
 }
 
 /** Ends what runs and takes the ad down: the user asks something else, or has gone elsewhere. */

@@ -1,6 +1,8 @@
 /** The pace of a model that is not there: text that arrives word by word, and waits that end when the turn does. */
 import { el } from './elements.ts'
 
+/** Without motion a piece of text is there at once, and so is the next one soon after. */
+const calm_ms = 120
 export const isCalm = matchMedia('(prefers-reduced-motion: reduce)')
 
 /** Resolves after a while. Rejects with the signal's reason when the turn is stopped. */
@@ -24,9 +26,10 @@ export function seeded(text: string): () => number {
   let state = 2_166_136_261
   for (const character of text) state = Math.imul(state ^ (character.codePointAt(0) ?? 0), 16_777_619)
   return () => {
-    state = Math.imul(state ^ (state >>> 15), state | 1)
-    state ^= state + Math.imul(state ^ (state >>> 7), state | 61)
-    return ((state ^ (state >>> 14)) >>> 0) / 2 ** 32
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
 }
 
@@ -38,7 +41,7 @@ export async function write(parent: Element, text: string, signal: AbortSignal, 
     for (let index = 0; index < words.length; index += chunk) {
       const piece = words.slice(index, index + chunk).join('')
       home.append(el('span', { class: 'arriving' }, piece))
-      await pause(word_ms * chunk, signal)
+      await pause(isCalm.matches ? calm_ms : word_ms * chunk, signal)
     }
     const whole = words.join('')
     home.querySelectorAll(':scope > .arriving').forEach((span) => {

@@ -8,7 +8,7 @@ import { encodeId } from '../../src/contract/ids.ts'
 import { setConsent } from '../../src/contract/v1/consent.ts'
 import { getDecision } from '../../src/contract/v1/decisions.ts'
 import { createPlacement } from '../../src/contract/v1/placements.ts'
-import type { Asset, Assets, DemoProject } from './assets.ts'
+import type { Asset, Assets } from './assets.ts'
 import { demoPage } from './demo-page.ts'
 import { bodyOf, type Door, header, jsonHandler } from './door.ts'
 import { namesTag } from './etag.ts'
@@ -23,14 +23,14 @@ export const demoPaths = ['/_sandbox/demo', '/_sandbox/demo/demo.js', '/_sandbox
 
 export function registerDemo(app: FastifyInstance, door: Door, assets: Assets, token: string): void {
   const { services } = door
-  const server = { project: assets.demoProject(), app }
+  const project = assets.demoProject()
   let slow: FastifyInstance | undefined
 
   app.get('/_sandbox/demo', (request, reply) => {
     reply.header('x-request-id', encodeId('req', services.platform.newId()))
     const own = new URL(request.url, services.base_url)
     if (header(request, 'host') !== own.host) return reply.redirect(`${services.base_url}/_sandbox/demo${own.search}`)
-    const { client_id, publishable_key } = server.project
+    const { client_id, publishable_key } = project
     const settings = { token, client_id, publishable_key, since_seq: services.store.lastEventSeq() }
     const page = demoPage(settings)
     return reply.headers(page.headers).send(page.html)
@@ -46,18 +46,17 @@ export function registerDemo(app: FastifyInstance, door: Door, assets: Assets, t
   })
 
   app.post('/_sandbox/demo/api/consent', { bodyLimit: setConsent.body_limit_bytes }, (request, reply) => {
-    const { expires_in_ms, ...body } = jsonOf(request) ?? {}
-    const end =
-      typeof expires_in_ms === 'number' ? { expires_at_ms: services.platform.clock.now() + expires_in_ms } : {}
-    return relay(app, reply, { method: 'POST', url: setConsent.path, payload: { ...body, ...end, ...project() } })
+    return post(app, request, reply, setConsent.path, ({ expires_in_ms, ...body }) => {
+      const now_ms = services.platform.clock.now()
+      return typeof expires_in_ms === 'number' ? { ...body, expires_at_ms: now_ms + expires_in_ms } : body
+    })
   })
 
   /** POST asks for a placement, GET with its slot_id for the decision of a pending one. */
   function placementRoutes(name: string, doorOf: () => FastifyInstance): void {
     const url = `/_sandbox/demo/api/${name}`
     app.post(url, { bodyLimit: createPlacement.body_limit_bytes }, (request, reply) => {
-      const payload = { ...jsonOf(request), ...project() }
-      return relay(doorOf(), reply, { method: 'POST', url: createPlacement.path, payload })
+      return post(doorOf(), request, reply, createPlacement.path, (body) => body)
     })
     app.get<{ Querystring: Record<string, string> }>(url, (request, reply) => {
       const { slot_id = '', ...query } = request.query
@@ -66,12 +65,24 @@ export function registerDemo(app: FastifyInstance, door: Door, assets: Assets, t
     })
   }
 
-  function project(): { client_id: string } {
-    return { client_id: server.project.client_id }
+  /** Adds who asks, the project, to a JSON object. Anything else goes on as it came, for the v1 door to refuse. */
+  function post(
+    through: FastifyInstance,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    url: string,
+    complete: (body: Record<string, unknown>) => Record<string, unknown>,
+  ): Promise<FastifyReply> {
+    const body = objectOf(request)
+    const payload =
+      body === null ? bodyOf(request) : JSON.stringify({ ...complete(body), client_id: project.client_id })
+    const headers = { 'content-type': header(request, 'content-type') ?? '' }
+    return relay(through, reply, { method: 'POST', url, payload, headers })
   }
 
   async function relay(through: FastifyInstance, reply: FastifyReply, call: InjectOptions): Promise<FastifyReply> {
-    const answer = await through.inject({ ...call, headers: headersFor(server.project) })
+    const headers = { ...call.headers, authorization: `Bearer ${project.secret_key}`, 'user-agent': 'demo-host' }
+    const answer = await through.inject({ ...call, headers })
     for (const name of passedOn) {
       const value = answer.headers[name]
       if (value !== undefined) reply.header(name, value)
@@ -79,10 +90,6 @@ export function registerDemo(app: FastifyInstance, door: Door, assets: Assets, t
     const own = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
     return reply.code(answer.statusCode).headers(own).send(answer.rawPayload)
   }
-}
-
-function headersFor({ secret_key }: DemoProject): Record<string, string> {
-  return { authorization: `Bearer ${secret_key}`, 'user-agent': 'demo-host', host: 'localhost' }
 }
 
 /** The same door to the same store, except that its decisions take their time. */
@@ -95,8 +102,8 @@ function openSlowDoor(door: Door): FastifyInstance {
   return app
 }
 
-/** The object in a body; what is none is left to the v1 door to refuse. */
-function jsonOf(request: FastifyRequest): Record<string, unknown> | null {
+/** The object in a JSON body, or null. */
+function objectOf(request: FastifyRequest): Record<string, unknown> | null {
   try {
     const json: unknown = JSON.parse(bodyOf(request).toString('utf8'))
     return typeof json === 'object' && !Array.isArray(json) ? (json as Record<string, unknown> | null) : null

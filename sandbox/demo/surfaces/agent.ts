@@ -3,6 +3,7 @@ import { el, unseen } from '../elements.ts'
 import { icon } from '../icons.ts'
 import { pause, write, writeNow } from '../pace.ts'
 import { createSlot } from '../slot.ts'
+import { stickToEnd } from '../stick-to-end.ts'
 import { agentFallback, agentPrompts, type Run, type Step } from './agent-script.ts'
 import type { Surface, SurfaceKind } from './surface.ts'
 
@@ -15,8 +16,8 @@ export const agent: SurfaceKind = {
   placeholder: 'Give it a goal',
   ask: 'Run',
   prompts: agentPrompts,
-  slot: { position: 'between', max_height: 360, timing: 'during' },
-  template: 'list_item',
+  slot: { position: 'between', timing: 'during', max_height: 380, banner_max_height: 100, share: 0.6 },
+  template: { narrow: 'list_item', wide: 'list_item' },
   open,
 }
 
@@ -29,6 +30,7 @@ function open(window: HTMLElement): Surface {
   const page = el('div', { class: 'run' }, goal, plan, steps, slot.element, report)
   const scroller = el('div', { class: 'agent scroller', tabindex: 0, role: 'region', 'aria-label': 'Run' }, page)
   window.append(scroller)
+  stickToEnd(scroller, page)
 
   return {
     begin(prompt) {
@@ -48,6 +50,7 @@ function open(window: HTMLElement): Surface {
             for (const [index, step] of run.steps.entries()) await take(step, rows[index], signal)
             report.hidden = false
             await writeReport(report, run, signal)
+            return `${run.report.title}. ${run.report.end}`
           } finally {
             for (const row of rows) if (row.dataset.state === 'running') row.dataset.state = 'stopped'
           }

@@ -2,6 +2,7 @@
 import { el, unseen } from '../elements.ts'
 import { pause, write } from '../pace.ts'
 import { createSlot } from '../slot.ts'
+import { stickToEnd } from '../stick-to-end.ts'
 import { type Block, chatFallback, chatPrompts } from './chat-script.ts'
 import type { Prompt, Surface, SurfaceKind } from './surface.ts'
 
@@ -14,8 +15,8 @@ export const chat: SurfaceKind = {
   placeholder: 'Ask anything',
   ask: 'Send',
   prompts: chatPrompts,
-  slot: { position: 'inline', max_height: 400, timing: 'during' },
-  template: 'list_item',
+  slot: { position: 'inline', timing: 'during', max_height: 400, banner_max_height: 100, share: 0.6 },
+  template: { narrow: 'list_item', wide: 'list_item' },
   open,
 }
 
@@ -34,11 +35,11 @@ function open(window: HTMLElement): Surface {
     begin(prompt, isAgain) {
       if (isAgain) last?.remove()
       const slot = createSlot('chat')
-      const words = el('div', { class: 'words', dir: 'auto' })
+      const words = el('div', { class: 'words' })
       const typing = el('div', { class: 'typing' }, el('i'), el('i'), el('i'), unseen('Quillmoor is writing'))
       const reply = el('article', { class: 'message reply', 'aria-busy': 'true' }, unseen('Quillmoor: '), typing, words)
       const question = el('article', { class: 'message question', dir: 'auto' }, unseen('You: '), prompt.text)
-      last = el('section', { class: 'exchange' }, question, reply, slot.element)
+      last = el('section', { class: 'exchange', dir: 'auto' }, question, reply, slot.element)
       thread.append(last)
       return {
         slot,
@@ -47,6 +48,7 @@ function open(window: HTMLElement): Surface {
             await pause(700, signal)
             typing.remove()
             for (const block of answerTo(prompt)) await writeBlock(words, block, signal)
+            return words.innerText
           } finally {
             typing.remove()
             reply.removeAttribute('aria-busy')
@@ -62,22 +64,8 @@ function answerTo(prompt: Prompt): Block[] {
 }
 
 async function writeBlock(home: HTMLElement, block: Block, signal: AbortSignal): Promise<void> {
-  if ('p' in block) return write(home.appendChild(el('p', { dir: 'auto' })), block.p, signal)
+  if ('p' in block) return write(home.appendChild(el('p')), block.p, signal)
   if ('code' in block) return write(home.appendChild(el('pre')), block.code, signal)
-  const list = home.appendChild(el('ul', { dir: 'auto' }))
+  const list = home.appendChild(el('ul'))
   for (const item of block.list) await write(list.appendChild(el('li')), item, signal)
-}
-
-/** Keeps the newest line in view, unless the reader has scrolled away from it. */
-function stickToEnd(scroller: HTMLElement, content: HTMLElement): void {
-  let isAtEnd = true
-  scroller.addEventListener('scroll', () => {
-    isAtEnd = scroller.scrollTop + scroller.clientHeight >= scroller.scrollHeight - 40
-  })
-  const follow = () => {
-    if (isAtEnd) scroller.scrollTop = scroller.scrollHeight
-  }
-  const sizes = new ResizeObserver(follow)
-  sizes.observe(content)
-  sizes.observe(scroller)
 }

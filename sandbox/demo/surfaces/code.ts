@@ -16,8 +16,8 @@ export const code: SurfaceKind = {
   placeholder: 'Describe a change',
   ask: 'Suggest',
   prompts: codePrompts,
-  slot: { position: 'below', max_height: 280, timing: 'during' },
-  template: 'minimal',
+  slot: { position: 'below', timing: 'during', max_height: 280, banner_max_height: 100, share: 0.36 },
+  template: { narrow: 'minimal', wide: 'minimal' },
   open,
 }
 
@@ -97,6 +97,7 @@ function open(window: HTMLElement): Surface {
               await pause(130, signal)
             }
             await write(note, suggestion.note, signal)
+            return `A suggestion for ${suggestion.file}. ${note.innerText}`
           } finally {
             card.removeAttribute('aria-busy')
             actions.replaceChildren(

@@ -35,8 +35,8 @@ export const image: SurfaceKind = {
   placeholder: 'Describe a picture',
   ask: 'Generate',
   prompts,
-  slot: { position: 'sidebar', max_height: 420, timing: 'during' },
-  template: 'card',
+  slot: { position: 'sidebar', timing: 'during', max_height: 460, share: 0.8 },
+  template: { narrow: 'list_item', wide: 'card' },
   open,
 }
 
@@ -81,7 +81,7 @@ function open(window: HTMLElement): Surface {
         const canvas = el('canvas', { width: picture_px, height: picture_px, role: 'img' })
         canvas.setAttribute('aria-label', `${prompt.text}, picture ${index + 1}`)
         const final = el('canvas')
-        paint(final, manner, `${prompt.text}/${takes}/${index}`, picture_px)
+        paint(final, manner, `${takes} ${prompt.text}`, index, picture_px)
         return { canvas, final, element: el('div', { class: 'tile', 'aria-busy': 'true' }, canvas) }
       })
       grid.replaceChildren(...tiles.map(({ element }) => element))
@@ -99,6 +99,7 @@ function open(window: HTMLElement): Surface {
             await pause(190, signal)
           }
           progress.hidden = true
+          return `${pictures} pictures of ${prompt.text}`
         },
       }
     },

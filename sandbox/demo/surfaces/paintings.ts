@@ -5,30 +5,37 @@ export type Manner = 'ridges' | 'city' | 'botanical'
 
 type Random = () => number
 
-/** Paints a square of `size` pixels. */
-export function paint(canvas: HTMLCanvasElement, manner: Manner, seed: string, size: number): void {
+/** Paints a square of `size` pixels: variations of a prompt share its colours. */
+export function paint(
+  canvas: HTMLCanvasElement,
+  manner: Manner,
+  prompt: string,
+  variation: number,
+  size: number,
+): void {
   canvas.width = size
   canvas.height = size
   const context = canvas.getContext('2d')
   if (context === null) return
-  const random = seeded(seed)
+  const colours = seeded(prompt)
+  const random = seeded(`${variation} ${prompt}`)
   context.save()
   context.scale(size / 100, size / 100)
-  manners[manner](context, random)
+  manners[manner](context, random, colours)
   context.restore()
 }
 
-const manners: Record<Manner, (context: CanvasRenderingContext2D, random: Random) => void> = {
+const manners: Record<Manner, (context: CanvasRenderingContext2D, random: Random, colours: Random) => void> = {
   ridges,
   city,
   botanical,
 }
 
 /** A low sun over ridges that fade into the haze, and water before them. */
-function ridges(context: CanvasRenderingContext2D, random: Random): void {
-  const hue = pick(random, [18, 205, 265, 340])
+function ridges(context: CanvasRenderingContext2D, random: Random, colours: Random): void {
+  const hue = (random() - 0.5) * 16 + pick(colours, [18, 205, 265, 340])
   const sky = context.createLinearGradient(0, 0, 0, 72)
-  sky.addColorStop(0, `hsl(${hue + 20} 45% 38%)`)
+  sky.addColorStop(0, `hsl(${hue < 60 ? hue - 64 : hue + 20} 45% 38%)`)
   sky.addColorStop(0.6, `hsl(${hue} 65% 66%)`)
   sky.addColorStop(1, `hsl(${hue - 12} 85% 84%)`)
   context.fillStyle = sky
@@ -75,8 +82,8 @@ function ridges(context: CanvasRenderingContext2D, random: Random): void {
 }
 
 /** A city at night, cut out of paper: layers with a soft shadow, some windows lit. */
-function city(context: CanvasRenderingContext2D, random: Random): void {
-  const hue = pick(random, [222, 250, 190, 322])
+function city(context: CanvasRenderingContext2D, random: Random, colours: Random): void {
+  const hue = (random() - 0.5) * 24 + pick(colours, [222, 250, 190, 322])
   const sky = context.createLinearGradient(0, 0, 0, 100)
   sky.addColorStop(0, `hsl(${hue} 48% 13%)`)
   sky.addColorStop(1, `hsl(${hue + 40} 55% 46%)`)

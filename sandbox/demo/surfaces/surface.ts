@@ -17,13 +17,29 @@ export interface Prompt {
 export interface TurnScene {
   /** Where the ad of this turn may show. */
   slot: Slot
-  answer(signal: AbortSignal): Promise<void>
+  /** Resolves with what a reader of the screen is told when it is done. */
+  answer(signal: AbortSignal): Promise<string>
 }
 
 export interface Surface {
   /** Shows the prompt, and says where the ad goes and how the answer is made. `isAgain` replaces the last turn. */
   begin(prompt: Prompt, isAgain: boolean): TurnScene
 }
+
+/** Where the slot is, when it shows, and how much of the product it may take. */
+export interface SlotPlan {
+  position: NonNullable<SlotHint['position']>
+  timing: 'before' | 'during' | 'after'
+  /** CSS pixels. */
+  max_height: number
+  /** A strip suits better than a box where text runs. CSS pixels. */
+  banner_max_height?: number
+  /** Of the height of the product's window, at most; the slots beside the content of a wide one have their own room. */
+  share: number
+}
+
+/** From this width of its window on, a product has room for two columns. CSS pixels. */
+export const wide_px = 760
 
 export interface SurfaceKind {
   job_type: JobType
@@ -37,9 +53,9 @@ export interface SurfaceKind {
   /** On the button that asks. */
   ask: string
   prompts: readonly Prompt[]
-  /** What the product tells the service about its slot. */
-  slot: { position: NonNullable<SlotHint['position']>; max_height: number; timing: 'before' | 'during' | 'after' }
-  template: NativeTemplateId
+  slot: SlotPlan
+  /** The native template that suits it, on a phone and on a desk. */
+  template: { narrow: NativeTemplateId; wide: NativeTemplateId }
   /** Builds the product into its empty window. */
   open(window: HTMLElement): Surface
 }

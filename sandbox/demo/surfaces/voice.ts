@@ -41,8 +41,8 @@ export const voice: SurfaceKind = {
   placeholder: 'Say it in writing',
   ask: 'Say it',
   prompts,
-  slot: { position: 'sidebar', max_height: 420, timing: 'during' },
-  template: 'card',
+  slot: { position: 'sidebar', timing: 'during', max_height: 460, share: 0.45 },
+  template: { narrow: 'list_item', wide: 'card' },
   open,
 }
 
@@ -98,6 +98,7 @@ function open(window: HTMLElement): Surface {
             tell('speaking', 'Speaking')
             const answer = prompts.find(({ text }) => text === prompt.text)?.answer ?? fallback
             await write(reply, answer, signal, 120)
+            return answer
           } finally {
             sizes.disconnect()
             reply.removeAttribute('aria-busy')

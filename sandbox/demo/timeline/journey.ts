@@ -3,11 +3,13 @@ import { el, unseen } from '../elements.ts'
 import type { Entry, TurnRecord } from './record.ts'
 import { seconds } from './wording.ts'
 
+/** `ended`: a no-fill. `failed`: blocked or broken before it came so far. */
+type State = 'ahead' | 'waiting' | 'reached' | 'ended' | 'failed'
+
 interface Milestone {
   name: string
+  state: State
   entry: Entry | undefined
-  /** The way ends here: no fill, or the ad is gone before it came so far. */
-  isEnd: boolean
 }
 
 export interface Journey {
@@ -19,73 +21,67 @@ export function createJourney(): Journey {
   const list = el('ol', { class: 'journey' })
   const news = el('p', { class: 'unseen', role: 'status' })
   const element = el('div', {}, list, news)
-  let announced = ''
   return {
     element,
     show(turn) {
       const milestones = milestonesOf(turn)
-      const reached = milestones.findLastIndex(({ entry }) => entry !== undefined)
       list.replaceChildren(
-        ...milestones.map(({ name, entry, isEnd }, index) => {
-          const state = isEnd ? 'ended' : entry !== undefined || index < reached ? 'reached' : 'ahead'
+        ...milestones.map(({ name, state, entry }) => {
           const time = entry === undefined ? '' : seconds(entry.at - turn.began_at)
-          return el(
-            'li',
-            { 'data-state': state },
-            el('span', { class: 'pin' }),
-            el('b', {}, name),
-            el('time', {}, time),
-            unseen(state),
-          )
+          const parts = [el('span', { class: 'pin' }), el('b', {}, name), el('time', {}, time), unseen(state)]
+          return el('li', { 'data-state': state }, ...parts)
         }),
       )
-      const last = milestones[reached]
-      const text = last === undefined || reached === 0 ? '' : `Turn ${turn.number}: ${last.name}`
-      if (text !== announced) news.textContent = text
-      announced = text
+      const text = milestones.some(isNews) ? `Turn ${turn.number}: ${shortState(turn)}` : ''
+      if (news.textContent !== text) news.textContent = text
     },
   }
 }
 
-/** The newest milestone in a few words, for where there is no room. */
+/** The newest milestone in a word. */
 export function shortState(turn: TurnRecord): string {
-  const milestones = milestonesOf(turn)
-  const ended = milestones.find(({ isEnd }) => isEnd)
-  return ended?.name ?? milestones.findLast(({ entry }) => entry !== undefined)?.name ?? ''
+  return milestonesOf(turn).findLast(({ state }) => state !== 'ahead')?.name ?? ''
 }
 
-export function milestonesOf(turn: TurnRecord): Milestone[] {
-  const find = (test: (entry: Entry) => boolean) => turn.entries.find(test)
-  const decision = find(({ kind }) => kind === 'decision')
-  const failure = find(({ kind }) => kind === 'blocked' || kind === 'error')
-  const isNoFill = decision !== undefined && !isFill(decision)
-  const isPending = decision !== undefined && isNoFill && isStillPending(decision)
-  const rendered = find(({ kind }) => kind === 'rendered')
-  const decided = isPending ? 'Pending' : isNoFill ? 'No-fill' : decision === undefined ? 'Decision' : 'Fill'
-  const path: Milestone[] = [
-    { name: 'Request', entry: find(({ kind }) => kind === 'request'), isEnd: false },
-    { name: decided, entry: decision, isEnd: isNoFill && !isPending },
-    { name: 'Frame', entry: find(({ kind }) => kind === 'frame'), isEnd: false },
-    { name: 'Rendered', entry: rendered, isEnd: false },
-    { name: 'Viewable', entry: find((entry) => isCounted(entry, 'visible')), isEnd: false },
-    { name: 'Click', entry: find((entry) => isCounted(entry, 'click')), isEnd: false },
+/** A request alone is no news. */
+function isNews({ name, state }: Milestone): boolean {
+  return state !== 'ahead' && name !== 'Request'
+}
+
+function milestonesOf(turn: TurnRecord): Milestone[] {
+  const find = (kind: Entry['kind']) => turn.entries.find((entry) => entry.kind === kind)
+  const counted = (event: string) => turn.entries.find((entry) => isCounted(entry, event))
+  const path = [
+    step('Request', find('request')),
+    decisionStep(find('decision'), find('pending')),
+    step('Frame', find('frame')),
+    step('Rendered', find('rendered')),
+    step('Viewable', counted('visible')),
+    step('Click', counted('click')),
   ]
-  const open = path.find(({ entry, name }) => entry === undefined && name !== 'Click')
-  if (failure !== undefined && open !== undefined && !isNoFill) {
-    open.entry = failure
-    open.isEnd = true
-    open.name = failure.kind === 'blocked' ? 'Blocked' : 'Failed'
+  const last = path.findLastIndex(({ state }) => state === 'reached')
+  for (const milestone of path.slice(0, last)) milestone.state = 'reached'
+  const end = turn.entries.find(({ kind }) => kind === 'blocked' || kind === 'error')
+  const next = path[last + 1]
+  if (end !== undefined && next !== undefined && next.name !== 'Click' && next.state !== 'ended') {
+    Object.assign(next, { name: end.kind === 'blocked' ? 'Blocked' : 'Failed', state: 'failed', entry: end })
   }
   return path
+}
+
+function step(name: string, entry: Entry | undefined): Milestone {
+  return { name, entry, state: entry === undefined ? 'ahead' : 'reached' }
+}
+
+function decisionStep(decision: Entry | undefined, pending: Entry | undefined): Milestone {
+  if (decision !== undefined)
+    return isFill(decision) ? step('Fill', decision) : { ...step('No-fill', decision), state: 'ended' }
+  return pending === undefined ? step('Decision', undefined) : { name: 'Pending', state: 'waiting', entry: pending }
 }
 
 function isFill({ sandbox, page }: Entry): boolean {
   const told = page?.event as { fill?: boolean } | undefined
   return sandbox?.event.data.fill === true || told?.fill === true
-}
-
-function isStillPending({ sandbox, page }: Entry): boolean {
-  return sandbox === null && (page?.event as { status?: string } | undefined)?.status === 'pending'
 }
 
 /** A beacon that the sandbox has accepted. */

@@ -30,6 +30,7 @@ export type EntryKind =
   | 'consent'
   | 'activated'
   | 'request'
+  | 'pending'
   | 'decision'
   | 'frame'
   | 'beacon'
@@ -131,17 +132,22 @@ export function openRecorder(changed: (turn: TurnRecord, entry: Entry | null) =>
       }
       const own = slot_id === null ? undefined : turnOf(slotTurns.get(slot_id))
       const isOurs = own !== undefined || sessions.has(String(data.session_id))
-      const side = { at, slot_id, sandbox: { event, at } }
       if (type === 'browser.activated' || type === 'sandbox.reset') {
         const turn = current()
         if (turn === undefined || (type === 'browser.activated' && turn.choices.integration === 'server')) return
-        return put(turn, `${type}:${event.seq}`, type === 'sandbox.reset' ? 'reset' : 'activated', side)
+        return put(
+          turn,
+          `${type}:${event.seq}`,
+          type === 'sandbox.reset' ? 'reset' : 'activated',
+          sideOf(turn, event, at),
+        )
       }
       if (slot_id === null || !isOurs) return
       const turn = own ?? turnOfSlot(slot_id)
       if (turn === undefined) return
       turn.slot_id ??= slot_id
-      if (type === 'job.created') put(turn, 'request', 'request', side)
+      const side = sideOf(turn, event, at)
+      if (type === 'job.created') put(turn, `pending:${slot_id}`, 'pending', side)
       else if (type === 'placement.decided') put(turn, `decision:${slot_id}`, 'decision', side)
       else if (type === 'frame.loaded') put(turn, `frame:${event.seq}`, 'frame', side)
       else put(turn, sandboxBeaconKey(event), 'beacon', side)
@@ -198,10 +204,43 @@ function sandboxBeaconKey({ type, seq, data }: SandboxEvent): string {
   return type === 'beacon.duplicate' || !beacon_id ? `beacon:${seq}` : `beacon:${beacon_id}`
 }
 
+/** Two clocks are never quite alike: nothing arrives in the sandbox before the page has done it. */
+function sideOf(turn: TurnRecord, event: SandboxEvent, told_at: number): Partial<Entry> & { at: number } {
+  const at = Math.max(told_at, causeOf(turn, event))
+  return { at, slot_id: event.slot_id, sandbox: { event, at } }
+}
+
+function causeOf(turn: TurnRecord, { type, data }: SandboxEvent): number {
+  const cause = type.startsWith('beacon.')
+    ? causes[String(data.event)]
+    : type === 'frame.loaded'
+      ? 'decision'
+      : 'request'
+  return turn.entries.findLast(({ kind }) => kind === cause)?.at ?? turn.began_at
+}
+
+const causes: Record<string, EntryKind> = {
+  render: 'rendered',
+  visible: 'visible',
+  click: 'click',
+  play_started: 'play_started',
+  play_completed: 'play_completed',
+}
+
 /** What comes first of things that happened at the same time. */
-const order: readonly EntryKind[] = ['asked', 'consent', 'activated', 'request', 'decision', 'frame', 'rendered']
+const order: readonly EntryKind[] = [
+  'asked',
+  'consent',
+  'activated',
+  'request',
+  'pending',
+  'decision',
+  'frame',
+  'rendered',
+]
 
 function rank({ kind }: Entry): number {
   const place = order.indexOf(kind)
+  if (kind === 'beacon') return order.length + 1
   return place === -1 ? order.length : place
 }

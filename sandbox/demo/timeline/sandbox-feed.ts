@@ -59,15 +59,20 @@ const types: readonly SandboxEvent['type'][] = [
   'sandbox.reset',
 ]
 
-/** The sandbox clock less this page's, from the quickest of three looks; half of each look is the way back. */
+/**
+ * The sandbox clock less this page's, from the quickest of five looks; half of each look is the way back. The network's
+ * own times are taken, because a page that is busy hears late of an answer.
+ */
 async function readOffset(): Promise<number | null> {
+  const address = new URL('/_sandbox/info', location.href).href
   let best: { took: number; offset: number } | null = null
-  for (let look = 0; look < 3; look++) {
-    const asked = performance.now()
-    const response = await fetch('/_sandbox/info').catch(() => null)
-    const answered = performance.now()
+  for (let look = 0; look < 5; look++) {
+    const response = await fetch(address).catch(() => null)
     if (response === null || !response.ok) continue
     const { clock } = (await response.json()) as SandboxInfo
+    const timing = performance.getEntriesByName(address, 'resource').at(-1) as PerformanceResourceTiming | undefined
+    if (timing === undefined) continue
+    const { requestStart: asked, responseStart: answered } = timing
     const took = answered - asked
     const offset = clock.now_ms - (asked + answered) / 2
     if (!clock.frozen && (best === null || took < best.took)) best = { took, offset }

@@ -64,7 +64,10 @@ export function createTimeline(sessionOf: () => string): Timeline {
     view.verdict.replaceChildren(...verdict)
     view.verdict.title = text
     view.verdict.hidden = verdict.length === 0
-    view.rows.replaceChildren(...turn.entries.map((entry) => rowOf(entry, turn, view)))
+    arrange(
+      view.rows,
+      turn.entries.map((entry) => rowOf(entry, turn, view)),
+    )
   }
 
   function createView(turn: TurnRecord): TurnView {
@@ -108,6 +111,7 @@ export function createTimeline(sessionOf: () => string): Timeline {
         words.text === '' ? null : el('span', { class: 'more' }, words.text),
         ...words.chips.map(({ tone, text }) => el('span', { class: 'chip', 'data-tone': tone }, text)),
       ),
+      icon('chevron'),
     )
     button.addEventListener('click', () => {
       const opens = !view.open.delete(entry.key)
@@ -136,6 +140,14 @@ export function createTimeline(sessionOf: () => string): Timeline {
     setMeanings(known) {
       meanings = known
     },
+  }
+}
+
+/** Makes these the children, and touches none that stands right already: it may have the focus. */
+function arrange(list: HTMLElement, rows: readonly HTMLElement[]): void {
+  for (const child of [...list.children]) if (!rows.includes(child as HTMLElement)) child.remove()
+  for (const [index, row] of rows.entries()) {
+    if (list.children[index] !== row) list.insertBefore(row, list.children[index] ?? null)
   }
 }
 

@@ -43,8 +43,9 @@ const tellers: Record<EntryKind, Teller> = {
   request: (_entry, { choices }) => ({
     way: 'out',
     title: 'Placement requested',
-    text: choices.integration === 'server' ? 'by the server, secret key' : 'by the browser, activation token',
+    text: choices.integration === 'server' ? 'server, secret key' : 'browser, activation token',
   }),
+  pending: () => ({ way: 'in', title: 'Pending', text: 'job created, not decided yet', tone: 'warn' }),
   decision: decisionWording,
   frame: () => ({ way: 'out', title: 'Frame loaded', text: 'by its asset token' }),
   rendered: () => ({ title: 'Rendered', text: 'creative painted', tone: 'good' }),
@@ -74,9 +75,6 @@ const tellers: Record<EntryKind, Teller> = {
 function decisionWording({ sandbox, page }: Entry, turn: TurnRecord, meanings: Meanings): Partial<Wording> {
   const item = sandbox?.event.data as PlacementItem | undefined
   const told = page?.event as RendererEvent<'decision'> | undefined
-  if (item === undefined && told?.status === 'pending') {
-    return { way: 'in', title: 'Pending', text: 'asked again with the slot_id' }
-  }
   const isFill = item?.fill ?? told?.fill ?? false
   if (!isFill) {
     const reason = item?.no_fill_reason ?? turn.detail?.no_fill_reason ?? 'no_fill'
@@ -117,9 +115,11 @@ const verdictTones = { accepted: 'good', duplicate: 'warn', rejected: 'bad' } as
 /** From rendered, or a clip's first frame, to viewable: both as the renderer stamped them. */
 function dwellText({ entries }: TurnRecord): string {
   const at = (kind: EntryKind) => entries.findLast((entry) => entry.kind === kind)?.page?.event.at_ms
-  const since = at('play_started') ?? at('rendered')
+  const played = at('play_started')
+  const since = played ?? at('rendered')
   const seen = at('visible')
-  return typeof since === 'number' && typeof seen === 'number' ? `${seconds(seen - since)} after it was painted` : ''
+  if (typeof since !== 'number' || typeof seen !== 'number') return ''
+  return `${seconds(seen - since)} after ${played === undefined ? 'it was painted' : 'playback began'}`
 }
 
 /** `0.012 s`, `1.42 s`. */

@@ -1,0 +1,329 @@
+/** The demo host in a real browser: five surfaces to their bill, everything that can stand in the way, and its guard. */
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { AxeResults } from 'axe-core'
+import type { Browser, BrowserContextOptions, CDPSession, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Sandbox, startSandbox } from '../../sandbox/index.ts'
+import { type Client, createClient } from '../../src/client/index.ts'
+import type { JobType } from '../../src/contract/fields.ts'
+import { ensureBuilt } from '../cli/process.ts'
+import { launchChromium } from './chromium.ts'
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const patience_ms = 20_000
+
+let sandbox: Sandbox
+let client: Client
+let browser: Browser
+
+beforeAll(async () => {
+  ensureBuilt()
+  sandbox = await startSandbox({ port: 0 })
+  client = createClient({ base_url: sandbox.url, credential: sandbox.keys.secret_key })
+  browser = await launchChromium()
+})
+
+afterAll(async () => {
+  await browser?.close()
+  await sandbox?.close()
+})
+
+/** The demo in a context of its own, and what its browser sent, received and complained of. */
+interface Demo extends AsyncDisposable {
+  page: Page
+  requests: string[]
+  received: string[]
+  problems: string[]
+}
+
+async function openDemo(query = '', options: BrowserContextOptions = {}): Promise<Demo> {
+  const context = await browser.newContext({ viewport: { width: 1_280, height: 900 }, ...options })
+  const page = await context.newPage()
+  page.setDefaultTimeout(patience_ms)
+  const requests: string[] = []
+  const problems: string[] = []
+  page.on('request', (request) => requests.push(`${request.method()} ${new URL(request.url()).pathname}`))
+  page.on('console', (message) => {
+    if (message.type() === 'error') problems.push(message.text())
+  })
+  page.on('pageerror', (error) => problems.push(error.message))
+  const received = await listen(await context.newCDPSession(page))
+  await page.goto(`${sandbox.url}/_sandbox/demo${query}`)
+  return { page, requests, received, problems, [Symbol.asyncDispose]: () => context.close() }
+}
+
+/** Every header, body and event of the stream that arrives, as text. */
+async function listen(session: CDPSession): Promise<string[]> {
+  const received: string[] = []
+  await session.send('Network.enable')
+  session.on('Network.responseReceived', ({ response }) => received.push(JSON.stringify(response)))
+  session.on('Network.eventSourceMessageReceived', ({ data }) => received.push(data))
+  session.on('Network.loadingFinished', ({ requestId }) => {
+    void session.send('Network.getResponseBody', { requestId }).then(
+      ({ body, base64Encoded }) => received.push(base64Encoded ? atob(body) : body),
+      () => undefined,
+    )
+  })
+  return received
+}
+
+/** Waits until the journey of the newest turn shows a milestone in a state. */
+async function milestone(page: Page, name: string, state = 'reached'): Promise<void> {
+  await page.locator(`.journey li[data-state="${state}"] b`, { hasText: new RegExp(`^${name}$`) }).waitFor()
+}
+
+function row(page: Page, title: string) {
+  return page.locator('.turn:first-child .row', { has: page.getByText(title, { exact: true }) })
+}
+
+async function slotIs(page: Page, isShown: boolean): Promise<void> {
+  await page.waitForFunction((isShown) => (document.querySelector('.slot iframe') !== null) === isShown, isShown)
+  await page.waitForFunction((isShown) => {
+    const slot = document.querySelector('.slot')
+    return slot !== null && slot.clientHeight > 0 === isShown
+  }, isShown)
+}
+
+const surfaces = [
+  ['chat', 'native', '.reply'],
+  ['code', 'banner', '.note'],
+  ['image', 'native', '.pictures'],
+  ['voice', 'clip', '.spoken'],
+  ['agent', 'native', '.report'],
+] as const satisfies [JobType, string, string][]
+
+describe('a turn', { concurrent: true, timeout: 60_000 }, () => {
+  test.each(['light', 'dark'] as const)('offends no rule of axe on any surface, %s', async (colorScheme) => {
+    await using demo = await openDemo('', { colorScheme, reducedMotion: 'reduce' })
+    const { page } = demo
+    for (const [surface] of surfaces) {
+      await page
+        .locator(`.surfaces a[href*="${surface === 'chat' ? 'demo' : surface}"]`)
+        .first()
+        .click()
+      await page.locator(`.window[data-surface=${surface}] .slot iframe`).waitFor()
+      await milestone(page, 'Rendered')
+      await row(page, 'Turn finished').waitFor()
+      await row(page, 'Fill').click()
+      expect([surface, await violations(page)]).toEqual([surface, []])
+    }
+  })
+
+  test('offends no rule of axe on a phone, and never scrolls sideways', async () => {
+    await using demo = await openDemo('', { viewport: { width: 320, height: 640 }, reducedMotion: 'reduce' })
+    const { page } = demo
+    await page.locator('.slot iframe').waitFor()
+    for (const view of ['Product', 'Controls', 'Timeline']) {
+      await page.locator('.views button', { hasText: view }).click()
+      expect([view, await violations(page)]).toEqual([view, []])
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320)
+    }
+  })
+
+  test.each(surfaces)('of %s fills with %s and is counted', async (surface, format, answer) => {
+    await using demo = await openDemo(`?surface=${surface}&format=${format}`)
+    const { page, received, problems } = demo
+    await milestone(page, 'Viewable')
+    await slotIs(page, true)
+    await row(page, 'Beacon · visible').getByText('bills viewable_impression').waitFor()
+    await page.locator('.verdict', { hasText: 'would bill' }).waitFor()
+    await page.locator(answer, { hasText: surface === 'image' ? '' : /.{20}/ }).waitFor()
+
+    const slot_id = await slotOf(page)
+    const detail = await client.placements.explain({ params: { slot_id } })
+    expect(detail).toMatchObject({ job_type: surface, format, billing: { would_bill: true } })
+    expect(detail.beacons.map(({ event, verdict }) => `${event} ${verdict}`)).toEqual(
+      expect.arrayContaining(['render accepted', 'visible accepted']),
+    )
+    expect(problems).toEqual([])
+    expectNoSecret(received)
+  })
+
+  test('without a fill leaves the product alone', async () => {
+    await using demo = await openDemo('?outcome=no_fill')
+    const { page, problems } = demo
+    await milestone(page, 'No-fill', 'ended')
+    await row(page, 'No-fill').getByText('test_forced').waitFor()
+    await slotIs(page, false)
+    await page.getByText('look for a roast date within the last three weeks', { exact: false }).waitFor()
+    await row(page, 'Turn finished').waitFor()
+    expect(problems).toEqual([])
+  })
+
+  test('with a denied consent has no ad, and says why', async () => {
+    await using demo = await openDemo('?consent=denied&surface=code')
+    const { page, requests, problems } = demo
+    await row(page, 'No-fill').getByText('consent_not_granted').waitFor()
+    await slotIs(page, false)
+    expect(requests).not.toContain('POST /v1/beacons')
+    expect(problems).toEqual([])
+  })
+
+  test('of a consent that is withdrawn loses its ad and goes on', async () => {
+    await using demo = await openDemo('?surface=agent')
+    const { page, problems } = demo
+    await milestone(page, 'Rendered')
+    await page.getByRole('button', { name: 'Withdraw now' }).click()
+    await slotIs(page, false)
+    await row(page, 'Consent withdrawn').waitFor()
+    await row(page, 'Cleared').waitFor()
+    await page.locator('.report table').waitFor()
+    expect(new URL(page.url()).searchParams.get('consent')).toBe('withdrawn')
+    await page.getByRole('button', { name: 'Again' }).click()
+    await row(page, 'No-fill').getByText('consent_not_granted').waitFor()
+    expect(problems).toEqual([])
+  })
+
+  test('of a consent that ends is blocked', async () => {
+    await using demo = await openDemo('?consent=expiring&surface=image')
+    const { page, problems } = demo
+    await row(page, 'Blocked').getByText('consent_expired').waitFor()
+    await slotIs(page, false)
+    expect(problems).toEqual([])
+  })
+
+  test('with a slow decision is pending, then fills', async () => {
+    await using demo = await openDemo('?outcome=slow&surface=voice')
+    const { page, requests, problems } = demo
+    await row(page, 'Pending').waitFor()
+    await milestone(page, 'Viewable')
+    expect(requests).toContain('GET /_sandbox/demo/api/slow-placement')
+    expect(problems).toEqual([])
+  })
+
+  test('of the browser asks with a token, and never by the backend', async () => {
+    await using demo = await openDemo('?integration=browser&surface=chat')
+    const { page, requests, received, problems } = demo
+    await milestone(page, 'Viewable')
+    await row(page, 'Activated').waitFor()
+    expect(requests).toContain('POST /v1/placements')
+    expect(requests.filter((request) => request.includes('/api/placement'))).toEqual([])
+    expect(problems).toEqual([])
+    expectNoSecret(received)
+  })
+
+  test('asked anew takes the place of the one before, and a choice is in the address', async () => {
+    await using demo = await openDemo('?surface=code')
+    const { page } = demo
+    await milestone(page, 'Rendered')
+    await page.getByRole('radio', { name: 'Minimal' }).check()
+    await page.locator('.turn').nth(1).waitFor()
+    await milestone(page, 'Rendered')
+    expect(await page.locator('.slot iframe').count()).toBe(1)
+    expect(new URL(page.url()).search).toBe('?surface=code&template=minimal')
+    await page.getByRole('link', { name: 'Chat' }).click()
+    await page.locator('.window[data-surface=chat] .reply').waitFor()
+    expect(await page.locator('.window[data-surface=code] iframe').count()).toBe(0)
+    await page.goBack()
+    await page.locator('.window[data-surface=code]').waitFor()
+  })
+})
+
+/** What axe finds serious or critical: the rule and the element. */
+async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(axe)
+  const results = (await page.evaluate(
+    'axe.run(document, { iframes: false, resultTypes: ["violations"] })',
+  )) as AxeResults
+  return results.violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 160)}`))
+}
+
+async function slotOf(page: Page): Promise<string> {
+  await row(page, 'Fill').click()
+  return page.locator('.slot-line code').innerText()
+}
+
+function expectNoSecret(received: readonly string[]): void {
+  const text = received.join('\n')
+  expect(text).toContain('SponsoredPlacement')
+  expect(text).toContain('placement.decided')
+  for (const { secret_key, live_secret_key } of sandbox.projects) {
+    expect(text.includes(secret_key)).toBe(false)
+    expect(text.includes(live_secret_key)).toBe(false)
+  }
+}
+
+describe('the guard of the backend', () => {
+  const routes = ['placement', 'slow-placement', 'consent']
+  const body = JSON.stringify({ session_id: 'elsewhere', job_type: 'chat', decision: 'denied' })
+
+  test('a write of another origin, or without the token, has no effect', async () => {
+    const { items: before } = await client.placements.list()
+    const token = sandbox.admin_token
+    const strangers: Record<string, string>[] = [
+      { origin: 'https://evil.example' },
+      { origin: 'https://evil.example', 'x-sandbox-token': token },
+      { origin: 'null', 'x-sandbox-token': token },
+      { 'sec-fetch-site': 'cross-site', 'x-sandbox-token': token },
+      { origin: sandbox.url, 'sec-fetch-site': 'same-origin' },
+      { origin: sandbox.url, 'x-sandbox-token': `${token}x` },
+    ]
+    for (const route of routes) {
+      for (const stranger of strangers) {
+        const headers = { 'content-type': 'application/json', ...stranger }
+        const answer = await fetch(`${sandbox.url}/_sandbox/demo/api/${route}`, { method: 'POST', headers, body })
+        expect([route, stranger, answer.status]).toEqual([route, stranger, 403])
+        expect(answer.headers.get('access-control-allow-origin')).toBeNull()
+        expect(await answer.json()).toMatchObject({ reason_code: 'origin_refused' })
+      }
+    }
+    const { items: after } = await client.placements.list()
+    expect(after.filter(({ session_id }) => session_id === 'elsewhere')).toEqual([])
+    expect(after.length).toBeGreaterThanOrEqual(before.length)
+  })
+
+  test('answers of v1 go back as they came: errors with their reason, status and headers', async () => {
+    const post = (route: string, body: string, type = 'application/json') =>
+      fetch(`${sandbox.url}/_sandbox/demo/api/${route}`, { method: 'POST', headers: { 'content-type': type }, body })
+    const expected: [Response, number, string][] = [
+      [await post('placement', '{"session_id":"s"}'), 400, 'schema_invalid'],
+      [await post('placement', '{'), 400, 'json_malformed'],
+      [await post('slow-placement', body, 'text/plain'), 415, 'content_type_unsupported'],
+      [await post('consent', '{"session_id":"s","decision":"perhaps"}'), 400, 'schema_invalid'],
+      [await fetch(`${sandbox.url}/_sandbox/demo/api/placement?slot_id=slot_nothing`), 404, 'not_found'],
+      [await fetch(`${sandbox.url}/_sandbox/demo/api/placement?slot_id=..%2F..%2Fkeys`), 404, 'not_found'],
+    ]
+    for (const [answer, status, reason_code] of expected) {
+      expect([answer.status, await answer.json()]).toEqual([status, expect.objectContaining({ reason_code })])
+      expect(answer.headers.get('date')).not.toBeNull()
+      expect(answer.headers.get('x-request-id')).toMatch(/^req_/)
+    }
+  })
+
+  test('a rate limit comes through with its Retry-After', async () => {
+    await using limited = await startSandbox({ port: 0, rate_limit: '1/min' })
+    const ask = () =>
+      fetch(`${limited.url}/_sandbox/demo/api/placement`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: '{"session_id":"s","job_type":"chat"}',
+      })
+    const answers = [await ask(), await ask(), await ask()]
+    const refused = answers.find(({ status }) => status === 429)
+    expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(0)
+  })
+
+  test('the page has a strict policy, no secret, and one address', async () => {
+    const page = await fetch(`${sandbox.url}/_sandbox/demo`)
+    const policy = page.headers.get('content-security-policy')
+    for (const directive of [
+      "default-src 'none'",
+      "connect-src 'self'",
+      "frame-src 'self'",
+      "frame-ancestors 'none'",
+    ]) {
+      expect(policy).toContain(directive)
+    }
+    expect(policy).not.toMatch(/unsafe|\*|https?:/)
+    expect(page.headers.get('x-content-type-options')).toBe('nosniff')
+    expect(page.headers.get('cache-control')).toBe('no-store')
+    expect(await page.text()).not.toMatch(/sk_(test|live)_/)
+    const elsewhere = await fetch(`${sandbox.url.replace('127.0.0.1', 'localhost')}/_sandbox/demo?surface=code`, {
+      redirect: 'manual',
+    })
+    expect(elsewhere.headers.get('location')).toBe(`${sandbox.url}/_sandbox/demo?surface=code`)
+  })
+})
