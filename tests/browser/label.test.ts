@@ -9,7 +9,7 @@ import { lookAtLabel } from './label-sight.ts'
 import { nothing, one_ad, openTurnHost, type TurnHost, viewed } from './turn-path.ts'
 import { openWorld, type PlaceOptions, type World } from './world.ts'
 
-vi.setConfig({ maxConcurrency: 8 })
+vi.setConfig({ maxConcurrency: 8, testTimeout: 60_000 })
 
 const native = { title: 'A title', description: 'What it is about.', cta_text: 'Read on' }
 const names = {
