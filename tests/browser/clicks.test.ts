@@ -1,16 +1,11 @@
-/**
- * Clicks of every kind on every format: where they lead, how often they count, and what the bill says under cpc.
- *
- * Landing pages come from a server of their own: a background tab whose requests are intercepted crashes now and then.
- */
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+/** Clicks of every kind on every format: where they lead, how often they count, and what the bill says under cpc. */
 import type { Frame, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { SandboxError, startSandbox } from '../../sandbox/index.ts'
 import type { BeaconRequest } from '../../src/contract/v1/beacons.ts'
 import { oneCampaign } from './campaign.ts'
 import { databaseWith } from './database.ts'
+import { openSponsor, type Sponsor } from './sponsor.ts'
 import { type Host, openWorld, type PlaceOptions, type World } from './world.ts'
 
 vi.setConfig({ maxConcurrency: 8, testTimeout: 40_000 })
@@ -18,28 +13,17 @@ vi.setConfig({ maxConcurrency: 8, testTimeout: 40_000 })
 let database: Awaited<ReturnType<typeof databaseWith>>
 /** Bills clicks. */
 let world: World
-let sponsor: Server
-let click_url: string
+let sponsor: Sponsor
 
 beforeAll(async () => {
-  sponsor = createServer((request, response) => {
-    const found = `{ origin: self.origin, storage: '', referrer: document.referrer, opener: window.opener,
-      referer: ${JSON.stringify(request.headers.referer ?? null)} }`
-    response.writeHead(200, { 'content-type': 'text/html' }).end(`<!doctype html><title>Landing</title><script>
-      window.found = ${found}
-      try { localStorage.setItem('seen', '1'); found.storage = 'kept' } catch (error) { found.storage = error.name }
-      </script><button onclick="window.open('/more')">More</button>`)
-  })
-  await new Promise<void>((resolve) => sponsor.listen(0, '127.0.0.1', resolve))
-  click_url = `http://localhost:${(sponsor.address() as AddressInfo).port}/landing`
+  sponsor = await openSponsor()
   database = await databaseWith({ billing_model: 'cpc' })
-  world = await openWorld({ database: database.path, demand: oneCampaign({ click_url }) })
+  world = await openWorld({ database: database.path, demand: oneCampaign({ click_url: sponsor.click_url }) })
 })
 afterAll(async () => {
   await world?.[Symbol.asyncDispose]()
   database?.[Symbol.dispose]()
-  sponsor?.closeAllConnections()
-  sponsor?.close()
+  sponsor?.[Symbol.dispose]()
 })
 
 const kinds = {
@@ -48,57 +32,65 @@ const kinds = {
   native: { format: 'native', native_template_id: 'list_item', max_width: 400 },
 } satisfies Record<string, PlaceOptions>
 
-const gestures: Record<string, (link: Locator, page: Page) => Promise<void>> = {
-  click: (link) => link.click(),
-  'double click': (link) => link.dblclick(),
-  keyboard: async (link, page) => {
-    if (!(await link.evaluate((element) => element.matches(':focus')))) await page.keyboard.press('Tab')
-    expect(await link.evaluate((element) => element.matches(':focus'))).toBe(true)
-    await page.keyboard.press('Enter')
-  },
-  'middle click': (link) => link.click({ button: 'middle' }),
-  'control click': (link) => link.click({ modifiers: ['Control'] }),
+interface Gesture {
+  perform: (link: Locator, page: Page) => Promise<void>
+  /** How many it opens. */
+  tabs: number
+}
+
+const gestures: Record<string, Gesture> = {
+  click: { perform: (link) => link.click(), tabs: 1 },
+  'double click': { perform: (link) => link.dblclick(), tabs: 2 },
+  keyboard: { perform: pressEnter, tabs: 1 },
+  'middle click': { perform: (link) => link.click({ button: 'middle' }), tabs: 1 },
+  'control click': { perform: (link) => link.click({ modifiers: ['Control'] }), tabs: 1 },
+}
+
+async function pressEnter(link: Locator, page: Page): Promise<void> {
+  const isFocused = (): Promise<boolean> => link.evaluate((element) => element.matches(':focus'))
+  if (!(await isFocused())) await page.keyboard.press('Tab')
+  expect(await isFocused()).toBe(true)
+  await page.keyboard.press('Enter')
 }
 
 const cases = Object.entries(kinds).flatMap(([format, place]) =>
-  Object.entries(gestures).map(([gesture, perform]) => ({ format, place, gesture, perform })),
+  Object.entries(gestures).map(([gesture, { perform, tabs }]) => ({ format, place, gesture, perform, tabs })),
 )
 
 describe.concurrent('a click', () => {
-  test.each(cases)('on a $format by $gesture opens a free tab and counts once', async (given) => {
+  test.each(cases)('on a $format by $gesture opens a free tab and counts once', async ({ place, perform, tabs }) => {
     await using host = await world.open()
-    const { slot_id } = await host.show(given.place)
+    await sponsor.introduce(host)
+    const { slot_id } = await host.show(place)
     await host.told('beacon', { event: 'render' })
-    const link = host.page.frameLocator('iframe').getByRole('link')
+    const link = linkOf(host)
 
-    const [landing] = await Promise.all([host.context.waitForEvent('page'), given.perform(link, host.page)])
-    await landing.waitForURL(click_url)
-    const { origin } = new URL(click_url)
-    expect(await landing.evaluate(() => window.found)).toEqual({
-      origin,
-      storage: 'kept',
-      referrer: '',
-      referer: null,
-      opener: null,
-    })
-    const [popup] = await Promise.all([landing.waitForEvent('popup'), landing.getByRole('button').click()])
-    await popup.waitForURL(`${origin}/more`)
-    expect(await popup.evaluate(() => [self.origin, window.found.storage])).toEqual([origin, 'kept'])
-    expect(host.page.url()).toContain(world.host_url)
-
-    await Promise.all([host.context.waitForEvent('page'), given.perform(link, host.page)])
+    await perform(link, host.page)
     await host.told('beacon', { event: 'click' })
+    await sponsor.visits(host, 2 * tabs)
+    await perform(link, host.page)
+    const visits = await sponsor.visits(host, 4 * tabs)
+    const free = { origin: sponsor.origin, storage: 'kept' }
+    const landed = { ...free, path: '/landing', referrer: '', referer: null, has_opener: false, can_open: true }
+    expect(visits.filter(({ path }) => path === '/landing')).toEqual(Array.from({ length: 2 * tabs }, () => landed))
+    const more = visits.filter(({ path }) => path === '/more').map(({ origin, storage }) => ({ origin, storage }))
+    expect(more).toEqual(Array.from({ length: 2 * tabs }, () => free))
+
     expect(await clicksOf(host)).toEqual(oneClick(true))
     expect(await billOf(slot_id)).toEqual(['click', true, 'One click counted.'])
+    expect(host.page.url()).toContain(world.host_url)
     expect(host.console_lines).toEqual([])
   })
 
   test('counts, but is not billed, where views are', async () => {
-    await using other = await openWorld({ demand: oneCampaign({ click_url }) })
+    await using other = await openWorld({
+      browser: world.browser,
+      demand: oneCampaign({ click_url: sponsor.click_url }),
+    })
     await using host = await other.open()
     const { slot_id } = await host.show(kinds.banner)
     await host.told('beacon', { event: 'visible' })
-    await Promise.all([host.context.waitForEvent('page'), linkOf(host).click()])
+    await linkOf(host).click()
     await host.told('beacon', { event: 'click' })
     expect(await host.ledger()).toEqual([
       'render accepted OK',
@@ -129,7 +121,7 @@ describe.concurrent('a click', () => {
     await frame.getByRole('button', { name: 'Unmute' }).waitFor()
     expect(await clicksOf(host)).toEqual(noClick)
     expect(host.context.pages()).toHaveLength(1)
-    await Promise.all([host.context.waitForEvent('page'), linkOf(host).click({ position: { x: 20, y: 20 } })])
+    await linkOf(host).click({ position: { x: 20, y: 20 } })
     await host.told('beacon', { event: 'click' })
     expect(await clicksOf(host)).toEqual(oneClick(true))
   })
@@ -172,7 +164,7 @@ describe.concurrent('a click before the creative is rendered', () => {
     const { slot_id } = await host.show(kinds.banner)
     const frame = await frameOf(host)
     await frame.waitForFunction(() => window.isConnected && window.paint)
-    await Promise.all([host.context.waitForEvent('page'), linkOf(host).click()])
+    await linkOf(host).click()
     expect(await host.told('beacon', { event: 'click' })).toMatchObject({ reason_code: 'AWAITING_RENDER' })
     expect(await host.ledger()).toEqual(['click accepted AWAITING_RENDER'])
     expect(await billOf(slot_id)).toEqual(['click', false, 'No click: its beacon is there, the render beacon is not.'])
@@ -194,10 +186,10 @@ describe.concurrent('a click before the creative is rendered', () => {
         }),
     })
     const { slot_id } = await host.show(kinds.banner)
-    await Promise.all([host.context.waitForEvent('page'), linkOf(host).click()])
+    await linkOf(host).click()
     image.resolve()
     await host.told('beacon', { event: 'render' })
-    await Promise.all([host.context.waitForEvent('page'), linkOf(host).click()])
+    await linkOf(host).click()
     await host.told('beacon', { event: 'click' })
     expect(await clicksOf(host)).toEqual(oneClick(true))
     expect(await billOf(slot_id)).toEqual(['click', true, 'One click counted.'])
@@ -210,7 +202,7 @@ describe.concurrent('a click target', () => {
     ['http://localhost:9/landing', 1],
     ['https://secure.example/', 1],
   ])('%s is a link: %i', async (click_url, links) => {
-    await using other = await openWorld({ demand: oneCampaign({ click_url }) })
+    await using other = await openWorld({ browser: world.browser, demand: oneCampaign({ click_url }) })
     for (const place of Object.values(kinds)) {
       await using host = await other.open()
       await host.show(place)
@@ -239,8 +231,6 @@ describe.concurrent('a click target', () => {
 
 declare global {
   interface Window {
-    /** What a landing page found of its own freedom. */
-    found: { origin: string; storage: string; referrer: string; referer: string | null; opener: unknown }
     paint?: () => void
     isConnected?: boolean
   }

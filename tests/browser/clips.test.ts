@@ -97,15 +97,17 @@ describe.concurrent('a clip', () => {
     await host.told('play_started')
     await frame.getByRole('button', { name: 'Unmute' }).click()
     expect(await stateOf(frame)).toMatchObject({ muted: false, paused: false })
-    await host.told('beacon', { event: 'visible' })
-    const mutedIn = sentBy(host).map(({ event, measurements }) => [event, measurements?.muted])
-    expect(mutedIn).toEqual([
+    await host.told('beacon', { event: 'play_completed' })
+    const mutedAt = sentBy(host).flatMap(({ event, measurements }) =>
+      event === 'visible' ? [] : [[event, measurements?.muted]],
+    )
+    expect(mutedAt).toEqual([
       ['render', true],
       ['play_started', true],
-      ['visible', false],
+      ['play_completed', false],
     ])
     await frame.getByRole('button', { name: 'Mute' }).click()
-    expect(await stateOf(frame)).toMatchObject({ muted: true, paused: false })
+    expect(await stateOf(frame)).toMatchObject({ muted: true })
   })
 })
 
@@ -212,7 +214,7 @@ describe.concurrent('under cpcv', () => {
 
   beforeAll(async () => {
     database = await databaseWith({ billing_model: 'cpcv' })
-    billing = await openWorld({ database: database.path, demand: oneCampaign() })
+    billing = await openWorld({ browser: world.browser, database: database.path, demand: oneCampaign() })
   })
   afterAll(async () => {
     await billing?.[Symbol.asyncDispose]()

@@ -1,0 +1,79 @@
+/**
+ * A sponsor's site, on an origin of its own, whose pages report how free they are.
+ *
+ * The reports come to this server, because the browser's driver loses sight of a background tab now and then. A cookie
+ * says which test a tab belongs to; the id is written into the page, since a page without an origin has no cookies.
+ */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { vi } from 'vitest'
+import type { Host } from './world.ts'
+
+/** What a page found of itself. */
+export interface Visit {
+  path: string
+  origin: string
+  /** `kept`, or the error's name. */
+  storage: string
+  referrer: string
+  /** The header that its request came with. */
+  referer: string | null
+  has_opener: boolean
+  can_open: boolean
+}
+
+export interface Sponsor extends Disposable {
+  readonly origin: string
+  readonly click_url: string
+  /** Makes the tabs of a host page known as its own. */
+  introduce(host: Host): Promise<void>
+  /** Reports of landing pages and of the pages that they opened, once there are at least so many. */
+  visits(host: Host, at_least: number): Promise<Visit[]>
+}
+
+export async function openSponsor(): Promise<Sponsor> {
+  const visits = new Map<string, Visit[]>()
+  const server = createServer(async (request, response) => {
+    if (request.method === 'POST') {
+      const chunks: Buffer[] = []
+      for await (const chunk of request) chunks.push(chunk as Buffer)
+      const { id, ...visit } = JSON.parse(Buffer.concat(chunks).toString()) as Visit & { id: string }
+      visits.set(id, [...(visits.get(id) ?? []), visit])
+      return response.writeHead(204).end()
+    }
+    const id = /(?:^|; )test=([\w-]+)/.exec(request.headers.cookie ?? '')?.[1] ?? ''
+    response.writeHead(200, { 'content-type': 'text/html' }).end(page(id, request.headers.referer ?? null))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const origin = `http://localhost:${(server.address() as AddressInfo).port}`
+  return {
+    origin,
+    click_url: `${origin}/landing`,
+    introduce: ({ context, session_id }) => context.addCookies([{ name: 'test', value: session_id, url: origin }]),
+    visits: ({ session_id }, at_least) =>
+      vi.waitUntil(
+        () => {
+          const seen = visits.get(session_id) ?? []
+          return seen.length >= at_least && seen
+        },
+        { timeout: 15_000, interval: 50 },
+      ),
+    [Symbol.dispose]: () => {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}
+
+/** The landing page opens one more, which opens none. */
+const page = (id: string, referer: string | null): string => `<!doctype html><title>Sponsor</title><script>
+let storage = 'kept'
+try { localStorage.setItem('seen', '1') } catch (error) { storage = error.name }
+const path = location.pathname
+const can_open = path === '/landing' && open('/more') !== null
+const { origin } = self
+const { referrer } = document
+const has_opener = opener !== null
+const visit = { id: ${JSON.stringify(id)}, path, origin, storage, referrer, referer: ${JSON.stringify(referer)}, has_opener, can_open }
+fetch('/visits', { method: 'POST', mode: 'no-cors', body: JSON.stringify(visit) })
+</script>`
