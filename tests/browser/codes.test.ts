@@ -245,7 +245,7 @@ function consent({ client, sandbox }: World, { session_id }: Host, more: object)
   return client.consent.set({ body: { client_id: sandbox.keys.client_id, session_id, ...more } })
 }
 
-const blocks: Record<ConsentReason, Pick<Scenario, 'own' | 'provoke' | 'ledger'>> = {
+const blocks: Record<ConsentReason, Pick<Scenario, 'own' | 'open' | 'provoke' | 'ledger'>> = {
   consent_missing: {
     provoke: async ({ host }) => {
       const { authoritative_consent: _, ...response } = await host.place(place)
@@ -254,6 +254,7 @@ const blocks: Record<ConsentReason, Pick<Scenario, 'own' | 'provoke' | 'ledger'>
   },
   consent_unreadable: { provoke: ({ host }) => changedConsent(host, { revision: 'first' }) },
   consent_not_granted: {
+    open: below,
     provoke: async ({ on, host }) => {
       await replaceFrames(host.context, `${honestly} setTimeout(() => say({ t: 'click', user_activated: true }), 300)`)
       await host.context.route('**/v1/beacons', async (route) => {

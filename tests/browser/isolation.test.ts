@@ -496,9 +496,12 @@ describe.concurrent('a hostile frame', () => {
   })
 
   test.concurrent('floods its port after it was rendered: it goes, and is not viewed', async () => {
-    await using host = await openWith(`
+    await using host = await openWith(
+      `
       ${honestly}
-      setInterval(() => say({ t: 'nothing' }), 5)`)
+      setInterval(() => say({ t: 'nothing' }), 5)`,
+      { html: '<div id="slot" style="margin-top:3000px"></div>' },
+    )
     await startTurn(host, banner)
     await host.told('error', { code: 'message_flood' })
     await host.told('beacon', { event: 'render' })
