@@ -45,7 +45,7 @@ svg{width:56%;height:56%;fill:currentColor}
 .play:not([data-state=idle],[data-state=paused]) .start,.play:not([data-state=playing]) .stop,.play:not([data-state=ended]) .again{display:none}
 .silent,.loud{fill:none;stroke:currentColor;stroke-width:2;stroke-linecap:round}
 .mute.on .silent,.mute:not(.on) .loud{display:none}
-.progress{position:absolute;inset:auto 0 0;height:3px;background:rgb(12 12 14/.4);pointer-events:none}
+.progress{position:absolute;inset:auto 12px 4px;height:3px;overflow:hidden;border-radius:2px;background:rgb(12 12 14/.5);pointer-events:none}
 .progress>div{height:100%;background:#fff;transform:scaleX(0);transform-origin:left}
 button:focus-visible{outline:2px solid #fff;outline-offset:1px;box-shadow:0 0 0 5px #1d4ed8}
 @media (max-height:220px){

@@ -92,6 +92,8 @@ const templates: Record<NativeTemplateId, string> = {
 .description{font-size:.8125rem;line-height:1.4;-webkit-line-clamp:2}
 .cta{margin-top:8px;padding:3px 12px;border-radius:8px;background:var(--shade);color:var(--ink);font-size:.8125rem}
 @media (hover:hover){a.surface:hover .cta{background:var(--shade-hover)}}
+@media (max-width:259px){.picture{width:56px;height:56px}}
+@media (max-width:209px){.picture{display:none}}
 @media (min-width:520px){.words{align-self:center}${ctaAtTheEnd}}
 `,
   featured: `
@@ -116,7 +118,7 @@ const templates: Record<NativeTemplateId, string> = {
 .words{flex:1;gap:2px}
 .title{font-size:.9375rem;-webkit-line-clamp:2}
 .description{font-size:.8125rem;line-height:1.4;-webkit-line-clamp:2}
-.cta{margin-top:6px;padding-inline:0 8px;border-radius:0;background:none;color:var(--ink);font-size:.8125rem}
+.cta{margin-top:6px;padding-block:1px;padding-inline:0 8px;border:0;border-radius:0;background:none;color:var(--ink);font-size:.8125rem}
 .cta::after{content:'';display:inline-block;width:.42em;height:.42em;margin-inline-start:.45em;border:solid;border-width:1.5px 1.5px 0 0;vertical-align:.08em;rotate:45deg}
 .cta:dir(rtl)::after{rotate:-135deg}
 @media (hover:hover){a.surface:hover .cta{background:none;text-decoration:underline;text-underline-offset:3px}}

@@ -9,7 +9,7 @@ import { framesCatalogue, type Topic, texts } from './frames-catalogue.ts'
 import { until } from './turns.ts'
 import { type Host, openWorld, type PlaceOptions, type World } from './world.ts'
 
-vi.setConfig({ maxConcurrency: 4, testTimeout: 30_000 })
+vi.setConfig({ maxConcurrency: 4, testTimeout: 60_000 })
 
 let world: World
 beforeAll(async () => {
@@ -40,16 +40,15 @@ async function openSlots(slots: readonly Slot[], options: Parameters<World['open
     .map(({ id, width }) => `<div id="${id}" style="width:${width}px;margin-bottom:8px"></div>`)
     .join('')
   const host = await world.open({ html, ...options, context: { viewport, ...options.context } })
-  await host.page.evaluate(
-    ({ endpoint, turns }) => {
-      for (const { target, body } of turns) window.SponsoredPlacement!.startTurn({ target, endpoint, body })
-    },
-    {
+  // One by one: on a busy machine many frames at once do not all load in the time that the renderer gives each.
+  for (const [index, { id, request }] of slots.entries()) {
+    await host.page.evaluate((turn) => void window.SponsoredPlacement!.startTurn(turn), {
+      target: `#${id}`,
       endpoint: host.endpoint,
-      turns: slots.map(({ id, request }) => ({ target: `#${id}`, body: host.body(request) })),
-    },
-  )
-  await host.told('rendered', {}, slots.length)
+      body: host.body(request),
+    })
+    await host.told('rendered', {}, index + 1)
+  }
   return host
 }
 
@@ -96,17 +95,26 @@ async function fitted(frame: Frame): Promise<void> {
   await until(() => misfits(frame), [])
 }
 
+const transparent = 'rgba(0, 0, 0, 0)'
+
+/** The direction of a card, and the colours of it and of the page that it lies on. */
+function painted(frame: Frame) {
+  return frame.evaluate(() => {
+    const { direction, backgroundColor } = getComputedStyle(document.querySelector('.surface')!)
+    return { direction, paper: backgroundColor, page: getComputedStyle(document.documentElement).backgroundColor }
+  })
+}
+
 describe.concurrent('native templates', () => {
   for (const template of nativeTemplates) {
-    test.for(schemes)(`${template} is legible and reachable with any text (%s)`, async (colorScheme) => {
+    test(`${template} is legible and reachable with any text, light and dark`, async () => {
       const slots = topics.map((topic) => nativeSlot(template, topic, 320))
-      await using host = await openSlots(slots, { context: { colorScheme, viewport } })
+      await using host = await openSlots(slots, { context: { reducedMotion: 'reduce', viewport } })
       const dialogs: string[] = []
       host.page.on('dialog', (dialog) => dialogs.push(dialog.message()))
       for (const [index, topic] of topics.entries()) {
         const frame = await frameIn(host.page, `#${slots[index]!.id}`)
         await fitted(frame)
-        expect(await violations(frame)).toEqual([])
         const { title, description, cta_text, sponsor_name } = texts[topic]
         const read = (selector: string) => frame.locator(selector).allTextContents()
         expect(await read('.title')).toEqual([title])
@@ -114,16 +122,14 @@ describe.concurrent('native templates', () => {
         expect(await read('.cta')).toEqual([cta_text])
         expect(await read('.sponsor bdi')).toEqual([sponsor_name])
         expect(await frame.locator('.test').count()).toBe(0)
-        const painted = await frame.evaluate(() => {
-          const surface = document.querySelector('.surface')!
-          const { direction, backgroundColor } = getComputedStyle(surface)
-          return { direction, backgroundColor, page: getComputedStyle(document.documentElement).backgroundColor }
-        })
-        expect(painted).toEqual({
-          direction: topic === 'arabic' ? 'rtl' : 'ltr',
-          backgroundColor: colorScheme === 'dark' ? 'rgb(28, 28, 32)' : 'rgb(255, 255, 255)',
-          page: 'rgba(0, 0, 0, 0)',
-        })
+        for (const [colorScheme, paper] of [
+          ['light', 'rgb(255, 255, 255)'],
+          ['dark', 'rgb(28, 28, 32)'],
+        ] as const) {
+          await host.page.emulateMedia({ colorScheme })
+          await until(() => painted(frame), { direction: topic === 'arabic' ? 'rtl' : 'ltr', paper, page: transparent })
+          expect(await violations(frame)).toEqual([])
+        }
       }
       expect(dialogs).toEqual([])
       expect(host.console_lines).toEqual([])
@@ -180,7 +186,7 @@ describe.concurrent('native templates', () => {
     await using host = await openSlots(slots, { context: { forcedColors: 'active', viewport } })
     const frame = await frameIn(host.page, `#${slots[0]!.id}`)
     const border = await frame.locator('.cta').evaluate((element) => getComputedStyle(element).borderTopColor)
-    expect(border).not.toBe('rgba(0, 0, 0, 0)')
+    expect(border).not.toBe(transparent)
   })
 })
 
