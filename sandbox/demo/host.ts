@@ -97,7 +97,7 @@ const expiring_ms = 8_000
 /** A turn never waits longer for its consent to be stored, milliseconds. */
 const patience_ms = 1_500
 
-/** Stores the answer of a session. A withdrawal also takes the ad down: the next beacon would be refused. */
+/** Stores the answer of a session. On a withdrawal, clear the slot first: its beacons would be refused from now on. */
 export async function storeConsent(session_id: string, answer: ConsentAnswer, token: string): Promise<Response> {
   const isGrant = answer === 'granted' || answer === 'expiring'
   return fetch(`${backend}/consent`, {

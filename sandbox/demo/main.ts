@@ -201,12 +201,12 @@ function leave(product: Product): void {
   if (product.scene !== null) clearSlot(product.scene.slot.target)
 }
 
-/** In mid-turn: stored first, then the ad comes down. The product goes on. */
+/** In mid-turn: the ad comes down at once, then the withdrawal is stored. The product goes on. */
 async function withdraw(): Promise<void> {
   const scene = products.get(choices.surface)?.scene
+  if (scene) clearSlot(scene.slot.target)
   choose({ consent: 'withdrawn' })
   await consent.settle('withdrawn')
-  if (scene) clearSlot(scene.slot.target)
 }
 
 /** Asks the sandbox for its account of a slot, once for all events of the next moment. */

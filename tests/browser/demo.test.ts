@@ -151,6 +151,18 @@ describe('a turn', { concurrent: true, timeout: 60_000 }, () => {
     expect(problems).toEqual([])
   })
 
+  test('that is clicked counts the click, and one that does not keep its ad takes it down', async () => {
+    await using demo = await openDemo('?surface=image&keep=off')
+    const { page } = demo
+    await milestone(page, 'Rendered')
+    await page.frameLocator('.slot iframe').locator('a').click()
+    await milestone(page, 'Click')
+    await page.bringToFront()
+    await row(page, 'Turn finished').waitFor()
+    await slotIs(page, false)
+    await row(page, 'Cleared').getByText('finished').waitFor()
+  })
+
   test('with a denied consent has no ad, and says why', async () => {
     await using demo = await openDemo('?consent=denied&surface=code')
     const { page, requests, problems } = demo

@@ -16,7 +16,7 @@ export const agent: SurfaceKind = {
   placeholder: 'Give it a goal',
   ask: 'Run',
   prompts: agentPrompts,
-  slot: { position: 'between', timing: 'during', max_height: 380, banner_max_height: 100, share: 0.6 },
+  slot: { position: 'between', timing: 'during', max_height: 380, banner_max_height: 100, share: 0.45 },
   template: { narrow: 'list_item', wide: 'list_item' },
   open,
 }

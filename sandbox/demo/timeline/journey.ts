@@ -1,7 +1,8 @@
 /** How far a turn's ad has come: six milestones, each with the time at which it was really told. */
+import type { RendererEvent } from '../../renderer/host/events.ts'
 import { el, unseen } from '../elements.ts'
 import type { Entry, TurnRecord } from './record.ts'
-import { seconds } from './wording.ts'
+import { asides, seconds } from './wording.ts'
 
 /** `ended`: a no-fill. `failed`: blocked or broken before it came so far. */
 type State = 'ahead' | 'waiting' | 'reached' | 'ended' | 'failed'
@@ -61,7 +62,7 @@ function milestonesOf(turn: TurnRecord): Milestone[] {
   ]
   const last = path.findLastIndex(({ state }) => state === 'reached')
   for (const milestone of path.slice(0, last)) milestone.state = 'reached'
-  const end = turn.entries.find(({ kind }) => kind === 'blocked' || kind === 'error')
+  const end = turn.entries.find(isEnd)
   const next = path[last + 1]
   if (end !== undefined && next !== undefined && next.name !== 'Click' && next.state !== 'ended') {
     Object.assign(next, { name: end.kind === 'blocked' ? 'Blocked' : 'Failed', state: 'failed', entry: end })
@@ -77,6 +78,11 @@ function decisionStep(decision: Entry | undefined, pending: Entry | undefined): 
   if (decision !== undefined)
     return isFill(decision) ? step('Fill', decision) : { ...step('No-fill', decision), state: 'ended' }
   return pending === undefined ? step('Decision', undefined) : { name: 'Pending', state: 'waiting', entry: pending }
+}
+
+function isEnd({ kind, page }: Entry): boolean {
+  const { code = '' } = (page?.event ?? {}) as Partial<RendererEvent<'error'>>
+  return kind === 'blocked' || (kind === 'error' && !asides.has(code))
 }
 
 function isFill({ sandbox, page }: Entry): boolean {

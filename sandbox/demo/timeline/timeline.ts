@@ -163,12 +163,12 @@ function verdictOf({ detail }: TurnRecord): { verdict: (string | Node)[]; text: 
   const billing = detail?.billing
   if (!billing) return { verdict: [], text: '' }
   const { would_bill, metric, gross_cpm, currency, explanation } = billing
-  const price = gross_cpm === null ? '' : ` at ${gross_cpm.toFixed(2)} ${currency} CPM`
+  const price = gross_cpm === null ? '' : `, ${gross_cpm.toFixed(2)} ${currency} CPM`
   const mark = el(
     'span',
     { class: 'chip', 'data-tone': would_bill ? 'money' : 'plain' },
     would_bill ? 'would bill' : 'not billed',
   )
-  const said = would_bill ? `One ${metric}${price}` : explanation
+  const said = would_bill ? `${metric}${price}` : explanation
   return { verdict: [mark, el('span', {}, said)], text: explanation }
 }

@@ -29,6 +29,13 @@ export function wordingOf(entry: Entry, turn: TurnRecord, meanings: Meanings): W
   return { ...base, ...tellers[entry.kind](entry, turn, meanings) }
 }
 
+/** Errors that do not end the ad of a turn, or of which it has none any more. */
+export const asides: ReadonlyMap<string, string> = new Map([
+  ['autoplay_blocked', 'Autoplay refused'],
+  ['unmeasurable', 'Not measurable'],
+  ['late_decision', 'Late decision'],
+])
+
 type Teller = (entry: Entry, turn: TurnRecord, meanings: Meanings) => Partial<Wording>
 
 const tellers: Record<EntryKind, Teller> = {
@@ -66,7 +73,9 @@ const tellers: Record<EntryKind, Teller> = {
     const { code = '', reason_code, status } = (page?.event ?? {}) as Partial<RendererEvent<'error'>>
     const cause = reason_code ?? code
     const chips: Chip[] = [{ tone: 'bad', text: status === undefined ? cause : `${status} ${cause}` }]
-    return { title: 'No ad', text: meanings.get(cause) ?? '', tone: 'bad', chips }
+    const title = asides.get(code) ?? 'No ad'
+    if (asides.has(code)) return { title, tone: 'warn', chips: [{ tone: 'warn', text: code }] }
+    return { title, text: meanings.get(cause) ?? '', tone: 'bad', chips }
   },
   'turn:finished': () => ({ title: 'Turn finished' }),
   'turn:cancelled': () => ({ title: 'Turn cancelled', tone: 'warn' }),
