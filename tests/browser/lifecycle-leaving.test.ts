@@ -24,10 +24,19 @@ const arrives = (host: Host, ledger: string[]) =>
 const neverWaitOut = (page: Page) =>
   page.addInitScript(() => {
     const start = window.setTimeout as (...given: unknown[]) => number
-    const patched = (work: unknown, ms = 0, ...more: unknown[]): number =>
-      ms >= 300 && ms <= 2_500 ? start(() => {}, 2 ** 30) : start(work, ms, ...more)
-    Object.assign(window, { setTimeout: patched })
+    let waits = 0
+    const patched = (work: unknown, ms = 0, ...more: unknown[]): number => {
+      if (ms < 300 || ms > 2_500) return start(work, ms, ...more)
+      Object.assign(window, { waits: ++waits })
+      return start(() => {}, 2 ** 30)
+    }
+    Object.assign(window, { setTimeout: patched, waits })
   })
+
+/** Waits until the page waits, for the nth time, to try again. */
+const waitsAgain = async ({ page }: Host, times: number) => {
+  await page.waitForFunction((times) => Reflect.get(window, 'waits') === times, times, { timeout: 10_000 })
+}
 
 describe.concurrent('a page that is closed', () => {
   test.for(['preflight', 'beacon'] as const)('while a %s is under way: the beacon arrives', async (what) => {
@@ -89,9 +98,13 @@ describe.concurrent('a page that is left', () => {
 
   test('before the view: it was rendered, no more', async () => {
     await using host = await world.open()
+    await host.page.evaluate(() => {
+      window.SponsoredPlacement!.on('rendered', () => setTimeout(() => location.reload()))
+    })
+    const reloaded = host.page.waitForEvent('load')
     const { slot_id } = await host.show(banner)
-    await host.told('beacon', { event: 'render' })
-    await host.page.goto(`${world.host_url}/page/${host.session_id}`)
+    await reloaded
+    await arrives(host, rendered_only)
     await host.show(banner)
     await host.told('beacon', { event: 'visible' })
     expect(await host.ledger()).toEqual([...rendered_only, ...viewed])
@@ -104,7 +117,7 @@ describe.concurrent('a page that is left', () => {
     await using host = await world.open({ before: neverWaitOut })
     gate.refusals = 1
     await host.mount(gate.through(await host.place(banner)))
-    await vi.waitFor(() => expect(gate.beacon_ids).toHaveLength(1), { timeout: 10_000 })
+    await waitsAgain(host, 1)
     await host.page.goto(`${world.host_url}/page/elsewhere`)
     await arrives(host, rendered_only)
     expect(new Set(gate.beacon_ids).size).toBe(1)
@@ -121,7 +134,7 @@ describe.concurrent('a tab that is hidden', () => {
       Object.defineProperty(document, 'visibilityState', { get: () => 'hidden', configurable: true }),
     )
     for (const tries of [1, 2]) {
-      await vi.waitFor(() => expect(gate.beacon_ids).toHaveLength(tries), { timeout: 10_000 })
+      await waitsAgain(host, tries)
       expect(await host.ledger()).toEqual([])
       await host.page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')))
     }

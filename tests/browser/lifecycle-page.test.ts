@@ -99,18 +99,19 @@ describe.concurrent('a slot that is removed', () => {
     expect(await host.billed(slot_id!)).toBe(true)
   })
 
-  test.for([
-    ['its own content replaced', "document.querySelector('#slot').innerHTML = '<p>Something else</p>'"],
-    ['its own content emptied', "document.querySelector('#slot').replaceChildren()"],
-    ["its ancestor's content replaced", "document.querySelector('main').innerHTML = '<div id=slot></div>'"],
-    ['the whole body replaced', "document.body.innerHTML = '<div id=slot></div><div id=other></div>'"],
-    ['the body itself replaced', "document.body.replaceWith(document.createElement('body'))"],
-  ] as const)('by %s is cleared', async ([, script]) => {
+  const removals: [string, () => unknown][] = [
+    ['its own content replaced', () => document.querySelector('#slot')!.replaceChildren('Something else')],
+    ['its own content emptied', () => Object.assign(document.querySelector('#slot')!, { innerHTML: '' })],
+    ["its ancestor's content replaced", () => Object.assign(document.querySelector('main')!, { innerHTML: '<br>' })],
+    ['the whole body emptied', () => document.body.replaceChildren()],
+    ['the body itself replaced', () => document.body.replaceWith(document.createElement('body'))],
+  ]
+  test.for(removals)('by %s is cleared', async ([, act]) => {
     await using host = await open()
+    await host.whenRendered(act)
     const id = await host.start(banner)
-    await host.told('beacon', { event: 'render' })
-    await host.page.evaluate(script)
     await host.told('cleared', { reason: 'target_removed' })
+    await host.told('beacon', { event: 'render' })
     expect((await host.path(id)).at(-1)).toBe('cleared')
     expect(await host.shown()).toEqual(nothing)
     expect(await host.ledger()).toEqual(rendered_only)
@@ -120,12 +121,11 @@ describe.concurrent('a slot that is removed', () => {
 describe.concurrent('a route that changes', () => {
   test('with its content: the old ad goes, the new page has its own', async () => {
     await using host = await open()
-    const old = await host.start(banner)
-    await host.told('beacon', { event: 'render', turn_id: old })
-    await host.page.evaluate(() => {
+    await host.whenRendered(() => {
       history.pushState({}, '', '?next')
       document.querySelector('main')!.innerHTML = '<h1>Next</h1><div id="slot"></div>'
     })
+    const old = await host.start(banner)
     await host.reaches(old, 'cleared')
     const next = await host.start(banner)
     await host.told('beacon', { event: 'visible', turn_id: next })
@@ -179,16 +179,16 @@ describe.concurrent('a slot in a shadow root', () => {
   })
 
   test.for([
-    ['the content of its root goes', 1, 'inner.replaceChildren()'],
-    ['the content of its root goes, two deep', 2, 'inner.replaceChildren()'],
-    ['the root around its root is emptied', 2, 'outer.replaceChildren()'],
-    ['the outermost host goes', 2, "document.querySelector('#slot').remove()"],
-  ] as const)('is cleared when %s', async ([, depth, script]) => {
+    ['the content of its root goes', 1, () => Reflect.get(window, 'inner').replaceChildren()],
+    ['the content of its root goes, two deep', 2, () => Reflect.get(window, 'inner').replaceChildren()],
+    ['the root around its root is emptied', 2, () => Reflect.get(window, 'outer').replaceChildren()],
+    ['the outermost host goes', 2, () => document.querySelector('#slot')!.remove()],
+  ] as const)('is cleared when %s', async ([, depth, act]) => {
     await using host = await open()
+    await host.whenRendered(act)
     const turn_id = await startInShadow(host, 'open', depth)
-    await host.told('beacon', { event: 'render', turn_id })
-    await host.page.evaluate(script)
     await host.told('cleared', { reason: 'target_removed' })
+    await host.told('beacon', { event: 'render', turn_id })
     expect(await occupied(host)).toBe(0)
     expect(await host.ledger()).toEqual(rendered_only)
   })
@@ -197,10 +197,10 @@ describe.concurrent('a slot in a shadow root', () => {
 describe.concurrent('a slot that is moved', () => {
   test('by taking it out and in again loads its frame anew: the ad goes, and was not viewed', async () => {
     await using host = await open()
+    await host.whenRendered(() => document.querySelector('#other')!.after(document.querySelector('#slot')!))
     const id = await host.start(banner)
-    await host.told('beacon', { event: 'render' })
-    await host.page.evaluate(() => document.querySelector('#other')!.after(document.querySelector('#slot')!))
     await host.told('cleared')
+    await host.told('beacon', { event: 'render' })
     expect((await host.path(id)).at(-1)).toMatch(/^(failed|cleared)$/)
     expect(await host.shown()).toEqual(nothing)
     expect(await letDwellPass(host)).toEqual(rendered_only)
@@ -210,9 +210,8 @@ describe.concurrent('a slot that is moved', () => {
 
   test('with moveBefore keeps its ad, which is viewed', async () => {
     await using host = await open()
+    await host.whenRendered(() => document.body.moveBefore(document.querySelector('#slot')!, null))
     const id = await host.start(banner)
-    await host.told('beacon', { event: 'render' })
-    await host.page.evaluate(() => document.body.moveBefore(document.querySelector('#slot')!, null))
     await host.told('beacon', { event: 'visible' })
     expect((await host.path(id)).at(-1)).toBe('rendered')
     expect(await host.shown()).toEqual(one_ad)
@@ -223,11 +222,10 @@ describe.concurrent('a slot that is moved', () => {
 describe.concurrent('a page that is left', () => {
   test('and gone back to has no ad of before, and can have a new one', async () => {
     await using host = await open()
-    await host.start(banner)
-    await host.told('beacon', { event: 'render' })
-    await host.page.evaluate(() => {
+    await host.whenRendered(() => {
       location.href = '/page/elsewhere'
     })
+    await host.start(banner)
     await host.page.waitForURL('**/elsewhere')
     await host.page.goBack()
     expect(await host.shown()).toEqual(nothing)
@@ -239,12 +237,13 @@ describe.concurrent('a page that is left', () => {
 
   test('for the back/forward cache clears its ad, and comes back without it', async () => {
     await using host = await open()
-    const id = await host.start(banner)
-    await host.told('beacon', { event: 'render' })
-    await host.page.evaluate(() => {
+    await host.whenRendered(() => {
       window.dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true }))
       document.dispatchEvent(new Event('freeze'))
     })
+    const id = await host.start(banner)
+    await host.reaches(id, 'cleared')
+    await host.told('beacon', { event: 'render' })
     expect((await host.path(id)).slice(-2)).toEqual(['rendered', 'cleared'])
     expect(await host.told('cleared')).toMatchObject({ reason: 'pagehide' })
     expect(await host.shown()).toEqual(nothing)

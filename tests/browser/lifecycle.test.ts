@@ -386,9 +386,10 @@ describe.concurrent('cancel', () => {
 
   test('while it shows: the ad goes at once, the view does not come', async () => {
     await using host = await open()
+    await host.whenRendered(() => [...window.followed.values()][0]!.turn.cancel())
     const id = await host.start(banner)
     const { slot_id } = await host.told('beacon', { event: 'render' })
-    await host.call(id, 'cancel')
+    await host.reaches(id, 'cancelled')
     expect((await host.path(id)).slice(-2)).toEqual(['rendered', 'cancelled'])
     expect(await host.shown()).toEqual(nothing)
     await host.start(banner)
@@ -563,10 +564,18 @@ describe.concurrent('turns of one page', () => {
 
   test('a new turn before the old one was viewed: only the new one is', async () => {
     await using host = await open()
-    const old = await host.start(banner)
-    const { slot_id } = await host.told('beacon', { event: 'render', turn_id: old })
-    const next = await host.start(banner)
-    expect((await host.path(old)).at(-1)).toBe('cancelled')
+    const { old, next } = await host.page.evaluate(
+      async ({ endpoint, body }) => {
+        const request = { target: '#slot', endpoint, body }
+        const old = window.SponsoredPlacement!.startTurn(request)
+        await new Promise((resolve) => old.on('rendered', () => setTimeout(resolve)))
+        const next = window.SponsoredPlacement!.startTurn(request)
+        return { old: { id: old.id, state: old.state }, next: next.id }
+      },
+      { endpoint: host.endpoint, body: host.body(banner) },
+    )
+    expect(old.state).toBe('cancelled')
+    const { slot_id } = await host.told('cleared', { turn_id: old.id, reason: 'replaced' })
     await host.told('beacon', { event: 'visible', turn_id: next })
     expect(await host.ledger()).toEqual([...rendered_only, ...viewed])
     expect(await host.billed(slot_id!)).toBe(false)
@@ -630,14 +639,15 @@ describe.concurrent('turns of one page', () => {
 
   test('clearPlacement clears what was mounted without a turn, and forgives what is not there', async () => {
     await using host = await open()
-    await host.show(banner)
-    await host.told('beacon', { event: 'render' })
-    await host.page.evaluate(() => {
+    await host.whenRendered(() => {
       window.SponsoredPlacement!.clearPlacement({ target: '#slot' })
       window.SponsoredPlacement!.clearPlacement({ target: '#slot' })
       window.SponsoredPlacement!.clearPlacement({ target: '#elsewhere' })
     })
-    expect(await host.types()).toEqual(['rendered', 'beacon', 'cleared'] satisfies EventType[])
+    await host.show(banner)
+    await host.told('beacon', { event: 'render' })
+    await host.told('cleared')
+    expect((await host.types()).toSorted()).toEqual(['beacon', 'cleared', 'rendered'] satisfies EventType[])
     expect(await host.shown()).toEqual(nothing)
     expect(await host.ledger()).toEqual(rendered_only)
   })

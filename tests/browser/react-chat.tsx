@@ -18,6 +18,7 @@ declare global {
     chat: {
       show(chat: Chat): void
       unmount(): void
+      shown?: Chat
       /** Effects that ran. */
       effects: number
       /** Renderings of slots. */
@@ -56,6 +57,7 @@ function Messages({ chat }: { chat: Chat }) {
 const root = createRoot(document.querySelector('#root')!)
 window.chat = {
   show: (chat) => {
+    window.chat.shown = chat
     const messages = <Messages chat={chat} />
     root.render(chat.isStrict ? <StrictMode>{messages}</StrictMode> : messages)
   },

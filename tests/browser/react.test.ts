@@ -107,10 +107,11 @@ describe.concurrent('a component', () => {
   })
 
   test('that is unmounted takes its ad with it', async () => {
-    await using host = await openChat()
-    await host.told('beacon', { event: 'render' })
-    await host.render({ messages: [] })
+    await using host = await openChat({ messages: [] })
+    await host.whenRendered(() => window.chat.show({ ...window.chat.shown!, messages: [] }))
+    await host.render({ messages: [{ id: 'm1', text: 'An answer.' }] })
     await host.told('cleared')
+    await host.told('beacon', { event: 'render' })
     expect(await host.shown()).toEqual(nothing)
     await host.render({ messages: [{ id: 'm2', text: 'Another answer.' }] })
     await host.told('beacon', { event: 'visible' })
@@ -149,10 +150,12 @@ describe.concurrent('a component', () => {
   })
 
   test('whose key changes has a new turn, and the old ad is gone', async () => {
-    await using host = await openChat({ effect: 'cancels and names' })
-    await host.told('beacon', { event: 'render' })
-    await mark(host)
-    await host.render({ version: 2 })
+    await using host = await openChat({ effect: 'cancels and names', messages: [] })
+    await host.whenRendered(() => {
+      document.querySelector('iframe')!.dataset.marked = ''
+      window.chat.show({ ...window.chat.shown!, version: 2 })
+    })
+    await host.render({ messages: [{ id: 'm1', text: 'An answer.' }] })
     await host.told('beacon', { event: 'visible' })
     expect(host.backend_calls).toEqual(['POST ', 'POST '])
     expect(await marked(host)).toBe(0)

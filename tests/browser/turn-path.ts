@@ -48,6 +48,8 @@ export interface TurnHost extends Host {
   /** Starts a turn; its id. */
   start(request?: TurnRequest): Promise<string>
   path(id: string): Promise<TurnState[]>
+  /** Runs `act` in the page in the task after the next ad is rendered: long before it can have been viewed. */
+  whenRendered(act: () => unknown): Promise<void>
   reaches(id: string, state: TurnState): Promise<void>
   call(id: string, method: 'finish' | 'cancel' | 'abort'): Promise<void>
   shown(): Promise<Shown>
@@ -83,6 +85,11 @@ export async function openTurnHost(world: World, options: OpenOptions = {}): Pro
       return page.evaluate(({ request, given }) => window.follow(request, given), { request, given })
     },
     path: (id) => page.evaluate((id) => window.followed.get(id)!.path, id),
+    whenRendered: async (act) => {
+      await page.evaluate(`{
+        const off = SponsoredPlacement.on('rendered', () => { off(); setTimeout(${act}) })
+      }`)
+    },
     reaches: async (id, state) => {
       await page.waitForFunction(
         ({ id, state }) => window.followed.get(id)!.turn.state === state,
