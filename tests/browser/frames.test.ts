@@ -407,3 +407,23 @@ describe.concurrent('opened at top level', () => {
     expect(await violations(host.page)).toEqual([])
   })
 })
+
+describe('the colour scheme', () => {
+  /** What the frame takes for the scheme, where the browser itself is asked and not a setting of the test. */
+  async function schemeIn(head: string): Promise<string> {
+    const html = `${head}<div id="slot"></div>`
+    await using host = await world.open({ html, context: { colorScheme: null } })
+    await host.show(about('usual', { format: 'native', native_template_id: 'minimal' }))
+    await host.told('rendered')
+    const frame = await frameIn(host.page, '#slot')
+    return await frame.evaluate(() => (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'))
+  }
+  test.each([
+    ['a page that says dark gets a dark card', '<style>:root{color-scheme:dark}</style>', 'dark'],
+    ['a page that says light gets a light card', '<style>:root{color-scheme:light}</style>', 'light'],
+    ['a dark part of a light page gets a dark card', '<style>#slot{color-scheme:dark}</style>', 'dark'],
+    ['a page that says nothing gets what the system prefers', '', 'light'],
+  ])('%s', async (_, head, scheme) => {
+    expect(await schemeIn(head)).toBe(scheme)
+  })
+})

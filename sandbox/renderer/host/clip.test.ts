@@ -33,3 +33,15 @@ test('time while paused or stalled is not played', () => {
 test('an end without a start is neither started nor completed', () => {
   expect(clipAfter(['ended', 6_000, 10_000])).toMatchObject({ isStarted: false, isCompleted: false })
 })
+
+test('the same half played twice is not the whole', () => {
+  const clip = clipAfter(
+    ['playing', 0, 0],
+    ['stalled', 3_000, 3_000],
+    ['playing', 0, 3_100],
+    ['stalled', 3_000, 6_100],
+    ['playing', 5_900, 6_200],
+    ['ended', 6_000, 6_300],
+  )
+  expect(clip).toMatchObject({ isCompleted: false, played_ms: 3_100 })
+})

@@ -10,7 +10,7 @@ export interface Clip {
   position_ms: number
   duration_ms: number
   muted: boolean
-  /** Time really played: a jump of the position adds no more than has passed. */
+  /** Time really played: a jump adds no more than has passed, and a jump back starts again from nothing. */
   played_ms: number
   heard_at_ms: number
 }
@@ -32,7 +32,7 @@ const completing_share = 0.9
 export function hearMedia(clip: Clip, { state, position_ms, duration_ms, muted }: MediaMessage, now_ms: number): Clip {
   const passed = now_ms - clip.heard_at_ms
   const step = clip.isPlaying ? Math.min(passed, Math.max(0, position_ms - clip.position_ms)) : 0
-  const played_ms = clip.played_ms + step
+  const played_ms = step + (position_ms < clip.position_ms ? 0 : clip.played_ms)
   const isPlayedOut = state === 'ended' && duration_ms > 0 && played_ms >= completing_share * duration_ms
   return {
     isPlaying: state === 'playing',

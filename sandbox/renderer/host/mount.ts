@@ -204,6 +204,8 @@ export function mountPlacement(renderer: Renderer, options: MountOptions): Mount
   wrapper.append(frame.element)
   const label = openLabel(wrapper, render.label_text, render.sponsor_name, () => fail('label_removed'))
   target.append(wrapper)
+  // A host that says how it looks is followed; one that says nothing, but follows the system, is not made light.
+  if (getComputedStyle(target).colorScheme !== 'normal') dress(frame.element, { 'color-scheme': 'inherit' })
 
   const expiry = watchExpiry(consent.expires_at_ms, clock.now, () => block('consent_expired'))
   const removal = new MutationObserver(() => {
