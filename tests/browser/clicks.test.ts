@@ -1,10 +1,11 @@
 /** Clicks of every kind on every format: where they lead, how often they count, and what the bill says under cpc. */
-import type { Frame, Locator, Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { SandboxError, startSandbox } from '../../sandbox/index.ts'
 import type { BeaconRequest } from '../../src/contract/v1/beacons.ts'
 import { oneCampaign } from './campaign.ts'
 import { databaseWith } from './database.ts'
+import { attempts } from './exposure.ts'
 import { openSponsor, type Sponsor } from './sponsor.ts'
 import { type Host, openWorld, type PlaceOptions, type World } from './world.ts'
 
@@ -147,53 +148,65 @@ describe.concurrent('a click', () => {
 
 describe.concurrent('a click before the creative is rendered', () => {
   test('waits for the render, and counts with it', async () => {
-    await using host = await world.open({
-      before: (page) =>
-        page.addInitScript(() => {
-          if (parent === window) return
-          HTMLImageElement.prototype.decode = () =>
-            new Promise((resolve) => {
-              window.paint = resolve
-            })
-          Object.assign(window, { setTimeout: () => 0 })
-          addEventListener('message', ({ ports }) => {
-            window.isConnected ||= ports.length === 1
-          })
-        }),
+    await attempts(async () => {
+      await using host = await world.open({ before: holdPaint })
+      const { slot_id } = await host.show(kinds.banner)
+      const frame = (await (await host.page.waitForSelector('iframe')).contentFrame())!
+      await frame.waitForFunction(() => window.isConnected && window.paint)
+      await linkOf(host).click()
+      expect(await host.told('beacon', { event: 'click' })).toMatchObject({ reason_code: 'AWAITING_RENDER' })
+      const waiting = [await host.ledger(), await billOf(slot_id)]
+      await frame.evaluate(() => window.paint!()).catch(() => undefined)
+      const rendered = await Promise.race([host.told('beacon', { event: 'render' }), host.told('cleared')])
+      if (rendered.type === 'cleared') return rendered.reason
+      expect(waiting).toEqual([
+        ['click accepted AWAITING_RENDER'],
+        ['click', false, 'No click: its beacon is there, the render beacon is not.'],
+      ])
+      expect(await host.ledger()).toEqual(['click accepted OK +click', 'render accepted OK'])
+      expect((await host.types()).slice(0, 4)).toEqual(['click', 'beacon', 'rendered', 'beacon'])
+      expect(await billOf(slot_id)).toEqual(['click', true, 'One click counted.'])
+      return null
     })
-    const { slot_id } = await host.show(kinds.banner)
-    const frame = await frameOf(host)
-    await frame.waitForFunction(() => window.isConnected && window.paint)
-    await linkOf(host).click()
-    expect(await host.told('beacon', { event: 'click' })).toMatchObject({ reason_code: 'AWAITING_RENDER' })
-    expect(await host.ledger()).toEqual(['click accepted AWAITING_RENDER'])
-    expect(await billOf(slot_id)).toEqual(['click', false, 'No click: its beacon is there, the render beacon is not.'])
-
-    await frame.evaluate(() => window.paint!())
-    await host.told('beacon', { event: 'render' })
-    expect(await host.ledger()).toEqual(['click accepted OK +click', 'render accepted OK'])
-    expect((await host.types()).slice(0, 4)).toEqual(['click', 'beacon', 'rendered', 'beacon'])
-    expect(await billOf(slot_id)).toEqual(['click', true, 'One click counted.'])
   })
 
   test('while its image still loads: there is one click beacon in the end', async () => {
-    const image = Promise.withResolvers<void>()
-    await using host = await world.open({
-      before: (page) =>
-        page.route('**/v1/test-assets/banner?**', async (route) => {
-          await image.promise
-          await route.continue()
-        }),
+    await attempts(async () => {
+      const image = Promise.withResolvers<void>()
+      await using host = await world.open({
+        before: (page) =>
+          page.route('**/v1/test-assets/banner?**', async (route) => {
+            await image.promise
+            await route.continue()
+          }),
+      })
+      const { slot_id } = await host.show(kinds.banner)
+      await linkOf(host).click()
+      image.resolve()
+      const rendered = await Promise.race([host.told('beacon', { event: 'render' }), host.told('cleared')])
+      if (rendered.type === 'cleared') return rendered.reason
+      await linkOf(host).click()
+      await host.told('beacon', { event: 'click' })
+      expect(await clicksOf(host)).toEqual(oneClick(true))
+      expect(await billOf(slot_id)).toEqual(['click', true, 'One click counted.'])
+      return null
     })
-    const { slot_id } = await host.show(kinds.banner)
-    await linkOf(host).click()
-    image.resolve()
-    await host.told('beacon', { event: 'render' })
-    await linkOf(host).click()
-    await host.told('beacon', { event: 'click' })
-    expect(await clicksOf(host)).toEqual(oneClick(true))
-    expect(await billOf(slot_id)).toEqual(['click', true, 'One click counted.'])
   })
+
+  /** The frame is connected, and its image is not painted before `paint` is called. */
+  async function holdPaint(page: Page): Promise<void> {
+    await page.addInitScript(() => {
+      if (parent === window) return
+      HTMLImageElement.prototype.decode = () =>
+        new Promise((resolve) => {
+          window.paint = resolve
+        })
+      Object.assign(window, { setTimeout: () => 0 })
+      addEventListener('message', ({ ports }) => {
+        window.isConnected ||= ports.length === 1
+      })
+    })
+  }
 })
 
 describe.concurrent('a click target', () => {
@@ -238,11 +251,6 @@ declare global {
 
 function linkOf(host: Host): Locator {
   return host.page.frameLocator('iframe').getByRole('link')
-}
-
-async function frameOf({ page }: Host): Promise<Frame> {
-  const frame = await (await page.waitForSelector('iframe')).contentFrame()
-  return frame!
 }
 
 /** Everything about clicks: what the page was told, what was sent, what was kept; and whatever was not accepted. */

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { BeaconRequest } from '../../src/contract/v1/beacons.ts'
 import { oneCampaign } from './campaign.ts'
 import { databaseWith } from './database.ts'
-import { expose, scrollable } from './exposure.ts'
+import { attempts, expose, scrollable } from './exposure.ts'
 import { type Host, openWorld, type World } from './world.ts'
 
 vi.setConfig({ maxConcurrency: 8, testTimeout: 40_000 })
@@ -68,26 +68,40 @@ describe.concurrent('a clip', () => {
   })
 
   test('is paused and played by its viewer; a pause in mid-dwell starts the dwell again', async () => {
-    await using host = await world.open()
-    await host.show(place)
-    const frame = await frameOf(host)
-    await host.told('play_started')
-    await playsPast(frame, 1)
-    await frame.getByRole('button', { name: 'Pause' }).click()
-    await isPaused(frame)
-    // In view all the time, which must not start it again.
-    await host.page.evaluate(() => document.dispatchEvent(new Event('visibilitychange', { bubbles: true })))
-    await pass(host.page, 300)
-    const paused = await stateOf(frame)
-    expect(paused.paused).toBe(true)
-    await frame.getByRole('button', { name: 'Play' }).click()
-    await host.told('beacon', { event: 'visible' })
-    expect((await stateOf(frame)).at).toBeGreaterThanOrEqual(paused.at + 1.9)
-    expect(await host.ledger()).toEqual([
-      'render accepted OK',
-      'play_started accepted OK',
-      'visible accepted OK +viewable_impression',
-    ])
+    await attempts(async () => {
+      await using host = await world.open()
+      await host.show(place)
+      const frame = await frameOf(host)
+      await host.told('play_started')
+      await frame.getByRole('button', { name: 'Pause' }).click()
+      await isPaused(frame)
+      if ((await host.types()).includes('visible')) return 'viewed before the pause'
+      // In view all the time, and told so again, which must not start it.
+      await host.page.evaluate(() => document.dispatchEvent(new Event('visibilitychange', { bubbles: true })))
+      await pass(host.page, 300)
+      expect((await stateOf(frame)).paused).toBe(true)
+      await host.page.evaluate(() => {
+        window.SponsoredPlacement!.on('visible', () => {
+          document.documentElement.dataset.at = `${Date.now()}`
+        })
+      })
+      await frame.evaluate(() => {
+        document.querySelector('video')!.addEventListener('play', () => {
+          document.documentElement.dataset.at = `${Date.now()}`
+        })
+      })
+      await frame.getByRole('button', { name: 'Play' }).click()
+      await host.told('beacon', { event: 'visible' })
+      const timeOf = (where: Page | Frame): Promise<number> =>
+        where.evaluate(() => Number(document.documentElement.dataset.at))
+      expect((await timeOf(host.page)) - (await timeOf(frame))).toBeGreaterThanOrEqual(1_990)
+      expect(await host.ledger()).toEqual([
+        'render accepted OK',
+        'play_started accepted OK',
+        'visible accepted OK +viewable_impression',
+      ])
+      return null
+    })
   })
 
   test('is unmuted and muted by its viewer, and its beacons tell', async () => {
@@ -125,16 +139,7 @@ describe.concurrent('a clip is completed', () => {
     await host.told('beacon', { event: 'play_completed' })
     await frame.getByRole('button', { name: 'Play' }).click()
     await playsPast(frame, 0.3)
-    expect(await host.types()).toEqual([
-      'rendered',
-      'beacon',
-      'play_started',
-      'beacon',
-      'visible',
-      'beacon',
-      'play_completed',
-      'beacon',
-    ])
+    expect(await toldTo(host)).toEqual(['rendered', 'play_started', 'visible', 'play_completed'])
     expect(await host.ledger()).toEqual(watched('+viewable_impression', ''))
     expect(await billOf(world, slot_id)).toEqual(oneView)
   })

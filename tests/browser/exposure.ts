@@ -20,6 +20,8 @@ export interface Step {
   for_ms: number
   /** Begins to count the time only once the clip has told that it plays. */
   once_playing?: true
+  /** Lasts longer if need be, until the clip has told that it was played to its end; at most twice as long. */
+  until_completed?: true
 }
 
 /** What really happened during one step, by the page's own account. Times in milliseconds. */
@@ -79,9 +81,12 @@ export function expose(page: Page, steps: readonly Step[]): Promise<Exposed> {
       lastLook = now
     }
     const looking = setInterval(look, 10)
-    const isPlaying = new Promise<void>((resolve) => {
-      window.SponsoredPlacement!.on('play_started', () => resolve())
-    })
+    const isTold = (type: 'play_started' | 'play_completed'): Promise<void> =>
+      new Promise((resolve) => {
+        window.SponsoredPlacement!.on(type, () => resolve())
+      })
+    const isPlaying = isTold('play_started')
+    const isCompleted = isTold('play_completed')
     /** Resolves in the next frame, when observers are about to be told. */
     const nextFrame = (): Promise<number> =>
       new Promise((resolve) => requestAnimationFrame(() => resolve(performance.now())))
@@ -92,9 +97,8 @@ export function expose(page: Page, steps: readonly Step[]): Promise<Exposed> {
 
     const lived: Lived[] = []
     let left: ((at: number) => void) | undefined
-    for (const { share, tab, style, busy_ms, for_ms, once_playing } of steps) {
+    for (const { share, tab, style, busy_ms, for_ms, once_playing, until_completed } of steps) {
       let begun = performance.now()
-      const before = begun
       if (style) Object.assign(around.style, style)
       if (share === 0) scrollTo(0, 0)
       else if (share !== undefined) {
@@ -121,7 +125,8 @@ export function expose(page: Page, steps: readonly Step[]): Promise<Exposed> {
         while (performance.now() < until);
         lastLook = performance.now()
       }
-      await new Promise((resolve) => setTimeout(resolve, for_ms - (performance.now() - Math.max(begun, before))))
+      await new Promise((resolve) => setTimeout(resolve, for_ms - (performance.now() - begun)))
+      if (until_completed) await Promise.race([isCompleted, new Promise((resolve) => setTimeout(resolve, for_ms))])
       look()
       const record: Lived = {
         at_most_ms: 0,
@@ -139,4 +144,18 @@ export function expose(page: Page, steps: readonly Step[]): Promise<Exposed> {
     clearInterval(looking)
     return { lived, lone_timers: Number(document.documentElement.dataset.loneTimers ?? 0) }
   }, steps)
+}
+
+/**
+ * Makes attempts until one is not void, three at most. `make` resolves with why its attempt is void, or with null once
+ * it has looked at what came of it.
+ */
+export async function attempts(make: () => Promise<string | null>): Promise<void> {
+  const problems: string[] = []
+  while (problems.length < 3) {
+    const problem = await make()
+    if (problem === null) return
+    problems.push(problem)
+  }
+  throw new Error(`The machine stalled, every attempt is void: ${problems.join('; ')}`)
 }
