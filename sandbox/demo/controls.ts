@@ -46,7 +46,7 @@ const options: { [Name in Row]: Record<Choices[Name], Option> } = {
   consent: {
     granted: { label: 'Granted', hint: 'Topic and prompt text may take part in matching.' },
     denied: { label: 'Denied', hint: 'The decision is a no-fill, the evidence is kept.' },
-    withdrawn: { label: 'Withdrawn', hint: 'Frames and beacons are refused until it is granted again.' },
+    withdrawn: { label: 'Withdrawn', hint: 'Withdrawn: frames and beacons are refused until it is granted again.' },
     expiring: { label: 'Expiring', hint: 'Ends after 8 s: the ad unmounts in mid-turn.' },
     unasked: { label: 'Unasked', hint: 'A new session. This project fills without, but by no topic.' },
   },
@@ -82,8 +82,14 @@ export function createControls(
     const inputs = known.map((value) =>
       el('input', { type: 'radio', name: row, value, onchange: () => chosen(row, value as never) }),
     )
+    // Withdrawn is a state that one gets into by the button or by an address. It is none of the segments.
     const segments = inputs.map((input) =>
-      el('label', { class: 'segment' }, input, el('span', {}, labels[input.value]?.label)),
+      el(
+        'label',
+        { class: 'segment', hidden: input.value === 'withdrawn' },
+        input,
+        el('span', {}, labels[input.value]?.label),
+      ),
     )
     const element = el(
       'fieldset',
@@ -96,7 +102,7 @@ export function createControls(
       for (const input of inputs) input.checked = input.value === value
       hint.textContent = labels[value]?.hint ?? ''
     }
-    return { element, inputs, segments, show }
+    return { element, inputs, show }
   }
 
   return {
@@ -105,10 +111,8 @@ export function createControls(
       for (const [row, { show }] of groups) show(choices[row])
       const isBrowser = choices.integration === 'browser'
       groups.get('template')?.element.toggleAttribute('hidden', choices.format !== 'native')
-      // Withdrawn is a state that one gets into, by the button or by an address; until then it is no choice.
-      const withdrawn = groups.get('consent')?.segments[values.consent.indexOf('withdrawn')]
-      withdrawn?.toggleAttribute('hidden', choices.consent !== 'withdrawn')
       withdrawal.disabled = choices.consent !== 'granted' && choices.consent !== 'expiring'
+      withdrawal.lastChild?.replaceWith(choices.consent === 'withdrawn' ? 'Withdrawn' : 'Withdraw now')
       const slow = groups.get('outcome')?.inputs[values.outcome.indexOf('slow')]
       if (slow !== undefined) slow.disabled = isBrowser
     },

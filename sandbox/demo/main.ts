@@ -1,5 +1,4 @@
 /** The demo host: five small products, the controls, and the timeline, put together. */
-import type { PlacementDetail } from '../../src/contract/control/placements.ts'
 import type { JobType } from '../../src/contract/fields.ts'
 import type { PlacementResponse } from '../../src/contract/v1/placements.ts'
 import { type Choices, readChoices, writeChoices } from './choices.ts'
@@ -14,7 +13,8 @@ import { createShell } from './shell.ts'
 import { surfaces } from './surfaces/index.ts'
 import { type Prompt, type Surface, type SurfaceKind, type TurnScene, wide_px } from './surfaces/surface.ts'
 import { shortState } from './timeline/journey.ts'
-import { openRecorder, type TurnRecord } from './timeline/record.ts'
+import { openRecorder } from './timeline/record.ts'
+import { createAccounts, readMeanings } from './timeline/sandbox-account.ts'
 import { openSandboxFeed } from './timeline/sandbox-feed.ts'
 import { createTimeline } from './timeline/timeline.ts'
 
@@ -53,6 +53,7 @@ const shell = createShell(
   () => `${location.origin}${location.pathname}${writeChoices(choices)}`,
 )
 const products = new Map<JobType, Product>()
+const lookAt = createAccounts((slot_id) => recorder.turns.some((turn) => turn.slot_id === slot_id), recorder.setDetail)
 
 window.SponsoredPlacement?.on('*', recorder.hearPage)
 openSandboxFeed(
@@ -64,7 +65,10 @@ openSandboxFeed(
   },
   timeline.setLive,
 )
-void readMeanings()
+void readMeanings().then((meanings) => {
+  timeline.setMeanings(meanings)
+  for (const turn of recorder.turns) timeline.show(turn, false)
+})
 addEventListener('popstate', () => {
   choices = readChoices(location.search)
   show()
@@ -148,6 +152,7 @@ async function run(product: Product, prompt: Prompt, isAgain: boolean): Promise<
   if (choices.consent === 'unasked') await consent.settle('unasked')
   recorder.begin({ id, job_type, text: prompt.text, choices }, consent.session_id)
   await consent.settle(choices.consent)
+  if (controller.signal.aborted) return
   const { position, timing } = kind.slot
   const { isWide, max_height } = roomFor(kind, product)
   try {
@@ -207,37 +212,4 @@ async function withdraw(): Promise<void> {
   if (scene) clearSlot(scene.slot.target)
   choose({ consent: 'withdrawn' })
   await consent.settle('withdrawn')
-}
-
-/** Asks the sandbox for its account of a slot, once for all events of the next moment. */
-const looks = new Map<string, ReturnType<typeof setTimeout>>()
-function lookAt(slot_id: string): void {
-  clearTimeout(looks.get(slot_id))
-  const look = async () => {
-    looks.delete(slot_id)
-    if (!recorder.turns.some((turn: TurnRecord) => turn.slot_id === slot_id)) return
-    const response = await fetch(`/_sandbox/placements/${slot_id}`)
-    if (response.ok) recorder.setDetail((await response.json()) as PlacementDetail)
-  }
-  looks.set(
-    slot_id,
-    setTimeout(() => void look().catch(() => undefined), 80),
-  )
-}
-
-/** What codes mean, in the words of the contract that this sandbox serves. */
-async function readMeanings(): Promise<void> {
-  const response = await fetch('/_sandbox/contract').catch(() => null)
-  if (response === null || !response.ok) return
-  const { reason_codes, no_fill_reasons } = (await response.json()) as {
-    reason_codes: { reason_code: string; message: string }[]
-    no_fill_reasons: { no_fill_reason: string; meaning: string }[]
-  }
-  timeline.setMeanings(
-    new Map([
-      ...reason_codes.map(({ reason_code, message }) => [reason_code, message] as const),
-      ...no_fill_reasons.map(({ no_fill_reason, meaning }) => [no_fill_reason, meaning] as const),
-    ]),
-  )
-  for (const turn of recorder.turns) timeline.show(turn, false)
 }

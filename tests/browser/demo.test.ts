@@ -146,7 +146,9 @@ describe('a turn', { concurrent: true, timeout: 60_000 }, () => {
     await milestone(page, 'No-fill', 'ended')
     await row(page, 'No-fill').getByText('test_forced').waitFor()
     await slotIs(page, false)
-    await page.getByText('look for a roast date within the last three weeks', { exact: false }).waitFor()
+    const end = 'look for a roast date within the last three weeks'
+    await page.locator('.reply', { hasText: end }).waitFor()
+    await page.locator('.window [role=status]', { hasText: end }).waitFor({ state: 'attached' })
     await row(page, 'Turn finished').waitFor()
     expect(problems).toEqual([])
   })
@@ -185,6 +187,15 @@ describe('a turn', { concurrent: true, timeout: 60_000 }, () => {
     await page.getByRole('button', { name: 'Again' }).click()
     await row(page, 'No-fill').getByText('consent_not_granted').waitFor()
     expect(problems).toEqual([])
+  })
+
+  test('of a session that was never asked fills, but by no topic', async () => {
+    await using demo = await openDemo('?consent=unasked')
+    const { page, requests } = demo
+    await milestone(page, 'Viewable')
+    const detail = await client.placements.explain({ params: { slot_id: await slotOf(page) } })
+    expect(detail).toMatchObject({ topic: null, consent: { source: 'none', purposes: { semantic_targeting: false } } })
+    expect(requests).not.toContain('POST /_sandbox/demo/api/consent')
   })
 
   test('of a consent that ends is blocked', async () => {

@@ -36,7 +36,7 @@ function commandsFor({ kind, slot_id }: Entry, session_id: string): string[] {
   return [`svc events stream --slot-id ${slot_id} --since-seq 0`]
 }
 
-function commandLine(command: string): HTMLElement {
+export function commandLine(command: string): HTMLElement {
   return el(
     'p',
     { class: 'command' },

@@ -2,7 +2,7 @@
 import { el, unseen } from '../elements.ts'
 import { icon } from '../icons.ts'
 import { surfaces } from '../surfaces/index.ts'
-import { detailsOf, lanes } from './details.ts'
+import { commandLine, detailsOf, lanes } from './details.ts'
 import { createJourney } from './journey.ts'
 import type { Entry, TurnRecord } from './record.ts'
 import { type Meanings, seconds, type Way, wordingOf } from './wording.ts'
@@ -40,6 +40,7 @@ export function createTimeline(sessionOf: () => string): Timeline {
     journey.element,
     el('div', { class: 'legend', 'aria-hidden': 'true' }, el('span', {}, 'page'), el('span', {}, 'sandbox')),
     list,
+    el('footer', { class: 'terminal' }, 'The same in a terminal', commandLine('svc events stream')),
   )
   const views = new Map<string, TurnView>()
   let meanings: Meanings = new Map()
