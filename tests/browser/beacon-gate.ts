@@ -1,13 +1,14 @@
 /** A gate before the emulator: what is asked of it passes, is held up, or is refused, while the browser waits. */
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { BeaconEvent } from '../../src/contract/v1/beacons.ts'
 import type { PlacementResponse } from '../../src/contract/v1/placements.ts'
 
 export interface BeaconGate extends AsyncDisposable {
   /** The same placement, whose frame and beacons go through the gate. */
   through(response: PlacementResponse): PlacementResponse
-  /** Holds up the next beacon of a kind, or its preflight, before the emulator hears of it. */
-  hold(what: 'preflight' | 'beacon'): Held
+  /** Holds up the next beacon of an event, or the next preflight, before the emulator hears of it. */
+  hold(what: 'preflight' | BeaconEvent): Held
   /** Answers 503 to so many of the next beacons. */
   refusals: number
   /** Beacons that came, refused ones too. */
@@ -20,17 +21,17 @@ export interface Held {
 }
 
 export async function openBeaconGate(emulator_url: string): Promise<BeaconGate> {
-  const holds: { what: 'preflight' | 'beacon'; arrive: () => void; released: Promise<void> }[] = []
+  const holds: { what: 'preflight' | BeaconEvent; arrive: () => void; released: Promise<void> }[] = []
   const beacon_ids: string[] = []
   const server = createServer(async (request, response) => {
     const body = await bodyOf(request)
     if (request.url === '/v1/beacons') {
-      const what = request.method === 'OPTIONS' ? 'preflight' : 'beacon'
-      const held = holds[0]?.what === what ? holds.shift() : undefined
+      const beacon = request.method === 'POST' ? (JSON.parse(body) as { beacon_id: string; event: BeaconEvent }) : null
+      const held = holds[0]?.what === (beacon?.event ?? 'preflight') ? holds.shift() : undefined
       held?.arrive()
       await held?.released
-      if (what === 'beacon') {
-        beacon_ids.push((JSON.parse(body) as { beacon_id: string }).beacon_id)
+      if (beacon) {
+        beacon_ids.push(beacon.beacon_id)
         if (gate.refusals > 0) {
           gate.refusals -= 1
           return response.writeHead(503, { 'access-control-allow-origin': request.headers.origin ?? '*' }).end()

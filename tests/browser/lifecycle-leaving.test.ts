@@ -39,7 +39,7 @@ const waitsAgain = async ({ page }: Host, times: number) => {
 }
 
 describe.concurrent('a page that is closed', () => {
-  test.for(['preflight', 'beacon'] as const)('while a %s is under way: the beacon arrives', async (what) => {
+  test.for(['preflight', 'render'] as const)('while its %s is under way: the beacon arrives', async (what) => {
     await using gate = await openGate()
     await using host = await world.open()
     const held = gate.hold(what)
@@ -58,12 +58,11 @@ describe.concurrent('a page that is closed', () => {
     await using gate = await openGate()
     await using host = await world.open()
     const response = await host.place(banner)
+    const held = gate.hold('visible')
     await host.mount(gate.through(response))
-    await host.told('beacon', { event: 'render' })
-    const held = gate.hold('beacon')
     await held.arrived
     await host.page.close()
-    expect(await host.ledger()).toEqual(rendered_only)
+    await arrives(host, rendered_only)
     held.release()
     await arrives(host, viewed)
     const { billing } = await world.client.placements.explain({ params: { slot_id: response.slot_id } })
