@@ -58,16 +58,17 @@ export function watchViewability(
     const { width, height } = element.getBoundingClientRect()
     return threshold(isClip, width * height)
   }
-  const isInView = (): boolean =>
-    isCounting() && isPageVisible() && ratio > 0 && ratio >= needed().ratio && isShown(element)
+  /** Looked at again and again, since nothing tells when a style hides it or shows it, or its size asks for less. */
+  const isCandidate = (): boolean => isCounting() && isPageVisible() && ratio > 0
+  const isInView = (): boolean => isCandidate() && ratio >= needed().ratio && isShown(element)
 
   function check(): void {
     if (isDone) return
     read(observer?.takeRecords() ?? [])
     dwell = look(dwell, performance.now(), isInView())
-    if (dwell.seen_at_ms === null) stop()
-    else if (dwell.ms < needed().ms) timer ??= setInterval(check, 100)
-    else finish()
+    if (dwell.ms >= needed().ms) finish()
+    else if (isCandidate()) timer ??= setInterval(check, 100)
+    else stop()
   }
   const stop = (): void => {
     clearInterval(timer)
