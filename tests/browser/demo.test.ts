@@ -153,16 +153,21 @@ describe('a turn', { concurrent: true, timeout: 60_000 }, () => {
     expect(problems).toEqual([])
   })
 
-  test('that is clicked counts the click, and one that does not keep its ad takes it down', async () => {
-    await using demo = await openDemo('?surface=image&keep=off')
+  test('that is clicked counts the click', async () => {
+    await using demo = await openDemo('?surface=image')
     const { page } = demo
     await milestone(page, 'Rendered')
     await page.frameLocator('.slot iframe').locator('a').click()
     await milestone(page, 'Click')
-    await page.bringToFront()
+  })
+
+  test('that does not keep its ad takes it down when it is over and the ad was seen', async () => {
+    await using demo = await openDemo('?surface=image&keep=off')
+    const { page } = demo
     await row(page, 'Turn finished').waitFor()
-    await slotIs(page, false)
+    await milestone(page, 'Viewable')
     await row(page, 'Cleared').getByText('finished').waitFor()
+    await slotIs(page, false)
   })
 
   test('with a denied consent has no ad, and says why', async () => {
