@@ -41,7 +41,7 @@ export function watchViewability(
             moved()
             check()
           },
-          { threshold: Array.from({ length: 21 }, (_, step) => step / 20) },
+          { threshold: Array.from({ length: 101 }, (_, step) => step / 100) },
         )
 
   const measure = (): Measurements => {
@@ -87,7 +87,6 @@ export function watchViewability(
     check,
     reset: () => {
       dwell = noDwell
-      stop()
     },
     close: () => {
       isDone = true
