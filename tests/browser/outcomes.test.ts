@@ -597,7 +597,10 @@ describe.concurrent('a browser integration', () => {
     expect(until).toMatchObject({ expires_at_ms: clock.now() - 595_000 + 600_000 })
   })
 
-  test.concurrent('whose token has ended early exchanges it once for all its turns, and goes on', async () => {
+  test.concurrent.each([
+    ['at once', false],
+    ['one after the other', true],
+  ])('whose token has ended early exchanges it once, though two turns learn it %s', async (_, isHeld) => {
     const clock = manualClock(Date.now())
     await using own = await openWorld({ browser, clock })
     await using host = await own.open({ html: '<div id="slot"></div><div id="second"></div>' })
@@ -606,6 +609,12 @@ describe.concurrent('a browser integration', () => {
     await host.told('beacon', { event: 'render', accepted: true })
     await endTurn(host, 'cancel')
     clock.advance(600_001)
+    let refusals = 0
+    await host.context.route('**/v1/placements', async (route) => {
+      const response = await route.fetch()
+      if (isHeld && response.status() === 401 && ++refusals === 2) await host.told('rendered', {}, 2)
+      await route.fulfill({ response })
+    })
     await host.page.evaluate(
       (bodies) => {
         for (const [target, body] of bodies) window.SponsoredPlacement!.startTurn({ target, body })
