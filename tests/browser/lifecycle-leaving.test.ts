@@ -14,6 +14,8 @@ beforeAll(async () => {
 afterAll(() => world?.[Symbol.asyncDispose]())
 
 const banner: PlaceOptions = { format: 'banner', max_width: 300, max_height: 250 }
+/** A slot out of view: what is on it is rendered, and never viewed. */
+const below = '<div id="slot" style="margin-top: 3000px"></div>'
 const openGate = () => openBeaconGate(world.sandbox.url)
 
 /** What the emulator has, once it has it. */
@@ -23,6 +25,7 @@ const arrives = (host: Host, ledger: string[]) =>
 /** Waits between tries never end by themselves: only a flush ends them. */
 const neverWaitOut = (page: Page) =>
   page.addInitScript(() => {
+    if (window !== top) return
     const start = window.setTimeout as (...given: unknown[]) => number
     let waits = 0
     const patched = (work: unknown, ms = 0, ...more: unknown[]): number => {
@@ -41,7 +44,7 @@ const waitsAgain = async ({ page }: Host, times: number) => {
 describe.concurrent('a page that is closed', () => {
   test.for(['preflight', 'render'] as const)('while its %s is under way: the beacon arrives', async (what) => {
     await using gate = await openGate()
-    await using host = await world.open()
+    await using host = await world.open({ html: below })
     const held = gate.hold(what)
     const response = await host.place(banner)
     await host.mount(gate.through(response))
@@ -113,7 +116,7 @@ describe.concurrent('a page that is left', () => {
 
   test('while a beacon waits to be tried again: it is tried at once, and arrives', async () => {
     await using gate = await openGate()
-    await using host = await world.open({ before: neverWaitOut })
+    await using host = await world.open({ html: below, before: neverWaitOut })
     gate.refusals = 1
     await host.mount(gate.through(await host.place(banner)))
     await waitsAgain(host, 1)
@@ -126,7 +129,7 @@ describe.concurrent('a page that is left', () => {
 describe.concurrent('a tab that is hidden', () => {
   test('tries at once what waits to be tried again', async () => {
     await using gate = await openGate()
-    await using host = await world.open({ before: neverWaitOut })
+    await using host = await world.open({ html: below, before: neverWaitOut })
     gate.refusals = 2
     await host.mount(gate.through(await host.place(banner)))
     await host.page.evaluate(() =>
