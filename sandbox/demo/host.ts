@@ -12,6 +12,8 @@ import type { Choices } from './choices.ts'
 
 /** Routes of the page's own backend. */
 const backend = '/_sandbox/demo/api'
+/** The product never waits longer for an activation, or for consent to be stored, milliseconds. */
+const patience_ms = 1_500
 
 export interface SponsoredTurn {
   id: string
@@ -46,7 +48,8 @@ export async function withSponsoredTurn<Result>(
   const { id, target, signal, choices } = wanted
 
   if (choices.integration === 'browser' && SponsoredPlacement.state().activation === null) {
-    await SponsoredPlacement.activate({ publishableKey: credentials.publishable_key })
+    const activation = SponsoredPlacement.activate({ publishableKey: credentials.publishable_key })
+    await Promise.race([activation, new Promise((resolve) => setTimeout(resolve, patience_ms))])
   }
   const turn = {
     turnId: id,
@@ -94,8 +97,6 @@ export type ConsentAnswer = 'granted' | 'denied' | 'withdrawn' | 'expiring'
 
 /** How long a consent that is about to expire still lasts, milliseconds. */
 const expiring_ms = 8_000
-/** A turn never waits longer for its consent to be stored, milliseconds. */
-const patience_ms = 1_500
 
 /** Stores the answer of a session. On a withdrawal, clear the slot first: its beacons would be refused from now on. */
 export async function storeConsent(session_id: string, answer: ConsentAnswer, token: string): Promise<Response> {
