@@ -1,4 +1,8 @@
-/** The ad label on the host page: what a person sees of it, whatever the page does to it. */
+/**
+ * The ad label on the host page: what a person sees of it, whatever the page does to it.
+ *
+ * It is long for its tables: what pages do to labels, and the stylesheets that they have.
+ */
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import type { AxeResults } from 'axe-core'

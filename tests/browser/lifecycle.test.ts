@@ -1,4 +1,8 @@
-/** The life of a turn against the emulator: what its states are, what ends it, what is counted, what the page sees. */
+/**
+ * The life of a turn against the emulator: what its states are, what ends it, what is counted, what the page sees.
+ *
+ * It is long because it is one state machine: every edge is a test, and they are complete only side by side.
+ */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { EventType } from '../../sandbox/renderer/host/events.ts'
 import { nothing, one_ad, openTurnHost, rendered_only, type TurnRequest, viewed } from './turn-path.ts'
