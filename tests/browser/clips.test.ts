@@ -96,7 +96,7 @@ describe.concurrent('a clip', () => {
       const timeOf = (where: Page | Frame): Promise<number> =>
         where.evaluate(() => Number(document.documentElement.dataset.at))
       expect((await timeOf(host.page)) - (await timeOf(frame))).toBeGreaterThanOrEqual(1_990)
-      expect(await host.ledger()).toEqual([
+      expect(await keptOf(host)).toEqual([
         'render accepted OK',
         'play_started accepted OK',
         'visible accepted OK +viewable_impression',
@@ -141,7 +141,7 @@ describe.concurrent('a clip is completed', () => {
     await frame.getByRole('button', { name: 'Play' }).click()
     await playsPast(frame, 0.3)
     expect(await toldTo(host)).toEqual(['rendered', 'play_started', 'visible', 'play_completed'])
-    expect(await host.ledger()).toEqual(watched('+viewable_impression', ''))
+    expect(await keptOf(host)).toEqual(watched('+viewable_impression', ''))
     expect(await billOf(world, slot_id)).toEqual(oneView)
   })
 
@@ -210,7 +210,7 @@ describe.concurrent('under cpcv', () => {
     await host.told('beacon', { event: 'visible' })
     expect(await billOf(billing, slot_id)).toEqual(uncompleted)
     await host.told('beacon', { event: 'play_completed' })
-    expect(await host.ledger()).toEqual(watched('', ' +completed_view'))
+    expect(await keptOf(host)).toEqual(watched('', ' +completed_view'))
     expect(await billOf(billing, slot_id)).toEqual(['completed_view', true, 'One completed view counted.'])
   })
 
@@ -224,7 +224,7 @@ describe.concurrent('under cpcv', () => {
     })
     await hasEnded(host, frame)
     expect(await billOf(billing, slot_id)).toEqual(uncompleted)
-    expect(await host.ledger()).toEqual([...watched('', '').slice(0, 3), 'click accepted OK'])
+    expect(await keptOf(host)).toEqual([...watched('', '').slice(0, 3), 'click accepted OK'])
   })
 
   test('a page that claims it too soon is told so, and not billed', async () => {
@@ -278,14 +278,14 @@ describe.concurrent('a clip that may not start by itself', () => {
     // Long enough in view for a dwell that would not ask whether it plays; and scrolling asks for no second refusal.
     await pass(host.page, 2_300)
     await host.page.evaluate(() => document.dispatchEvent(new Event('visibilitychange', { bubbles: true })))
-    expect(await host.ledger()).toEqual(['render accepted OK'])
+    expect(await keptOf(host)).toEqual(['render accepted OK'])
     expect(await host.types()).toEqual(expect.not.arrayContaining(['play_started', 'visible', 'cleared']))
     expect((await host.types()).filter((type) => type === 'error')).toHaveLength(1)
     expect(await billOf(world, slot_id)).toEqual(noView)
 
     await frame.getByRole('button', { name: 'Play' }).click()
     await host.told('beacon', { event: 'visible' })
-    expect(await host.ledger()).toEqual(watched('+viewable_impression', '').slice(0, 3))
+    expect(await keptOf(host)).toEqual(watched('+viewable_impression', '').slice(0, 3))
     expect(await billOf(world, slot_id)).toEqual(oneView)
     expect(host.console_lines).toEqual([])
   })
@@ -415,10 +415,18 @@ function pass(page: Page, ms: number): Promise<void> {
   return page.evaluate((ms) => new Promise((resolve) => setTimeout(resolve, ms)), ms)
 }
 
+const stages = ['render', 'play_started', 'visible', 'click', 'play_completed']
+
+/** What was kept, by the stages of a clip's life: a clip that is in view from the first starts as it is rendered. */
+async function keptOf(host: Host): Promise<string[]> {
+  const stageOf = (line: string): number => stages.indexOf(line.split(' ')[0] ?? '')
+  return (await host.ledger()).toSorted((a, b) => stageOf(a) - stageOf(b))
+}
+
 /** What was kept, but for the view: how soon that comes is the subject of viewability.test.ts. */
 async function playsOf(host: Host): Promise<string[]> {
   await host.told('beacon', { event: 'play_started' })
-  return (await host.ledger()).filter((line) => !line.startsWith('visible accepted OK'))
+  return (await keptOf(host)).filter((line) => !line.startsWith('visible accepted OK'))
 }
 
 /** What the page was told, but for the answers to beacons, which may come in either order. */

@@ -11,8 +11,10 @@ import type { Page } from 'playwright-core'
 export interface Step {
   /** Part of the ad that is scrolled into view, 0 to 1, from its top on. */
   share?: number
-  /** Told through the Page Visibility and the Page Lifecycle API. */
-  tab?: 'hidden' | 'visible' | 'frozen' | 'resumed'
+  /** Told through the Page Visibility API. */
+  tab?: 'hidden' | 'visible'
+  /** Of the Page Lifecycle API. */
+  event?: 'freeze' | 'resume'
   /** Style of an ancestor of the ad. */
   style?: Partial<Record<'visibility' | 'opacity' | 'display', string>>
   /** Keeps the main thread busy from the start on. */
@@ -97,7 +99,7 @@ export function expose(page: Page, steps: readonly Step[]): Promise<Exposed> {
 
     const lived: Lived[] = []
     let left: ((at: number) => void) | undefined
-    for (const { share, tab, style, busy_ms, for_ms, once_playing, until_completed } of steps) {
+    for (const { share, tab, event, style, busy_ms, for_ms, once_playing, until_completed } of steps) {
       let begun = performance.now()
       if (style) Object.assign(around.style, style)
       if (share === 0) scrollTo(0, 0)
@@ -105,9 +107,8 @@ export function expose(page: Page, steps: readonly Step[]): Promise<Exposed> {
         const { top, height } = frame.getBoundingClientRect()
         scrollBy(0, top - (innerHeight - Math.round(share * height)))
       }
-      if (tab === 'frozen') document.dispatchEvent(new Event('freeze'))
-      else if (tab === 'resumed') document.dispatchEvent(new Event('resume'))
-      else if (tab) {
+      if (event) document.dispatchEvent(new Event(event))
+      if (tab) {
         Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => tab })
         Object.defineProperty(document, 'hidden', { configurable: true, get: () => tab === 'hidden' })
         document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))

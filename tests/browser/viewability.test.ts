@@ -250,7 +250,10 @@ describe.concurrent('a dwell starts again', () => {
       back: { style: { display: '' }, share: 1 },
     },
     'a hidden tab': { away: { tab: 'hidden' }, back: { tab: 'visible' } },
-    'a frozen page': { away: { tab: 'frozen' }, back: { tab: 'resumed' } },
+    'a tab that was hidden and frozen': {
+      away: { tab: 'hidden', event: 'freeze' },
+      back: { tab: 'visible', event: 'resume' },
+    },
   }
   const each = Object.entries(again).map(([name, parts]) => ({ name, ...parts }))
 
@@ -284,6 +287,18 @@ describe.concurrent('a dwell starts again', () => {
 })
 
 describe.concurrent('a dwell', () => {
+  test('starts again when the page freezes, whatever else it tells', async () => {
+    const steps: Step[] = [
+      { share: 1, for_ms: 700 },
+      { event: 'freeze', for_ms: 700 },
+      { share: 0, for_ms: 400 },
+    ]
+    const fits = (lived: readonly Lived[]) => misfit(steps, lived, 1_000, false)
+    await attempt(kinds.banner, steps, fits, async (host, slot_id) => {
+      expect(await outcomeOf(host, slot_id)).toEqual(outcomes.unseen)
+    })
+  })
+
   test('does not take the time of a blocked main thread: 1.2 s in view, 0.6 s of them blocked', async () => {
     const steps = [
       { share: 1, for_ms: 300 },
