@@ -5,11 +5,8 @@ import type { Clock } from './clock.ts'
 import { type JsonAnswer, RequestProblem, requestJson } from './request.ts'
 
 export interface Activation {
-  readonly project_id: string
-  readonly key_id: string
-  readonly expires_at_ms: number
-  /** The present activation token. */
-  token(): string
+  /** The present token and what it belongs to. */
+  result(): ActivationResult
   /** POST /v1/placements, then polling until it is decided. `client_id` is filled in. Rejects on an error answer; `waiting` ends the polling. */
   requestPlacement(body?: object, signal?: AbortSignal, waiting?: AbortSignal): Promise<unknown>
 }
@@ -22,8 +19,11 @@ export async function activate(base_url: string, publishable_key: string, clock:
   const exchange = async (): Promise<void> => {
     const answer = await requestJson(`${base_url}/v1/browser/activate`, { body: { publishable_key } })
     clock.compare(answer.date_ms)
-    if (!answer.ok) throw new RequestProblem(answer)
-    result = answer.body as ActivationResult
+    const given = answer.body as ActivationResult | null
+    if (!answer.ok || typeof given?.activation_token !== 'string' || !Number.isSafeInteger(given.expires_at_ms)) {
+      throw new RequestProblem(answer)
+    }
+    result = given
     refresh_at = performance.now() + refreshAfter(result.expires_at_ms - clock.now())
   }
   /** Turns that need a token at the same time share one exchange. */
@@ -35,25 +35,17 @@ export async function activate(base_url: string, publishable_key: string, clock:
   }
   const call = async (path: string, body?: object, signal?: AbortSignal): Promise<JsonAnswer> => {
     if (performance.now() >= refresh_at) await refresh()
+    const token = result.activation_token
     const request = () => requestJson(base_url + path, { body, signal, token: result.activation_token })
     const answer = await request()
     if (answer.status !== 401) return answer
-    await refresh()
+    if (token === result.activation_token) await refresh()
     return request()
   }
 
   await refresh()
   return {
-    get project_id() {
-      return result.project_id
-    },
-    get key_id() {
-      return result.key_id
-    },
-    get expires_at_ms() {
-      return result.expires_at_ms
-    },
-    token: () => result.activation_token,
+    result: () => result,
     requestPlacement: (body, signal, waiting = signal) =>
       askForPlacement({
         request: () => call('/v1/placements', { client_id: result.project_id, ...body }, signal),

@@ -153,17 +153,12 @@ export function createApi(version: string, script_origin: string | null): Sponso
       version,
       turns: [...turns.values()].map(({ id, state }) => ({ id, state })),
       occupied: renderer.occupants.size,
-      activation: renderer.activation && {
-        project_id: renderer.activation.project_id,
-        key_id: renderer.activation.key_id,
-        expires_at_ms: renderer.activation.expires_at_ms,
-      },
+      activation: renderer.activation && nameActivation(renderer.activation),
     }),
     getEvents: () => renderer.events.list(),
     activate: async (options) => {
       try {
-        if (script_origin === null)
-          throw new Error('The address of render.js is unknown; load it with a script element.')
+        if (script_origin === null) throw new Error('render.js was not loaded by a script element')
         const activation = await activate(script_origin, String(options?.publishableKey ?? ''), renderer.clock)
         renderer.activation = activation
         return browserActivation(activation)
@@ -173,18 +168,23 @@ export function createApi(version: string, script_origin: string | null): Sponso
     },
   }
 
-  function browserActivation(activation: Activation): BrowserActivation {
+  /** What may be known of it: everything but the token. */
+  function nameActivation(activation: Activation): Pick<BrowserActivation, 'project_id' | 'key_id' | 'expires_at_ms'> {
     return {
-      project_id: activation.project_id,
-      key_id: activation.key_id,
+      project_id: activation.result().project_id,
+      key_id: activation.result().key_id,
       get expires_at_ms() {
-        return activation.expires_at_ms
+        return activation.result().expires_at_ms
       },
-      requestPlacement: (body, signal) =>
+    }
+  }
+  function browserActivation(activation: Activation): BrowserActivation {
+    return Object.assign(nameActivation(activation), {
+      requestPlacement: (body?: object, signal?: AbortSignal) =>
         activation
           .requestPlacement(body, signal)
           .catch((problem) => refuse('request_failed', describeProblem(problem))),
-    }
+    })
   }
 
   /** Unusable options still make a turn, one that has failed. */

@@ -43,6 +43,8 @@ export async function askForPlacement({ request, poll, clock, signal }: Asking):
       if (wait_ms > longest_wait_ms || retries++ >= most_retries) throw new RequestProblem(answer)
     }
     await pause(wait_ms, signal)
-    if (signal?.aborted) return answer.body
+    if (!signal?.aborted) continue
+    if (answer.ok) return answer.body
+    throw new RequestProblem(answer)
   }
 }

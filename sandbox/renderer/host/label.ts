@@ -13,6 +13,7 @@ export function openLabel(wrapper: HTMLElement, text: string, sponsor_name: stri
   const drawn = label.outerHTML
   let restored = 0
   const observer = new MutationObserver(() => {
+    for (const name of ['aria-hidden', 'inert']) wrapper.removeAttribute(name)
     if (wrapper.firstChild === label && label.outerHTML === drawn) return
     restored += 1
     if (restored > most_restored) return defeated()
@@ -41,7 +42,7 @@ function draw(text: string, sponsor_name: string): HTMLElement {
     'border-radius': '6px',
     background: '#f1f1f4',
     color: '#3f3f46',
-    font: '12px/18px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif',
+    font: '12px/18px system-ui, sans-serif',
     'box-sizing': 'border-box',
     'overflow-wrap': 'anywhere',
   })

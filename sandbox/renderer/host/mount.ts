@@ -102,7 +102,7 @@ export function mountPlacement(renderer: Renderer, options: MountOptions): Mount
 
   const beacons = openBeacons({
     base_url: new URL(render.frame_url).origin,
-    token: () => options.beacon_token ?? frame_token ?? renderer.activation?.token() ?? null,
+    token: () => options.beacon_token ?? frame_token ?? renderer.activation?.result().activation_token ?? null,
     isPermitted,
     now: clock.now,
     asset_token: placement.asset_token,
@@ -132,11 +132,12 @@ export function mountPlacement(renderer: Renderer, options: MountOptions): Mount
     rendered: () => {
       if (state !== 'mounting' || !isPermitted()) return
       state = 'rendered'
-      emit('rendered', {})
       send('render')
       heartbeat = setInterval(beat, heartbeat_every_ms)
-      viewability.check()
       options.rendered?.()
+      // Last, since who hears of it may end it.
+      emit('rendered', {})
+      viewability.check()
     },
     resize: ({ height }) => {
       const most = options.max_height ?? Math.max(2 * render.height, native_height)
@@ -200,7 +201,14 @@ export function mountPlacement(renderer: Renderer, options: MountOptions): Mount
 
   const wrapper = document.createElement('div')
   wrapper.dataset.spPlacement = instance_id
-  dress(wrapper, { display: 'block', width: '100%', 'max-width': `${render.width}px` })
+  dress(wrapper, {
+    all: 'initial',
+    display: 'block',
+    width: '100%',
+    'max-width': `${render.width}px`,
+    visibility: 'inherit',
+    'color-scheme': 'inherit',
+  })
   wrapper.append(frame.element)
   const label = openLabel(wrapper, render.label_text, render.sponsor_name, () => fail('label_removed'))
   target.append(wrapper)
@@ -211,9 +219,10 @@ export function mountPlacement(renderer: Renderer, options: MountOptions): Mount
   const removal = new MutationObserver(() => {
     if (!wrapper.isConnected) close('cleared', 'target_removed')
   })
-  removal.observe(document, { childList: true, subtree: true })
-  const root = target.getRootNode()
-  if (root !== document) removal.observe(root, { childList: true, subtree: true })
+  for (let root: Node | undefined = target; root; root = (root as ShadowRoot).host) {
+    root = root.getRootNode()
+    removal.observe(root, { childList: true, subtree: true })
+  }
 
   const { signal } = listening
   document.addEventListener(

@@ -64,7 +64,7 @@ export function pause(ms: number, signal: AbortSignal | undefined): Promise<void
       signal?.removeEventListener('abort', end)
       resolve()
     }
-    const timer = setTimeout(end, ms)
+    const timer = setTimeout(end, signal?.aborted ? 0 : ms)
     signal?.addEventListener('abort', end)
   })
 }

@@ -89,7 +89,8 @@ export function startTurn(renderer: Renderer, options: TurnOptions): Turn {
     state = last
     open?.clear(reason)
     if (target) renderer.leave(target, occupant)
-    over.abort()
+    // A reason of its own: an error made here would keep this turn's mount alive with its stack.
+    over.abort(reason)
   }
   function fail(code: ErrorCode, more: object = {}): void {
     emit('error', { code, ...more })
@@ -122,8 +123,11 @@ export function startTurn(renderer: Renderer, options: TurnOptions): Turn {
     return true
   }
 
+  /** A listener may have ended the turn. */
+  const isOver = (): boolean => isLast(state)
+
   async function run(): Promise<unknown> {
-    if (isLast(state)) return null
+    if (isOver()) return null
     if (!target) return fail('target_not_found')
     state = 'consent_check'
     if (options.authoritative_consent !== undefined && isBlocked(options.authoritative_consent)) return null
@@ -164,6 +168,7 @@ export function startTurn(renderer: Renderer, options: TurnOptions): Turn {
     const { status, slot_id: slot, authoritative_consent } = response as PlacementResponse
     slot_id = slot
     emit('decision', { status, fill: answer.kind === 'filled' })
+    if (isOver()) return
     if (answer.kind === 'filled') {
       mountFill(answer.placement, authoritative_consent, target)
     } else if (answer.kind === 'no_fill') {
