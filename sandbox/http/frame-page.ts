@@ -62,9 +62,10 @@ export function framePage(input: FramePageInput): Page<200> {
     beacon_token: input.beacon_token,
     server_time_ms: input.server_time_ms,
   }
+  const template = creative.format === 'native' ? ` data-template="${creative.template_id}"` : ''
   const body = [
     `<p class="preview" hidden><b>${escapeText(input.label_text)}</b> <bdi lang="">${escapeText(input.sponsor_name)}</bdi><br>Preview: opened outside a page, so nothing is counted.</p>`,
-    `<div class="creative ${creative.format}">${creativeHtml(input)}</div>`,
+    `<div class="creative ${creative.format}"${template}>${creativeHtml(input)}</div>`,
     settingsHtml(settings, nonce),
     `<script nonce="${nonce}">${escapeScript(input.script)}</script>`,
   ]

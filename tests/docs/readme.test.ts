@@ -32,7 +32,8 @@ afterAll(async () => {
 const answers: Record<string, (ended: Ended) => unknown> = {
   'npx svc placements create --format banner --topic coffee': (ended) => expectFrame(ended, 'banner', '<img'),
   'npx svc placements create --format clip': (ended) => expectFrame(ended, 'clip', '<video'),
-  'npx svc placements create --format native --native-template card': (ended) => expectFrame(ended, 'native', 'card'),
+  'npx svc placements create --format native --native-template card': (ended) =>
+    expectFrame(ended, 'native', 'data-template="card"'),
   'npx svc placements create --no-fill': ({ stdout }) => {
     expect(stdout).toMatch(/^status +ready, no fill$/m)
     expect(stdout).toMatch(/^reason +test_forced: /m)

@@ -9,7 +9,11 @@ import { type Room, watchRoom } from './room.ts'
 const find = <T extends Element>(selector: string): T | null => document.querySelector<T>(selector)
 
 function start(settings: FrameSettings): void {
-  let send: (message: FrameMessage) => void = () => {}
+  /** What happens before the host has handed over a port: a click on a creative that is still loading. */
+  const early: FrameMessage[] = []
+  let send = (message: FrameMessage): void => {
+    early.push(message)
+  }
   const tell = (message: FrameMessage): void => send(message)
 
   const creative = find<HTMLElement>('.creative')!
@@ -25,6 +29,7 @@ function start(settings: FrameSettings): void {
 
   if (parent === window) {
     document.documentElement.classList.add('previewing')
+    send = () => {}
     creative.role = 'main'
     find<HTMLElement>('.preview')!.hidden = false
     follow({ t: 'visibility', ratio: 1, page_visible: true })
@@ -42,6 +47,7 @@ function start(settings: FrameSettings): void {
       send = connection.send
       close = connection.close
       tell({ t: 'ready', nonce, ...settings, server_time_ms: serverTime(settings.server_time_ms) })
+      early.forEach(tell)
       if (settings.media_type === 'native') room = watchRoom(creative, (height) => tell({ t: 'resize', height }))
       Promise.all([rendering, room?.settled]).then(([message]) => tell(message))
     },
