@@ -9,7 +9,10 @@ import type { Page } from 'playwright-core'
 
 /** Writes docs/images/<name>.png. */
 export async function keep(name: string, page: Page, screenshot: Buffer): Promise<void> {
-  writeFileSync(join(import.meta.dirname, `${name}.png`), await smallPng(page, screenshot))
+  // A page of its own: that which was photographed may forbid what decoding needs.
+  const blank = await page.context().browser()!.newPage()
+  writeFileSync(join(import.meta.dirname, `${name}.png`), await smallPng(blank, screenshot))
+  await blank.close()
   process.stdout.write(`docs/images/${name}.png\n`)
 }
 
