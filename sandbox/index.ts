@@ -175,12 +175,19 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     forgetRates: rates.forget,
     report,
   }
+  const projects = seeded.map(({ client_id, keys, settings }) => ({
+    client_id,
+    ...keys,
+    allowed_origins: settings.allowed_origins ?? [],
+  }))
+  const { allowed_origins: _, ...keys } = projects[0]!
   const { app, streams } = createServer({
     door: { services, rates, isJournalOn: journal_limit > 0 },
     assets: createAssets(root, creativeFiles(demand.campaigns)),
     host,
     isPublic,
     admin_token,
+    demo_project: keys,
   })
 
   let port: number
@@ -209,12 +216,6 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     })()
     return closing
   }
-  const projects = seeded.map(({ client_id, keys, settings }) => ({
-    client_id,
-    ...keys,
-    allowed_origins: settings.allowed_origins ?? [],
-  }))
-  const { allowed_origins: _, ...keys } = projects[0]!
   return {
     url,
     port,

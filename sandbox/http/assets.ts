@@ -1,6 +1,5 @@
 /** Files that the emulator serves: render.js, frame.js, creatives and test substitutes. Only named files, never paths. */
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -16,14 +15,6 @@ export interface Assets {
   creative(file: string): Promise<Asset | null>
   testAsset(query: TestAssetQuery): Promise<Asset | null>
   demoFile(name: 'demo.js' | 'demo.css'): Promise<Asset>
-  /** The seeded project that the demo host is a part of. */
-  demoProject(): DemoProject
-}
-
-export interface DemoProject {
-  client_id: string
-  secret_key: string
-  publishable_key: string
 }
 
 export interface TestAssetQuery {
@@ -32,10 +23,6 @@ export interface TestAssetQuery {
   height: string | undefined
   duration_ms: string | undefined
   poster: string | undefined
-}
-
-interface SeededProjects {
-  projects: { client_id: string; keys: { secret_key: string; publishable_key: string } }[]
 }
 
 const mediaTypes: Record<string, string> = {
@@ -74,11 +61,6 @@ export function createAssets(root: string, creatives: ReadonlySet<string>): Asse
       return file === null ? null : load(`fixtures/test-assets/${file}`)
     },
     demoFile: (name) => load(`dist/demo/${name}`),
-    demoProject() {
-      const { projects } = JSON.parse(readFileSync(join(root, 'fixtures/projects.json'), 'utf8')) as SeededProjects
-      const { client_id, keys } = projects[0]!
-      return { client_id, ...keys }
-    },
   }
 }
 

@@ -19,11 +19,21 @@ const slow_decision_ms = 4_000
 /** Of an answer of v1, besides status and body. */
 const passedOn = ['content-type', 'date', 'retry-after', 'x-request-id', 'x-sandbox-warning'] as const
 
+/** The project that the demo host is a part of. */
+export interface DemoProject {
+  client_id: string
+  secret_key: string
+  publishable_key: string
+}
+
 export const demoPaths = ['/_sandbox/demo', '/_sandbox/demo/demo.js', '/_sandbox/demo/demo.css'] as const
 
-export function registerDemo(app: FastifyInstance, door: Door, assets: Assets, token: string): void {
+/** `token` lets the page write: it is that of the control plane. */
+export function registerDemo(
+  app: FastifyInstance,
+  { door, assets, project, token }: { door: Door; assets: Assets; project: DemoProject; token: string },
+): void {
   const { services } = door
-  const project = assets.demoProject()
   let slow: FastifyInstance | undefined
 
   app.get('/_sandbox/demo', (request, reply) => {

@@ -8,7 +8,7 @@ import { contract } from '../../src/contract/index.ts'
 import { type JsonEndpointId, operations } from '../operations/index.ts'
 import type { Assets } from './assets.ts'
 import { isKnownOrigin, preflightHeaders, readableBy } from './cors.ts'
-import { demoPaths, registerDemo } from './demo.ts'
+import { type DemoProject, demoPaths, registerDemo } from './demo.ts'
 import { type Door, errorAnswer, header, jsonHandler, openExchange, record, send, toApiError } from './door.ts'
 import { type EventStreams, registerEventStream } from './event-stream.ts'
 import { checkControl, hostGuard } from './guard.ts'
@@ -22,6 +22,7 @@ export interface ServerOptions {
   /** Whether the sandbox listens beyond loopback. */
   isPublic: boolean
   admin_token: string
+  demo_project: DemoProject
 }
 
 export interface HttpServer {
@@ -91,7 +92,7 @@ export function createServer(options: ServerOptions): HttpServer {
     })
   }
   registerMedia(app, door, assets)
-  registerDemo(app, door, assets, options.admin_token)
+  registerDemo(app, { door, assets, project: options.demo_project, token: options.admin_token })
   const streams = registerEventStream(app, door)
   app.get('/_sandbox/', (_request, reply) => homePage(door.services, reply))
   app.get('/', (request, reply) => {
