@@ -17,12 +17,14 @@ import { disarmPending, resumePending } from './operations/pending.ts'
 import { createWaiters } from './operations/waiters.ts'
 import { type Clock, systemClock } from './platform/clock.ts'
 import { createPlatform, sha256, sha256Hex } from './platform/platform.ts'
+import { listenError, SandboxError, unwritable } from './sandbox-error.ts'
 import { installKey } from './store/install-key.ts'
 import { openSqliteStore } from './store/sqlite/index.ts'
 import { OpenError } from './store/sqlite/open.ts'
 import type { Seed } from './store/sqlite/seed.ts'
 
 export { type Clock, type ManualClock, manualClock, systemClock } from './platform/clock.ts'
+export { SandboxError, type SandboxFailure } from './sandbox-error.ts'
 
 export interface SandboxOptions {
   /** 0 picks a free one. Default 0. */
@@ -72,26 +74,6 @@ export interface Sandbox {
   /** Stops accepting, finishes what is under way, closes the database. */
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
-}
-
-export type SandboxFailure =
-  | 'port_in_use'
-  | 'database_in_use'
-  | 'database_newer'
-  | 'database_corrupt'
-  | 'database_unwritable'
-  | 'option_invalid'
-
-/** Why a sandbox could not start. */
-export class SandboxError extends Error {
-  readonly code: SandboxFailure
-  readonly hint: string
-  constructor(code: SandboxFailure, message: string, hint: string, options?: ErrorOptions) {
-    super(message, options)
-    this.name = 'SandboxError'
-    this.code = code
-    this.hint = hint
-  }
 }
 
 interface SeededProject {
@@ -257,15 +239,6 @@ async function keyOf(path: string, store: { close(): Promise<void> }): Promise<U
   }
 }
 
-function unwritable(path: string, error: unknown): SandboxError {
-  return new SandboxError(
-    'database_unwritable',
-    `${path} cannot be written: ${(error as Error).message}.`,
-    'Check the directory and its permissions, or start with --ephemeral.',
-    { cause: error },
-  )
-}
-
 function seededKeys(project: SeededProject): Seed['projects'][number]['keys'] {
   const { secret_key, live_secret_key, publishable_key } = project.keys
   return [
@@ -311,25 +284,6 @@ function checkDemand(demand: unknown): MarketData {
 function checkCount(value: number, name: string): number {
   if (Number.isSafeInteger(value) && value >= 0) return value
   throw new SandboxError('option_invalid', `${name} must be a whole number, not ${value}.`, `Give ${name} 0 or more.`)
-}
-
-function listenError(error: unknown, host: string, port: number): unknown {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
-  if (code === 'EADDRINUSE') {
-    return new SandboxError('port_in_use', `Port ${port} is taken.`, `Try: svc start --port ${port + 1}`, {
-      cause: error,
-    })
-  }
-  if (code === 'EACCES' || code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'ERR_SOCKET_BAD_PORT') {
-    const reason = (error as Error).message
-    return new SandboxError(
-      'option_invalid',
-      `Cannot listen on ${host}:${port}: ${reason}.`,
-      'Choose another --host or --port.',
-      { cause: error },
-    )
-  }
-  return error
 }
 
 function urlHost(host: string): string {

@@ -85,6 +85,7 @@ export const importTable: readonly ImportRule[] = [
     packages: ['react', 'react-dom'],
     builtins: 'none',
   },
+  { path: 'sandbox/sandbox-error.ts', builtins: 'none' },
   {
     path: 'sandbox/index.ts',
     modules: ['src/contract', 'sandbox'],
