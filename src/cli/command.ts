@@ -16,11 +16,11 @@ export interface Command {
   run(session: Session, given: Given): Promise<number>
 }
 
-/** A noun with its verbs: `placements` and `create, list, explain`. */
+/** A noun with its verbs, `placements` and `create, list, explain`, or with nouns of its own: `sandbox` and `clock`. */
 export interface CommandGroup {
   name: string
   summary: string
-  commands: readonly Command[]
+  commands: readonly (Command | CommandGroup)[]
 }
 
 /** What the command line gave. Options by their camel-case name. */
@@ -31,4 +31,13 @@ export interface Given {
 
 export function isGroup(entry: Command | CommandGroup): entry is CommandGroup {
   return 'commands' in entry
+}
+
+/** Every command within an entry, in help order, with the words that call it. `path` are those of the entry itself. */
+export function commandsWithin(
+  entry: Command | CommandGroup,
+  path: string = entry.name,
+): { command: Command; path: string }[] {
+  if (!isGroup(entry)) return [{ command: entry, path }]
+  return entry.commands.flatMap((inner) => commandsWithin(inner, `${path} ${inner.name}`))
 }

@@ -6,7 +6,7 @@
  */
 import { Command as Commander, CommanderError, Option } from 'commander'
 import { CliError } from './cli-error.ts'
-import { type Command, type CommandGroup, type Given, isGroup } from './command.ts'
+import { type Command, type CommandGroup, commandsWithin, type Given, isGroup } from './command.ts'
 import { settingNames, settingsTable, type Values } from './settings.ts'
 import { type ColorChoice, colorChoices } from './style.ts'
 import { version } from './version.ts'
@@ -76,7 +76,9 @@ export function parseCommandLine(entries: readonly Entry[], args: readonly strin
         .addHelpText(
           'after',
           examplesText(
-            entry.commands.slice(0, 2).map(({ examples }) => examples[0]),
+            commandsWithin(entry)
+              .slice(0, 2)
+              .map(({ command }) => command.examples[0]),
             options,
           ),
         )

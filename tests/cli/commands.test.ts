@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Command, isGroup } from '../../src/cli/command.ts'
+import { type Command, commandsWithin } from '../../src/cli/command.ts'
 import { commands } from '../../src/commands/index.ts'
 import { contract } from '../../src/contract/index.ts'
 import { root } from './process.ts'
@@ -283,14 +283,8 @@ describe('examples in the help', () => {
 async function everyCommand(): Promise<{ command: Command; path: string }[]> {
   const found: { command: Command; path: string }[] = []
   for (const { name, load } of commands) {
-    const entry = await load()
-    if (!isGroup(entry)) found.push({ command: entry, path: name })
-    else
-      for (const command of entry.commands)
-        found.push({
-          command,
-          path: name === 'sandbox' && command.name === 'start' ? 'start' : `${name} ${command.name}`,
-        })
+    for (const { command, path } of commandsWithin(await load(), name))
+      found.push({ command, path: path === 'sandbox start' ? 'start' : path })
   }
   return found
 }

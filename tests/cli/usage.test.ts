@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Command, isGroup } from '../../src/cli/command.ts'
+import { type Command, type CommandGroup, commandsWithin } from '../../src/cli/command.ts'
 import { exitCodes } from '../../src/cli/exit-codes.ts'
+import { parseCommandLine } from '../../src/cli/parser.ts'
 import { settingNames, settingsTable } from '../../src/cli/settings.ts'
 import { commands } from '../../src/commands/index.ts'
 import { errorCodes } from '../../src/contract/errors.ts'
@@ -73,6 +74,48 @@ describe('the help of a command', () => {
     const { code, stdout, stderr } = await world.svc('placements')
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain('create      Request a placement\n')
+  })
+})
+
+describe('a group within a group', () => {
+  const verb = (name: string): Command => ({
+    name,
+    summary: `Does ${name}`,
+    examples: [`box lid ${name}`, `box lid ${name} -o json`],
+    run: async () => 0,
+  })
+  const box: CommandGroup = {
+    name: 'box',
+    summary: 'A box',
+    commands: [{ name: 'lid', summary: 'The lid of the box', commands: [verb('open'), verb('close')] }, verb('carry')],
+  }
+  const parse = (args: string) =>
+    parseCommandLine([{ name: 'box', loaded: box }], args.split(' '), {
+      command_name: 'svc',
+      root_help: '',
+      columns: 80,
+    })
+  const helpOf = (args: string) => {
+    const parsed = parse(args)
+    if (parsed.kind !== 'help') throw new Error(`svc ${args} is not a help`)
+    return parsed
+  }
+
+  test('has its verbs one word further, and its help lists them', () => {
+    expect(parse('box lid close')).toMatchObject({ kind: 'command', command: { name: 'close' } })
+    expect(parse('box carry')).toMatchObject({ kind: 'command', command: { name: 'carry' } })
+    const { text, isAsked } = helpOf('box lid')
+    expect(isAsked).toBe(false)
+    expect(text).toContain('open  ')
+    expect(text).toContain('Examples:\n  svc box lid open\n  svc box lid close\n')
+  })
+
+  test('stands in the help of the outer one, and a slip in it finds the nearest', () => {
+    const { text, isAsked } = helpOf('box --help')
+    expect(isAsked).toBe(true)
+    expect(text).toContain('lid         The lid of the box\n')
+    expect(() => parse('box lid opne')).toThrow("Unknown command 'opne'.")
+    expect(() => parse('box ldi open')).toThrow("Unknown command 'ldi'.")
   })
 })
 
@@ -185,9 +228,5 @@ describe('colours', () => {
 
 async function everyCommand(): Promise<{ command: Command; path: string }[]> {
   const entries = await Promise.all(commands.map(async ({ name, load }) => ({ name, entry: await load() })))
-  return entries.flatMap(({ name, entry }) =>
-    isGroup(entry)
-      ? entry.commands.map((command) => ({ command, path: `${name} ${command.name}` }))
-      : [{ command: entry, path: name }],
-  )
+  return entries.flatMap(({ name, entry }) => commandsWithin(entry, name))
 }
