@@ -30,3 +30,8 @@ export function isOriginAllowed(origin: string, allowed: readonly string[], mode
     return mode === 'test' && (serialized === host || serialized.startsWith(`${host}:`))
   })
 }
+
+/** Whether a text may stand on an allow-list: an origin, or a pattern for any port. */
+export function isOriginEntry(text: string): boolean {
+  return anyPort.has(text) || serializeOrigin(text) !== null
+}

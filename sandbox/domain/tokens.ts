@@ -2,6 +2,7 @@
  * Tokens locate themselves: `ast_<id>_<secret>`, opaque to clients. The id finds the row by its integer key, and only
  * the SHA-256 of the secret is stored (A04, A05, A06).
  */
+import type { Mode } from '../../src/contract/fields.ts'
 import { decodeInteger, encodeInteger } from '../../src/contract/ids.ts'
 
 export type TokenKind = 'ast' | 'at' | 'bt'
@@ -25,6 +26,11 @@ export function parseToken(text: string): ParsedToken | null {
   if (match === null) return null
   const id = decodeInteger(match[2]!)
   return id === null ? null : { kind: match[1] as TokenKind, id, secret: match[3]! }
+}
+
+/** The wire form of a key: its prefix tells class and mode (A02). */
+export function formatKey(key_class: 'secret' | 'publishable', mode: Mode, secret: string): string {
+  return `${key_class === 'secret' ? 'sk' : 'pk'}_${mode}_${secret}`
 }
 
 const anyKey = /(sk|pk)_(test|live)_[A-Za-z0-9_-]+/g

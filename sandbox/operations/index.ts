@@ -4,6 +4,7 @@ import type { ReasonCode } from '../../src/contract/errors.ts'
 import type { Contract, EndpointId } from '../../src/contract/index.ts'
 import { keepUnreadable, sendBeacon } from './beacons.ts'
 import { activateBrowser } from './browser.ts'
+import { advanceClock, freezeClock, resumeClock, setClock, showClock } from './clock.ts'
 import { setConsent } from './consent.ts'
 import type { Context, Operation, Services } from './context.ts'
 import {
@@ -20,8 +21,10 @@ import {
   resetSandbox,
 } from './control.ts'
 import { verifyEvidence } from './evidence.ts'
+import { checkIntegrity } from './integrity.ts'
 import { createJob } from './jobs.ts'
 import { createPlacement, getDecision } from './placements.ts'
+import { createProject, listProjects, showProject, updateProject } from './project-admin.ts'
 import { getProjectConfig } from './projects.ts'
 
 /** Endpoints whose answer is not JSON: the door serves them itself. */
@@ -39,7 +42,17 @@ export const operations: { readonly [Id in JsonEndpointId]: Operation<Contract[I
   'health.live': getLiveness,
   'health.ready': getReadiness,
   'sandbox.info': getInfo,
+  'sandbox.integrity': checkIntegrity,
   'sandbox.reset': resetSandbox,
+  'clock.show': showClock,
+  'clock.advance': advanceClock,
+  'clock.set': setClock,
+  'clock.freeze': freezeClock,
+  'clock.resume': resumeClock,
+  'projects.list': listProjects,
+  'projects.show': showProject,
+  'projects.create': createProject,
+  'projects.update': updateProject,
   'placements.list': listPlacements,
   'placements.explain': explainPlacement,
   'beacons.list': listBeacons,

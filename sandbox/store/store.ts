@@ -33,6 +33,13 @@ export interface KeyRow {
   revoked_at_ms: number | null
 }
 
+/** A key to be added: of its text only the SHA-256 is stored. */
+export interface NewKey {
+  class: KeyClass
+  mode: Mode
+  hash: Uint8Array
+}
+
 /** An activation token, or a beacon token when `slot_id` is set. */
 export interface ActivationRow {
   id: number
@@ -214,6 +221,12 @@ export type CapGuard =
   | { kind: 'fills'; project_id: number; session_id: string | null; since_ms: number; most: number }
   | { kind: 'interval'; project_id: number; session_id: string; jobs: number }
 
+/** The sandbox clock: how far it is ahead of the machine's while it runs, or where it stands still. */
+export interface ClockRow {
+  offset_ms: number
+  frozen_at_ms: number | null
+}
+
 /** A beacon as listed: accepted, or kept apart. */
 export type BeaconListRow =
   | { kind: 'accepted'; beacon: BeaconRow; slot: SlotRow }
@@ -228,6 +241,15 @@ export interface Store {
   findProject(client_id: string): Promise<ProjectRow | null>
   projectById(id: number): Promise<ProjectRow>
   listProjects(): Promise<ProjectRow[]>
+  /** Adds a project with its keys; null when the client_id is taken. */
+  insertProject(
+    client_id: string,
+    settings: ProjectSettings,
+    keys: readonly NewKey[],
+    at_ms: number,
+  ): Promise<ProjectRow | null>
+  /** Writes settings as the next revision; null when another writer was first (compare-and-set on the revision). */
+  saveSettings(id: number, expected_revision: number, settings: ProjectSettings): Promise<ProjectRow | null>
   findActivation(id: number): Promise<ActivationRow | null>
   insertActivation(row: Omit<ActivationRow, 'project'> & { project_id: number }, at_ms: number): Promise<void>
   /** Binds a beacon token to the origin of its first beacon; false when it is bound to another already. */
@@ -317,12 +339,20 @@ export interface Store {
   ): Promise<Page<Omit<ExchangeRow, 'request_headers' | 'request_body' | 'response_headers' | 'response_body'>>>
   journal(): { enabled: boolean; limit: number; size: number; dropped: number }
 
+  /** The clock as it was steered; null when nobody has since the last reset. */
+  findClock(): Promise<ClockRow | null>
+  /** Keeps the clock, with its event at the instant it has moved to. */
+  saveClock(clock: ClockRow, at_ms: number): Promise<void>
+
   /** Appends an event that no other write carries. */
   appendEvent(event: Omit<EventRow, 'seq'>): Promise<void>
   events(after_seq: number, limit: number): Promise<EventRow[]>
   lastEventSeq(): number
   /** Calls back after a commit that appended events; the returned function ends it. */
   onEvents(listener: () => void): () => void
+
+  /** What the database finds wrong with itself; nothing when it is whole. */
+  integrityProblems(): Promise<string[]>
 
   /** Removes everything but the seeded rows, in one transaction. */
   reset(at_ms: number): Promise<void>

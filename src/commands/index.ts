@@ -31,6 +31,12 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./health.ts')).health,
   },
   {
+    name: 'exec',
+    section: 'Sandbox',
+    brief: 'run CMD with a fresh one',
+    load: async () => (await import('./exec.ts')).exec,
+  },
+  {
     name: 'placements',
     section: 'API v1',
     brief: 'request, list, explain',
@@ -63,7 +69,7 @@ export const commands: readonly CommandEntry[] = [
   {
     name: 'projects',
     section: 'API v1',
-    brief: 'read the runtime config',
+    brief: 'settings, runtime config',
     load: async () => (await import('./projects.ts')).projects,
   },
   {

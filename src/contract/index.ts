@@ -1,10 +1,13 @@
 /** The whole contract in one value: every endpoint by its id. */
 import { listBeacons } from './control/beacons.ts'
+import { advanceClock, freezeClock, resumeClock, setClock, showClock } from './control/clock.ts'
 import { getContract, getOpenapi } from './control/contract.ts'
 import { streamEvents } from './control/events.ts'
 import { verifyEvidence } from './control/evidence.ts'
 import { getInfo, getLiveness, getReadiness } from './control/health.ts'
+import { getIntegrity } from './control/integrity.ts'
 import { explainPlacement, listPlacements } from './control/placements.ts'
+import { createProject, listProjects, showProject, updateProject } from './control/project-admin.ts'
 import { getRequest, listRequests } from './control/requests.ts'
 import { resetSandbox } from './control/reset.ts'
 import { activateBrowser } from './v1/activation.ts'
@@ -34,7 +37,17 @@ export const control = {
   'health.live': getLiveness,
   'health.ready': getReadiness,
   'sandbox.info': getInfo,
+  'sandbox.integrity': getIntegrity,
   'sandbox.reset': resetSandbox,
+  'clock.show': showClock,
+  'clock.advance': advanceClock,
+  'clock.set': setClock,
+  'clock.freeze': freezeClock,
+  'clock.resume': resumeClock,
+  'projects.list': listProjects,
+  'projects.show': showProject,
+  'projects.create': createProject,
+  'projects.update': updateProject,
   'placements.list': listPlacements,
   'placements.explain': explainPlacement,
   'beacons.list': listBeacons,

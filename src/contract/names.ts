@@ -6,12 +6,15 @@
  */
 import { z } from 'zod'
 import * as controlBeacons from './control/beacons.ts'
+import * as controlClock from './control/clock.ts'
 import * as controlContract from './control/contract.ts'
 import * as controlEvents from './control/events.ts'
 import * as controlEvidence from './control/evidence.ts'
 import * as controlHealth from './control/health.ts'
+import * as controlIntegrity from './control/integrity.ts'
 import * as controlPaging from './control/paging.ts'
 import * as controlPlacements from './control/placements.ts'
+import * as controlProjectAdmin from './control/project-admin.ts'
 import * as controlProjects from './control/projects.ts'
 import * as controlRequests from './control/requests.ts'
 import * as controlReset from './control/reset.ts'
@@ -39,12 +42,15 @@ export const modules: Readonly<Record<string, object>> = {
   'v1/placements.ts': placements,
   'v1/render.ts': render,
   'control/beacons.ts': controlBeacons,
+  'control/clock.ts': controlClock,
   'control/contract.ts': controlContract,
   'control/events.ts': controlEvents,
   'control/evidence.ts': controlEvidence,
   'control/health.ts': controlHealth,
+  'control/integrity.ts': controlIntegrity,
   'control/paging.ts': controlPaging,
   'control/placements.ts': controlPlacements,
+  'control/project-admin.ts': controlProjectAdmin,
   'control/projects.ts': controlProjects,
   'control/requests.ts': controlRequests,
   'control/reset.ts': controlReset,

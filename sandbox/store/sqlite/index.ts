@@ -3,9 +3,11 @@ import type { AsideBeaconRow, BeaconListRow, BeaconRow, CapGuard, NewSlot, SlotR
 import { beaconStatements } from './beacons.ts'
 import { type ChainHash, chainStatements } from './chain.ts'
 import { backgroundCheckpoints } from './checkpoints.ts'
+import { clockStatements } from './clock.ts'
 import { eventStatements } from './events.ts'
 import { exchangeStatements } from './exchanges.ts'
 import { groupCommit } from './group-commit.ts'
+import { quickCheck } from './integrity.ts'
 import { migrations } from './migrations.ts'
 import { openDatabase } from './open.ts'
 import { projectStatements } from './projects.ts'
@@ -48,6 +50,7 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
   const chain = chainStatements(db, options.chainHash)
   const events = eventStatements(db)
   const exchanges = exchangeStatements(db, options.journal_limit)
+  const clock = clockStatements(db)
   const demand = db.prepare('SELECT demand FROM catalogue WHERE id = ?').pluck()
 
   const checkpoints = options.path === ':memory:' ? null : backgroundCheckpoints(db, options.path, options.report)
@@ -59,6 +62,7 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
       events.announce()
     },
     afterRollback() {
+      projects.forget()
       chain.forget()
       events.forget()
       sessions.forget()
@@ -80,6 +84,12 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
     findProject: async (client_id) => read(() => projects.byClientId(client_id)),
     projectById: async (id) => read(() => projects.project(id)),
     listProjects: async () => projects.list(),
+    insertProject: (client_id, settings, keys, at_ms) => write(() => projects.insert(client_id, settings, keys, at_ms)),
+    saveSettings: (id, expected_revision, settings) =>
+      write(() => {
+        slots.forget()
+        return projects.saveSettings(id, expected_revision, settings)
+      }),
     findActivation: async (id) => read(() => projects.findActivation(id)),
     insertActivation: (row, at_ms) =>
       write(() => {
@@ -193,10 +203,19 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
     },
     journal: exchanges.status,
 
+    findClock: async () => read(clock.find),
+    saveClock: (row, at_ms) =>
+      write(() => {
+        clock.save(row)
+        events.append({ type: 'clock.changed', at_ms, project_id: null, slot_id: null, ref: row.frozen_at_ms })
+      }),
+
     appendEvent: (event) => write(() => events.append(event)),
     events: async (after_seq, limit) => read(() => events.after(after_seq, limit)),
     lastEventSeq: events.lastSeq,
     onEvents: events.listen,
+
+    integrityProblems: async () => read(() => quickCheck(db)),
 
     reset: (at_ms) =>
       write(() => {

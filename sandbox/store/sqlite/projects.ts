@@ -2,7 +2,7 @@
 import type Database from 'better-sqlite3'
 import { defaultSettings, type ProjectSettings } from '../../../src/contract/control/projects.ts'
 import type { Mode } from '../../../src/contract/fields.ts'
-import type { ActivationRow, KeyClass, KeyRow, ProjectRow } from '../store.ts'
+import type { ActivationRow, KeyClass, KeyRow, NewKey, ProjectRow } from '../store.ts'
 
 interface StoredProject {
   id: number
@@ -12,10 +12,24 @@ interface StoredProject {
   settings: string
 }
 
+/** Rows made here are numbered from this on: seeded ones are below it. */
+const firstOwnId = 1_000
+
 export function projectStatements(db: Database.Database) {
   const byClientId = db.prepare<[string], StoredProject>('SELECT * FROM project WHERE client_id = ?')
   const byId = db.prepare<[number], StoredProject>('SELECT * FROM project WHERE id = ?')
   const all = db.prepare<[], StoredProject>('SELECT * FROM project ORDER BY id')
+  const insertProject = db.prepare<[number, string, number, string]>(
+    'INSERT INTO project (id, client_id, tenant_id, config_revision, settings) VALUES (?, ?, ?, 1, ?) ON CONFLICT DO NOTHING',
+  )
+  const lastProject = db.prepare<[], number>('SELECT coalesce(max(id), 0) FROM project').pluck()
+  const saveSettings = db.prepare<[string, number, number]>(
+    'UPDATE project SET settings = ?, config_revision = config_revision + 1 WHERE id = ? AND config_revision = ?',
+  )
+  const insertKey = db.prepare<[number, number, KeyClass, Mode, Uint8Array, number]>(
+    'INSERT INTO api_key (id, project_id, class, mode, hash, created_at_ms) VALUES (?, ?, ?, ?, ?, ?)',
+  )
+  const lastKey = db.prepare<[], number>('SELECT coalesce(max(id), 0) FROM api_key').pluck()
   const keyByHash = db.prepare<
     [Uint8Array],
     { id: number; project_id: number; class: KeyClass; mode: Mode; revoked_at_ms: number | null }
@@ -41,6 +55,12 @@ export function projectStatements(db: Database.Database) {
     return row
   }
 
+  const addKey = (project_id: number, key: NewKey, at_ms: number): number => {
+    const id = Math.max(firstOwnId, lastKey.get()! + 1)
+    insertKey.run(id, project_id, key.class, key.mode, key.hash, at_ms)
+    return id
+  }
+
   return {
     /** Forgets what is kept at hand, after a change. */
     forget(): void {
@@ -53,6 +73,20 @@ export function projectStatements(db: Database.Database) {
       return stored === undefined ? null : project(stored.id)
     },
     list: () => all.all().map((stored) => project(stored.id)),
+    /** Within the running transaction; null when the client_id is taken. */
+    insert(client_id: string, settings: ProjectSettings, newKeys: readonly NewKey[], at_ms: number): ProjectRow | null {
+      const id = Math.max(firstOwnId, lastProject.get()! + 1)
+      if (insertProject.run(id, client_id, id, JSON.stringify(ownSettings(settings))).changes === 0) return null
+      for (const key of newKeys) addKey(id, key, at_ms)
+      return project(id)
+    },
+    /** Within the running transaction; null when the present revision is not the expected one. */
+    saveSettings(id: number, expected_revision: number, settings: ProjectSettings): ProjectRow | null {
+      if (saveSettings.run(JSON.stringify(ownSettings(settings)), id, expected_revision).changes === 0) return null
+      projects.clear()
+      keys.clear()
+      return project(id)
+    },
     findKey(hash: Uint8Array): KeyRow | null {
       const name = Buffer.from(hash).toString('latin1')
       const cached = keys.get(name)
@@ -85,6 +119,26 @@ export function projectStatements(db: Database.Database) {
     },
     pinOrigin: (id: number, origin: string) => pinOrigin.run(origin, id, origin).changes === 1,
   }
+}
+
+/** What differs from the defaults; a group of settings is stored with those of its members that differ. */
+function ownSettings(settings: ProjectSettings): Record<string, unknown> {
+  return difference({ ...settings }, { ...defaultSettings }, 1)
+}
+
+function difference(
+  value: Record<string, unknown>,
+  fallback: Record<string, unknown>,
+  depth: number,
+): Record<string, unknown> {
+  const own: Record<string, unknown> = {}
+  for (const [name, member] of Object.entries(value)) {
+    const usual = fallback[name]
+    if (JSON.stringify(member) === JSON.stringify(usual)) continue
+    const isGroup = depth > 0 && typeof usual === 'object' && usual !== null && !Array.isArray(usual)
+    own[name] = isGroup ? difference({ ...(member as object) }, { ...usual }, depth - 1) : member
+  }
+  return own
 }
 
 /** Settings are stored as what differs from the defaults, one level deep for the groups. */

@@ -1,0 +1,50 @@
+/** Projects, keys and consent as the command line administers them. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startWorld, type World } from './world.ts'
+
+let world: World
+beforeAll(async () => {
+  world = await startWorld()
+})
+afterAll(async () => {
+  await world[Symbol.asyncDispose]()
+})
+
+describe('svc projects', () => {
+  test('list is a table of what is there', async () => {
+    expect((await world.svc('projects list')).stdout).toBe(`\
+client_id    enabled  billing_model  consent_required  config_revision  allowed_origins
+proj_strict  true     cpm_viewable   true                            1  https://app.example.com
+proj_other   true     cpm_viewable   false                           1  http://localhost:*, http://127.0.0.1:*
+proj_demo    true     cpm_viewable   false                           1  http://localhost:*, http://127.0.0.1:*
+`)
+  })
+
+  test('create takes the name as argument and settings as flags; its keys work', async () => {
+    const { code, stdout, stderr } = await world.svc(
+      'projects create proj_mine --label-text Ad --set consent.ttl_ms=1000 -o json',
+    )
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const { keys, settings } = JSON.parse(stdout) as { keys: { secret_key: string }; settings: { label_text: string } }
+    expect(settings).toMatchObject({ label_text: 'Ad', consent: { ttl_ms: 1000 } })
+    const filled = await world.svc(
+      `placements create --format banner --client-id proj_mine --secret-key ${keys.secret_key}`,
+    )
+    expect([filled.code, filled.stderr]).toEqual([0, ''])
+    const again = await world.svc('projects create proj_mine')
+    expect(again.code).toBe(3)
+    expect(again.stderr).toContain('There is a project proj_mine already.')
+  })
+
+  test('update changes what --set names, show tells it', async () => {
+    expect((await world.svc('projects update proj_other --set viewability.ratio=0.6 --enabled false')).code).toBe(0)
+    const { stdout } = await world.svc('projects show proj_other -o json')
+    expect(JSON.parse(stdout)).toMatchObject({
+      config_revision: 2,
+      settings: { enabled: false, viewability: { ratio: 0.6 } },
+    })
+    const wrong = await world.svc('projects update proj_other --set viewability.ratio=6')
+    expect([wrong.code, wrong.stdout]).toEqual([3, ''])
+    expect(wrong.stderr).toContain('viewability.ratio')
+  })
+})
