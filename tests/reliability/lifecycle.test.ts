@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { Client, request } from 'undici'
-import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { manualClock, type Sandbox, SandboxError, type SandboxOptions, startSandbox } from '../../sandbox/index.ts'
 import type { SandboxInfo } from '../../src/contract/control/health.ts'
 import { createPlacement, type PlacementResponse } from '../../src/contract/v1/placements.ts'
@@ -139,7 +139,8 @@ describe('storage that is full', () => {
     }
     expect(refused).toBeGreaterThan(0)
     expect(acknowledged.length).toBeGreaterThan(50)
-    expect(child.reports.join('\n')).toContain('refused a write')
+    // The answers come over a socket, the reports over another channel: either may be first.
+    await vi.waitFor(() => expect(child.reports.join('\n')).toContain('refused a write'))
 
     for (const slot_id of [acknowledged[0]!, acknowledged.at(-1)!]) {
       expect(await get(child, `/v1/decisions/${slot_id}`)).toMatchObject({ slot_id, status: 'ready' })
