@@ -23,6 +23,7 @@ import {
 import { verifyEvidence } from './evidence.ts'
 import { checkIntegrity } from './integrity.ts'
 import { createJob } from './jobs.ts'
+import { createKey, listKeys, revokeKey } from './keys.ts'
 import { createPlacement, getDecision } from './placements.ts'
 import { createProject, listProjects, showProject, updateProject } from './project-admin.ts'
 import { getProjectConfig } from './projects.ts'
@@ -53,6 +54,9 @@ export const operations: { readonly [Id in JsonEndpointId]: Operation<Contract[I
   'projects.show': showProject,
   'projects.create': createProject,
   'projects.update': updateProject,
+  'keys.list': listKeys,
+  'keys.create': createKey,
+  'keys.revoke': revokeKey,
   'placements.list': listPlacements,
   'placements.explain': explainPlacement,
   'beacons.list': listBeacons,

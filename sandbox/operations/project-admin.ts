@@ -5,10 +5,10 @@ import { ApiError } from '../../src/contract/errors.ts'
 import { encodeId } from '../../src/contract/ids.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { patchSettings, settingsProblems } from '../domain/settings.ts'
-import { formatKey } from '../domain/tokens.ts'
 import type { ProjectRow } from '../store/store.ts'
 import type { Operation, Services } from './context.ts'
 import { cursorOf, pageOf } from './listing.ts'
+import { newKey } from './new-key.ts'
 
 /** How often a write is tried again when another writer was first. */
 const attempts = 8
@@ -35,24 +35,13 @@ export const showProject: Operation<Contract['projects.show']> = async (services
   projectDetail(await projectOf(services, params.client_id))
 
 export const createProject: Operation<Contract['projects.create']> = async (services, { now_ms }, { body }) => {
-  const { store, platform } = services
   const { client_id, ...patch } = body
   const settings = checked(patchSettings(defaultSettings, patch))
-  const keys = {
-    secret_key: formatKey('secret', 'test', platform.newSecret()),
-    live_secret_key: formatKey('secret', 'live', platform.newSecret()),
-    publishable_key: formatKey('publishable', 'test', platform.newSecret()),
-  }
-  const project = await store.insertProject(
-    client_id,
-    settings,
-    [
-      { class: 'secret', mode: 'test', hash: platform.sha256(keys.secret_key) },
-      { class: 'secret', mode: 'live', hash: platform.sha256(keys.live_secret_key) },
-      { class: 'publishable', mode: 'test', hash: platform.sha256(keys.publishable_key) },
-    ],
-    now_ms,
-  )
+  const secret = await newKey(services, 'secret', 'test')
+  const live = await newKey(services, 'secret', 'live')
+  const publishable = await newKey(services, 'publishable', 'test')
+  const keys = [secret, live, publishable].map(({ row }) => row)
+  const project = await services.store.insertProject(client_id, settings, keys, now_ms)
   if (project === null) {
     throw new ApiError('schema_invalid', {
       message: `There is a project ${client_id} already.`,
@@ -60,7 +49,10 @@ export const createProject: Operation<Contract['projects.create']> = async (serv
       fields: [{ path: 'client_id', message: 'is taken', expected: 'a client_id that no project has' }],
     })
   }
-  return { ...projectDetail(project), keys }
+  return {
+    ...projectDetail(project),
+    keys: { secret_key: secret.text, live_secret_key: live.text, publishable_key: publishable.text },
+  }
 }
 
 export const updateProject: Operation<Contract['projects.update']> = async (services, _context, { params, body }) => {

@@ -7,6 +7,7 @@
 
 import type { EventType } from '../../src/contract/control/events.ts'
 import type { ProjectSettings } from '../../src/contract/control/projects.ts'
+import type { KeyKind } from '../../src/contract/control/requests.ts'
 import type { ErrorCode, ReasonCode } from '../../src/contract/errors.ts'
 import type { AuthoritativeConsent, Format, JobType, Mode, NativeTemplateId } from '../../src/contract/fields.ts'
 import type { NoFillReason } from '../../src/contract/no-fill.ts'
@@ -31,6 +32,10 @@ export interface KeyRow {
   class: KeyClass
   mode: Mode
   revoked_at_ms: number | null
+}
+
+export interface KeyListRow extends KeyRow {
+  created_at_ms: number
 }
 
 /** A key to be added: of its text only the SHA-256 is stored. */
@@ -195,6 +200,33 @@ export interface ExchangeRow {
   request_body: string | null
   response_headers: string
   response_body: string | null
+  /** Of the credential, once it was found good. */
+  key_kind: KeyKind | null
+  key_id: number | null
+}
+
+export type ExchangeSummary = Omit<
+  ExchangeRow,
+  'request_headers' | 'request_body' | 'response_headers' | 'response_body'
+>
+
+/** What a list of the journal is narrowed to. */
+export interface ExchangeFilter {
+  method?: string
+  /** The beginning of the path; with a `*` in it, the whole path, `*` standing for any text. */
+  path?: string
+  status?: number
+  /** 4 for every 4xx. */
+  status_class?: number
+  reason_code?: ReasonCode
+  project_id?: number
+  key_kind?: KeyKind
+  key_id?: number
+  session_id?: string
+  since_ms?: number
+  until_ms?: number
+  /** Only identifiers larger than this. */
+  after?: number
 }
 
 export interface Page<Row> {
@@ -250,6 +282,11 @@ export interface Store {
   ): Promise<ProjectRow | null>
   /** Writes settings as the next revision; null when another writer was first (compare-and-set on the revision). */
   saveSettings(id: number, expected_revision: number, settings: ProjectSettings): Promise<ProjectRow | null>
+  /** Newest first. */
+  listKeys(project_id: number, query: PageQuery): Promise<Page<KeyListRow>>
+  insertKey(project_id: number, key: NewKey, at_ms: number): Promise<KeyListRow>
+  /** Revokes a key, the first time for good; null when there is none. */
+  revokeKey(id: number, at_ms: number): Promise<KeyListRow | null>
   findActivation(id: number): Promise<ActivationRow | null>
   insertActivation(row: Omit<ActivationRow, 'project'> & { project_id: number }, at_ms: number): Promise<void>
   /** Binds a beacon token to the origin of its first beacon; false when it is bound to another already. */
@@ -327,16 +364,14 @@ export interface Store {
   /** Adds an exchange to the journal with the next commit. Never waits, never fails a request. */
   appendExchange(row: ExchangeRow): void
   findExchange(id: number): Promise<ExchangeRow | null>
-  listExchanges(
-    query: PageQuery & {
-      method?: string
-      path?: string
-      status?: number
-      reason_code?: ReasonCode
-      session_id?: string
-      since_ms?: number
-    },
-  ): Promise<Page<Omit<ExchangeRow, 'request_headers' | 'request_body' | 'response_headers' | 'response_body'>>>
+  /**
+   * The three of them look at the newest 10 000 exchanges before the cursor at most, so that a filter which matches
+   * little costs little: `next` may be set although fewer rows than `limit` were found, even none.
+   */
+  listExchanges(query: PageQuery & ExchangeFilter): Promise<Page<ExchangeSummary>>
+  /** The same, with headers and bodies. */
+  readExchanges(query: PageQuery & ExchangeFilter): Promise<Page<ExchangeRow>>
+  countExchanges(query: Omit<PageQuery, 'limit'> & ExchangeFilter): Promise<{ count: number; next: number | null }>
   journal(): { enabled: boolean; limit: number; size: number; dropped: number }
 
   /** The clock as it was steered; null when nobody has since the last reset. */
@@ -356,7 +391,53 @@ export interface Store {
 
   /** Removes everything but the seeded rows, in one transaction. */
   reset(at_ms: number): Promise<void>
+
+  /** Saves what is committed now under a name; null when the name is taken and may not be replaced. */
+  saveSnapshot(name: string, mayReplace: boolean): Promise<SnapshotRow | null>
+  /** Newest first. */
+  listSnapshots(): Promise<SnapshotRow[]>
+  /** False when there is none of that name. */
+  deleteSnapshot(name: string): Promise<boolean>
+  /** Replaces everything by a snapshot, in one transaction; whatever refuses it changes nothing. */
+  restoreSnapshot(
+    name: string,
+    at_ms: number,
+  ): Promise<'missing' | Refusal | { status: 'restored'; snapshot: SnapshotRow }>
+  /** One consistent copy of everything, as a file that the caller removes. */
+  exportState(): Promise<{ path: string; remove(): void }>
+  /** Takes in a copy and opens it aside: nothing here changes before `replace`. */
+  receiveState(bytes: AsyncIterable<Uint8Array>): Promise<ReceivedState | Refusal>
+  /** How often everything was replaced, and the number of the event that told so last. */
+  world(): { count: number; event_seq: number }
+  /** The largest identifier in use, which grows when a state is taken in. */
+  largestId(): number
   close(): Promise<void>
+}
+
+/** A named state. */
+export interface SnapshotRow {
+  name: string
+  /** Of the system clock. */
+  saved_at_ms: number
+  size_bytes: number
+  schema_version: number
+}
+
+/** Why a state is not taken. */
+export interface Refusal {
+  status: 'refused'
+  reason: 'invalid' | 'newer'
+  problem: string
+}
+
+/** A state that was taken in, to be looked at before it replaces anything. */
+export interface ReceivedState {
+  status: 'received'
+  store: Store
+  /** Replaces everything by it, in one transaction. */
+  replace(at_ms: number): Promise<void>
+  /** Closes and removes it, replaced or not. */
+  discard(): Promise<void>
 }
 
 export interface ConsentWrite {

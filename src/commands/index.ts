@@ -73,6 +73,12 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./projects.ts')).projects,
   },
   {
+    name: 'keys',
+    section: 'Sandbox',
+    brief: 'list, create, revoke',
+    load: async () => (await import('./keys.ts')).keys,
+  },
+  {
     name: 'beacons',
     section: 'API v1',
     brief: 'send and list beacons',

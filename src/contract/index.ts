@@ -6,6 +6,7 @@ import { streamEvents } from './control/events.ts'
 import { verifyEvidence } from './control/evidence.ts'
 import { getInfo, getLiveness, getReadiness } from './control/health.ts'
 import { getIntegrity } from './control/integrity.ts'
+import { createKey, listKeys, revokeKey } from './control/keys.ts'
 import { explainPlacement, listPlacements } from './control/placements.ts'
 import { createProject, listProjects, showProject, updateProject } from './control/project-admin.ts'
 import { getRequest, listRequests } from './control/requests.ts'
@@ -48,6 +49,9 @@ export const control = {
   'projects.show': showProject,
   'projects.create': createProject,
   'projects.update': updateProject,
+  'keys.list': listKeys,
+  'keys.create': createKey,
+  'keys.revoke': revokeKey,
   'placements.list': listPlacements,
   'placements.explain': explainPlacement,
   'beacons.list': listBeacons,

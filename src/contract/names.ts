@@ -12,6 +12,7 @@ import * as controlEvents from './control/events.ts'
 import * as controlEvidence from './control/evidence.ts'
 import * as controlHealth from './control/health.ts'
 import * as controlIntegrity from './control/integrity.ts'
+import * as controlKeys from './control/keys.ts'
 import * as controlPaging from './control/paging.ts'
 import * as controlPlacements from './control/placements.ts'
 import * as controlProjectAdmin from './control/project-admin.ts'
@@ -48,6 +49,7 @@ export const modules: Readonly<Record<string, object>> = {
   'control/evidence.ts': controlEvidence,
   'control/health.ts': controlHealth,
   'control/integrity.ts': controlIntegrity,
+  'control/keys.ts': controlKeys,
   'control/paging.ts': controlPaging,
   'control/placements.ts': controlPlacements,
   'control/project-admin.ts': controlProjectAdmin,

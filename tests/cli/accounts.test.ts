@@ -48,3 +48,24 @@ proj_demo    true     cpm_viewable   false                           1  http://l
     expect(wrong.stderr).toContain('viewability.ratio')
   })
 })
+
+describe('svc keys', () => {
+  test('create shows the key once, list shows what it is, revoke ends it', async () => {
+    const created = await world.svc('keys create proj_strict --class secret --mode live -o json')
+    const { key, key_id } = JSON.parse(created.stdout) as { key: string; key_id: string }
+    expect(key).toMatch(/^sk_live_/)
+    expect((await world.svc('keys list proj_strict')).stdout).toBe(`\
+key_id           class        mode  created_at_ms             revoked_at_ms
+${key_id}  secret       live  2026-01-31T12:00:00.000Z  -
+key_00000000009  publishable  test  2026-01-31T12:00:00.000Z  -
+key_00000000008  secret       live  2026-01-31T12:00:00.000Z  -
+key_00000000007  secret       test  2026-01-31T12:00:00.000Z  -
+`)
+    const read = `projects config proj_strict --client-id proj_strict --secret-key ${key}`
+    expect((await world.svc(read)).code).toBe(0)
+    expect((await world.svc(`keys revoke ${key_id}`)).stdout).toContain('revoked_at_ms  2026-01-31T12:00:00.000Z')
+    const refused = await world.svc(read)
+    expect(refused.code).toBe(4)
+    expect(refused.stderr).toContain('The key has been revoked.')
+  })
+})

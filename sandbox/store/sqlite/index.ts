@@ -14,6 +14,7 @@ import { projectStatements } from './projects.ts'
 import { applySeed, clearAll, type Seed } from './seed.ts'
 import { sessionStatements } from './sessions.ts'
 import { slotStatements } from './slots.ts'
+import { stateMethods } from './states.ts'
 
 export interface SqliteStoreOptions {
   /** A file, or `:memory:`. */
@@ -28,11 +29,12 @@ export interface SqliteStoreOptions {
   report: (error: unknown) => void
 }
 
+/** A restore writes much at once: worth a checkpoint of its own. */
+const writesOfARestore = 1_000
+
 export interface SqliteStore extends Store {
   /** The catalogue in force. */
   readonly catalogue_id: number
-  /** The largest identifier in use. */
-  readonly last_id: number
   /** Where an older database was copied before it was migrated. */
   readonly backup: string | null
 }
@@ -41,7 +43,7 @@ export interface SqliteStore extends Store {
 export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
   const opened = openDatabase(options.path, options.pid)
   const { db } = opened
-  const { catalogue } = db.transaction(() => applySeed(db, options.seed, options.now_ms))()
+  let { catalogue } = db.transaction(() => applySeed(db, options.seed, options.now_ms))()
 
   const projects = projectStatements(db)
   const sessions = sessionStatements(db)
@@ -54,7 +56,7 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
   const demand = db.prepare('SELECT demand FROM catalogue WHERE id = ?').pluck()
 
   const checkpoints = options.path === ':memory:' ? null : backgroundCheckpoints(db, options.path, options.report)
-  const { write, read, nudge, flush, close } = groupCommit(db, {
+  const { write, read, nudge, flush, alone, close } = groupCommit(db, {
     beforeCommit: exchanges.write,
     afterCommit(writes) {
       exchanges.committed()
@@ -72,12 +74,35 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
     },
   })
   let closed = false
+  const world = { count: 0, event_seq: 0 }
+  const { close: closeStates, ...states } = stateMethods({
+    db,
+    path: options.path,
+    pid: options.pid,
+    alone,
+    open: (path) => openSqliteStore({ ...options, path }),
+    replaced(at_ms) {
+      catalogue = applySeed(db, options.seed, at_ms).catalogue
+      events.catchUp()
+      beginWorld('sandbox.restored', at_ms)
+    },
+    committed() {
+      checkpoints?.committed(writesOfARestore)
+      events.announce()
+    },
+    failed() {
+      forgetRows()
+      events.forget()
+    },
+  })
 
   return {
+    ...states,
     path: options.path,
     schema_version: migrations.length,
-    catalogue_id: catalogue,
-    last_id: lastId(),
+    get catalogue_id() {
+      return catalogue
+    },
     backup: opened.backup,
 
     findKey: async (hash) => read(() => projects.findKey(hash)),
@@ -90,6 +115,14 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
         slots.forget()
         return projects.saveSettings(id, expected_revision, settings)
       }),
+    listKeys: async (project_id, query) =>
+      toPage(
+        read(() => projects.listKeys(project_id, query)),
+        query.limit,
+        (key) => key.id,
+      ),
+    insertKey: (project_id, key, at_ms) => write(() => projects.insertKey(project_id, key, at_ms)),
+    revokeKey: (id, at_ms) => write(() => projects.revokeKey(id, at_ms)),
     findActivation: async (id) => read(() => projects.findActivation(id)),
     insertActivation: (row, at_ms) =>
       write(() => {
@@ -199,7 +232,15 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
     },
     listExchanges: async (query) => {
       flush()
-      return toPage(exchanges.list(query), query.limit, (row) => row.id) as Awaited<ReturnType<Store['listExchanges']>>
+      return exchanges.list(query)
+    },
+    readExchanges: async (query) => {
+      flush()
+      return exchanges.read(query)
+    },
+    countExchanges: async (query) => {
+      flush()
+      return exchanges.count(query)
     },
     journal: exchanges.status,
 
@@ -210,7 +251,7 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
         events.append({ type: 'clock.changed', at_ms, project_id: null, slot_id: null, ref: row.frozen_at_ms })
       }),
 
-    appendEvent: (event) => write(() => events.append(event)),
+    appendEvent: (event) => write(() => void events.append(event)),
     events: async (after_seq, limit) => read(() => events.after(after_seq, limit)),
     lastEventSeq: events.lastSeq,
     onEvents: events.listen,
@@ -221,21 +262,34 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
       write(() => {
         clearAll(db)
         applySeed(db, options.seed, at_ms)
-        projects.forget()
-        sessions.forget()
-        slots.forget()
-        beacons.forget()
-        chain.forget()
-        exchanges.clear()
-        events.append({ type: 'sandbox.reset', at_ms, project_id: null, slot_id: null, ref: null })
+        beginWorld('sandbox.reset', at_ms)
       }),
+    world: () => ({ ...world }),
+    largestId: lastId,
     close: async () => {
       if (closed) return
       closed = true
       close()
       checkpoints?.close()
+      closeStates()
       opened.close()
     },
+  }
+
+  /** Within the transaction that has replaced every row: nothing of the rows before is remembered. */
+  function beginWorld(type: 'sandbox.reset' | 'sandbox.restored', at_ms: number): void {
+    forgetRows()
+    exchanges.clear()
+    world.count++
+    world.event_seq = events.append({ type, at_ms, project_id: null, slot_id: null, ref: null })
+  }
+
+  function forgetRows(): void {
+    projects.forget()
+    sessions.forget()
+    slots.forget()
+    beacons.forget()
+    chain.forget()
   }
 
   /** Whether a cap leaves room for that many fills. */

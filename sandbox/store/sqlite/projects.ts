@@ -2,7 +2,16 @@
 import type Database from 'better-sqlite3'
 import { defaultSettings, type ProjectSettings } from '../../../src/contract/control/projects.ts'
 import type { Mode } from '../../../src/contract/fields.ts'
-import type { ActivationRow, KeyClass, KeyRow, NewKey, ProjectRow } from '../store.ts'
+import type { ActivationRow, KeyClass, KeyListRow, KeyRow, NewKey, PageQuery, ProjectRow } from '../store.ts'
+
+interface StoredKey {
+  id: number
+  project_id: number
+  class: KeyClass
+  mode: Mode
+  created_at_ms: number
+  revoked_at_ms: number | null
+}
 
 interface StoredProject {
   id: number
@@ -30,6 +39,12 @@ export function projectStatements(db: Database.Database) {
     'INSERT INTO api_key (id, project_id, class, mode, hash, created_at_ms) VALUES (?, ?, ?, ?, ?, ?)',
   )
   const lastKey = db.prepare<[], number>('SELECT coalesce(max(id), 0) FROM api_key').pluck()
+  const listedKey = 'SELECT id, project_id, class, mode, created_at_ms, revoked_at_ms FROM api_key'
+  const keysOf = db.prepare<[number, number, number], StoredKey>(
+    `${listedKey} WHERE project_id = ? AND id < ? ORDER BY id DESC LIMIT ?`,
+  )
+  const keyById = db.prepare<[number], StoredKey>(`${listedKey} WHERE id = ?`)
+  const revokeKey = db.prepare('UPDATE api_key SET revoked_at_ms = ? WHERE id = ? AND revoked_at_ms IS NULL')
   const keyByHash = db.prepare<
     [Uint8Array],
     { id: number; project_id: number; class: KeyClass; mode: Mode; revoked_at_ms: number | null }
@@ -60,6 +75,8 @@ export function projectStatements(db: Database.Database) {
     insertKey.run(id, project_id, key.class, key.mode, key.hash, at_ms)
     return id
   }
+
+  const toKey = ({ project_id, ...rest }: StoredKey): KeyListRow => ({ ...rest, project: project(project_id) })
 
   return {
     /** Forgets what is kept at hand, after a change. */
@@ -97,6 +114,18 @@ export function projectStatements(db: Database.Database) {
       const row = { ...rest, project: project(project_id) }
       keys.set(name, row)
       return row
+    },
+    /** One more than the limit, newest first. */
+    listKeys: (project_id: number, { limit, before }: PageQuery) =>
+      keysOf.all(project_id, before ?? Number.MAX_SAFE_INTEGER, limit + 1).map(toKey),
+    /** Within the running transaction. */
+    insertKey: (project_id: number, key: NewKey, at_ms: number) => toKey(keyById.get(addKey(project_id, key, at_ms))!),
+    /** Within the running transaction; null when there is no such key. */
+    revokeKey(id: number, at_ms: number): KeyListRow | null {
+      revokeKey.run(at_ms, id)
+      keys.clear()
+      const stored = keyById.get(id)
+      return stored === undefined ? null : toKey(stored)
     },
     findActivation(id: number): ActivationRow | null {
       const stored = activationById.get(id)

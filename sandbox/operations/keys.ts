@@ -1,0 +1,39 @@
+/** Keys of a project: made once, shown once, revoked for good (A02). */
+import type { KeyItem } from '../../src/contract/control/keys.ts'
+import { ApiError } from '../../src/contract/errors.ts'
+import { decodeId, encodeId } from '../../src/contract/ids.ts'
+import type { Contract } from '../../src/contract/index.ts'
+import type { KeyListRow } from '../store/store.ts'
+import type { Operation } from './context.ts'
+import { cursorOf, pageOf } from './listing.ts'
+import { newKey } from './new-key.ts'
+import { projectOf } from './project-admin.ts'
+
+export const listKeys: Operation<Contract['keys.list']> = async (services, _context, { params, query }) => {
+  const project = await projectOf(services, params.client_id)
+  const { rows, next } = await services.store.listKeys(project.id, pageOf(query))
+  return { items: rows.map(keyItem), next_cursor: cursorOf(next) }
+}
+
+export const createKey: Operation<Contract['keys.create']> = async (services, { now_ms }, { params, body }) => {
+  const project = await projectOf(services, params.client_id)
+  const { class: key_class = 'secret', mode = 'test' } = body
+  const key = await newKey(services, key_class, mode)
+  const row = await services.store.insertKey(project.id, key.row, now_ms)
+  return { ...keyItem(row), key: key.text }
+}
+
+export const revokeKey: Operation<Contract['keys.revoke']> = async ({ store }, { now_ms }, { params }) => {
+  const id = decodeId('key', params.key_id)
+  const row = id === null ? null : await store.revokeKey(id, now_ms)
+  if (row !== null) return keyItem(row)
+  throw new ApiError('not_found', {
+    message: 'There is no such key in this sandbox.',
+    hint: 'Send its key_id, which svc keys list shows, not the key itself.',
+  })
+}
+
+function keyItem({ id, project, class: key_class, mode, created_at_ms, revoked_at_ms }: KeyListRow): KeyItem {
+  const { client_id } = project
+  return { key_id: encodeId('key', id), client_id, class: key_class, mode, created_at_ms, revoked_at_ms }
+}

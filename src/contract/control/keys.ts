@@ -1,0 +1,93 @@
+import { z } from 'zod'
+import { endpoint, reading } from '../endpoint.ts'
+import { EpochMs, Mode } from '../fields.ts'
+import { limits } from '../limits.ts'
+import { assumed, documented } from '../provenance.ts'
+import { page, pageQuery } from './paging.ts'
+
+const keyClasses = ['secret', 'publishable'] as const
+export const KeyClass = z.enum(keyClasses)
+export type KeyClass = z.infer<typeof KeyClass>
+
+const item = {
+  key_id: assumed(z.string(), 'A02', 'Identifier of the key; it opens nothing.'),
+  client_id: assumed(z.string(), 'A93', 'Project ID.'),
+  class: assumed(KeyClass, 'A02', 'secret for servers, publishable for pages.'),
+  mode: assumed(Mode, 'A02', 'test or live.'),
+  created_at_ms: assumed(EpochMs, 'A02', 'When it was created.'),
+  revoked_at_ms: assumed(EpochMs.nullable(), 'A02', 'When it was revoked; null while it is good.'),
+}
+
+export const KeyItem = z.strictObject(item)
+export type KeyItem = z.infer<typeof KeyItem>
+
+export const KeyCreation = z.strictObject({
+  class: assumed(KeyClass.optional(), 'A02', 'secret or publishable; secret when absent.'),
+  mode: assumed(Mode.optional(), 'A02', 'test or live; test when absent.'),
+})
+export type KeyCreation = z.infer<typeof KeyCreation>
+
+export const KeyCreated = z.strictObject({
+  ...item,
+  key: assumed(z.string(), 'A02', 'The key. Shown here and never again: only its hash is stored.'),
+})
+export type KeyCreated = z.infer<typeof KeyCreated>
+
+const projectParams = z.strictObject({ client_id: documented(z.string(), 'Project ID.') })
+const writing = {
+  method: 'POST',
+  stability: 'sandbox',
+  provenance: 'assumed',
+  credentials: [],
+  rate: null,
+  body_limit_bytes: limits.body_bytes,
+} as const
+const writeErrors = [
+  'content_type_unsupported',
+  'json_malformed',
+  'field_unknown',
+  'schema_invalid',
+  'not_found',
+  'origin_refused',
+  'storage_unavailable',
+  'internal_error',
+] as const
+
+export const listKeys = endpoint({
+  ...reading,
+  id: 'keys.list',
+  path: '/_sandbox/projects/{client_id}/keys',
+  summary: 'List the keys of a project',
+  description: 'Revoked ones too. Never a key itself, of which only the hash is stored.',
+  params: projectParams,
+  query: z.strictObject(pageQuery),
+  response: page(KeyItem),
+  errors: ['schema_invalid', 'field_unknown', 'not_found', 'origin_refused', 'internal_error'],
+})
+
+export const createKey = endpoint({
+  ...writing,
+  id: 'keys.create',
+  path: '/_sandbox/projects/{client_id}/keys',
+  summary: 'Create a key',
+  description: 'A random key of the project, good at once.',
+  params: projectParams,
+  body: KeyCreation,
+  status: 201,
+  response: KeyCreated,
+  errors: writeErrors,
+})
+
+export const revokeKey = endpoint({
+  ...writing,
+  id: 'keys.revoke',
+  path: '/_sandbox/keys/{key_id}/revoke',
+  summary: 'Revoke a key',
+  description:
+    'From the next request on it answers 401 key_revoked. Activation tokens that it has issued live on until they expire. A reset brings the seeded keys back.',
+  params: z.strictObject({ key_id: assumed(z.string(), 'A02', 'Identifier of the key.') }),
+  body: z.strictObject({}),
+  status: 200,
+  response: KeyItem,
+  errors: writeErrors,
+})
