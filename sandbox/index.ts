@@ -11,11 +11,12 @@ import { createAssets } from './http/assets.ts'
 import { isLoopback } from './http/guard.ts'
 import { createRates } from './http/rates.ts'
 import { createServer } from './http/server.ts'
+import { restoreClock } from './operations/clock.ts'
 import type { Services } from './operations/context.ts'
 import { createMarkets } from './operations/markets.ts'
 import { disarmPending, resumePending } from './operations/pending.ts'
 import { createWaiters } from './operations/waiters.ts'
-import { type Clock, systemClock } from './platform/clock.ts'
+import { type Clock, sandboxClock } from './platform/clock.ts'
 import { createPlatform, sha256, sha256Hex } from './platform/platform.ts'
 import { listenError, SandboxError, unwritable } from './sandbox-error.ts'
 import { installKey } from './store/install-key.ts'
@@ -23,7 +24,7 @@ import { openSqliteStore } from './store/sqlite/index.ts'
 import { OpenError } from './store/sqlite/open.ts'
 import type { Seed } from './store/sqlite/seed.ts'
 
-export { type Clock, type ManualClock, manualClock, systemClock } from './platform/clock.ts'
+export { type Clock, type ManualClock, manualClock } from './platform/clock.ts'
 export { SandboxError, type SandboxFailure } from './sandbox-error.ts'
 
 export interface SandboxOptions {
@@ -35,7 +36,7 @@ export interface SandboxOptions {
   database?: string
   /** The same identifiers, tokens and decisions in every run. */
   seed?: number
-  /** Default: the system clock. */
+  /** Default: the time of the machine until it is steered; the database keeps it. A manual clock is its owner's alone. */
   clock?: Clock
   /** `5/s`, `1/min` or `off`: wins over every project's own limits. */
   rate_limit?: string
@@ -110,7 +111,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       : JSON.stringify(checkDemand(options.demand))
   const demand = JSON.parse(demandText) as { campaigns: { creatives: Record<string, unknown>[] }[] }
 
-  const clock = options.clock ?? systemClock()
+  const clock = options.clock ?? sandboxClock()
   const store = openStore({
     path,
     pid: process.pid,
@@ -154,6 +155,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     decision_latency_ms: options.decision_latency_ms ?? null,
     warnings,
     alarms: new Set(),
+    deciding: new Set(),
     forgetRates: rates.forget,
     report,
   }
@@ -172,6 +174,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     demo_project: keys,
   })
 
+  await restoreClock(services)
+  const isMoved = options.clock === undefined && (clock.frozen || clock.offset_ms !== 0)
   let port: number
   try {
     await app.listen({ host, port: options.port ?? 0 })
@@ -207,7 +211,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     version: services.version,
     projects,
     keys,
-    warnings,
+    warnings: isMoved ? [...warnings, 'the clock was moved: svc sandbox clock show'] : warnings,
     admin_token,
     close,
     [Symbol.asyncDispose]: close,

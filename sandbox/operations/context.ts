@@ -21,6 +21,8 @@ export interface Services {
   warnings: readonly string[]
   /** Cancels of the alarms that pending slots wait for. */
   alarms: Set<() => void>
+  /** Decisions of pending slots that are being made. */
+  deciding: Set<Promise<void>>
   /** Fills every rate bucket again. */
   forgetRates(): void
   /** Tells a person of a failure that no request can answer for. */

@@ -11,6 +11,7 @@ import { billingVerdict } from '../domain/billing.ts'
 import { redactSecrets } from '../domain/tokens.ts'
 import { explainTrace } from '../domain/trace.ts'
 import type { DecisionFacts, EvidenceRow, ExchangeRow, SlotRow } from '../store/store.ts'
+import { restoreClock } from './clock.ts'
 import type { Operation } from './context.ts'
 import { opportunityOf } from './deciding.ts'
 import {
@@ -54,6 +55,7 @@ export const resetSandbox: Operation<Contract['sandbox.reset']> = async (service
   disarmPending(services)
   await services.store.reset(now_ms)
   services.forgetRates()
+  await restoreClock(services)
   return { ok: true }
 }
 

@@ -47,6 +47,8 @@ async function dataOf(
     }
     case 'consent.changed':
       return row.ref === null ? {} : { consent_id: encodeId('cns', row.ref) }
+    case 'clock.changed':
+      return { now_ms: row.at_ms, frozen: row.ref !== null }
     case 'browser.activated':
     case 'sandbox.reset':
       return {}

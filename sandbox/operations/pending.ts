@@ -12,12 +12,20 @@ export function armPending(services: Services, slot_id: number, due_at_ms: numbe
   const { alarms } = services
   const cancel = services.platform.clock.at(due_at_ms, () => {
     alarms.delete(cancel)
-    decidePending(services, slot_id).catch((error: unknown) => {
-      services.report(error)
-      retryLater(services, slot_id, due_at_ms)
-    })
+    const decided = decidePending(services, slot_id)
+      .catch((error: unknown) => {
+        services.report(error)
+        retryLater(services, slot_id, due_at_ms)
+      })
+      .finally(() => services.deciding.delete(decided))
+    services.deciding.add(decided)
   })
   alarms.add(cancel)
+}
+
+/** Resolves when every decision that is due now has been made, or has failed and will be tried again. */
+export async function decisionsMade({ deciding }: Services): Promise<void> {
+  await Promise.all(deciding)
 }
 
 /** Takes up the slots that a stopped sandbox has left pending. */

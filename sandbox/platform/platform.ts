@@ -1,6 +1,6 @@
 /** What the rules may not do themselves: read the clock, make identifiers and randomness, sign and hash. */
 import { createHash, createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto'
-import { type Clock, systemClock } from './clock.ts'
+import { type Clock, sandboxClock } from './clock.ts'
 
 export interface Platform {
   readonly clock: Clock
@@ -52,7 +52,7 @@ export function createPlatform(options: { clock?: Clock; seed?: number | null; s
   const signatures = new Map<string, string>()
   let secrets = 0
   return {
-    clock: options.clock ?? systemClock(),
+    clock: options.clock ?? sandboxClock(),
     seed,
     newId() {
       const now = seed === null ? (Date.now() - idEpoch_ms) * idsPerMs : 0

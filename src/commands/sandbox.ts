@@ -1,5 +1,6 @@
 import type { CommandGroup } from '../cli/command.ts'
 import { endpointCommand } from '../cli/endpoint-command.ts'
+import { clock } from './sandbox-clock.ts'
 import { start } from './sandbox-start.ts'
 import { status } from './sandbox-status.ts'
 import { stop } from './sandbox-stop.ts'
@@ -15,5 +16,6 @@ export const sandbox: CommandGroup = {
     status,
     endpointCommand('sandbox.info', { examples: ['sandbox info', 'sandbox info -o json'] }),
     endpointCommand('sandbox.reset', { examples: ['sandbox reset', 'sandbox reset -o none'] }),
+    clock,
   ],
 }

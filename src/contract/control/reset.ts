@@ -8,7 +8,8 @@ export const resetSandbox = endpoint({
   method: 'POST',
   path: '/_sandbox/reset',
   summary: 'Reset to the seed',
-  description: 'Back to the seeded projects, keys and demand in one transaction. Event sequence numbers go on growing.',
+  description:
+    'Back to the seeded projects, keys and demand in one transaction, and to the time of the machine. Event sequence numbers go on growing.',
   stability: 'sandbox',
   provenance: 'assumed',
   credentials: [],

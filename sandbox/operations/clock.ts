@@ -1,0 +1,58 @@
+/** The sandbox clock, shown and steered. Each move is kept in the database and told as an event. */
+import { latest_ms, type SandboxClock } from '../../src/contract/control/clock.ts'
+import { ApiError } from '../../src/contract/errors.ts'
+import type { Contract } from '../../src/contract/index.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Context, Operation, Services } from './context.ts'
+import { decisionsMade } from './pending.ts'
+
+export const showClock: Operation<Contract['clock.show']> = async (services, { now_ms }) =>
+  reading(services.platform.clock, now_ms)
+
+export const advanceClock: Operation<Contract['clock.advance']> = async (services, context, { body }) => {
+  const { clock } = services.platform
+  if (clock.now() + body.by_ms > latest_ms) {
+    throw new ApiError('schema_invalid', {
+      fields: [{ path: 'by_ms', message: 'reaches beyond the year 9999', expected: 'a shorter time' }],
+    })
+  }
+  clock.advance(body.by_ms)
+  return moved(services, context)
+}
+
+export const setClock: Operation<Contract['clock.set']> = async (services, context, { body }) => {
+  services.platform.clock.set(body.to_ms)
+  return moved(services, context)
+}
+
+export const freezeClock: Operation<Contract['clock.freeze']> = async (services, context) => {
+  services.platform.clock.freeze()
+  return moved(services, context)
+}
+
+export const resumeClock: Operation<Contract['clock.resume']> = async (services, context) => {
+  services.platform.clock.resume()
+  return moved(services, context)
+}
+
+/** Takes up the clock that the database keeps, or the time of the machine where it keeps none. */
+export async function restoreClock({ store, platform }: Services): Promise<void> {
+  platform.clock.restore(await store.findClock())
+}
+
+/**
+ * Keeps the clock as it now is, and answers once every decision that has become due is made. The instant of this request
+ * is the one it has moved to, so that its Date header is right.
+ */
+async function moved(services: Services, context: Context): Promise<SandboxClock> {
+  const { store, platform } = services
+  const answer = reading(platform.clock, platform.clock.now())
+  context.now_ms = answer.now_ms
+  await store.saveClock(platform.clock.state(), answer.now_ms)
+  await decisionsMade(services)
+  return answer
+}
+
+function reading(clock: Clock, now_ms: number): SandboxClock {
+  return { now_ms, offset_ms: clock.offset_ms, frozen: clock.frozen }
+}

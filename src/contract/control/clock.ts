@@ -1,0 +1,90 @@
+import { z } from 'zod'
+import { endpoint, reading } from '../endpoint.ts'
+import { limits } from '../limits.ts'
+import { assumed } from '../provenance.ts'
+
+/** The last instant of the year 9999, which is as far as dates in headers and JSON go. */
+export const latest_ms = 253_402_300_799_999
+
+export const SandboxClock = z.strictObject({
+  now_ms: assumed(z.int(), 'A93', 'Sandbox time, Unix epoch milliseconds.'),
+  offset_ms: assumed(z.int(), 'A93', 'Ahead of the clock of the machine, milliseconds; negative behind it.'),
+  frozen: assumed(z.boolean(), 'A93', 'Whether it stands still.'),
+})
+export type SandboxClock = z.infer<typeof SandboxClock>
+
+const steering = {
+  method: 'POST',
+  stability: 'sandbox',
+  provenance: 'assumed',
+  credentials: [],
+  rate: null,
+  body_limit_bytes: limits.body_bytes,
+  status: 200,
+  response: SandboxClock,
+  errors: [
+    'content_type_unsupported',
+    'json_malformed',
+    'schema_invalid',
+    'field_unknown',
+    'origin_refused',
+    'storage_unavailable',
+    'internal_error',
+  ],
+} as const
+
+export const showClock = endpoint({
+  ...reading,
+  id: 'clock.show',
+  path: '/_sandbox/clock',
+  summary: 'Show the sandbox clock',
+  description:
+    'One clock for tokens, consent, rate windows, frequency caps, staleness and latency. It is kept in the database; a reset brings back the time of the machine.',
+  query: z.strictObject({}),
+  response: SandboxClock,
+  errors: ['field_unknown', 'origin_refused', 'internal_error'],
+})
+
+export const advanceClock = endpoint({
+  ...steering,
+  id: 'clock.advance',
+  path: '/_sandbox/clock/advance',
+  summary: 'Move the clock forward',
+  description: 'Whatever becomes due is done when this answers: pending decisions are made, in their order.',
+  body: z.strictObject({
+    by_ms: assumed(z.int().min(0).max(latest_ms), 'A93', 'How far, milliseconds.'),
+  }),
+})
+
+export const setClock = endpoint({
+  ...steering,
+  id: 'clock.set',
+  path: '/_sandbox/clock/set',
+  summary: 'Set the clock to an instant',
+  description: 'Back or forth. A move back undoes nothing: tokens and consent that are there simply live longer.',
+  body: z.strictObject({
+    to_ms: assumed(
+      z.int().min(0).max(latest_ms).nullable(),
+      'A93',
+      'The instant, Unix epoch milliseconds; null for the time of the machine.',
+    ),
+  }),
+})
+
+export const freezeClock = endpoint({
+  ...steering,
+  id: 'clock.freeze',
+  path: '/_sandbox/clock/freeze',
+  summary: 'Stop the clock where it is',
+  description: 'Nothing ages until it is moved or resumed; advance and set still move it.',
+  body: z.strictObject({}),
+})
+
+export const resumeClock = endpoint({
+  ...steering,
+  id: 'clock.resume',
+  path: '/_sandbox/clock/resume',
+  summary: 'Let the clock run on from where it stands',
+  description: 'It keeps its offset from the clock of the machine.',
+  body: z.strictObject({}),
+})
