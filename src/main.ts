@@ -34,6 +34,11 @@ const host: Host = {
   exitNow: (code) => process.exit(code),
   isRunning: (pid) => signalled(pid, 0),
   terminate: (pid) => signalled(pid, 'SIGTERM'),
+  signal: signalled,
+  onExit(handler) {
+    process.on('exit', handler)
+    return () => process.off('exit', handler)
+  },
 }
 
 process.exitCode = await run(process.argv.slice(2), host)

@@ -10,6 +10,8 @@ export interface Command {
   details?: string
   arguments?: readonly Argument[]
   options?: readonly Option[]
+  /** What stands behind `--` is a command line of another program: it is not parsed. */
+  passesOn?: true
   /** Command lines that work as they stand, without the leading `svc`. */
   examples: readonly [string, string, ...string[]]
   /** Answers the exit code. Failures are thrown. */
@@ -25,6 +27,8 @@ export interface CommandGroup {
 
 /** What the command line gave. Options by their camel-case name. */
 export interface Given {
+  /** What stands behind `--`, for a command that passes it on; null without `--`. */
+  passedOn?: readonly string[] | null
   options: Readonly<Record<string, unknown>>
   args: readonly (string | undefined)[]
 }

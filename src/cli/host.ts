@@ -23,6 +23,10 @@ export interface Host {
   isRunning(pid: number): boolean
   /** Asks another process to end; false when there is none. */
   terminate(pid: number): boolean
+  /** Sends a signal to a process, or to a process group by its id below zero; 0 only asks. False when there is none. */
+  signal(pid: number, signal: Signal | 'SIGKILL' | 0): boolean
+  /** Calls `handler` when this process exits, by force too; the answer undoes it. */
+  onExit(handler: () => void): () => void
 }
 
 export type Signal = 'SIGINT' | 'SIGTERM' | 'SIGHUP'

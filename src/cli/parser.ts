@@ -45,12 +45,13 @@ export function parseCommandLine(entries: readonly Entry[], args: readonly strin
     .helpCommand(false)
   root.version(version, '-V, --version').helpInformation = () => options.root_help
   for (const option of globalOptions()) root.addOption(option)
+  const { own, passedOn } = splitPassedOn(entries, args)
   for (const { name, loaded } of entries) {
     if (loaded === null) root.addCommand(quiet(new Commander(name), options, written))
     else root.addCommand(build(loaded))
   }
   try {
-    root.parse([...args], { from: 'user' })
+    root.parse([...own], { from: 'user' })
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
     if (error.code === 'commander.helpDisplayed' || error.code === 'commander.version')
@@ -90,9 +91,18 @@ export function parseCommandLine(entries: readonly Entry[], args: readonly strin
       .allowExcessArguments(false)
       .action((...given: unknown[]) => {
         const args = given.slice(0, -2) as (string | undefined)[]
-        chosen.push({ command: entry, given: { options: given.at(-2) as Given['options'], args } })
+        chosen.push({ command: entry, given: { options: given.at(-2) as Given['options'], args, passedOn } })
       })
   }
+}
+
+/** Takes off what is another program's: commander forgets where `--` was. */
+function splitPassedOn(entries: readonly Entry[], args: readonly string[]) {
+  const end = args.indexOf('--')
+  const isPassedOn = entries.some(({ loaded }) => loaded !== null && !isGroup(loaded) && loaded.passesOn === true)
+  return isPassedOn && end >= 0
+    ? { own: args.slice(0, end), passedOn: args.slice(end + 1) }
+    : { own: args, passedOn: null }
 }
 
 /** The options that every command takes, from the table of settings. */

@@ -124,9 +124,10 @@ function asTyped(hint: string | null, command_name: string): string | null {
 
 /** The output format before anything is parsed, so that a usage error is already told in it. */
 function formatIn(args: readonly string[], env: Host['env']): OutputFormat {
-  const given = args.flatMap((arg, index) => {
+  const own = args.includes('--') ? args.slice(0, args.indexOf('--')) : args
+  const given = own.flatMap((arg, index) => {
     if (arg === '--json') return ['json']
-    if (arg === '-o' || arg === '--output') return [args[index + 1]]
+    if (arg === '-o' || arg === '--output') return [own[index + 1]]
     return /^(?:-o|--output=)(.+)$/.exec(arg)?.slice(1) ?? []
   })
   return outputFormats.find((format) => format === (given.at(-1) ?? env.SVC_OUTPUT)) ?? 'text'

@@ -153,7 +153,7 @@ export function resolveSettings(layers: Layers): Settings {
   const project = sandbox?.projects.find((project) => project.client_id === client_id.value)
   const secret_key = pick('secret_key', layers, project?.secret_key)
   const publishable_key = pick('publishable_key', layers, project?.publishable_key)
-  const origin = pick('origin', layers, project?.allowed_origins[0]?.replace(/:\*$/, ':3000'))
+  const origin = pick('origin', layers, project && pageOrigin(project))
   const output = pick('output', layers, undefined, 'text')
   return {
     base_url: base_url.value,
@@ -172,6 +172,11 @@ export function resolveSettings(layers: Layers): Settings {
       origin: origin.source,
     },
   }
+}
+
+/** An origin that a project allows its pages: where it allows any port, the usual one. */
+export function pageOrigin({ allowed_origins }: Pick<Locator['projects'][number], 'allowed_origins'>) {
+  return allowed_origins[0]?.replace(/:\*$/, ':3000')
 }
 
 /** The values of the environment variables; an empty variable counts as unset. */

@@ -16,7 +16,7 @@ const defaultPort = 4010
 /** How many ports after a busy default one are tried. */
 const portsTried = 50
 
-interface StartOptions {
+export interface StartOptions {
   port?: number
   host: string
   db?: string
@@ -80,7 +80,8 @@ export const start: Command = {
   },
 }
 
-async function startOnFreePort(session: Session, options: StartOptions, home: string): Promise<Sandbox> {
+/** Starts a sandbox. Throws CliError for whatever keeps it from starting. */
+export async function startOnFreePort(session: Session, options: StartOptions, home: string): Promise<Sandbox> {
   const database = options.ephemeral ? ':memory:' : resolve(session.host.cwd, options.db ?? join(home, 'sandbox.db'))
   if (options.db === undefined) await mkdir(home, { recursive: true, mode: 0o700 })
   const { startSandbox, SandboxError } = await import('../../sandbox/index.ts')

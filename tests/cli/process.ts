@@ -19,9 +19,10 @@ export interface Running {
   ended: Promise<Result>
 }
 
-export function spawnSvc(args: readonly string[], env: Record<string, string>): Running {
+export function spawnSvc(args: readonly string[], env: Record<string, string>, cwd?: string): Running {
   const child = spawn(process.execPath, [bin, ...args], {
     env: { PATH: process.env.PATH, ...env },
+    ...(cwd === undefined ? {} : { cwd }),
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const result: Result = { code: -1, stdout: '', stderr: '' }

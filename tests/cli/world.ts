@@ -90,6 +90,8 @@ function testHost(given: Pick<Host, 'env' | 'cwd' | 'stdout' | 'stderr'> & { std
     },
     isRunning: (pid) => pid === process.pid,
     terminate: () => false,
+    signal: () => false,
+    onExit: () => () => {},
   }
 }
 

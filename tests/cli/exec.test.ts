@@ -1,0 +1,279 @@
+/** `svc exec` with real programs: what they see, what their end gives, and that nothing of them stays. */
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { constants } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { ensureBuilt, type Running, root, spawnSvc } from './process.ts'
+import { temporaryDirectory } from './world.ts'
+
+const started: Running[] = []
+const bin = join(root, 'bin/svc.js')
+const PATH = `${dirname(process.execPath)}:${process.env.PATH}`
+
+beforeAll(ensureBuilt)
+afterEach(async () => {
+  for (const { child } of started) child.kill('SIGKILL')
+  await Promise.all(started.splice(0).map(({ ended }) => ended))
+})
+
+/** Runs `svc exec WORDS`, in a directory that is the state directory too. */
+function exec(words: readonly string[], directory = temporaryDirectory()): Running {
+  const running = spawnSvc(['exec', ...words], { PATH, SVC_HOME: directory }, directory)
+  started.push(running)
+  return running
+}
+
+const node = (script: string) => ['--', process.execPath, '-e', script]
+
+describe('what the command sees', () => {
+  test('is a sandbox of its own, by the SVC_* variables, and one line on stderr says so', async () => {
+    const script = `
+      const { SVC_BASE_URL, SVC_CLIENT_ID, SVC_SECRET_KEY, SVC_PUBLISHABLE_KEY } = process.env
+      fetch(SVC_BASE_URL + '/v1/placements', {
+        method: 'POST',
+        headers: { authorization: 'Bearer ' + SVC_SECRET_KEY, 'content-type': 'application/json' },
+        body: JSON.stringify({ client_id: SVC_CLIENT_ID, session_id: 's', job_type: 'chat' }),
+      }).then((answer) => console.log(JSON.stringify([SVC_BASE_URL, SVC_PUBLISHABLE_KEY, answer.status])))`
+    const { code, stdout, stderr } = await exec(node(script)).ended
+    const [url, key, status] = JSON.parse(stdout) as string[]
+    expect({ code, key, status }).toEqual({ code: 0, key: 'pk_test_sandbox_demo', status: 200 })
+    expect(stderr.split('\n')[0]).toContain(`sandbox ${url} for `)
+    await expect(fetch(url as string)).rejects.toThrow()
+  })
+
+  test('-q leaves stderr to the command', async () => {
+    const ended = await exec(['-q', ...node('console.error("mine")')]).ended
+    expect(ended).toEqual({ code: 0, stdout: '', stderr: 'mine\n' })
+  })
+
+  test('commands of svc inside use this sandbox, whatever svc.config.json says; none is found outside', async () => {
+    const directory = temporaryDirectory()
+    writeFileSync(
+      join(directory, 'svc.config.json'),
+      '{"base_url":"http://elsewhere.invalid","client_id":"proj_other"}',
+    )
+    const create = ['-q', '--', process.execPath, bin, 'placements', 'create', '--expect', 'fill', '-o', 'json']
+    const { code, stdout, stderr } = await exec(create, directory).ended
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(JSON.parse(stdout)).toMatchObject({ status: 'ready' })
+    expect(existsSync(join(directory, 'sandboxes'))).toBe(false)
+  })
+
+  test('a page is activated inside as well', async () => {
+    const { code, stderr } = await exec(['-q', '--', process.execPath, bin, 'browser', 'activate', '-o', 'none']).ended
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  })
+
+  test('--seed gives the same identifiers in every run', async () => {
+    const words = ['-q', '--seed', '3', '--', process.execPath, bin, 'jobs', 'create', '-o', 'json']
+    const ids = await Promise.all(
+      [exec(words), exec(words)].map(
+        async ({ ended }) => (JSON.parse((await ended).stdout) as { job_id: string }).job_id,
+      ),
+    )
+    expect(ids[0]).toBe(ids[1])
+  })
+
+  test('its own flags, also those that svc knows, reach it as they are', async () => {
+    const words = [
+      '-q',
+      '--',
+      process.execPath,
+      '-e',
+      'console.log(process.argv.slice(1))',
+      '--',
+      '--json',
+      '-h',
+      '--seed',
+    ]
+    expect(await exec(words).ended).toEqual({ code: 0, stdout: "[ '--json', '-h', '--seed' ]\n", stderr: '' })
+  })
+})
+
+describe('the exit code', () => {
+  test.each([0, 1, 5, 42])('of the command is its own: %i', async (code) => {
+    expect((await exec(node(`process.exit(${code})`)).ended).code).toBe(code)
+  })
+
+  test.each(['SIGTERM', 'SIGINT', 'SIGKILL', 'SIGSEGV'] as const)('after %s is 128 + n', async (signal) => {
+    const { code } = await exec(['--', 'sh', '-c', `kill -${signal.slice(3)} $$`]).ended
+    expect(code).toBe(128 + constants.signals[signal])
+  })
+
+  test('is 2 where there is no such command, with what to do', async () => {
+    expect(await exec(['-q', '--', 'no-such-program']).ended).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'error: There is no program no-such-program.\nhint: Is it installed, and on the PATH?\n',
+    })
+  })
+
+  test('is 2 where it may not be executed', async () => {
+    const directory = temporaryDirectory()
+    writeFileSync(join(directory, 'suite.sh'), 'exit 0', { mode: 0o600 })
+    const { code, stderr } = await exec(['-q', '--', './suite.sh'], directory).ended
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: 'error: ./suite.sh may not be executed.\nhint: Try: chmod +x ./suite.sh\n',
+    })
+  })
+
+  test.each([[[]], [['--']], [['npm', 'test']], [['npm', '--', 'test']]])(
+    'is 2 where -- is missing: %j',
+    async (words) => {
+      const { code, stderr } = await exec(words).ended
+      expect(code).toBe(2)
+      expect(stderr).toMatch(/^error: The command to run stands behind --\.\nhint: Try: svc exec -- npm/)
+    },
+  )
+})
+
+describe('signals', () => {
+  test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+    '%s reaches the command once, whose code counts',
+    async (signal) => {
+      const { child, firstLine, ended } = exec(node(counting(signal)))
+      await firstLine
+      child.kill(signal)
+      expect(await ended).toMatchObject({ code: 7, stdout: 'ready\nsignals: 1\n' })
+    },
+  )
+
+  test('npm’s doubled Ctrl-C counts once', async () => {
+    const { child, firstLine, ended } = exec(node(counting('SIGINT')))
+    await firstLine
+    child.kill('SIGINT')
+    child.kill('SIGINT')
+    expect(await ended).toMatchObject({ code: 7, stdout: 'ready\nsignals: 1\n' })
+  })
+
+  test('a command that does not handle it ends with 128 + n', async () => {
+    const { child, firstLine, ended } = exec(node('console.log("ready"); setInterval(() => {}, 1000)'))
+    await firstLine
+    child.kill('SIGTERM')
+    expect((await ended).code).toBe(143)
+  })
+
+  test('a command that ignores it is killed, and its children with it', async () => {
+    const { child, firstLine, ended } = exec(node(family('SIGTERM')))
+    const pids = JSON.parse(await firstLine) as number[]
+    expect(pids.filter(isRunning)).toEqual(pids)
+    child.kill('SIGTERM')
+    expect((await ended).code).toBe(137)
+    await expect.poll(() => pids.filter(isRunning)).toEqual([])
+  })
+})
+
+describe('no orphan', () => {
+  test('what the command leaves running is ended with it', async () => {
+    const script = `
+      const child = require('node:child_process').spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'])
+      console.log(child.pid)
+      process.exit(3)`
+    const { firstLine, ended } = exec(node(script))
+    const pid = Number(await firstLine)
+    expect((await ended).code).toBe(3)
+    expect(isRunning(pid)).toBe(false)
+  })
+
+  test('a second Ctrl-C ends everything at once', async () => {
+    const { child, firstLine, ended } = exec(node(family('SIGINT')))
+    const pids = JSON.parse(await firstLine) as number[]
+    child.kill('SIGINT')
+    const again = setInterval(() => child.kill('SIGINT'), 150)
+    expect((await ended).code).toBe(130)
+    clearInterval(again)
+    await expect.poll(() => pids.filter(isRunning)).toEqual([])
+  })
+})
+
+describe('test runners', () => {
+  test('npm', async () => {
+    const directory = temporaryDirectory()
+    const check = "require('node:assert').match(process.env.SVC_BASE_URL, /^http:..127.0.0.1:[0-9]+$/); process.exit(9)"
+    writeFileSync(join(directory, 'check.cjs'), check)
+    writeFileSync(join(directory, 'package.json'), '{"scripts":{"test":"node check.cjs"}}')
+    expect((await exec(['--', 'npm', 'test', '--silent'], directory).ended).code).toBe(9)
+  })
+
+  test('make', async () => {
+    const directory = temporaryDirectory()
+    writeFileSync(join(directory, 'Makefile'), 'pass:\n\t@echo $$SVC_CLIENT_ID\nfail:\n\t@exit 3\n')
+    expect(await exec(['-q', '--', 'make', '-s', 'pass'], directory).ended).toEqual({
+      code: 0,
+      stdout: 'proj_demo\n',
+      stderr: '',
+    })
+    expect((await exec(['--', 'make', '-s', 'fail'], directory).ended).code).toBe(2)
+  })
+
+  test('vitest', async () => {
+    const directory = temporaryDirectory()
+    const suite = (expected: number) => `
+      import { expect, test } from 'vitest'
+      test('it answers', async () => expect((await fetch(process.env.SVC_BASE_URL + '/_sandbox/readyz')).status).toBe(${expected}))`
+    writeFileSync(join(directory, 'good.test.mjs'), suite(200))
+    writeFileSync(join(directory, 'bad.test.mjs'), suite(500))
+    mkdirSync(join(directory, 'node_modules'))
+    symlinkSync(join(root, 'node_modules/vitest'), join(directory, 'node_modules/vitest'))
+    const vitest = join(directory, 'node_modules/vitest/vitest.mjs')
+    const run = (name: string) =>
+      exec(['--', process.execPath, vitest, 'run', '--root', directory, name], directory).ended
+    const good = await run('good')
+    expect(good.code, good.stdout + good.stderr).toBe(0)
+    const bad = await run('bad')
+    expect(bad.code, bad.stdout + bad.stderr).toBe(1)
+    expect(bad.stdout + bad.stderr).toContain('expected 200 to be 500')
+  })
+
+  test('python', async () => {
+    const directory = temporaryDirectory()
+    const suite = `
+import json, os, unittest, urllib.request
+class Sandbox(unittest.TestCase):
+    def test_ready(self):
+        with urllib.request.urlopen(os.environ['SVC_BASE_URL'] + '/_sandbox/readyz') as answer:
+            self.assertEqual(json.load(answer), {'ok': True})
+    def test_wrong(self):
+        self.assertEqual(os.environ['SVC_CLIENT_ID'], 'nobody')
+`
+    writeFileSync(join(directory, 'test_sandbox.py'), suite)
+    const run = (name: string) =>
+      exec(['--', 'python3', '-m', 'unittest', `test_sandbox.Sandbox.${name}`], directory).ended
+    expect((await run('test_ready')).code).toBe(0)
+    expect((await run('test_wrong')).code).toBe(1)
+  })
+})
+
+/** A program that counts a signal for a while after the first, so that a second would be seen. */
+function counting(signal: string): string {
+  return `
+    let count = 0
+    process.on('${signal}', () => {
+      count++
+      if (count === 1) setTimeout(() => { console.log('signals: ' + count); process.exit(7) }, 300)
+    })
+    setInterval(() => {}, 1000)
+    console.log('ready')`
+}
+
+/** A program with a child, neither of which heeds a signal; it prints both process ids. */
+function family(signal: string): string {
+  const deaf = `process.on('${signal}', () => {}); setInterval(() => {}, 1000); console.log(process.pid)`
+  return `
+    process.on('${signal}', () => {})
+    const child = require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(deaf)}])
+    child.stdout.once('data', (pid) => console.log(JSON.stringify([process.pid, Number(pid)])))`
+}
+
+/** A zombie that nobody has waited for yet does not run. */
+function isRunning(pid: number): boolean {
+  if (existsSync('/proc/self/stat')) {
+    return existsSync(`/proc/${pid}/stat`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  }
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
