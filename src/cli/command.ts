@@ -10,6 +10,10 @@ export interface Command {
   details?: string
   arguments?: readonly Argument[]
   options?: readonly Option[]
+  /** Values of -o that only this command has, beside the common ones. They are in `session.flags.output`. */
+  formats?: readonly string[]
+  /** It runs although a config file is wrong, because it is there to mend it. Its settings are the defaults then. */
+  mendsSettings?: true
   /** What stands behind `--` is a command line of another program: it is not parsed. */
   passesOn?: true
   /** Command lines that work as they stand, without the leading `svc`. */

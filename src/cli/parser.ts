@@ -20,6 +20,8 @@ export interface Globals {
   settings: Values
   quiet: boolean
   color: ColorChoice
+  /** Whether a command may ask on a terminal. */
+  mayAsk: boolean
 }
 
 /** A name that the command line knows, with its commands when they are loaded. */
@@ -115,6 +117,7 @@ export function globalOptions(): Option[] {
     ...settings,
     new Option('--json', 'short for -o json'),
     new Option('-q, --quiet', 'no notes on stderr'),
+    new Option('--no-input', 'never ask, also on a terminal'),
     new Option('--color <when>', 'colours on a terminal').choices(colorChoices).default('auto'),
   ]
 }
@@ -167,6 +170,7 @@ function readGlobals(options: Record<string, unknown>): Globals {
     settings: options.json === true ? { ...settings, output: 'json' } : settings,
     quiet: options.quiet === true,
     color: options.color as ColorChoice,
+    mayAsk: options.input !== false,
   }
 }
 

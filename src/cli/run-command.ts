@@ -1,15 +1,15 @@
 /** Parses a command line, settles the settings and runs the command, under one rule for failures and interrupts. */
 import { CliError } from './cli-error.ts'
-import type { Command, CommandGroup, Given } from './command.ts'
+import type { Command, CommandGroup } from './command.ts'
 import { commandName } from './command-name.ts'
 import { exitCodes } from './exit-codes.ts'
 import { describeFailure, exitCodeOf } from './failure.ts'
 import type { Host } from './host.ts'
 import { createOutput, type OutputFormat, type OutputOptions } from './output.ts'
-import { firstOperand, parseCommandLine } from './parser.ts'
-import { type Session, sessionClient } from './session.ts'
+import { firstOperand, type Parsed, parseCommandLine } from './parser.ts'
+import { sessionClient } from './session.ts'
 import { loadSettings } from './setting-files.ts'
-import { outputFormats } from './settings.ts'
+import { outputFormats, resolveSettings, type Settings } from './settings.ts'
 import { styleOf } from './style.ts'
 import { topics } from './topics.ts'
 
@@ -18,6 +18,8 @@ export interface LazyCommand {
   name: string
   load(): Promise<Command | CommandGroup>
 }
+
+type ParsedCommand = Extract<Parsed, { kind: 'command' }>
 
 /** npm forwards the terminal's SIGINT a second time; two within this time count as one. */
 const doubledSignalMs = 100
@@ -42,11 +44,11 @@ export async function runCommand(
       stream.write(parsed.text)
       return parsed.isAsked ? 0 : exitCodes.usage.exit_code
     }
-    const { quiet, color } = parsed.globals
+    const { quiet, color, mayAsk } = parsed.globals
     reporting = { ...reporting, quiet, color }
-    const settings = await loadSettings(host, parsed.globals.settings)
+    const settings = await settle(parsed, host)
     reporting = { ...reporting, format: settings.output }
-    return await runSession(parsed.command, parsed.given, host, settings, reporting)
+    return await runSession(parsed, mayAsk ? host : { ...host, stdin_is_terminal: false }, settings, reporting)
   } catch (error) {
     const failure = describeFailure(error)
     createOutput(host, reporting).failure({ ...failure, hint: asTyped(failure.hint, commandName(host.env)) })
@@ -75,11 +77,21 @@ function helpLast(args: readonly string[], isKnown: boolean): string[] {
   return [...words, ...(isHelp && isKnown ? ['--help'] : []), ...args.slice(end)]
 }
 
+/** The settings of a command. A format of its own counts as text for everything that is common. */
+async function settle({ command, globals }: ParsedCommand, host: Host): Promise<Settings> {
+  const flags = { ...globals.settings }
+  if (command.formats?.includes(flags.output ?? '')) flags.output = 'text'
+  return loadSettings(host, flags).catch((error) => {
+    if (!command.mendsSettings) throw error
+    const { output } = flags
+    return resolveSettings({ flags: { output }, environment: {}, config: {}, profile: {}, sandboxes: [] })
+  })
+}
+
 async function runSession(
-  command: Command,
-  given: Given,
+  { command, given, globals }: ParsedCommand,
   host: Host,
-  settings: Session['settings'],
+  settings: Settings,
   output: OutputOptions,
 ): Promise<number> {
   const interrupt = new AbortController()
@@ -91,6 +103,7 @@ async function runSession(
       {
         host,
         settings,
+        flags: globals.settings,
         out: createOutput(host, output),
         command_name: commandName(host.env),
         signal: interrupt.signal,

@@ -2,13 +2,15 @@ import type { Client } from '../client/client.ts'
 import { createClient } from '../client/index.ts'
 import type { Host } from './host.ts'
 import type { Output } from './output.ts'
-import type { Settings } from './settings.ts'
+import type { Settings, Values } from './settings.ts'
 
 /** One run of one command: what it may use. */
 export interface Session {
   readonly host: Host
   readonly out: Output
   readonly settings: Settings
+  /** Settings as the command line gave them, before the environment and the files. */
+  readonly flags: Values
   /** The command as a person would type it again: `svc`, or `npx svc` under npm. */
   readonly command_name: string
   /** Aborted by the first Ctrl-C. */

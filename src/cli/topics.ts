@@ -38,6 +38,6 @@ function settingsTopic(style: Style): string[] {
     '',
     ...alignTable(['flag', 'environment', 'file', 'what'], rows, style),
     '',
-    '--json is short for -o json. -q silences notes. --color auto|always|never; NO_COLOR and FORCE_COLOR count.',
+    '--json is short for -o json. -q silences notes. --no-input never asks. --color auto|always|never; NO_COLOR and FORCE_COLOR count.',
   ]
 }

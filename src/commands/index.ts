@@ -37,6 +37,12 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./exec.ts')).exec,
   },
   {
+    name: 'env',
+    section: 'Sandbox',
+    brief: 'print SVC_* variables',
+    load: async () => (await import('./env.ts')).env,
+  },
+  {
     name: 'placements',
     section: 'API v1',
     brief: 'request, list, explain',
@@ -63,7 +69,7 @@ export const commands: readonly CommandEntry[] = [
   {
     name: 'consent',
     section: 'API v1',
-    brief: 'store consent',
+    brief: 'store, withdraw, show',
     load: async () => (await import('./consent.ts')).consent,
   },
   {

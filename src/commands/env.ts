@@ -1,0 +1,28 @@
+/** `svc env`: where the service is, for other programs. */
+import { CliError } from '../cli/cli-error.ts'
+import type { Command } from '../cli/command.ts'
+import { environmentOf } from '../cli/environment.ts'
+import { dotenvLines, shellLines } from '../cli/quoting.ts'
+
+export const env: Command = {
+  name: 'env',
+  summary: 'Print the SVC_* variables of the running sandbox',
+  details: [
+    'With -o dotenv (the default) as a .env file, with -o shell as export lines, with -o json as one object. The keys are printed in full.',
+    'Exit code 7 when no sandbox runs and no service is named.',
+  ].join('\n\n'),
+  formats: ['dotenv', 'shell'],
+  examples: ['env', 'env -o shell', 'env -o json'],
+  async run({ settings, flags, out }) {
+    if (settings.source.base_url === 'default')
+      throw new CliError(
+        'unreachable',
+        'sandbox_missing',
+        'No sandbox runs.',
+        'Start one: svc start. Or name a service: --base-url URL.',
+      )
+    const variables = environmentOf(settings)
+    out.data(variables, () => (flags.output === 'shell' ? shellLines : dotenvLines)(variables))
+    return 0
+  },
+}

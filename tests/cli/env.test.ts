@@ -1,0 +1,103 @@
+/** `svc env`: what it prints is read back by the programs it is printed for. */
+import { execFileSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseEnv } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startWorld, svc, temporaryDirectory, type World } from './world.ts'
+
+let world: World
+beforeAll(async () => {
+  world = await startWorld()
+})
+afterAll(async () => {
+  await world[Symbol.asyncDispose]()
+})
+
+const names = ['SVC_BASE_URL', 'SVC_CLIENT_ID', 'SVC_SECRET_KEY', 'SVC_PUBLISHABLE_KEY', 'SVC_ORIGIN']
+
+describe('svc env', () => {
+  test('prints the running sandbox as a .env file', async () => {
+    const expected = `\
+SVC_BASE_URL=${world.sandbox.url}
+SVC_CLIENT_ID=proj_demo
+SVC_SECRET_KEY=sk_test_sandbox_demo
+SVC_PUBLISHABLE_KEY=pk_test_sandbox_demo
+SVC_ORIGIN=http://localhost:3000
+`
+    expect(await world.svc('env')).toEqual({ code: 0, stdout: expected, stderr: '' })
+    expect(await world.svc('env -o dotenv')).toEqual({ code: 0, stdout: expected, stderr: '' })
+    expect(await world.svc('env -o dotenv', { env: { SVC_OUTPUT: 'none' } })).toMatchObject({ stdout: expected })
+  })
+
+  test('-o shell prints lines that a shell takes', async () => {
+    const { stdout } = await world.svc('env -o shell')
+    expect(stdout.split('\n')[0]).toBe(`export SVC_BASE_URL='${world.sandbox.url}'`)
+    expect(shellReads(stdout, 'SVC_SECRET_KEY')).toBe('sk_test_sandbox_demo')
+  })
+
+  test('-o json prints one object', async () => {
+    for (const args of ['env -o json', 'env --json']) {
+      const { stdout } = await world.svc(args)
+      expect(Object.keys(JSON.parse(stdout) as object)).toEqual(names)
+    }
+  })
+
+  test('follows --client-id to the keys of that project', async () => {
+    const { stdout } = await world.svc('env --client-id proj_other')
+    expect(stdout).toContain('SVC_CLIENT_ID=proj_other\nSVC_SECRET_KEY=sk_test_sandbox_other\n')
+  })
+
+  test('its formats are its own', async () => {
+    expect((await world.svc('placements list -o dotenv')).code).toBe(2)
+    expect((await world.svc('env -o yaml')).code).toBe(2)
+  })
+
+  test('without a sandbox it is told what to do, with exit code 7', async () => {
+    expect(await svc('env', { env: { SVC_HOME: temporaryDirectory() } })).toEqual({
+      code: 7,
+      stdout: '',
+      stderr: 'error: No sandbox runs.\nhint: Start one: svc start. Or name a service: --base-url URL.\n',
+    })
+  })
+})
+
+describe('quoting', () => {
+  const values = [
+    "it's",
+    'a"b',
+    '$HOME',
+    '$(date)',
+    '`date`',
+    'a\\b',
+    '#no-comment',
+    'a;b&c|d',
+    '!x',
+    'a\'b"c',
+    '~',
+    '*',
+  ]
+
+  test.each(values)('a shell reads %s as it is', async (value) => {
+    const { stdout } = await world.svc('env -o shell', { env: { SVC_SECRET_KEY: value } })
+    expect(shellReads(stdout, 'SVC_SECRET_KEY')).toBe(value)
+  })
+
+  test.each(values)('a reader of .env files reads %s as it is', async (value) => {
+    const { stdout } = await world.svc('env', { env: { SVC_SECRET_KEY: value } })
+    expect(parseEnv(stdout).SVC_SECRET_KEY).toBe(value)
+  })
+
+  test('what no .env file can hold is refused, not written wrongly', async () => {
+    const { code, stdout, stderr } = await world.svc('env', { env: { SVC_SECRET_KEY: `'"\`` } })
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain('SVC_SECRET_KEY holds quotes that a .env file cannot.')
+  })
+})
+
+/** What a variable is in a shell after these lines. */
+function shellReads(lines: string, name: string): string {
+  const file = join(temporaryDirectory(), 'env.sh')
+  writeFileSync(file, lines)
+  return execFileSync('sh', ['-c', `. "$1"; printf %s "$${name}"`, 'sh', file], { encoding: 'utf8', env: {} })
+}
