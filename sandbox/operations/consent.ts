@@ -1,9 +1,43 @@
+import type { ConsentItem } from '../../src/contract/control/consent.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import { encodeId } from '../../src/contract/ids.ts'
+import type { Contract } from '../../src/contract/index.ts'
 import type { setConsent as setConsentEndpoint } from '../../src/contract/v1/consent.ts'
 import { draftFromConsent, snapshotOf } from '../domain/consent.ts'
 import { consentEvidence } from './consent-evidence.ts'
 import { callerOf, type Operation } from './context.ts'
+import { cursorOf, filters, pageOf, projectFilter, sinceOf } from './listing.ts'
+
+/** GET /_sandbox/consent: every revision, as it is now. */
+export const listConsent: Operation<Contract['consent.list']> = async (services, { now_ms }, { query }) => {
+  const { rows, next } = await services.store.listConsent({
+    ...pageOf(query),
+    ...filters({
+      project_id: await projectFilter(services, query.client_id),
+      session_id: query.session_id,
+      since_ms: sinceOf(query.since, now_ms),
+    }),
+  })
+  const items = []
+  for (const row of rows) {
+    const { client_id } = await services.store.projectById(row.project_id)
+    const { lifecycle_state, revision, source, purposes, updated_at_ms, expires_at_ms } = snapshotOf(row, now_ms)
+    items.push({
+      consent_id: encodeId('cns', row.id),
+      client_id,
+      session_id: row.session_id,
+      revision,
+      is_current: row.is_current,
+      lifecycle_state,
+      source,
+      ...purposes,
+      updated_at_ms,
+      expires_at_ms,
+      extras: JSON.parse(row.extras) as ConsentItem['extras'],
+    })
+  }
+  return { items, next_cursor: cursorOf(next) }
+}
 
 /** How often a write is tried again when another writer was first. */
 const attempts = 8

@@ -5,7 +5,7 @@ import type { Contract, EndpointId } from '../../src/contract/index.ts'
 import { keepUnreadable, sendBeacon } from './beacons.ts'
 import { activateBrowser } from './browser.ts'
 import { advanceClock, freezeClock, resumeClock, setClock, showClock } from './clock.ts'
-import { setConsent } from './consent.ts'
+import { listConsent, setConsent } from './consent.ts'
 import type { Context, Operation, Services } from './context.ts'
 import {
   explainPlacement,
@@ -14,22 +14,22 @@ import {
   getLiveness,
   getOpenapi,
   getReadiness,
-  getRequest,
   listBeacons,
   listPlacements,
-  listRequests,
-  resetSandbox,
 } from './control.ts'
 import { verifyEvidence } from './evidence.ts'
+import { addFault, clearFaults, listFaults, removeFault } from './faults.ts'
 import { checkIntegrity } from './integrity.ts'
 import { createJob } from './jobs.ts'
 import { createKey, listKeys, revokeKey } from './keys.ts'
 import { createPlacement, getDecision } from './placements.ts'
 import { createProject, listProjects, showProject, updateProject } from './project-admin.ts'
 import { getProjectConfig } from './projects.ts'
+import { countRequests, findRequests, getRequest, listRequests, nearestRequests } from './requests.ts'
+import { deleteSnapshot, listSnapshots, resetSandbox, restoreSnapshot, saveSnapshot } from './snapshots.ts'
 
-/** Endpoints whose answer is not JSON: the door serves them itself. */
-export type MediaEndpointId = 'render.script' | 'render.frame' | 'events.stream'
+/** Endpoints whose body or answer is not JSON: the door serves them itself. */
+export type MediaEndpointId = 'render.script' | 'render.frame' | 'events.stream' | 'sandbox.export' | 'sandbox.import'
 export type JsonEndpointId = Exclude<EndpointId, MediaEndpointId>
 
 export const operations: { readonly [Id in JsonEndpointId]: Operation<Contract[Id]> } = {
@@ -45,6 +45,10 @@ export const operations: { readonly [Id in JsonEndpointId]: Operation<Contract[I
   'sandbox.info': getInfo,
   'sandbox.integrity': checkIntegrity,
   'sandbox.reset': resetSandbox,
+  'snapshots.list': listSnapshots,
+  'snapshots.save': saveSnapshot,
+  'snapshots.restore': restoreSnapshot,
+  'snapshots.delete': deleteSnapshot,
   'clock.show': showClock,
   'clock.advance': advanceClock,
   'clock.set': setClock,
@@ -60,9 +64,17 @@ export const operations: { readonly [Id in JsonEndpointId]: Operation<Contract[I
   'placements.list': listPlacements,
   'placements.explain': explainPlacement,
   'beacons.list': listBeacons,
+  'consent.list': listConsent,
   'evidence.verify': verifyEvidence,
   'requests.list': listRequests,
   'requests.show': getRequest,
+  'requests.find': findRequests,
+  'requests.count': countRequests,
+  'requests.nearest': nearestRequests,
+  'faults.list': listFaults,
+  'faults.add': addFault,
+  'faults.clear': clearFaults,
+  'faults.remove': removeFault,
   'contract.show': getContract,
   'contract.openapi': getOpenapi,
 }

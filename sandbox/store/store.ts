@@ -34,6 +34,13 @@ export interface KeyRow {
   revoked_at_ms: number | null
 }
 
+export interface ConsentListRow extends ConsentRecord {
+  project_id: number
+  session_id: string
+  /** Whether no later revision of its session is stored. */
+  is_current: boolean
+}
+
 export interface KeyListRow extends KeyRow {
   created_at_ms: number
 }
@@ -293,6 +300,10 @@ export interface Store {
   pinOrigin(id: number, origin: string): Promise<boolean>
 
   latestConsent(project_id: number, session_id: string): Promise<ConsentRecord | null>
+  /** Revisions of consent, newest first. */
+  listConsent(
+    query: PageQuery & { project_id?: number; session_id?: string; since_ms?: number },
+  ): Promise<Page<ConsentListRow>>
   /** Appends a revision or renews it; null when another writer was first (compare-and-set on the revision). */
   saveConsent(write: ConsentWrite): Promise<ConsentRecord | null>
 

@@ -1,9 +1,9 @@
-import type { CommandGroup } from '../cli/command.ts'
+import type { Command, CommandGroup } from '../cli/command.ts'
 import { endpointCommand } from '../cli/endpoint-command.ts'
 
 export const consent: CommandGroup = {
   name: 'consent',
-  summary: 'Store the consent of a session',
+  summary: 'Store, withdraw and show the consent of a session',
   commands: [
     endpointCommand('consent.set', {
       details: 'A changed consent supersedes the snapshot of earlier decisions: their frames and beacons are refused.',
@@ -12,5 +12,32 @@ export const consent: CommandGroup = {
         'consent set --session-id sess_1 --decision withdrawn -o json',
       ],
     }),
+    withdraw(),
+    endpointCommand('consent.list', {
+      name: 'show',
+      examples: ['consent show', 'consent show --session-id sess_1 -o jsonl'],
+      columns: [
+        'updated_at_ms',
+        'session_id',
+        'revision',
+        'is_current',
+        'lifecycle_state',
+        'semantic_targeting',
+        'prompt_shared',
+        'source',
+      ],
+    }),
   ],
+}
+
+/** `consent set` with its decision made. */
+function withdraw(): Command {
+  const { options = [], ...command } = endpointCommand('consent.set', {
+    name: 'withdraw',
+    details: 'What was decided under the consent before may be shown and counted no more.',
+    examples: ['consent withdraw --session-id sess_1', 'consent withdraw --session-id sess_1 -o json'],
+    defaults: () => ({ decision: 'withdrawn' }),
+  })
+  const kept = options.filter(({ long }) => long === '--session-id' || long === '--expected-revision')
+  return { ...command, summary: 'Withdraw the consent of a session', options: kept }
 }

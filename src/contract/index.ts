@@ -1,16 +1,26 @@
 /** The whole contract in one value: every endpoint by its id. */
 import { listBeacons } from './control/beacons.ts'
 import { advanceClock, freezeClock, resumeClock, setClock, showClock } from './control/clock.ts'
+import { listConsent } from './control/consent.ts'
 import { getContract, getOpenapi } from './control/contract.ts'
 import { streamEvents } from './control/events.ts'
 import { verifyEvidence } from './control/evidence.ts'
+import { addFault, clearFaults, listFaults, removeFault } from './control/faults.ts'
 import { getInfo, getLiveness, getReadiness } from './control/health.ts'
 import { getIntegrity } from './control/integrity.ts'
 import { createKey, listKeys, revokeKey } from './control/keys.ts'
 import { explainPlacement, listPlacements } from './control/placements.ts'
 import { createProject, listProjects, showProject, updateProject } from './control/project-admin.ts'
-import { getRequest, listRequests } from './control/requests.ts'
+import { countRequests, findRequests, getRequest, listRequests, nearestRequests } from './control/requests.ts'
 import { resetSandbox } from './control/reset.ts'
+import {
+  deleteSnapshot,
+  exportState,
+  importState,
+  listSnapshots,
+  restoreSnapshot,
+  saveSnapshot,
+} from './control/snapshots.ts'
 import { activateBrowser } from './v1/activation.ts'
 import { sendBeacon } from './v1/beacons.ts'
 import { getProjectConfig } from './v1/config.ts'
@@ -40,6 +50,12 @@ export const control = {
   'sandbox.info': getInfo,
   'sandbox.integrity': getIntegrity,
   'sandbox.reset': resetSandbox,
+  'sandbox.export': exportState,
+  'sandbox.import': importState,
+  'snapshots.list': listSnapshots,
+  'snapshots.save': saveSnapshot,
+  'snapshots.restore': restoreSnapshot,
+  'snapshots.delete': deleteSnapshot,
   'clock.show': showClock,
   'clock.advance': advanceClock,
   'clock.set': setClock,
@@ -55,10 +71,18 @@ export const control = {
   'placements.list': listPlacements,
   'placements.explain': explainPlacement,
   'beacons.list': listBeacons,
+  'consent.list': listConsent,
   'evidence.verify': verifyEvidence,
   'requests.list': listRequests,
   'requests.show': getRequest,
+  'requests.find': findRequests,
+  'requests.count': countRequests,
+  'requests.nearest': nearestRequests,
   'events.stream': streamEvents,
+  'faults.list': listFaults,
+  'faults.add': addFault,
+  'faults.clear': clearFaults,
+  'faults.remove': removeFault,
   'contract.show': getContract,
   'contract.openapi': getOpenapi,
 } as const

@@ -7,9 +7,11 @@
 import { z } from 'zod'
 import * as controlBeacons from './control/beacons.ts'
 import * as controlClock from './control/clock.ts'
+import * as controlConsent from './control/consent.ts'
 import * as controlContract from './control/contract.ts'
 import * as controlEvents from './control/events.ts'
 import * as controlEvidence from './control/evidence.ts'
+import * as controlFaults from './control/faults.ts'
 import * as controlHealth from './control/health.ts'
 import * as controlIntegrity from './control/integrity.ts'
 import * as controlKeys from './control/keys.ts'
@@ -19,6 +21,7 @@ import * as controlProjectAdmin from './control/project-admin.ts'
 import * as controlProjects from './control/projects.ts'
 import * as controlRequests from './control/requests.ts'
 import * as controlReset from './control/reset.ts'
+import * as controlSnapshots from './control/snapshots.ts'
 import * as errors from './errors.ts'
 import * as fields from './fields.ts'
 import * as activation from './v1/activation.ts'
@@ -44,9 +47,11 @@ export const modules: Readonly<Record<string, object>> = {
   'v1/render.ts': render,
   'control/beacons.ts': controlBeacons,
   'control/clock.ts': controlClock,
+  'control/consent.ts': controlConsent,
   'control/contract.ts': controlContract,
   'control/events.ts': controlEvents,
   'control/evidence.ts': controlEvidence,
+  'control/faults.ts': controlFaults,
   'control/health.ts': controlHealth,
   'control/integrity.ts': controlIntegrity,
   'control/keys.ts': controlKeys,
@@ -56,6 +61,7 @@ export const modules: Readonly<Record<string, object>> = {
   'control/projects.ts': controlProjects,
   'control/requests.ts': controlRequests,
   'control/reset.ts': controlReset,
+  'control/snapshots.ts': controlSnapshots,
 }
 
 const names = new Map<unknown, string>()

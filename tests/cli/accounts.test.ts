@@ -69,3 +69,21 @@ key_00000000007  secret       test  2026-01-31T12:00:00.000Z  -
     expect(refused.stderr).toContain('The key has been revoked.')
   })
 })
+
+describe('svc consent', () => {
+  test('withdraw stores a withdrawal over v1, show tells the history', async () => {
+    await world.svc('consent set --session-id s9 --set purposes.semantic_targeting=true')
+    const withdrawn = await world.svc('consent withdraw --session-id s9 -o json')
+    expect(JSON.parse(withdrawn.stdout)).toMatchObject({
+      authoritative_consent: { lifecycle_state: 'withdrawn', revision: 2 },
+    })
+    expect((await world.svc('consent show --session-id s9')).stdout).toBe(`\
+updated_at_ms             session_id  revision  is_current  lifecycle_state  semantic_targeting  prompt_shared  source
+2026-01-31T12:00:00.000Z  s9                 2  true        withdrawn        false               false          svc_consent
+2026-01-31T12:00:00.000Z  s9                 1  false       granted          true                false          svc_consent
+`)
+    const conflict = await world.svc('consent withdraw --session-id s9 --expected-revision 1')
+    expect(conflict.stderr).toContain('consent_revision_conflict')
+    expect((await world.svc('consent withdraw')).code).toBe(3)
+  })
+})

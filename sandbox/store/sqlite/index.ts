@@ -132,6 +132,12 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
     pinOrigin: (id, origin) => write(() => projects.pinOrigin(id, origin)),
 
     latestConsent: async (project_id, session_id) => read(() => sessions.latestConsent(project_id, session_id)),
+    listConsent: async (query) =>
+      toPage(
+        read(() => sessions.listConsent(query)),
+        query.limit,
+        (consent) => consent.id,
+      ),
     saveConsent: (consent) => write(() => saveConsent(consent)),
 
     createJob: (job, newSlots, consent, caps) =>

@@ -1,12 +1,19 @@
 /** Sessions and their consent, in numbered revisions. */
 import type Database from 'better-sqlite3'
 import type { ConsentRecord } from '../../domain/consent.ts'
-import type { ConsentWrite } from '../store.ts'
+import type { ConsentListRow, ConsentWrite, Store } from '../store.ts'
+import { createFilter } from './filter.ts'
 import { remember } from './recent.ts'
 
 interface StoredConsent extends Omit<ConsentRecord, 'semantic_targeting' | 'prompt_shared'> {
   semantic_targeting: number
   prompt_shared: number
+}
+
+interface StoredListed extends StoredConsent {
+  project_id: number
+  session_id: string
+  is_current: number
 }
 
 /** Sessions, and their newest consent, that are kept at hand. */
@@ -47,8 +54,7 @@ export function sessionStatements(db: Database.Database) {
         ? null
         : {
             ...stored,
-            semantic_targeting: stored.semantic_targeting === 1,
-            prompt_shared: stored.prompt_shared === 1,
+            ...readPurposes(stored),
           }
     remember(newest, cacheSize, session, record)
     return record
@@ -69,6 +75,25 @@ export function sessionStatements(db: Database.Database) {
     },
     idOf,
     ensure,
+    /** One more than the limit, newest first. */
+    listConsent(query: Parameters<Store['listConsent']>[0]): ConsentListRow[] {
+      const filter = createFilter()
+      filter.add('consent.id < ?', query.before)
+      filter.add('session.project_id = ?', query.project_id)
+      filter.add('session.session_id = ?', query.session_id)
+      filter.add('consent.updated_at_ms >= ?', query.since_ms)
+      return db
+        .prepare<(string | number)[], StoredListed>(
+          `SELECT consent.id, revision, state, source, semantic_targeting, prompt_shared, extras, updated_at_ms,
+             expires_at_ms, project_id, session_id,
+             NOT EXISTS (SELECT 1 FROM consent later WHERE later.session = session.id AND later.revision > consent.revision)
+               AS is_current
+           FROM consent JOIN session ON session.id = consent.session
+           WHERE ${filter.where()} ORDER BY consent.id DESC LIMIT ?`,
+        )
+        .all(...filter.values, query.limit + 1)
+        .map((stored) => ({ ...stored, ...readPurposes(stored), is_current: stored.is_current === 1 }))
+    },
     latestConsent: (project_id: number, session_id: string) => latestOf(idOf(project_id, session_id)),
     /** Within the running transaction; null when the present revision is not the expected one. */
     saveConsent(write: ConsentWrite): ConsentRecord | null {
@@ -97,4 +122,8 @@ export function sessionStatements(db: Database.Database) {
       return { ...draft, id: write.id }
     },
   }
+}
+
+function readPurposes({ semantic_targeting, prompt_shared }: StoredConsent) {
+  return { semantic_targeting: semantic_targeting === 1, prompt_shared: prompt_shared === 1 }
 }
