@@ -82,8 +82,8 @@ function readDuration(text: string): number {
 function readInstant(text: string): number | null {
   if (text === 'now') return null
   const isInstant = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/.test(text)
-  const to_ms = isInstant ? Date.parse(text) : Number.NaN
-  if (!Number.isNaN(to_ms) && to_ms >= 0) return to_ms
+  const to_ms = isInstant && isDay(text.slice(0, 10)) ? Date.parse(text) : Number.NaN
+  if (to_ms >= 0) return to_ms
   throw new CliError(
     'usage',
     'instant_invalid',
@@ -92,12 +92,18 @@ function readInstant(text: string): number | null {
   )
 }
 
+/** Whether the calendar has it: 2027-02-30 would be read as the second of March. */
+function isDay(text: string): boolean {
+  const day_ms = Date.parse(text)
+  return !Number.isNaN(day_ms) && formatTime(day_ms).startsWith(text)
+}
+
 function clockLines({ now_ms, offset_ms, frozen }: SandboxClock, style: Style): string[] {
   return alignPairs(
     [
       ['now', formatTime(now_ms)],
       ['state', frozen ? style.yellow('frozen') : 'running'],
-      ['against the machine', againstMachine(offset_ms)],
+      ['against the machine', frozen ? null : againstMachine(offset_ms)],
     ],
     style,
   )

@@ -61,7 +61,8 @@ export const setClock = endpoint({
   id: 'clock.set',
   path: '/_sandbox/clock/set',
   summary: 'Set the clock to an instant',
-  description: 'Back or forth. A move back undoes nothing: tokens and consent that are there simply live longer.',
+  description:
+    'Back or forth. A move back undoes nothing: tokens and consent that are there live longer, fills stay counted.',
   body: z.strictObject({
     to_ms: assumed(
       z.int().min(0).max(latest_ms).nullable(),

@@ -1,0 +1,90 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { startWorld, type World } from './world.ts'
+
+let world: World
+beforeEach(async () => {
+  world = await startWorld()
+})
+afterEach(async () => {
+  await world[Symbol.asyncDispose]()
+})
+
+test('svc sandbox clock advance takes an asset token through its life', async () => {
+  await world.svc('placements create --format banner')
+  const clock = await world.svc('sandbox clock advance 5m')
+  expect(clock).toEqual({ code: 0, stdout: 'now    2026-01-31T12:05:00.000Z\nstate  frozen\n', stderr: '' })
+  expect((await world.svc('render fetch -o none')).code).toBe(0)
+  await world.svc('sandbox clock advance 30m')
+  expect((await world.svc('render fetch -o none')).code).toBe(0)
+  await world.svc('sandbox clock advance 1ms')
+  const late = await world.svc('beacons send --event render')
+  expect(late.code).not.toBe(0)
+  expect(late.stderr).toContain('asset_token_expired')
+  expect((await world.svc('render fetch')).stderr).toContain('answered 404')
+})
+
+test.each([
+  ['500ms', '2026-01-31T12:00:00.500Z'],
+  ['90s', '2026-01-31T12:01:30.000Z'],
+  ['31m', '2026-01-31T12:31:00.000Z'],
+  ['2h', '2026-01-31T14:00:00.000Z'],
+  ['7d', '2026-02-07T12:00:00.000Z'],
+])('svc sandbox clock advance %s', async (duration, now) => {
+  const { stdout } = await world.svc(`sandbox clock advance ${duration}`)
+  expect(stdout).toBe(`now    ${now}\nstate  frozen\n`)
+  expect(await world.svc('sandbox clock show')).toEqual({ code: 0, stdout, stderr: '' })
+})
+
+test.each(['31', '31 minutes', '1.5h', '1h30m', '2w', 'soon'])(
+  'svc sandbox clock advance %s is refused',
+  async (text) => {
+    expect(await world.svc(`sandbox clock advance '${text}'`)).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `error: '${text}' is not a duration.\nhint: Write a whole number and its unit: 500ms, 90s, 31m, 2h or 7d.\n`,
+    })
+  },
+)
+
+test.each([
+  ['2027-01-01T00:00:00Z', '2027-01-01T00:00:00.000Z'],
+  ['2027-01-01T01:30:00+01:30', '2027-01-01T00:00:00.000Z'],
+  ['2020-02-29', '2020-02-29T00:00:00.000Z'],
+])('svc sandbox clock set %s, forth or back', async (instant, now) => {
+  expect((await world.svc(`sandbox clock set ${instant}`)).stdout).toBe(`now    ${now}\nstate  frozen\n`)
+})
+
+test.each(['2027-01-01T00:00:00', '2027-02-30T00:00:00Z', '1969-12-31', 'tomorrow', '1800000000000'])(
+  'svc sandbox clock set %s is refused',
+  async (text) => {
+    const { code, stdout, stderr } = await world.svc(`sandbox clock set ${text}`)
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain(
+      `error: '${text}' is not an instant since 1970.\nhint: Write a day or a time with its zone`,
+    )
+  },
+)
+
+test('svc sandbox clock resume, freeze and set now: it runs with the machine, or stands still', async () => {
+  await world.svc('sandbox clock resume')
+  await world.svc('sandbox clock set now')
+  const state = (stdout: string) => stdout.split('\n').slice(1)
+  expect(state((await world.svc('sandbox clock show')).stdout)).toEqual([
+    'state                running',
+    'against the machine  the same',
+    '',
+  ])
+  const ahead = await world.svc('sandbox clock advance 150m')
+  expect(state(ahead.stdout)).toEqual(['state                running', 'against the machine  2h 30m ahead', ''])
+  const shown = JSON.parse((await world.svc('sandbox clock show -o json')).stdout)
+  expect(shown).toMatchObject({ offset_ms: 9_000_000, frozen: false })
+  expect(state((await world.svc('sandbox clock freeze')).stdout)).toEqual(['state  frozen', ''])
+})
+
+test('svc sandbox clock lists its verbs', async () => {
+  const { code, stderr } = await world.svc('sandbox clock')
+  expect(code).toBe(2)
+  for (const verb of ['show', 'advance', 'set', 'freeze', 'resume'])
+    expect(stderr).toMatch(new RegExp(`^  ${verb} `, 'm'))
+  expect(stderr).toContain('Examples:\n  svc sandbox clock show\n  svc sandbox clock advance 31m\n')
+})
