@@ -48,6 +48,11 @@ const billed: Readonly<Record<BillingModel, Metric>> = {
   cpcv: 'completed_view',
 }
 
+/** Whether a billing model bills this metric (A76). */
+export function isBilled(model: BillingModel, metric: Metric): boolean {
+  return billed[model] === metric
+}
+
 /** What each event is evidence of. */
 const metricOf: Readonly<Record<BeaconEvent, Metric | null>> = {
   render: 'rendered_impression',

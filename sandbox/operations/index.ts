@@ -3,6 +3,7 @@
 import type { ReasonCode } from '../../src/contract/errors.ts'
 import type { Contract, EndpointId } from '../../src/contract/index.ts'
 import { keepUnreadable, sendBeacon } from './beacons.ts'
+import { reportBilling } from './billing.ts'
 import { activateBrowser } from './browser.ts'
 import { advanceClock, freezeClock, resumeClock, setClock, showClock } from './clock.ts'
 import { listConsent, setConsent } from './consent.ts'
@@ -65,6 +66,7 @@ export const operations: { readonly [Id in JsonEndpointId]: Operation<Contract[I
   'placements.explain': explainPlacement,
   'beacons.list': listBeacons,
   'consent.list': listConsent,
+  'billing.report': reportBilling,
   'evidence.verify': verifyEvidence,
   'requests.list': listRequests,
   'requests.show': getRequest,

@@ -34,6 +34,14 @@ export interface KeyRow {
   revoked_at_ms: number | null
 }
 
+/** Beacons by project, session and when they were received: from `since_ms` on, before `until_ms`. */
+export interface BeaconScope {
+  project_id?: number
+  session_id?: string
+  since_ms?: number
+  until_ms?: number
+}
+
 export interface ConsentListRow extends ConsentRecord {
   project_id: number
   session_id: string
@@ -362,8 +370,18 @@ export interface Store {
       session_id?: string
       project_id?: number
       since_ms?: number
+      until_ms?: number
     },
   ): Promise<Page<BeaconListRow>>
+  /**
+   * Slots that have accepted beacons of a time, oldest first, each with all that billing judges of it, inside that time
+   * or not: heartbeats are left out.
+   */
+  slotsWithBeacons(
+    query: BeaconScope & { after: number; limit: number },
+  ): Promise<{ slot: SlotRow; beacons: BeaconRow[] }[]>
+  /** Beacons that are kept apart, by reason. */
+  countAside(query: BeaconScope): Promise<{ reason_code: AsideBeaconRow['reason_code']; count: number }[]>
   asideBeaconsOf(slot_id: number): Promise<AsideBeaconRow[]>
   evidenceOf(slot_id: number): Promise<EvidenceRow[]>
   /** A chain from its first entry on, in pieces. */

@@ -109,6 +109,12 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./events.ts')).events,
   },
   {
+    name: 'billing',
+    section: 'Look inside',
+    brief: 'what would be billed',
+    load: async () => (await import('./billing.ts')).billing,
+  },
+  {
     name: 'evidence',
     section: 'Look inside',
     brief: 'verify the hash chains',
@@ -119,5 +125,11 @@ export const commands: readonly CommandEntry[] = [
     section: 'Look inside',
     brief: 'the contract, OpenAPI',
     load: async () => (await import('./contract.ts')).contractGroup,
+  },
+  {
+    name: 'doctor',
+    section: 'Look inside',
+    brief: 'find what is wrong',
+    load: async () => (await import('./doctor.ts')).doctor,
   },
 ]

@@ -1,5 +1,6 @@
 /** The whole contract in one value: every endpoint by its id. */
 import { listBeacons } from './control/beacons.ts'
+import { reportBilling } from './control/billing.ts'
 import { advanceClock, freezeClock, resumeClock, setClock, showClock } from './control/clock.ts'
 import { listConsent } from './control/consent.ts'
 import { getContract, getOpenapi } from './control/contract.ts'
@@ -72,6 +73,7 @@ export const control = {
   'placements.explain': explainPlacement,
   'beacons.list': listBeacons,
   'consent.list': listConsent,
+  'billing.report': reportBilling,
   'evidence.verify': verifyEvidence,
   'requests.list': listRequests,
   'requests.show': getRequest,

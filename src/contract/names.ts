@@ -6,6 +6,7 @@
  */
 import { z } from 'zod'
 import * as controlBeacons from './control/beacons.ts'
+import * as controlBilling from './control/billing.ts'
 import * as controlClock from './control/clock.ts'
 import * as controlConsent from './control/consent.ts'
 import * as controlContract from './control/contract.ts'
@@ -47,6 +48,7 @@ export const modules: Readonly<Record<string, object>> = {
   'v1/render.ts': render,
   'control/beacons.ts': controlBeacons,
   'control/clock.ts': controlClock,
+  'control/billing.ts': controlBilling,
   'control/consent.ts': controlConsent,
   'control/contract.ts': controlContract,
   'control/events.ts': controlEvents,

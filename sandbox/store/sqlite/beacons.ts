@@ -2,7 +2,7 @@
 import type Database from 'better-sqlite3'
 import type { Measurements } from '../../../src/contract/v1/beacons.ts'
 import type { AcceptedBeacon } from '../../domain/billing.ts'
-import type { AsideBeaconRow, BeaconRow, Store } from '../store.ts'
+import type { AsideBeaconRow, BeaconRow, BeaconScope, Store } from '../store.ts'
 import { createFilter } from './filter.ts'
 import { remember } from './recent.ts'
 
@@ -32,6 +32,9 @@ export function beaconStatements(db: Database.Database) {
   const judged = db.prepare<[number, number], Omit<AcceptedBeacon, 'measurements'> & { measurements: string | null }>(
     `SELECT id, event, occurred_at_ms, received_at_ms, measurements FROM beacon
      WHERE slot_id = ? AND event <> 'heartbeat' ORDER BY id LIMIT ?`,
+  )
+  const countable = db.prepare<[number, number], StoredBeacon>(
+    `SELECT ${columns} FROM beacon WHERE slot_id = ? AND event <> 'heartbeat' ORDER BY id LIMIT ?`,
   )
   const find = db.prepare<[number, string], StoredBeacon>(
     `SELECT ${columns} FROM beacon WHERE slot_id = ? AND beacon_id = ?`,
@@ -99,6 +102,29 @@ export function beaconStatements(db: Database.Database) {
         beacon.reason_code,
       )
     },
+    /** What billing judges of a slot, whole rows. */
+    countable: (slot_id: number) => countable.all(slot_id, judgedAtMost).map(toBeacon),
+    slotIds({ after, limit, ...scope }: BeaconScope & { after: number; limit: number }): number[] {
+      const { where, values } = conditions('beacon', 'job.project_id', scope)
+      return db
+        .prepare<(string | number)[], number>(
+          `SELECT DISTINCT beacon.slot_id FROM beacon CROSS JOIN slot ON slot.id = beacon.slot_id
+           CROSS JOIN job ON job.id = slot.job_id LEFT JOIN session ON session.id = job.session
+           WHERE beacon.slot_id > ? AND ${where} ORDER BY beacon.slot_id LIMIT ?`,
+        )
+        .pluck()
+        .all(after, ...values, limit)
+    },
+    countAside(scope: BeaconScope) {
+      const { where, values } = conditions('aside_beacon', 'aside_beacon.project_id', scope)
+      return db
+        .prepare<(string | number)[], { reason_code: AsideBeaconRow['reason_code']; count: number }>(
+          `SELECT reason_code, count(*) AS count FROM aside_beacon LEFT JOIN slot ON slot.id = aside_beacon.slot_id
+           LEFT JOIN job ON job.id = slot.job_id LEFT JOIN session ON session.id = job.session
+           WHERE ${where} GROUP BY reason_code`,
+        )
+        .all(...values)
+    },
     asideBySlot: (slot_id: number) => asideBySlot.all(slot_id),
     list(query: BeaconQuery): BeaconRow[] {
       if (query.verdict !== undefined && query.verdict !== 'accepted') return []
@@ -127,7 +153,7 @@ export function beaconStatements(db: Database.Database) {
   }
 }
 
-function conditions(table: string, projectColumn: string, query: BeaconQuery) {
+function conditions(table: string, projectColumn: string, query: Partial<BeaconQuery>) {
   const filter = createFilter()
   filter.add(`${table}.id < ?`, query.before)
   filter.add(`${table}.slot_id = ?`, query.slot_id)
@@ -136,6 +162,7 @@ function conditions(table: string, projectColumn: string, query: BeaconQuery) {
   filter.add('session.session_id = ?', query.session_id)
   filter.add(`${projectColumn} = ?`, query.project_id)
   filter.add(`${table}.received_at_ms >= ?`, query.since_ms)
+  filter.add(`${table}.received_at_ms < ?`, query.until_ms)
   return { where: filter.where(), values: filter.values }
 }
 

@@ -224,6 +224,12 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
       rows.sort((a, b) => b.beacon.id - a.beacon.id)
       return toPage(rows.slice(0, query.limit + 1), query.limit, (row) => row.beacon.id)
     },
+    slotsWithBeacons: async (query) =>
+      read(() => beacons.slotIds(query)).map((id) => ({
+        slot: slots.find(id) as SlotRow,
+        beacons: beacons.countable(id),
+      })),
+    countAside: async (query) => read(() => beacons.countAside(query)),
     asideBeaconsOf: async (slot_id) => read(() => beacons.asideBySlot(slot_id)),
     evidenceOf: async (slot_id) => read(() => chain.bySlot(slot_id)),
     evidence: async (project_id, after_seq, limit) => read(() => chain.after(project_id, after_seq, limit)),

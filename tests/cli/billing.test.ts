@@ -1,0 +1,33 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startWorld, type World } from './world.ts'
+
+let world: World
+beforeAll(async () => {
+  world = await startWorld()
+})
+afterAll(async () => {
+  await world[Symbol.asyncDispose]()
+})
+
+test('svc billing report tells what counted, the sum, and why the rest did not', async () => {
+  expect((await world.svc('billing report')).stdout).toBe('Nothing has counted.\n')
+  await world.svc('placements create --format banner --topic coffee')
+  await world.svc('beacons send --event render')
+  await world.svc('beacons send --event visible --set measurements.visible_ratio=1 --set measurements.visible_ms=2000')
+  await world.svc('beacons send --event render')
+  const { code, stdout, stderr } = await world.svc('billing report')
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expect(stdout).toBe(`\
+project    format  metric               count  price CPM  amount      publisher  currency
+proj_demo  banner  rendered_impression      1        4.2  not billed  -          USD
+proj_demo  banner  viewable_impression      1        4.2  0.0042      0.00294    USD
+
+project    model         billed   total  publisher  currency
+proj_demo  cpm_viewable       1  0.0042    0.00294  USD
+
+did not count    beacons
+ALREADY_COUNTED        1
+`)
+  const other = await world.svc('billing report --client-id proj_other -o json')
+  expect(JSON.parse(other.stdout)).toMatchObject({ lines: [], not_counted: { count: 0 } })
+})

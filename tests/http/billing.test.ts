@@ -1,0 +1,162 @@
+import { describe, expect, test } from 'vitest'
+import { asked, beacon, type Filled, fill, key, liveKey, otherKey, type Stage, stage } from './stage.ts'
+
+const seen = { measurements: { visible_ratio: 1, visible_ms: 5_000, page_visible: true } }
+const glimpsed = { measurements: { visible_ratio: 0.1, visible_ms: 10 } }
+
+async function send(on: Stage, filled: Filled, event: string, more: object = {}, as = key): Promise<void> {
+  await on.api.accept('beacons.send', { as, body: beacon(on.clock, filled, event, { ...more }) })
+}
+
+async function report(on: Stage, query: Record<string, string | number> = {}) {
+  return (await on.api.accept('billing.report', { query })).body
+}
+
+test('of an untouched sandbox is empty', async () => {
+  await using on = await stage()
+  await fill(on.api)
+  expect(await report(on)).toEqual({ lines: [], totals: [], not_counted: { count: 0, reasons: [], beacons: [] } })
+})
+
+describe('what would be billed', () => {
+  test('is told by project, format, metric and price, test and live traffic alike', async () => {
+    await using on = await stage()
+    const one = await fill(on.api, { format: 'banner' })
+    const two = await fill(on.api, { format: 'banner', as: liveKey })
+    await send(on, one, 'render')
+    await send(on, one, 'visible', seen)
+    await send(on, one, 'click')
+    await send(on, two, 'render', {}, liveKey)
+    const { gross_cpm, currency } = one.decision.revenue_estimate
+    expect(two.decision.revenue_estimate.gross_cpm).toBe(gross_cpm)
+    const { lines, totals, not_counted } = await report(on)
+    const common = { client_id: 'proj_demo', format: 'banner', gross_cpm, currency }
+    const amount = gross_cpm / 1_000
+    expect(lines).toEqual([
+      { ...common, metric: 'click', is_billed: false, count: 1, amount: 0, publisher_amount: 0 },
+      { ...common, metric: 'rendered_impression', is_billed: false, count: 2, amount: 0, publisher_amount: 0 },
+      {
+        ...common,
+        metric: 'viewable_impression',
+        is_billed: true,
+        count: 1,
+        amount: expect.closeTo(amount, 6),
+        publisher_amount: expect.closeTo(0.7 * amount, 6),
+      },
+    ])
+    expect(totals).toEqual([
+      {
+        client_id: 'proj_demo',
+        billing_model: 'cpm_viewable',
+        currency,
+        count: 1,
+        amount: lines[2]!.amount,
+        publisher_amount: lines[2]!.publisher_amount,
+      },
+    ])
+    expect(not_counted.count).toBe(0)
+  })
+
+  test('follows the billing model and the share of the project', async () => {
+    await using on = await stage()
+    const filled = await fill(on.api, { format: 'banner' })
+    await send(on, filled, 'render')
+    await send(on, filled, 'click')
+    const billed = async (billing_model: string) => {
+      const body = { billing_model, publisher_share: 0.5 }
+      await on.api.accept('projects.update', { params: { client_id: 'proj_demo' }, body })
+      const { lines, totals } = await report(on)
+      expect(totals[0]!.publisher_amount).toBeCloseTo(totals[0]!.amount / 2, 5)
+      return lines.filter(({ is_billed }) => is_billed).map(({ metric, count }) => [metric, count])
+    }
+    expect(await billed('cpc')).toEqual([['click', 1]])
+    expect(await billed('cpm_render')).toEqual([['rendered_impression', 1]])
+    expect(await billed('cpm_viewable')).toEqual([])
+  })
+
+  test('agrees with the verdicts of the single beacons, over many placements', async () => {
+    await using on = await stage({ rate_limit: 'off' })
+    for (let index = 0; index < 40; index++) {
+      const filled = await fill(on.api, { body: asked({ session_id: `s${index}` }) })
+      await send(on, filled, 'visible', index % 3 === 0 ? glimpsed : seen)
+      if (index % 4 !== 0) await send(on, filled, 'render')
+      await send(on, filled, 'heartbeat')
+    }
+    const { body } = await on.api.accept('beacons.list', { query: { limit: 1000 } })
+    const { totals, not_counted } = await report(on)
+    expect(totals.reduce((sum, { count }) => sum + count, 0)).toBe(body.items.filter((item) => item.would_bill).length)
+    const late = body.items.filter((item) => item.reason_code !== 'OK')
+    expect(not_counted.count).toBe(late.length)
+    expect(not_counted.beacons.map(({ beacon_id }) => beacon_id).toSorted()).toEqual(
+      late.map(({ beacon_id }) => beacon_id).toSorted(),
+    )
+  })
+})
+
+describe('what did not count', () => {
+  test('has its reason: too little seen, no render yet, counted before, repeated, rejected', async () => {
+    await using on = await stage()
+    const early = await fill(on.api, { format: 'banner' })
+    await send(on, early, 'visible', seen)
+    const filled = await fill(on.api, { format: 'banner' })
+    await send(on, filled, 'render')
+    await send(on, filled, 'render')
+    await send(on, filled, 'visible', glimpsed)
+    const body = beacon(on.clock, filled, 'click')
+    await on.api.accept('beacons.send', { as: key, body })
+    await on.api.accept('beacons.send', { as: key, body })
+    const stale = beacon(on.clock, filled, 'click', { occurred_at_ms: on.clock.now() - 10_000_000 })
+    await on.api.refuse('beacons.send', { as: key, body: stale })
+    await on.api.refuse('beacons.send', { as: key, body: { ...stale, beacon_id: 'stale-once-more' } })
+    const { not_counted } = await report(on)
+    expect(not_counted.count).toBe(6)
+    expect(not_counted.reasons[0]).toEqual({ reason_code: 'beacon_stale', count: 2 })
+    expect(Object.fromEntries(not_counted.reasons.map((row) => [row.reason_code, row.count]))).toEqual({
+      beacon_stale: 2,
+      ALREADY_COUNTED: 1,
+      AWAITING_RENDER: 1,
+      BELOW_THRESHOLD: 1,
+      DUPLICATE: 1,
+    })
+    expect(not_counted.beacons).toHaveLength(6)
+  })
+
+  test('is named one by one up to a bound, the newest; the counts go on', async () => {
+    await using on = await stage({ rate_limit: 'off' })
+    const filled = await fill(on.api)
+    await send(on, filled, 'render')
+    for (let index = 0; index < 104; index++) {
+      on.clock.advance(1)
+      await send(on, filled, 'render')
+    }
+    const { not_counted } = await report(on)
+    expect([not_counted.count, not_counted.beacons.length]).toEqual([104, 100])
+    expect(not_counted.beacons[0]!.received_at_ms).toBe(on.clock.now())
+    expect(not_counted.beacons.at(-1)!.received_at_ms).toBe(on.clock.now() - 99)
+  })
+})
+
+test('is filtered by project, session and time', async () => {
+  await using on = await stage()
+  const start = on.clock.now()
+  const one = await fill(on.api, { body: asked({ session_id: 'a' }), format: 'banner' })
+  await send(on, one, 'render')
+  on.clock.advance(60_000)
+  await send(on, one, 'visible', seen)
+  const two = await fill(on.api, { as: otherKey, body: asked({ client_id: 'proj_other', session_id: 'a' }) })
+  await send(on, two, 'render', {}, otherKey)
+  await send(on, two, 'render', {}, otherKey)
+  const counted = async (query: Record<string, string | number>) => {
+    const { lines, not_counted } = await report(on, query)
+    return [...lines.map((line) => `${line.client_id.slice(5)} ${line.metric.split('_')[0]}`), not_counted.count]
+  }
+  expect(await counted({})).toEqual(['demo rendered', 'demo viewable', 'other rendered', 1])
+  expect(await counted({ client_id: 'proj_demo' })).toEqual(['demo rendered', 'demo viewable', 0])
+  expect(await counted({ client_id: 'proj_nobody' })).toEqual([0])
+  expect(await counted({ session_id: 'b' })).toEqual([0])
+  expect(await counted({ session_id: 'a', client_id: 'proj_other' })).toEqual(['other rendered', 1])
+  expect(await counted({ until: start + 1 })).toEqual(['demo rendered', 0])
+  expect(await counted({ since: start + 1 })).toEqual(['demo viewable', 'other rendered', 1])
+  expect(await counted({ since: '30s', client_id: 'proj_demo' })).toEqual(['demo viewable', 0])
+  expect((await on.api.refuse('billing.report', { query: { until: 'later' } })).body.reason_code).toBe('schema_invalid')
+})
