@@ -1,0 +1,48 @@
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { edit, fill, folder, stage } from './stage.ts'
+
+test('a database that holds says so, with its evidence', async () => {
+  await using on = await stage()
+  await fill(on.api)
+  const { body } = await on.api.accept('sandbox.integrity')
+  expect(body).toMatchObject({ ok: true, database: { ok: true, problems: [] }, evidence: { ok: true } })
+  expect(body.evidence.chains.map(({ entries }) => entries)).toEqual([1, 0, 0])
+})
+
+test('rows that their table forbids are told', async () => {
+  using place = folder()
+  const database = join(place.path, 'db.sqlite')
+  {
+    await using on = await stage({ database })
+    await fill(on.api)
+  }
+  edit(database, (db) => {
+    db.unsafeMode(true)
+    db.pragma('writable_schema = ON')
+    db.exec("UPDATE sqlite_schema SET sql = replace(sql, 'reason_code TEXT,', 'reason_code TEXT NOT NULL,')")
+  })
+  await using on = await stage({ database })
+  const { ok, database: found, evidence } = (await on.api.accept('sandbox.integrity')).body
+  expect({ ok, found, evidence: evidence.ok }).toEqual({
+    ok: false,
+    found: { ok: false, problems: ['NULL value in exchange.reason_code'] },
+    evidence: true,
+  })
+})
+
+test('a broken chain makes the whole not ok', async () => {
+  using place = folder()
+  const database = join(place.path, 'db.sqlite')
+  {
+    await using on = await stage({ database })
+    await fill(on.api)
+  }
+  edit(database, (db) => db.exec("UPDATE evidence SET entry = replace(entry, 'proj_demo', 'proj_else')"))
+  await using on = await stage({ database })
+  expect((await on.api.accept('sandbox.integrity')).body).toMatchObject({
+    ok: false,
+    database: { ok: true },
+    evidence: { ok: false },
+  })
+})
