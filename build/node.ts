@@ -8,6 +8,7 @@ export const entries: Record<string, string> = {
   'sandbox.js': 'sandbox/index.ts',
   'client.js': 'src/client/index.ts',
   'checkpoint-worker.js': 'sandbox/store/sqlite/checkpoint-worker.ts',
+  'copy-worker.js': 'sandbox/store/sqlite/copy-worker.ts',
 }
 
 const root = join(import.meta.dirname, '..')

@@ -13,6 +13,8 @@ import { createRates } from './http/rates.ts'
 import { createServer } from './http/server.ts'
 import { restoreClock } from './operations/clock.ts'
 import type { Services } from './operations/context.ts'
+import { createFaults } from './operations/faults.ts'
+import { createGate } from './operations/gate.ts'
 import { createMarkets } from './operations/markets.ts'
 import { disarmPending, resumePending } from './operations/pending.ts'
 import { createWaiters } from './operations/waiters.ts'
@@ -130,7 +132,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     },
   })
   const platform = createPlatform({ clock, seed, signingKey: await keyOf(path, store) })
-  platform.seenId(store.last_id)
+  platform.seenId(store.largestId())
 
   const isPublic = !isLoopback(host)
   const admin_token = `sbx_${randomBytes(24).toString('base64url')}`
@@ -143,12 +145,14 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     platform,
     markets: createMarkets({
       store,
-      catalogue_id: store.catalogue_id,
+      catalogueId: () => store.catalogue_id,
       demand,
       topics: fixture('topics.json'),
       safety: fixture('content-safety.json'),
     }),
     waiters: createWaiters(),
+    faults: createFaults(),
+    gate: createGate(),
     base_url: '',
     version: version(),
     pid: process.pid,

@@ -11,7 +11,7 @@ import type { EndpointId } from '../../src/contract/index.ts'
 import { serializeOrigin } from '../domain/origins.ts'
 import { redactSecrets } from '../domain/tokens.ts'
 import { publishableKey } from '../operations/browser.ts'
-import type { Context, Services } from '../operations/context.ts'
+import { type Context, keyKind, type Services } from '../operations/context.ts'
 import { type JsonEndpointId, onRefused, operations } from '../operations/index.ts'
 import { StorageError } from '../store/store.ts'
 import { isKnownOrigin, readableBy } from './cors.ts'
@@ -21,6 +21,16 @@ import { namesTag } from './etag.ts'
 import { journalBody, journalHeaders, journalPath, journalUnreadable } from './journal.ts'
 import type { Rates } from './rates.ts'
 import { parseJson, validate } from './validation.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The fault rule that it has met. */
+    fault?: { fault_id: string }
+  }
+}
+
+/** The header that names the rule that an answer was broken by. */
+export const faultHeader = 'x-sandbox-fault'
 
 export interface Door {
   services: Services
@@ -38,6 +48,9 @@ export interface Exchange {
   /** The body as the journal may keep it. */
   body: string | null
 }
+
+/** What an answer says of its request. */
+export type AnswerContext = Pick<Context, 'now_ms' | 'request_id' | 'warnings' | 'headers'>
 
 interface Answer {
   status: number
@@ -67,7 +80,7 @@ export function openExchange({ services }: Door, request: FastifyRequest, reply:
       return controller.signal
     },
     warnings: [],
-    headers: {},
+    headers: request.fault === undefined ? {} : { [faultHeader]: request.fault.fault_id },
     subject: { session_id: null, slot_id: null },
   }
   return { id, context, started: performance.now(), request, body: null }
@@ -94,7 +107,7 @@ export function jsonHandler(door: Door, id: JsonEndpointId, endpoint: Endpoint) 
 }
 
 /** An error on its way out: of the door, or of the server before it. */
-export function errorAnswer(context: Context, error: ApiError): Answer {
+export function errorAnswer(context: AnswerContext, error: ApiError): Answer {
   return {
     status: error.status,
     headers: {
@@ -148,6 +161,8 @@ export function record({ services, isJournalOn }: Door, exchange: Exchange, answ
     request_body: exchange.body ?? journalUnreadable(bodyOf(request).toString('utf8')),
     response_headers: JSON.stringify(answer.headers),
     response_body: redactSecrets(answer.body),
+    key_kind: caller === null ? null : keyKind(caller),
+    key_id: caller?.key_id ?? null,
   })
 }
 
@@ -155,7 +170,7 @@ async function answerOf(door: Door, id: JsonEndpointId, endpoint: Endpoint, exch
   const { services } = door
   const { context } = exchange
   try {
-    const output = await admit(door, id, endpoint, exchange)
+    const output = await services.gate.pass(() => admit(door, id, endpoint, exchange))
     return successAnswer(endpoint, exchange, output)
   } catch (thrown) {
     const error = toApiError(services, thrown, context.request_id)
@@ -214,7 +229,8 @@ async function readInput(
   }
 }
 
-function successAnswer(endpoint: Endpoint, { context, request }: Exchange, output: unknown): Answer {
+/** A success on its way out. */
+export function successAnswer(endpoint: Endpoint, { context, request }: Exchange, output: unknown): Answer {
   const headers = headersOf(context)
   if (headers.etag !== undefined && namesTag(request.headers['if-none-match'], headers.etag)) {
     return { status: 304, headers, body: '', error: null }
@@ -222,7 +238,7 @@ function successAnswer(endpoint: Endpoint, { context, request }: Exchange, outpu
   return { status: endpoint.status, headers, body: JSON.stringify(output), error: null }
 }
 
-function headersOf(context: Context): Record<string, string> {
+function headersOf(context: AnswerContext): Record<string, string> {
   const headers: Record<string, string> = {
     'content-type': 'application/json; charset=utf-8',
     date: httpDate(context.now_ms),

@@ -84,19 +84,34 @@ function stream(
   raw.writeHead(200, headers)
   raw.write(': connected\n\n')
   let seq = start
+  let world = services.store.world().count
   let isPumping = false
   let isStopped = false
+  /** When everything was replaced, what came before is not of this world: goes on with the event that says so. */
+  const skipToWorld = () => {
+    const { count, event_seq } = services.store.world()
+    if (count === world) return
+    world = count
+    seq = Math.max(seq, event_seq - 1)
+  }
   const pump = async () => {
     if (isPumping || isStopped) return
     isPumping = true
     try {
       while (!isStopped && services.store.lastEventSeq() > seq) {
+        skipToWorld()
         const rows = await services.store.events(seq, piece)
         if (rows.length === 0) break
         for (const row of rows) {
+          if (world !== services.store.world().count) break
           seq = row.seq
           if (!filter(row)) continue
-          const event = await toSandboxEvent(services, row, services.platform.clock.now())
+          const event = await services.gate.pass(async () =>
+            world === services.store.world().count
+              ? toSandboxEvent(services, row, services.platform.clock.now())
+              : null,
+          )
+          if (event === null) break
           const isFlowing = raw.write(`id: ${event.seq}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
           if (!isFlowing) await flowing(raw)
           if (isStopped) break

@@ -13,7 +13,7 @@ import { framePage, frameProblemPage } from './frame-page.ts'
 export const assetPaths = ['/v1/test-assets/{format}', '/assets/creatives/{folder}/{file}'] as const
 
 /** A91: any page may load these. */
-const publicHeaders = {
+export const publicHeaders = {
   'access-control-allow-origin': '*',
   'cross-origin-resource-policy': 'cross-origin',
   'x-content-type-options': 'nosniff',
@@ -65,6 +65,7 @@ function sendAsset(
     etag,
     'cache-control': cache,
     'accept-ranges': 'bytes',
+    ...exchange.context.headers,
   }
   const answer = (status: number, bytes: Buffer | undefined) => {
     if (request.url.startsWith('/v1/')) record(door, exchange, { status, headers, body: '', error: null })
@@ -93,7 +94,8 @@ async function sendFrame(
   const { context } = exchange
   const nonce = randomBytes(16).toString('base64url')
   try {
-    const result = await loadFrame(services, context, request.params.asset_token, request.method === 'HEAD')
+    const isPeek = request.method === 'HEAD'
+    const result = await services.gate.pass(() => loadFrame(services, context, request.params.asset_token, isPeek))
     const page =
       result.status === 'refused'
         ? frameProblemPage(
@@ -113,7 +115,7 @@ async function sendFrame(
             nonce,
             server_time_ms: services.platform.clock.now(),
           })
-    const headers = { ...page.headers, 'x-request-id': context.request_id }
+    const headers = { ...page.headers, ...context.headers, 'x-request-id': context.request_id }
     record(door, exchange, { status: page.status, headers, body: '', error: null })
     return reply.code(page.status).headers(headers).send(page.html)
   } catch (thrown) {
@@ -122,7 +124,7 @@ async function sendFrame(
     record(door, exchange, { status: error.status, headers: {}, body: '', error })
     return reply
       .code(error.status)
-      .headers({ ...page.headers, 'x-request-id': context.request_id })
+      .headers({ ...page.headers, ...context.headers, 'x-request-id': context.request_id })
       .send(page.html)
   }
 }

@@ -6,11 +6,13 @@ import { ApiError } from '../../src/contract/errors.ts'
 import { encodeId } from '../../src/contract/ids.ts'
 import { contract } from '../../src/contract/index.ts'
 import { type JsonEndpointId, operations } from '../operations/index.ts'
+import { registerArchive } from './archive.ts'
 import type { Assets } from './assets.ts'
 import { isKnownOrigin, preflightHeaders, readableBy } from './cors.ts'
 import { type DemoProject, demoPaths, registerDemo } from './demo.ts'
 import { type Door, errorAnswer, header, jsonHandler, openExchange, record, send, toApiError } from './door.ts'
 import { type EventStreams, registerEventStream } from './event-stream.ts'
+import { registerFaults } from './faults.ts'
 import { checkControl, hostGuard } from './guard.ts'
 import { homePage } from './home-page.ts'
 import { assetPaths, registerMedia } from './media.ts'
@@ -79,6 +81,7 @@ export function createServer(options: ServerOptions): HttpServer {
       answerError(door, request, reply, thrown).catch(door.services.report)
     }
   })
+  registerFaults(app, door)
   app.setErrorHandler((error, request, reply) => answerError(door, request, reply, asApiError(error)))
   app.setNotFoundHandler((request, reply) => answerError(door, request, reply, missingRoute(request)))
 
@@ -92,6 +95,7 @@ export function createServer(options: ServerOptions): HttpServer {
     })
   }
   registerMedia(app, door, assets)
+  registerArchive(app, door)
   registerDemo(app, { door, assets, project: options.demo_project, token: options.admin_token })
   const streams = registerEventStream(app, door)
   app.get('/_sandbox/', (_request, reply) => homePage(door.services, reply))

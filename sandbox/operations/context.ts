@@ -1,8 +1,11 @@
 import type { Latency } from '../../src/contract/control/projects.ts'
+import type { KeyKind } from '../../src/contract/control/requests.ts'
 import type { Credential, Endpoint, Output, Parsed } from '../../src/contract/endpoint.ts'
 import type { Mode } from '../../src/contract/fields.ts'
 import type { Platform } from '../platform/platform.ts'
 import type { ProjectRow, Store } from '../store/store.ts'
+import type { Faults } from './faults.ts'
+import type { Gate } from './gate.ts'
 import type { Markets } from './markets.ts'
 import type { Waiters } from './waiters.ts'
 
@@ -12,6 +15,8 @@ export interface Services {
   platform: Platform
   markets: Markets
   waiters: Waiters
+  faults: Faults
+  gate: Gate
   /** The emulator's own address, without a slash at the end. */
   base_url: string
   version: string
@@ -66,4 +71,10 @@ export type Operation<E extends Endpoint> = (
 export function callerOf(context: Context): Caller {
   if (context.caller === null) throw new Error('an endpoint without credentials has no caller')
   return context.caller
+}
+
+/** The kind of a credential, as the journal names it: by what it begins with. */
+export function keyKind({ credential, mode }: Pick<Caller, 'credential' | 'mode'>): KeyKind {
+  if (credential === 'secret_key') return mode === 'test' ? 'sk_test' : 'sk_live'
+  return credential === 'activation_token' ? 'at' : 'bt'
 }

@@ -2,7 +2,7 @@
 
 import type { PartnerRequest } from '../../src/contract/control/placements.ts'
 import { ApiError } from '../../src/contract/errors.ts'
-import { decodeId, encodeId } from '../../src/contract/ids.ts'
+import { decodeId } from '../../src/contract/ids.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { contractListing } from '../../src/contract/listing.ts'
 import { openapiDocument } from '../../src/contract/openapi.ts'
@@ -10,8 +10,7 @@ import type { Decision } from '../../src/contract/v1/placements.ts'
 import { billingVerdict } from '../domain/billing.ts'
 import { redactSecrets } from '../domain/tokens.ts'
 import { explainTrace } from '../domain/trace.ts'
-import type { DecisionFacts, EvidenceRow, ExchangeRow, SlotRow } from '../store/store.ts'
-import { restoreClock } from './clock.ts'
+import type { DecisionFacts, EvidenceRow, SlotRow } from '../store/store.ts'
 import type { Operation } from './context.ts'
 import { opportunityOf } from './deciding.ts'
 import {
@@ -27,7 +26,6 @@ import {
   slotFilter,
   verdictsOf,
 } from './listing.ts'
-import { disarmPending } from './pending.ts'
 import { placementResponse } from './placement-response.ts'
 
 export const getLiveness: Operation<Contract['health.live']> = async () => ({ ok: true })
@@ -46,17 +44,13 @@ export const getInfo: Operation<Contract['sandbox.info']> = async (services, { n
     seed: platform.seed,
     clock: { now_ms, offset_ms: platform.clock.offset_ms, frozen: platform.clock.frozen },
     journal: store.journal(),
-    projects: projects.map(({ client_id, settings }) => ({ client_id, allowed_origins: settings.allowed_origins })),
+    projects: projects.map(({ client_id, config_revision, settings: { allowed_origins } }) => ({
+      client_id,
+      allowed_origins,
+      config_revision,
+    })),
     warnings: [...services.warnings],
   }
-}
-
-export const resetSandbox: Operation<Contract['sandbox.reset']> = async (services, { now_ms }) => {
-  disarmPending(services)
-  await services.store.reset(now_ms)
-  services.forgetRates()
-  await restoreClock(services)
-  return { ok: true }
 }
 
 export const listPlacements: Operation<Contract['placements.list']> = async (services, { now_ms }, { query }) => {
@@ -129,41 +123,6 @@ export const listBeacons: Operation<Contract['beacons.list']> = async (services,
   return { items: await beaconItems(services, rows), next_cursor: cursorOf(next) }
 }
 
-export const listRequests: Operation<Contract['requests.list']> = async (services, { now_ms }, { query }) => {
-  const { rows, next } = await services.store.listExchanges({
-    ...pageOf(query),
-    ...filters({
-      method: query.method?.toUpperCase(),
-      path: query.path,
-      status: query.status,
-      reason_code: query.reason,
-      session_id: query.session_id,
-      since_ms: sinceOf(query.since, now_ms),
-    }),
-  })
-  const items = []
-  for (const row of rows) items.push(await requestItem(services, row))
-  return { items, next_cursor: cursorOf(next) }
-}
-
-export const getRequest: Operation<Contract['requests.show']> = async (services, _context, { params }) => {
-  const id = decodeId('req', params.request_id)
-  const row = id === null ? null : await services.store.findExchange(id)
-  if (row === null) {
-    throw new ApiError('not_found', {
-      message: 'There is no such request in the journal.',
-      hint: 'The journal is bounded: the oldest requests go first. GET /_sandbox/info tells how far it reaches.',
-    })
-  }
-  return {
-    ...(await requestItem(services, row)),
-    request_headers: JSON.parse(row.request_headers) as Record<string, string>,
-    request_body: row.request_body,
-    response_headers: JSON.parse(row.response_headers) as Record<string, string>,
-    response_body: row.response_body,
-  }
-}
-
 export const getContract: Operation<Contract['contract.show']> = async () => {
   const { endpoints, reason_codes, no_fill_reasons } = contractListing()
   return JSON.parse(JSON.stringify({ endpoints, reason_codes, no_fill_reasons }))
@@ -197,22 +156,4 @@ function partnerRequest(slot: SlotRow, decision: DecisionFacts): PartnerRequest 
 
 function evidenceItem({ seq, kind, at_ms, entry, hash }: EvidenceRow) {
   return { seq, kind, at_ms, entry, hash }
-}
-
-async function requestItem(
-  { store }: Parameters<typeof placementResponse>[0],
-  row: Omit<ExchangeRow, 'request_headers' | 'request_body' | 'response_headers' | 'response_body'>,
-) {
-  return {
-    request_id: encodeId('req', row.id),
-    at_ms: row.at_ms,
-    method: row.method,
-    path: row.path,
-    status: row.status,
-    reason_code: row.reason_code,
-    duration_ms: row.duration_us / 1000,
-    client_id: row.project_id === null ? null : (await store.projectById(row.project_id)).client_id,
-    session_id: row.session_id,
-    slot_id: row.slot_id === null ? null : encodeId('slot', row.slot_id),
-  }
 }

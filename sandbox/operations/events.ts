@@ -51,6 +51,7 @@ async function dataOf(
       return { now_ms: row.at_ms, frozen: row.ref !== null }
     case 'browser.activated':
     case 'sandbox.reset':
+    case 'sandbox.restored':
       return {}
   }
 }

@@ -8,6 +8,8 @@ export interface Markets {
   readonly catalogue_id: number
   /** The market a decision was made over; null when its catalogue is gone. */
   at(catalogue_id: number): Promise<Market | null>
+  /** Forgets older catalogues, when a state was replaced by another with catalogues of its own. */
+  forget(): void
   deriveTopic(text: string): string | null
   /** The high-risk topic that a text speaks of; it outweighs every other. */
   deriveRisk(text: string): string | null
@@ -16,7 +18,7 @@ export interface Markets {
 
 export function createMarkets(options: {
   store: Store
-  catalogue_id: number
+  catalogueId: () => number
   demand: unknown
   topics: { topics: Record<string, string[]> }
   safety: { blocked_topics: readonly string[]; keywords: Record<string, string[]> }
@@ -27,9 +29,11 @@ export function createMarkets(options: {
   const older = new Map<number, Market>()
   return {
     current,
-    catalogue_id: options.catalogue_id,
+    get catalogue_id() {
+      return options.catalogueId()
+    },
     async at(catalogue_id) {
-      if (catalogue_id === options.catalogue_id) return current
+      if (catalogue_id === options.catalogueId()) return current
       const known = older.get(catalogue_id)
       if (known !== undefined) return known
       const demand = await options.store.catalogue(catalogue_id)
@@ -38,6 +42,7 @@ export function createMarkets(options: {
       older.set(catalogue_id, market)
       return market
     },
+    forget: () => older.clear(),
     deriveTopic: (text) => deriveTopic(topics, text),
     deriveRisk: (text) => deriveTopic(risks, text),
     isHighRisk: (topic) => isHighRisk(options.safety.blocked_topics, topic),

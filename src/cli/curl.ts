@@ -10,7 +10,7 @@ export function curlCommand({ method, url, headers, body }: HttpRequest): string
     ...Object.entries(headers)
       .filter(([name]) => name !== 'accept')
       .map(([name, value]) => `-H ${quoteHeader(`${name}: ${value}`)}`),
-    ...(body === undefined ? [] : [`--data-raw ${quote(body)}`]),
+    ...(typeof body === 'string' ? [`--data-raw ${quote(body)}`] : []),
   ].join(' \\\n  ')
 }
 

@@ -8,7 +8,7 @@ import { type Contract, contract, type EndpointId } from '../contract/index.ts'
 import { readEvents } from './events.ts'
 import { buildRequest, type CallInput, type Sender } from './request.ts'
 import { type Exchange, parseResponse, type ResponseMeta, serviceError, type Validation } from './response.ts'
-import { exchange, type Fetch, type FetchResponse, type Transport } from './transport.ts'
+import { type ByteReader, exchange, type Fetch, type FetchResponse, type Transport } from './transport.ts'
 
 export interface ClientOptions extends Sender {
   /** Where requests go: `http://127.0.0.1:4010`. */
@@ -32,14 +32,19 @@ type Call<E extends Endpoint, Answer> = (
     : [input: Input<E>, options?: CallOptions]
 ) => Answer
 
-type Data<E extends Endpoint> = E['response'] extends { media_type: 'text/event-stream' }
+/** What comes piece by piece: events, or the bytes of a file. */
+type Stream<E extends Endpoint> = E['response'] extends { media_type: 'text/event-stream' }
   ? AsyncGenerator<SandboxEvent, void, undefined>
-  : Promise<Output<E>>
+  : E['response'] extends { media_type: 'application/gzip' }
+    ? AsyncGenerator<Uint8Array, void, undefined>
+    : never
 
-/** Streams have no head worth telling: they are events either way. */
-type WithMeta<E extends Endpoint> = E['response'] extends { media_type: 'text/event-stream' }
-  ? AsyncGenerator<SandboxEvent, void, undefined>
-  : Promise<{ data: Output<E>; meta: ResponseMeta }>
+type Data<E extends Endpoint> = [Stream<E>] extends [never] ? Promise<Output<E>> : Stream<E>
+
+/** Streams have no head worth telling: they are the same either way. */
+type WithMeta<E extends Endpoint> = [Stream<E>] extends [never]
+  ? Promise<{ data: Output<E>; meta: ResponseMeta }>
+  : Stream<E>
 
 type GroupOf<Id extends string> = Id extends `${infer Group}.${string}` ? Group : never
 type VerbOf<Id extends string, Group extends string> = Id extends `${Group}.${infer Verb}` ? Verb : never
@@ -96,18 +101,20 @@ export function createClient(options: ClientOptions): Client {
       response.ok ? { reader: response.body?.getReader() } : { failure: await readToEnd(response) },
     )
     if (opened.failure !== undefined) throw serviceError(contract[id], request, opened.failure)
-    if (opened.reader !== undefined) yield* readEvents(opened.reader)
+    if (opened.reader !== undefined) yield* isFile(id) ? readBytes(opened.reader) : readEvents(opened.reader)
   }
 
   const withResponse = methods(
     (id) =>
       (input = {}, options) =>
-        isStream(id) ? stream(id, input, options) : call(id, input, options),
+        isStream(id) || isFile(id) ? stream(id, input, options) : call(id, input, options),
   )
   const data = methods(
     (id) =>
       (input = {}, options) =>
-        isStream(id) ? stream(id, input, options) : call(id, input, options).then((answer) => answer.data),
+        isStream(id) || isFile(id)
+          ? stream(id, input, options)
+          : call(id, input, options).then((answer) => answer.data),
   )
   const client = data as unknown as DataMethods
   return {
@@ -135,6 +142,23 @@ function methods(method: (id: EndpointId) => Method): Record<string, Record<stri
 function isStream(id: EndpointId): boolean {
   const { response } = contract[id]
   return 'media_type' in response && response.media_type === 'text/event-stream'
+}
+
+function isFile(id: EndpointId): boolean {
+  const { response } = contract[id]
+  return 'media_type' in response && response.media_type === 'application/gzip'
+}
+
+async function* readBytes(reader: ByteReader): AsyncGenerator<Uint8Array, void, undefined> {
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return
+      if (value !== undefined) yield value
+    }
+  } finally {
+    await reader.cancel().catch(() => {})
+  }
 }
 
 async function readToEnd(response: FetchResponse): Promise<Exchange> {

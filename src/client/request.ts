@@ -24,7 +24,7 @@ export interface HttpRequest {
   method: Endpoint['method']
   url: string
   headers: Record<string, string>
-  body?: string
+  body?: string | Blob
 }
 
 /** Turns a call into its HTTP request. Throws RefusedError for test_outcome with a production key. */
@@ -40,12 +40,12 @@ export function buildRequest(endpoint: Endpoint, input: CallInput, sender: Sende
     url: sender.base_url.replace(/\/+$/, '') + fillPath(endpoint.path, input.params) + queryString(input.query),
     headers: {
       accept: 'media_type' in endpoint.response ? endpoint.response.media_type : 'application/json',
-      ...(input.body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(input.body === undefined ? {} : { 'content-type': endpoint.body_media_type ?? 'application/json' }),
       ...(endpoint.credentials.length > 0 && credential !== undefined ? { authorization: `Bearer ${credential}` } : {}),
       ...(origin === undefined ? {} : { origin }),
       ...sender.headers,
     },
-    ...(input.body === undefined ? {} : { body: JSON.stringify(input.body) }),
+    ...(input.body === undefined ? {} : { body: input.body instanceof Blob ? input.body : JSON.stringify(input.body) }),
   }
 }
 

@@ -7,7 +7,7 @@ export type Fetch = (url: string, init: FetchInit) => Promise<FetchResponse>
 export interface FetchInit {
   method: string
   headers: Record<string, string>
-  body?: string
+  body?: string | Blob
   signal: AbortSignal
 }
 

@@ -1,6 +1,9 @@
 import type { CommandGroup } from '../cli/command.ts'
 import { endpointCommand } from '../cli/endpoint-command.ts'
 import { clock } from './sandbox-clock.ts'
+import { exportCommand, importCommand } from './sandbox-export.ts'
+import { faults } from './sandbox-faults.ts'
+import { snapshot } from './sandbox-snapshot.ts'
 import { start } from './sandbox-start.ts'
 import { status } from './sandbox-status.ts'
 import { stop } from './sandbox-stop.ts'
@@ -16,6 +19,10 @@ export const sandbox: CommandGroup = {
     status,
     endpointCommand('sandbox.info', { examples: ['sandbox info', 'sandbox info -o json'] }),
     endpointCommand('sandbox.reset', { examples: ['sandbox reset', 'sandbox reset -o none'] }),
+    snapshot,
+    exportCommand,
+    importCommand,
     clock,
+    faults,
   ],
 }

@@ -33,6 +33,8 @@ export interface Endpoint {
   readonly params?: z.ZodObject
   readonly query?: z.ZodObject
   readonly body?: z.ZodType
+  /** The media type of a body that is not JSON: a file. */
+  readonly body_media_type?: string
   /** Picks the schema for a body that comes in several shapes, so that errors speak of the shape that was meant. */
   readonly branch?: (body: unknown) => z.ZodType
   readonly status: 200 | 201
@@ -57,7 +59,11 @@ export type Input<E extends Endpoint> = (E extends { params: z.ZodObject }
   ? { params: InputOf<E['params']> }
   : { params?: never }) &
   (E extends { query: z.ZodObject } ? { query?: InputOf<E['query']> } : { query?: never }) &
-  (E extends { body: z.ZodType } ? { body: InputOf<E['body']> } : { body?: never })
+  (E extends { body: z.ZodType }
+    ? { body: InputOf<E['body']> }
+    : E extends { body_media_type: string }
+      ? { body: Blob }
+      : { body?: never })
 
 /** What an operation receives after validation. */
 export type Parsed<E extends Endpoint> = {

@@ -214,6 +214,21 @@ export const reasonCodes = {
     message: 'The body is an array; one request carries one beacon.',
     hint: 'Send each beacon in a request of its own.',
   },
+  snapshot_exists: {
+    error: 'validation_error',
+    message: 'There is a snapshot of this name.',
+    hint: 'Send replace: true (svc sandbox snapshot save NAME --replace), or choose another name.',
+  },
+  archive_invalid: {
+    error: 'validation_error',
+    message: 'This is not a whole, unchanged state of a sandbox.',
+    hint: 'Export it again with svc sandbox export. Nothing here was changed.',
+  },
+  archive_newer: {
+    error: 'validation_error',
+    message: 'This state was made by a newer version.',
+    hint: 'Update svc. Nothing here was changed.',
+  },
   http_malformed: {
     error: 'validation_error',
     message: 'The request is not well-formed HTTP, or its head is too large.',

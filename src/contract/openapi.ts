@@ -160,12 +160,15 @@ function operation(endpoint: Endpoint, roots: ReadonlyMap<string, JsonObject>): 
     description,
     security: endpoint.credentials.map((credential) => ({ [credential]: [] })),
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(body === undefined
+    ...(body === undefined && endpoint.body_media_type === undefined
       ? {}
       : {
           requestBody: {
             required: true,
-            content: { 'application/json': { schema: body } },
+            content:
+              endpoint.body_media_type === undefined
+                ? { 'application/json': { schema: body ?? {} } }
+                : { [endpoint.body_media_type]: { schema: { type: 'string', format: 'binary' } } },
             'x-body-limit-bytes': endpoint.body_limit_bytes,
           },
         }),

@@ -27,7 +27,7 @@ function endpointSection(endpoint: Endpoint, described: Map<string, string>): st
 }
 
 function facts(endpoint: Endpoint): string {
-  const { id, stability, provenance, credentials, rate, body, body_limit_bytes } = endpoint
+  const { id, stability, provenance, credentials, rate, body, body_media_type, body_limit_bytes } = endpoint
   const rows = [
     ['Id', `\`${id}\``],
     ['Stability', stabilities[stability]],
@@ -38,7 +38,8 @@ function facts(endpoint: Endpoint): string {
     ],
     ['Rate class', rate === null ? 'not limited' : `\`${rate}\`: ${rateText(rate)}`],
   ]
-  if (body !== undefined) rows.push(['Body', `\`application/json\`, at most ${number(body_limit_bytes)} bytes`])
+  const media_type = body === undefined ? body_media_type : 'application/json'
+  if (media_type !== undefined) rows.push(['Body', `\`${media_type}\`, at most ${number(body_limit_bytes)} bytes`])
   return table(['', ''], rows)
 }
 

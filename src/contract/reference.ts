@@ -149,6 +149,8 @@ function limitsSection(): string {
 const limitNotes: Record<keyof typeof limits, [decision: string, meaning: string]> = {
   body_bytes: ['A21', 'Largest body, bytes.'],
   beacon_body_bytes: ['A21', 'Largest body of a beacon, bytes.'],
+  import_bytes: ['A93', 'Largest file that is taken in as an export, bytes.'],
+  import_unpacked_bytes: ['A93', 'The same, unpacked.'],
   slots_requested: ['A21', 'Slots of one job.'],
   wait_ms: ['A22', 'Longest wait, above which wait_ms is clamped, and the waits when none is asked for.'],
   activation_token_ttl_ms: ['A04', 'Lifetime of an activation token; a setting of the project.'],

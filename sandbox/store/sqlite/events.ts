@@ -13,12 +13,17 @@ export function eventStatements(db: Database.Database) {
   let announced = lastSeq
 
   return {
-    /** Appends within the running transaction. */
-    append(event: Omit<EventRow, 'seq'>): void {
+    /** Appends within the running transaction; answers its number. */
+    append(event: Omit<EventRow, 'seq'>): number {
       insert.run(++lastSeq, event.type, event.at_ms, event.project_id, event.slot_id, event.ref)
+      return lastSeq
     },
     forget(): void {
       lastSeq = max.get() as number
+    },
+    /** Goes on after the largest number there is, of this table or of the one before it. */
+    catchUp(): void {
+      lastSeq = Math.max(lastSeq, max.get() as number)
     },
     /** After a commit: tells the listeners when there is something new. */
     announce(): void {

@@ -23,6 +23,8 @@ export interface GroupCommit {
   nudge(): void
   /** Commits what is queued, now. */
   flush(): void
+  /** Commits what is queued, then runs `work` at once while no transaction is open. */
+  alone<Result>(work: () => Result): Result
   /** Commits what is queued, and refuses everything after it. */
   close(): void
 }
@@ -141,6 +143,15 @@ export function groupCommit(
       idleTimer = setTimeout(flush, 15)
     },
     flush,
+    alone(work) {
+      flush()
+      if (isClosed) throw new StorageError(new Error('the sandbox has been stopped'))
+      try {
+        return work()
+      } catch (error) {
+        throw isStorageFailure(error) ? new StorageError(error) : error
+      }
+    },
     close() {
       flush()
       isClosed = true

@@ -13,6 +13,7 @@ export const eventTypes = [
   'consent.changed',
   'browser.activated',
   'sandbox.reset',
+  'sandbox.restored',
   'clock.changed',
 ] as const
 export const EventType = z.enum(eventTypes)

@@ -1,0 +1,108 @@
+/** Whole states: named snapshots, what is taken in from elsewhere, and the reset. */
+
+import type { Output } from '../../src/contract/endpoint.ts'
+import { ApiError } from '../../src/contract/errors.ts'
+import type { Contract } from '../../src/contract/index.ts'
+import type { Refusal } from '../store/store.ts'
+import { restoreClock } from './clock.ts'
+import type { Operation, Services } from './context.ts'
+import { verifyChains } from './evidence.ts'
+import { disarmPending, resumePending } from './pending.ts'
+
+export const resetSandbox: Operation<Contract['sandbox.reset']> = async (services, { now_ms }) => {
+  await inPlaceOfAll(services, () => services.store.reset(now_ms))
+  services.faults.remove(() => true)
+  return { ok: true }
+}
+
+export const listSnapshots: Operation<Contract['snapshots.list']> = async ({ store }) => ({
+  items: await store.listSnapshots(),
+})
+
+export const saveSnapshot: Operation<Contract['snapshots.save']> = async ({ store }, _context, { params, body }) => {
+  const saved = await store.saveSnapshot(params.name, body.replace ?? false)
+  if (saved === null) {
+    throw new ApiError('snapshot_exists', { message: `There is a snapshot named ${params.name}.` })
+  }
+  return saved
+}
+
+export const restoreSnapshot: Operation<Contract['snapshots.restore']> = async (services, { now_ms }, { params }) => {
+  const outcome = await inPlaceOfAll(services, () => services.store.restoreSnapshot(params.name, now_ms))
+  if (outcome === 'missing') throw missing(params.name)
+  if (outcome.status === 'refused') throw refused(`The snapshot ${params.name}`, outcome)
+  return outcome.snapshot
+}
+
+export const deleteSnapshot: Operation<Contract['snapshots.delete']> = async ({ store }, _context, { params }) => {
+  if (!(await store.deleteSnapshot(params.name))) throw missing(params.name)
+  return { ok: true }
+}
+
+/** Takes in an export, unpacked: it is verified whole before it replaces anything. */
+export async function importState(
+  services: Services,
+  now_ms: number,
+  bytes: AsyncIterable<Uint8Array>,
+): Promise<Output<Contract['sandbox.import']>> {
+  const received = await services.store.receiveState(bytes)
+  if (received.status === 'refused') throw refused('The file', received)
+  try {
+    const chains = await chainsOf({ ...services, store: received.store })
+    await inPlaceOfAll(services, () => received.replace(now_ms))
+    return { ok: true, ...chains }
+  } finally {
+    await received.discard()
+  }
+}
+
+/** Replaces everything while nobody else is under way, and sets up anew what lives in the process. */
+async function inPlaceOfAll<Result>(services: Services, replace: () => Promise<Result>): Promise<Result> {
+  const { store, platform, markets, gate } = services
+  return gate.alone(
+    async () => {
+      const before = store.world().count
+      try {
+        return await replace()
+      } finally {
+        if (store.world().count !== before) {
+          platform.seenId(store.largestId())
+          markets.forget()
+          services.forgetRates()
+          await restoreClock(services)
+        }
+        await resumePending(services)
+      }
+    },
+    () => disarmPending(services),
+  )
+}
+
+async function chainsOf(services: Services): Promise<{ projects: number; evidence_entries: number }> {
+  let chains: Output<Contract['evidence.verify']>['chains']
+  try {
+    chains = (await verifyChains(services)).chains
+  } catch {
+    throw new ApiError('archive_invalid', { message: 'The evidence of the file cannot be read.' })
+  }
+  const broken = chains.find(({ broken_at }) => broken_at !== null)
+  if (broken !== undefined) {
+    throw new ApiError('archive_invalid', {
+      message: `The evidence chain of ${broken.client_id} does not hold in the file: ${broken.problem}`,
+    })
+  }
+  return { projects: chains.length, evidence_entries: chains.reduce((sum, { entries }) => sum + entries, 0) }
+}
+
+function missing(name: string): ApiError {
+  return new ApiError('not_found', {
+    message: `There is no snapshot named ${name}.`,
+    hint: 'svc sandbox snapshot list shows those there are.',
+  })
+}
+
+function refused(what: string, { reason, problem }: Refusal): ApiError {
+  return new ApiError(reason === 'newer' ? 'archive_newer' : 'archive_invalid', {
+    message: `${what} cannot be used: ${problem}.`,
+  })
+}

@@ -1,0 +1,135 @@
+import { z } from 'zod'
+import { endpoint, reading } from '../endpoint.ts'
+import { EpochMs } from '../fields.ts'
+import { limits } from '../limits.ts'
+import { assumed } from '../provenance.ts'
+
+const name = z
+  .string()
+  .max(64)
+  .regex(/^[a-z0-9][a-z0-9._-]*$/)
+
+export const Snapshot = z.strictObject({
+  name: assumed(z.string(), 'A93', 'Its name.'),
+  saved_at_ms: assumed(EpochMs, 'A93', 'When it was saved, by the system clock.'),
+  size_bytes: assumed(z.int(), 'A93', 'Size of its file.'),
+  schema_version: assumed(z.int(), 'A93', 'Number of the last migration it has had.'),
+})
+export type Snapshot = z.infer<typeof Snapshot>
+
+const params = z.strictObject({
+  name: assumed(name, 'A93', 'Lower-case letters, digits, dots, hyphens and underscores; at most 64.'),
+})
+
+const writing = {
+  ...reading,
+  method: 'POST',
+  params,
+} as const
+
+export const listSnapshots = endpoint({
+  ...reading,
+  id: 'snapshots.list',
+  path: '/_sandbox/snapshots',
+  summary: 'List the snapshots',
+  description: 'Newest first. Those of a sandbox in memory are gone when it stops.',
+  query: z.strictObject({}),
+  response: z.strictObject({ items: assumed(z.array(Snapshot), 'A93', 'All of them.') }),
+  errors: ['field_unknown', 'origin_refused', 'internal_error'],
+})
+
+export const saveSnapshot = endpoint({
+  ...writing,
+  id: 'snapshots.save',
+  path: '/_sandbox/snapshots/{name}',
+  summary: 'Save the state under a name',
+  description:
+    'Everything as it is at one instant: projects, keys, placements, beacons, evidence, journal, clock. Requests go on meanwhile.',
+  body: z.strictObject({
+    replace: assumed(z.boolean().optional(), 'A93', 'Replace the snapshot of that name, if there is one.'),
+  }),
+  response: Snapshot,
+  errors: [
+    'snapshot_exists',
+    'schema_invalid',
+    'content_type_unsupported',
+    'json_malformed',
+    'field_unknown',
+    'origin_refused',
+    'storage_unavailable',
+    'internal_error',
+  ],
+})
+
+export const restoreSnapshot = endpoint({
+  ...writing,
+  id: 'snapshots.restore',
+  path: '/_sandbox/snapshots/{name}/restore',
+  summary: 'Go back to a snapshot',
+  description:
+    'In one transaction; every request sees the old state or the new one. Identifiers and event numbers go on growing, long polls are answered, and the clock is set as it was.',
+  body: z.strictObject({}),
+  response: Snapshot,
+  errors: [
+    'not_found',
+    'archive_invalid',
+    'archive_newer',
+    'schema_invalid',
+    'content_type_unsupported',
+    'json_malformed',
+    'field_unknown',
+    'origin_refused',
+    'storage_unavailable',
+    'internal_error',
+  ],
+})
+
+export const deleteSnapshot = endpoint({
+  ...reading,
+  method: 'DELETE',
+  id: 'snapshots.delete',
+  path: '/_sandbox/snapshots/{name}',
+  summary: 'Delete a snapshot',
+  description: 'The state of the sandbox stays as it is.',
+  params,
+  response: z.strictObject({ ok: assumed(z.literal(true), 'A93', 'true when done.') }),
+  errors: ['not_found', 'schema_invalid', 'origin_refused', 'internal_error'],
+})
+
+export const exportState = endpoint({
+  ...reading,
+  id: 'sandbox.export',
+  path: '/_sandbox/export',
+  summary: 'Export everything as one file',
+  description:
+    'A consistent copy of the database, compressed with gzip. It holds hashes of keys and tokens, never the keys themselves, and no prompt text.',
+  query: z.strictObject({}),
+  response: { media_type: 'application/gzip' },
+  errors: ['field_unknown', 'origin_refused', 'storage_unavailable', 'internal_error'],
+})
+
+export const importState = endpoint({
+  ...reading,
+  method: 'POST',
+  id: 'sandbox.import',
+  path: '/_sandbox/import',
+  summary: 'Replace everything by an export',
+  description:
+    'The file is checked first: its version, its integrity, the evidence chains. A file that fails changes nothing. Asset tokens that were made on another machine are exchanged when their decision is read again.',
+  body_media_type: 'application/gzip',
+  body_limit_bytes: limits.import_bytes,
+  response: z.strictObject({
+    ok: assumed(z.literal(true), 'A93', 'true when done.'),
+    projects: assumed(z.int(), 'A93', 'Projects there are now.'),
+    evidence_entries: assumed(z.int(), 'A93', 'Entries of the evidence chains, all verified.'),
+  }),
+  errors: [
+    'archive_invalid',
+    'archive_newer',
+    'payload_too_large',
+    'content_type_unsupported',
+    'origin_refused',
+    'storage_unavailable',
+    'internal_error',
+  ],
+})

@@ -1,0 +1,186 @@
+/** Named states: what a restore brings back, what it leaves behind, and what it refuses. */
+import { readdirSync, truncateSync, writeFileSync } from 'node:fs'
+import Database from 'better-sqlite3'
+import { describe, expect, test } from 'vitest'
+import { createClient } from '../../src/client/index.ts'
+import type { Api } from './call.ts'
+import { activate, asked, beacon, fill, folder, key, stage } from './stage.ts'
+
+const save = (api: Api, name: string, body: object = {}) => api.accept('snapshots.save', { params: { name }, body })
+const restore = (api: Api, name: string) => api.accept('snapshots.restore', { params: { name }, body: {} })
+const slots = async (api: Api) => (await api.accept('placements.list')).body.items.map(({ slot_id }) => slot_id)
+
+describe.each(['memory', 'file'])('a snapshot of a sandbox in %s', (where) => {
+  const options = () => {
+    const at = folder()
+    return { at, database: where === 'file' ? `${at.path}/sandbox.db` : ':memory:' }
+  }
+
+  test('brings back what was there and nothing of what came after', async () => {
+    const { at, database } = options()
+    using _ = at
+    await using on = await stage({ database })
+    const token = await activate(on.api)
+    const kept = await fill(on.api)
+    await on.api.accept('beacons.send', { as: key, body: beacon(on.clock, kept, 'render') })
+    const before = (await on.api.accept('evidence.verify')).body
+    const saved = (await save(on.api, 'one')).body
+    expect(saved).toMatchObject({ name: 'one', schema_version: expect.any(Number) })
+    const gone = await fill(on.api)
+    await on.api.accept('beacons.send', { as: key, body: beacon(on.clock, kept, 'visible') })
+
+    expect((await restore(on.api, 'one')).body).toEqual(saved)
+    expect(await slots(on.api)).toEqual([kept.slot_id])
+    expect((await on.api.accept('evidence.verify')).body).toEqual(before)
+    expect((await on.api.refuse('decisions.get', { as: key, params: { slot_id: gone.slot_id } })).status).toBe(404)
+    const again = await on.api.accept('beacons.send', { as: key, body: beacon(on.clock, kept, 'visible') })
+    expect(again.body).toMatchObject({ accepted: true, duplicate: false })
+    await on.api.accept('placements.create', { as: token, origin: 'http://localhost:3000', body: asked() })
+    const fresh = await fill(on.api)
+    expect(fresh.slot_id > gone.slot_id).toBe(true)
+    expect((await on.api.accept('evidence.verify')).body.ok).toBe(true)
+  })
+
+  test('is listed, replaced only when asked, and deleted', async () => {
+    const { at, database } = options()
+    using _ = at
+    await using on = await stage({ database })
+    expect((await on.api.accept('snapshots.list')).body.items).toEqual([])
+    await save(on.api, 'one')
+    await fill(on.api)
+    const taken = await on.api.refuse('snapshots.save', { params: { name: 'one' }, body: {} })
+    expect(taken.body).toMatchObject({ reason_code: 'snapshot_exists', message: 'There is a snapshot named one.' })
+    await restore(on.api, 'one')
+    expect(await slots(on.api)).toEqual([])
+    const { slot_id } = await fill(on.api)
+    await save(on.api, 'one', { replace: true })
+    await save(on.api, 'two')
+    await on.api.accept('sandbox.reset')
+    await restore(on.api, 'one')
+    expect(await slots(on.api)).toEqual([slot_id])
+    const { items } = (await on.api.accept('snapshots.list')).body
+    expect(items.map(({ name }) => name).toSorted()).toEqual(['one', 'two'])
+    await on.api.accept('snapshots.delete', { params: { name: 'one' } })
+    expect((await on.api.accept('snapshots.list')).body.items.map(({ name }) => name)).toEqual(['two'])
+    expect((await on.api.refuse('snapshots.delete', { params: { name: 'one' } })).status).toBe(404)
+    expect((await on.api.refuse('snapshots.restore', { params: { name: 'one' }, body: {} })).status).toBe(404)
+  })
+})
+
+describe('a restore', () => {
+  test('tells the event stream, whose numbers go on growing', async () => {
+    await using on = await stage()
+    const client = createClient({ base_url: on.sandbox.url })
+    const stream = client.events.stream({ query: { since_seq: 0 } })
+    const next = async () => {
+      const { value } = await stream.next()
+      return value === undefined ? null : [value.seq, value.type]
+    }
+    await fill(on.api)
+    await save(on.api, 'one')
+    expect(await next()).toEqual([1, 'placement.decided'])
+    await fill(on.api)
+    expect(await next()).toEqual([2, 'placement.decided'])
+    await restore(on.api, 'one')
+    await fill(on.api)
+    expect(await next()).toEqual([3, 'sandbox.restored'])
+    expect(await next()).toEqual([4, 'placement.decided'])
+    await stream.return()
+
+    const late = client.events.stream({ query: { since_seq: 0 } })
+    const seqs = []
+    for await (const { seq } of late) {
+      seqs.push(seq)
+      if (seqs.length === 3) break
+    }
+    expect(seqs).toEqual([1, 3, 4])
+  })
+
+  test('answers those who wait, and takes up what was pending in the snapshot', async () => {
+    await using on = await stage({ decision_latency_ms: 1_000 })
+    const pending = async () => {
+      const { body } = await on.api.accept('jobs.create', { as: key, body: { client_id: 'proj_demo' } })
+      return body.slot_ids[0]!
+    }
+    const kept = await pending()
+    await save(on.api, 'one')
+    const gone = await pending()
+    const waiting = on.api.accept('decisions.get', {
+      as: key,
+      params: { slot_id: gone },
+      query: { wait_ms: 5_000 },
+    })
+    for (let round = 0; round < 10; round++) await on.api.accept('health.live')
+    await restore(on.api, 'one')
+    expect((await waiting).body.status).toBe('pending')
+    on.clock.advance(1_000)
+    const call = { as: key, params: { slot_id: kept }, query: { wait_ms: 5_000 } }
+    expect((await on.api.accept('decisions.get', call)).body.status).toBe('ready')
+    expect(await slots(on.api)).toEqual([kept])
+  })
+
+  test('brings the journal and the consent of that time', async () => {
+    await using on = await stage()
+    const consent = (state: 'granted' | 'denied') =>
+      on.api.accept('consent.set', {
+        as: key,
+        body: { client_id: 'proj_demo', session_id: 'sess_1', decision: state },
+      })
+    await consent('granted')
+    await save(on.api, 'one')
+    await consent('denied')
+    await restore(on.api, 'one')
+    const { items } = (await on.api.accept('requests.list')).body
+    expect(items.map(({ path }) => path)).toEqual(['/v1/consent'])
+    expect((await on.api.accept('evidence.verify')).body.ok).toBe(true)
+  })
+
+  test('a snapshot is there after a restart; a name is no path', async () => {
+    using at = folder()
+    const database = `${at.path}/sandbox.db`
+    let slot_id: string
+    {
+      await using on = await stage({ database })
+      slot_id = (await fill(on.api)).slot_id
+      await save(on.api, 'one')
+      await on.api.accept('sandbox.reset')
+    }
+    await using on = await stage({ database })
+    await restore(on.api, 'one')
+    expect(await slots(on.api)).toEqual([slot_id])
+    for (const name of ['../one', 'One', '.one', 'a/b', 'a'.repeat(65)]) {
+      const { body } = await on.api.refuse('snapshots.save', { params: { name }, body: {} })
+      expect([name, body.reason_code]).toEqual([name, 'schema_invalid'])
+    }
+    expect(readdirSync(`${database}.snapshots`)).toEqual(['snapshot-one.db'])
+  })
+
+  test('a snapshot that is cut off, overwritten, foreign or newer changes nothing', async () => {
+    using at = folder()
+    const database = `${at.path}/sandbox.db`
+    await using on = await stage({ database })
+    await fill(on.api)
+    const file = (name: string) => `${database}.snapshots/snapshot-${name}.db`
+    for (const name of ['cut', 'newer', 'text', 'foreign']) await save(on.api, name)
+    const { slot_id } = await fill(on.api)
+    truncateSync(file('cut'), 20_000)
+    writeFileSync(file('text'), 'a text')
+    const newer = new Database(file('newer'))
+    newer.pragma('user_version = 999')
+    newer.close()
+    const foreign = new Database(file('foreign'))
+    foreign.exec('CREATE TRIGGER evil AFTER INSERT ON slot BEGIN DELETE FROM slot; END')
+    foreign.close()
+    for (const [name, reason_code] of [
+      ['cut', 'archive_invalid'],
+      ['text', 'archive_invalid'],
+      ['foreign', 'archive_invalid'],
+      ['newer', 'archive_newer'],
+    ] as const) {
+      const { body } = await on.api.refuse('snapshots.restore', { params: { name }, body: {} })
+      expect([name, body.reason_code]).toEqual([name, reason_code])
+    }
+    expect((await slots(on.api))[0]).toBe(slot_id)
+    expect((await on.api.accept('evidence.verify')).body.ok).toBe(true)
+  })
+})
