@@ -13,6 +13,7 @@ const host: Host = {
   home: homedir(),
   platform: process.platform,
   pid: process.pid,
+  node_version: process.versions.node,
   stdin: process.stdin,
   stdout: hostStream(process.stdout),
   stderr: hostStream(process.stderr),

@@ -5,6 +5,8 @@ export interface Host {
   readonly home: string
   readonly platform: string
   readonly pid: number
+  /** Version of Node, without a letter before it. */
+  readonly node_version: string
   readonly stdin: AsyncIterable<Uint8Array>
   readonly stdout: HostStream
   readonly stderr: HostStream

@@ -77,6 +77,7 @@ function testHost(given: Pick<Host, 'env' | 'cwd' | 'stdout' | 'stderr'> & { std
     home: '/home/dev',
     platform: process.platform,
     pid: process.pid,
+    node_version: process.versions.node,
     stdin: (async function* () {
       yield new TextEncoder().encode(given.stdin)
     })(),

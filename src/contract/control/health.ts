@@ -59,6 +59,7 @@ export const SandboxInfo = z.strictObject({
       z.strictObject({
         client_id: assumed(z.string(), 'A93', 'Project ID.'),
         allowed_origins: assumed(z.array(z.string()), 'A93', 'Origins that may activate and embed.'),
+        config_revision: assumed(z.int(), 'A80', 'Grows with every change of the settings.'),
       }),
     ),
     'A93',

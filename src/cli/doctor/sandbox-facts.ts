@@ -1,0 +1,12 @@
+import type { SandboxInfo } from '../../contract/control/health.ts'
+import type { Integrity } from '../../contract/control/integrity.ts'
+
+/** What the checks of the running sandbox are told. */
+export interface SandboxFacts {
+  info: SandboxInfo
+  /** What it found of its database, or why it could not look. */
+  integrity: Integrity | { failure: string }
+  version: string
+  /** Where its command line begins: `svc`. */
+  command_name: string
+}

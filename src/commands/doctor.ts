@@ -1,0 +1,47 @@
+import { Option } from 'commander'
+import type { Command } from '../cli/command.ts'
+import { diagnose } from '../cli/doctor/checks.ts'
+import { gatherMachine, settleAnyway } from '../cli/doctor/gather-machine.ts'
+import { findService, gatherSandbox, gatherTraffic } from '../cli/doctor/gather-sandbox.ts'
+import { gatherServed } from '../cli/doctor/gather-served.ts'
+import { reportLines, summaryOf } from '../cli/doctor/report.ts'
+import { exitCodes } from '../cli/exit-codes.ts'
+import { type Session, sessionClient } from '../cli/session.ts'
+
+export const doctor: Command = {
+  name: 'doctor',
+  summary: 'Look for what is wrong, here and in the traffic of an integration',
+  details:
+    'Checks this machine, the running sandbox, and from its journal (the newest 1 000 requests) the points to check when migrating: key type, allowed origins, project config, beacon field names, error envelopes. It changes nothing. Exit code 5 when there is a problem.',
+  options: [
+    new Option('--since <span>', 'only traffic since: 10m, 2h, or epoch milliseconds'),
+    new Option('--serve-dir <dir-or-url>', 'look for secret keys in what browsers are served (repeatable)').argParser(
+      (place, before: string[] | undefined) => [...(before ?? []), place],
+    ),
+  ],
+  examples: ['doctor', 'doctor --since 10m', 'doctor --serve-dir . -o json'],
+  mendsSettings: true,
+  async run(session, { options }) {
+    const places = (options.serveDir as string[] | undefined) ?? []
+    const facts = session.out.progress('looking', gather(session, options.since as string | undefined, places))
+    const findings = diagnose(await facts)
+    const summary = summaryOf(findings)
+    const isWell = summary.problem === 0
+    session.out.list({ ok: isWell, summary, findings }, findings, (style) => reportLines(findings, style))
+    return isWell ? exitCodes.ok.exit_code : exitCodes.expectation.exit_code
+  },
+}
+
+async function gather(session: Session, since: string | undefined, places: readonly string[]) {
+  const { host, command_name } = session
+  const { settings, problem } = await settleAnyway(session)
+  const client = sessionClient(settings, undefined)
+  const { service, info } = await findService(client)
+  const about = { client_id: settings.client_id, command_name }
+  return {
+    machine: await gatherMachine(session, settings, problem, service),
+    sandbox: info === null ? null : await gatherSandbox(client, info, command_name),
+    traffic: info === null ? null : await gatherTraffic(client, info, since, about),
+    served: await Promise.all(places.map((place) => gatherServed(place, host.cwd))),
+  }
+}
