@@ -47,6 +47,11 @@ async function defaults(session: Session, options: Given['options']): Promise<Bo
   return {
     beacon_id: `bcn_${host.randomText(16)}`,
     ...(hasToken ? {} : { asset_token: await recallPlacement(session, 'asset_token') }),
-    ...(hasTime ? {} : { occurred_at_ms: host.now() }),
+    ...(hasTime ? {} : { occurred_at_ms: await serviceTime(session) }),
   }
+}
+
+/** A sandbox may be at another time than this machine, and judges a beacon by its own. */
+async function serviceTime({ host, settings, signal, client }: Session): Promise<number> {
+  return settings.sandbox === null ? host.now() : (await client().clock.show({}, { signal })).now_ms
 }

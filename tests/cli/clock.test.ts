@@ -23,6 +23,14 @@ test('svc sandbox clock advance takes an asset token through its life', async ()
   expect((await world.svc('render fetch')).stderr).toContain('answered 404')
 })
 
+test('svc beacons send stamps a beacon with the time of a sandbox that was moved', async () => {
+  await world.svc('sandbox clock advance 7d')
+  await world.svc('placements create --format banner')
+  await world.svc('render fetch -o none')
+  const { code, stdout } = await world.svc('beacons send --event render')
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('verdict     accepted\n') })
+})
+
 test.each([
   ['500ms', '2026-01-31T12:00:00.500Z'],
   ['90s', '2026-01-31T12:01:30.000Z'],
