@@ -4,7 +4,7 @@ import type { Services } from '../operations/context.ts'
 
 /** `date` beside those of A90: the renderer mends a wrong user clock by it. */
 export const exposedHeaders =
-  'x-request-id, date, retry-after, ratelimit, ratelimit-policy, x-sandbox-warning, x-sandbox-would-bill, x-sandbox-slot-ids'
+  'x-request-id, date, retry-after, ratelimit, ratelimit-policy, x-sandbox-warning, x-sandbox-would-bill, x-sandbox-slot-ids, x-sandbox-fault'
 
 /** Whether some project of this sandbox allows the origin, in the mode that allows most. */
 export async function isKnownOrigin(services: Services, origin: string): Promise<boolean> {

@@ -89,6 +89,12 @@ export const responseHeaders = {
     decision: 'A37',
     description: 'Sandbox only. Every slot of the job, when more than one was requested.',
   },
+  'x-sandbox-fault': {
+    type: 'string',
+    provenance: 'assumed',
+    decision: 'A94',
+    description: 'Sandbox only. The fault rule that this request has met.',
+  },
   'x-sandbox-would-bill': {
     type: 'string',
     provenance: 'assumed',

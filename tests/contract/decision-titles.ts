@@ -55,4 +55,6 @@ export const decisionTitles: Readonly<Record<string, string>> = {
   A91: 'CORS of render.js and assets',
   A92: 'A secret key together with an Origin is refused',
   A93: 'The control plane under /_sandbox/ answers no cross-origin request',
+  A94: 'Sandbox only: fault rules break requests before credentials are checked',
+  A95: 'Sandbox only: scenarios, the catalogue of named cases',
 }

@@ -1,0 +1,142 @@
+import { describe, expect, test } from 'vitest'
+import type { FaultDraft } from '../../src/contract/control/faults.ts'
+import { errorOf, type FaultRequest, latencyOf, matches, meet, rewritten, settle } from './faults.ts'
+
+type Draft = FaultDraft
+
+const rule = (draft: Draft) => settle(draft)
+
+const request: FaultRequest = {
+  method: 'POST',
+  path: '/v1/placements',
+  key: 'sk_test_sandbox_demo',
+  session_id: 'sess_1',
+  formats: ['banner', 'native'],
+}
+
+/** Which of `count` matching requests a rule meets. */
+function metOf(draft: Draft, count: number): number[] {
+  let counted = { matched: 0, injected: 0 }
+  const met: number[] = []
+  for (let index = 0; index < count; index++) {
+    const next = meet(rule(draft), counted)
+    if (next.isMet) met.push(index)
+    counted = next.count
+  }
+  expect(counted).toEqual({ matched: count, injected: met.length })
+  return met
+}
+
+describe('a rule matches', () => {
+  test.each<[Draft, boolean]>([
+    [{}, true],
+    [{ method: 'post' }, true],
+    [{ method: 'GET' }, false],
+    [{ path: '/v1/' }, true],
+    [{ path: '/v1/placements' }, true],
+    [{ path: '/v1/placements/' }, false],
+    [{ path: '/*/place*ts' }, true],
+    [{ path: '/v1/*jobs' }, false],
+    [{ path: '/placements' }, false],
+    [{ key: 'sk_test_' }, true],
+    [{ key: 'sk_live_' }, false],
+    [{ session_id: 'sess_1' }, true],
+    [{ session_id: 'sess' }, false],
+    [{ format: 'native' }, true],
+    [{ format: 'clip' }, false],
+    [{ method: 'POST', path: '/v1', key: 'sk_', session_id: 'sess_1', format: 'banner' }, true],
+    [{ method: 'POST', path: '/v1', key: 'pk_', session_id: 'sess_1', format: 'banner' }, false],
+  ])('%o: %s', (draft, expected) => {
+    expect(matches(rule(draft), request)).toBe(expected)
+  })
+
+  test('no key but no rule for one', () => {
+    expect(matches(rule({ key: 'sk_' }), { ...request, key: null })).toBe(false)
+  })
+})
+
+describe('a rule meets', () => {
+  test('every matching request, unless told otherwise', () => {
+    expect(metOf({}, 4)).toEqual([0, 1, 2, 3])
+  })
+
+  test('as many as times says, after as many as after says', () => {
+    expect(metOf({ times: 2 }, 5)).toEqual([0, 1])
+    expect(metOf({ after: 2 }, 5)).toEqual([2, 3, 4])
+    expect(metOf({ after: 1, times: 2 }, 5)).toEqual([1, 2])
+  })
+
+  test('the same requests for the same seed, others for another, and about the share of rate', () => {
+    const met = metOf({ rate: 0.3, seed: 7 }, 1000)
+    expect(metOf({ rate: 0.3, seed: 7 }, 1000)).toEqual(met)
+    expect(metOf({ rate: 0.3, seed: 8 }, 1000)).not.toEqual(met)
+    expect(met.length).toBeGreaterThan(250)
+    expect(met.length).toBeLessThan(350)
+    expect(metOf({ rate: 0 }, 100)).toEqual([])
+  })
+})
+
+describe('latency', () => {
+  const drawn = (draft: Draft) => Array.from({ length: 500 }, (_, matched) => latencyOf(rule(draft), matched))
+
+  test('is fixed', () => {
+    expect(new Set(drawn({ latency_ms: 80 }))).toEqual(new Set([80]))
+  })
+
+  test('is uniform between its bounds', () => {
+    const waits = drawn({ latency_ms: 100, latency_max_ms: 300 })
+    expect(Math.min(...waits)).toBeGreaterThanOrEqual(100)
+    expect(Math.max(...waits)).toBeLessThanOrEqual(300)
+    expect(Math.max(...waits) - Math.min(...waits)).toBeGreaterThan(150)
+  })
+
+  test('is log-normal around its median, and never beyond a minute', () => {
+    const waits = drawn({ latency_ms: 100, latency_sigma: 1 }).toSorted((a, b) => a - b)
+    expect(waits[250]).toBeGreaterThan(80)
+    expect(waits[250]).toBeLessThan(125)
+    expect(waits.at(-1)).toBeGreaterThan(500)
+    expect(Math.max(...drawn({ latency_ms: 60_000, latency_sigma: 4 }))).toBe(60_000)
+  })
+
+  test('is the same for the same seed', () => {
+    const draft = { latency_ms: 1, latency_max_ms: 1000, seed: 3 }
+    expect(drawn(draft)).toEqual(drawn(draft))
+    expect(drawn(draft)).not.toEqual(drawn({ ...draft, seed: 4 }))
+  })
+})
+
+describe('the error of a rule', () => {
+  test.each<[Draft, number, string]>([
+    [{}, 503, 'injected_fault'],
+    [{ status: 429 }, 429, 'rate_limited'],
+    [{ status: 500 }, 500, 'internal_error'],
+    [{ status: 502 }, 502, 'injected_fault'],
+    [{ reason_code: 'beacon_stale' }, 400, 'beacon_stale'],
+    [{ status: 418, reason_code: 'key_unknown' }, 418, 'key_unknown'],
+  ])('%o: %i %s', (draft, status, reason_code) => {
+    expect(errorOf(rule(draft))).toEqual({ status, reason_code })
+  })
+})
+
+describe('a rewritten answer', () => {
+  const answer = { status: 'ready', decision: { fill: true } }
+
+  test('has other members, and the original stays', () => {
+    expect(rewritten(answer, { status: 'later', 'decision.fill': null, extra: { a: 1 } })).toEqual({
+      status: 'later',
+      decision: { fill: null },
+      extra: { a: 1 },
+    })
+    expect(answer).toEqual({ status: 'ready', decision: { fill: true } })
+  })
+
+  test('is as it was where the path leads nowhere', () => {
+    expect(rewritten(answer, { 'placement.render.x': 1, 'status.x': 1 })).toEqual(answer)
+    expect(rewritten(null, { a: 1 })).toBeNull()
+  })
+
+  test('cannot reach a prototype', () => {
+    rewritten(answer, { '__proto__.polluted': true })
+    expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false)
+  })
+})

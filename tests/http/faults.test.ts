@@ -1,0 +1,333 @@
+import { describe, expect, test } from 'vitest'
+import type { FaultDraft } from '../../src/contract/control/faults.ts'
+import { activate, asked, beacon, fill, key, liveKey, origin, publishable, type Stage, stage } from './stage.ts'
+
+type Draft = Partial<FaultDraft>
+
+async function add(on: Stage, body: Draft = {}) {
+  return (await on.api.accept('faults.add', { body })).body
+}
+
+/** A placement request, whatever becomes of it. */
+function ask(on: Stage, more: Record<string, unknown> = {}, as = key) {
+  return on.api.send('POST', '/v1/placements', { as, body: asked(more) })
+}
+
+async function statusesOf(on: Stage, count: number): Promise<number[]> {
+  const statuses: number[] = []
+  for (let index = 0; index < count; index++) statuses.push((await ask(on)).status)
+  return statuses
+}
+
+async function slotCount(on: Stage): Promise<number> {
+  return (await on.api.accept('placements.list')).body.items.length
+}
+
+describe('a fault rule', () => {
+  test('without further words answers every request with 503 injected_fault, and nothing takes effect', async () => {
+    await using on = await stage()
+    const { fault_id } = await add(on)
+    const { status, headers, body } = await ask(on)
+    expect(status).toBe(503)
+    expect(headers).toMatchObject({ 'retry-after': '1', 'x-sandbox-fault': fault_id })
+    expect(body).toMatchObject({ error: 'unavailable', reason_code: 'injected_fault', retryable: true })
+    expect(await slotCount(on)).toBe(0)
+  })
+
+  test('that fails twice lets the third request through', async () => {
+    await using on = await stage()
+    await add(on, { times: 2 })
+    expect(await statusesOf(on, 4)).toEqual([503, 503, 200, 200])
+  })
+
+  test('of the same seed breaks the same requests in another sandbox', async () => {
+    const run = async (seed: number) => {
+      await using on = await stage()
+      await add(on, { rate: 0.5, seed })
+      return await statusesOf(on, 24)
+    }
+    const broken = await run(7)
+    expect(new Set(broken)).toEqual(new Set([200, 503]))
+    expect(await run(7)).toEqual(broken)
+    expect(await run(8)).not.toEqual(broken)
+  })
+
+  test('ends after its time on the sandbox clock', async () => {
+    await using on = await stage()
+    const { expires_at_ms } = await add(on, { ttl_ms: 60_000 })
+    expect(expires_at_ms).toBe(on.clock.now() + 60_000)
+    on.clock.advance(59_999)
+    expect((await ask(on)).status).toBe(503)
+    on.clock.advance(1)
+    expect((await ask(on)).status).toBe(200)
+  })
+
+  test('comes before the credential and the rate, as a broken network would', async () => {
+    await using on = await stage({ rate_limit: '1/min' })
+    await add(on, { times: 3 })
+    expect((await ask(on, {}, 'sk_test_unknown')).status).toBe(503)
+    expect((await ask(on)).status).toBe(503)
+    expect((await ask(on)).status).toBe(503)
+    expect((await ask(on)).status).toBe(200)
+    expect((await ask(on)).status).toBe(429)
+  })
+
+  test('never meets the control plane', async () => {
+    await using on = await stage()
+    await add(on)
+    await on.api.accept('health.ready')
+    expect((await on.api.send('GET', '/demo')).status).not.toBe(503)
+  })
+})
+
+describe('a fault rule matches', () => {
+  test('method and path', async () => {
+    await using on = await stage()
+    await add(on, { method: 'get', path: '/v1/decisions/' })
+    const { slot_id } = await fill(on.api)
+    await on.api.refuse('decisions.get', { as: key, params: { slot_id } })
+  })
+
+  test('the beginning of the key, the publishable key of an activation among them', async () => {
+    await using on = await stage()
+    await add(on, { key: 'sk_live_' })
+    await add(on, { key: 'pk_test_' })
+    expect((await ask(on, {}, liveKey)).status).toBe(503)
+    expect((await ask(on)).status).toBe(200)
+    const refused = await on.api.refuse('browser.activate', { origin, body: { publishable_key: publishable } })
+    expect(refused.body.reason_code).toBe('injected_fault')
+  })
+
+  test('the session, of a body and of the slot that a request is about', async () => {
+    await using on = await stage()
+    const mine = await fill(on.api, { body: asked({ session_id: 'mine' }) })
+    const other = await fill(on.api, { body: asked({ session_id: 'other' }) })
+    await add(on, { session_id: 'mine' })
+    expect((await ask(on, { session_id: 'mine' })).status).toBe(503)
+    expect((await ask(on, { session_id: 'other' })).status).toBe(200)
+    await on.api.refuse('decisions.get', { as: key, params: { slot_id: mine.slot_id } })
+    await on.api.accept('decisions.get', { as: key, params: { slot_id: other.slot_id } })
+    await on.api.refuse('beacons.send', { as: key, body: beacon(on.clock, mine, 'render') })
+    await on.api.accept('beacons.send', { as: key, body: beacon(on.clock, other, 'render') })
+  })
+
+  test('the format, allowed or filled', async () => {
+    await using on = await stage()
+    const clip = await fill(on.api, { format: 'clip' })
+    const banner = await fill(on.api, { format: 'banner' })
+    await add(on, { format: 'clip' })
+    expect((await ask(on, { overrides: { allowed_formats: ['banner', 'clip'] } })).status).toBe(503)
+    expect((await ask(on, { overrides: { allowed_formats: ['banner'] } })).status).toBe(200)
+    await on.api.refuse('beacons.send', { as: key, body: beacon(on.clock, clip, 'render') })
+    await on.api.accept('beacons.send', { as: key, body: beacon(on.clock, banner, 'render') })
+    const frame = (token: string) => on.api.send('GET', `/v1/render/${token}`)
+    expect([(await frame(clip.asset_token)).status, (await frame(banner.asset_token)).status]).toEqual([503, 200])
+  })
+
+  test('files: render.js, test assets and creatives, with an error that any page may read', async () => {
+    await using on = await stage()
+    await add(on, { path: '/v1/render.js', status: 500 })
+    await add(on, { path: '/v1/test-assets', reason_code: 'not_found' })
+    await add(on, { path: '/assets/creatives', reason_code: 'not_found' })
+    const cases: [string, number][] = [
+      ['/v1/render.js', 500],
+      ['/v1/test-assets/banner', 404],
+      ['/assets/creatives/any/file.png', 404],
+    ]
+    for (const [path, expected] of cases) {
+      const { status, headers } = await on.api.send('GET', path, { origin: 'https://any.example' })
+      expect([path, status, headers['access-control-allow-origin']]).toEqual([path, expected, '*'])
+    }
+  })
+})
+
+describe('a fault rule answers', () => {
+  test('with the status and the cause that are asked for; each follows from the other', async () => {
+    await using on = await stage()
+    await add(on, { status: 429, retry_after_s: 30 })
+    expect(await ask(on)).toMatchObject({
+      status: 429,
+      headers: { 'retry-after': '30' },
+      body: { reason_code: 'rate_limited' },
+    })
+    await add(on, { reason_code: 'activation_token_expired' })
+    expect(await ask(on)).toMatchObject({ status: 401, body: { reason_code: 'activation_token_expired' } })
+  })
+
+  test('with a status that the contract does not know', async () => {
+    await using on = await stage()
+    await add(on, { status: 502 })
+    const answer = await fetch(`${on.sandbox.url}/v1/render.js`)
+    expect([answer.status, ((await answer.json()) as { reason_code: string }).reason_code]).toEqual([
+      502,
+      'injected_fault',
+    ])
+  })
+
+  test('with Retry-After as a date of the sandbox clock, or without', async () => {
+    await using on = await stage()
+    await add(on, { retry_after_format: 'http_date', retry_after_s: 90 })
+    const date = new Date(on.clock.now() + 90_000).toUTCString()
+    expect((await ask(on)).headers['retry-after']).toBe(date)
+    await add(on, { retry_after_format: 'none' })
+    expect((await ask(on)).headers['retry-after']).toBeUndefined()
+  })
+
+  test('so that the page that asked can read it', async () => {
+    await using on = await stage()
+    const token = await activate(on.api)
+    await add(on)
+    const { headers } = await on.api.send('POST', '/v1/placements', { as: token, origin, body: asked() })
+    expect(headers['access-control-allow-origin']).toBe(origin)
+    expect(headers['access-control-expose-headers']).toContain('x-sandbox-fault')
+    const elsewhere = await on.api.send('POST', '/v1/placements', { origin: 'https://evil.example', body: asked() })
+    expect(elsewhere.headers['access-control-allow-origin']).toBeUndefined()
+    const preflight = await on.api.send('OPTIONS', '/v1/placements', {
+      origin,
+      headers: { 'access-control-request-method': 'POST' },
+    })
+    expect(preflight.status).toBe(204)
+  })
+
+  test('with a body cut in the middle, or one that is no JSON', async () => {
+    await using on = await stage()
+    await add(on, { effect: 'truncate', served: true, path: '/v1/placements' })
+    await expect(ask(on)).rejects.toThrow('aborted')
+    expect(await slotCount(on)).toBe(1)
+    await add(on, { effect: 'garble', served: true })
+    const garbled = await fetch(`${on.sandbox.url}/v1/placements`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(asked()),
+    })
+    expect([garbled.status, garbled.headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8'])
+    await expect(garbled.json()).rejects.toThrow(SyntaxError)
+    expect(await slotCount(on)).toBe(2)
+  })
+
+  test('with other members than were decided', async () => {
+    await using on = await stage()
+    await add(on, { effect: 'rewrite', rewrite: { status: 'deferred', 'placement.surprise': [1] } })
+    const { status, body } = await ask(on)
+    expect(status).toBe(200)
+    expect(body).toMatchObject({ status: 'deferred', placement: { surprise: [1], format: expect.any(String) } })
+  })
+
+  test('with nothing: the connection ends, before the request takes effect', async () => {
+    await using on = await stage()
+    await add(on, { effect: 'drop', times: 1 })
+    await add(on, { effect: 'reset', times: 1 })
+    await expect(ask(on)).rejects.toMatchObject({ code: 'ECONNRESET' })
+    await expect(ask(on)).rejects.toThrow('socket hang up')
+    expect(await slotCount(on)).toBe(0)
+    expect((await ask(on)).status).toBe(200)
+  })
+
+  test('a lost acknowledgement: the beacon counts, its answer is lost, and the retry is a duplicate', async () => {
+    await using on = await stage()
+    const filled = await fill(on.api)
+    await add(on, { effect: 'drop', served: true, path: '/v1/beacons', times: 1 })
+    const body = beacon(on.clock, filled, 'render')
+    await expect(on.api.accept('beacons.send', { as: key, body })).rejects.toThrow('socket hang up')
+    expect((await on.api.accept('beacons.send', { as: key, body })).body).toMatchObject({ duplicate: true })
+    expect((await on.api.accept('beacons.list')).body.items.map(({ verdict }) => verdict).toSorted()).toEqual([
+      'accepted',
+      'duplicate',
+    ])
+  })
+
+  test('an error although the request took effect', async () => {
+    await using on = await stage()
+    await add(on, { served: true, status: 500 })
+    expect((await ask(on)).status).toBe(500)
+    expect(await slotCount(on)).toBe(1)
+  })
+
+  test('late, and otherwise as usual', async () => {
+    await using on = await stage()
+    const { fault_id } = await add(on, { effect: 'delay', latency_ms: 60 })
+    const { status, headers } = await ask(on)
+    expect([status, headers['x-sandbox-fault']]).toEqual([200, fault_id])
+  })
+
+  test('files that are served and spoilt', async () => {
+    await using on = await stage()
+    const whole = await on.api.send('GET', '/v1/render.js')
+    const { fault_id } = await add(on, { effect: 'garble', served: true, path: '/v1/render.js' })
+    const { status, headers, text } = await on.api.send('GET', '/v1/render.js')
+    expect([status, headers['x-sandbox-fault'], headers.etag]).toEqual([200, fault_id, whole.headers.etag])
+    expect(text).not.toBe(whole.text)
+    expect(headers['content-length']).toBe(whole.headers['content-length'])
+    expect((await on.api.send('HEAD', '/v1/render.js')).status).toBe(200)
+  })
+})
+
+describe('fault rules', () => {
+  test('are listed newest first with what they have counted, secrets redacted, and the newest decides', async () => {
+    await using on = await stage()
+    const first = await add(on, { status: 500 })
+    const second = await add(on, { after: 1, times: 1, key })
+    expect(await statusesOf(on, 3)).toEqual([500, 503, 500])
+    const { items } = (await on.api.accept('faults.list')).body
+    expect(items).toMatchObject([
+      { fault_id: second.fault_id, matched: 3, injected: 1, key: 'sk_test_redacted', scenario: null },
+      { fault_id: first.fault_id, matched: 2, injected: 2, effect: 'error', status: 500 },
+    ])
+  })
+
+  test('are removed one by one, all at once, or with a reset', async () => {
+    await using on = await stage()
+    const { fault_id } = await add(on)
+    await add(on)
+    await add(on)
+    expect((await on.api.accept('faults.remove', { params: { fault_id } })).body).toEqual({ cleared: 1 })
+    expect((await on.api.refuse('faults.remove', { params: { fault_id } })).body.reason_code).toBe('not_found')
+    expect((await on.api.accept('faults.clear')).body).toEqual({ cleared: 2 })
+    await add(on)
+    await on.api.accept('sandbox.reset', { body: {} })
+    expect((await on.api.accept('faults.list')).body.items).toEqual([])
+    expect((await ask(on)).status).toBe(200)
+  })
+
+  test('are refused when they make no sense, and beyond a hundred', async () => {
+    await using on = await stage()
+    const wrong = [
+      { effect: 'explode' },
+      { status: 200 },
+      { rate: 2 },
+      { times: 0 },
+      { path: 'v1' },
+      { effect: 'rewrite' },
+      { rewrite: { a: 1 } },
+      { latency_ms: 60_001 },
+    ]
+    for (const body of wrong) {
+      expect((await on.api.refuse('faults.add', { body })).body.reason_code).toBe('schema_invalid')
+    }
+    expect((await on.api.refuse('faults.add', { body: { nonsense: 1 } })).body.reason_code).toBe('field_unknown')
+    for (let count = 0; count < 100; count++) await add(on, { times: 1 })
+    expect((await on.api.refuse('faults.add', { body: {} })).body.message).toContain('100')
+  })
+
+  test('leave their name in the journal, beside the answer or where there was none', async () => {
+    await using on = await stage()
+    const lost = await add(on, { effect: 'drop', served: true, times: 1 })
+    const dropped = await add(on, { effect: 'drop', times: 1 })
+    const broken = await add(on, { times: 1 })
+    expect((await ask(on)).status).toBe(503)
+    await expect(ask(on)).rejects.toThrow('socket hang up')
+    await expect(ask(on)).rejects.toThrow('socket hang up')
+    const { items } = (await on.api.accept('requests.list')).body
+    expect(items.map(({ status, reason_code }) => [status, reason_code])).toEqual([
+      [200, null],
+      [0, null],
+      [503, 'injected_fault'],
+    ])
+    const named: unknown[] = []
+    for (const { request_id } of items) {
+      const { body } = await on.api.accept('requests.show', { params: { request_id } })
+      named.push(body.response_headers['x-sandbox-fault'])
+    }
+    expect(named).toEqual([lost.fault_id, dropped.fault_id, broken.fault_id])
+  })
+})
