@@ -22,9 +22,8 @@ export function rootHelp(
     `  ${command_name} start`,
     `  ${command_name} placements create --format banner --topic coffee`,
     'Help',
-    `  ${command_name} <command> --help    flags and two examples`,
-    `  ${command_name} help settings       flags, environment variables, svc.config.json`,
-    `  ${command_name} help exit-codes     what the exit code tells`,
+    `  ${command_name} <command> --help   flags and two examples`,
+    `  ${command_name} help settings      all flags and variables; help exit-codes: all codes`,
     '',
   ].join('\n')
 }

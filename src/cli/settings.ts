@@ -97,6 +97,7 @@ export const settingNames = Object.keys(settingsTable) as SettingName[]
 type FileSettingName = {
   [Name in SettingName]: (typeof settingsTable)[Name]['isFileSetting'] extends true ? Name : never
 }[SettingName]
+export const fileSettingNames = settingNames.filter((name) => settingsTable[name].isFileSetting) as FileSettingName[]
 const fileShape = Object.fromEntries(
   settingNames
     .filter((name) => settingsTable[name].isFileSetting)
@@ -116,6 +117,16 @@ export type ConfigFile = z.infer<typeof ConfigFile>
 /** profiles.json in the state directory. */
 export const ProfilesFile = z.strictObject({ current: z.string().optional(), profiles: z.record(z.string(), Profile) })
 export type ProfilesFile = z.infer<typeof ProfilesFile>
+
+/** The JSON schema of svc.config.json. */
+export const configFileSchema = z.toJSONSchema(ConfigFile, { io: 'input' })
+/** A file that is about to be mended: its members, whatever they hold. */
+export const AnyMembers = z.record(z.string(), z.unknown())
+/** profiles.json, whatever its profiles hold. */
+export const AnyProfiles = z.looseObject({
+  current: z.string().optional(),
+  profiles: z.record(z.string(), AnyMembers),
+})
 
 export type Source = 'flag' | 'environment' | 'config file' | 'profile' | 'sandbox' | 'default'
 
@@ -205,7 +216,7 @@ function pick<T extends string | undefined>(
 }
 
 /** Parses one value. `label` says where it came from: `SVC_BASE_URL`. */
-function checkSetting(name: SettingName, value: string, label: string): string {
+export function checkSetting(name: SettingName, value: string, label: string): string {
   const parsed = settingsTable[name].schema.safeParse(value)
   if (parsed.success) return parsed.data
   const problem = parsed.error.issues[0]?.message ?? 'is not valid'

@@ -1,7 +1,7 @@
 /** Every command, in help order. Each is loaded only when it is called; nothing heavy may be imported here. */
 import type { Command, CommandGroup } from '../cli/command.ts'
 
-export const sections = ['Sandbox', 'API v1', 'Look inside'] as const
+export const sections = ['Sandbox', 'API v1', 'Look inside', 'Set up'] as const
 
 export interface CommandEntry {
   name: string
@@ -131,5 +131,11 @@ export const commands: readonly CommandEntry[] = [
     section: 'Look inside',
     brief: 'find what is wrong',
     load: async () => (await import('./doctor.ts')).doctor,
+  },
+  {
+    name: 'config',
+    section: 'Set up',
+    brief: 'profiles and settings',
+    load: async () => (await import('./config.ts')).config,
   },
 ]
