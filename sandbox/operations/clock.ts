@@ -13,7 +13,7 @@ export const advanceClock: Operation<Contract['clock.advance']> = async (service
   const { clock } = services.platform
   if (clock.now() + body.by_ms > latest_ms) {
     throw new ApiError('schema_invalid', {
-      fields: [{ path: 'by_ms', message: 'reaches beyond the year 9999', expected: 'a shorter time' }],
+      fields: [{ path: 'by_ms', message: 'reaches beyond the year 9000', expected: 'a shorter time' }],
     })
   }
   clock.advance(body.by_ms)

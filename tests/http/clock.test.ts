@@ -189,6 +189,21 @@ describe('a move', () => {
     expect((await on.api.accept('health.live')).headers.date).toBe('Fri, 01 Jan 2027 00:00:00 GMT')
   })
 
+  test('to either end of time leaves everything working, and a placement fills', async () => {
+    await using on = await steered()
+    for (const to_ms of [221_845_392_000_000, 0]) {
+      await on.api.accept('clock.set', { body: { to_ms } })
+      await activate(on.api)
+      await on.api.accept('consent.set', { as: key, body: session })
+      const { asset_token, slot_id } = await fill(on.api)
+      await on.api.accept('render.frame', { params: { asset_token } })
+      await on.api.accept('placements.explain', { params: { slot_id } })
+      const { body } = await on.api.accept('placements.list', { query: { since: '10m' } })
+      expect(body.items.map((item) => item.slot_id)).toContain(slot_id)
+      expect((await on.api.accept('evidence.verify')).body.ok).toBe(true)
+    }
+  })
+
   test('back lets a token live longer, and one to null returns to the time of the machine', async () => {
     await using on = await frozen()
     const as = await activate(on.api)
@@ -227,10 +242,10 @@ describe('a move', () => {
     const before = await on.now()
     const reason = async (id: 'clock.advance' | 'clock.set' | 'clock.freeze', body: unknown) =>
       (await on.api.refuse(id, { body })).body.reason_code
-    for (const by_ms of [-1, 0.5, '31m', null, 253_402_300_799_999]) {
+    for (const by_ms of [-1, 0.5, '31m', null, 221_845_392_000_000]) {
       expect([by_ms, await reason('clock.advance', { by_ms })]).toEqual([by_ms, 'schema_invalid'])
     }
-    for (const to_ms of [-1, 0.5, '2027-01-01', 253_402_300_800_000]) {
+    for (const to_ms of [-1, 0.5, '2027-01-01', 221_845_392_000_001]) {
       expect([to_ms, await reason('clock.set', { to_ms })]).toEqual([to_ms, 'schema_invalid'])
     }
     expect(await reason('clock.set', {})).toBe('schema_invalid')
