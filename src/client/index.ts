@@ -1,5 +1,4 @@
 /** The typed client for Node, over undici; with the contract's types that an integration needs. */
-import type { RequestInit } from 'undici'
 import { type Client, type ClientOptions, createClient as createClientOver } from './client.ts'
 import type { Fetch } from './transport.ts'
 
@@ -47,6 +46,5 @@ export function createClient({ fetch = undiciFetch, ...options }: NodeClientOpti
 /** undici is loaded by the first request, so that a command which makes none does not pay for it. */
 const undiciFetch: Fetch = async (url, init) => {
   const { fetch } = await import('undici')
-  // The same Blob, of which the browser's types and Node's each know a part.
-  return fetch(url, init as RequestInit)
+  return fetch(url, init)
 }

@@ -1,5 +1,6 @@
 import type { Endpoint } from '../contract/endpoint.ts'
 import { RefusedError } from './errors.ts'
+import type { FileBody } from './transport.ts'
 
 /** The parts of a call, as every endpoint's input has them. */
 export interface CallInput {
@@ -24,7 +25,7 @@ export interface HttpRequest {
   method: Endpoint['method']
   url: string
   headers: Record<string, string>
-  body?: string | Blob
+  body?: string | FileBody
 }
 
 /** Turns a call into its HTTP request. Throws RefusedError for test_outcome with a production key. */
@@ -45,8 +46,12 @@ export function buildRequest(endpoint: Endpoint, input: CallInput, sender: Sende
       ...(origin === undefined ? {} : { origin }),
       ...sender.headers,
     },
-    ...(input.body === undefined ? {} : { body: input.body instanceof Blob ? input.body : JSON.stringify(input.body) }),
+    ...(input.body === undefined ? {} : { body: bodyOf(input.body) }),
   }
+}
+
+function bodyOf(body: unknown): string | FileBody {
+  return body instanceof Blob ? (body as FileBody) : JSON.stringify(body)
 }
 
 /** Whether a key is a Production secret key (A02). */

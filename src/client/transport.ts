@@ -4,10 +4,13 @@ import type { HttpRequest } from './request.ts'
 /** The part of a fetch that the client uses: `globalThis.fetch` and undici's both fit. */
 export type Fetch = (url: string, init: FetchInit) => Promise<FetchResponse>
 
+/** A file that is read as it is sent. The browser's types of a Blob lack what Node's fetch asks for; it is the same. */
+export type FileBody = import('node:buffer').Blob
+
 export interface FetchInit {
   method: string
   headers: Record<string, string>
-  body?: string | Blob
+  body?: string | FileBody
   signal: AbortSignal
 }
 

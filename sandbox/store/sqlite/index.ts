@@ -232,11 +232,20 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
     countAside: async (query) => read(() => beacons.countAside(query)),
     asideBeaconsOf: async (slot_id) => read(() => beacons.asideBySlot(slot_id)),
     evidenceOf: async (slot_id) => read(() => chain.bySlot(slot_id)),
+    listEvidence: async (query) =>
+      toPage(
+        read(() => chain.list(query)),
+        query.limit,
+        (entry) => entry.id,
+      ),
     evidence: async (project_id, after_seq, limit) => read(() => chain.after(project_id, after_seq, limit)),
     catalogue: async (id) => (demand.get(id) as string | undefined) ?? null,
 
     appendExchange(row) {
-      if (!closed && exchanges.push(row)) nudge()
+      if (closed) return
+      // Of a project that a reset or a restore has taken away meanwhile.
+      const isOrphan = row.project_id !== null && !projects.exists(row.project_id)
+      if (exchanges.push(isOrphan ? { ...row, project_id: null } : row)) nudge()
     },
     findExchange: async (id) => {
       flush()

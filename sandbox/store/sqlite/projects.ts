@@ -85,6 +85,7 @@ export function projectStatements(db: Database.Database) {
       keys.clear()
     },
     project,
+    exists: (id: number): boolean => projects.has(id) || byId.get(id) !== undefined,
     byClientId(client_id: string): ProjectRow | null {
       const stored = byClientId.get(client_id)
       return stored === undefined ? null : project(stored.id)

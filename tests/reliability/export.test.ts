@@ -1,0 +1,272 @@
+/** Exports, imports and restores under load: each file is one instant, and nobody sees half of two worlds. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import Database from 'better-sqlite3'
+import { Client, request } from 'undici'
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/index.ts'
+import type { Endpoint } from '../../src/contract/endpoint.ts'
+import { contract } from '../../src/contract/index.ts'
+import type { PlacementResponse } from '../../src/contract/v1/placements.ts'
+import { problemOf } from './answers.ts'
+
+const reports: unknown[] = []
+
+afterEach(() => {
+  expect(reports.splice(0)).toEqual([])
+})
+
+describe.each(['file', 'memory'])('of a sandbox in %s', (where) => {
+  test('an export under load is one instant: an import of it verifies, and has the rows of its evidence', async () => {
+    await using from = await start(where)
+    const load = startLoad(from, 8)
+    await load.until(20)
+    const files = []
+    for (let count = 0; count < 3; count++) {
+      await load.until(load.placed + 10)
+      files.push(await exported(from))
+    }
+    await load.stop()
+    expect(load.problems).toEqual([])
+    let before = 0
+    for (const file of files) {
+      const counts = countsOf(file)
+      expect(counts.evidence).toBe(counts.decided + counts.beacons)
+      expect(counts.evidence).toBeGreaterThan(before)
+      before = counts.evidence
+      await using to = await start(where)
+      const { status, body } = await imported(to, file)
+      expect([status, body]).toEqual([200, { ok: true, projects: 3, evidence_entries: counts.evidence }])
+      expect(await get(to, '/_sandbox/evidence/verify')).toMatchObject({ ok: true })
+    }
+  })
+
+  test('restores and imports among placements, frames and beacons leave nothing broken', async () => {
+    await using sandbox = await start(where)
+    await send(sandbox, 'POST', '/_sandbox/snapshots/empty')
+    const load = startLoad(sandbox, 8)
+    await load.until(20)
+    await send(sandbox, 'POST', '/_sandbox/snapshots/some')
+    const file = await exported(sandbox)
+    for (let turn = 0; turn < 6; turn++) {
+      const name = turn % 2 === 0 ? 'empty' : 'some'
+      const both = [
+        send(sandbox, 'POST', `/_sandbox/snapshots/${name}/restore`),
+        send(sandbox, 'POST', '/_sandbox/snapshots/some/restore'),
+        imported(sandbox, file),
+      ]
+      for (const { status, body } of await Promise.all(both)) expect([status, body]).toMatchObject([200, {}])
+      for (const id of ['beacons.list', 'placements.list', 'requests.list'] as const) {
+        expect((await send(sandbox, 'GET', contract[id].path)).status).toBe(200)
+      }
+      expect(await get(sandbox, '/_sandbox/evidence/verify')).toMatchObject({ ok: true })
+    }
+    await load.stop()
+    expect(load.problems).toEqual([])
+    expect(await get(sandbox, '/_sandbox/evidence/verify')).toMatchObject({ ok: true })
+  })
+})
+
+describe('an import', () => {
+  test('of a file that is damaged, foreign or newer changes nothing', async () => {
+    await using from = await start('file')
+    const load = startLoad(from, 2)
+    await load.until(20)
+    await load.stop()
+    expect(load.problems).toEqual([])
+    const file = await exported(from)
+    const state = gunzipSync(file)
+    const flipped = Buffer.from(file)
+    flipped[file.length >> 1]! ^= 0xff
+    const damaged: [string, Buffer, string][] = [
+      ['empty', Buffer.of(), 'archive_invalid'],
+      ['a text', Buffer.from('a text'), 'archive_invalid'],
+      ['a packed text', gzipSync('a text'), 'archive_invalid'],
+      ['cut off', file.subarray(0, file.length - 100), 'archive_invalid'],
+      ['one byte flipped', flipped, 'archive_invalid'],
+      ['cut off, packed anew', gzipSync(state.subarray(0, 40_960)), 'archive_invalid'],
+      [
+        'evidence changed',
+        changed(state, "UPDATE evidence SET entry = replace(entry, '1', '2') WHERE id = 2"),
+        'archive_invalid',
+      ],
+      [
+        'a decision changed',
+        changed(state, 'UPDATE slot SET gross_cpm = 99 WHERE format IS NOT NULL'),
+        'archive_invalid',
+      ],
+      [
+        'a beacon removed',
+        changed(state, 'DELETE FROM beacon WHERE id = (SELECT max(id) FROM beacon)'),
+        'archive_invalid',
+      ],
+      ['no JSON', changed(state, "UPDATE evidence SET entry = 'x' WHERE id = 1"), 'archive_invalid'],
+      ['a table missing', changed(state, 'DROP TABLE beacon'), 'archive_invalid'],
+      [
+        'a trigger',
+        changed(state, 'CREATE TRIGGER t AFTER INSERT ON job BEGIN DELETE FROM job; END'),
+        'archive_invalid',
+      ],
+      ['newer', changed(state, 'PRAGMA user_version = 999'), 'archive_newer'],
+      ['foreign', changed(state, 'PRAGMA application_id = 1'), 'archive_invalid'],
+    ]
+    const database = join(newDirectory(), 'sandbox.db')
+    await using to = await start(database)
+    await place(to)
+    const before = await get(to, '/_sandbox/placements')
+    for (const [name, bytes, reason_code] of damaged) {
+      const { status, body } = await imported(to, bytes)
+      expect([name, status, (body as { reason_code: string }).reason_code]).toEqual([name, 400, reason_code])
+    }
+    expect(await get(to, '/_sandbox/placements')).toEqual(before)
+    expect(await get(to, '/_sandbox/evidence/verify')).toMatchObject({ ok: true })
+    expect(readdirSync(`${database}.snapshots`)).toEqual([])
+  })
+
+  test('needs the type of the file, and is answered to who breaks off by nothing left behind', async () => {
+    const database = join(newDirectory(), 'sandbox.db')
+    await using sandbox = await start(database)
+    const { statusCode, body } = await request(`${sandbox.url}/_sandbox/import`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{}',
+    })
+    expect([statusCode, await body.json()]).toMatchObject([415, { reason_code: 'content_type_unsupported' }])
+    expect(await get(sandbox, '/_sandbox/snapshots')).toEqual({ items: [] })
+  })
+
+  test('an export has no key, no token and no prompt', async () => {
+    await using sandbox = await start('file')
+    const { decision } = await place(sandbox, { prompt: 'a very private question' })
+    const state = gunzipSync(await exported(sandbox)).toString('latin1')
+    const { secret_key, live_secret_key, publishable_key } = sandbox.keys
+    for (const secret of [secret_key, live_secret_key, publishable_key, decision!.asset_token!, 'private question']) {
+      expect(state.includes(secret), secret).toBe(false)
+    }
+  })
+})
+
+async function start(where: string, options: SandboxOptions = {}): Promise<Sandbox> {
+  const database = where === 'memory' ? ':memory:' : where === 'file' ? join(newDirectory(), 'sandbox.db') : where
+  return startSandbox({ database, rate_limit: 'off', report: (error) => reports.push(error), ...options })
+}
+
+function newDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'svc-export-'))
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true, maxRetries: 10 }))
+  return directory
+}
+
+/** Placements, frames and beacons until it is stopped; what was answered off the contract is kept. */
+function startLoad(sandbox: Sandbox, lanes: number) {
+  let isRunning = true
+  const load = { placed: 0, problems: [] as string[], until, stop }
+  const ask = async (client: Client, endpoint: Endpoint, path: string, body?: object) => {
+    const reply = await client.request({
+      method: endpoint.method,
+      path,
+      headers: { authorization: `Bearer ${sandbox.keys.secret_key}`, 'content-type': 'application/json' },
+      body: body === undefined ? null : JSON.stringify(body),
+    })
+    const answer = { status: reply.statusCode, headers: reply.headers, body: await reply.body.text() }
+    const problem = problemOf(answer, endpoint)
+    if (problem !== null) load.problems.push(`${path}: ${problem}`)
+    return answer
+  }
+  const lane = async () => {
+    const client = new Client(sandbox.url)
+    while (isRunning) {
+      const placed = await ask(client, contract['placements.create'], '/v1/placements', placement)
+      if (placed.status !== 200) continue
+      load.placed++
+      const asset_token = (JSON.parse(placed.body) as PlacementResponse).decision?.asset_token ?? ''
+      await ask(client, contract['render.frame'], `/v1/render/${asset_token}`)
+      for (const event of ['render', 'visible']) {
+        const beacon = { beacon_id: `export.${event}`, asset_token, event, occurred_at_ms: Date.now() }
+        await ask(client, contract['beacons.send'], '/v1/beacons', beacon)
+      }
+    }
+    await client.close()
+  }
+  const running = Array.from({ length: lanes }, lane)
+  async function until(placed: number) {
+    while (load.placed < placed && load.problems.length === 0) await pause(5)
+  }
+  async function stop() {
+    isRunning = false
+    await Promise.all(running)
+  }
+  return load
+}
+
+const placement = { client_id: 'proj_demo', session_id: 'export', job_type: 'chat' }
+
+async function place(sandbox: Sandbox, more: object = {}): Promise<PlacementResponse> {
+  const reply = await request(`${sandbox.url}/v1/placements`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${sandbox.keys.secret_key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ ...placement, ...more }),
+  })
+  return (await reply.body.json()) as PlacementResponse
+}
+
+async function exported(sandbox: Sandbox): Promise<Buffer> {
+  const reply = await request(`${sandbox.url}/_sandbox/export`)
+  expect([reply.statusCode, reply.headers['content-type']]).toEqual([200, 'application/gzip'])
+  return Buffer.from(await reply.body.arrayBuffer())
+}
+
+async function imported(sandbox: Sandbox, bytes: Buffer): Promise<{ status: number; body: unknown }> {
+  const reply = await request(`${sandbox.url}/_sandbox/import`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/gzip' },
+    body: bytes,
+  })
+  return { status: reply.statusCode, body: await reply.body.json() }
+}
+
+async function send(sandbox: Sandbox, method: 'GET' | 'POST', path: string) {
+  const reply = await request(`${sandbox.url}${path}`, { method })
+  return { status: reply.statusCode, body: await reply.body.json() }
+}
+
+async function get(sandbox: Sandbox, path: string): Promise<unknown> {
+  return (await send(sandbox, 'GET', path)).body
+}
+
+function countsOf(file: Buffer) {
+  return withState(gunzipSync(file), (db) => {
+    const count = (text: string) => db.prepare(`SELECT count(*) FROM ${text}`).pluck().get() as number
+    return {
+      evidence: count('evidence'),
+      decided: count('slot WHERE decided_at_ms IS NOT NULL'),
+      beacons: count('beacon'),
+    }
+  })
+}
+
+/** The state after a statement, packed. */
+function changed(state: Buffer, statement: string): Buffer {
+  return withState(state, (db, path) => {
+    db.exec(statement)
+    db.close()
+    return gzipSync(readFileSync(path))
+  })
+}
+
+function withState<Result>(state: Buffer, use: (db: Database.Database, path: string) => Result): Result {
+  const path = join(newDirectory(), 'state.db')
+  writeFileSync(path, state)
+  const db = new Database(path)
+  try {
+    return use(db, path)
+  } finally {
+    db.close()
+  }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}
