@@ -17,7 +17,12 @@ export function assign(body: Body, assignment: string, schema: z.ZodType | undef
       'For example: --set slot_hint.max_width=300',
     )
   }
-  write(body, path, typedValue(assignment.slice(equals + 1), schemaAt(schema, path)))
+  write(body, path, valueAt(schema, path, assignment.slice(equals + 1)))
+}
+
+/** The value that `text` means at a path of `schema`. */
+export function valueAt(schema: z.ZodType | undefined, path: readonly string[], text: string): unknown {
+  return typedValue(text, schemaAt(schema, path))
 }
 
 /** The value that `text` means where `schema` stands; without one, JSON if it parses, else the text itself. */

@@ -3,20 +3,21 @@
  * request; the table is bounded, the oldest go first, and how many went is kept.
  */
 import type Database from 'better-sqlite3'
-import type { ExchangeRow, Store } from '../store.ts'
-import { createFilter } from './filter.ts'
+import type { ExchangeRow } from '../store.ts'
+import { exchangeQueries } from './exchange-queries.ts'
 
 const columns =
-  'id, at_ms, method, path, status, error, reason_code, duration_us, project_id, session_id, slot_id, request_headers, request_body, response_headers, response_body'
-const summaryColumns = columns.split(', ').slice(0, 11).join(', ')
+  'id, at_ms, method, path, status, error, reason_code, duration_us, project_id, session_id, slot_id, request_headers, request_body, response_headers, response_body, key_kind, key_id'
+const summaryColumns = columns
+  .split(', ')
+  .filter((name) => !/_(headers|body)$/.test(name))
+  .join(', ')
 
 /** Rows over the limit that may pile up before they are removed together. */
 const slack = 64
 
 /** Rows held back while the database refuses writes. */
 const heldBack = 1_000
-
-type ExchangeQuery = Parameters<Store['listExchanges']>[0]
 
 export function exchangeStatements(db: Database.Database, limit: number) {
   const insert = db.prepare(`INSERT OR REPLACE INTO exchange (${columns}) VALUES (${columns.replaceAll(/\w+/g, '?')})`)
@@ -63,6 +64,8 @@ export function exchangeStatements(db: Database.Database, limit: number) {
           row.request_body,
           row.response_headers,
           row.response_body,
+          row.key_kind,
+          row.key_id,
         )
       }
       size += rows.length
@@ -95,21 +98,7 @@ export function exchangeStatements(db: Database.Database, limit: number) {
       this.forget()
     },
     find: (id: number) => find.get(id) ?? null,
-    list(query: ExchangeQuery) {
-      const filter = createFilter()
-      filter.add('id < ?', query.before)
-      filter.add('method = ?', query.method)
-      filter.add('substr(path, 1, ?) = ?', query.path?.length, query.path)
-      filter.add('status = ?', query.status)
-      filter.add('reason_code = ?', query.reason_code)
-      filter.add('session_id = ?', query.session_id)
-      filter.add('at_ms >= ?', query.since_ms)
-      return db
-        .prepare<(string | number)[], Omit<ExchangeRow, 'request_headers'>>(
-          `SELECT ${summaryColumns} FROM exchange WHERE ${filter.where()} ORDER BY id DESC LIMIT ?`,
-        )
-        .all(...filter.values, query.limit + 1)
-    },
+    ...exchangeQueries(db, columns, summaryColumns),
     status: () => ({ enabled: limit > 0, limit, size: size + buffer.length, dropped: dropped + lost }),
   }
 }

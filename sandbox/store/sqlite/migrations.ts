@@ -170,6 +170,10 @@ export const migrations: readonly string[] = [
     response_body TEXT
   ) STRICT;
   `,
+  `
+  ALTER TABLE exchange ADD COLUMN key_kind TEXT;     -- sk_test, sk_live, at, bt; null: no credential that is known
+  ALTER TABLE exchange ADD COLUMN key_id INTEGER;
+  `,
 ]
 
 /** Marks the file as ours: "SvcS". */

@@ -1,0 +1,164 @@
+/** The request journal: its list, one exchange, and what a match finds, counts and nearly finds. */
+import type { NearMiss, RequestItem, RequestMatch } from '../../src/contract/control/requests.ts'
+import { ApiError } from '../../src/contract/errors.ts'
+import { decodeId, encodeId } from '../../src/contract/ids.ts'
+import type { Contract } from '../../src/contract/index.ts'
+import { type Conditions, judgeRequest, type MatchedRequest } from '../domain/request-match.ts'
+import type { ExchangeFilter, ExchangeRow, ExchangeSummary } from '../store/store.ts'
+import type { Operation, Services } from './context.ts'
+import { cursorOf, filters, pageOf, projectFilter, sinceOf } from './listing.ts'
+
+/** Exchanges whose bodies are read at once, and in one call: a call must not hold up the others. */
+const readAtOnce = 250
+const readInACall = 1_000
+const nearestOf = 1_000
+const defaultNearest = 3
+
+export const listRequests: Operation<Contract['requests.list']> = async (services, { now_ms }, { query }) => {
+  const after = query.after === undefined ? undefined : (decodeId('req', query.after) ?? undefined)
+  const filter = { ...(await filterOf(services, query, now_ms)), ...filters({ after }) }
+  const { rows, next } = await services.store.listExchanges({ ...pageOf(query), ...filter })
+  return { items: await requestItems(services, rows), next_cursor: cursorOf(next) }
+}
+
+export const getRequest: Operation<Contract['requests.show']> = async (services, _context, { params }) => {
+  const id = decodeId('req', params.request_id)
+  const row = id === null ? null : await services.store.findExchange(id)
+  if (row === null) {
+    throw new ApiError('not_found', {
+      message: 'There is no such request in the journal.',
+      hint: 'The journal is bounded: the oldest requests go first. GET /_sandbox/info tells how far it reaches.',
+    })
+  }
+  return {
+    ...(await requestItem(services, row)),
+    request_headers: JSON.parse(row.request_headers) as Record<string, string>,
+    request_body: row.request_body,
+    response_headers: JSON.parse(row.response_headers) as Record<string, string>,
+    response_body: row.response_body,
+  }
+}
+
+export const findRequests: Operation<Contract['requests.find']> = async (services, { now_ms }, { body }) => {
+  const { limit, cursor, ...match } = body
+  const page = pageOf({ limit, cursor })
+  const filter = await filterOf(services, match, now_ms)
+  if (!looksInside(match)) {
+    const { rows, next } = await services.store.listExchanges({ ...page, ...filter })
+    return { items: await requestItems(services, rows), next_cursor: cursorOf(next) }
+  }
+  const found = await matchesWithin(services, match, filter, page.before, page.limit)
+  return { items: found.items, next_cursor: cursorOf(found.next) }
+}
+
+export const countRequests: Operation<Contract['requests.count']> = async (services, { now_ms }, { body }) => {
+  const { cursor, ...match } = body
+  const { before } = pageOf({ cursor })
+  const filter = await filterOf(services, match, now_ms)
+  if (!looksInside(match)) {
+    const { count, next } = await services.store.countExchanges({ before, ...filter })
+    return { count, next_cursor: cursorOf(next) }
+  }
+  const { items, next } = await matchesWithin(services, match, filter, before, readInACall)
+  return { count: items.length, next_cursor: cursorOf(next) }
+}
+
+export const nearestRequests: Operation<Contract['requests.nearest']> = async (services, { now_ms }, { body }) => {
+  const { limit = defaultNearest, ...match } = body
+  const conditions = conditionsOf(match, now_ms)
+  const misses: NearMiss[] = []
+  let before: number | null = null
+  for (let read = 0; read < nearestOf; read += readAtOnce) {
+    const { rows, next } = await services.store.readExchanges({ limit: readAtOnce, before })
+    for (const row of rows) {
+      const request = await matchedRequest(services, row)
+      const { met, failed } = judgeRequest(conditions, request)
+      if (met > 0 && failed.length > 0) misses.push({ ...request.item, failed })
+    }
+    if (next === null) break
+    before = next
+  }
+  return { items: misses.sort((a, b) => a.failed.length - b.failed.length).slice(0, limit) }
+}
+
+/** Matches that only the headers and bodies tell, up to `limit`, within what one call may read. */
+async function matchesWithin(
+  services: Services,
+  match: RequestMatch,
+  filter: ExchangeFilter,
+  before: number | null,
+  limit: number,
+): Promise<{ items: RequestItem[]; next: number | null }> {
+  const conditions: Conditions = filters({ headers: match.headers, body: match.body })
+  const items: RequestItem[] = []
+  let next = before
+  for (let read = 0; read < readInACall; read += readAtOnce) {
+    const page = await services.store.readExchanges({ ...filter, limit: readAtOnce, before: next })
+    for (const row of page.rows) {
+      const request = await matchedRequest(services, row)
+      if (judgeRequest(conditions, request).failed.length > 0) continue
+      items.push(request.item)
+      if (items.length === limit && (page.next !== null || row !== page.rows.at(-1))) return { items, next: row.id }
+    }
+    next = page.next
+    if (next === null || page.rows.length < readAtOnce) break
+  }
+  return { items, next }
+}
+
+function looksInside({ headers, body }: RequestMatch): boolean {
+  return Object.keys(headers ?? {}).length + Object.keys(body ?? {}).length > 0
+}
+
+async function filterOf(services: Services, match: RequestMatch, now_ms: number): Promise<ExchangeFilter> {
+  const { key } = match
+  const isKeyId = key?.startsWith('key_') === true
+  return filters({
+    method: match.method?.toUpperCase(),
+    path: match.path,
+    status: match.status,
+    status_class: match.status_class === undefined ? undefined : Number(match.status_class[0]),
+    reason_code: match.reason,
+    project_id: await projectFilter(services, match.client_id),
+    key_kind: isKeyId ? undefined : (key as ExchangeFilter['key_kind']),
+    key_id: isKeyId ? (decodeId('key', key) ?? -1) : undefined,
+    session_id: match.session_id,
+    since_ms: sinceOf(match.since, now_ms),
+    until_ms: sinceOf(match.until, now_ms),
+  })
+}
+
+function conditionsOf({ since, until, ...match }: RequestMatch, now_ms: number): Conditions {
+  return { ...match, ...filters({ since_ms: sinceOf(since, now_ms), until_ms: sinceOf(until, now_ms) }) }
+}
+
+async function matchedRequest(services: Services, row: ExchangeRow): Promise<MatchedRequest> {
+  return {
+    item: await requestItem(services, row),
+    headers: JSON.parse(row.request_headers) as Record<string, string>,
+    body: row.request_body,
+  }
+}
+
+async function requestItems(services: Services, rows: readonly ExchangeSummary[]): Promise<RequestItem[]> {
+  const items: RequestItem[] = []
+  for (const row of rows) items.push(await requestItem(services, row))
+  return items
+}
+
+async function requestItem({ store }: Services, row: ExchangeSummary): Promise<RequestItem> {
+  return {
+    request_id: encodeId('req', row.id),
+    at_ms: row.at_ms,
+    method: row.method,
+    path: row.path,
+    status: row.status,
+    reason_code: row.reason_code,
+    duration_ms: row.duration_us / 1000,
+    client_id: row.project_id === null ? null : (await store.projectById(row.project_id)).client_id,
+    key: row.key_kind,
+    key_id: row.key_id === null ? null : encodeId('key', row.key_id),
+    session_id: row.session_id,
+    slot_id: row.slot_id === null ? null : encodeId('slot', row.slot_id),
+  }
+}

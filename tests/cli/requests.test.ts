@@ -1,0 +1,267 @@
+import { describe, expect, test } from 'vitest'
+import type { Host, Signal } from '../../src/cli/host.ts'
+import type { RequestDetail, RequestItem } from '../../src/contract/control/requests.ts'
+import { startWorld, type World } from './world.ts'
+
+/** A world whose journal holds two placements, a refused one and a beacon. */
+async function withJournal(): Promise<World> {
+  const world = await startWorld()
+  await world.svc('placements create --format banner --session s1')
+  await world.svc('beacons send --event render')
+  await world.svc('placements create --format clip --session s2')
+  await world.svc('placements create --session s3 --secret-key sk_test_unknown')
+  return world
+}
+
+/** Times, identifiers, ports and durations, which differ from run to run. */
+function masked(text: string): string {
+  return text
+    .replace(/\b(slot|req|job|key)_[0-9a-z]{11}/g, '$1_*')
+    .replace(/127\.0\.0\.1:\d+/g, '127.0.0.1:*')
+    .replace(/ {2,}\d+(\.\d+)? {2}req_/g, '  MS  req_')
+}
+
+async function journalled(world: World, flags = ''): Promise<RequestItem[]> {
+  const { stdout } = await world.svc(`requests list ${flags} -o json`)
+  return (JSON.parse(stdout) as { items: RequestItem[] }).items
+}
+
+describe('requests list', () => {
+  test('is narrowed by each filter', async () => {
+    await using world = await withJournal()
+    const paths = async (flags: string) =>
+      (await journalled(world, flags)).map(({ path, status }) => `${path} ${status}`)
+    expect(await paths('')).toHaveLength(4)
+    expect(await paths('--status-class 4xx')).toEqual(['/v1/placements 401'])
+    expect(await paths('--session s2')).toEqual(['/v1/placements 200'])
+    expect(await paths('--session-id s2')).toEqual(['/v1/placements 200'])
+    expect(await paths('--path /v1/be* --method post')).toEqual(['/v1/beacons 200'])
+    expect(await paths('--key sk_test --path /v1/placements')).toHaveLength(2)
+    expect(await paths('--reason key_unknown --since 1h')).toEqual(['/v1/placements 401'])
+    expect(await paths('--client-id proj_other')).toEqual([])
+    const { code, stderr } = await world.svc('requests list --key mine')
+    expect([code, stderr]).toEqual([2, expect.stringContaining('must be sk_test, sk_live, at, bt or the id of a key')])
+  })
+})
+
+describe('requests find, count and nearest', () => {
+  test('look into bodies and headers', async () => {
+    await using world = await withJournal()
+    const found = await world.svc(
+      'requests find --path /v1/placements --body overrides.allowed_formats.0=clip -o jsonl',
+    )
+    expect(found.stdout.trim().split('\n')).toHaveLength(1)
+    expect((await world.svc('requests count --header content-type=application/json')).stdout).toBe('4\n')
+    expect((await world.svc('requests count --path /v1/beacons --body event=render -o json')).stdout).toBe(
+      '{"count":1}\n',
+    )
+    expect(masked((await world.svc('requests nearest --path /v1/beacons --body event=click')).stdout)).toBe(`\
+POST /v1/beacons 200  req_*
+  body.event is "render", not "click"
+`)
+    const { code, stderr } = await world.svc('requests count --body event')
+    expect([code, stderr]).toEqual([2, expect.stringContaining('--body event is not name=value.')])
+  })
+
+  test('a value has the type of its member, so that a session of digits is text', async () => {
+    await using world = await startWorld()
+    await world.svc('placements create --session 123')
+    expect((await world.svc('requests count --path /v1/placements --body session_id=123')).stdout).toBe('1\n')
+    expect((await world.svc('requests count --body session_id=123')).stdout).toBe('0\n')
+    expect((await world.svc(`requests count --body 'session_id="123"'`)).stdout).toBe('1\n')
+  })
+})
+
+describe('requests show --curl', () => {
+  test('prints the command that sends it again, the key by its variable', async () => {
+    await using world = await withJournal()
+    const [item] = await journalled(world, '--session s2')
+    const { code, stdout, stderr } = await world.svc(`requests show ${item!.request_id} --curl`)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(masked(stdout)).toBe(`\
+curl -sS -X POST 'http://127.0.0.1:*/v1/placements' \\
+  -H 'content-type: application/json' \\
+  -H 'authorization: Bearer '"$SVC_SECRET_KEY"'' \\
+  --data-raw '{"client_id":"proj_demo","session_id":"s2","job_type":"chat","overrides":{"allowed_formats":["clip"]}}'
+`)
+  })
+
+  test('tells what is redacted', async () => {
+    await using world = await withJournal()
+    const [item] = await journalled(world, '--path /v1/beacons')
+    const { stdout, stderr } = await world.svc(`requests show ${item!.request_id} --curl`)
+    expect(stdout).toContain('_redacted"')
+    expect(stderr).toBe('Redacted, to be filled in: asset_token.\n')
+  })
+})
+
+describe('requests replay', () => {
+  test('sends it again with the key that is configured, its body changed by --set', async () => {
+    await using world = await withJournal()
+    const [item] = await journalled(world, '--session s2')
+    const set = '--set session_id=s9 --set overrides.allowed_formats=banner'
+    const { code, stdout, stderr } = await world.svc(`requests replay ${item!.request_id} ${set} -o json`)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const told = JSON.parse(stdout) as Record<string, unknown>
+    expect(told).toMatchObject({
+      replayed: item!.request_id,
+      method: 'POST',
+      path: '/v1/placements',
+      status_before: 200,
+      status: 200,
+      body: { decision: { format: 'banner' } },
+    })
+    const [sent] = await journalled(world, '--session s9')
+    expect(sent?.request_id).toBe(told.request_id)
+    const detail = JSON.parse((await world.svc(`requests show ${sent!.request_id} -o json`)).stdout) as RequestDetail
+    expect(JSON.parse(detail.request_body!)).toEqual({
+      client_id: 'proj_demo',
+      session_id: 's9',
+      job_type: 'chat',
+      overrides: { allowed_formats: ['banner'] },
+    })
+  })
+
+  test('is the last placement without an id, and a refusal is told with its exit code', async () => {
+    await using world = await startWorld()
+    await world.svc('placements create --session s1')
+    const refused = await world.svc('requests replay --set job_type=poem')
+    expect([refused.code, refused.stdout]).toEqual([3, expect.stringMatching(/^status +400, before 200$/m)])
+    expect(refused.stderr).toContain('job_type')
+  })
+
+  test('of what was refused for its key succeeds with a good one', async () => {
+    await using world = await withJournal()
+    const [item] = await journalled(world, '--status 401')
+    const { code, stdout } = await world.svc(
+      `requests replay ${item!.request_id} --set 'client_id=proj_demo' --set session_id=s3 --set job_type=chat`,
+    )
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^status +200, before 401$/m)])
+  })
+
+  test('is not sent while something in it is redacted, and names it', async () => {
+    await using world = await withJournal()
+    const [item] = await journalled(world, '--path /v1/beacons')
+    const before = (await journalled(world)).length
+    const { code, stdout, stderr } = await world.svc(`requests replay ${item!.request_id}`)
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(masked(stderr)).toBe(`\
+error: Not sent. The journal does not keep tokens, keys and prompt text: asset_token of req_* is redacted.
+hint: Give it: svc requests replay req_* --set asset_token=...
+`)
+    expect(await journalled(world)).toHaveLength(before)
+    const last = JSON.parse((await world.svc('placements create --format banner -o json')).stdout) as {
+      placement: { asset_token: string }
+    }
+    const set = `--set asset_token=${last.placement.asset_token} --set beacon_id=sent-again`
+    const again = await world.svc(`requests replay ${item!.request_id} ${set}`)
+    expect(again.code, again.stderr).toBe(0)
+  })
+
+  test('of a frame is impossible: its token stands in the path', async () => {
+    await using world = await startWorld()
+    await world.svc('placements create --format banner')
+    await world.svc('render fetch')
+    const [item] = await journalled(world, '--path /v1/render/')
+    const { code, stderr } = await world.svc(`requests replay ${item!.request_id}`)
+    expect([code, stderr]).toEqual([2, expect.stringContaining('hint: Its path cannot be set: send the request anew.')])
+  })
+})
+
+describe('requests verify', () => {
+  test('is content when the count is as expected', async () => {
+    await using world = await withJournal()
+    const { code, stdout, stderr } = await world.svc('requests verify --path /v1/beacons --body event=render --times 1')
+    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: 'count     1\nexpected  exactly 1\n', stderr: '' })
+    expect((await world.svc('requests verify --path /v1/placements')).code).toBe(0)
+    expect((await world.svc('requests verify --path /v1/placements --at-least 3')).code).toBe(0)
+    expect((await world.svc('requests verify --path /v1/jobs --none')).code).toBe(0)
+  })
+
+  test('exits 5 on a miss, and prints what came nearest', async () => {
+    await using world = await withJournal()
+    const { code, stdout, stderr } = await world.svc(
+      'requests verify --path /v1/beacons --body event=visible --times 1',
+    )
+    expect(code).toBe(5)
+    expect(masked(stdout)).toBe(`\
+count     0
+expected  exactly 1
+near   POST /v1/beacons 200  req_*
+       body.event is "render", not "visible"
+`)
+    expect(stderr).toBe('error: Expected exactly 1, found 0.\nhint: See what was sent: svc requests list\n')
+  })
+
+  test('shows those that match where there are too many', async () => {
+    await using world = await withJournal()
+    const { code, stdout } = await world.svc('requests verify --path /v1/beacons --none -o json')
+    expect(code).toBe(5)
+    expect(JSON.parse(stdout)).toMatchObject({
+      ok: false,
+      count: 1,
+      expected: 'none',
+      matching: [{ path: '/v1/beacons' }],
+      nearest: [],
+    })
+  })
+
+  test('takes one expectation', async () => {
+    await using world = await startWorld()
+    expect((await world.svc('requests verify --times 1 --none')).code).toBe(2)
+    expect((await world.svc('requests verify --times few')).code).toBe(2)
+  })
+})
+
+describe('requests tail', () => {
+  /** Runs a tail; `ctrlC` ends it. */
+  function tail(world: World, flags: string) {
+    const handlers = new Set<(signal: Signal) => void>()
+    let text = ''
+    const host: Partial<Host> = {
+      onSignal(handler) {
+        handlers.add(handler)
+        return () => handlers.delete(handler)
+      },
+      stdout: {
+        is_terminal: false,
+        columns: 80,
+        write(more) {
+          text += more
+        },
+      },
+    }
+    const ended = world.svc(`requests tail ${flags}`, { host })
+    return {
+      lines: () => text.split('\n').slice(0, -1),
+      ended,
+      ctrlC() {
+        for (const handler of handlers) handler('SIGINT')
+      },
+    }
+  }
+
+  test('prints each request once, as it comes, until Ctrl-C', async () => {
+    await using world = await withJournal()
+    const tailing = tail(world, '--since 1h -o jsonl')
+    await expect.poll(() => tailing.lines().length, { timeout: 20_000 }).toBe(4)
+    await world.svc('placements create --session s7')
+    await expect.poll(() => tailing.lines().length, { timeout: 20_000 }).toBe(5)
+    await world.svc('beacons send --event render')
+    await expect.poll(() => tailing.lines().length, { timeout: 20_000 }).toBe(6)
+    tailing.ctrlC()
+    const { code, stderr } = await tailing.ended
+    expect([code, stderr]).toEqual([130, expect.stringContaining('Interrupted by SIGINT.')])
+    const items = tailing.lines().map((line) => JSON.parse(line) as RequestItem)
+    expect(items).toEqual((await journalled(world)).reverse())
+  })
+
+  test('prints only what passes its filters', async () => {
+    await using world = await withJournal()
+    const tailing = tail(world, '--since 1h --status-class 4xx')
+    await expect.poll(() => tailing.lines().length, { timeout: 20_000 }).toBe(1)
+    tailing.ctrlC()
+    expect((await tailing.ended).code).toBe(130)
+    expect(masked(tailing.lines()[0]!)).toBe('2026-01-31T12:00:00.000Z  401  POST /v1/placements  key_unknown  req_*')
+  })
+})
