@@ -3,8 +3,9 @@ import { InvalidArgumentError, Option } from 'commander'
 import { Format, NoFillReasonCode } from '../contract/fields.ts'
 import type { PlacementResponse } from '../contract/v1/placements.ts'
 import { CliError } from './cli-error.ts'
+import { offer } from './offered-values.ts'
 
-export const expectOption = new Option(
+const option = new Option(
   '--expect <what>',
   'fill, no_fill, pending, format=<format> or reason=<code>; unmet: exit 5, no fill instead of a fill: exit 6 (repeatable)',
 ).argParser((text, before: string[] | undefined) => {
@@ -13,6 +14,7 @@ export const expectOption = new Option(
   }
   return [...(before ?? []), text]
 })
+export const expectOption = offer(option, ['fill', 'no_fill', 'pending'])
 
 /** Throws for the first expectation that the answer does not meet. */
 export function checkExpectations(answer: PlacementResponse, expected: readonly string[]): void {

@@ -2,6 +2,7 @@
 import { InvalidArgumentError, Option } from 'commander'
 import type { z } from 'zod'
 import { sourceOf } from '../contract/provenance.ts'
+import { offer } from './offered-values.ts'
 
 /** More choices than this are not listed in the help. */
 const mostChoices = 14
@@ -58,9 +59,10 @@ function memberOption(name: string, member: z.ZodType): Option | null {
     literal: ' <choice>',
   }[kind]
   if (placeholder === undefined) return null
-  return new Option(flag + placeholder, describe(member))
+  const option = new Option(flag + placeholder, describe(member))
     .preset(kind === 'boolean' ? 'true' : undefined)
     .argParser((text) => parseFlag(member, text))
+  return offer(option, choicesOf(member))
 }
 
 /** Checks a flag against its schema, so that a slip of the hand is told before anything is sent. */

@@ -138,4 +138,10 @@ export const commands: readonly CommandEntry[] = [
     brief: 'profiles and settings',
     load: async () => (await import('./config.ts')).config,
   },
+  {
+    name: 'completion',
+    section: 'Set up',
+    brief: 'completion of your shell',
+    load: async () => (await import('./completion.ts')).completion,
+  },
 ]

@@ -1,0 +1,112 @@
+/** `svc completion`: bash's script runs in bash; those of shells that may not be here are checked for what they hold. */
+import { execFileSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { type Place, placesOf } from '../../src/cli/completion/tree.ts'
+import { outputFormats } from '../../src/cli/settings.ts'
+import { commands } from '../../src/commands/index.ts'
+import { formats, jobTypes, nativeTemplates } from '../../src/contract/fields.ts'
+import { svc, temporaryDirectory } from './world.ts'
+
+const home = temporaryDirectory()
+const scriptOf = async (shell: string) => {
+  const { code, stdout, stderr } = await svc(`completion ${shell}`, { env: { SVC_HOME: home } })
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  return stdout
+}
+
+let places: Place[]
+beforeAll(async () => {
+  places = placesOf(await Promise.all(commands.map(async ({ name, load }) => ({ name, entry: await load() }))))
+})
+
+describe('bash', () => {
+  const file = join(home, 'svc.bash')
+  beforeAll(async () => writeFileSync(file, await scriptOf('bash')))
+
+  /** What bash offers at the end of a line, split into words as bash does. */
+  function complete(...words: string[]): string[] {
+    const script = `
+      source "$1"; shift
+      COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
+      _svc
+      printf '%s\\n' "\${COMPREPLY[@]}"`
+    const offered = execFileSync('bash', ['--norc', '-c', script, 'bash', file, 'svc', ...words], { encoding: 'utf8' })
+    return offered.split('\n').filter((line) => line !== '')
+  }
+
+  test('commands, by their beginning', () => {
+    expect(complete('')).toEqual([...commands.map(({ name }) => name), 'help'])
+    expect(complete('pla')).toEqual(['placements'])
+    expect(complete('help', 'exit')).toEqual(['exit-codes'])
+  })
+
+  test('verbs, and verbs of nouns within nouns', () => {
+    for (const { path, words } of places) {
+      if (path !== '' && words.length > 0)
+        expect(complete(...path.split(' '), ''), path).toEqual(words.map(({ name }) => name))
+    }
+    expect(complete('placements', 'cr')).toEqual(['create'])
+  })
+
+  test('flags of the command, and those of every command', () => {
+    expect(complete('placements', 'create', '--native')).toEqual(['--native-template'])
+    expect(complete('placements', 'list', '--base')).toEqual(['--base-url'])
+    expect(complete('--vers')).toEqual(['--version'])
+  })
+
+  test('values that the contract names', () => {
+    expect(complete('placements', 'create', '--format', '')).toEqual([...formats])
+    expect(complete('placements', 'create', '--native-template', '')).toEqual([...nativeTemplates])
+    expect(complete('jobs', 'create', '--job-type', '')).toEqual([...jobTypes])
+    expect(complete('placements', 'create', '--expect', '')).toEqual(['fill', 'no_fill', 'pending'])
+    expect(complete('beacons', 'list', '--verdict', 'rej')).toEqual(['rejected'])
+    expect(complete('placements', 'list', '-o', '')).toEqual([...outputFormats])
+  })
+
+  test('values behind an equals sign', () => {
+    expect(complete('placements', 'create', '--format', '=', 'cl')).toEqual(['clip'])
+    expect(complete('placements', 'create', '--format', '=')).toEqual([...formats])
+  })
+
+  test('values of arguments, and of one command alone', () => {
+    expect(complete('completion', '')).toEqual(['bash', 'zsh', 'fish', 'powershell'])
+    expect(complete('config', 'get', 'base')).toEqual(['base_url'])
+    expect(complete('env', '-o', 'd')).toEqual(['dotenv'])
+    expect(complete('placements', 'list', '-o', 'd')).toEqual([])
+  })
+
+  test('the value of a flag is no command', () => {
+    expect(complete('placements', '--profile', 'list', 'cre')).toEqual(['create'])
+    expect(complete('placements', 'create', '--topic', '')).toEqual([])
+  })
+
+  test('programs behind --', () => {
+    expect(complete('exec', '--', 'bas')).toContain('bash')
+    expect(complete('exec', '--', 'npm', '')).toEqual([])
+  })
+})
+
+describe.each(['bash', 'zsh', 'fish', 'powershell'])('the script of %s', (shell) => {
+  test('has every command, every flag and every value', async () => {
+    const script = await scriptOf(shell)
+    for (const { path, words, flags } of places) {
+      expect(script).toContain(`'${path}'`.replace("''", shell === 'fish' ? "\\'\\'" : "''"))
+      for (const { name } of words) expect(script).toMatch(new RegExp(`\\b${name}\\b`))
+      for (const { long, values } of flags) {
+        expect(script).toContain(shell === 'fish' ? `-l ${long.slice(2)}` : long)
+        if (values.length > 0) {
+          const listed = shell === 'powershell' ? `@('${values.join("', '")}')` : `'${values.join(' ')}'`
+          expect(script).toContain(listed)
+        }
+      }
+    }
+  })
+})
+
+test('a script is printed although a config file is wrong', async () => {
+  const cwd = temporaryDirectory()
+  writeFileSync(join(cwd, 'svc.config.json'), '{')
+  expect((await svc('completion bash', { env: { SVC_HOME: home }, cwd })).code).toBe(0)
+})
