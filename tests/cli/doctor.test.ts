@@ -1,0 +1,275 @@
+/** svc doctor as a person runs it: a real sandbox, and an integration whose mistakes are real requests. */
+import { once } from 'node:events'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import type { Finding } from '../../src/cli/doctor/finding.ts'
+import type { Summary } from '../../src/cli/doctor/report.ts'
+import { type RunOptions, startWorld, svc, temporaryDirectory, type World } from './world.ts'
+
+interface Report {
+  ok: boolean
+  summary: Summary
+  findings: Finding[]
+}
+
+async function look(world: World, args = '', options: RunOptions = {}): Promise<{ code: number; report: Report }> {
+  const { code, stdout } = await world.svc(`doctor ${args} -o json`, options)
+  return { code, report: JSON.parse(stdout) as Report }
+}
+
+function about(report: Report, check: string) {
+  return report.findings
+    .filter((finding) => finding.check === check)
+    .map(({ level, message, fix }) => [level, message.replace(/req_\w+|slot_\w+/g, '*'), fix])
+}
+
+/** One request of the integration. */
+function send(world: World, method: string, path: string, headers: Record<string, string>, body?: unknown) {
+  return fetch(world.sandbox.url + path, {
+    method,
+    headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+}
+
+const server = { authorization: 'Bearer sk_test_sandbox_demo' }
+const asked = { client_id: 'proj_demo', session_id: 's1', job_type: 'chat' }
+
+describe('with a sandbox', () => {
+  test('nothing was asked yet: the machine and the sandbox are looked at, and it says what to do', async () => {
+    await using world = await startWorld()
+    const { code, report } = await look(world)
+    expect(code).toBe(0)
+    expect(report).toMatchObject({ ok: true, summary: { problem: 0 } })
+    expect(about(report, 'database')).toEqual([['ok', ':memory: and 3 evidence chains hold.', null]])
+    expect(about(report, 'port')).toEqual([['ok', `A sandbox answers at ${world.sandbox.url}.`, null]])
+    expect(about(report, 'journal')).toEqual([
+      [
+        'unknown',
+        'The journal holds no request.',
+        `Point the integration at ${world.sandbox.url}, use it once, and look again.`,
+      ],
+    ])
+  })
+
+  test('looking leaves no trace in the journal', async () => {
+    await using world = await startWorld()
+    await world.svc('placements create')
+    await look(world)
+    const { stdout } = await world.svc('requests list -o jsonl')
+    expect(stdout.trim().split('\n')).toHaveLength(1)
+  })
+
+  test('the five points to check when migrating, from what an integration really did', async () => {
+    await using world = await startWorld()
+    await send(world, 'POST', '/v1/placements', { authorization: 'Bearer pk_test_sandbox_demo' }, asked)
+    await send(world, 'POST', '/v1/placements', { ...server, origin: 'http://localhost:3000' }, asked)
+    const activation = { publishable_key: 'pk_test_sandbox_demo' }
+    await send(world, 'POST', '/v1/browser/activate', { origin: 'https://shop.example' }, activation)
+    await send(world, 'GET', '/v1/projects/proj_old/config', server)
+    const beacon = { beaconId: 'beacon_0001', assetToken: 'ast_x', event: 'render', timestamp: 1 }
+    await send(world, 'POST', '/v1/beacons', server, beacon)
+    const refused = { ...asked, job_type: 'poem' }
+    await send(world, 'POST', '/v1/placements', server, refused)
+    await send(world, 'POST', '/v1/placements', server, refused)
+
+    const { code, report } = await look(world)
+    expect(code).toBe(5)
+    expect(report.ok).toBe(false)
+    expect(about(report, 'key type').map(([level, message]) => [level, message])).toEqual([
+      [
+        'problem',
+        'POST /v1/placements was refused once with 403 key_class: A publishable key is not a bearer credential. Last: *.',
+      ],
+      [
+        'problem',
+        'POST /v1/placements was refused once with 403 secret_key_in_browser: A secret key came from a browser page. Last: *.',
+      ],
+    ])
+    const [origin] = about(report, 'allowed origins')
+    expect(origin?.[1]).toContain('https://shop.example was refused once (POST /v1/browser/activate)')
+    expect(origin?.[2]).toMatch(/^svc projects update proj_demo --set allowed_origins=\S+,https:\/\/shop\.example$/)
+    expect(about(report, 'project config')[0]?.[1]).toBe(
+      'The config of proj_old was asked for; there is no such project here.',
+    )
+    expect(about(report, 'beacon fields')).toEqual(
+      expect.arrayContaining([
+        ['problem', 'A beacon has assetToken, which the contract does not know (once).', 'Its name is asset_token.'],
+        ['problem', 'A beacon has timestamp, which the contract does not know (once).', 'Its name is occurred_at_ms.'],
+      ]),
+    )
+    expect(about(report, 'error envelopes')[0]?.[1]).toContain(
+      'POST /v1/placements was repeated unchanged once after 400 schema_invalid.',
+    )
+    expect(about(report, 'local network access')[0]?.[1]).toContain('https://shop.example is not this machine')
+  })
+
+  test('the fix of a refused origin works as it stands', async () => {
+    await using world = await startWorld()
+    const activate = () =>
+      send(
+        world,
+        'POST',
+        '/v1/browser/activate',
+        { origin: 'https://shop.example' },
+        { publishable_key: 'pk_test_sandbox_demo' },
+      )
+    await activate()
+    const fix = about((await look(world)).report, 'allowed origins')[0]?.[2] as string
+    expect((await world.svc(fix.replace(/^svc /, ''))).code).toBe(0)
+    expect((await activate()).status).toBe(200)
+  })
+
+  test('a config that was read before the last change is old', async () => {
+    await using world = await startWorld()
+    await send(world, 'GET', '/v1/projects/proj_demo/config', server)
+    expect(about((await look(world)).report, 'project config')[0]?.[0]).toBe('ok')
+    await world.svc('projects update proj_demo --set label_text=Ad')
+    expect(about((await look(world)).report, 'project config')[0]?.slice(0, 2)).toEqual([
+      'warning',
+      'The config of proj_demo was last read at revision 1; it is at 2 now.',
+    ])
+  })
+
+  test('--since looks at what is new only', async () => {
+    await using world = await startWorld()
+    await send(world, 'POST', '/v1/placements', { authorization: 'Bearer pk_test_sandbox_demo' }, asked)
+    expect((await look(world)).code).toBe(5)
+    expect((await look(world, `--since ${world.sandbox.pid + 1e15}`)).code).toBe(0)
+  })
+
+  test('a wrong environment is told', async () => {
+    await using world = await startWorld()
+    const env = { SVC_SECRET_KEY: 'pk_test_sandbox_demo' }
+    const { code, report } = await look(world, '', { env })
+    expect(code).toBe(5)
+    expect(about(report, 'keys')[0]?.[1]).toContain('secret_key (environment) holds a publishable key')
+  })
+
+  test('text is grouped, with one line for each fix and a summary', async () => {
+    await using world = await startWorld()
+    await send(world, 'POST', '/v1/placements', { authorization: 'Bearer pk_test_sandbox_demo' }, asked)
+    const { code, stdout, stderr } = await world.svc('doctor')
+    expect({ code, stderr }).toEqual({ code: 5, stderr: '' })
+    const lines = stdout.trimEnd().split('\n')
+    expect(lines.filter((line) => /^[A-Z]/.test(line))).toEqual([
+      'This machine',
+      'The sandbox',
+      "The integration's traffic",
+    ])
+    expect(stdout).toMatch(/^ {2}✗ key type {2,}POST \/v1\/placements was refused once/m)
+    expect(stdout).toMatch(/^ +fix: Servers send a secret key/m)
+    expect(lines.at(-1)).toMatch(/^\d+ ok, \d+ warnings?, 1 problem/)
+  })
+})
+
+describe('without a sandbox', () => {
+  test('this machine is looked at, and it says how to start one', async () => {
+    const home = temporaryDirectory()
+    const port = await freePort()
+    const { code, stdout } = await svc('doctor -o json', {
+      env: { SVC_HOME: home, SVC_BASE_URL: `http://127.0.0.1:${port}` },
+    })
+    const report = JSON.parse(stdout) as Report
+    expect(code).toBe(5)
+    expect(about(report, 'node')[0]?.[0]).toBe('ok')
+    expect(about(report, 'port')).toEqual([
+      [
+        'problem',
+        `Nothing answers at http://127.0.0.1:${port} (environment).`,
+        'Start one: svc start, or correct the address.',
+      ],
+    ])
+    expect(about(report, 'journal')).toEqual([
+      ['unknown', 'No sandbox answers, so its journal cannot be read.', 'Start one: svc start'],
+    ])
+  })
+
+  test('a program that is no sandbox is told apart', async () => {
+    const other = createServer((_request, response) => response.writeHead(404).end('{}')).listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    const { port } = other.address() as AddressInfo
+    const base_url = `http://127.0.0.1:${port}`
+    const { stdout } = await svc(`doctor --base-url ${base_url} -o json`, { env: { SVC_HOME: temporaryDirectory() } })
+    other.close()
+    const [port_finding] = about(JSON.parse(stdout) as Report, 'port')
+    expect(port_finding?.slice(0, 2)).toEqual(['unknown', `What answers at ${base_url} is no sandbox.`])
+  })
+
+  test('a config file that is wrong stops nothing, and is told', async () => {
+    const home = temporaryDirectory()
+    await writeFile(join(home, 'svc.config.json'), '{"base_url": 7}')
+    const { code, stdout } = await svc('doctor -o json', { env: { SVC_HOME: home } })
+    expect(code).toBe(5)
+    const [finding] = about(JSON.parse(stdout) as Report, 'config file')
+    expect(finding?.[0]).toBe('problem')
+    expect(finding?.[1]).toContain(join(home, 'svc.config.json'))
+  })
+
+  test('a state directory that cannot be made is told', async () => {
+    const home = temporaryDirectory()
+    await writeFile(join(home, 'file'), '')
+    const { stdout } = await svc('doctor -o json', { env: { SVC_HOME: join(home, 'file', 'state') }, cwd: home })
+    expect(about(JSON.parse(stdout) as Report, 'state directory')[0]?.[0]).toBe('problem')
+  })
+
+  test('an old Node is told', async () => {
+    const env = { SVC_HOME: temporaryDirectory() }
+    const { stdout } = await svc('doctor -o json', { env, host: { node_version: '18.20.4' } })
+    expect(about(JSON.parse(stdout) as Report, 'node')[0]?.slice(0, 2)).toEqual([
+      'problem',
+      'Node 18.20.4 is too old: svc needs 22.19 or later.',
+    ])
+  })
+})
+
+describe('--serve-dir', () => {
+  test('finds a secret key in a directory, and nothing in a clean one', async () => {
+    await using world = await startWorld()
+    const dist = join(world.home, 'dist')
+    await mkdir(join(dist, 'assets'), { recursive: true })
+    await writeFile(join(dist, 'index.html'), '<p>pk_test_sandbox_demo</p>')
+    const clean = await look(world, '--serve-dir dist')
+    expect(clean.code).toBe(0)
+    expect(about(clean.report, 'served files')).toEqual([['ok', 'No secret key in 1 files of dist.', null]])
+    await writeFile(join(dist, 'assets', 'app.js'), '\nconst key = "sk_test_sandbox_demo"\n')
+    const leaking = await look(world, '--serve-dir dist')
+    expect(leaking.code).toBe(5)
+    expect(about(leaking.report, 'served files')[0]?.slice(0, 2)).toEqual([
+      'problem',
+      'assets/app.js:2 holds the secret key sk_test_….',
+    ])
+    expect(JSON.stringify(leaking.report)).not.toContain('sk_test_sandbox_demo')
+  })
+
+  test('finds one in the scripts of a page', async () => {
+    await using world = await startWorld()
+    const site = createServer((request, response) =>
+      response.end(request.url === '/app.js' ? 'x("sk_live_abcdef123")' : '<script src="/app.js"></script>'),
+    ).listen(0, '127.0.0.1')
+    await once(site, 'listening')
+    const page = `http://127.0.0.1:${(site.address() as AddressInfo).port}`
+    const { report } = await look(world, `--serve-dir ${page}`)
+    site.close()
+    expect(about(report, 'served files')[0]?.[1]).toBe(`${page}/app.js:1 holds the secret key sk_live_….`)
+  })
+
+  test('a place that cannot be read is not called clean', async () => {
+    await using world = await startWorld()
+    const { report } = await look(world, '--serve-dir nowhere')
+    expect(about(report, 'served files')[0]?.[0]).toBe('unknown')
+  })
+})
+
+/** A port that nobody listens on, as far as anyone can know. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
