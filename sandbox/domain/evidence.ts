@@ -7,16 +7,14 @@
  */
 import canonicalize from 'canonicalize'
 import type { z } from 'zod'
+import { genesis, linkProblem, type Sha256Hex } from '../../src/contract/evidence-chain.ts'
 import type { Format, Mode } from '../../src/contract/fields.ts'
 import type { NoFillReason } from '../../src/contract/no-fill.ts'
 import type { BeaconEvent } from '../../src/contract/v1/beacons.ts'
 
-export type Json = z.core.util.JSONType
-/** SHA-256 of UTF-8 text as 64 lower-case hexadecimal digits. */
-export type Sha256Hex = (text: string) => string
+export { chainHash, genesis, type Sha256Hex } from '../../src/contract/evidence-chain.ts'
 
-/** The hash before the first entry. */
-export const genesis = '0'.repeat(64)
+export type Json = z.core.util.JSONType
 
 /**
  * RFC 8785 canonical JSON.
@@ -31,11 +29,6 @@ export function canonicalJson(value: Json): string {
     throw new TypeError(`This value has no canonical JSON: ${(error as Error).message}`)
   }
   throw new TypeError('This value has no canonical JSON.')
-}
-
-/** The hash of an entry, given the hash before it: 64 hexadecimal digits, `genesis` for the first. */
-export function chainHash(previous: string, entry: string, sha256Hex: Sha256Hex): string {
-  return sha256Hex(previous + entry)
 }
 
 interface EntryFacts {
@@ -146,10 +139,8 @@ function problemOf(
   previous: string,
   sha256Hex: Sha256Hex,
 ): string | null {
-  if (seq !== expected) return `Entry ${expected} is missing: entry ${seq} stands in its place.`
-  if (chainHash(previous, entry, sha256Hex) !== hash) {
-    return `The hash of entry ${seq} does not match: the entry, its hash, or the hash before it was changed.`
-  }
+  const broken = linkProblem({ seq, entry, hash }, expected, previous, sha256Hex)
+  if (broken !== null) return broken
   const parsed = parse(entry)
   if (parsed === undefined) return `Entry ${seq} is not JSON.`
   if (!isCanonical(parsed, entry)) return `Entry ${seq} is not canonical JSON (RFC 8785).`

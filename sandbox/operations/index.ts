@@ -19,6 +19,7 @@ import {
   listPlacements,
 } from './control.ts'
 import { verifyEvidence } from './evidence.ts'
+import { exportEvidence, listEvidence } from './evidence-export.ts'
 import { addFault, clearFaults, listFaults, removeFault } from './faults.ts'
 import { checkIntegrity } from './integrity.ts'
 import { createJob } from './jobs.ts'
@@ -27,6 +28,7 @@ import { createPlacement, getDecision } from './placements.ts'
 import { createProject, listProjects, showProject, updateProject } from './project-admin.ts'
 import { getProjectConfig } from './projects.ts'
 import { countRequests, findRequests, getRequest, listRequests, nearestRequests } from './requests.ts'
+import { clearScenario, listScenarios, useScenario } from './scenarios.ts'
 import { deleteSnapshot, listSnapshots, resetSandbox, restoreSnapshot, saveSnapshot } from './snapshots.ts'
 
 /** Endpoints whose body or answer is not JSON: the door serves them itself. */
@@ -67,6 +69,8 @@ export const operations: { readonly [Id in JsonEndpointId]: Operation<Contract[I
   'beacons.list': listBeacons,
   'consent.list': listConsent,
   'billing.report': reportBilling,
+  'evidence.list': listEvidence,
+  'evidence.export': exportEvidence,
   'evidence.verify': verifyEvidence,
   'requests.list': listRequests,
   'requests.show': getRequest,
@@ -77,6 +81,9 @@ export const operations: { readonly [Id in JsonEndpointId]: Operation<Contract[I
   'faults.add': addFault,
   'faults.clear': clearFaults,
   'faults.remove': removeFault,
+  'scenario.list': listScenarios,
+  'scenario.use': useScenario,
+  'scenario.clear': clearScenario,
   'contract.show': getContract,
   'contract.openapi': getOpenapi,
 }

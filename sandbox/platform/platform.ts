@@ -1,5 +1,15 @@
 /** What the rules may not do themselves: read the clock, make identifiers and randomness, sign and hash. */
-import { createHash, createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto'
+import {
+  createHash,
+  createHmac,
+  createPrivateKey,
+  createPublicKey,
+  hash,
+  type KeyObject,
+  randomBytes,
+  sign as signWith,
+  timingSafeEqual,
+} from 'node:crypto'
 import { type Clock, sandboxClock } from './clock.ts'
 
 export interface Platform {
@@ -16,6 +26,8 @@ export interface Platform {
   newSecret(): string
   /** HMAC-SHA256 of `text` under the key of this install, base64url: a secret that need not be stored. */
   sign(text: string): string
+  /** An Ed25519 signature under the key of this install, and the key to check it with; both base64url. */
+  signPublicly(text: string): { signature: string; public_key: string }
   /** SHA-256 of `text`. */
   sha256(text: string): Buffer
   sha256Hex(text: string): string
@@ -51,6 +63,7 @@ export function createPlatform(options: { clock?: Clock; seed?: number | null; s
   /** A fill's token is signed when it is decided and again when it is answered, with others in between. */
   const signatures = new Map<string, string>()
   let secrets = 0
+  let publicSigner: { key: KeyObject; public_key: string } | undefined
   return {
     clock: options.clock ?? sandboxClock(),
     seed,
@@ -75,10 +88,24 @@ export function createPlatform(options: { clock?: Clock; seed?: number | null; s
       signatures.set(text, signature)
       return signature
     },
+    signPublicly(text) {
+      publicSigner ??= ed25519(createHmac('sha256', key).update('evidence checkpoints').digest())
+      const signature = signWith(null, Buffer.from(text), publicSigner.key).toString('base64url')
+      return { signature, public_key: publicSigner.public_key }
+    },
     sha256,
     sha256Hex,
     equals: (one, other) => one.length === other.length && timingSafeEqual(one, other),
   }
+}
+
+/** What stands before the 32 bytes of an Ed25519 private key in its PKCS 8 form (RFC 8410). */
+const pkcs8Head = Buffer.from('302e020100300506032b657004220420', 'hex')
+
+/** The key pair of 32 secret bytes. */
+function ed25519(secret: Uint8Array): { key: KeyObject; public_key: string } {
+  const key = createPrivateKey({ key: Buffer.concat([pkcs8Head, secret]), format: 'der', type: 'pkcs8' })
+  return { key, public_key: createPublicKey(key).export({ format: 'jwk' }).x! }
 }
 
 /** mulberry32: a small generator with a period of 2^32, enough for simulated latency and fill. */

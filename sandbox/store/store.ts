@@ -189,6 +189,12 @@ export interface EvidenceRow {
   hash: string
 }
 
+export interface EvidenceListRow extends EvidenceRow {
+  id: number
+  project_id: number
+  slot_id: number | null
+}
+
 export interface EventRow {
   seq: number
   type: EventType
@@ -384,6 +390,10 @@ export interface Store {
   countAside(query: BeaconScope): Promise<{ reason_code: AsideBeaconRow['reason_code']; count: number }[]>
   asideBeaconsOf(slot_id: number): Promise<AsideBeaconRow[]>
   evidenceOf(slot_id: number): Promise<EvidenceRow[]>
+  /** Entries of every chain, newest first. */
+  listEvidence(
+    query: PageQuery & { project_id?: number; slot_id?: number; kind?: EvidenceRow['kind']; since_ms?: number },
+  ): Promise<Page<EvidenceListRow>>
   /** A chain from its first entry on, in pieces. */
   evidence(project_id: number, after_seq: number, limit: number): Promise<EvidenceRow[]>
 
@@ -394,7 +404,7 @@ export interface Store {
   appendExchange(row: ExchangeRow): void
   findExchange(id: number): Promise<ExchangeRow | null>
   /**
-   * The three of them look at the newest 10 000 exchanges before the cursor at most, so that a filter which matches
+   * The three of them look at the newest 5 000 exchanges before the cursor at most, so that a filter which matches
    * little costs little: `next` may be set although fewer rows than `limit` were found, even none.
    */
   listExchanges(query: PageQuery & ExchangeFilter): Promise<Page<ExchangeSummary>>

@@ -117,7 +117,7 @@ export const commands: readonly CommandEntry[] = [
   {
     name: 'evidence',
     section: 'Look inside',
-    brief: 'verify the hash chains',
+    brief: 'verify, export, list',
     load: async () => (await import('./evidence.ts')).evidence,
   },
   {

@@ -5,7 +5,7 @@ import { advanceClock, freezeClock, resumeClock, setClock, showClock } from './c
 import { listConsent } from './control/consent.ts'
 import { getContract, getOpenapi } from './control/contract.ts'
 import { streamEvents } from './control/events.ts'
-import { verifyEvidence } from './control/evidence.ts'
+import { exportEvidence, listEvidence, verifyEvidence } from './control/evidence.ts'
 import { addFault, clearFaults, listFaults, removeFault } from './control/faults.ts'
 import { getInfo, getLiveness, getReadiness } from './control/health.ts'
 import { getIntegrity } from './control/integrity.ts'
@@ -14,6 +14,7 @@ import { explainPlacement, listPlacements } from './control/placements.ts'
 import { createProject, listProjects, showProject, updateProject } from './control/project-admin.ts'
 import { countRequests, findRequests, getRequest, listRequests, nearestRequests } from './control/requests.ts'
 import { resetSandbox } from './control/reset.ts'
+import { clearScenario, listScenarios, useScenario } from './control/scenarios.ts'
 import {
   deleteSnapshot,
   exportState,
@@ -74,6 +75,8 @@ export const control = {
   'beacons.list': listBeacons,
   'consent.list': listConsent,
   'billing.report': reportBilling,
+  'evidence.list': listEvidence,
+  'evidence.export': exportEvidence,
   'evidence.verify': verifyEvidence,
   'requests.list': listRequests,
   'requests.show': getRequest,
@@ -85,6 +88,9 @@ export const control = {
   'faults.add': addFault,
   'faults.clear': clearFaults,
   'faults.remove': removeFault,
+  'scenario.list': listScenarios,
+  'scenario.use': useScenario,
+  'scenario.clear': clearScenario,
   'contract.show': getContract,
   'contract.openapi': getOpenapi,
 } as const

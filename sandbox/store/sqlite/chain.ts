@@ -1,6 +1,7 @@
 /** The evidence chains: one append-only hash chain a project, its heads kept at hand (A77). */
 import type Database from 'better-sqlite3'
-import type { EvidenceDraft, EvidenceRow } from '../store.ts'
+import type { EvidenceDraft, EvidenceListRow, EvidenceRow, Store } from '../store.ts'
+import { createFilter } from './filter.ts'
 
 export type ChainHash = (previous: string, entry: string) => string
 
@@ -43,6 +44,22 @@ export function chainStatements(db: Database.Database, chainHash: ChainHash) {
     /** Forgets the heads, after a rollback: they are read again from the table. */
     forget(): void {
       heads.clear()
+    },
+    /** One more than the limit, newest first. */
+    list(query: Parameters<Store['listEvidence']>[0]): EvidenceListRow[] {
+      const filter = createFilter()
+      filter.add('id < ?', query.before)
+      filter.add('project_id = ?', query.project_id)
+      filter.add('slot_id = ?', query.slot_id)
+      filter.add('kind = ?', query.kind)
+      filter.add('at_ms >= ?', query.since_ms)
+      return db
+        .prepare<(string | number)[], Stored & Pick<EvidenceListRow, 'id' | 'project_id' | 'slot_id'>>(
+          `SELECT id, project_id, slot_id, seq, kind, ref, at_ms, entry, hash FROM evidence
+           WHERE ${filter.where()} ORDER BY id DESC LIMIT ?`,
+        )
+        .all(...filter.values, query.limit + 1)
+        .map((stored) => ({ ...stored, hash: stored.hash.toString('hex') }))
     },
     after: (project_id: number, seq: number, limit: number) => after.all(project_id, seq, limit).map(toRow),
     bySlot: (slot_id: number) => bySlot.all(slot_id).map(toRow),

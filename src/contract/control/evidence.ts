@@ -2,15 +2,43 @@ import { z } from 'zod'
 import { endpoint, reading } from '../endpoint.ts'
 import { EpochMs } from '../fields.ts'
 import { assumed } from '../provenance.ts'
+import { page, pageQuery, Since } from './paging.ts'
 
-export const EvidenceEntry = z.strictObject({
+const entry = {
   seq: assumed(z.int().min(1), 'A77', 'Position in the chain of its project, from 1.'),
   kind: assumed(z.enum(['decision', 'consent', 'beacon']), 'A77', 'What it records.'),
   at_ms: assumed(EpochMs, 'A77', 'When it was recorded.'),
   entry: assumed(z.string(), 'A77', 'RFC 8785 canonical JSON. Asset tokens appear only as hashes.'),
   hash: assumed(z.string(), 'A77', 'SHA-256 over the hash before and the entry, hexadecimal.'),
-})
+}
+
+export const EvidenceEntry = z.strictObject(entry)
 export type EvidenceEntry = z.infer<typeof EvidenceEntry>
+
+export const EvidenceItem = z.strictObject({
+  client_id: assumed(z.string(), 'A93', 'Project ID.'),
+  slot_id: assumed(z.string().nullable(), 'A77', 'Slot it is about; null for consent.'),
+  ...entry,
+})
+export type EvidenceItem = z.infer<typeof EvidenceItem>
+
+export const Checkpoint = z.strictObject({
+  client_id: assumed(z.string(), 'A77', 'Project ID.'),
+  entries: assumed(z.int().min(0), 'A77', 'Entries in the chain.'),
+  head: assumed(z.string().nullable(), 'A77', 'Hash of the last entry; null for an empty chain.'),
+  at_ms: assumed(EpochMs, 'A77', 'When it was signed.'),
+  public_key: assumed(z.string(), 'A77', 'Ed25519 key of this install, base64url.'),
+  signature: assumed(z.string(), 'A77', 'Over the canonical JSON of the members before it and kind and v; base64url.'),
+})
+export type Checkpoint = z.infer<typeof Checkpoint>
+
+export const EvidenceExport = z.strictObject({
+  client_id: assumed(z.string(), 'A93', 'Project ID.'),
+  entries: assumed(z.array(EvidenceEntry), 'A77', 'Oldest first.'),
+  next_seq: assumed(z.int().nullable(), 'A77', 'Send as after_seq for the next piece; null at the end.'),
+  checkpoint: assumed(Checkpoint.nullable(), 'A77', 'Signed over the whole chain; with its last piece.'),
+})
+export type EvidenceExport = z.infer<typeof EvidenceExport>
 
 export const EvidenceVerification = z.strictObject({
   ok: assumed(z.boolean(), 'A77', 'Whether every chain holds.'),
@@ -39,4 +67,44 @@ export const verifyEvidence = endpoint({
   query: z.strictObject({}),
   response: EvidenceVerification,
   errors: ['origin_refused', 'internal_error'],
+})
+
+export const listEvidence = endpoint({
+  ...reading,
+  id: 'evidence.list',
+  path: '/_sandbox/evidence',
+  summary: 'List evidence entries',
+  description: 'The entries of every chain.',
+  query: z.strictObject({
+    ...pageQuery,
+    client_id: assumed(z.string().optional(), 'A93', 'Only this project.'),
+    slot_id: assumed(z.string().optional(), 'A93', 'Only entries about this slot.'),
+    kind: assumed(z.enum(['decision', 'consent', 'beacon']).optional(), 'A93', 'Only entries of this kind.'),
+    since: assumed(Since.optional(), 'A93', 'Only entries recorded since.'),
+  }),
+  response: page(EvidenceItem),
+  errors: ['schema_invalid', 'field_unknown', 'origin_refused', 'internal_error'],
+})
+
+export const exportEvidence = endpoint({
+  ...reading,
+  id: 'evidence.export',
+  path: '/_sandbox/projects/{client_id}/evidence',
+  summary: 'Export evidence with a signed checkpoint',
+  description: 'The chain of a project from its first entry on, in pieces; the last one has the checkpoint.',
+  params: z.strictObject({ client_id: assumed(z.string(), 'A93', 'Project ID.') }),
+  query: z.strictObject({
+    after_seq: assumed(
+      z.coerce.number<number>().pipe(z.int().min(0)).optional(),
+      'A77',
+      'Begin after this position; absent: at the first entry.',
+    ),
+    limit: assumed(
+      z.coerce.number<number>().pipe(z.int().min(1).max(1000)).optional(),
+      'A93',
+      'Entries in a piece, 1 to 1000; default 1000.',
+    ),
+  }),
+  response: EvidenceExport,
+  errors: ['schema_invalid', 'field_unknown', 'not_found', 'origin_refused', 'internal_error'],
 })

@@ -1,0 +1,170 @@
+/** Evidence as a file: exported, verified offline, tampered with. */
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startWorld, svc, temporaryDirectory, type World } from './world.ts'
+
+let world: World
+let whole: string[]
+/** Without a sandbox: what is offline must not need one. */
+const offline = { env: { SVC_HOME: temporaryDirectory() } }
+
+beforeAll(async () => {
+  world = await startWorld()
+  for (const topic of ['coffee', 'tea']) {
+    await world.svc(`placements create --format banner --topic ${topic}`)
+    await world.svc('beacons send --event render')
+  }
+  await world.svc('placements create --client-id proj_other')
+  whole = (await world.svc('evidence export')).stdout.split('\n')
+})
+afterAll(async () => {
+  await world[Symbol.asyncDispose]()
+  await rm(offline.env.SVC_HOME, { recursive: true })
+})
+
+/** Verifies lines as a file, offline. */
+async function verify(lines: readonly string[], flags = '') {
+  const path = join(offline.env.SVC_HOME, 'case.jsonl')
+  await writeFile(path, lines.join('\n'))
+  const { code, stdout } = await svc(`evidence verify ${path} -o json ${flags}`, offline)
+  const found = JSON.parse(stdout) as {
+    ok: boolean
+    public_keys: string[]
+    chains: { client_id: string; entries: number; broken_at: number | null; problem: string | null }[]
+  }
+  expect(code).toBe(found.ok ? 0 : 5)
+  return found
+}
+
+function edited(at: number, change: (line: Record<string, unknown>) => object): string[] {
+  return whole.with(at, JSON.stringify(change(JSON.parse(whole[at]!) as Record<string, unknown>)))
+}
+
+describe('an export', () => {
+  test('has the entries of each project and a signed checkpoint after them, and verifies offline', async () => {
+    const lines = whole.filter((line) => line !== '').map((line) => JSON.parse(line) as Record<string, unknown>)
+    expect(lines.map(({ line, client_id, seq }) => [line, client_id, seq ?? null])).toEqual([
+      ...[1, 2, 3, 4, 5, 6].map((seq) => ['entry', 'proj_demo', seq]),
+      ['checkpoint', 'proj_demo', null],
+      ['entry', 'proj_other', 1],
+      ['checkpoint', 'proj_other', null],
+      ['checkpoint', 'proj_strict', null],
+    ])
+    expect(lines[6]).toMatchObject({ entries: 6, head: lines[5]!.hash, at_ms: 1_769_860_800_000 })
+    const { ok, chains, public_keys } = await verify(whole)
+    expect([ok, chains.map(({ entries, problem }) => [entries, problem])]).toEqual([
+      true,
+      [
+        [6, null],
+        [1, null],
+        [0, null],
+      ],
+    ])
+    expect(public_keys).toEqual([lines[6]!.public_key])
+  })
+
+  test('goes to a file, whole or not at all, of one project where it is asked for', async () => {
+    const { code, stdout, stderr } = await world.svc('evidence export --file one.jsonl --client-id proj_other')
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
+    expect(stderr).toBe(`2 lines in ${join(world.home, 'one.jsonl')}\n`)
+    expect(await readFile(join(world.home, 'one.jsonl'), 'utf8')).toBe(`${whole.slice(7, 9).join('\n')}\n`)
+    const failed = await world.svc('evidence export --file one.jsonl --client-id proj_nobody')
+    expect(failed.code).toBe(3)
+    expect(await readFile(join(world.home, 'one.jsonl'), 'utf8')).toBe(`${whole.slice(7, 9).join('\n')}\n`)
+    expect((await readdir(world.home)).filter((name) => name.endsWith('.part'))).toEqual([])
+    expect((await world.svc('evidence export --file nowhere/one.jsonl')).code).toBe(2)
+  })
+
+  test('prints a table of its chains', async () => {
+    await world.svc('evidence export --file all.jsonl')
+    const { stdout } = await world.svc('evidence verify all.jsonl')
+    expect(stdout.replace(/[0-9a-f]{16}/g, '<hash>').replace(/by [\w-]{43}/, 'by <key>')).toBe(`\
+project      chain  entries  head              problem
+proj_demo    holds        6  <hash>  -
+proj_other   holds        1  <hash>  -
+proj_strict  holds        0  -                 -
+signed by <key>
+`)
+  })
+})
+
+describe('what was done to an export is named', () => {
+  const cases: [string, () => string[], number, RegExp][] = [
+    ['an entry changed', () => edited(2, (line) => ({ ...line, entry: `${line.entry} ` })), 3, /hash of entry 3/],
+    ['a hash changed', () => edited(2, (line) => ({ ...line, hash: '0'.repeat(64) })), 3, /hash of entry 3/],
+    ['an entry removed', () => whole.toSpliced(1, 1), 2, /Entry 2 is missing/],
+    ['the first entry removed', () => whole.toSpliced(0, 1), 1, /Entry 1 is missing/],
+    ['two entries exchanged', () => whole.with(3, whole[4]!).with(4, whole[3]!), 4, /Entry 4 is missing/],
+    ['the last entries removed', () => whole.toSpliced(4, 2), 5, /signed over 6 entries/],
+    ['the checkpoint removed', () => whole.toSpliced(6, 1), 7, /cut off/],
+    ['the end removed with its checkpoint', () => whole.toSpliced(3, 4), 4, /cut off/],
+    ['a line torn', () => whole.with(5, whole[5]!.slice(0, 40)), 6, /Line 6 is not a line/],
+    ['an entry after the checkpoint', () => whole.toSpliced(7, 0, whole[0]!), 7, /after the checkpoint/],
+    [
+      'the end removed and the count of the checkpoint changed',
+      () => edited(6, (line) => ({ ...line, entries: 5, head: JSON.parse(whole[4]!).hash as string })).toSpliced(5, 1),
+      6,
+      /signature/,
+    ],
+  ]
+  test.each(cases)('%s', async (_, lines, broken_at, problem) => {
+    const { ok, chains } = await verify(lines())
+    expect([ok, chains[0]!.broken_at]).toEqual([false, broken_at])
+    expect(chains[0]!.problem).toMatch(problem)
+  })
+
+  test('a file cut anywhere does not verify as what it was', async () => {
+    const text = whole.join('\n')
+    for (let length = 0; length < text.length; length += 211) {
+      const { ok, chains } = await verify([text.slice(0, length)])
+      const isWhole = chains.length === 3 && chains.every(({ broken_at }) => broken_at === null)
+      expect([length, ok && isWhole]).toEqual([length, false])
+    }
+  })
+
+  test('signed by another key than the one that is asked for', async () => {
+    const { public_keys } = await verify(whole)
+    expect((await verify(whole, `--public-key ${public_keys[0]}`)).ok).toBe(true)
+    const { ok, chains } = await verify(whole, `--public-key ${'A'.repeat(43)}`)
+    expect([ok, chains[0]!.problem]).toEqual([false, `The checkpoint was signed by another key: ${public_keys[0]}.`])
+  })
+
+  test('a file that is none, and one that is not there', async () => {
+    expect(await verify(['hello'])).toMatchObject({ ok: false, chains: [{ client_id: '-', broken_at: 1 }] })
+    expect(await verify([''])).toMatchObject({ ok: false, chains: [{ problem: 'There is nothing in it.' }] })
+    const missing = await svc('evidence verify nowhere.jsonl', offline)
+    expect([missing.code, missing.stdout]).toEqual([2, ''])
+    expect(missing.stderr).toContain('nowhere.jsonl cannot be read')
+  })
+})
+
+describe('svc evidence tamper', () => {
+  test('changes one entry of a copy; export and sandbox stay as they are', async () => {
+    await world.svc('evidence export --file original.jsonl')
+    const before = await readFile(join(world.home, 'original.jsonl'), 'utf8')
+    for (const [flags, project, seq] of [
+      ['', 'proj_demo', 1],
+      ['--seq 4', 'proj_demo', 4],
+      ['--client-id proj_other', 'proj_other', 1],
+    ] as const) {
+      const tampered = await world.svc(`evidence tamper original.jsonl copy.jsonl ${flags}`)
+      expect(tampered).toMatchObject({ code: 0, stdout: '' })
+      expect(tampered.stderr).toContain(`entry ${seq} of ${project} is changed in`)
+      const { code, stdout } = await world.svc('evidence verify copy.jsonl -o json')
+      expect(code).toBe(5)
+      const { chains } = JSON.parse(stdout) as { chains: { client_id: string; broken_at: number | null }[] }
+      expect(chains.find(({ broken_at }) => broken_at !== null)).toMatchObject({ client_id: project, broken_at: seq })
+    }
+    expect(await readFile(join(world.home, 'original.jsonl'), 'utf8')).toBe(before)
+    expect((await world.svc('evidence verify')).code).toBe(0)
+  })
+
+  test('needs another file to write, and an entry that is there', async () => {
+    expect((await world.svc('evidence tamper original.jsonl original.jsonl')).code).toBe(2)
+    const missing = await world.svc('evidence tamper original.jsonl never.jsonl --seq 99')
+    expect(missing.code).toBe(2)
+    expect(missing.stderr).toContain('has no entry 99 to change')
+    expect(await readdir(world.home)).not.toContain('never.jsonl')
+  })
+})
