@@ -1,13 +1,13 @@
 /** svc doctor as a person runs it: a real sandbox, and an integration whose mistakes are real requests. */
 import { once } from 'node:events'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Finding } from '../../src/cli/doctor/finding.ts'
 import type { Summary } from '../../src/cli/doctor/report.ts'
-import { type RunOptions, startWorld, svc, temporaryDirectory, type World } from './world.ts'
+import { noon, type RunOptions, startWorld, svc, temporaryDirectory, type World } from './world.ts'
 
 interface Report {
   ok: boolean
@@ -138,7 +138,7 @@ describe('with a sandbox', () => {
     await using world = await startWorld()
     await send(world, 'POST', '/v1/placements', { authorization: 'Bearer pk_test_sandbox_demo' }, asked)
     expect((await look(world)).code).toBe(5)
-    expect((await look(world, `--since ${world.sandbox.pid + 1e15}`)).code).toBe(0)
+    expect((await look(world, `--since ${noon + 1}`)).code).toBe(0)
   })
 
   test('a wrong environment is told', async () => {
@@ -168,7 +168,7 @@ describe('with a sandbox', () => {
 
 describe('without a sandbox', () => {
   test('this machine is looked at, and it says how to start one', async () => {
-    const home = temporaryDirectory()
+    const home = emptyHome()
     const port = await freePort()
     const { code, stdout } = await svc('doctor -o json', {
       env: { SVC_HOME: home, SVC_BASE_URL: `http://127.0.0.1:${port}` },
@@ -193,14 +193,28 @@ describe('without a sandbox', () => {
     await once(other, 'listening')
     const { port } = other.address() as AddressInfo
     const base_url = `http://127.0.0.1:${port}`
-    const { stdout } = await svc(`doctor --base-url ${base_url} -o json`, { env: { SVC_HOME: temporaryDirectory() } })
+    const { stdout } = await svc(`doctor --base-url ${base_url} -o json`, { env: { SVC_HOME: emptyHome() } })
     other.close()
     const [port_finding] = about(JSON.parse(stdout) as Report, 'port')
     expect(port_finding?.slice(0, 2)).toEqual(['unknown', `What answers at ${base_url} is no sandbox.`])
   })
 
+  test('a program that holds the port without answering is named', async () => {
+    const mute = createTcpServer((socket) => socket.destroy()).listen(0, '127.0.0.1')
+    await once(mute, 'listening')
+    const { port } = mute.address() as AddressInfo
+    const env = { SVC_HOME: emptyHome() }
+    const { code, stdout } = await svc(`doctor --base-url http://127.0.0.1:${port} -o json`, { env })
+    mute.close()
+    expect(code).toBe(5)
+    const [finding] = about(JSON.parse(stdout) as Report, 'port')
+    expect(finding?.[1]).toMatch(
+      new RegExp(`^Port ${port} is taken by (pid ${process.pid} \\(.+\\)|another program), which does not answer`),
+    )
+  })
+
   test('a config file that is wrong stops nothing, and is told', async () => {
-    const home = temporaryDirectory()
+    const home = emptyHome()
     await writeFile(join(home, 'svc.config.json'), '{"base_url": 7}')
     const { code, stdout } = await svc('doctor -o json', { env: { SVC_HOME: home } })
     expect(code).toBe(5)
@@ -210,14 +224,14 @@ describe('without a sandbox', () => {
   })
 
   test('a state directory that cannot be made is told', async () => {
-    const home = temporaryDirectory()
+    const home = emptyHome()
     await writeFile(join(home, 'file'), '')
     const { stdout } = await svc('doctor -o json', { env: { SVC_HOME: join(home, 'file', 'state') }, cwd: home })
     expect(about(JSON.parse(stdout) as Report, 'state directory')[0]?.[0]).toBe('problem')
   })
 
   test('an old Node is told', async () => {
-    const env = { SVC_HOME: temporaryDirectory() }
+    const env = { SVC_HOME: emptyHome() }
     const { stdout } = await svc('doctor -o json', { env, host: { node_version: '18.20.4' } })
     expect(about(JSON.parse(stdout) as Report, 'node')[0]?.slice(0, 2)).toEqual([
       'problem',
@@ -263,6 +277,13 @@ describe('--serve-dir', () => {
     expect(about(report, 'served files')[0]?.[0]).toBe('unknown')
   })
 })
+
+/** A state directory, gone after the test. */
+function emptyHome(): string {
+  const home = temporaryDirectory()
+  onTestFinished(() => rm(home, { recursive: true }))
+  return home
+}
 
 /** A port that nobody listens on, as far as anyone can know. */
 async function freePort(): Promise<number> {

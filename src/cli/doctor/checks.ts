@@ -81,5 +81,5 @@ function nothingSeen(sandbox: SandboxFacts | null, { command_name }: Machine) {
   const { journal, url } = sandbox.info
   return journal.enabled
     ? unknown('The journal holds no request.', `Point the integration at ${url}, use it once, and look again.`)
-    : unknown('The journal is off.', 'Start the sandbox with its journal on.')
+    : unknown('The journal is off.', 'Start the sandbox without --journal-limit 0.')
 }

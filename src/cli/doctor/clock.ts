@@ -20,7 +20,7 @@ export const clock: Check<Pick<SandboxFacts, 'info' | 'command_name'>> = {
     return [
       warning(
         `The sandbox clock is ${spanText(Math.abs(offset_ms))} ${offset_ms > 0 ? 'ahead of' : 'behind'} the system clock.`,
-        `Stamp beacons with server_time_ms of the project config, or restart the sandbox.`,
+        `Set it to the time of this machine: ${command_name} sandbox clock set now`,
       ),
     ]
   },

@@ -1,6 +1,7 @@
 /** Looks up what the checks of this machine are told. */
-import { access, constants, mkdir } from 'node:fs/promises'
+import { access, constants, stat } from 'node:fs/promises'
 import { connect } from 'node:net'
+import { dirname } from 'node:path'
 import { CliError } from '../cli-error.ts'
 import { runningSandboxes } from '../locator.ts'
 import { portHolder } from '../port-holder.ts'
@@ -55,14 +56,17 @@ export async function gatherMachine(
   }
 }
 
-/** Why a directory cannot be written; null when it can. It is made, as the first command that needs it would. */
+/** Why a directory, or the nearest above it that is there, cannot be written; null when it can. */
 async function writeProblem(path: string): Promise<string | null> {
-  return mkdir(path, { recursive: true, mode: 0o700 })
-    .then(() => access(path, constants.W_OK))
-    .then(
-      () => null,
-      (error: NodeJS.ErrnoException) => error.code ?? error.message,
-    )
+  try {
+    if (!(await stat(path)).isDirectory()) return `${path} is no directory`
+    await access(path, constants.W_OK)
+    return null
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    const above = dirname(path)
+    return code === 'ENOENT' && above !== path ? writeProblem(above) : (code ?? message)
+  }
 }
 
 async function firstExecutable(paths: readonly string[]): Promise<string | null> {

@@ -11,6 +11,10 @@ const mostExchanges = 1_000
 /** Exchanges whose headers and bodies are read: of refused ones, and of each route that a check reads. */
 const mostRefused = 200
 const mostOfRoute = 100
+/** A service that runs answers at once or not at all. */
+const answerWithinMs = 5_000
+/** Errors of a service that did not answer. */
+const silences: ReadonlySet<string> = new Set(['UnreachableError', 'TimeoutError'])
 /** Requests under way at once. */
 const atOnce = 8
 
@@ -19,9 +23,10 @@ export async function findService(
   client: Client,
 ): Promise<{ service: 'sandbox' | 'other' | 'none'; info: SandboxInfo | null }> {
   try {
-    return { service: 'sandbox', info: await client.sandbox.info() }
+    return { service: 'sandbox', info: await client.sandbox.info({}, { signal: AbortSignal.timeout(answerWithinMs) }) }
   } catch (error) {
-    return { service: error instanceof Error && error.name === 'UnreachableError' ? 'none' : 'other', info: null }
+    const isSilent = error instanceof Error && silences.has(error.name)
+    return { service: isSilent ? 'none' : 'other', info: null }
   }
 }
 

@@ -234,7 +234,11 @@ describe('the sandbox', () => {
       clock.find({ ...facts, info: { ...info, clock: { ...info.clock, ...change } } })
     expect(at({})).toMatchObject([{ level: 'ok' }])
     expect(at({ offset_ms: 1_860_000 })).toMatchObject([
-      { level: 'warning', message: 'The sandbox clock is 31 min ahead of the system clock.' },
+      {
+        level: 'warning',
+        message: 'The sandbox clock is 31 min ahead of the system clock.',
+        fix: expect.stringContaining('svc sandbox clock set now'),
+      },
     ])
     expect(at({ offset_ms: -90_000 })).toMatchObject([
       { level: 'warning', message: 'The sandbox clock is 1 min 30 s behind the system clock.' },
