@@ -84,7 +84,7 @@ export function formatMember(name: string, value: unknown): string {
 
 /** Whether a member of this name is an instant in epoch milliseconds. */
 export function isTime(name: string): boolean {
-  return /(^|_)at_ms$/.test(name)
+  return /(^|_)at_ms$|^now_ms$/.test(name)
 }
 
 /** Epoch milliseconds as RFC 3339, UTC. */

@@ -73,6 +73,12 @@ test.each(['2027-01-01T00:00:00', '2027-02-30T00:00:00Z', '1969-12-31', 'tomorro
   },
 )
 
+test('svc sandbox info tells where the clock is', async () => {
+  await world.svc('sandbox clock set 2027-01-01')
+  const { stdout } = await world.svc('sandbox info')
+  expect(stdout).toMatch(/^clock\n {2}now_ms +2027-01-01T00:00:00\.000Z\n {2}offset_ms +-?\d+\n {2}frozen +true$/m)
+})
+
 test('svc sandbox clock resume, freeze and set now: it runs with the machine, or stands still', async () => {
   await world.svc('sandbox clock resume')
   await world.svc('sandbox clock set now')
