@@ -1,6 +1,7 @@
 /**
  * An export of evidence as a file, and checking it with nothing but itself: JSON lines, for each project its entries
  * from the first on and then a checkpoint, which is signed over how many there are and over the hash of the last (A77).
+ * The last line says how many projects there are.
  * Whoever changes an entry breaks the chain there; whoever makes all hashes anew, or cuts off the end, has no checkpoint
  * for it. The signature says who has exported when its key is known: give that key to be sure of it.
  */
@@ -11,6 +12,7 @@ import { checkpointText, genesis, linkProblem, type Sha256Hex } from '../contrac
 export const EvidenceLine = z.discriminatedUnion('line', [
   z.strictObject({ line: z.literal('entry'), client_id: z.string(), ...EvidenceEntry.shape }),
   z.strictObject({ line: z.literal('checkpoint'), ...Checkpoint.shape }),
+  z.strictObject({ line: z.literal('end'), chains: z.int().min(0) }),
 ])
 export type EvidenceLine = z.infer<typeof EvidenceLine>
 
@@ -47,6 +49,8 @@ export function createEvidenceReader(
   const keys = new Set<string>()
   let current: Chain | null = null
   let lines = 0
+  /** How many chains the last line names; null before it. */
+  let told: number | null = null
 
   const chainOf = (client_id: string): Chain => {
     const known = chains.get(client_id)
@@ -98,15 +102,26 @@ export function createEvidenceReader(
         fail(chain, chain.entries + 1, `Line ${lines} is not a line of an evidence export.`)
         return
       }
+      if (told !== null)
+        fail(current ?? chainOf('-'), (current?.entries ?? 0) + 1, `Line ${lines} stands after the end.`)
+      if (line.line === 'end') {
+        told = line.chains
+        return
+      }
       current = chainOf(line.client_id)
       if (line.line === 'entry') addEntry(current, line)
       else addCheckpoint(current, line)
     },
     finish() {
-      if (chains.size === 0) fail(chainOf('-'), 1, 'There is nothing in it.')
+      if (chains.size === 0 && told !== 0) fail(chainOf('-'), 1, 'There is nothing in it.')
       for (const chain of chains.values()) {
         if (!signed.has(chain.client_id)) fail(chain, chain.entries + 1, 'The end is cut off: there is no checkpoint.')
       }
+      const present = chains.size
+      if (current !== null && told === null)
+        fail(current, current.entries + 1, 'The end is cut off: the last line is missing.')
+      if (told !== null && told !== present)
+        fail(chainOf('-'), 1, `${told} chains were exported, ${present} are there.`)
       const found = [...chains.values()]
       const ok = found.length > 0 && found.every(({ broken_at }) => broken_at === null)
       return { ok, chains: found, public_keys: [...keys] }

@@ -17,7 +17,7 @@ export const exportEvidence: Command = {
   name: 'export',
   summary: contract['evidence.export'].summary,
   details:
-    'JSON lines, of every project unless --client-id names one: its entries, oldest first, then the checkpoint. A file is written aside and then renamed.',
+    'JSON lines, of every project unless --client-id names one: its entries, oldest first, then the checkpoint; the last line tells how many projects there are. A file is written aside and then renamed.',
   options: [new Option('--file <file>', 'write to this file; default: stdout')],
   examples: ['evidence export', 'evidence export --file evidence.jsonl'],
   async run(session, { options }) {
@@ -73,7 +73,8 @@ export async function verifyFile({ host }: Session, file: string, public_key: st
 
 /** The lines of an export, a piece at a time. */
 async function* exportedLines(session: Session): AsyncGenerator<string> {
-  for (const client_id of await projectsOf(session)) {
+  const projects = await projectsOf(session)
+  for (const client_id of projects) {
     for (let after_seq: number | null = 0; after_seq !== null; ) {
       const input = { params: { client_id }, query: { after_seq } }
       const { entries, checkpoint, next_seq } = (await callEndpoint(session, 'evidence.export', input))
@@ -84,6 +85,7 @@ async function* exportedLines(session: Session): AsyncGenerator<string> {
       after_seq = next_seq
     }
   }
+  yield `${JSON.stringify({ line: 'end', chains: projects.length })}\n`
 }
 
 async function projectsOf(session: Session): Promise<string[]> {
