@@ -1,9 +1,10 @@
 /** Starts the emulator: everything is built here, with plain calls. */
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Latency, ProjectSettings } from '../src/contract/control/projects.ts'
+import type { Scenario } from '../src/contract/control/scenarios.ts'
 import { chainHash } from './domain/evidence.ts'
 import { MarketData } from './domain/market.ts'
 import { parseRateLimit } from './domain/rate.ts'
@@ -17,6 +18,7 @@ import { createFaults } from './operations/faults.ts'
 import { createGate } from './operations/gate.ts'
 import { createMarkets } from './operations/markets.ts'
 import { disarmPending, resumePending } from './operations/pending.ts'
+import { createScenarios, type Scenarios } from './operations/scenarios.ts'
 import { createWaiters } from './operations/waiters.ts'
 import { type Clock, sandboxClock } from './platform/clock.ts'
 import { createPlatform, sha256, sha256Hex } from './platform/platform.ts'
@@ -46,6 +48,8 @@ export interface SandboxOptions {
   demand?: unknown
   /** How long every decision takes, milliseconds or a distribution: wins over every project's own. */
   decision_latency_ms?: Latency
+  /** A scenario of `fixtures/scenarios`, in use from the start. */
+  scenario?: string
   /** Most exchanges the journal keeps; 0 turns it off. Default 50 000. */
   journal_limit?: number
   /** Told of failures that no request can answer for. Default: standard error. */
@@ -140,6 +144,9 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   if (store.backup !== null) warnings.push(`the database was migrated; a copy of it as it was is at ${store.backup}`)
 
   const rates = createRates(rate)
+  const faults = createFaults()
+  const scenarios = createScenarios(readScenarios(), faults)
+  beginScenario(scenarios, options.scenario, clock.now())
   const services: Services = {
     store,
     platform,
@@ -151,7 +158,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       safety: fixture('content-safety.json'),
     }),
     waiters: createWaiters(),
-    faults: createFaults(),
+    faults,
+    scenarios,
     gate: createGate(),
     base_url: '',
     version: version(),
@@ -275,6 +283,18 @@ function readRate(text: string | undefined) {
   } catch (error) {
     throw new SandboxError('option_invalid', (error as Error).message, 'Write it as 5/s, 1/min or off.')
   }
+}
+
+function readScenarios(): Scenario[] {
+  const folder = join(root, 'fixtures/scenarios')
+  const names = readdirSync(folder).toSorted()
+  return names.map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as Scenario)
+}
+
+function beginScenario(scenarios: Scenarios, name: string | undefined, now_ms: number): void {
+  if (name === undefined || scenarios.use(name, now_ms) !== null) return
+  const names = scenarios.list().map((scenario) => scenario.name)
+  throw new SandboxError('option_invalid', `There is no scenario named ${name}.`, `There are: ${names.join(', ')}.`)
 }
 
 function checkDemand(demand: unknown): MarketData {

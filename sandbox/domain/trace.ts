@@ -1,7 +1,8 @@
 import type { TraceStep } from '../../src/contract/control/placements.ts'
+import { withheldSteps } from './forced.ts'
 import { type Market, outbid, rules, won } from './market.ts'
 
-const ruleOf = new Map(rules.map((rule) => [rule.code, rule]))
+const ruleOf = new Map([...rules, ...Object.values(withheldSteps)].map((rule) => [rule.code, rule]))
 
 /**
  * The trace of a decision in words: each campaign of the catalogue, and the rule that removed it (A43). An empty trace,

@@ -7,6 +7,7 @@ import type { ProjectRow, Store } from '../store/store.ts'
 import type { Faults } from './faults.ts'
 import type { Gate } from './gate.ts'
 import type { Markets } from './markets.ts'
+import type { Scenarios } from './scenarios.ts'
 import type { Waiters } from './waiters.ts'
 
 /** Everything an operation may use. Built once, in sandbox/index.ts. */
@@ -16,6 +17,7 @@ export interface Services {
   markets: Markets
   waiters: Waiters
   faults: Faults
+  scenarios: Scenarios
   gate: Gate
   /** The emulator's own address, without a slash at the end. */
   base_url: string

@@ -1,7 +1,7 @@
 /** From a job's stored facts to the decision of one of its slots, now or when its latency is over. */
 
 import type { Latency } from '../../src/contract/control/projects.ts'
-import type { AuthoritativeConsent } from '../../src/contract/fields.ts'
+import type { AuthoritativeConsent, Format, Mode } from '../../src/contract/fields.ts'
 import { encodeId } from '../../src/contract/ids.ts'
 import { snapshotOf } from '../domain/consent.ts'
 import { decideSlot } from '../domain/decision.ts'
@@ -60,14 +60,17 @@ export async function decideJobSlot(
 ): Promise<DecisionFacts> {
   const { markets, platform } = services
   const { settings } = project
+  const changes = services.scenarios.changesFor(job.mode)
   const topic = consent.purposes.semantic_targeting ? (job.facts.topic ?? null) : null
+  const opportunity = opportunityOf(job, project, topic, platform.seed ?? 0, now_ms)
   const outcome = decideSlot(markets.current, {
     settings,
     consent,
     test_forced: job.facts.test_forced === true,
     isHighRisk: job.facts.topic !== undefined && markets.isHighRisk(job.facts.topic),
     isCapped: await isCapped(services, capsOf(job, now_ms), fills_before),
-    opportunity: opportunityOf(job, project, topic, platform.seed ?? 0, now_ms),
+    forced: changes.no_fill_reason ?? null,
+    opportunity: inFormat(opportunity, changes.format),
   })
   return {
     decided_at_ms: now_ms,
@@ -86,7 +89,7 @@ export async function decideJobSlot(
             currency: outcome.currency,
             template_id:
               outcome.format === 'native'
-                ? (job.facts.native_template_id ?? settings.defaults.native_template_id)
+                ? (changes.native_template_id ?? job.facts.native_template_id ?? settings.defaults.native_template_id)
                 : null,
             asset_token_hash: platform.sha256(assetSecret(services, slot_id)),
           },
@@ -96,6 +99,11 @@ export async function decideJobSlot(
     catalogue: markets.catalogue_id,
     topic,
   }
+}
+
+function inFormat(opportunity: Opportunity, format: Format | undefined): Opportunity {
+  if (format === undefined) return opportunity
+  return { ...opportunity, allowed_formats: opportunity.allowed_formats.filter((allowed) => allowed === format) }
 }
 
 /** The asset token of a slot's fill: its secret is derived, so that only its hash need be stored (A05). */
@@ -170,8 +178,11 @@ export async function consentForPending(
 }
 
 /** How long this decision takes (A44), whole milliseconds. */
-export function drawLatency(services: Services, project: ProjectRow): number {
-  const latency: Latency = services.decision_latency_ms ?? project.settings.decision_latency_ms
+export function drawLatency(services: Services, project: ProjectRow, mode: Mode): number {
+  const latency: Latency =
+    services.scenarios.changesFor(mode).decision_latency_ms ??
+    services.decision_latency_ms ??
+    project.settings.decision_latency_ms
   if (typeof latency === 'number') return Math.round(latency)
   const { random } = services.platform
   if (latency.distribution === 'uniform') {

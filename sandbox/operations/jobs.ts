@@ -100,7 +100,7 @@ async function tryToOpen(services: Services, context: Context, caller: Caller, i
   const slots: NewSlot[] = []
   for (let index = 0; index < intake.slots_requested; index++) {
     const id = platform.newId()
-    const latency_ms = drawLatency(services, project)
+    const latency_ms = drawLatency(services, project, caller.mode)
     const fills = slots.filter((slot) => slot.decision?.outcome.status === 'filled').length
     const decision = latency_ms > 0 ? null : await decideJobSlot(services, project, job, id, snapshot, now_ms, fills)
     const evidence = decision === null ? null : decisionEvidence(services, project, job, id, decision)

@@ -11,6 +11,7 @@ import { disarmPending, resumePending } from './pending.ts'
 
 export const resetSandbox: Operation<Contract['sandbox.reset']> = async (services, { now_ms }) => {
   await inPlaceOfAll(services, () => services.store.reset(now_ms))
+  services.scenarios.clear()
   services.faults.remove(() => true)
   return { ok: true }
 }

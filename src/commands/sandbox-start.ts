@@ -24,6 +24,7 @@ export interface StartOptions {
   seed?: number
   rateLimit?: string
   decisionLatency?: number
+  scenario?: string
   journalLimit?: number
 }
 
@@ -52,6 +53,7 @@ export const start: Command = {
     new Option('--seed <n>', 'same identifiers and decisions in every run').argParser(count),
     new Option('--rate-limit <rate>', 'per key: 5/s, 1/min or off'),
     new Option('--decision-latency <ms>', 'how long a decision takes').argParser(count),
+    new Option('--scenario <name>', 'a case of the catalogue: svc sandbox scenario list'),
     new Option('--journal-limit <n>', 'most exchanges kept in the request journal; 0: none').argParser(count),
   ],
   examples: ['start', 'start --port 0 --ephemeral --seed 1 -o json'],
@@ -107,6 +109,7 @@ function sandboxOptions(options: StartOptions, port: number, database: string): 
     ...(options.seed === undefined ? {} : { seed: options.seed }),
     ...(options.rateLimit === undefined ? {} : { rate_limit: options.rateLimit }),
     ...(options.decisionLatency === undefined ? {} : { decision_latency_ms: options.decisionLatency }),
+    ...(options.scenario === undefined ? {} : { scenario: options.scenario }),
     ...(options.journalLimit === undefined ? {} : { journal_limit: options.journalLimit }),
   }
 }

@@ -3,6 +3,7 @@ import { endpointCommand } from '../cli/endpoint-command.ts'
 import { clock } from './sandbox-clock.ts'
 import { exportCommand, importCommand } from './sandbox-export.ts'
 import { faults } from './sandbox-faults.ts'
+import { scenario } from './sandbox-scenario.ts'
 import { snapshot } from './sandbox-snapshot.ts'
 import { start } from './sandbox-start.ts'
 import { status } from './sandbox-status.ts'
@@ -24,5 +25,6 @@ export const sandbox: CommandGroup = {
     importCommand,
     clock,
     faults,
+    scenario,
   ],
 }

@@ -22,6 +22,7 @@ import * as controlProjectAdmin from './control/project-admin.ts'
 import * as controlProjects from './control/projects.ts'
 import * as controlRequests from './control/requests.ts'
 import * as controlReset from './control/reset.ts'
+import * as controlScenarios from './control/scenarios.ts'
 import * as controlSnapshots from './control/snapshots.ts'
 import * as errors from './errors.ts'
 import * as fields from './fields.ts'
@@ -62,6 +63,7 @@ export const modules: Readonly<Record<string, object>> = {
   'control/project-admin.ts': controlProjectAdmin,
   'control/projects.ts': controlProjects,
   'control/requests.ts': controlRequests,
+  'control/scenarios.ts': controlScenarios,
   'control/reset.ts': controlReset,
   'control/snapshots.ts': controlSnapshots,
 }
