@@ -26,6 +26,8 @@ export async function buildNode(outDir: string): Promise<void> {
     logLevel: 'error',
     publicDir: false,
     define: { __SVC_VERSION__: JSON.stringify(version), 'process.env.NODE_ENV': '"production"' },
+    // Else NODE_ENV, which test runners set, chooses the development form of JSX, which the production React lacks.
+    oxc: { jsx: { runtime: 'automatic', development: false } },
     ssr: { target: 'node', noExternal: true, external: ['better-sqlite3'] },
     build: {
       ssr: true,

@@ -14,6 +14,8 @@ export interface OutputOptions {
 
 export interface Output {
   readonly format: OutputFormat
+  /** The style of stdout. */
+  readonly style: Style
   /** Prints one value: as a JSON document, or as the lines that `text` makes of it. */
   data(value: unknown, text: (style: Style) => readonly string[]): void
   /** Prints a list: jsonl has one item a line. */
@@ -43,6 +45,7 @@ export function createOutput(host: Host, { format, quiet, color }: OutputOptions
 
   return {
     format,
+    style: out,
     data(value, text) {
       if (isJson) printJson(value)
       else if (format === 'text') print(text(out))

@@ -4,10 +4,11 @@ import { endpointCommand } from '../cli/endpoint-command.ts'
 import { recallPlacement } from '../cli/last-placement.ts'
 import type { Session } from '../cli/session.ts'
 import { alignPairs, formatValue } from '../cli/text.ts'
+import { tail } from './beacons-tail.ts'
 
 export const beacons: CommandGroup = {
   name: 'beacons',
-  summary: 'Send beacons, and list those that arrived with their verdict',
+  summary: 'Send beacons, list and follow those that arrive, with their verdict',
   commands: [
     endpointCommand('beacons.send', {
       details:
@@ -33,6 +34,7 @@ export const beacons: CommandGroup = {
       examples: ['beacons list', 'beacons list --verdict rejected --since 10m -o jsonl'],
       columns: ['received_at_ms', 'event', 'format', 'slot_id', 'verdict', 'reason_code', 'would_bill', 'metric'],
     }),
+    tail,
   ],
 }
 

@@ -1,0 +1,154 @@
+import { describe, expect, test } from 'vitest'
+import { lastMinute, rate } from './counts.ts'
+import type { TailBeacon } from './feed.ts'
+import { noFilter } from './filter.ts'
+import { capacity, cursorOf, reduce, selectedBeacon, startState, type TailAction, type TailState } from './model.ts'
+
+const start_ms = 1_769_860_800_000
+
+function beacon(seq: number, members: Partial<TailBeacon> = {}): TailBeacon {
+  return {
+    seq,
+    beacon_id: `beacon_${seq}`,
+    slot_id: 'slot_00000000001',
+    client_id: 'proj_demo',
+    session_id: 's1',
+    format: 'banner',
+    event: 'render',
+    verdict: 'accepted',
+    reason_code: 'OK',
+    would_bill: false,
+    metric: null,
+    occurred_at_ms: start_ms,
+    received_at_ms: start_ms,
+    ...members,
+  }
+}
+
+function arrive(beacons: readonly TailBeacon[], at_ms = start_ms, is_live = true): TailAction {
+  return { type: 'arrive', arrivals: beacons.map((beacon) => ({ beacon, is_live })), now_ms: at_ms }
+}
+
+function stateAfter(...actions: TailAction[]): TailState {
+  return actions.reduce(reduce, startState(noFilter, start_ms))
+}
+
+function range(from: number, to: number): TailBeacon[] {
+  return Array.from({ length: to - from + 1 }, (_, index) => beacon(from + index))
+}
+
+describe('the cursor', () => {
+  test('follows the newest beacon until it moves, and stays on its beacon then', () => {
+    const moved = stateAfter(arrive(range(1, 3)), { type: 'move', by: -1 })
+    expect(selectedBeacon(moved)?.seq).toBe(2)
+    expect(selectedBeacon(reduce(moved, arrive(range(4, 9))))?.seq).toBe(2)
+  })
+
+  test('follows again at the end', () => {
+    const back = stateAfter(arrive(range(1, 3)), { type: 'first' }, { type: 'move', by: 1 }, { type: 'move', by: 5 })
+    expect(back.selected_seq).toBeNull()
+    expect(selectedBeacon(reduce(back, arrive(range(4, 4))))?.seq).toBe(4)
+  })
+
+  test('falls to the oldest when its beacon has gone', () => {
+    const state = stateAfter(arrive(range(1, 2)), { type: 'first' }, arrive(range(3, capacity + 3)))
+    expect(cursorOf(state)).toBe(0)
+    expect(selectedBeacon(state)?.seq).toBe(4)
+  })
+
+  test('an empty list has none', () => {
+    expect(selectedBeacon(stateAfter({ type: 'move', by: -1 }))).toBeNull()
+    expect(stateAfter({ type: 'details' }).screen).toEqual({ name: 'list' })
+  })
+})
+
+test('no more than the newest beacons are kept, whatever arrives', () => {
+  let state = stateAfter(arrive(range(1, 3 * capacity)))
+  expect([state.beacons.length, state.shown.length, state.beacons[0]?.seq]).toEqual([
+    capacity,
+    capacity,
+    2 * capacity + 1,
+  ])
+  state = reduce(reduce(state, { type: 'pause' }), arrive(range(3 * capacity + 1, 5 * capacity)))
+  expect(state.held).toHaveLength(capacity)
+  state = reduce(state, { type: 'pause' })
+  expect([state.beacons.length, state.beacons.at(-1)?.seq]).toEqual([capacity, 5 * capacity])
+  expect(state.counts.total).toBe(5 * capacity)
+})
+
+test('what a filter hides goes with the beacons that are no longer kept', () => {
+  const clicks = range(1, 10).map((item) => ({ ...item, event: 'click' as const }))
+  const state = stateAfter(arrive(clicks), { type: 'search', text: 'CLICK' }, arrive(range(11, capacity + 4)))
+  expect(state.shown.map(({ seq }) => seq)).toEqual([5, 6, 7, 8, 9, 10])
+})
+
+test('a pause holds the list, not the counts', () => {
+  const paused = stateAfter(arrive(range(1, 1)), { type: 'pause' }, arrive(range(2, 3)))
+  expect([paused.shown.length, paused.held?.length, paused.counts.total]).toEqual([1, 2, 3])
+  expect(reduce(paused, { type: 'pause' }).shown).toHaveLength(3)
+})
+
+describe('the filter', () => {
+  const mixed = [
+    beacon(1),
+    beacon(2, { event: 'click', verdict: 'rejected', reason_code: 'beacon_stale', format: 'clip' }),
+    beacon(3, { verdict: 'duplicate', session_id: 'Särah' }),
+  ]
+  const seqs = (...actions: TailAction[]) => stateAfter(arrive(mixed), ...actions).shown.map(({ seq }) => seq)
+
+  test('is chosen member by member, round and round', () => {
+    const verdict: TailAction = { type: 'show', screen: { name: 'filter', field: 'verdict' } }
+    expect(seqs(verdict, { type: 'choose', by: -1 })).toEqual([2])
+    expect(seqs(verdict, { type: 'choose', by: 2 })).toEqual([3])
+    expect(seqs(verdict, { type: 'choose', by: -1 }, { type: 'choose', by: 1 })).toEqual([1, 2, 3])
+  })
+
+  test('searches in whatever a line tells, and an abandoned search is undone', () => {
+    expect(seqs({ type: 'search', text: 'STALE' })).toEqual([2])
+    expect(seqs({ type: 'search', text: 'särah' })).toEqual([3])
+    const searching: TailAction = { type: 'show', screen: { name: 'search', before: '' } }
+    expect(seqs(searching, { type: 'search', text: 'stale' }, { type: 'abandon' })).toEqual([1, 2, 3])
+  })
+})
+
+describe('counts', () => {
+  test('are by event and verdict', () => {
+    const { counts } = stateAfter(
+      arrive([beacon(1), beacon(2, { would_bill: true }), beacon(3, { event: null, verdict: 'rejected' })]),
+    )
+    expect(counts).toMatchObject({ total: 3, by_event: { render: 2 }, rejected: 1, would_bill: 1, duplicates: 0 })
+  })
+
+  test('a rate is the mean of five whole seconds; what was there before has no part in it', () => {
+    const state = stateAfter(
+      arrive(range(1, 100), start_ms, false),
+      arrive(range(101, 110)),
+      arrive([], start_ms + 1_000),
+    )
+    expect(rate(state.counts, start_ms)).toBe(0)
+    expect(rate(state.counts, start_ms + 1_000)).toBe(2)
+    expect(rate(state.counts, start_ms + 1_000, 'click')).toBe(0)
+    expect(rate(state.counts, start_ms + 6_000)).toBe(0)
+  })
+
+  test('the last minute has a number a second and forgets what is older', () => {
+    const state = stateAfter(arrive(range(1, 2)), arrive(range(3, 3), start_ms + 59_000), arrive([], start_ms + 60_000))
+    expect(lastMinute(state.counts, start_ms + 60_000)).toEqual([2, ...Array(58).fill(0), 1])
+    expect(reduce(state, arrive(range(4, 4), start_ms + 61_000)).counts.seconds).toHaveLength(2)
+  })
+
+  test('clear forgets beacons and counts', () => {
+    const state = stateAfter(arrive(range(1, 5)), { type: 'clear' })
+    expect(state).toMatchObject({ beacons: [], shown: [], counts: { total: 0 } })
+  })
+})
+
+test('an answer about another slot than the one that is shown is passed over', () => {
+  const open = stateAfter(arrive(range(1, 1)), { type: 'details' })
+  expect(open.screen).toMatchObject({ name: 'details', slot: { status: 'loading' } })
+  const failed = { status: 'failed', reason: 'no' } as const
+  expect(reduce(open, { type: 'answer', slot_id: 'slot_other', slot: failed })).toBe(open)
+  expect(reduce(open, { type: 'answer', slot_id: 'slot_00000000001', slot: failed }).screen).toMatchObject({
+    slot: failed,
+  })
+})
