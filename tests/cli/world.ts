@@ -71,7 +71,7 @@ export async function svc(
   return { code, stdout: stdout.text, stderr: stderr.text }
 }
 
-function testHost(given: Pick<Host, 'env' | 'cwd' | 'stdout' | 'stderr'> & { stdin: string }): Host {
+export function testHost(given: Pick<Host, 'env' | 'cwd' | 'stdout' | 'stderr'> & { stdin: string }): Host {
   return {
     ...given,
     home: '/home/dev',
@@ -96,7 +96,7 @@ function testHost(given: Pick<Host, 'env' | 'cwd' | 'stdout' | 'stderr'> & { std
   }
 }
 
-function keptStream(is_terminal: boolean): HostStream & { text: string } {
+export function keptStream(is_terminal: boolean): HostStream & { text: string } {
   return {
     text: '',
     is_terminal,
