@@ -1,7 +1,8 @@
 import { Option } from 'commander'
 import type { Command, CommandGroup, Given } from '../cli/command.ts'
 import { curlCommand, secretKeyVariable } from '../cli/curl.ts'
-import { callEndpoint, endpointCommand } from '../cli/endpoint-command.ts'
+import { callEndpoint, endpointCommand, endpointOptions } from '../cli/endpoint-command.ts'
+import { flagValues } from '../cli/flags.ts'
 import { recallPlacement } from '../cli/last-placement.ts'
 import { redactedParts, replayOf } from '../cli/replay.ts'
 import { listOptions, listQuery, matchOf, matchOptions } from '../cli/request-match.ts'
@@ -19,8 +20,8 @@ type PageId = 'requests.list' | 'requests.find'
 const columns = ['at_ms', 'method', 'path', 'status', 'reason_code', 'duration_ms', 'request_id'] as const
 const defaultLimit = 50
 const filters = listOptions()
-const cursorOption = new Option('--cursor <text>', 'next_cursor of the page before')
-const limitOption = new Option('--limit <n>', 'items in a page; default 50').argParser(Number)
+const pageOptions = within(endpointOptions(contract['requests.find']).body, ['limit', 'cursor'])
+const nearestOptions = within(endpointOptions(contract['requests.nearest']).body, ['limit'])
 
 const list: Command = {
   name: 'list',
@@ -36,15 +37,13 @@ const find: Command = {
   name: 'find',
   summary: contract['requests.find'].summary,
   details: `${contract['requests.find'].description} (POST /_sandbox/requests/find)`,
-  options: [...matchOptions(), limitOption, cursorOption],
+  options: [...matchOptions(), ...pageOptions.values()],
   examples: [
     'requests find --path /v1/placements --body overrides.allowed_formats.0=banner',
     'requests find --header content-type=application/json --limit 5 -o jsonl',
   ],
   async run(session, given) {
-    const { limit, cursor } = given.options as { limit?: number; cursor?: string }
-    const page = { ...(limit === undefined ? {} : { limit }), ...(cursor === undefined ? {} : { cursor }) }
-    const match = { ...matchOf(session, given), ...page }
+    const match = { ...matchOf(session, given), ...flagValues(pageOptions, given.options) }
     return printPage(session, await fullPage(session, 'requests.find', 'body', match))
   },
 }
@@ -66,14 +65,13 @@ const nearest: Command = {
   name: 'nearest',
   summary: contract['requests.nearest'].summary,
   details: `${contract['requests.nearest'].description} (POST /_sandbox/requests/nearest)`,
-  options: [...matchOptions(), new Option('--limit <n>', 'near misses at most; default 3').argParser(Number)],
+  options: [...matchOptions(), ...nearestOptions.values()],
   examples: [
     'requests nearest --path /v1/placements --body job_type=voice',
     'requests nearest --path /v1/placements --status 404 --limit 1 -o json',
   ],
   async run(session, given) {
-    const { limit } = given.options as { limit?: number }
-    const body = { ...matchOf(session, given), ...(limit === undefined ? {} : { limit }) }
+    const body = { ...matchOf(session, given), ...flagValues(nearestOptions, given.options) }
     const { data } = await callEndpoint(session, 'requests.nearest', { body })
     const { items } = data as Output<Contract['requests.nearest']>
     session.out.list(data, items, () =>
@@ -108,6 +106,10 @@ export const requests: CommandGroup = {
   name: 'requests',
   summary: 'Read the request journal of the sandbox, check it and send its requests again',
   commands: [list, show, find, count, nearest, tailRequests, replayRequest, verifyRequests],
+}
+
+function within(options: Map<string, Option>, names: readonly string[]): Map<string, Option> {
+  return new Map([...options].filter(([name]) => names.includes(name)))
 }
 
 async function showCurl(session: Session, given: Given): Promise<number> {

@@ -59,6 +59,8 @@ describe('requests find, count and nearest', () => {
 POST /v1/beacons 200  req_*
   body.event is "render", not "click"
 `)
+    expect((await world.svc('requests find --limit few')).code).toBe(2)
+    expect(await world.svc('requests find --limit 2 -o jsonl').then(({ stdout }) => stdout.split('\n').length)).toBe(3)
     const { code, stderr } = await world.svc('requests count --body event')
     expect([code, stderr]).toEqual([2, expect.stringContaining('--body event is not name=value.')])
   })

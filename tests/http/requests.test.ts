@@ -1,7 +1,22 @@
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { manualClock, startSandbox } from '../../sandbox/index.ts'
 import type { RequestItem } from '../../src/contract/control/requests.ts'
-import type { Api, Call } from './call.ts'
-import { activate, asked, beacon, fill, key, liveKey, origin, otherKey, type Stage, stage } from './stage.ts'
+import type { Answer, Api, Call } from './call.ts'
+import {
+  activate,
+  asked,
+  beacon,
+  edit,
+  fill,
+  folder,
+  key,
+  liveKey,
+  origin,
+  otherKey,
+  type Stage,
+  stage,
+} from './stage.ts'
 
 type Query = NonNullable<Call['query']>
 
@@ -81,6 +96,71 @@ describe('the list of requests', () => {
     const { request_id } = items[2]!
     expect(await listed(on.api, { after: request_id })).toEqual(items.slice(0, 2).map(told))
     expect(await listed(on.api, { after: items[0]!.request_id })).toEqual([])
+  })
+})
+
+describe('a journal larger than one look', () => {
+  /** 12 000 exchanges, of which the oldest alone was answered 418 and sent a body. */
+  async function large() {
+    const dir = folder()
+    const options = { database: join(dir.path, 'sandbox.db'), clock: manualClock() }
+    await (await startSandbox(options)).close()
+    edit(options.database, (db) => {
+      db.exec(`
+        WITH RECURSIVE row (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM row WHERE id < 12000)
+        INSERT INTO exchange (id, at_ms, method, path, status, duration_us, request_headers, request_body, response_headers)
+        SELECT id, 0, 'GET', '/v1/nothing', iif(id = 1, 418, 404), 1, '{}', iif(id = 1, '{"event":"tea"}', ''), '{}' FROM row
+      `)
+    })
+    const on = await stage(options)
+    return {
+      ...on,
+      async [Symbol.asyncDispose]() {
+        await on[Symbol.asyncDispose]()
+        dir[Symbol.dispose]()
+      },
+    }
+  }
+
+  test('is looked through in steps: an empty page has a cursor until the end is reached', async () => {
+    await using on = await large()
+    const found: string[] = []
+    const pages: number[] = []
+    let cursor: string | null = null
+    do {
+      const query: Query = { status: 418, ...(cursor === null ? {} : { cursor }) }
+      const { body } = await on.api.accept('requests.list', { query })
+      pages.push(body.items.length)
+      found.push(...body.items.map(told))
+      cursor = body.next_cursor
+    } while (cursor !== null)
+    expect(pages).toEqual([0, 0, 1])
+    expect(found).toEqual(['GET /v1/nothing 418'])
+    const page = (await on.api.accept('requests.list', { query: { status: 404, limit: 1000 } })).body
+    expect([page.items.length, page.items[0]!.request_id > page.items[999]!.request_id]).toEqual([1000, true])
+  })
+
+  test('is counted to its end, with bodies and without', async () => {
+    await using on = await large()
+    const count = async (match: Record<string, unknown>) => {
+      const counts: number[] = []
+      let cursor: string | null = null
+      do {
+        const body: Record<string, unknown> = cursor === null ? match : { ...match, cursor }
+        const answer: Answer<{ count: number; next_cursor: string | null }> = await on.api.accept('requests.count', {
+          body,
+        })
+        counts.push(answer.body.count)
+        cursor = answer.body.next_cursor
+      } while (cursor !== null)
+      return counts
+    }
+    expect(await count({ status: 404 })).toEqual([5_000, 5_000, 1_999])
+    const read = await count({ body: { event: 'tea' } })
+    expect([read.length, read.at(-1), read.reduce((sum, each) => sum + each)]).toEqual([12, 1, 1])
+    const first = await on.api.accept('requests.find', { body: { body: { event: 'tea' }, path: '*418*' } })
+    expect(first.body.items).toEqual([])
+    expect(first.body.next_cursor).not.toBeNull()
   })
 })
 

@@ -8,7 +8,7 @@ import type { ExchangeFilter, ExchangeRow, ExchangeSummary, Page, PageQuery } fr
 import { createFilter, type Filter } from './filter.ts'
 
 /** Rows that one query looks at. */
-const lookedAt = 10_000
+const lookedAt = 5_000
 
 type From = Pick<PageQuery, 'before'> & ExchangeFilter
 

@@ -67,7 +67,7 @@ export const listRequests = endpoint({
   path: '/_sandbox/requests',
   summary: 'List the request journal',
   description:
-    'Every exchange of the v1 API, newest first. The journal is bounded; info tells how far. A page looks at the newest 10 000 at most: it may hold fewer items than asked for, even none, and a cursor to look further.',
+    'Every exchange of the v1 API, newest first. The journal is bounded; info tells how far. A page looks at the newest 5 000 at most: it may hold fewer items than asked for, even none, and a cursor to look further.',
   query: z.strictObject({
     ...pageQuery,
     ...conditions,
