@@ -56,14 +56,15 @@ function firstLine(child: ChildProcess): Promise<string> {
   })
 }
 
-function residentMemory(pid: number): number {
+/** Resident memory of a process, MB. */
+export function residentMemory(pid: number): number {
   const match = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))
   if (match === null) throw new Error('this system does not tell resident memory under /proc')
   return Number(match[1]) / 1024
 }
 
-/** User and system time from /proc, in clock ticks of 10 ms. */
-function processorTime(pid: number): number {
+/** User and system time, milliseconds; from /proc, in clock ticks of 10 ms. */
+export function processorTime(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
   return (Number(fields[11]) + Number(fields[12])) * 10
 }
