@@ -65,8 +65,8 @@ async function answer(
   }
 }
 
-/** The body, unpacked as it comes. Bytes that are not gzip, or too many, are the caller's mistake. */
-async function* unpacked(request: FastifyRequest): AsyncGenerator<Uint8Array> {
+/** Looks at the head of the request before anything is made for it. */
+function unpacked(request: FastifyRequest): AsyncGenerator<Uint8Array> {
   if (!/^application\/gzip\s*(;|$)/i.test(request.headers['content-type'] ?? '')) {
     throw new ApiError('content_type_unsupported', {
       message: `The Content-Type is not ${importState.body_media_type}.`,
@@ -74,6 +74,11 @@ async function* unpacked(request: FastifyRequest): AsyncGenerator<Uint8Array> {
     })
   }
   if (Number(request.headers['content-length'] ?? 0) > limits.import_bytes) throw tooLarge()
+  return unpack(request)
+}
+
+/** The body, unpacked as it comes. Bytes that are not gzip, or too many, are the caller's mistake. */
+async function* unpack(request: FastifyRequest): AsyncGenerator<Uint8Array> {
   let packed = 0
   let size = 0
   const counted = async function* () {

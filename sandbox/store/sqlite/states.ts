@@ -1,7 +1,6 @@
 /** Whole states of the store: saved under a name, restored, given away, taken in. */
-import { createWriteStream } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { pipeline } from 'node:stream/promises'
 import type Database from 'better-sqlite3'
 import type { ReceivedState, Refusal, Store } from '../store.ts'
 import { databaseCopies, problemOf, workingCopy } from './copies.ts'
@@ -88,7 +87,7 @@ export function stateMethods(parts: StateParts): States & { close(): void } {
       const folder = copies.folder()
       const path = join(folder, 'state.db')
       try {
-        await pipeline(bytes, createWriteStream(path, { mode: 0o600 }))
+        await writeFile(path, bytes, { mode: 0o600 })
         const received = openReceived(path, folder)
         if (received.status === 'refused') copies.remove(folder)
         return received
