@@ -134,6 +134,49 @@ describe('with a sandbox', () => {
     ])
   })
 
+  test('what became of placements: loops, polls that never came, frames of which nothing was heard', async () => {
+    await using world = await startWorld()
+    for (let time = 0; time < 2; time++) {
+      await send(world, 'POST', '/v1/placements', server, { ...asked, test_outcome: 'no_fill' })
+    }
+    await send(world, 'POST', '/v1/jobs', server, { client_id: 'proj_demo', session_id: 's2' })
+    const wanted = { ...asked, session_id: 's3', overrides: { allowed_formats: ['banner'] } }
+    const answer = await send(world, 'POST', '/v1/placements', server, wanted)
+    const { placement } = (await answer.json()) as { placement: { render: { frame_url: string } } }
+    await fetch(placement.render.frame_url)
+    await world.svc('sandbox clock advance 10s')
+    const { report } = await look(world)
+    expect(about(report, 'no-fill')[0]?.[1]).toBe(
+      'A no-fill (test_forced) was asked for again within a second, once. Last: *.',
+    )
+    expect(about(report, 'polling')[0]?.[1]).toBe('A pending slot was never asked for again, once: *.')
+    expect(about(report, 'render beacons')[0]?.[1]).toBe('A frame was loaded and no beacon came, once: *.')
+    expect(about(report, 'clock')[0]?.[0]).toBe('warning')
+  })
+
+  test('a fill that nobody shows expires', async () => {
+    await using world = await startWorld()
+    await world.svc('placements create --format banner')
+    await world.svc('sandbox clock advance 1m')
+    expect(about((await look(world)).report, 'fills')[0]?.[1]).toBe(
+      'The only fill was not followed by a frame or a beacon.',
+    )
+    await world.svc('sandbox clock advance 1h')
+    expect(about((await look(world)).report, 'expired decisions')[0]?.[1]).toBe(
+      'A fill expired before its frame was loaded, once: *.',
+    )
+  })
+
+  test('a rate limit that is not waited for', async () => {
+    await using world = await startWorld()
+    await world.svc('projects update proj_demo --set rate_limits.default=1/min')
+    for (let time = 0; time < 3; time++) await send(world, 'POST', '/v1/placements', server, asked)
+    const [finding] = about((await look(world)).report, 'error envelopes')
+    expect(finding?.[1]).toMatch(
+      /^POST \/v1\/placements was repeated once before the \d+ s of Retry-After were over \(429\)/,
+    )
+  })
+
   test('--since looks at what is new only', async () => {
     await using world = await startWorld()
     await send(world, 'POST', '/v1/placements', { authorization: 'Bearer pk_test_sandbox_demo' }, asked)
@@ -248,7 +291,7 @@ describe('--serve-dir', () => {
     await writeFile(join(dist, 'index.html'), '<p>pk_test_sandbox_demo</p>')
     const clean = await look(world, '--serve-dir dist')
     expect(clean.code).toBe(0)
-    expect(about(clean.report, 'served files')).toEqual([['ok', 'No secret key in 1 files of dist.', null]])
+    expect(about(clean.report, 'served files')).toEqual([['ok', 'No secret key in 1 file of dist.', null]])
     await writeFile(join(dist, 'assets', 'app.js'), '\nconst key = "sk_test_sandbox_demo"\n')
     const leaking = await look(world, '--serve-dir dist')
     expect(leaking.code).toBe(5)

@@ -81,7 +81,7 @@ export const unusedFills: Check<Traffic> = {
         ? []
         : [
             warning(
-              `None of ${fills.length} fills was followed by a frame or a beacon.`,
+              `${fills.length === 1 ? 'The only fill was not' : `None of ${fills.length} fills was`} followed by a frame or a beacon.`,
               'Mount placement.render.frame_url in an iframe; a creative drawn by hand needs beacons of its own.',
             ),
           ],

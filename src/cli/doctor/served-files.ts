@@ -21,7 +21,9 @@ export const servedFiles: Check<readonly ServedPlace[]> = {
         ),
       ),
       ...(why === null ? [] : [unknown(`${place}: ${why}.`, 'Correct the path or address, and look again.')]),
-      ...(keys.length === 0 && why === null ? [ok(`No secret key in ${files} files of ${place}.`)] : []),
+      ...(keys.length === 0 && why === null
+        ? [ok(`No secret key in ${files} ${files === 1 ? 'file' : 'files'} of ${place}.`)]
+        : []),
     ]),
 }
 
