@@ -20,14 +20,14 @@ export const noFillReasons = {
     origin: 'transport',
     nbr: 15,
     retry: 'next turn',
-    how: 'A scenario.',
+    how: 'The scenario no_fill_timeout.',
   },
   partner_error: {
     meaning: 'The partner answered with an error.',
     origin: 'transport',
     nbr: 1,
     retry: 'next turn',
-    how: 'A scenario.',
+    how: 'The scenario no_fill_partner_error.',
   },
   below_floor: {
     meaning: 'All offers are under the floor.',
@@ -104,7 +104,7 @@ export const noFillReasons = {
     origin: 'core_policy',
     nbr: 4,
     retry: 'no',
-    how: 'A scenario.',
+    how: 'The scenario no_fill_risk_suppressed.',
   },
   test_forced: {
     meaning: 'test_outcome asked for it.',
@@ -118,7 +118,7 @@ export const noFillReasons = {
     origin: 'core_policy',
     nbr: 1,
     retry: 'next turn',
-    how: 'A scenario.',
+    how: 'The scenario no_fill_internal_error.',
   },
 } as const satisfies Record<string, NoFillRow>
 
