@@ -19,7 +19,7 @@ export const doctor: Command = {
       (place, before: string[] | undefined) => [...(before ?? []), place],
     ),
   ],
-  examples: ['doctor', 'doctor --since 10m', 'doctor --serve-dir . -o json'],
+  examples: ['doctor', 'doctor --since 10m', 'doctor --serve-dir dist -o json'],
   mendsSettings: true,
   async run(session, { options }) {
     const places = (options.serveDir as string[] | undefined) ?? []

@@ -1,5 +1,6 @@
 import type { CommandGroup } from '../cli/command.ts'
 import { endpointCommand } from '../cli/endpoint-command.ts'
+import { exitCodes } from '../cli/exit-codes.ts'
 import { clock } from './sandbox-clock.ts'
 import { exportCommand, importCommand } from './sandbox-export.ts'
 import { faults } from './sandbox-faults.ts'
@@ -19,6 +20,11 @@ export const sandbox: CommandGroup = {
     stop,
     status,
     endpointCommand('sandbox.info', { examples: ['sandbox info', 'sandbox info -o json'] }),
+    endpointCommand('sandbox.integrity', {
+      details: 'What does not hold is exit code 5.',
+      examples: ['sandbox integrity', 'sandbox integrity -o json'],
+      exitCode: ({ ok }) => (ok ? exitCodes.ok.exit_code : exitCodes.expectation.exit_code),
+    }),
     endpointCommand('sandbox.reset', { examples: ['sandbox reset', 'sandbox reset -o none'] }),
     snapshot,
     exportCommand,

@@ -54,7 +54,6 @@ async function readPage(address: string, look: (file: string, text: string) => v
 }
 
 async function readAddress(address: string): Promise<string> {
-  const { fetch } = await import('undici')
   const response = await fetch(address, { signal: AbortSignal.timeout(answerWithinMs) })
   if (!response.ok) throw new Error(`${address} answered ${response.status}`)
   return response.text()
