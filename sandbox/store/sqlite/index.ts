@@ -29,9 +29,6 @@ export interface SqliteStoreOptions {
   report: (error: unknown) => void
 }
 
-/** A restore writes much at once: worth a checkpoint of its own. */
-const writesOfARestore = 1_000
-
 export interface SqliteStore extends Store {
   /** The catalogue in force. */
   readonly catalogue_id: number
@@ -87,7 +84,9 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
       beginWorld('sandbox.restored', at_ms)
     },
     committed() {
-      checkpoints?.committed(writesOfARestore)
+      // Every page has been written, which is worth a checkpoint where there are many.
+      const pages = db.pragma('page_count', { simple: true }) as number
+      checkpoints?.committed(pages)
       events.announce()
     },
     failed() {

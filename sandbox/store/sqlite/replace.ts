@@ -5,9 +5,14 @@
  */
 import type Database from 'better-sqlite3'
 
+/** Pages that are written once stay in memory until the commit, instead of going to the log and back. */
+const roomKib = 65_536
+
 /** The file must have the present schema. `within` runs at the end of the transaction. */
 export function replaceAll(db: Database.Database, path: string, within: () => void): void {
   db.prepare('ATTACH ? AS copy').run(path)
+  const small = db.pragma('main.cache_size', { simple: true }) as number
+  db.pragma(`main.cache_size = ${-roomKib}`)
   try {
     db.transaction(() => {
       for (const table of tablesOf(db)) {
@@ -17,6 +22,8 @@ export function replaceAll(db: Database.Database, path: string, within: () => vo
       within()
     })()
   } finally {
+    db.pragma(`main.cache_size = ${small}`)
+    db.pragma('shrink_memory')
     db.exec('DETACH copy')
   }
 }
