@@ -23,7 +23,9 @@ test('every endpoint is there, with its parameters, body, credentials and answer
     expect(names('path'), id).toEqual([...path.matchAll(/{(\w+)}/g)].map(([, name]) => name))
     expect(names('path'), id).toEqual(Object.keys(params?.shape ?? {}))
     expect(names('query'), id).toEqual(Object.keys(query?.shape ?? {}))
-    expect(operation.requestBody !== undefined, id).toBe(body !== undefined)
+    const bodyType = body === undefined ? endpoint.body_media_type : 'application/json'
+    const bodyContent = (operation.requestBody as Node | undefined)?.content as Node | undefined
+    expect(Object.keys(bodyContent ?? {}), id).toEqual(bodyType === undefined ? [] : [bodyType])
     expect((operation.security as Node[]).flatMap(Object.keys), id).toEqual([...credentials])
     const { content } = (operation.responses as Node)[status] as Node
     const media_type = 'media_type' in response ? response.media_type.replace(/;.*/, '') : 'application/json'
