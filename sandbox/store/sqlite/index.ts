@@ -1,4 +1,7 @@
-/** The SQLite adapter: the store's methods over named prepared statements, every write in a group commit. */
+/**
+ * The SQLite adapter: the store's methods over named prepared statements, every write in a group commit. Longer than most
+ * files, because the port has one method a line and this is the one place where they meet their tables.
+ */
 import type { AsideBeaconRow, BeaconListRow, BeaconRow, CapGuard, NewSlot, SlotRow, Store } from '../store.ts'
 import { beaconStatements } from './beacons.ts'
 import { type ChainHash, chainStatements } from './chain.ts'
