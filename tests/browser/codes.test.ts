@@ -159,9 +159,10 @@ const errors: Record<ErrorCode, Scenario> = {
       host.page.evaluate(
         async (response) => {
           window.SponsoredPlacement!.renderPlacement({ target: '#slot', response })
-          while (document.querySelector('[data-sp-label]') !== null) {
+          // In one go, so that nothing can be painted meanwhile: the observer answers between two of these awaits.
+          for (let fights = 0; fights < 100 && document.querySelector('[data-sp-label]') !== null; fights += 1) {
             document.querySelector('[data-sp-label]')?.remove()
-            await new Promise((resolve) => setTimeout(resolve))
+            await Promise.resolve()
           }
         },
         await host.place(place),
