@@ -102,12 +102,12 @@ describe('storage that is full', () => {
   test('a limit on the size of files', { timeout: 40_000 }, async () => {
     const database = newDatabase()
     const lift = (pid: number) => execFileSync('prlimit', ['--pid', String(pid), '--fsize=unlimited:unlimited'])
-    await survivesFullStorage(database, { file_limit_bytes: 3_000_000 }, canRun('prlimit', ['--version']) ? lift : null)
+    await survivesFullStorage(database, { file_limit_bytes: 6_000_000 }, canRun('prlimit', ['--version']) ? lift : null)
   })
 
   test('a file system without space, where one may be mounted', { timeout: 40_000 }, async () => {
     const directory = newDirectory()
-    if (!canRun('mount', ['-t', 'tmpfs', '-o', 'size=3m', 'tmpfs', directory])) return
+    if (!canRun('mount', ['-t', 'tmpfs', '-o', 'size=6m', 'tmpfs', directory])) return
     onTestFinished(() => void execFileSync('umount', ['-l', directory]))
     const lift = () => execFileSync('mount', ['-o', 'remount,size=100m', directory])
     await survivesFullStorage(join(directory, 'sandbox.db'), {}, lift)
