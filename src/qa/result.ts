@@ -1,0 +1,160 @@
+/**
+ * What a run of scripted QA produces, as plain data: the runner writes it, reporters read it. A run is made of cases, a
+ * case of steps, a step of exchanges (what went over the wire) and checks (what was expected of it).
+ */
+import type { JsonValue } from './json.ts'
+
+/** A place in a suite file, counted from 1. */
+export interface Place {
+  /** As it was given on the command line, or `builtin:<name>` for the suites that come along. */
+  file: string
+  line: number
+  column: number
+}
+
+/**
+ * How a case or a step ended. `not_applicable`: this target cannot show it, `reason` tells why. `not_run`: a failure
+ * before it, `--bail` or an interrupt kept it from running.
+ */
+export type Outcome = 'passed' | 'failed' | 'not_applicable' | 'not_run'
+
+/** One expectation, met or not. */
+export interface Check {
+  /** What was looked at: `status`, `body.decision.outcome`, `header cache-control`, `contract`, `events`, `pixels`. */
+  subject: string
+  passed: boolean
+  /** In words or as a value: `fill`, `greater than 0`, `the schema of placements.create`. */
+  expected: JsonValue
+  actual: JsonValue
+  /** Only of a failure: what it means or what to do, when there is more to say than the two values. */
+  hint?: string
+  place?: Place
+}
+
+/** One request and its answer. Credentials and tokens are redacted in every member; bodies are cut at 64 kB. */
+export interface Exchange {
+  method: string
+  url: string
+  request_headers: Record<string, string>
+  request_body: string | null
+  /** 0: no answer came; `error` tells why. */
+  status: number
+  response_headers: Record<string, string>
+  response_body: string | null
+  error: string | null
+  duration_ms: number
+  /** The command that repeats it; credentials stand as $SVC_SECRET_KEY and the like. */
+  curl: string
+}
+
+/** A picture of a page, as PNG. */
+export interface Screenshot {
+  name: string
+  png: Uint8Array
+  width: number
+  height: number
+}
+
+export interface StepResult {
+  /** `placement`, `beacon visible`, or the step's own name. */
+  title: string
+  place: Place
+  outcome: Outcome
+  /** Why it failed outside of a check (no answer, a timeout, a missing variable), or why it did not run. */
+  reason: string | null
+  duration_ms: number
+  exchanges: Exchange[]
+  checks: Check[]
+  screenshots: Screenshot[]
+}
+
+export interface CaseResult {
+  /** Stable over runs: `suite/name`, with the values of its matrix in it. */
+  id: string
+  suite: string
+  name: string
+  place: Place
+  tags: readonly string[]
+  /** The values that its matrix gave it: `{ format: 'clip' }`. */
+  matrix: Readonly<Record<string, JsonValue>>
+  /** From 1; more only with `--repeat`. */
+  attempt: number
+  outcome: Outcome
+  reason: string | null
+  /** Epoch milliseconds, of the machine's clock. */
+  started_at_ms: number
+  duration_ms: number
+  /** Setup, the case's own, then teardown. */
+  steps: StepResult[]
+}
+
+/** Which service was looked at, for the heads of reports. */
+export interface TargetSummary {
+  base_url: string
+  /** `fresh`: started for this run; `sandbox`: one that runs; `service`: a service named by its base URL. */
+  kind: 'fresh' | 'sandbox' | 'service'
+  /** Of the sandbox, or null of a service. */
+  version: string | null
+  key_mode: 'test' | 'live'
+}
+
+export interface RunResult {
+  target: TargetSummary
+  svc_version: string
+  started_at_ms: number
+  duration_ms: number
+  cases: CaseResult[]
+  /** The signal that ended it early, or null. */
+  interrupted: string | null
+}
+
+/** Counts of cases by outcome, and of all their checks. */
+export interface Totals {
+  cases: number
+  passed: number
+  failed: number
+  not_applicable: number
+  not_run: number
+  checks: number
+  failed_checks: number
+}
+
+/** Counts what a run did. A step that failed without a check counts as one failed check. */
+export function totalsOf(cases: readonly CaseResult[]): Totals {
+  const totals: Totals = {
+    cases: cases.length,
+    passed: 0,
+    failed: 0,
+    not_applicable: 0,
+    not_run: 0,
+    checks: 0,
+    failed_checks: 0,
+  }
+  for (const { outcome, steps } of cases) {
+    totals[outcome]++
+    for (const { checks, outcome: end } of steps) {
+      const failed = checks.filter((check) => !check.passed).length
+      const failedItself = end === 'failed' && failed === 0 ? 1 : 0
+      totals.checks += checks.length + failedItself
+      totals.failed_checks += failed + failedItself
+    }
+  }
+  return totals
+}
+
+/** What listens to a run while it goes on. Methods are called in order, never at once; a run awaits each. */
+export interface Reporter {
+  /** Before the first case: how many there are to come. */
+  start?(run: {
+    target: TargetSummary
+    cases: number
+    svc_version: string
+    started_at_ms: number
+  }): Promise<void> | void
+  /** When a case begins; with several workers others may be under way. */
+  begin?(item: Pick<CaseResult, 'id' | 'suite' | 'name' | 'attempt'>): Promise<void> | void
+  /** When a case has ended. */
+  case?(result: CaseResult): Promise<void> | void
+  /** Once, after the last case, also of an interrupted run. */
+  end?(result: RunResult): Promise<void> | void
+}
