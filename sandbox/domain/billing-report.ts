@@ -2,11 +2,12 @@
  * The sum of many verdicts (A75, A76, A78): what counted, by project, format, metric and price, and what did not, by
  * reason. Fed slot by slot, so that a report over many placements holds few of them at a time.
  */
+
+import { type BillingModel, isBilled } from '../../src/contract/beacon-verdict.ts'
 import type { Metric } from '../../src/contract/control/beacons.ts'
 import type { BillingLine, BillingReport } from '../../src/contract/control/billing.ts'
 import type { ProjectSettings } from '../../src/contract/control/projects.ts'
 import type { Format } from '../../src/contract/fields.ts'
-import { type BillingModel, isBilled } from './billing.ts'
 
 type Reason = BillingReport['not_counted']['reasons'][number]['reason_code']
 type Total = BillingReport['totals'][number]

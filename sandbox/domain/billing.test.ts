@@ -1,9 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import {
+  type AcceptedBeacon,
+  type BillingModel,
+  type CreativeFacts,
+  judgeBeacons,
+} from '../../src/contract/beacon-verdict.ts'
 import { BillingVerdict } from '../../src/contract/control/placements.ts'
 import { limits } from '../../src/contract/limits.ts'
 import { beaconEvents, type Measurements } from '../../src/contract/v1/beacons.ts'
-import { type AcceptedBeacon, type BillingModel, billingVerdict, type CreativeFacts, judgeBeacons } from './billing.ts'
+import { billingVerdict } from './billing.ts'
 
 const banner: CreativeFacts = {
   format: 'banner',

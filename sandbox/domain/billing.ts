@@ -1,100 +1,17 @@
-/**
- * What production would bill (A75, A76, A78): a verdict over the SET of accepted beacons of one asset token.
- *
- * Beacons arrive late, twice and in any order, so nothing here depends on arrival. Each beacon either qualifies for the
- * metric of its event or carries the reason why not; of those that qualify, the earliest by (occurred_at_ms, id) counts.
- * A beacon that does not qualify never uses up its metric.
- */
+/** What production would bill for a placement, in one sentence; the verdict of each beacon is the contract's. */
+import {
+  type AcceptedBeacon,
+  type BillingModel,
+  billed,
+  type CreativeFacts,
+  judgeBeacons,
+  metricOf,
+} from '../../src/contract/beacon-verdict.ts'
 import type { Metric } from '../../src/contract/control/beacons.ts'
 import type { BillingVerdict } from '../../src/contract/control/placements.ts'
 import type { Format } from '../../src/contract/fields.ts'
-import type { AcceptCode, BeaconEvent, Measurements } from '../../src/contract/v1/beacons.ts'
-import type { ProjectConfig } from '../../src/contract/v1/config.ts'
-import { isViewable, type ViewabilityThresholds } from './viewability.ts'
-
-export interface AcceptedBeacon {
-  id: number
-  event: BeaconEvent
-  occurred_at_ms: number
-  received_at_ms: number
-  measurements: Measurements | null
-}
-
-export type BillingModel = ProjectConfig['viewability']['billing_model']
-
-export interface CreativeFacts {
-  format: Format
-  /** CSS pixels. */
-  width: number
-  height: number
-  /** Length of a clip; null for what does not play. */
-  duration_ms: number | null
-  gross_cpm: number
-  currency: string
-}
-
-export interface BeaconVerdict {
-  reason_code: AcceptCode
-  would_bill: boolean
-  /** What it counts as; null when it does not count. */
-  metric: Metric | null
-}
-
-/** What each billing model bills (A76). */
-const billed: Readonly<Record<BillingModel, Metric>> = {
-  cpm_viewable: 'viewable_impression',
-  cpm_render: 'rendered_impression',
-  cpc: 'click',
-  cpcv: 'completed_view',
-}
-
-/** Whether a billing model bills this metric (A76). */
-export function isBilled(model: BillingModel, metric: Metric): boolean {
-  return billed[model] === metric
-}
-
-/** What each event is evidence of. */
-const metricOf: Readonly<Record<BeaconEvent, Metric | null>> = {
-  render: 'rendered_impression',
-  visible: 'viewable_impression',
-  click: 'click',
-  completion: 'completed_view',
-  play_completed: 'completed_view',
-  play_started: null,
-  heartbeat: null,
-}
-
-/** Share of a clip that must have had time to play before it is completed. */
-const completedShare = 0.9
-
-/**
- * The verdict of every beacon, by its id (A75). The beacons are those of one asset token, each id once; their order does
- * not matter. Times in milliseconds.
- */
-export function judgeBeacons(
-  model: BillingModel,
-  creative: CreativeFacts,
-  viewability: ViewabilityThresholds,
-  beacons: readonly AcceptedBeacon[],
-): Map<number, BeaconVerdict> {
-  const rendered_at_ms = earliest(beacons, 'render')
-  const playing_since_ms = earliest(beacons, 'play_started') ?? rendered_at_ms
-  const counted = new Set<Metric>()
-  const verdicts = new Map<number, BeaconVerdict>()
-  for (const beacon of beacons.toSorted(byOccurrence)) {
-    const metric = metricOf[beacon.event]
-    let reason_code = qualify(beacon, creative, viewability, rendered_at_ms, playing_since_ms)
-    if (reason_code === 'OK' && metric !== null && counted.has(metric)) reason_code = 'ALREADY_COUNTED'
-    const counts = reason_code === 'OK' && metric !== null
-    if (counts) counted.add(metric)
-    verdicts.set(beacon.id, {
-      reason_code,
-      would_bill: counts && metric === billed[model],
-      metric: counts ? metric : null,
-    })
-  }
-  return verdicts
-}
+import type { AcceptCode } from '../../src/contract/v1/beacons.ts'
+import type { ViewabilityThresholds } from '../../src/contract/viewability.ts'
 
 /** Whether production would bill the placement, and why, in one sentence (A75, A78). At most one metric, at most once. */
 export function billingVerdict(
@@ -117,45 +34,6 @@ export function billingVerdict(
     currency: creative.currency,
     explanation: explain(metric, creative.format, codes),
   }
-}
-
-function earliest(beacons: readonly AcceptedBeacon[], event: BeaconEvent): number | null {
-  let first: number | null = null
-  for (const beacon of beacons) {
-    if (beacon.event === event && (first === null || beacon.occurred_at_ms < first)) first = beacon.occurred_at_ms
-  }
-  return first
-}
-
-function byOccurrence(a: AcceptedBeacon, b: AcceptedBeacon): number {
-  return a.occurred_at_ms - b.occurred_at_ms || a.id - b.id
-}
-
-function qualify(
-  beacon: AcceptedBeacon,
-  creative: CreativeFacts,
-  viewability: ViewabilityThresholds,
-  rendered_at_ms: number | null,
-  playing_since_ms: number | null,
-): AcceptCode {
-  if (beacon.event === 'render' || beacon.event === 'heartbeat') return 'OK'
-  if (rendered_at_ms === null) return 'AWAITING_RENDER'
-  if (beacon.event === 'visible') return qualifyVisible(beacon.measurements, creative, viewability)
-  if (beacon.event === 'completion' || beacon.event === 'play_completed') {
-    const played_ms = beacon.occurred_at_ms - (playing_since_ms ?? rendered_at_ms)
-    return played_ms >= completedShare * (creative.duration_ms ?? 0) ? 'OK' : 'COMPLETED_TOO_FAST'
-  }
-  return 'OK'
-}
-
-function qualifyVisible(
-  measurements: Measurements | null,
-  creative: CreativeFacts,
-  viewability: ViewabilityThresholds,
-): AcceptCode {
-  if (measurements === null) return 'OK'
-  if (measurements.page_visible === false) return 'PAGE_HIDDEN'
-  return isViewable(creative.format, measurements, creative, viewability) ? 'OK' : 'BELOW_THRESHOLD'
 }
 
 const names: Readonly<Record<Metric, string>> = {

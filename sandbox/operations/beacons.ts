@@ -1,21 +1,14 @@
 /** POST /v1/beacons: checks in their fixed order (A73), then the record, its evidence and its verdict. */
 
+import { canonicalEvent, clipEvents, occurrenceOf, timeProblem } from '../../src/contract/beacon-rules.ts'
+import { type AcceptedBeacon, type BeaconVerdict, judgeBeacons } from '../../src/contract/beacon-verdict.ts'
 import { ApiError, type ReasonCode } from '../../src/contract/errors.ts'
 import { encodeId } from '../../src/contract/ids.ts'
-import {
-  type BeaconEvent,
-  type BeaconRequest,
-  beaconEventSpellings,
-  type sendBeacon as sendBeaconEndpoint,
-} from '../../src/contract/v1/beacons.ts'
-import { type AcceptedBeacon, type BeaconVerdict, judgeBeacons } from '../domain/billing.ts'
+import type { BeaconEvent, BeaconRequest, sendBeacon as sendBeaconEndpoint } from '../../src/contract/v1/beacons.ts'
 import { beaconEntry, canonicalJson, type Json } from '../domain/evidence.ts'
 import type { BeaconRow, EvidenceDraft } from '../store/store.ts'
 import { boundConsentProblem, type FilledSlot, findFilledSlot, isBeaconOpen } from './asset-tokens.ts'
 import { type Caller, type Context, callerOf, type Operation, type Services } from './context.ts'
-
-/** Epoch seconds of our century look like this when they are taken for milliseconds: before the year 2001. */
-const secondsBelow = 1e12
 
 export const sendBeacon: Operation<typeof sendBeaconEndpoint> = async (services, context, { body }) => {
   const caller = callerOf(context)
@@ -26,7 +19,7 @@ export const sendBeacon: Operation<typeof sendBeaconEndpoint> = async (services,
     throw new ApiError(reason, message === undefined ? {} : { message })
   }
 
-  const occurred_at_ms = occurrence(body)
+  const occurred_at_ms = occurrenceOf(body)
   if (occurred_at_ms === null) {
     await keepRejected(services, context, caller, body, event, filled, 'schema_invalid')
     throw new ApiError('schema_invalid', {
@@ -49,7 +42,7 @@ export const sendBeacon: Operation<typeof sendBeaconEndpoint> = async (services,
 
   const beacon = toRow(services, context, body, event, occurred_at_ms, filled)
   const problem =
-    timeProblem(filled, body, occurred_at_ms, context.now_ms) ??
+    problemOfTime(filled, body, occurred_at_ms, context.now_ms) ??
     (await boundConsentProblem(services, filled, context.now_ms))
   if (problem === null) {
     const set = await services.store.recordBeacon(beacon, filled.slot.project.id, evidenceOf(services, filled, beacon))
@@ -77,38 +70,20 @@ export async function keepUnreadable(services: Services, context: Context, reaso
   })
 }
 
-/** The canonical kind of a spelling of public clients (A71). */
-export function canonicalEvent(event: BeaconRequest['event']): BeaconEvent {
-  return event in beaconEventSpellings
-    ? beaconEventSpellings[event as keyof typeof beaconEventSpellings]
-    : (event as BeaconEvent)
-}
-
-const clipEvents: ReadonlySet<BeaconEvent> = new Set(['play_started', 'play_completed', 'completion'])
-
-function occurrence(body: BeaconRequest): number | null {
-  if (body.occurred_at_ms !== undefined) return body.occurred_at_ms
-  return body.occurred_at === undefined ? null : Math.max(0, Date.parse(body.occurred_at))
-}
-
 /** Same project and mode; a beacon token is good for its own asset token only (A06). */
 function belongsTo({ slot }: FilledSlot, caller: Caller): boolean {
   if (slot.project.id !== caller.project.id || slot.job.mode !== caller.mode) return false
   return caller.slot_id === null || caller.slot_id === slot.id
 }
 
-function timeProblem(
+function problemOfTime(
   { slot, decision }: FilledSlot,
   body: BeaconRequest,
   occurred_at_ms: number,
   now_ms: number,
 ): ReasonCode | null {
-  const { beacon_max_age_ms, beacon_max_future_skew_ms } = slot.project.settings
-  const isNumber = body.occurred_at_ms !== undefined
-  if (isNumber && occurred_at_ms < secondsBelow && now_ms >= secondsBelow) return 'occurred_at_in_seconds'
-  if (occurred_at_ms < now_ms - beacon_max_age_ms) return 'beacon_stale'
-  if (occurred_at_ms > now_ms + beacon_max_future_skew_ms) return 'beacon_in_future'
-  return occurred_at_ms < decision.decided_at_ms ? 'beacon_before_decision' : null
+  const problem = timeProblem(body, occurred_at_ms, now_ms, slot.project.settings)
+  return problem ?? (occurred_at_ms < decision.decided_at_ms ? 'beacon_before_decision' : null)
 }
 
 function toRow(
@@ -234,7 +209,7 @@ async function keepRejected(
     slot_id: isOwn ? filled.slot.id : null,
     beacon_id: body.beacon_id,
     event,
-    occurred_at_ms: occurrence(body),
+    occurred_at_ms: occurrenceOf(body),
     received_at_ms: context.now_ms,
     reason_code,
   })

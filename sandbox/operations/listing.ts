@@ -1,10 +1,10 @@
 /** Pages of the control plane: cursors, spans and the items of placements and beacons. */
 
+import { type BeaconVerdict, judgeBeacons } from '../../src/contract/beacon-verdict.ts'
 import type { BeaconItem } from '../../src/contract/control/beacons.ts'
 import type { PlacementItem } from '../../src/contract/control/placements.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import { decodeId, decodeInteger, encodeId, encodeInteger } from '../../src/contract/ids.ts'
-import { type BeaconVerdict, judgeBeacons } from '../domain/billing.ts'
 import type { AsideBeaconRow, BeaconListRow, BeaconRow, PageQuery, SlotRow } from '../store/store.ts'
 import type { Services } from './context.ts'
 import { statusOf } from './placement-response.ts'

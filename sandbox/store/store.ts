@@ -5,6 +5,7 @@
  * Identifiers are integers (their wire form is src/contract/ids.ts), times are epoch milliseconds.
  */
 
+import type { AcceptedBeacon } from '../../src/contract/beacon-verdict.ts'
 import type { EventType } from '../../src/contract/control/events.ts'
 import type { ProjectSettings } from '../../src/contract/control/projects.ts'
 import type { KeyKind } from '../../src/contract/control/requests.ts'
@@ -12,7 +13,6 @@ import type { ErrorCode, ReasonCode } from '../../src/contract/errors.ts'
 import type { AuthoritativeConsent, Format, JobType, Mode, NativeTemplateId } from '../../src/contract/fields.ts'
 import type { NoFillReason } from '../../src/contract/no-fill.ts'
 import type { BeaconEvent, Measurements } from '../../src/contract/v1/beacons.ts'
-import type { AcceptedBeacon } from '../domain/billing.ts'
 import type { ConsentDraft, ConsentRecord } from '../domain/consent.ts'
 
 export type KeyClass = 'secret' | 'publishable'

@@ -1,7 +1,7 @@
 /** Accepted beacons, and those that are kept apart. */
 import type Database from 'better-sqlite3'
+import type { AcceptedBeacon } from '../../../src/contract/beacon-verdict.ts'
 import type { Measurements } from '../../../src/contract/v1/beacons.ts'
-import type { AcceptedBeacon } from '../../domain/billing.ts'
 import type { AsideBeaconRow, BeaconRow, BeaconScope, Store } from '../store.ts'
 import { createFilter } from './filter.ts'
 import { remember } from './recent.ts'

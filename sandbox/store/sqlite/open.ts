@@ -3,8 +3,9 @@
  *
  * Ownership is a second, tiny SQLite file whose write lock is held for as long as the process lives. The operating
  * system drops that lock however the process ends, so a crash never leaves a stale one; readers may still ask who
- * holds it.
+ * holds it. The file goes with its owner, when that ends in order.
  */
+import { rmSync, statSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { applicationId, migrations } from './migrations.ts'
 
@@ -66,17 +67,18 @@ export function openDatabase(path: string, pid: number): OpenDatabase {
   }
 }
 
+/** Claims the database for a process; the answer gives it up again and leaves nothing of the claim behind. */
 function claim(path: string, pid: number): () => void {
   const lockPath = `${path}.lock`
   let lock: Database.Database | undefined
   try {
-    lock = new Database(lockPath, { timeout: 0 })
-    lock.pragma('synchronous = OFF')
-    lock.exec('BEGIN IMMEDIATE; CREATE TABLE IF NOT EXISTS owner (pid INTEGER NOT NULL); DELETE FROM owner')
+    lock = lockFile(lockPath)
+    lock.exec('CREATE TABLE IF NOT EXISTS owner (pid INTEGER NOT NULL); DELETE FROM owner')
     lock.prepare('INSERT INTO owner VALUES (?)').run(pid)
     lock.exec('COMMIT; BEGIN IMMEDIATE')
   } catch (error) {
     const owner = isBusy(error) ? readOwner(lockPath) : null
+    if (lock !== undefined && !isBusy(error)) removeLock(lockPath)
     lock?.close()
     if (!isBusy(error)) throw explain(error, path)
     throw new OpenError(
@@ -87,8 +89,46 @@ function claim(path: string, pid: number): () => void {
   }
   const held = lock
   return () => {
+    removeLock(lockPath)
     held.exec('ROLLBACK')
     held.close()
+  }
+}
+
+/**
+ * The lock file, its write lock held. An owner removes the file while it still holds it: whoever had opened that one
+ * owns nothing, so it counts only if it is the file of that name before it is opened and once it is held. The identity
+ * of the file is asked by name, never through a descriptor of our own: closing one would drop every lock of this process.
+ */
+function lockFile(lockPath: string): Database.Database {
+  for (;;) {
+    const before = identityOf(lockPath)
+    const lock = new Database(lockPath, { timeout: 0 })
+    try {
+      if (before !== null) {
+        lock.pragma('synchronous = OFF')
+        lock.exec('BEGIN IMMEDIATE')
+        if (identityOf(lockPath) === before) return lock
+      }
+    } catch (error) {
+      lock.close()
+      throw error
+    }
+    lock.close()
+  }
+}
+
+function identityOf(file: string): string | null {
+  const stat = statSync(file, { bigint: true, throwIfNoEntry: false })
+  return stat === undefined ? null : `${stat.dev} ${stat.ino} ${stat.birthtimeNs}`
+}
+
+/** Where an open file cannot be removed, it stays: it hinders nobody. */
+function removeLock(lockPath: string): void {
+  try {
+    rmSync(lockPath, { force: true })
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error)) throw error
   }
 }
 
@@ -99,7 +139,7 @@ function readOwner(lockPath: string): number | null {
     reader.close()
     return pid ?? null
   } catch (error) {
-    if (isBusy(error)) return null
+    if (isBusy(error) || identityOf(lockPath) === null) return null
     throw error
   }
 }

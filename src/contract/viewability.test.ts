@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { limits } from '../../src/contract/limits.ts'
+import { limits } from './limits.ts'
 import { isViewable } from './viewability.ts'
 
 const thresholds = limits.viewability

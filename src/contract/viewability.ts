@@ -1,10 +1,15 @@
-import type { Format } from '../../src/contract/fields.ts'
-import type { Measurements } from '../../src/contract/v1/beacons.ts'
-import type { ProjectConfig } from '../../src/contract/v1/config.ts'
-import type { Size } from './sizes.ts'
+import type { Format } from './fields.ts'
+import type { Measurements } from './v1/beacons.ts'
+import type { ProjectConfig } from './v1/config.ts'
 
 /** Shares 0 to 1, times in milliseconds, areas in CSS pixels squared (A76). Defaults: `limits.viewability`. */
 export type ViewabilityThresholds = Readonly<Omit<ProjectConfig['viewability'], 'billing_model'>>
+
+/** CSS pixels. */
+interface Size {
+  readonly width: number
+  readonly height: number
+}
 
 /** What a client has measured. */
 export type Seen = Readonly<Pick<Measurements, 'visible_ratio' | 'visible_ms' | 'width_px' | 'height_px'>>
