@@ -118,6 +118,9 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const demand = JSON.parse(demandText) as { campaigns: { creatives: Record<string, unknown>[] }[] }
 
   const clock = options.clock ?? sandboxClock()
+  const faults = createFaults()
+  const scenarios = createScenarios(readScenarios(), faults)
+  beginScenario(scenarios, options.scenario, clock.now())
   const store = openStore({
     path,
     pid: process.pid,
@@ -144,9 +147,6 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   if (store.backup !== null) warnings.push(`the database was migrated; a copy of it as it was is at ${store.backup}`)
 
   const rates = createRates(rate)
-  const faults = createFaults()
-  const scenarios = createScenarios(readScenarios(), faults)
-  beginScenario(scenarios, options.scenario, clock.now())
   const services: Services = {
     store,
     platform,

@@ -1,10 +1,19 @@
 /** Starting, stopping, restarting; databases that cannot be used; storage that refuses. */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
 import { Client, request } from 'undici'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -96,6 +105,33 @@ describe('a database that cannot be used', () => {
     }
     expect(readFileSync(file, 'utf8')).toBe('a file')
   })
+})
+
+test('whatever is refused, and whatever ends in order, leaves no lock beside the database', async () => {
+  const database = newDatabase()
+  const isLocked = () => existsSync(`${database}.lock`)
+  const first = await start({ database })
+  expect(isLocked()).toBe(true)
+  expect((await failureOf({ database })).code).toBe('database_in_use')
+  expect((await failureOf({ database, scenario: 'unheard_of' })).code).toBe('option_invalid')
+  expect(isLocked()).toBe(true)
+  await first.close()
+  expect(isLocked()).toBe(false)
+  expect((await failureOf({ database, scenario: 'unheard_of' })).code).toBe('option_invalid')
+  expect(isLocked()).toBe(false)
+})
+
+test('of many that want one database at once, again and again, exactly one has it', { timeout: 40_000 }, async () => {
+  const database = newDatabase()
+  for (let round = 0; round < 3; round++) {
+    const wanted = await Promise.allSettled(Array.from({ length: 4 }, () => startChild({ database })))
+    const owners = wanted.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))
+    const refusals = wanted.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason.code] : []))
+    expect(owners).toHaveLength(1)
+    expect(refusals).toEqual(Array(3).fill('database_in_use'))
+    await Promise.all(owners.map((owner) => owner.close()))
+    expect(existsSync(`${database}.lock`)).toBe(false)
+  }
 })
 
 describe('storage that is full', () => {
@@ -375,12 +411,14 @@ async function failureOf(options: SandboxOptions): Promise<SandboxError> {
 /** Refused with a code and a hint, not one byte changed, and not left in use. */
 async function isRefusedUntouched(database: string, code: SandboxError['code']): Promise<void> {
   const before = digestOf(database)
+  const beside = readdirSync(dirname(database))
   for (let attempt = 0; attempt < 2; attempt++) {
     const failure = await failureOf({ database })
     expect(failure.code).toBe(code)
     expect(failure.message).toContain(database)
     expect(failure.hint).not.toBe('')
     expect(digestOf(database)).toBe(before)
+    expect(readdirSync(dirname(database))).toEqual(beside)
   }
 }
 

@@ -111,8 +111,10 @@ function lockFile(lockPath: string): Database.Database {
         if (identityOf(lockPath) === before) return lock
       }
     } catch (error) {
-      lock.close()
-      throw error
+      if (identityOf(lockPath) === before) {
+        lock.close()
+        throw error
+      }
     }
     lock.close()
   }
@@ -132,15 +134,17 @@ function removeLock(lockPath: string): void {
   }
 }
 
+/** The process that holds the lock; null when that cannot be read just now, because it is only beginning or ending. */
 function readOwner(lockPath: string): number | null {
+  let reader: Database.Database | undefined
   try {
-    const reader = new Database(lockPath, { readonly: true, timeout: 200 })
-    const pid = reader.prepare('SELECT pid FROM owner').pluck().get() as number | undefined
-    reader.close()
-    return pid ?? null
+    reader = new Database(lockPath, { readonly: true, timeout: 200 })
+    return (reader.prepare('SELECT pid FROM owner').pluck().get() as number | undefined) ?? null
   } catch (error) {
-    if (isBusy(error) || identityOf(lockPath) === null) return null
+    if (error instanceof Database.SqliteError) return null
     throw error
+  } finally {
+    reader?.close()
   }
 }
 
