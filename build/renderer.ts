@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
-import { build } from 'vite'
+import { build, type Plugin } from 'vite'
 
 /** Sizes over gzip, bytes. */
 const scripts = [
@@ -13,14 +13,15 @@ const scripts = [
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** Writes render.js and frame.js to `outDir`; throws when one is larger than it may be. */
-export async function buildRenderer(outDir: string): Promise<void> {
+/** Writes render.js and frame.js to `outDir`; throws when one is larger than it may be. Tests may add plugins. */
+export async function buildRenderer(outDir: string, plugins: readonly Plugin[] = []): Promise<void> {
   const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string }
   for (const { name, entry, most } of scripts) {
     await build({
       configFile: false,
       root,
       logLevel: 'warn',
+      plugins: [...plugins],
       define: { __RENDERER_VERSION__: JSON.stringify(version) },
       build: {
         outDir: resolve(outDir),

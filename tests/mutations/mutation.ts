@@ -1,0 +1,34 @@
+/**
+ * A mutation: one fault put into the emulator on purpose, as an edit of its source. The suites of `svc qa` are run
+ * against the broken emulator, and must notice. An edit whose text is not found exactly once is an error, so that none
+ * of them is ever without effect unseen.
+ */
+export interface Mutation {
+  name: string
+  /** What is wrong with the emulator then, in one sentence, as an integrator would put it. */
+  wrong: string
+  /** The class of check that should notice. */
+  about:
+    | 'shape'
+    | 'consent'
+    | 'credentials'
+    | 'decision'
+    | 'beacons'
+    | 'billing'
+    | 'limits'
+    | 'privacy'
+    | 'cors'
+    | 'frame'
+    | 'renderer'
+  /** Relative to the repository. */
+  file: string
+  from: string
+  to: string
+}
+
+/** The source with the edit made. @throws Error when the text is not there exactly once */
+export function edited({ name, file, from, to }: Mutation, source: string): string {
+  const count = source.split(from).length - 1
+  if (count === 1) return source.replace(from, () => to)
+  throw new Error(`mutation ${name}: ${file} holds its text ${count} times, not once. Write the mutation anew.`)
+}
