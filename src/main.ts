@@ -15,6 +15,7 @@ const host: Host = {
   pid: process.pid,
   node_version: process.versions.node,
   stdin: process.stdin,
+  closeInput: () => void process.stdin.destroy(),
   stdout: hostStream(process.stdout),
   stderr: hostStream(process.stderr),
   stdin_is_terminal: process.stdin.isTTY === true,

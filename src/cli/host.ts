@@ -8,6 +8,8 @@ export interface Host {
   /** Version of Node, without a letter before it. */
   readonly node_version: string
   readonly stdin: AsyncIterable<Uint8Array>
+  /** Stops reading stdin, so that nobody waits for more of it. */
+  closeInput(): void
   readonly stdout: HostStream
   readonly stderr: HostStream
   readonly stdin_is_terminal: boolean

@@ -133,6 +133,18 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./doctor.ts')).doctor,
   },
   {
+    name: 'init',
+    section: 'Set up',
+    brief: 'short for scaffold',
+    load: async () => (await import('./scaffold.ts')).init,
+  },
+  {
+    name: 'scaffold',
+    section: 'Set up',
+    brief: 'a project from a template',
+    load: async () => (await import('./scaffold.ts')).scaffold,
+  },
+  {
     name: 'config',
     section: 'Set up',
     brief: 'profiles and settings',

@@ -81,6 +81,7 @@ export function testHost(given: Pick<Host, 'env' | 'cwd' | 'stdout' | 'stderr'> 
     stdin: (async function* () {
       yield new TextEncoder().encode(given.stdin)
     })(),
+    closeInput: () => {},
     stdin_is_terminal: false,
     now: () => noon,
     randomText: (length) => String(++randomTexts).padStart(length, '0'),

@@ -1,0 +1,180 @@
+/** `svc init [template] [dir]`, which is short for `svc scaffold`: a project to start from. */
+import { Argument, Option } from 'commander'
+import { CliError } from '../cli/cli-error.ts'
+import type { Command } from '../cli/command.ts'
+import { openPrompt, type Prompt } from '../cli/prompt.ts'
+import type { Session } from '../cli/session.ts'
+import { alignPairs } from '../cli/text.ts'
+import { nextSteps, packageManager } from '../scaffold/next-steps.ts'
+import { type Project, planProject } from '../scaffold/project.ts'
+import { type ProjectPlace, placeOf } from '../scaffold/project-name.ts'
+import { ScaffoldError } from '../scaffold/scaffold-error.ts'
+import { findTemplate, listTemplates, type Template } from '../scaffold/templates.ts'
+import { checkDirectory, writeProject } from '../scaffold/write-project.ts'
+
+interface ScaffoldOptions {
+  list?: boolean
+  yes?: boolean
+  dryRun?: boolean
+  overwrite?: boolean
+}
+
+interface Choice {
+  template: Template
+  place: ProjectPlace
+}
+
+export const scaffold: Command = {
+  name: 'scaffold',
+  summary: 'Make a project from a template',
+  details: [
+    'Copies a small, complete integration: its test passes after an install, against a sandbox of its own. On a terminal it asks for what is missing; elsewhere TEMPLATE and DIR are needed.',
+    'svc is not published on a registry: the project gets the package that this command runs from, in vendor/. svc init is short for svc scaffold.',
+  ].join('\n\n'),
+  arguments: [
+    new Argument('[template]', 'which one; svc init --list tells them'),
+    new Argument('[dir]', 'a directory in the current one; its name becomes the name of the project'),
+  ],
+  options: [
+    new Option('--list', 'list the templates'),
+    new Option('-y, --yes', 'ask nothing; without DIR the directory is called like the template'),
+    new Option('--dry-run', 'only print what would be written'),
+    new Option('--overwrite', 'into a directory that is not empty: replaces files of the same name, keeps all others'),
+  ],
+  examples: ['init node-server my-server', 'init --list'],
+  async run(session, { options, args: [template, dir] }) {
+    const given = options as ScaffoldOptions
+    try {
+      if (given.list) return list(session)
+      const choice = await choose(session, template, dir, given)
+      return await make(session, choice, given)
+    } catch (error) {
+      throw error instanceof ScaffoldError ? new CliError('usage', error.code, error.message, error.hint) : error
+    }
+  },
+}
+
+export const init: Command = { ...scaffold, name: 'init' }
+
+function list({ out }: Session): number {
+  const items = listTemplates().map(({ name, summary }) => ({ name, summary }))
+  out.list({ items }, items, (style) =>
+    alignPairs(
+      items.map(({ name, summary }) => [name, summary]),
+      style,
+    ),
+  )
+  return 0
+}
+
+async function choose(
+  session: Session,
+  template: string | undefined,
+  dir: string | undefined,
+  { yes = false }: ScaffoldOptions,
+): Promise<Choice> {
+  const { host } = session
+  const found = template === undefined ? null : findTemplate(template)
+  if (found !== null && (dir !== undefined || yes)) return choiceOf(found, dir ?? found.name, host.cwd)
+  if (found === null && (yes || !mayAsk(session))) throw missing('TEMPLATE', 'template_missing', 'svc init --list')
+  if (!mayAsk(session)) throw missing('DIR', 'directory_missing', `svc init ${template} my-${template}`)
+  const prompt = openPrompt(session)
+  try {
+    const chosen = found ?? (await askTemplate(session, prompt))
+    return dir === undefined ? await askPlace(session, prompt, chosen) : choiceOf(chosen, dir, host.cwd)
+  } finally {
+    prompt.close()
+  }
+}
+
+function mayAsk({ host }: Session): boolean {
+  return host.stdin_is_terminal && host.stderr.is_terminal
+}
+
+function choiceOf(template: Template, dir: string, cwd: string): Choice {
+  return { template, place: placeOf(dir, cwd, template.name) }
+}
+
+function missing(what: string, code: string, command: string): CliError {
+  return new CliError('usage', code, `${what} is missing, and there is no terminal to ask on.`, `Try: ${command}`)
+}
+
+async function askTemplate({ host }: Session, prompt: Prompt): Promise<Template> {
+  const templates = listTemplates()
+  const width = Math.max(...templates.map(({ name }) => name.length))
+  for (const [index, { name, summary }] of templates.entries()) {
+    host.stderr.write(`  ${index + 1}  ${name.padEnd(width)}  ${summary}\n`)
+  }
+  return askUntilValid(host.stderr.write, prompt, `Template (1-${templates.length} or its name): `, (answer) =>
+    findTemplate(templates[Number(answer) - 1]?.name ?? answer, templates),
+  )
+}
+
+async function askPlace({ host }: Session, prompt: Prompt, template: Template): Promise<Choice> {
+  const usual = `my-${template.name}`
+  return askUntilValid(host.stderr.write, prompt, `Directory [${usual}]: `, (answer) =>
+    choiceOf(template, answer || usual, host.cwd),
+  )
+}
+
+/** Asks again until `read` takes the answer. */
+async function askUntilValid<T>(
+  tell: (text: string) => void,
+  prompt: Prompt,
+  question: string,
+  read: (answer: string) => T,
+): Promise<T> {
+  for (;;) {
+    const answer = await prompt.ask(question)
+    if (answer === null)
+      throw new CliError('usage', 'answer_missing', 'The input ended before the answer.', 'Try: svc init --help')
+    try {
+      return read(answer)
+    } catch (error) {
+      if (!(error instanceof ScaffoldError)) throw error
+      tell(`${error.message} ${error.hint}\n`)
+    }
+  }
+}
+
+async function make(
+  { host, out }: Session,
+  { template, place }: Choice,
+  { dryRun = false, overwrite = false }: ScaffoldOptions,
+): Promise<number> {
+  const project = planProject(template, place.name)
+  checkDirectory(place.directory, project.files, { overwrite, shown: place.shown })
+  if (!dryRun) await out.progress(`Writing ${place.shown}`, writeProject(place.directory, project.files))
+  const manager = packageManager(host.env.npm_config_user_agent)
+  const next = nextSteps(manager, place.shown, template.scripts)
+  const made = {
+    template: template.name,
+    name: place.name,
+    directory: place.directory,
+    files: project.files.map(({ path }) => path),
+    package: project.package,
+    package_manager: manager,
+    next,
+    dry_run: dryRun,
+  }
+  out.data(made, () => (dryRun ? planLines(template, place, project) : doneLines(template, place, project, next)))
+  return 0
+}
+
+function planLines(template: Template, { shown }: ProjectPlace, { files }: Project): string[] {
+  return [
+    `Would write ${files.length} files from ${template.name} to ${shown}:`,
+    ...files.map(({ path }) => `  ${path}`),
+  ]
+}
+
+function doneLines(template: Template, { shown }: ProjectPlace, project: Project, next: readonly string[]): string[] {
+  const { version, path } = project.package
+  return [
+    `Made ${shown} from ${template.name}: ${project.files.length} files.`,
+    `svc ${version} is not on a registry, so the project carries it: ${path}. Commit it too.`,
+    '',
+    'Next:',
+    ...next.map((command) => `  ${command}`),
+  ]
+}

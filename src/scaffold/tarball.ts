@@ -1,0 +1,78 @@
+/**
+ * The package that this code runs from, packed as `npm pack` would: what its `files` name, under `package/`, as a
+ * gzipped tar archive. Written by hand so that it needs no npm, no network and no checkout, and is the same bytes for
+ * the same files. Hidden files, but the templates' own, and `node_modules` stay out.
+ */
+import { globSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+
+const block = 512
+/** 1985-10-26T08:15:00Z in seconds: what npm gives every file of a package, so that archives compare. */
+const modified_s = 499_162_500
+const shipped = new Set(['.env.example'])
+
+/** The archive of the package in `root`. `files` are those of its manifest. */
+export async function packPackage(root: string, files: readonly string[]): Promise<Uint8Array> {
+  const parts = filesOf(root, files).flatMap((path) => {
+    const content = readFileSync(join(root, path))
+    return [header(`package/${path}`, content.length, path.startsWith('bin/') ? 0o755 : 0o644), padded(content)]
+  })
+  return promisify(gzip)(Buffer.concat([...parts, Buffer.alloc(2 * block)]))
+}
+
+function filesOf(root: string, files: readonly string[]): string[] {
+  const inside = files.flatMap((entry) => {
+    const info = statSync(join(root, entry), { throwIfNoEntry: false })
+    if (info === undefined) return []
+    if (info.isFile()) return [entry]
+    return globSync('**/*', { cwd: join(root, entry), exclude: (name) => name === 'node_modules' })
+      .map((path) => `${entry}/${path.replaceAll('\\', '/')}`)
+      .filter((path) => statSync(join(root, path)).isFile())
+  })
+  return ['package.json', ...inside.filter(isShipped).toSorted()]
+}
+
+function isShipped(path: string): boolean {
+  return path.split('/').every((part) => part !== 'node_modules' && (!part.startsWith('.') || shipped.has(part)))
+}
+
+/** The header of a file, in the ustar format of POSIX.1-1988. */
+function header(path: string, size: number, mode: number): Buffer {
+  const { name, prefix } = splitPath(path)
+  const bytes = Buffer.alloc(block)
+  bytes.write(name, 0)
+  bytes.write(octal(mode, 8), 100)
+  bytes.write(octal(0, 8), 108)
+  bytes.write(octal(0, 8), 116)
+  bytes.write(octal(size, 12), 124)
+  bytes.write(octal(modified_s, 12), 136)
+  bytes.write('        ', 148)
+  bytes.write('0', 156)
+  bytes.write('ustar\u000000', 257)
+  bytes.write(prefix, 345)
+  const sum = bytes.reduce((total, byte) => total + byte, 0)
+  bytes.write(`${octal(sum, 7)} `, 148)
+  return bytes
+}
+
+/** A number in octal digits, ended by a null, `length` bytes in all. */
+function octal(value: number, length: number): string {
+  return `${value.toString(8).padStart(length - 1, '0')}\u0000`
+}
+
+/** A path of up to 100 bytes, or one that is cut in two at a slash. */
+function splitPath(path: string): { name: string; prefix: string } {
+  if (Buffer.byteLength(path) <= 100) return { name: path, prefix: '' }
+  for (let at = path.indexOf('/'); at !== -1; at = path.indexOf('/', at + 1)) {
+    const prefix = path.slice(0, at)
+    const name = path.slice(at + 1)
+    if (Buffer.byteLength(name) <= 100 && Buffer.byteLength(prefix) <= 155) return { name, prefix }
+  }
+  throw new Error(`${path} is too long for an archive.`)
+}
+
+function padded(content: Buffer): Buffer {
+  return Buffer.concat([content, Buffer.alloc((block - (content.length % block)) % block)])
+}

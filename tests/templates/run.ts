@@ -1,0 +1,32 @@
+import { execFile } from 'node:child_process'
+import { delimiter, dirname, join } from 'node:path'
+
+export const checkout = join(import.meta.dirname, '../..')
+
+/** Runs a command and answers its stdout; rejects with everything that it printed when its exit code is not 0. */
+export function run(
+  command: string,
+  args: readonly string[],
+  cwd: string,
+  env: Record<string, string> = {},
+): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const options = { cwd, env: { ...environment(), ...env }, maxBuffer: 64 * 1024 * 1024 }
+    execFile(command, [...args], options, (error, stdout, stderr) => {
+      if (error === null) return resolve(stdout)
+      const line = [command, ...args].join(' ')
+      reject(new Error(`${line} in ${cwd} ended with ${error.code ?? error.signal}\n${stdout}\n${stderr}`))
+    })
+  })
+}
+
+/** What a newcomer's shell has: this Node first on the path, and nothing of npm's or a test runner's own. */
+export function environment(): Record<string, string> {
+  const own = /^(npm_(?!config_registry$)|INIT_CWD$|NODE_ENV$|VITEST|SVC_|TEST$|MODE$|DEV$|PROD$|SSR$|BASE_URL$)/i
+  const kept = Object.entries(process.env).filter(([name]) => !own.test(name)) as [string, string][]
+  return {
+    ...Object.fromEntries(kept),
+    PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH}`,
+    NO_COLOR: '1',
+  }
+}

@@ -1,0 +1,13 @@
+/** `npm run test:templates`: each template as a newcomer gets it. Apart from `npm test`, since it installs from the registry. */
+import { defineConfig } from 'vitest/config'
+
+export default defineConfig({
+  test: {
+    include: ['tests/templates/**/*.test.ts'],
+    globalSetup: 'tests/templates/installed.ts',
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    // One install at a time: they share the package manager's cache, and the machine.
+    fileParallelism: false,
+  },
+})
