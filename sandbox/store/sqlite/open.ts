@@ -70,52 +70,60 @@ export function openDatabase(path: string, pid: number): OpenDatabase {
 /** Claims the database for a process; the answer gives it up again and leaves nothing of the claim behind. */
 function claim(path: string, pid: number): () => void {
   const lockPath = `${path}.lock`
-  let lock: Database.Database | undefined
   try {
-    lock = lockFile(lockPath)
-    lock.exec('CREATE TABLE IF NOT EXISTS owner (pid INTEGER NOT NULL); DELETE FROM owner')
-    lock.prepare('INSERT INTO owner VALUES (?)').run(pid)
-    lock.exec('COMMIT; BEGIN IMMEDIATE')
+    const held = lockFile(lockPath, pid)
+    return () => {
+      removeLock(lockPath)
+      held.exec('ROLLBACK')
+      held.close()
+    }
   } catch (error) {
-    const owner = isBusy(error) ? readOwner(lockPath) : null
-    if (lock !== undefined && !isBusy(error)) removeLock(lockPath)
-    lock?.close()
     if (!isBusy(error)) throw explain(error, path)
+    const owner = readOwner(lockPath)
     throw new OpenError(
       'database_in_use',
       `${path} is in use by another sandbox${owner === null ? '' : ` (pid ${owner})`}.`,
       'Stop that sandbox, or start this one with --db and another file, or with --ephemeral.',
     )
   }
-  const held = lock
-  return () => {
-    removeLock(lockPath)
-    held.exec('ROLLBACK')
-    held.close()
-  }
 }
 
 /**
  * The lock file, its write lock held. An owner removes the file while it still holds it: whoever had opened that one
- * owns nothing, so it counts only if it is the file of that name before it is opened and once it is held. The identity
+ * owns nothing, so it counts only if it is the file of that name before it is opened and whenever it is held. The identity
  * of the file is asked by name, never through a descriptor of our own: closing one would drop every lock of this process.
+ * The pid is all that it holds, in its first page: one write, which needs no journal beside it.
  */
-function lockFile(lockPath: string): Database.Database {
+function lockFile(lockPath: string, pid: number): Database.Database {
   for (;;) {
     const before = identityOf(lockPath)
+    const isOurs = () => before !== null && identityOf(lockPath) === before
     const lock = new Database(lockPath, { timeout: 0 })
     try {
-      if (before !== null) {
-        lock.pragma('synchronous = OFF')
-        lock.exec('BEGIN IMMEDIATE')
-        if (identityOf(lockPath) === before) return lock
+      lock.exec('PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY; BEGIN IMMEDIATE')
+      if (isOurs()) {
+        lock.exec(`PRAGMA user_version = ${pid}; COMMIT; BEGIN IMMEDIATE`)
+        if (isOurs()) return lock
       }
     } catch (error) {
-      if (identityOf(lockPath) === before) {
-        lock.close()
+      if (isOurs()) {
+        abandon(lock, lockPath, error)
         throw error
       }
     }
+    lock.close()
+  }
+}
+
+/** Closes a lock that could not be had. What is only half made, as on a full disk, goes. */
+function abandon(lock: Database.Database, lockPath: string, error: unknown): void {
+  try {
+    if (isBusy(error)) return
+    if (!lock.inTransaction) lock.exec('BEGIN IMMEDIATE')
+    removeLock(lockPath)
+  } catch (second) {
+    if (!(second instanceof Database.SqliteError)) throw second
+  } finally {
     lock.close()
   }
 }
@@ -139,7 +147,7 @@ function readOwner(lockPath: string): number | null {
   let reader: Database.Database | undefined
   try {
     reader = new Database(lockPath, { readonly: true, timeout: 200 })
-    return (reader.prepare('SELECT pid FROM owner').pluck().get() as number | undefined) ?? null
+    return (reader.pragma('user_version', { simple: true }) as number) || null
   } catch (error) {
     if (error instanceof Database.SqliteError) return null
     throw error
