@@ -11,6 +11,7 @@ import { parseRateLimit } from './domain/rate.ts'
 import { createAssets } from './http/assets.ts'
 import { isLoopback } from './http/guard.ts'
 import { createRates } from './http/rates.ts'
+import { createReplays } from './http/replays.ts'
 import { createServer } from './http/server.ts'
 import { restoreClock } from './operations/clock.ts'
 import type { Services } from './operations/context.ts'
@@ -118,6 +119,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const demand = JSON.parse(demandText) as { campaigns: { creatives: Record<string, unknown>[] }[] }
 
   const clock = options.clock ?? sandboxClock()
+  const replays = createReplays()
   const faults = createFaults()
   const scenarios = createScenarios(readScenarios(), faults)
   beginScenario(scenarios, options.scenario, clock.now())
@@ -168,6 +170,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     warnings,
     alarms: new Set(),
     deciding: new Set(),
+    resend: (request, signal) => replays.send(services.base_url, request, signal),
     forgetRates: rates.forget,
     report,
   }
@@ -178,7 +181,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   }))
   const { allowed_origins: _, ...keys } = projects[0]!
   const { app, streams } = createServer({
-    door: { services, rates, isJournalOn: journal_limit > 0 },
+    door: { services, rates, replays, isJournalOn: journal_limit > 0 },
     assets: createAssets(root, creativeFiles(demand.campaigns)),
     host,
     isPublic,

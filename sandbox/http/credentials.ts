@@ -3,8 +3,8 @@ import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import { isOriginAllowed, serializeOrigin } from '../domain/origins.ts'
 import { parseToken } from '../domain/tokens.ts'
-import type { Caller, Context, Services } from '../operations/context.ts'
-import type { ActivationRow } from '../store/store.ts'
+import type { Caller, Context, Identity, Services } from '../operations/context.ts'
+import type { ActivationRow, KeyRow } from '../store/store.ts'
 
 export interface Presented {
   authorization: string | undefined
@@ -30,6 +30,32 @@ export async function authenticate(
   if (text.startsWith('ast_')) throw new ApiError('token_in_wrong_place')
   if (text.startsWith('at_') || text.startsWith('bt_')) return token(services, context, endpoint, text, presented)
   throw new ApiError('key_unknown')
+}
+
+/**
+ * The caller whose request is replayed: by identity, for its secret is not kept. A page acts as if it had activated just
+ * now, a frame as if it were loaded.
+ * @throws ApiError as `authenticate` does, where the key, the kind of credential or the origin no longer permits it
+ */
+export async function restoreCaller(
+  { store }: Services,
+  context: Context,
+  endpoint: Endpoint,
+  { kind, key_id, slot_id }: Identity,
+  presented: Presented,
+): Promise<Caller> {
+  const key = await store.keyById(key_id)
+  if (key === null) throw new ApiError('key_unknown')
+  if (kind === 'sk_test' || kind === 'sk_live') return callerOfKey(context, key, presented)
+  if (kind === 'at' && key.revoked_at_ms !== null) throw new ApiError('key_revoked')
+  const credential = kind === 'at' ? 'activation_token' : 'beacon_token'
+  if (!endpoint.credentials.includes(credential)) throw new ApiError('key_class')
+  const origin = presented.origin === undefined ? null : serializeOrigin(presented.origin)
+  const isOwnPage = kind === 'at' && origin === null && isSameOriginRead(presented)
+  if (!isOwnPage && (origin === null || !isOriginAllowed(origin, key.project.settings.allowed_origins, key.mode))) {
+    throw new ApiError('origin_not_allowed', { message: 'The origin of the replayed request is no longer allowed.' })
+  }
+  return { credential, project: key.project, mode: key.mode, key_id, slot_id }
 }
 
 function bearerOf(authorization: string | undefined): string {
@@ -60,10 +86,14 @@ async function secretKey(
   { store, platform }: Services,
   context: Context,
   text: string,
-  { origin }: Presented,
+  presented: Presented,
 ): Promise<Caller> {
   const key = await store.findKey(digestOf(platform, text))
   if (key === null || key.class !== 'secret') throw new ApiError('key_unknown')
+  return callerOfKey(context, key, presented)
+}
+
+function callerOfKey(context: Context, key: KeyRow, { origin }: Presented): Caller {
   if (key.revoked_at_ms !== null) throw new ApiError('key_revoked')
   if (origin !== undefined) {
     if (key.project.settings.secret_key_in_browser === 'reject') throw new ApiError('secret_key_in_browser')
@@ -99,8 +129,9 @@ async function token(
 }
 
 /** The bound origin; a same-origin GET has none and says so itself (A04). */
-function checkOrigin(row: ActivationRow, { origin, sec_fetch_site, method }: Presented): void {
-  if (origin === undefined && method === 'GET' && sec_fetch_site === 'same-origin') return
+function checkOrigin(row: ActivationRow, presented: Presented): void {
+  const { origin } = presented
+  if (isSameOriginRead(presented)) return
   if (origin !== undefined && serializeOrigin(origin) === row.origin) return
   throw new ApiError('origin_mismatch', {
     message:
@@ -108,6 +139,10 @@ function checkOrigin(row: ActivationRow, { origin, sec_fetch_site, method }: Pre
         ? 'A request with an activation token must carry the Origin it is bound to.'
         : 'The token was issued to another origin.',
   })
+}
+
+function isSameOriginRead({ origin, sec_fetch_site, method }: Presented): boolean {
+  return origin === undefined && method === 'GET' && sec_fetch_site === 'same-origin'
 }
 
 /** The first beacon pins the origin of a beacon token; it must be one of the project's (A06). */

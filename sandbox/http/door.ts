@@ -15,17 +15,20 @@ import { type Context, keyKind, type Services } from '../operations/context.ts'
 import { type JsonEndpointId, onRefused, operations } from '../operations/index.ts'
 import { StorageError } from '../store/store.ts'
 import { isKnownOrigin, readableBy } from './cors.ts'
-import { authenticate } from './credentials.ts'
+import { authenticate, restoreCaller } from './credentials.ts'
 import { httpDate } from './date.ts'
 import { namesTag } from './etag.ts'
 import { journalBody, journalHeaders, journalPath, journalUnreadable } from './journal.ts'
 import type { Rates } from './rates.ts'
+import type { Replay, Replays } from './replays.ts'
 import { parseJson, validate } from './validation.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** The fault rule that it has met. */
     fault?: { fault_id: string }
+    /** What it is the replay of. */
+    replay?: Replay
   }
 }
 
@@ -35,6 +38,7 @@ export const faultHeader = 'x-sandbox-fault'
 export interface Door {
   services: Services
   rates: Rates
+  replays: Replays
   /** Whether exchanges of v1 are recorded. */
   isJournalOn: boolean
 }
@@ -83,6 +87,7 @@ export function openExchange({ services }: Door, request: FastifyRequest, reply:
     headers: request.fault === undefined ? {} : { [faultHeader]: request.fault.fault_id },
     subject: { session_id: null, slot_id: null },
   }
+  if (request.replay !== undefined) request.replay.request_id = context.request_id
   return { id, context, started: performance.now(), request, body: null }
 }
 
@@ -186,12 +191,17 @@ async function admit(door: Door, id: JsonEndpointId, endpoint: Endpoint, exchang
     throw new ApiError('content_type_unsupported')
   }
   if (endpoint.credentials.length > 0) {
-    context.caller = await authenticate(services, context, endpoint, {
+    const presented = {
       authorization: request.headers.authorization,
       origin: request.headers.origin,
       sec_fetch_site: header(request, 'sec-fetch-site'),
       method: request.method,
-    })
+    }
+    const identity = request.replay?.identity ?? null
+    context.caller =
+      identity === null
+        ? await authenticate(services, context, endpoint, presented)
+        : await restoreCaller(services, context, endpoint, identity, presented)
     if (endpoint.rate !== null) rates.take(endpoint.rate, context.caller, context.now_ms)
   }
   const input = await readInput(door, id, endpoint, exchange, body)

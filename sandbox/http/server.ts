@@ -16,6 +16,7 @@ import { registerFaults } from './faults.ts'
 import { checkControl, hostGuard } from './guard.ts'
 import { homePage } from './home-page.ts'
 import { assetPaths, registerMedia } from './media.ts'
+import { registerReplays } from './replays.ts'
 
 export interface ServerOptions {
   door: Door
@@ -81,6 +82,7 @@ export function createServer(options: ServerOptions): HttpServer {
       answerError(door, request, reply, thrown).catch(door.services.report)
     }
   })
+  registerReplays(app, door.replays)
   registerFaults(app, door)
   app.setErrorHandler((error, request, reply) => answerError(door, request, reply, asApiError(error)))
   app.setNotFoundHandler((request, reply) => answerError(door, request, reply, missingRoute(request)))

@@ -30,10 +30,32 @@ export interface Services {
   alarms: Set<() => void>
   /** Decisions of pending slots that are being made. */
   deciding: Set<Promise<void>>
+  /** Sends a request of the journal to the sandbox itself. Answers the request_id of its own exchange. */
+  resend(request: RestoredRequest, signal: AbortSignal): Promise<string>
   /** Fills every rate bucket again. */
   forgetRates(): void
   /** Tells a person of a failure that no request can answer for. */
   report(error: unknown): void
+}
+
+/** A request of the journal that is whole again. */
+export interface RestoredRequest {
+  /** The one that is sent again. */
+  replayed: string
+  method: string
+  path: string
+  headers: Record<string, string>
+  body: string | null
+  /** Whom it acts for in place of its credential; null when it had none. */
+  identity: Identity | null
+}
+
+/** Whose credential a request had: a key, or the key that its token was made with. */
+export interface Identity {
+  kind: KeyKind
+  key_id: number
+  /** Of a beacon token: the slot it is bound to. */
+  slot_id: number | null
 }
 
 /** Who is asking, once the credential has been checked. */

@@ -8,6 +8,8 @@ import { ApiError } from '../../src/contract/errors.ts'
 export interface Gate {
   /** Runs `work` once the gate is open. */
   pass<Result>(work: () => Promise<Result>): Promise<Result>
+  /** Runs `work` outside: it waits for others who pass the gate themselves. The caller is inside, by `pass`. */
+  outside<Result>(work: () => Promise<Result>): Promise<Result>
   /**
    * Runs `work` while nobody else is inside. The caller is inside itself, by `pass`. `hurry` is called until the others
    * have gone. @throws ApiError 503 when they do not go
@@ -59,6 +61,14 @@ export function createGate(): Gate {
         return await work()
       } finally {
         leave()
+      }
+    },
+    async outside(work) {
+      leave()
+      try {
+        return await work()
+      } finally {
+        await enter()
       }
     },
     async alone(work, hurry) {

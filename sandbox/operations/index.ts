@@ -27,6 +27,7 @@ import { createKey, listKeys, revokeKey } from './keys.ts'
 import { createPlacement, getDecision } from './placements.ts'
 import { createProject, listProjects, showProject, updateProject } from './project-admin.ts'
 import { getProjectConfig } from './projects.ts'
+import { replayRequest } from './replay.ts'
 import { countRequests, findRequests, getRequest, listRequests, nearestRequests } from './requests.ts'
 import { clearScenario, listScenarios, useScenario } from './scenarios.ts'
 import { deleteSnapshot, listSnapshots, resetSandbox, restoreSnapshot, saveSnapshot } from './snapshots.ts'
@@ -77,6 +78,7 @@ export const operations: { readonly [Id in JsonEndpointId]: Operation<Contract[I
   'requests.find': findRequests,
   'requests.count': countRequests,
   'requests.nearest': nearestRequests,
+  'requests.replay': replayRequest,
   'faults.list': listFaults,
   'faults.add': addFault,
   'faults.clear': clearFaults,

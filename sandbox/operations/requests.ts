@@ -22,14 +22,7 @@ export const listRequests: Operation<Contract['requests.list']> = async (service
 }
 
 export const getRequest: Operation<Contract['requests.show']> = async (services, _context, { params }) => {
-  const id = decodeId('req', params.request_id)
-  const row = id === null ? null : await services.store.findExchange(id)
-  if (row === null) {
-    throw new ApiError('not_found', {
-      message: 'There is no such request in the journal.',
-      hint: 'The journal is bounded: the oldest requests go first. GET /_sandbox/info tells how far it reaches.',
-    })
-  }
+  const row = await findExchange(services, params.request_id)
   return {
     ...(await requestItem(services, row)),
     request_headers: JSON.parse(row.request_headers) as Record<string, string>,
@@ -37,6 +30,17 @@ export const getRequest: Operation<Contract['requests.show']> = async (services,
     response_headers: JSON.parse(row.response_headers) as Record<string, string>,
     response_body: row.response_body,
   }
+}
+
+/** @throws ApiError 404 for what the journal does not hold */
+export async function findExchange({ store }: Services, request_id: string): Promise<ExchangeRow> {
+  const id = decodeId('req', request_id)
+  const row = id === null ? null : await store.findExchange(id)
+  if (row !== null) return row
+  throw new ApiError('not_found', {
+    message: 'There is no such request in the journal.',
+    hint: 'The journal is bounded: the oldest requests go first. GET /_sandbox/info tells how far it reaches.',
+  })
 }
 
 export const findRequests: Operation<Contract['requests.find']> = async (services, { now_ms }, { body }) => {

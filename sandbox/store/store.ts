@@ -291,6 +291,7 @@ export interface Store {
 
   /** A key by the SHA-256 of its text. */
   findKey(hash: Uint8Array): Promise<KeyRow | null>
+  keyById(id: number): Promise<KeyRow | null>
   findProject(client_id: string): Promise<ProjectRow | null>
   projectById(id: number): Promise<ProjectRow>
   listProjects(): Promise<ProjectRow[]>

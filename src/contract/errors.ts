@@ -219,6 +219,11 @@ export const reasonCodes = {
     message: 'There is a snapshot of this name.',
     hint: 'Send replace: true (svc sandbox snapshot save NAME --replace), or choose another name.',
   },
+  replay_incomplete: {
+    error: 'validation_error',
+    message: 'Nothing was sent: the journal does not keep all of this request.',
+    hint: 'Give the members listed in fields with set (svc requests replay --set path=value), another credential with key_id.',
+  },
   archive_invalid: {
     error: 'validation_error',
     message: 'This is not a whole, unchanged state of a sandbox.',

@@ -12,6 +12,7 @@ import { getIntegrity } from './control/integrity.ts'
 import { createKey, listKeys, revokeKey } from './control/keys.ts'
 import { explainPlacement, listPlacements } from './control/placements.ts'
 import { createProject, listProjects, showProject, updateProject } from './control/project-admin.ts'
+import { replayRequest } from './control/replay.ts'
 import { countRequests, findRequests, getRequest, listRequests, nearestRequests } from './control/requests.ts'
 import { resetSandbox } from './control/reset.ts'
 import { clearScenario, listScenarios, useScenario } from './control/scenarios.ts'
@@ -83,6 +84,7 @@ export const control = {
   'requests.find': findRequests,
   'requests.count': countRequests,
   'requests.nearest': nearestRequests,
+  'requests.replay': replayRequest,
   'events.stream': streamEvents,
   'faults.list': listFaults,
   'faults.add': addFault,

@@ -20,6 +20,7 @@ import * as controlPaging from './control/paging.ts'
 import * as controlPlacements from './control/placements.ts'
 import * as controlProjectAdmin from './control/project-admin.ts'
 import * as controlProjects from './control/projects.ts'
+import * as controlReplay from './control/replay.ts'
 import * as controlRequests from './control/requests.ts'
 import * as controlReset from './control/reset.ts'
 import * as controlScenarios from './control/scenarios.ts'
@@ -63,6 +64,7 @@ export const modules: Readonly<Record<string, object>> = {
   'control/project-admin.ts': controlProjectAdmin,
   'control/projects.ts': controlProjects,
   'control/requests.ts': controlRequests,
+  'control/replay.ts': controlReplay,
   'control/scenarios.ts': controlScenarios,
   'control/reset.ts': controlReset,
   'control/snapshots.ts': controlSnapshots,

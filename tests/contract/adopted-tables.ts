@@ -67,7 +67,7 @@ export const adoptedReasonCodes: Readonly<Record<number, readonly string[]>> = {
 
 /** Reason codes that only a sandbox on a developer's machine has. */
 export const sandboxReasonCodes: Readonly<Record<number, readonly string[]>> = {
-  400: ['snapshot_exists', 'archive_invalid', 'archive_newer', 'http_malformed'],
+  400: ['snapshot_exists', 'replay_incomplete', 'archive_invalid', 'archive_newer', 'http_malformed'],
   403: ['origin_refused'],
   421: ['host_not_allowed'],
   503: ['storage_unavailable'],

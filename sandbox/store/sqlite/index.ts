@@ -108,6 +108,7 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
     backup: opened.backup,
 
     findKey: async (hash) => read(() => projects.findKey(hash)),
+    keyById: async (id) => read(() => projects.keyById(id)),
     findProject: async (client_id) => read(() => projects.byClientId(client_id)),
     projectById: async (id) => read(() => projects.project(id)),
     listProjects: async () => projects.list(),

@@ -116,6 +116,10 @@ export function projectStatements(db: Database.Database) {
       keys.set(name, row)
       return row
     },
+    keyById(id: number): KeyRow | null {
+      const stored = keyById.get(id)
+      return stored === undefined ? null : toKey(stored)
+    },
     /** One more than the limit, newest first. */
     listKeys: (project_id: number, { limit, before }: PageQuery) =>
       keysOf.all(project_id, before ?? Number.MAX_SAFE_INTEGER, limit + 1).map(toKey),
