@@ -4,11 +4,12 @@ import { endpointCommand } from '../cli/endpoint-command.ts'
 import { recallPlacement } from '../cli/last-placement.ts'
 import type { Session } from '../cli/session.ts'
 import { alignPairs, formatValue } from '../cli/text.ts'
+import { lint } from './beacons-lint.ts'
 import { tail } from './beacons-tail.ts'
 
 export const beacons: CommandGroup = {
   name: 'beacons',
-  summary: 'Send beacons, list and follow those that arrive, with their verdict',
+  summary: 'Send beacons, check a file of them, list and follow those that arrive, with their verdict',
   commands: [
     endpointCommand('beacons.send', {
       details:
@@ -34,6 +35,7 @@ export const beacons: CommandGroup = {
       examples: ['beacons list', 'beacons list --verdict rejected --since 10m -o jsonl'],
       columns: ['received_at_ms', 'event', 'format', 'slot_id', 'verdict', 'reason_code', 'would_bill', 'metric'],
     }),
+    lint,
     tail,
   ],
 }

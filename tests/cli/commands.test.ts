@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs'
+import { copyFileSync, readdirSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -267,6 +267,7 @@ describe('example requests', () => {
 
 describe('examples in the help', () => {
   test('work as they stand, with JSON alone on stdout where they ask for it', async () => {
+    copyFileSync(join(root, 'fixtures/requests/beacons.render.json'), join(world.home, 'beacons.jsonl'))
     for (const { command, path } of await everyCommand()) {
       if (['start', 'stop', 'stream', 'tail', 'exec'].includes(command.name)) continue
       for (const example of command.examples) {

@@ -1,0 +1,34 @@
+/** The name that was probably meant: one slip of the hand away, or two in a long name. Null when none is near. */
+export function nearestName(wrong: string, names: readonly string[]): string | null {
+  const text = wrong.toLowerCase()
+  let nearest: string | null = null
+  let least = Math.min(3, Math.floor(wrong.length / 3) + 1)
+  for (const name of names) {
+    const steps = editSteps(text, name.toLowerCase())
+    if (steps < least) {
+      least = steps
+      nearest = name
+    }
+  }
+  return nearest
+}
+
+/** How many letters must be put in, taken out, changed, or swapped with their neighbour. */
+function editSteps(a: string, b: string): number {
+  let before: number[] = []
+  let above = Array.from({ length: b.length + 1 }, (_, column) => column)
+  for (let row = 1; row <= a.length; row++) {
+    const line = [row]
+    for (let column = 1; column <= b.length; column++) {
+      const isSame = a[row - 1] === b[column - 1]
+      let steps = Math.min(above[column]! + 1, line[column - 1]! + 1, above[column - 1]! + (isSame ? 0 : 1))
+      if (row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1]) {
+        steps = Math.min(steps, before[column - 2]! + 1)
+      }
+      line.push(steps)
+    }
+    before = above
+    above = line
+  }
+  return above[b.length]!
+}
