@@ -1,6 +1,8 @@
 /** The real Host. The only file in src/ that touches `process`. */
 import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
+import { isSea } from 'node:sea'
 import { setFlagsFromString } from 'node:v8'
 import type { Host, HostStream, Signal } from './cli/host.ts'
 import { run } from './program.ts'
@@ -13,6 +15,8 @@ const host: Host = {
   home: homedir(),
   platform: process.platform,
   pid: process.pid,
+  // A program in one file, with its runtime inside, has no script.
+  program: isSea() ? [process.execPath] : [process.execPath, ...process.argv.slice(1, 2)],
   node_version: process.versions.node,
   stdin: process.stdin,
   closeInput: () => void process.stdin.destroy(),
@@ -35,6 +39,7 @@ const host: Host = {
   },
   exitNow: (code) => process.exit(code),
   isRunning: (pid) => signalled(pid, 0),
+  parentOf,
   terminate: (pid) => signalled(pid, 'SIGTERM'),
   signal: signalled,
   onExit(handler) {
@@ -63,5 +68,25 @@ function signalled(pid: number, signal: NodeJS.Signals | 0): boolean {
     return process.kill(pid, signal)
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+/** The parent of another process, and any name, only where the system shows them as files. */
+function parentOf(pid: number): { pid: number; name: string | null } | null {
+  const parent = pid === process.pid ? process.ppid : statusOf(pid)?.parent
+  if (parent === undefined) return null
+  const status = statusOf(parent)
+  if (status !== null) return { pid: parent, name: status.name }
+  // On Windows the parent keeps its number when it is gone.
+  return signalled(parent, 0) ? { pid: parent, name: null } : null
+}
+
+/** `/proc/<pid>/stat` is `pid (name) state parent ...`; the name may hold anything. */
+function statusOf(pid: number): { name: string; parent: number } | null {
+  try {
+    const [, name, parent] = /^\d+ \((.*)\) \S (\d+)/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? []
+    return name === undefined || parent === undefined ? null : { name, parent: Number(parent) }
+  } catch {
+    return null
   }
 }

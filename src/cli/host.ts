@@ -5,6 +5,8 @@ export interface Host {
   readonly home: string
   readonly platform: string
   readonly pid: number
+  /** The words that start this program again: `node .../svc.js`. */
+  readonly program: readonly string[]
   /** Version of Node, without a letter before it. */
   readonly node_version: string
   readonly stdin: AsyncIterable<Uint8Array>
@@ -25,6 +27,8 @@ export interface Host {
   exitNow(code: number): void
   /** Whether a process of this id runs. */
   isRunning(pid: number): boolean
+  /** The parent of a process and its name, each null where it cannot be told or is gone. */
+  parentOf(pid: number): { pid: number; name: string | null } | null
   /** Asks another process to end; false when there is none. */
   terminate(pid: number): boolean
   /** Sends a signal to a process, or to a process group by its id below zero; 0 only asks. False when there is none. */

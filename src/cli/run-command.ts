@@ -7,9 +7,10 @@ import { describeFailure, exitCodeOf } from './failure.ts'
 import type { Host } from './host.ts'
 import { createOutput, type OutputFormat, type OutputOptions } from './output.ts'
 import { firstOperand, type Parsed, parseCommandLine } from './parser.ts'
-import { sessionClient } from './session.ts'
+import { choiceNote, sessionClient } from './session.ts'
 import { loadSettings } from './setting-files.ts'
 import { outputFormats, resolveSettings, type Settings } from './settings.ts'
+import { watchStarter } from './starter.ts'
 import { styleOf } from './style.ts'
 import { topics } from './topics.ts'
 
@@ -97,24 +98,35 @@ async function runSession(
   const interrupt = new AbortController()
   let onInterrupt = (signal: string) =>
     interrupt.abort(new CliError('interrupted', 'interrupted', `Interrupted by ${signal}.`))
+  const out = createOutput(host, output)
   const undo = handleSignals(host, (signal) => onInterrupt(signal))
+  const unwatch = watchStarter(host, (pid) => {
+    out.note(`The process that ran this one (pid ${pid}) is gone.`)
+    onInterrupt('SIGHUP')
+  })
+  let note = choiceNote(settings, commandName(host.env))
   try {
     return await command.run(
       {
         host,
         settings,
         flags: globals.settings,
-        out: createOutput(host, output),
+        out,
         command_name: commandName(host.env),
         signal: interrupt.signal,
         onInterrupt: (handler) => {
           onInterrupt = handler
         },
-        client: ({ credential } = {}) => sessionClient(settings, credential),
+        client: ({ credential } = {}) => {
+          if (note !== null) out.note(note)
+          note = null
+          return sessionClient(settings, credential)
+        },
       },
       given,
     )
   } finally {
+    unwatch()
     undo()
   }
 }

@@ -151,6 +151,8 @@ export interface Settings {
   origin: string | null
   /** The running sandbox that base_url names, with all its keys. */
   sandbox: Locator | null
+  /** How many sandboxes run. */
+  running: number
   source: Record<'base_url' | 'output' | 'client_id' | 'secret_key' | 'publishable_key' | 'origin', Source>
 }
 
@@ -174,6 +176,7 @@ export function resolveSettings(layers: Layers): Settings {
     publishable_key: publishable_key.value ?? null,
     origin: origin.value ?? null,
     sandbox,
+    running: layers.sandboxes.length,
     source: {
       base_url: base_url.source,
       output: output.source,

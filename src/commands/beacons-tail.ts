@@ -2,14 +2,12 @@
 import { Option } from 'commander'
 import type { Command, Given } from '../cli/command.ts'
 import { flagValues, schemaOptions } from '../cli/flags.ts'
-import { runningSandboxes } from '../cli/locator.ts'
-import { type Session, sessionClient } from '../cli/session.ts'
-import { stateDirectory } from '../cli/state.ts'
+import type { Session } from '../cli/session.ts'
 import type { Style } from '../cli/style.ts'
 import { verdictPaint, verdictText } from '../cli/tail/columns.ts'
+import { connect, connectionNote } from '../cli/tail/connect.ts'
 import { type FeedOptions, followBeacons, parseSince, type TailBeacon } from '../cli/tail/feed.ts'
 import { noFilter, passes, type TailFilter } from '../cli/tail/filter.ts'
-import { connectionNote } from '../cli/tail/store.ts'
 import { formatTime, formatValue } from '../cli/text.ts'
 import type { BeaconItem } from '../contract/control/beacons.ts'
 import { contract } from '../contract/index.ts'
@@ -74,14 +72,6 @@ function read(session: Session, given: Given): { filter: TailFilter; feed: FeedO
       signal,
     },
   }
-}
-
-/** The client of the service; where that is the running sandbox, of the one that runs now: a restart may move it. */
-async function connect({ host, settings, client }: Session) {
-  if (settings.source.base_url !== 'sandbox') return client()
-  const running = await runningSandboxes(stateDirectory(host), host)
-  const sandbox = running.find(({ url }) => url === settings.base_url) ?? running[0]
-  return sandbox === undefined ? client() : sessionClient({ ...settings, base_url: sandbox.url, sandbox }, undefined)
 }
 
 async function printLines({ out }: Session, feed: FeedOptions, filter: TailFilter): Promise<number> {

@@ -3,6 +3,7 @@ import { CliError } from '../cli/cli-error.ts'
 import type { Command } from '../cli/command.ts'
 import { environmentOf } from '../cli/environment.ts'
 import { dotenvLines, shellLines } from '../cli/quoting.ts'
+import { choiceNote } from '../cli/session.ts'
 
 export const env: Command = {
   name: 'env',
@@ -13,7 +14,7 @@ export const env: Command = {
   ].join('\n\n'),
   formats: ['dotenv', 'shell'],
   examples: ['env', 'env -o shell', 'env -o json'],
-  async run({ settings, flags, out }) {
+  async run({ settings, flags, out, command_name }) {
     if (settings.source.base_url === 'default')
       throw new CliError(
         'unreachable',
@@ -21,6 +22,8 @@ export const env: Command = {
         'No sandbox runs.',
         'Start one: svc start. Or name a service: --base-url URL.',
       )
+    const note = choiceNote(settings, command_name)
+    if (note !== null) out.note(note)
     const variables = environmentOf(settings)
     out.data(variables, () => (flags.output === 'shell' ? shellLines : dotenvLines)(variables))
     return 0

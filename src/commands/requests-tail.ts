@@ -1,84 +1,77 @@
-/** `svc requests tail`: new exchanges of the journal, as they are written. */
-import { setTimeout as sleep } from 'node:timers/promises'
+/** `svc requests tail` and `svc sandbox logs`: the request journal, line by line. */
+import { Option } from 'commander'
 import type { Command } from '../cli/command.ts'
-import { callEndpoint } from '../cli/endpoint-command.ts'
 import { listOptions, listQuery } from '../cli/request-match.ts'
 import type { Session } from '../cli/session.ts'
 import type { Style } from '../cli/style.ts'
+import { connect, connectionNote } from '../cli/tail/connect.ts'
+import { followRequests, latestRequests, type RequestQuery } from '../cli/tail/requests.ts'
 import { formatTime, formatValue } from '../cli/text.ts'
 import type { RequestItem } from '../contract/control/requests.ts'
-import type { Output } from '../contract/endpoint.ts'
-import type { Contract } from '../contract/index.ts'
-
-type Query = Record<string, unknown>
-
-const askEvery_ms = 500
-/** A request is written when it is answered, and may have waited: polls that reach back over the longest wait. */
-const pollsBack = 70
-const pageLimit = 1_000
 
 const options = listOptions()
 for (const name of ['limit', 'cursor', 'until', 'after']) options.delete(name)
+const since = options.get('since')
+/** How many requests `logs` begins with. */
+const defaultLines = 20
 
 export const tailRequests: Command = {
   name: 'tail',
   summary: 'Follow the request journal',
-  details: 'One line a request, as it is answered, until Ctrl-C. With --since, those of the journal come first.',
+  details:
+    'One line a request, as it is answered, until Ctrl-C. With --since, those of the journal come first. A sandbox that is restarted is found again.',
   options: [...options.values()],
   examples: ['requests tail', 'requests tail --status-class 4xx --since 10m -o jsonl'],
+  run: (session, given) => {
+    const query = listQuery(session, options, given)
+    return follow(session, query, query.since === undefined ? 0 : Number.POSITIVE_INFINITY)
+  },
+}
+
+export const logs: Command = {
+  name: 'logs',
+  summary: 'Show the latest requests, and follow',
+  details: `Begins with the last ${defaultLines} requests of the journal, or with all since --since; then one line a request, until Ctrl-C. svc requests tail has every filter.`,
+  options: [
+    ...(since === undefined ? [] : [since]),
+    new Option('--no-follow', 'end after the requests that are there'),
+  ],
+  examples: ['sandbox logs --no-follow', 'sandbox logs --since 10m --no-follow -o jsonl'],
   async run(session, given) {
-    for await (const item of follow(session, listQuery(session, options, given))) {
-      session.out.item(item, (style) => line(item, style))
-    }
+    const query = listQuery(session, options, given)
+    const latest = query.since === undefined ? defaultLines : Number.POSITIVE_INFINITY
+    if (given.options.follow !== false) return follow(session, query, latest)
+    const items = await latestRequests(session.client(), query, latest, session.signal)
+    for (const item of items) print(session, item)
+    if (items.length === 0) session.out.note('Nothing there.')
     return 0
   },
 }
 
-/** Without end, oldest first. Throws what the session's signal is aborted with. */
-async function* follow(session: Session, query: Query): AsyncGenerator<RequestItem, never, undefined> {
-  let seen = new Set<string>()
-  /** The newest request at each of the last polls; null while the journal was empty. */
-  const newest: (string | null)[] = [query.since === undefined ? await newestOf(session) : null]
-  for (;;) {
-    const after = newest[0] ?? null
-    newest.push(await newestOf(session))
-    const fresh = await unseen(session, after === null ? query : { ...query, after }, seen)
-    for (const item of fresh.reverse()) {
-      seen.add(item.request_id)
-      yield item
+async function follow(session: Session, query: RequestQuery, latest: number): Promise<number> {
+  const { out, signal } = session
+  for await (const message of followRequests({ connect: () => connect(session), query, latest, signal })) {
+    switch (message.kind) {
+      case 'request':
+        print(session, message.item)
+        break
+      case 'connected': {
+        const note = connectionNote(message)
+        if (note !== null) out.note(note)
+        break
+      }
+      case 'lost':
+        out.note(`Connection lost: ${message.reason}`)
+        break
+      case 'reset':
+        out.note('The sandbox was reset.')
     }
-    if (newest.length > pollsBack) newest.shift()
-    seen = new Set([...seen].filter((request_id) => request_id > (newest[0] ?? '')))
-    await sleep(askEvery_ms, undefined, { signal: session.signal }).catch(() => {
-      throw session.signal.reason
-    })
   }
+  return 0
 }
 
-async function newestOf(session: Session): Promise<string | null> {
-  return (await page(session, { limit: 1 })).items[0]?.request_id ?? null
-}
-
-/** Newest first; it looks no further once a whole page is known. */
-async function unseen(session: Session, query: Query, seen: ReadonlySet<string>): Promise<RequestItem[]> {
-  const found: RequestItem[] = []
-  let cursor: string | null = null
-  for (;;) {
-    const { items, next_cursor } = await page(session, {
-      ...query,
-      limit: pageLimit,
-      ...(cursor === null ? {} : { cursor }),
-    })
-    const fresh = items.filter(({ request_id }) => !seen.has(request_id))
-    found.push(...fresh)
-    if (next_cursor === null || (items.length > 0 && fresh.length === 0)) return found
-    cursor = next_cursor
-  }
-}
-
-async function page(session: Session, query: Query): Promise<Output<Contract['requests.list']>> {
-  const { data } = await callEndpoint(session, 'requests.list', { query })
-  return data as Output<Contract['requests.list']>
+function print({ out }: Session, item: RequestItem): void {
+  out.item(item, (style) => line(item, style))
 }
 
 function line({ at_ms, method, path, status, reason_code, request_id }: RequestItem, style: Style): string {

@@ -1,52 +1,56 @@
+import { CliError } from '../cli/cli-error.ts'
 import type { Command } from '../cli/command.ts'
 import { exitCodes } from '../cli/exit-codes.ts'
-import { type Locator, runningSandboxes } from '../cli/locator.ts'
-import { stateDirectory } from '../cli/state.ts'
-import { alignTable, formatTime } from '../cli/text.ts'
-import { createClient } from '../client/index.ts'
-
-/** A sandbox on this machine answers at once or not at all. */
-const answerWithinMs = 2_000
+import { isReady, stateText, upTime } from '../cli/sandbox-state.ts'
+import { type Source, settingsTable } from '../cli/settings.ts'
+import { alignPairs, formatTime } from '../cli/text.ts'
 
 export const status: Command = {
   name: 'status',
-  summary: 'Show the running sandboxes',
-  details: 'Exit code 7 when none runs.',
+  summary: 'Show the sandbox that commands use',
+  details:
+    'Where it is, and why this one. Exit code 7 when none runs, or it does not answer. svc sandbox ps lists all.',
   examples: ['sandbox status', 'sandbox status -o json'],
-  async run({ host, out, command_name }) {
-    const running = await runningSandboxes(stateDirectory(host), host)
-    const rows = await Promise.all(
-      running.map(async (sandbox) => {
-        const { url, inspector_url, database, pid, version, started_at_ms } = sandbox
-        return { url, inspector_url, database, pid, version, started_at_ms, ready: await isReady(sandbox) }
-      }),
+  async run({ settings, host, out, command_name }) {
+    const { sandbox, base_url, source, running } = settings
+    if (sandbox === null) {
+      throw source.base_url === 'default'
+        ? new CliError('unreachable', 'sandbox_missing', 'No sandbox runs.', 'Start one: svc start')
+        : new CliError(
+            'unreachable',
+            'sandbox_missing',
+            `No sandbox of this machine runs at ${base_url} (${whence(source.base_url)}).`,
+            'See those that run: svc sandbox ps',
+          )
+    }
+    const { url, inspector_url, database, pid, version, started_at_ms, projects } = sandbox
+    const ready = await isReady(sandbox)
+    const names = projects.map(({ client_id }) => client_id)
+    const reported = { url, inspector_url, database, pid, version, started_at_ms, ready, source: source.base_url }
+    out.data({ ...reported, projects: names }, (style) =>
+      alignPairs(
+        [
+          ['state', stateText(ready, style)],
+          ['URL', style.cyan(url)],
+          ['chosen by', source.base_url === 'sandbox' && running > 1 ? 'the newest' : whence(source.base_url)],
+          ['inspector', style.cyan(inspector_url)],
+          ['database', database === ':memory:' ? 'in memory, gone at the end' : database],
+          ['started', `${formatTime(started_at_ms)}, ${upTime(host.now() - started_at_ms)} ago`],
+          ['pid', String(pid)],
+          ['version', version],
+          ['projects', names.join('  ')],
+        ],
+        style,
+      ),
     )
-    if (rows.length === 0) out.note(`No sandbox runs. Start one: ${command_name} start`)
-    out.data(rows, (style) =>
-      rows.length === 0
-        ? []
-        : alignTable(
-            ['url', 'pid', 'state', 'version', 'started', 'database'],
-            rows.map((row) => [
-              row.url,
-              row.pid,
-              row.ready ? 'ready' : 'no answer',
-              row.version,
-              formatTime(row.started_at_ms),
-              row.database,
-            ]),
-            style,
-            { state: (cell) => (cell === 'ready' ? style.green(cell) : style.red(cell)) },
-          ),
-    )
-    return rows.length === 0 ? exitCodes.unreachable.exit_code : 0
+    if (running > 1) out.note(`${running} sandboxes run. All of them: ${command_name} sandbox ps`)
+    return ready ? 0 : exitCodes.unreachable.exit_code
   },
 }
 
-async function isReady({ url }: Locator): Promise<boolean> {
-  const client = createClient({ base_url: url, timeout_ms: answerWithinMs })
-  return client.health.ready().then(
-    () => true,
-    () => false,
-  )
+/** Where the address comes from, in words. */
+function whence(source: Source): string {
+  if (source === 'flag') return '--base-url'
+  if (source === 'environment') return settingsTable.base_url.env
+  return source === 'sandbox' ? 'the only one' : source
 }

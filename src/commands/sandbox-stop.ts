@@ -42,7 +42,7 @@ function chooseOne({ settings }: Session, running: readonly Locator[]): readonly
     )
   }
   if (settings.sandbox === null)
-    throw new CliError('unreachable', 'sandbox_missing', 'No sandbox runs.', 'See svc sandbox status.')
+    throw new CliError('unreachable', 'sandbox_missing', 'No sandbox runs.', 'See svc sandbox ps.')
   return [settings.sandbox]
 }
 

@@ -1,9 +1,11 @@
 import type { CommandGroup } from '../cli/command.ts'
 import { endpointCommand } from '../cli/endpoint-command.ts'
 import { exitCodes } from '../cli/exit-codes.ts'
+import { logs } from './requests-tail.ts'
 import { clock } from './sandbox-clock.ts'
 import { exportCommand, importCommand } from './sandbox-export.ts'
 import { faults } from './sandbox-faults.ts'
+import { ps } from './sandbox-ps.ts'
 import { scenario } from './sandbox-scenario.ts'
 import { snapshot } from './sandbox-snapshot.ts'
 import { start } from './sandbox-start.ts'
@@ -19,6 +21,8 @@ export const sandbox: CommandGroup = {
     start,
     stop,
     status,
+    ps,
+    logs,
     endpointCommand('sandbox.info', { examples: ['sandbox info', 'sandbox info -o json'] }),
     endpointCommand('sandbox.integrity', {
       details: 'What does not hold is exit code 5.',

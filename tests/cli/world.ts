@@ -77,6 +77,8 @@ export function testHost(given: Pick<Host, 'env' | 'cwd' | 'stdout' | 'stderr'> 
     home: '/home/dev',
     platform: process.platform,
     pid: process.pid,
+    program: ['svc'],
+    parentOf: () => null,
     node_version: process.versions.node,
     stdin: (async function* () {
       yield new TextEncoder().encode(given.stdin)

@@ -9,12 +9,13 @@ import { UnreachableError } from '../../client/errors.ts'
 import { BeaconItem } from '../../contract/control/beacons.ts'
 import type { SandboxEvent } from '../../contract/control/events.ts'
 import type { SandboxInfo } from '../../contract/control/health.ts'
+import { type Connected, firstPause_ms, isAnother, longestPause_ms } from './connect.ts'
 
 /** A beacon with its place in the sequence of events, which goes on growing when a sandbox counts from one again. */
 export type TailBeacon = BeaconItem & { seq: number }
 
 export type FeedMessage =
-  | { kind: 'connected'; info: SandboxInfo; isAgain: boolean; isNewHistory: boolean }
+  | Connected
   /** `is_live` is false for what had happened before the connection. */
   | { kind: 'beacon'; beacon: TailBeacon; is_live: boolean }
   | { kind: 'reset' }
@@ -32,8 +33,6 @@ export interface FeedOptions {
 
 export type Since = { span_ms: number } | { at_ms: number }
 
-const firstPause_ms = 250
-const longestPause_ms = 2_000
 const types = 'beacon.*,sandbox.reset'
 
 /** Throws what the first connection fails with; later failures are messages. Ends by its signal only, which it throws. */
@@ -93,11 +92,6 @@ export function parseSince(text: string): Since {
 function startOf(since: Since | null, now_ms: number): number {
   if (since === null) return now_ms
   return 'at_ms' in since ? since.at_ms : now_ms - since.span_ms
-}
-
-/** Whether the sequence of events has begun anew: another database, or memory that went with its process. */
-function isAnother(before: SandboxInfo, now: SandboxInfo): boolean {
-  return before.database !== now.database || (now.database === ':memory:' && before.pid !== now.pid)
 }
 
 /** null for an event whose subject a reset has taken away. */

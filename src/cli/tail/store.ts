@@ -1,4 +1,5 @@
 /** The one place that holds a tail's state. Beacons are gathered and let in at most 15 times a second. */
+import { connectionNote } from './connect.ts'
 import type { Arrival } from './counts.ts'
 import type { FeedMessage } from './feed.ts'
 import { reduce, type TailAction, type TailState } from './model.ts'
@@ -63,14 +64,4 @@ export function told(message: Exclude<FeedMessage, { kind: 'beacon' }>): TailAct
     case 'reset':
       return { type: 'notice', text: 'The sandbox was reset.' }
   }
-}
-
-/** null for the first connection. */
-export function connectionNote({
-  info,
-  isAgain,
-  isNewHistory,
-}: Extract<FeedMessage, { kind: 'connected' }>): string | null {
-  if (!isAgain) return null
-  return isNewHistory ? `Reconnected to ${info.url}, which started afresh.` : `Reconnected to ${info.url}.`
 }
