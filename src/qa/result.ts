@@ -148,6 +148,8 @@ export interface Reporter {
   start?(run: {
     target: TargetSummary
     cases: number
+    /** How many of them each suite has, attempts counted: with it, reporters can tell a suite as soon as it has ended. */
+    suites?: readonly { name: string; cases: number }[]
     svc_version: string
     started_at_ms: number
   }): Promise<void> | void

@@ -1,0 +1,110 @@
+/** How two values differ, line by line: for objects, lists and texts of several lines. */
+import type { JsonValue } from '../json.ts'
+
+export interface DiffLine {
+  /** `gap`: equal lines that were left out. */
+  kind: 'same' | 'expected' | 'actual' | 'gap'
+  text: string
+}
+
+/** Equal lines that are shown around a difference. */
+const context = 2
+/** Lines of one side, above which a difference is shown as a whole block. */
+const comparable = 400
+
+/** The differences, or null when the values are better shown one after the other. */
+export function diffOf(expected: JsonValue, actual: JsonValue): DiffLine[] | null {
+  const sides = [linesOf(expected), linesOf(actual)] as const
+  if (sides[0] === null || sides[1] === null) return null
+  return withGaps(compare(sides[0], sides[1]))
+}
+
+/** A value in full: a text as it is, anything else as indented JSON. */
+export function valueText(value: JsonValue): string {
+  return typeof value === 'string' ? value : JSON.stringify(value, null, 2)
+}
+
+function linesOf(value: JsonValue): string[] | null {
+  if (typeof value === 'string') return value.includes('\n') ? value.split('\n') : null
+  return typeof value === 'object' && value !== null ? JSON.stringify(value, null, 2).split('\n') : null
+}
+
+/** Equal ends are set aside; between them, the longest common subsequence stays. */
+function compare(expected: readonly string[], actual: readonly string[]): DiffLine[] {
+  let start = 0
+  while (start < expected.length && start < actual.length && bare(expected[start]!) === bare(actual[start]!)) start++
+  let end = 0
+  const most = Math.min(expected.length, actual.length) - start
+  while (end < most && bare(expected.at(-1 - end)!) === bare(actual.at(-1 - end)!)) end++
+  const same = (lines: readonly string[]) => lines.map((text): DiffLine => ({ kind: 'same', text }))
+  return [
+    ...same(actual.slice(0, start)),
+    ...middle(expected.slice(start, expected.length - end), actual.slice(start, actual.length - end)),
+    ...same(actual.slice(actual.length - end)),
+  ]
+}
+
+function middle(expected: readonly string[], actual: readonly string[]): DiffLine[] {
+  if (expected.length > comparable || actual.length > comparable) {
+    return [
+      ...expected.map((text): DiffLine => ({ kind: 'expected', text })),
+      ...actual.map((text): DiffLine => ({ kind: 'actual', text })),
+    ]
+  }
+  const lengths = commonLengths(expected, actual)
+  const lines: DiffLine[] = []
+  let left = 0
+  let right = 0
+  while (left < expected.length || right < actual.length) {
+    if (left < expected.length && right < actual.length && bare(expected[left]!) === bare(actual[right]!)) {
+      lines.push({ kind: 'same', text: actual[right]! })
+      left++
+      right++
+    } else if (
+      left < expected.length &&
+      (right === actual.length || lengths[left + 1]![right]! >= lengths[left]![right + 1]!)
+    ) {
+      lines.push({ kind: 'expected', text: expected[left++]! })
+    } else {
+      lines.push({ kind: 'actual', text: actual[right++]! })
+    }
+  }
+  return lines
+}
+
+/** `lengths[i][j]`: how many lines the ends from i and from j have in common. */
+function commonLengths(expected: readonly string[], actual: readonly string[]): number[][] {
+  const lengths = Array.from({ length: expected.length + 1 }, () => new Array<number>(actual.length + 1).fill(0))
+  for (let left = expected.length - 1; left >= 0; left--) {
+    for (let right = actual.length - 1; right >= 0; right--) {
+      lengths[left]![right] =
+        bare(expected[left]!) === bare(actual[right]!)
+          ? lengths[left + 1]![right + 1]! + 1
+          : Math.max(lengths[left + 1]![right]!, lengths[left]![right + 1]!)
+    }
+  }
+  return lengths
+}
+
+/** A comma says that another member follows, which is no difference. */
+function bare(line: string): string {
+  return line.replace(/,$/, '')
+}
+
+function withGaps(lines: readonly DiffLine[]): DiffLine[] {
+  const isNear = lines.map((_, index) =>
+    lines.slice(Math.max(0, index - context), index + context + 1).some(({ kind }) => kind !== 'same'),
+  )
+  const shown: DiffLine[] = []
+  let skipped = 0
+  for (const [index, line] of [...lines, null].entries()) {
+    if (line !== null && !isNear[index]) {
+      skipped++
+      continue
+    }
+    if (skipped > 0) shown.push({ kind: 'gap', text: `${skipped} equal line${skipped === 1 ? '' : 's'}` })
+    skipped = 0
+    if (line !== null) shown.push(line)
+  }
+  return shown
+}

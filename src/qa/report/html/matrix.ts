@@ -1,0 +1,103 @@
+/** Cases that differ only in a value of their matrix, side by side: a row each, a column for every value. */
+import type { JsonValue } from '../../json.ts'
+import type { Outcome } from '../../result.ts'
+import { outcomeWords, placeText, scalarText, titleOf, visible } from '../words.ts'
+import type { Numbered } from './case.ts'
+import { html, type Markup } from './markup.ts'
+import { glyphs } from './pieces.ts'
+
+interface Row {
+  suite: string
+  title: string
+  cells: Map<string, Numbered[]>
+}
+
+/** One table for each name of a matrix that is used, the most used first. A case stands in one table only. */
+export function matrixMarkup(cases: readonly Numbered[]): Markup | null {
+  const tables: Markup[] = []
+  let left = cases.filter(({ item }) => Object.keys(item.matrix).length > 0)
+  while (left.length > 0) {
+    const axis = mostUsed(left)
+    tables.push(
+      tableMarkup(
+        axis,
+        left.filter(({ item }) => axis in item.matrix),
+      ),
+    )
+    left = left.filter(({ item }) => !(axis in item.matrix))
+  }
+  if (tables.length === 0) return null
+  return html`<section id="matrix" aria-labelledby="matrix-title"><h2 id="matrix-title">Matrix</h2>${tables}</section>`
+}
+
+/** The name that most cases have; of those, the one with the fewest values makes the narrowest table. */
+function mostUsed(cases: readonly Numbered[]): string {
+  const values = new Map<string, { uses: number; values: Set<string> }>()
+  for (const { item } of cases) {
+    for (const [name, value] of Object.entries(item.matrix)) {
+      const entry = values.get(name) ?? { uses: 0, values: new Set<string>() }
+      entry.uses++
+      entry.values.add(scalarText(value))
+      values.set(name, entry)
+    }
+  }
+  const [first] = [...values].toSorted(([, a], [, b]) => b.uses - a.uses || a.values.size - b.values.size)
+  return first![0]
+}
+
+function tableMarkup(axis: string, cases: readonly Numbered[]): Markup {
+  const columns = [...new Set(cases.map(({ item }) => scalarText(item.matrix[axis]!)))]
+  const rows = rowsOf(axis, cases).toSorted((a, b) => Number(hasFailed(b)) - Number(hasFailed(a)))
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="Cases by ${axis}"><table class="matrix">
+<thead><tr><th scope="col">Case</th>${columns.map((column) => html`<th scope="col">${axis}=<wbr>${column}</th>`)}</tr></thead>
+<tbody>${rows.map(
+    ({ suite, title, cells }) =>
+      html`<tr><th scope="row"><span class="soft">${suite}</span> ${title}</th>${columns.map((column) => html`<td>${cellMarkup(cells.get(column) ?? [])}</td>`)}</tr>
+`,
+  )}</tbody></table></div>
+`
+}
+
+/** Cases from one place of a suite file share a row, apart from what the other values of their matrix tell. */
+function rowsOf(axis: string, cases: readonly Numbered[]): Row[] {
+  const rows = new Map<string, Row>()
+  for (const numbered of cases) {
+    const { suite, place, matrix, name } = numbered.item
+    const { [axis]: value, ...others } = matrix as Record<string, JsonValue>
+    const key = `${suite}\n${placeText(place)}\n${JSON.stringify(others)}`
+    const column = scalarText(value!)
+    const row = rows.get(key) ?? {
+      suite,
+      title: titleOf({ name: without(name, axis, column), matrix: others, attempt: 1 }),
+      cells: new Map(),
+    }
+    row.cells.set(column, [...(row.cells.get(column) ?? []), numbered])
+    rows.set(key, row)
+  }
+  return [...rows.values()]
+}
+
+/** The name of a case without the value that its column tells: `a {format} fills`. */
+function without(name: string, axis: string, value: string): string {
+  if (value === '') return name
+  const bracketed = [` [${axis}=${value}]`, ` (${axis}=${value})`, ` {${axis}: ${value}}`].find((text) =>
+    name.includes(text),
+  )
+  if (bracketed !== undefined) return name.replace(bracketed, '')
+  const at = name.split(/\b/).indexOf(value)
+  return at === -1 ? name : name.split(/\b/).with(at, `{${axis}}`).join('')
+}
+
+const severity: readonly Outcome[] = ['failed', 'not_run', 'passed', 'not_applicable']
+
+function cellMarkup(attempts: readonly Numbered[]): Markup | null {
+  const [worst] = attempts.toSorted((a, b) => severity.indexOf(a.item.outcome) - severity.indexOf(b.item.outcome))
+  if (worst === undefined) return null
+  const { outcome } = worst.item
+  const label = `${outcomeWords[outcome]}: ${visible(worst.item.name)}`
+  return html`<a class="mark ${outcome}" href="#case-${worst.number}" aria-label="${label}" title="${label}">${glyphs[outcome]}</a>`
+}
+
+function hasFailed({ cells }: Row): boolean {
+  return [...cells.values()].some((attempts) => attempts.some(({ item }) => item.outcome === 'failed'))
+}

@@ -1,0 +1,99 @@
+/** JUnit's XML as build servers read it: one testsuite a suite, times in seconds, at most one failure a case. */
+import { type CaseResult, type Reporter, type RunResult, totalsOf } from '../result.ts'
+import { exchangeLine, failureLines } from './failure.ts'
+import { type Destination, plain } from './tools.ts'
+import { bySuite, outcomeWords, placeText, reasonOf, scalarText, titleOf } from './words.ts'
+import { element, text } from './xml.ts'
+
+export function createJunitReporter({ write }: Destination): Reporter {
+  return { end: (result) => write(documentOf(result)) }
+}
+
+function documentOf(result: RunResult): string {
+  const { cases, failed, not_applicable, not_run } = totalsOf(result.cases)
+  const counts = { tests: cases, failures: failed, errors: 0, skipped: not_applicable + not_run }
+  const suites = [...bySuite(result.cases)].map(([name, cases], id) => suiteOf(name, id, cases, result))
+  const root = element('testsuites', { name: 'svc qa', ...counts, time: seconds(result.duration_ms) }, suites)
+  return `<?xml version="1.0" encoding="UTF-8"?>\n${root}\n`
+}
+
+function suiteOf(name: string, id: number, cases: readonly CaseResult[], { target, svc_version }: RunResult): string {
+  const totals = totalsOf(cases)
+  const properties = {
+    'svc.version': svc_version,
+    'target.base_url': target.base_url,
+    'target.kind': target.kind,
+    'target.version': target.version ?? '',
+    'target.key_mode': target.key_mode,
+  }
+  return element(
+    'testsuite',
+    {
+      name,
+      package: name,
+      id,
+      hostname: URL.canParse(target.base_url) ? new URL(target.base_url).host : target.base_url,
+      timestamp: new Date(Math.min(...cases.map(({ started_at_ms }) => started_at_ms))).toISOString().slice(0, 19),
+      tests: totals.cases,
+      failures: totals.failed,
+      errors: 0,
+      skipped: totals.not_applicable + totals.not_run,
+      time: seconds(cases.reduce((sum, { duration_ms }) => sum + duration_ms, 0)),
+    },
+    [
+      element(
+        'properties',
+        {},
+        Object.entries(properties).map(([name, value]) => element('property', { name, value }, [])),
+      ),
+      ...cases.map(caseOf),
+      element('system-out', {}, []),
+      element('system-err', {}, []),
+    ],
+  )
+}
+
+function caseOf(item: CaseResult): string {
+  const { suite, outcome, duration_ms } = item
+  return element('testcase', { name: titleOf(item), classname: suite, time: seconds(duration_ms) }, [
+    ...(outcome === 'failed' ? [failureOf(item)] : []),
+    ...(outcome === 'not_applicable' || outcome === 'not_run'
+      ? [element('skipped', { message: `${outcomeWords[outcome]}: ${reasonOf(item) ?? 'no reason was given'}` }, [])]
+      : []),
+    element('system-out', {}, [text(logOf(item).join('\n'))]),
+  ])
+}
+
+function failureOf(item: CaseResult): string {
+  const step = item.steps.find(({ outcome }) => outcome === 'failed')
+  const check = step?.checks.find(({ passed }) => !passed)
+  const what =
+    check === undefined
+      ? (reasonOf(item) ?? 'failed')
+      : `${check.subject}: expected ${scalarText(check.expected)}, actual ${scalarText(check.actual)}`
+  const message = `${step === undefined ? '' : `${step.title}: `}${what}`
+  const type = check === undefined ? 'step' : 'check'
+  return element('failure', { message: shortened(message), type }, [text(failureLines(item, plain).join('\n'))])
+}
+
+/** What happened, shortly: where the case stands, its tags and values, and every exchange. */
+function logOf({ place, tags, matrix, steps }: CaseResult): string[] {
+  const values = Object.entries(matrix).map(([name, value]) => `${name}=${scalarText(value)}`)
+  return [
+    placeText(place),
+    ...(tags.length === 0 ? [] : [`tags: ${tags.join(', ')}`]),
+    ...(values.length === 0 ? [] : [`matrix: ${values.join(', ')}`]),
+    ...steps.flatMap(({ title, outcome, exchanges }) => [
+      `${title}: ${outcomeWords[outcome]}`,
+      ...exchanges.map((exchange) => `  ${exchangeLine(exchange)}`),
+    ]),
+  ]
+}
+
+function seconds(duration_ms: number): string {
+  return (duration_ms / 1000).toFixed(3)
+}
+
+function shortened(message: string): string {
+  return message.length <= 300 ? message : `${message.slice(0, 299)}…`
+}

@@ -1,0 +1,107 @@
+/** How reporters say things: names, times, counts and values, the same in each of them. */
+import type { JsonValue } from '../json.ts'
+import type { CaseResult, Outcome, Place, RunResult, TargetSummary, Totals } from '../result.ts'
+
+export const outcomes = ['failed', 'passed', 'not_applicable', 'not_run'] as const satisfies readonly Outcome[]
+
+export const outcomeWords: Record<Outcome, string> = {
+  passed: 'passed',
+  failed: 'failed',
+  not_applicable: 'not applicable',
+  not_run: 'not run',
+}
+
+/** The name of a case, with the values of its matrix that the name does not already have, and its attempt. */
+export function titleOf({ name, matrix, attempt }: Pick<CaseResult, 'name' | 'matrix' | 'attempt'>): string {
+  const missing = Object.entries(matrix).filter(([, value]) => !name.includes(scalarText(value)))
+  const values =
+    missing.length === 0 ? '' : ` [${missing.map(([key, value]) => `${key}=${scalarText(value)}`).join(' ')}]`
+  return visible(`${name}${values}${attempt > 1 ? ` (attempt ${attempt})` : ''}`)
+}
+
+export function placeText({ file, line, column }: Place): string {
+  return visible(`${file}:${line}:${column}`)
+}
+
+/** `412 ms`, `1.24 s`, `2 min 3 s`. */
+export function durationText(duration_ms: number): string {
+  if (duration_ms < 999.5) return `${Math.round(duration_ms)} ms`
+  if (duration_ms < 59_950) return `${(duration_ms / 1000).toFixed(duration_ms < 9_995 ? 2 : 1)} s`
+  const seconds = Math.round(duration_ms / 1000)
+  return `${Math.floor(seconds / 60)} min ${seconds % 60} s`
+}
+
+/** `412 bytes`, `38 kB`, `1.4 MB`. */
+export function sizeText(bytes: number): string {
+  if (bytes < 1000) return `${bytes} bytes`
+  return bytes < 999_500 ? `${Math.round(bytes / 1000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`
+}
+
+/** `12 passed, 1 failed`: what there is none of is left out. */
+export function countsText(totals: Totals): string {
+  const parts = outcomes
+    .filter((outcome) => totals[outcome] > 0)
+    .map((outcome) => `${totals[outcome]} ${outcomeWords[outcome]}`)
+  return parts.length === 0 ? 'no cases' : parts.join(', ')
+}
+
+export function plural(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}
+
+const kinds: Record<TargetSummary['kind'], string> = {
+  fresh: 'a fresh sandbox',
+  sandbox: 'the running sandbox',
+  service: 'the service',
+}
+
+/** `a fresh sandbox 0.1.0 at http://127.0.0.1:4010, test key`. */
+export function targetText({ kind, version, base_url, key_mode }: TargetSummary): string {
+  return visible(`${kinds[kind]}${version === null ? '' : ` ${version}`} at ${base_url}, ${key_mode} key`)
+}
+
+/** A value on one line. */
+export function scalarText(value: JsonValue): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+/** Why a case did not pass, when it says so itself or one of its steps does. */
+export function reasonOf({ reason, steps }: Pick<CaseResult, 'reason' | 'steps'>): string | null {
+  return reason ?? steps.find((step) => step.reason !== null)?.reason ?? null
+}
+
+/** Reasons of the cases that ended so, with how many gave each; the most common first. */
+export function reasonsOf(cases: readonly CaseResult[], outcome: Outcome): { reason: string; count: number }[] {
+  const counts = new Map<string, number>()
+  for (const item of cases) {
+    if (item.outcome !== outcome) continue
+    const reason = reasonOf(item) ?? 'no reason was given'
+    counts.set(reason, (counts.get(reason) ?? 0) + 1)
+  }
+  return [...counts].map(([reason, count]) => ({ reason, count })).toSorted((a, b) => b.count - a.count)
+}
+
+/** Cases by suite, in the order in which suites first appear. */
+export function bySuite(cases: readonly CaseResult[]): Map<string, CaseResult[]> {
+  return Map.groupBy(cases, ({ suite }) => suite)
+}
+
+/** Case ids that both passed and failed over their attempts. */
+export function unsteadyCases({ cases }: Pick<RunResult, 'cases'>): { id: string; failed: number; attempts: number }[] {
+  return [...Map.groupBy(cases, ({ id }) => id)].flatMap(([id, attempts]) => {
+    const failed = attempts.filter(({ outcome }) => outcome === 'failed').length
+    const passed = attempts.filter(({ outcome }) => outcome === 'passed').length
+    return failed > 0 && passed > 0 ? [{ id, failed, attempts: attempts.length }] : []
+  })
+}
+
+/**
+ * Text from the wire, with what steers a terminal or turns the reading direction written out: `\u001b`. Tabs and line
+ * ends stay.
+ */
+export function visible(text: string): string {
+  return text.replace(
+    /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff]|\p{Surrogate}/gu,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}

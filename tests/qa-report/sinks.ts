@@ -1,0 +1,59 @@
+/** Streams and files of a test, for reporters. */
+import type { ReportTools, Sink } from '../../src/qa/report/index.ts'
+import { plain } from '../../src/qa/report/tools.ts'
+import type { Reporter, RunResult } from '../../src/qa/result.ts'
+
+export interface TestTools extends ReportTools {
+  out: () => string
+  err: () => string
+  files: Map<string, string>
+  /** Lets time pass. */
+  pass(ms: number): void
+}
+
+export function testTools(given: { is_terminal?: boolean; columns?: number; quiet?: boolean } = {}): TestTools {
+  const texts = { out: '', err: '' }
+  const files = new Map<string, string>()
+  let now_ms = 0
+  const sink = (name: 'out' | 'err'): Sink => ({
+    is_terminal: given.is_terminal ?? false,
+    columns: given.is_terminal ? (given.columns ?? 80) : undefined,
+    paint: plain,
+    write: (text) => {
+      texts[name] += text
+    },
+  })
+  return {
+    stdout: sink('out'),
+    progress: sink('err'),
+    quiet: given.quiet ?? false,
+    now: () => now_ms,
+    writeFile: async (path, content) => void files.set(path, content),
+    out: () => texts.out,
+    err: () => texts.err,
+    files,
+    pass: (ms) => {
+      now_ms += ms
+    },
+  }
+}
+
+/** Tells a reporter a whole run, case after case. */
+export async function tell(reporter: Reporter, result: RunResult, withSuites = true): Promise<void> {
+  const suites = [...Map.groupBy(result.cases, ({ suite }) => suite)].map(([name, { length }]) => ({
+    name,
+    cases: length,
+  }))
+  await reporter.start?.({
+    target: result.target,
+    cases: result.cases.length,
+    ...(withSuites && { suites }),
+    svc_version: result.svc_version,
+    started_at_ms: result.started_at_ms,
+  })
+  for (const item of result.cases) {
+    await reporter.begin?.(item)
+    await reporter.case?.(item)
+  }
+  await reporter.end?.(result)
+}
