@@ -1,5 +1,8 @@
 import type { HttpRequest } from '../client/request.ts'
 
+/** The media type of a command line or a script of a shell. */
+export const shellMediaType = 'text/x-shellscript'
+
 /** Stands for a key that is not to be printed; the shell puts it in. */
 export const secretKeyVariable = '$SVC_SECRET_KEY'
 

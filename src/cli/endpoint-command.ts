@@ -157,7 +157,7 @@ function printAnswer<Id extends EndpointId>(
 ): void {
   const { out, host } = session
   if ('media_type' in endpoint.response) {
-    out.raw(String(data))
+    out.document(String(data), endpoint.response.media_type)
     return
   }
   const { columns, text } = extra

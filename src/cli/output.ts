@@ -22,7 +22,9 @@ export interface Output {
   list(whole: unknown, items: readonly unknown[], text: (style: Style) => readonly string[]): void
   /** Prints one item of a list without end, as it comes. */
   item(value: unknown, text: (style: Style) => string): void
-  /** Prints text as it is, whatever the format; for answers that are not JSON. */
+  /** Prints a document that is not JSON: as it is, or in JSON formats as `{media_type, text}`. */
+  document(text: string, media_type: string): void
+  /** Prints text as it is, whatever the format: JSON lines that are made elsewhere. */
   raw(text: string): void
   /** Tells something on stderr, unless quiet. */
   note(text: string): void
@@ -58,6 +60,10 @@ export function createOutput(host: Host, { format, quiet, color }: OutputOptions
     item(value, text) {
       if (isJson) print([JSON.stringify(value)])
       else if (format === 'text') print([text(out)])
+    },
+    document(text, media_type) {
+      if (isJson) printJson({ media_type, text })
+      else if (format === 'text') host.stdout.write(text)
     },
     raw(text) {
       if (format !== 'none') host.stdout.write(text)

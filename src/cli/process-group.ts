@@ -21,10 +21,16 @@ export interface ProcessGroup {
   end(signal: Signal): void
 }
 
-/** Starts a program on the terminal of this one. `ended` rejects with CliError when there is no such program. */
+/**
+ * Starts a program on the terminal of this one. `ended` rejects with CliError when there is no such program.
+ * @throws CliError when the system refuses to start one at all
+ */
 export function startGroup(host: Host, [command = '', ...args]: readonly string[], env: Host['env']): ProcessGroup {
   const isGroup = host.platform !== 'win32'
-  const child = spawn(command, args, { cwd: host.cwd, env, stdio: 'inherit', detached: isGroup })
+  const child = started(
+    () => spawn(command, args, { cwd: host.cwd, env, stdio: 'inherit', detached: isGroup }),
+    command,
+  )
   const id = child.pid === undefined ? null : isGroup ? -child.pid : child.pid
   const send = (signal: Signal | 'SIGKILL' | 0) => id !== null && host.signal(id, signal)
   const forgetExit = host.onExit(() => send('SIGKILL'))
@@ -46,6 +52,15 @@ export function startGroup(host: Host, [command = '', ...args]: readonly string[
       forgetExit()
     })
   return { ended, end }
+}
+
+/** The system tells of a missing program later, of most other obstacles at once. */
+function started(start: () => ChildProcess, command: string): ChildProcess {
+  try {
+    return start()
+  } catch (error) {
+    throw startFailure(error as NodeJS.ErrnoException, command)
+  }
 }
 
 function exitCode(child: ChildProcess, command: string): Promise<number> {

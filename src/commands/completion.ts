@@ -6,6 +6,7 @@ import { fishCompletion } from '../cli/completion/fish.ts'
 import { powershellCompletion } from '../cli/completion/powershell.ts'
 import { placesOf } from '../cli/completion/tree.ts'
 import { zshCompletion } from '../cli/completion/zsh.ts'
+import { shellMediaType } from '../cli/curl.ts'
 import { commands } from './index.ts'
 
 const shells = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion, powershell: powershellCompletion }
@@ -20,7 +21,7 @@ export const completion: Command = {
   async run({ out }, { args }) {
     const named = await Promise.all(commands.map(async ({ name, load }) => ({ name, entry: await load() })))
     const script = shells[args[0] as keyof typeof shells](placesOf(named))
-    out.raw(`${script.join('\n')}\n`)
+    out.document(`${script.join('\n')}\n`, shellMediaType)
     return 0
   },
 }

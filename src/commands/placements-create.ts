@@ -3,7 +3,7 @@ import { InvalidArgumentError, Option } from 'commander'
 import { bodyOptions, buildBody } from '../cli/body.ts'
 import { CliError } from '../cli/cli-error.ts'
 import type { Command, Given } from '../cli/command.ts'
-import { curlCommand, secretKeyVariable } from '../cli/curl.ts'
+import { curlCommand, secretKeyVariable, shellMediaType } from '../cli/curl.ts'
 import { callEndpoint } from '../cli/endpoint-command.ts'
 import { checkExpectations, expectOption } from '../cli/expectations.ts'
 import { rememberPlacement } from '../cli/last-placement.ts'
@@ -180,7 +180,7 @@ function requestOf(
 }
 
 function printCurl({ out }: Session, requests: readonly HttpRequest[]): void {
-  out.raw(`${requests.map(curlCommand).join('\n')}\n`)
+  out.document(`${requests.map(curlCommand).join('\n')}\n`, shellMediaType)
 }
 
 function integer(text: string): number {

@@ -1,6 +1,6 @@
 import { Option } from 'commander'
 import type { Command, CommandGroup, Given } from '../cli/command.ts'
-import { curlCommand, secretKeyVariable } from '../cli/curl.ts'
+import { curlCommand, secretKeyVariable, shellMediaType } from '../cli/curl.ts'
 import { callEndpoint, endpointCommand, endpointOptions } from '../cli/endpoint-command.ts'
 import { flagValues } from '../cli/flags.ts'
 import { recallPlacement } from '../cli/last-placement.ts'
@@ -119,7 +119,7 @@ async function showCurl(session: Session, given: Given): Promise<number> {
   const request = replayOf(data as RequestDetail, { base_url, credential: secretKeyVariable, set: [] })
   const parts = redactedParts(request)
   if (parts.length > 0) session.out.note(`Redacted, to be filled in: ${parts.join(', ')}.`)
-  session.out.raw(`${curlCommand(request)}\n`)
+  session.out.document(`${curlCommand(request)}\n`, shellMediaType)
   return 0
 }
 
