@@ -7,6 +7,12 @@ export type Body = Record<string, unknown>
 
 /** Applies `path=value` to `body`. Paths are dotted, numbers index arrays: `overrides.allowed_formats.0=clip`. */
 export function assign(body: Body, assignment: string, schema: z.ZodType | undefined): void {
+  const { path, value } = readAssignment(assignment, schema)
+  write(body, path, value)
+}
+
+/** `path=value` as the path and the value that is meant there. */
+export function readAssignment(assignment: string, schema: z.ZodType | undefined): { path: string[]; value: unknown } {
   const equals = assignment.indexOf('=')
   const path = assignment.slice(0, equals).split('.')
   if (equals < 1 || path.some((segment) => segment === '' || segment === '__proto__')) {
@@ -17,7 +23,7 @@ export function assign(body: Body, assignment: string, schema: z.ZodType | undef
       'For example: --set slot_hint.max_width=300',
     )
   }
-  write(body, path, valueAt(schema, path, assignment.slice(equals + 1)))
+  return { path, value: valueAt(schema, path, assignment.slice(equals + 1)) }
 }
 
 /** The value that `text` means at a path of `schema`. */

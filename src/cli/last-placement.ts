@@ -58,12 +58,6 @@ export async function recallPlacement(
   )
 }
 
-/** The asset token of a slot, where it is of the last placement of this service; null otherwise. */
-export async function assetTokenOf(host: Session['host'], base_url: string, slot_id: string): Promise<string | null> {
-  const last = await readLast(pathOf(host))
-  return last?.base_url === base_url && last.slot_id === slot_id ? last.asset_token : null
-}
-
 async function readLast(path: string): Promise<LastPlacement | null> {
   try {
     return LastPlacement.parse(JSON.parse(await readFile(path, 'utf8')))

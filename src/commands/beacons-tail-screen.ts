@@ -1,8 +1,7 @@
 /** The tail over the whole terminal: the feed goes into the store, keys become deeds. */
 import { CliError } from '../cli/cli-error.ts'
-import { assetTokenOf } from '../cli/last-placement.ts'
 import { openUrl } from '../cli/open-url.ts'
-import { type Session, sessionClient } from '../cli/session.ts'
+import type { Session } from '../cli/session.ts'
 import { type FeedMessage, type FeedOptions, followBeacons, type TailBeacon } from '../cli/tail/feed.ts'
 import type { TailFilter } from '../cli/tail/filter.ts'
 import type { Wish } from '../cli/tail/keys.ts'
@@ -92,20 +91,11 @@ async function openInspector({ session, store, info }: Watch): Promise<void> {
   store.dispatch({ type: 'notice', text: isOpen ? `Opened ${url}` : `No browser found. The inspector: ${url}` })
 }
 
-async function replay({ session, store, client, info, signal }: Watch): Promise<void> {
+async function replay({ store, client, signal }: Watch): Promise<void> {
   const beacon = selectedBeacon(store.state())
   if (beacon === null) return store.dispatch({ type: 'notice', text: 'There is no beacon to send again.' })
-  const { host, settings } = session
-  const base_url = info?.url ?? settings.base_url
-  const project = settings.sandbox?.projects.find(({ client_id }) => client_id === beacon.client_id)
-  const sender = project === undefined ? client : sessionClient({ ...settings, base_url }, project.secret_key)
   store.dispatch({ type: 'notice', text: 'Sending it again.' })
-  const text = await replayBeacon(beacon, {
-    client: sender,
-    assetTokenOf: (slot_id) => assetTokenOf(host, base_url, slot_id),
-    signal,
-  })
-  store.dispatch({ type: 'notice', text })
+  store.dispatch({ type: 'notice', text: await replayBeacon(beacon, client, signal) })
 }
 
 async function loadSlot({ store, client, signal }: Watch, { slot_id }: TailBeacon): Promise<void> {

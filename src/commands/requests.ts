@@ -3,8 +3,8 @@ import type { Command, CommandGroup, Given } from '../cli/command.ts'
 import { curlCommand, secretKeyVariable, shellMediaType } from '../cli/curl.ts'
 import { callEndpoint, endpointCommand, endpointOptions } from '../cli/endpoint-command.ts'
 import { flagValues } from '../cli/flags.ts'
+import { journalledRequest, redactedParts } from '../cli/journalled-request.ts'
 import { recallPlacement } from '../cli/last-placement.ts'
-import { redactedParts, replayOf } from '../cli/replay.ts'
 import { listOptions, listQuery, matchOf, matchOptions } from '../cli/request-match.ts'
 import type { Session } from '../cli/session.ts'
 import { alignTable, describeValue, formatMember, isTime } from '../cli/text.ts'
@@ -116,7 +116,7 @@ async function showCurl(session: Session, given: Given): Promise<number> {
   const request_id = given.args[0] ?? (await recallPlacement(session, 'request_id'))
   const { data } = await callEndpoint(session, 'requests.show', { params: { request_id } })
   const { base_url } = session.settings
-  const request = replayOf(data as RequestDetail, { base_url, credential: secretKeyVariable, set: [] })
+  const request = journalledRequest(data as RequestDetail, { base_url, credential: secretKeyVariable })
   const parts = redactedParts(request)
   if (parts.length > 0) session.out.note(`Redacted, to be filled in: ${parts.join(', ')}.`)
   session.out.document(`${curlCommand(request)}\n`, shellMediaType)

@@ -1,142 +1,159 @@
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { beforeAll, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { type Sandbox, startSandbox } from '../../sandbox/index.ts'
 import type { Host, Signal } from '../../src/cli/host.ts'
 import { writeLocator } from '../../src/cli/locator.ts'
 import { createClient } from '../../src/client/index.ts'
 import { ensureBuilt } from './process.ts'
-import { openTerminal, type Terminal } from './terminal.ts'
+import { openScript } from './script-terminal.ts'
+import type { Terminal } from './terminal.ts'
+import { isTmuxInstalled, openTmux } from './tmux-terminal.ts'
 import { noon, startWorld, svc, temporaryDirectory } from './world.ts'
 
 const keys = { up: '\u001b[A', enter: '\r', ctrl_c: '\u0003' }
 
-beforeAll(ensureBuilt, 120_000)
+type Open = typeof openTmux
+const script: [name: string, open: Open] = ['script(1)', openScript]
+const tmux: [name: string, open: Open] = ['tmux', openTmux]
 
-test('the list follows, moves, pauses, filters and searches', async () => {
-  const stage = await openStage()
-  const { terminal, beacon } = stage
-  await see(terminal, '● live', 'No beacon yet.', 'following')
-  expect(terminal.screen).toMatchObject({ is_alternate: true, is_cursor_shown: false })
-  expect(terminal.text()).toContain('render  visible  click  completion  heartbeat  play_started  play_completed')
+beforeAll(() => {
+  if (!isTmuxInstalled) process.stderr.write('tmux is not installed: tried over a terminal of script(1) alone.\n')
+  ensureBuilt()
+}, 120_000)
 
-  const slot = await stage.fill()
-  await beacon(slot, 'render')
-  await beacon(slot, 'visible', { visible_ratio: 1, visible_ms: 2_000 })
-  await stage.reject()
-  await see(terminal, '3 beacons   0 duplicate   1 rejected   1 would bill')
-  const line = (event: string) =>
-    terminal.screen.lines().find((line) => line.includes(`  ${event} `) && /\d:\d\d/.test(line))
-  expect(line('render')).toMatch(/^ {2}\d\d:\d\d:\d\d\.\d{3} {2}render {10}banner {2}slot_\w{11} {2}✓ accepted {7}no$/)
-  expect(line('visible')).toMatch(/✓ accepted {7}yes$/)
-  expect(line('click')).toMatch(/click {11}- {7}- {17}✗ asset_token_… {2}no$/)
+describe.each(isTmuxInstalled ? [script, tmux] : [script])('in a terminal of %s', (_name, open) => {
+  test('the list follows, moves, pauses, filters and searches', async () => {
+    const stage = await openStage(open)
+    const { terminal, beacon } = stage
+    await see(terminal, '● live', 'No beacon yet.', 'following')
+    expect([terminal.isAlternate(), terminal.isCursorShown()]).toEqual([true, false])
+    expect(textOf(terminal)).toContain('render  visible  click  completion  heartbeat  play_started  play_completed')
 
-  terminal.type(`${keys.up}k`)
-  await see(terminal, '1 of 3')
-  expect(line('render')).toMatch(/^› /)
-  await beacon(slot, 'heartbeat')
-  await see(terminal, '1 of 4')
-  terminal.type('jjj')
-  await see(terminal, 'following')
+    const slot = await stage.fill()
+    await beacon(slot, 'render')
+    await beacon(slot, 'visible', { visible_ratio: 1, visible_ms: 2_000 })
+    await stage.reject()
+    await see(terminal, '3 beacons   0 duplicate   1 rejected   1 would bill')
+    const line = (event: string) =>
+      terminal.lines().find((line) => line.includes(`  ${event} `) && /\d:\d\d/.test(line))
+    expect(line('render')).toMatch(
+      /^ {2}\d\d:\d\d:\d\d\.\d{3} {2}render {10}banner {2}slot_\w{11} {2}✓ accepted {7}no$/,
+    )
+    expect(line('visible')).toMatch(/✓ accepted {7}yes$/)
+    expect(line('click')).toMatch(/click {11}- {7}- {17}✗ asset_token_… {2}no$/)
 
-  terminal.type(' ')
-  await see(terminal, 'paused, 0 held')
-  await beacon(slot, 'heartbeat')
-  await see(terminal, 'paused, 1 held', '5 beacons')
-  expect(listed(terminal)).toHaveLength(4)
-  terminal.type(' ')
-  await expect.poll(() => listed(terminal).length).toBe(5)
+    terminal.type(`${keys.up}k`)
+    await see(terminal, '1 of 3')
+    expect(line('render')).toMatch(/^› /)
+    await beacon(slot, 'heartbeat')
+    await see(terminal, '1 of 4')
+    terminal.type('jjj')
+    await see(terminal, 'following')
 
-  terminal.type('f')
-  await see(terminal, 'Filter', '‹ all ›')
-  terminal.type('jjl')
-  terminal.type('ll')
-  await see(terminal, '‹ rejected ›')
-  terminal.type('f')
-  await see(terminal, 'only rejected')
-  expect(listed(terminal)).toEqual([expect.stringContaining('asset_token_…')])
-  terminal.type('fl')
-  terminal.type('f')
-  await see(terminal, 'None of 5 beacons passes the filter.', 'only render, rejected')
-  terminal.type('fhjjl')
-  terminal.type('f/VISI')
-  await see(terminal, '/VISI')
-  terminal.type(keys.enter)
-  await see(terminal, 'only /VISI')
-  expect(listed(terminal)).toEqual([expect.stringContaining('visible')])
+    terminal.type(' ')
+    await see(terminal, 'paused, 0 held')
+    await beacon(slot, 'heartbeat')
+    await see(terminal, 'paused, 1 held', '5 beacons')
+    expect(listed(terminal)).toHaveLength(4)
+    terminal.type(' ')
+    await expect.poll(() => listed(terminal).length).toBe(5)
 
-  terminal.type('?')
-  await see(terminal, 'replay: send this beacon again')
-  terminal.type('q')
-  terminal.type('c')
-  await see(terminal, 'Cleared.', '0 beacons', 'No beacon yet.')
-  await restored(terminal, 'q', 0)
-}, 60_000)
+    terminal.type('f')
+    await see(terminal, 'Filter', '‹ all ›')
+    terminal.type('jjl')
+    terminal.type('ll')
+    await see(terminal, '‹ rejected ›')
+    terminal.type('f')
+    await see(terminal, 'only rejected')
+    expect(listed(terminal)).toEqual([expect.stringContaining('asset_token_…')])
+    terminal.type('fl')
+    terminal.type('f')
+    await see(terminal, 'None of 5 beacons passes the filter.', 'only render, rejected')
+    terminal.type('fhjjl')
+    terminal.type('f/VISI')
+    await see(terminal, '/VISI')
+    terminal.type(keys.enter)
+    await see(terminal, 'only /VISI')
+    expect(listed(terminal)).toEqual([expect.stringContaining('visible')])
 
-test('details tell the timeline of the slot, its consent and evidence; replay says that it is a duplicate', async () => {
-  const stage = await openStage()
-  const { terminal } = stage
-  const run = (args: string) => svc(args, { env: { SVC_HOME: stage.home }, host: realTime })
-  expect(await run('placements create --format banner')).toMatchObject({ code: 0 })
-  expect(await run('beacons send --event render --set beacon_id=tail_render_1')).toMatchObject({ code: 0 })
-  await see(terminal, '1 beacons')
-  terminal.type(keys.enter)
-  await see(
-    terminal,
-    'tail_render_1',
-    '● decision',
-    '● render',
-    '○ visible',
-    'Consent  granted, revision 1',
-    'Evidence entry',
-  )
-  expect(terminal.text()).toMatch(/Evidence entry \d+, .+Z, consent revision 1\n +[0-9a-f]{64}/)
+    terminal.type('?')
+    await see(terminal, 'replay: send this beacon again')
+    terminal.type('q')
+    terminal.type('c')
+    await see(terminal, 'Cleared.', '0 beacons', 'No beacon yet.')
+    await restored(terminal, 'q', 0)
+  }, 60_000)
 
-  terminal.type('r')
-  await see(terminal, 'Sent again: duplicate, it was there already (DUPLICATE).')
-  terminal.type('q')
-  await see(terminal, '2 beacons   1 duplicate')
-  expect(listed(terminal).at(-1)).toContain('= duplicate')
+  test('details tell the timeline of the slot, its consent and evidence; replay says that it is a duplicate', async () => {
+    const stage = await openStage(open)
+    const { terminal } = stage
+    const run = (args: string) => svc(args, { env: { SVC_HOME: stage.home }, host: realTime })
+    expect(await run('placements create --format banner')).toMatchObject({ code: 0 })
+    expect(await run('beacons send --event render --set beacon_id=tail_render_1')).toMatchObject({ code: 0 })
+    await see(terminal, '1 beacons')
+    terminal.type(keys.enter)
+    await see(
+      terminal,
+      'tail_render_1',
+      '● decision',
+      '● render',
+      '○ visible',
+      'Consent  granted, revision 1',
+      'Evidence entry',
+    )
+    expect(textOf(terminal)).toMatch(/Evidence entry \d+, .+Z, consent revision 1\n +[0-9a-f]{64}/)
 
-  await stage.beacon(await stage.fill(), 'render')
-  await see(terminal, '3 beacons')
-  terminal.type('Gr')
-  await see(terminal, 'Not sent: only svc placements create on this machine knows')
+    terminal.type('r')
+    await see(terminal, 'Sent again: duplicate, it was there already.')
+    terminal.type('q')
+    await see(terminal, '2 beacons   1 duplicate')
+    expect(listed(terminal).at(-1)).toContain('= duplicate')
 
-  terminal.type('o')
-  await see(terminal, `Opened ${stage.sandbox().inspector_url}`)
-  await expect
-    .poll(() => existsSync(stage.opened) && readFileSync(stage.opened, 'utf8'))
-    .toBe(`${stage.sandbox().inspector_url}\n`)
-  await restored(terminal, 'q', 0)
-}, 60_000)
+    await stage.beacon(await stage.fill(), 'render')
+    await see(terminal, '3 beacons')
+    terminal.type('Gr')
+    await see(terminal, 'Sent again: duplicate', '4 beacons   2 duplicate')
+    await stage.reject()
+    await see(terminal, '5 beacons')
+    terminal.type('r')
+    await see(terminal, 'Sent again: refused with 400, asset_token_invalid.', '6 beacons')
 
-test('it outlives a resize and a restart of the sandbox, and misses nothing', async () => {
-  const stage = await openStage('--since 10m')
-  const { terminal } = stage
-  const slot = await stage.fill()
-  await stage.beacon(slot, 'render')
-  await see(terminal, '1 beacons')
-  terminal.resize(140, 40)
-  await see(terminal, 'session ')
-  await expect.poll(() => terminal.screen.lines()[38]).toMatch(/^following/)
-  terminal.resize(80, 24)
-  await expect.poll(() => terminal.screen.lines()[22]).toMatch(/^following/)
-  expect(terminal.text()).not.toContain('session ')
+    terminal.type('o')
+    await see(terminal, `Opened ${stage.sandbox().inspector_url}`)
+    await expect
+      .poll(() => existsSync(stage.opened) && readFileSync(stage.opened, 'utf8'))
+      .toBe(`${stage.sandbox().inspector_url}\n`)
+    await restored(terminal, 'q', 0)
+  }, 60_000)
 
-  await stage.stop()
-  await see(terminal, '○ reconnecting', 'Connection lost')
-  await stage.restart()
-  await stage.beacon(slot, 'heartbeat')
-  await see(terminal, '● live', `Reconnected to ${stage.sandbox().url}.`, '2 beacons')
-  await restored(terminal, keys.ctrl_c, 130)
-  expect(terminal.text()).toContain('error: Interrupted by SIGINT.')
-}, 60_000)
+  test('it outlives a resize and a restart of the sandbox, and misses nothing', async () => {
+    const stage = await openStage(open, '--since 10m')
+    const { terminal } = stage
+    const slot = await stage.fill()
+    await stage.beacon(slot, 'render')
+    await see(terminal, '1 beacons')
+    terminal.resize(140, 40)
+    await see(terminal, 'session ')
+    await expect.poll(() => terminal.lines()[38]).toMatch(/^following/)
+    terminal.resize(80, 24)
+    await expect.poll(() => terminal.lines()[22]).toMatch(/^following/)
+    expect(textOf(terminal)).not.toContain('session ')
+
+    await stage.stop()
+    await see(terminal, '○ reconnecting', 'Connection lost')
+    await stage.restart()
+    await stage.beacon(slot, 'heartbeat')
+    await see(terminal, '● live', `Reconnected to ${stage.sandbox().url}.`, '2 beacons')
+    await restored(terminal, keys.ctrl_c, 130)
+    expect(textOf(terminal)).toContain('error: Interrupted by SIGINT.')
+  }, 60_000)
+})
 
 test('nobody there is told without taking the terminal', async () => {
   const home = await temporaryHome()
-  const terminal = await openTerminal('beacons tail', { SVC_HOME: home, SVC_BASE_URL: 'http://127.0.0.1:1' })
+  const terminal = await openScript('beacons tail', { SVC_HOME: home, SVC_BASE_URL: 'http://127.0.0.1:1' })
   onTestFinished(() => terminal.close())
   await see(terminal, 'error: http://127.0.0.1:1 cannot be reached', 'code 7')
   expect(terminal.screen).toMatchObject({ is_alternate: false, is_cursor_shown: true, clears: 0 })
@@ -197,7 +214,7 @@ async function temporaryHome(): Promise<string> {
 }
 
 /** A sandbox with a database of its own, and the tail of it in a terminal. */
-async function openStage(args = '') {
+async function openStage(open: Open, args = '') {
   const home = await temporaryHome()
   const database = join(home, 'sandbox.db')
   let sandbox: Sandbox = await startSandbox({ database })
@@ -206,7 +223,7 @@ async function openStage(args = '') {
   const opened = join(home, 'opened')
   writeFileSync(join(home, 'xdg-open'), `#!/bin/sh\necho "$1" > "${opened}"\n`)
   chmodSync(join(home, 'xdg-open'), 0o755)
-  const terminal = await openTerminal(`beacons tail ${args}`, { SVC_HOME: home, PATH: `${home}:${process.env.PATH}` })
+  const terminal = await open(`beacons tail ${args}`, { SVC_HOME: home, PATH: `${home}:${process.env.PATH}` })
   onTestFinished(async () => {
     await terminal.close()
     await sandbox.close()
@@ -255,21 +272,25 @@ async function openStage(args = '') {
   }
 }
 
+function textOf(terminal: Terminal): string {
+  return terminal.lines().join('\n')
+}
+
 async function see(terminal: Terminal, ...texts: string[]): Promise<void> {
-  for (const text of texts) await expect.poll(terminal.text, { timeout: 15_000 }).toContain(text)
+  for (const text of texts) await expect.poll(() => textOf(terminal), { timeout: 15_000 }).toContain(text)
 }
 
 /** The lines of beacons that the screen shows. */
 function listed(terminal: Terminal): string[] {
-  return terminal.screen.lines().filter((line) => /^[ ›] \d\d:\d\d:\d\d\.\d{3} /.test(line))
+  return terminal.lines().filter((line) => /^[ ›] \d\d:\d\d:\d\d\.\d{3} /.test(line))
 }
 
 /** Ends the tail: the first screen is back, with cursor, echo and whole lines. */
 async function restored(terminal: Terminal, key: string, code: number): Promise<void> {
   terminal.type(key)
   await see(terminal, `code ${code}`, 'echoctl')
-  expect(terminal.screen).toMatchObject({ is_alternate: false, is_cursor_shown: true })
-  const settings = terminal.text().split(/[\s;]+/)
+  expect([terminal.isAlternate(), terminal.isCursorShown()]).toEqual([false, true])
+  const settings = textOf(terminal).split(/[\s;]+/)
   expect(settings).toEqual(expect.arrayContaining(['echo', 'icanon', 'isig', 'icrnl', 'opost']))
-  expect(terminal.text()).toContain('tty /dev/')
+  expect(textOf(terminal)).toContain('tty /dev/')
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Host, Signal } from '../../src/cli/host.ts'
-import type { RequestDetail, RequestItem } from '../../src/contract/control/requests.ts'
+import type { ReplayResult } from '../../src/contract/control/replay.ts'
+import type { RequestItem } from '../../src/contract/control/requests.ts'
 import { startWorld, type World } from './world.ts'
 
 /** A world whose journal holds two placements, a refused one and a beacon. */
@@ -98,30 +99,48 @@ curl -sS -X POST 'http://127.0.0.1:*/v1/placements' \\
 })
 
 describe('requests replay', () => {
-  test('sends it again with the key that is configured, its body changed by --set', async () => {
+  test('sends it again for the key it had, its body changed by --set', async () => {
     await using world = await withJournal()
     const [item] = await journalled(world, '--session s2')
     const set = '--set session_id=s9 --set overrides.allowed_formats=banner'
     const { code, stdout, stderr } = await world.svc(`requests replay ${item!.request_id} ${set} -o json`)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    const told = JSON.parse(stdout) as Record<string, unknown>
+    const told = JSON.parse(stdout) as ReplayResult
     expect(told).toMatchObject({
       replayed: item!.request_id,
-      method: 'POST',
-      path: '/v1/placements',
       status_before: 200,
-      status: 200,
-      body: { decision: { format: 'banner' } },
+      exchange: { method: 'POST', path: '/v1/placements', status: 200, key_id: item!.key_id },
     })
+    expect(JSON.parse(told.exchange.response_body!)).toMatchObject({ decision: { format: 'banner' } })
     const [sent] = await journalled(world, '--session s9')
-    expect(sent?.request_id).toBe(told.request_id)
-    const detail = JSON.parse((await world.svc(`requests show ${sent!.request_id} -o json`)).stdout) as RequestDetail
-    expect(JSON.parse(detail.request_body!)).toEqual({
+    expect(sent?.request_id).toBe(told.exchange.request_id)
+    expect(JSON.parse(told.exchange.request_body!)).toEqual({
       client_id: 'proj_demo',
       session_id: 's9',
       job_type: 'chat',
       overrides: { allowed_formats: ['banner'] },
     })
+  })
+
+  test('of a beacon needs neither its token nor a key', async () => {
+    await using world = await withJournal()
+    const [item] = await journalled(world, '--path /v1/beacons')
+    const { code, stdout, stderr } = await world.svc(`requests replay ${item!.request_id}`)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(masked(stdout)).toBe(`\
+replayed  req_*
+sent      POST /v1/beacons, for key_* (sk_test)
+status    200, before 200
+request   req_*
+
+ok                true
+accepted          true
+duplicate         true
+billable          false
+reason_code       DUPLICATE
+contract_version  csl_wrapper_beacon/v1
+request_id        req_*
+`)
   })
 
   test('is the last placement without an id, and a refusal is told with its exit code', async () => {
@@ -132,41 +151,38 @@ describe('requests replay', () => {
     expect(refused.stderr).toContain('job_type')
   })
 
-  test('of what was refused for its key succeeds with a good one', async () => {
+  test('tells what it went without', async () => {
+    await using world = await startWorld()
+    await world.svc('placements create --prompt hello')
+    const { code, stderr } = await world.svc('requests replay -o none')
+    expect([code, masked(stderr)]).toEqual([
+      0,
+      'request_id of the last placement: req_*\nprompt: Left out: prompt text is never kept.\n',
+    ])
+  })
+
+  test('is not sent while something is missing, and names it; a key by its id and --set mend it', async () => {
     await using world = await withJournal()
     const [item] = await journalled(world, '--status 401')
-    const { code, stdout } = await world.svc(
-      `requests replay ${item!.request_id} --set 'client_id=proj_demo' --set session_id=s3 --set job_type=chat`,
-    )
-    expect([code, stdout]).toEqual([0, expect.stringMatching(/^status +200, before 401$/m)])
-  })
-
-  test('is not sent while something in it is redacted, and names it', async () => {
-    await using world = await withJournal()
-    const [item] = await journalled(world, '--path /v1/beacons')
     const before = (await journalled(world)).length
     const { code, stdout, stderr } = await world.svc(`requests replay ${item!.request_id}`)
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-    expect(masked(stderr)).toBe(`\
-error: Not sent. The journal does not keep tokens, keys and prompt text: asset_token of req_* is redacted.
-hint: Give it: svc requests replay req_* --set asset_token=...
-`)
+    expect({ code, stdout }).toEqual({ code: 3, stdout: '' })
+    expect(stderr).toContain(`\
+error: Nothing was sent: the journal does not keep all of this request.
+  authorization: is not kept (expected: the id of a key to act for, in key_id (svc keys list))
+hint: `)
     expect(await journalled(world)).toHaveLength(before)
-    const last = JSON.parse((await world.svc('placements create --format banner -o json')).stdout) as {
-      placement: { asset_token: string }
-    }
-    const set = `--set asset_token=${last.placement.asset_token} --set beacon_id=sent-again`
-    const again = await world.svc(`requests replay ${item!.request_id} ${set}`)
-    expect(again.code, again.stderr).toBe(0)
+    const [good] = await journalled(world, '--session s2')
+    const again = await world.svc(`requests replay ${item!.request_id} --key-id ${good!.key_id}`)
+    expect([again.code, again.stdout]).toEqual([0, expect.stringMatching(/^status +200, before 401$/m)])
   })
 
-  test('of a frame is impossible: its token stands in the path', async () => {
-    await using world = await startWorld()
-    await world.svc('placements create --format banner')
-    await world.svc('render fetch')
-    const [item] = await journalled(world, '--path /v1/render/')
+  test('that a fault rule breaks is told as no answer', async () => {
+    await using world = await withJournal()
+    await world.svc('sandbox faults add --path /v1/beacons --effect drop')
+    const [item] = await journalled(world, '--path /v1/beacons')
     const { code, stderr } = await world.svc(`requests replay ${item!.request_id}`)
-    expect([code, stderr]).toEqual([2, expect.stringContaining('hint: Its path cannot be set: send the request anew.')])
+    expect([code, stderr]).toEqual([7, expect.stringContaining('POST /v1/beacons got no answer: flt_1 broke')])
   })
 })
 

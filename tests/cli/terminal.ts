@@ -1,64 +1,65 @@
-/** The command line in a terminal of its own: a pseudo-terminal made by script(1), which every Debian has. */
-import { execFileSync, spawn } from 'node:child_process'
-import { once } from 'node:events'
+/**
+ * The command line in a terminal of its own, of either kind: a pseudo-terminal made by script(1), which every Debian has,
+ * read by our own few lines; and tmux, a whole terminal that others wrote, where it is installed.
+ */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { root } from './process.ts'
-import { createTerminalScreen, type TerminalScreen } from './terminal-screen.ts'
 
 export interface Terminal {
-  screen: TerminalScreen
   /** Types keys, as a terminal sends them. */
   type(keys: string): void
   /** Gives the terminal another size, as a person who drags its corner. */
   resize(columns: number, rows: number): void
-  /** The screen as one text. */
-  text(): string
+  /** The lines of the screen that is shown, without trailing blanks. */
+  lines(): string[]
+  isAlternate(): boolean
+  isCursorShown(): boolean
+  /** The process of svc. */
+  pid(): number
   close(): Promise<void>
 }
+
+/** What a kind of terminal runs: one line for /bin/sh. */
+export interface TerminalScript {
+  text: string
+  pid(): number
+  remove(): void
+}
+
+export interface TerminalSize {
+  columns: number
+  rows: number
+}
+
+/** The size that terminals begin with. */
+export const usualSize: TerminalSize = { columns: 80, rows: 24 }
 
 const bin = join(root, 'bin/svc.js')
 
 /**
- * Runs `svc ARGS` at 80x24 under a shell, which afterwards tells the exit code and the terminal's settings: `code 0`,
- * then those of stty, and waits until it is closed.
+ * `svc ARGS` under a shell, which afterwards tells the exit code and the terminal's settings, `code 0` and those of stty,
+ * and waits until it is closed.
  */
-export async function openTerminal(args: string, env: Record<string, string>): Promise<Terminal> {
-  const script = [
-    'stty sane cols 80 rows 24',
+export function terminalScript(args: string): TerminalScript {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-terminal-'))
+  const file = join(folder, 'pid')
+  const lines = [
     'echo "tty $(tty)"',
-    `"${process.execPath}" "${bin}" ${args}`,
+    `sh -c 'echo $$ > "${file}"; exec "${process.execPath}" "${bin}" ${args}'`,
     'echo "code $?"',
     'stty -a',
     'read -r _',
-  ].join('; ')
-  const child = spawn('script', ['--quiet', '--flush', '--return', '--command', script, '/dev/null'], {
-    env: { PATH: process.env.PATH, TERM: 'xterm-256color', SHELL: '/bin/sh', LANG: 'C.UTF-8', ...env },
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
-  const screen = createTerminalScreen(80, 24)
-  const decoder = new TextDecoder()
-  let all = ''
-  child.stdout.on('data', (chunk: Buffer) => {
-    const text = decoder.decode(chunk, { stream: true })
-    if (all.length < 1_000) all += text
-    screen.write(text)
-  })
-  const closed = once(child, 'close')
-  while (!/tty \S+\r?\n/.test(all)) await once(child.stdout, 'data')
-  const tty = /tty (\S+)/.exec(all)![1]!
+  ]
   return {
-    screen,
-    type: (keys) => void child.stdin.write(keys),
-    resize(columns, rows) {
-      execFileSync('stty', ['-F', tty, 'cols', String(columns), 'rows', String(rows)])
-      screen.resize(columns, rows)
-    },
-    text: () => screen.lines().join('\n'),
-    async close() {
-      child.stdin.end('\n')
-      const timer = setTimeout(() => child.kill('SIGKILL'), 5_000)
-      await closed
-      clearTimeout(timer)
-    },
+    text: lines.join('; '),
+    pid: () => Number(readFileSync(file, 'utf8')),
+    remove: () => rmSync(folder, { recursive: true, force: true }),
   }
+}
+
+/** What the shell of a terminal sees. */
+export function terminalEnvironment(env: Record<string, string>): Record<string, string | undefined> {
+  return { PATH: process.env.PATH, TERM: 'xterm-256color', SHELL: '/bin/sh', LANG: 'C.UTF-8', ...env }
 }
