@@ -149,6 +149,17 @@ describe.each(isTmuxInstalled ? [script, tmux] : [script])('in a terminal of %s'
     await restored(terminal, keys.ctrl_c, 130)
     expect(textOf(terminal)).toContain('error: Interrupted by SIGINT.')
   }, 60_000)
+
+  test('an end from outside gives the terminal back: SIGTERM, and an error that nobody caught', async () => {
+    const told = await openStage(open)
+    process.kill(told.terminal.pid(), 'SIGTERM')
+    await restored(told.terminal, '', 130)
+    await see(told.terminal, 'error: Interrupted by SIGTERM.')
+
+    const failing = await openStage(open, '', `process.on('SIGUSR2', () => { throw new Error('it broke') })`)
+    process.kill(failing.terminal.pid(), 'SIGUSR2')
+    await restored(failing.terminal, '', 1)
+  }, 60_000)
 })
 
 test('nobody there is told without taking the terminal', async () => {
@@ -214,7 +225,7 @@ async function temporaryHome(): Promise<string> {
 }
 
 /** A sandbox with a database of its own, and the tail of it in a terminal. */
-async function openStage(open: Open, args = '') {
+async function openStage(open: Open, args = '', preload = '') {
   const home = await temporaryHome()
   const database = join(home, 'sandbox.db')
   let sandbox: Sandbox = await startSandbox({ database })
@@ -223,7 +234,11 @@ async function openStage(open: Open, args = '') {
   const opened = join(home, 'opened')
   writeFileSync(join(home, 'xdg-open'), `#!/bin/sh\necho "$1" > "${opened}"\n`)
   chmodSync(join(home, 'xdg-open'), 0o755)
-  const terminal = await open(`beacons tail ${args}`, { SVC_HOME: home, PATH: `${home}:${process.env.PATH}` })
+  const terminal = await open(`beacons tail ${args}`, {
+    SVC_HOME: home,
+    PATH: `${home}:${process.env.PATH}`,
+    NODE_OPTIONS: preload === '' ? '' : `--import=data:text/javascript,${encodeURIComponent(preload)}`,
+  })
   onTestFinished(async () => {
     await terminal.close()
     await sandbox.close()
