@@ -135,13 +135,13 @@ export const commands: readonly CommandEntry[] = [
   {
     name: 'init',
     section: 'Set up',
-    brief: 'short for scaffold',
+    brief: 'a project from a template',
     load: async () => (await import('./scaffold.ts')).init,
   },
   {
     name: 'scaffold',
     section: 'Set up',
-    brief: 'a project from a template',
+    brief: 'the same as init',
     load: async () => (await import('./scaffold.ts')).scaffold,
   },
   {

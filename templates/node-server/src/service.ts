@@ -1,0 +1,35 @@
+/** The placement service, as this server calls it: one request, one answer, never an exception. */
+import type { Settings } from './settings.ts'
+
+/** An answer of the service; `no_answer` of ours where there was none. */
+export interface Answer {
+  status: number
+  body: unknown
+  headers: Headers
+}
+
+export type Call = (method: 'GET' | 'POST', path: string, body?: object) => Promise<Answer>
+
+/** Longer than the longest wait_ms, which is 5 s. */
+const timeout_ms = 8_000
+
+export function createService({ base_url, secret_key }: Settings): Call {
+  return async (method, path, body) => {
+    try {
+      const response = await fetch(new URL(path, base_url), {
+        method,
+        headers: {
+          authorization: `Bearer ${secret_key}`,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        body: body === undefined ? null : JSON.stringify(body),
+        signal: AbortSignal.timeout(timeout_ms),
+      })
+      return { status: response.status, body: await response.json(), headers: response.headers }
+    } catch (error) {
+      console.error(`${method} ${path}: ${error instanceof Error ? error.message : error}`)
+      const message = 'The placement service gave no answer that can be read.'
+      return { status: 502, body: { error: 'no_answer', message, retryable: true }, headers: new Headers() }
+    }
+  }
+}

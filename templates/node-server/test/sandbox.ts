@@ -1,0 +1,54 @@
+/** The sandbox that `svc exec` started, and this server in front of it. */
+import type { AddressInfo } from 'node:net'
+import { createApp } from '../src/app.ts'
+import { readSettings } from '../src/settings.ts'
+
+const settings = readSettings(process.env)
+
+/** One visitor, with a cookie of its own. */
+export interface Visitor {
+  get(path: string): Promise<Answer>
+  post(path: string, body: object): Promise<Answer>
+}
+
+export interface Answer {
+  status: number
+  // biome-ignore lint/suspicious/noExplicitAny: answers are read by the tests as what they expect
+  body: any
+  headers: Headers
+}
+
+export async function startServer() {
+  const server = createApp(settings).listen(0)
+  await new Promise((resolve) => server.once('listening', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return {
+    visitor(): Visitor {
+      let cookie = ''
+      const call = async (method: string, path: string, body?: object) => {
+        const headers = { cookie, ...(body === undefined ? {} : { 'content-type': 'application/json' }) }
+        const answer = await request(`${url}${path}`, { method, headers, body: body && JSON.stringify(body) })
+        cookie = answer.headers.get('set-cookie')?.split(';')[0] ?? cookie
+        return answer
+      }
+      return { get: (path) => call('GET', path), post: (path, body) => call('POST', path, body) }
+    },
+    close: () => new Promise((resolve) => server.close(resolve)),
+  }
+}
+
+/** The control plane of the sandbox: what it received, what it shall do wrong, what time it is. */
+export const sandbox = {
+  get: (path: string) => request(new URL(`/_sandbox/${path}`, settings.base_url), {}),
+  send: (method: 'POST' | 'PATCH' | 'DELETE', path: string, body: object = {}) =>
+    request(new URL(`/_sandbox/${path}`, settings.base_url), {
+      method,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    }),
+}
+
+async function request(url: string | URL, init: { method?: string; headers?: object; body?: string | undefined }) {
+  const response = await fetch(url, init as RequestInit)
+  return { status: response.status, body: await response.json(), headers: response.headers }
+}
