@@ -29,7 +29,7 @@ export interface SettingFiles {
 /** Reads all layers and settles them. */
 export async function loadSettings(host: Host, flags: Values): Promise<Settings> {
   const files = await readSettingFiles(host, flags)
-  const { profile: _profile, $schema: _schema, ...config } = files.config?.values ?? {}
+  const { profile: _profile, $schema: _schema, sandbox: _sandbox, ...config } = files.config?.values ?? {}
   const sandboxes = await runningSandboxes(stateDirectory(host), host)
   return resolveSettings({
     flags,

@@ -9,6 +9,7 @@ import { z } from 'zod'
 import { ClientId } from '../contract/fields.ts'
 import { CliError } from './cli-error.ts'
 import type { Locator } from './locator.ts'
+import { StartSection } from './start-options.ts'
 
 export const outputFormats = ['text', 'json', 'jsonl', 'none'] as const
 
@@ -112,6 +113,7 @@ export const ConfigFile = z.strictObject({
   $schema: z.string().optional(),
   profile: z.string().optional(),
   ...fileShape,
+  sandbox: StartSection.optional().describe('options of svc start; its flags win'),
 })
 export type ConfigFile = z.infer<typeof ConfigFile>
 /** profiles.json in the state directory. */

@@ -5,7 +5,7 @@ import { alignPairs } from './text.ts'
 
 export function startBlock(
   sandbox: Omit<Locator, 'started_at_ms'>,
-  { command_name, home }: { command_name: string; home: string },
+  { command_name, home, log_file = null }: { command_name: string; home: string; log_file?: string | null },
   style: Style,
 ): string[] {
   const [project] = sandbox.projects
@@ -30,19 +30,22 @@ export function startBlock(
           ['allowed origins', project?.allowed_origins.join('  ') ?? null],
           ['admin token', sandbox.admin_token ?? null],
           ['more projects', others.length === 0 ? null : others.join('  ')],
+          ['log', log_file === null ? null : shorten(log_file, home)],
         ],
         style,
       ),
     ),
     '',
-    'Try, in another terminal',
+    log_file === null ? 'Try, in another terminal' : 'Try',
     ...indent([
       `${command_name} placements create --format banner --topic coffee`,
       `${command_name} placements list`,
       `${command_name} requests list`,
     ]),
     '',
-    style.dim('Ctrl-C stops it.'),
+    style.dim(
+      log_file === null ? 'Ctrl-C stops it.' : `It runs in the background: ${command_name} sandbox stop ends it.`,
+    ),
   ]
 }
 

@@ -3,15 +3,18 @@ import { Argument } from 'commander'
 import { CliError } from '../cli/cli-error.ts'
 import type { Command } from '../cli/command.ts'
 import { environmentOf } from '../cli/environment.ts'
+import { flagValues } from '../cli/flags.ts'
 import type { Signal } from '../cli/host.ts'
 import { codeOfSignal, startGroup } from '../cli/process-group.ts'
 import type { Session } from '../cli/session.ts'
 import { pageOrigin } from '../cli/settings.ts'
+import { type StartOptionName, startFlags } from '../cli/start-options.ts'
 import { stateDirectory } from '../cli/state.ts'
-import { type StartOptions, start, startOnFreePort } from './sandbox-start.ts'
+import { startOnFreePort } from './sandbox-start.ts'
 
 /** Options of `start` that mean something for a sandbox in memory, on a free port. */
-const optionsOfStart = new Set(['seed', 'rateLimit', 'decisionLatency'])
+const ofStart = new Set<StartOptionName>(['seed', 'rate_limit', 'decision_latency'])
+const flags = new Map([...startFlags()].filter(([name]) => ofStart.has(name)))
 
 export const exec: Command = {
   name: 'exec',
@@ -21,7 +24,7 @@ export const exec: Command = {
     "The exit code is the command's own, or 128 + n when signal n ended it. SIGINT, SIGTERM and SIGHUP reach the command once; it is killed when it has not ended 5 s later. What it leaves running is ended with it.",
   ].join('\n\n'),
   arguments: [new Argument('[-- command...]', 'the command, with its arguments')],
-  options: start.options?.filter((option) => optionsOfStart.has(option.attributeName())) ?? [],
+  options: [...flags.values()],
   passesOn: true,
   examples: ['exec -- npm test', 'exec --seed 1 -q -- node --test'],
   async run(session, { options, args, passedOn }) {
@@ -29,7 +32,7 @@ export const exec: Command = {
     const interrupted = interruption(session)
     const sandbox = await startOnFreePort(
       session,
-      { ...(options as Partial<StartOptions>), port: 0, host: '127.0.0.1', ephemeral: true },
+      { ...flagValues(flags, options), port: 0, ephemeral: true },
       stateDirectory(session.host),
     )
     try {

@@ -7,6 +7,7 @@ import { curlCommand, secretKeyVariable, shellMediaType } from '../cli/curl.ts'
 import { callEndpoint } from '../cli/endpoint-command.ts'
 import { checkExpectations, expectOption } from '../cli/expectations.ts'
 import { rememberPlacement } from '../cli/last-placement.ts'
+import { openPage } from '../cli/open-url.ts'
 import { placementSummary } from '../cli/placement-summary.ts'
 import type { Session } from '../cli/session.ts'
 import { describeValue } from '../cli/text.ts'
@@ -31,6 +32,7 @@ interface CreateOptions {
   maxHeight?: number
   nativeTemplate?: string
   live?: true
+  open?: true
   curl?: true
   expect?: string[]
   set?: string[]
@@ -63,6 +65,7 @@ export const createPlacementCommand: Command = {
     new Option('--max-height <px>', 'highest creative').argParser(integer),
     new Option('--native-template <id>', 'layout of native fills').choices(nativeTemplates),
     new Option('--live', "use the sandbox project's live key: the catalogue's own creatives, nothing billed"),
+    new Option('--open', 'open the frame of a fill in the browser'),
     expectOption,
     new Option('--curl', 'print the equivalent curl command instead of sending'),
     ...bodyOptions(),
@@ -99,8 +102,14 @@ async function create(session: Session, given: Given): Promise<number> {
       ? placementSummary(answer, meta, style, { ...session, next_options: nextOptions(session, credential) })
       : describeValue(data, style),
   )
+  if (options.open) await openFrame(session, answer)
   checkExpectations(answer, options.expect ?? [])
   return 0
+}
+
+async function openFrame(session: Session, { placement }: PlacementResponse): Promise<void> {
+  if (placement === null) session.out.note('Not opened: there is no fill to show.')
+  else await openPage(session, placement.render.frame_url)
 }
 
 /** The request's body. Flags are written by path, so that they go into what --data gives. */

@@ -1,32 +1,32 @@
-/** `svc start`: the emulator in the foreground, until a signal stops it. */
+/** `svc start`: the emulator in the foreground, until a signal stops it; or in the background. */
 import { mkdir } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
-import { InvalidArgumentError, Option } from 'commander'
+import { dirname, join, resolve } from 'node:path'
+import { Option } from 'commander'
 import type { Sandbox, SandboxOptions } from '../../sandbox/index.ts'
+import { startInBackground } from '../cli/background.ts'
 import { CliError } from '../cli/cli-error.ts'
 import type { Command } from '../cli/command.ts'
 import type { Category } from '../cli/exit-codes.ts'
-import { removeLocator, runningSandboxes, writeLocator } from '../cli/locator.ts'
+import { flagValues } from '../cli/flags.ts'
+import { Locator, removeLocator, runningSandboxes, writeLocator } from '../cli/locator.ts'
+import { openPage } from '../cli/open-url.ts'
 import { portHolder } from '../cli/port-holder.ts'
 import type { Session } from '../cli/session.ts'
+import { configFileName, readSettingFiles } from '../cli/setting-files.ts'
 import { startBlock } from '../cli/start-block.ts'
+import {
+  defaultHost,
+  defaultPort,
+  mergeStartOptions,
+  type StartOptions,
+  startFlags,
+  startWords,
+} from '../cli/start-options.ts'
 import { stateDirectory } from '../cli/state.ts'
 
-const defaultPort = 4010
 /** How many ports after a busy default one are tried. */
 const portsTried = 50
-
-export interface StartOptions {
-  port?: number
-  host: string
-  db?: string
-  ephemeral?: true
-  seed?: number
-  rateLimit?: string
-  decisionLatency?: number
-  scenario?: string
-  journalLimit?: number
-}
+const flags = startFlags()
 
 /** Failures of a start, and the category that each belongs to. */
 const categories: Record<SandboxFailure['code'], Category> = {
@@ -40,46 +40,87 @@ const categories: Record<SandboxFailure['code'], Category> = {
 
 type SandboxFailure = import('../../sandbox/index.ts').SandboxError
 
+type Ready = Omit<Locator, 'started_at_ms'>
+const Ready = Locator.omit({ started_at_ms: true })
+
 export const start: Command = {
   name: 'start',
   summary: 'Start the sandbox in the foreground',
-  details:
+  details: [
     'Prints its URL and keys when it is ready; other commands find it by themselves. Ctrl-C stops it cleanly, with exit code 0; a second Ctrl-C ends it at once, with 130.',
+    `Options may also stand in the section sandbox of ${configFileName}, by the same names: {"sandbox": {"port": 4010, "seed": 1, "rate_limit": "5/s"}}. A flag wins; db is relative to the file.`,
+  ].join('\n\n'),
   options: [
-    new Option('--port <n>', `port; 0 picks a free one; default: ${defaultPort}, or the next free one`).argParser(port),
-    new Option('--host <address>', 'address to listen on').default('127.0.0.1'),
-    new Option('--db <file>', 'database file; default: sandbox.db in the state directory'),
-    new Option('--ephemeral', 'keep everything in memory').conflicts('db'),
-    new Option('--seed <n>', 'same identifiers and decisions in every run').argParser(count),
-    new Option('--rate-limit <rate>', 'per key: 5/s, 1/min or off'),
-    new Option('--decision-latency <ms>', 'how long a decision takes').argParser(count),
-    new Option('--scenario <name>', 'a case of the catalogue: svc sandbox scenario list'),
-    new Option('--journal-limit <n>', 'most exchanges kept in the request journal; 0: none').argParser(count),
+    ...flags.values(),
+    new Option('--detach', 'run in the background; ends here when it is ready'),
+    new Option('--open', 'open the demo in the browser when it is ready'),
   ],
-  examples: ['start', 'start --port 0 --ephemeral --seed 1 -o json'],
+  examples: ['start', 'start --port 0 --ephemeral --seed 1 -o json', 'start --detach --open'],
   async run(session, { options }) {
-    const stopped = new Promise<string>((resolve) => session.onInterrupt(resolve))
-    const home = stateDirectory(session.host)
-    const sandbox = await startOnFreePort(session, options as unknown as StartOptions, home)
-    session.host.keepHeapSmall()
-    const { url, inspector_url, database, pid, version, projects, admin_token } = sandbox
-    const isPublic = !isLoopback(String(options.host))
-    const ready = { url, inspector_url, database, pid, version, projects, ...(isPublic ? { admin_token } : {}) }
-    try {
-      await writeLocator(home, { ...ready, started_at_ms: session.host.now() })
-      for (const warning of sandbox.warnings) session.out.note(`warning: ${warning}`)
-      session.out.item(ready, (style) =>
-        startBlock(ready, { command_name: session.command_name, home: session.host.home }, style).join('\n'),
-      )
-      const signal = await stopped
-      session.out.note(`${signal}: stopping`)
-    } finally {
-      await sandbox.close()
-      await removeLocator(home, pid)
-    }
-    session.out.note('stopped')
-    return 0
+    const wanted = await startOptions(session, flagValues(flags, options))
+    return options.detach === true
+      ? startDetached(session, wanted, options.open === true)
+      : startHere(session, wanted, options.open === true)
   },
+}
+
+async function startHere(session: Session, options: StartOptions, isOpened: boolean): Promise<number> {
+  const stopped = new Promise<string>((resolve) => session.onInterrupt(resolve))
+  const home = stateDirectory(session.host)
+  const sandbox = await startOnFreePort(session, options, home)
+  session.host.keepHeapSmall()
+  const { url, inspector_url, database, pid, version, projects, admin_token } = sandbox
+  const isPublic = !isLoopback(options.host ?? defaultHost)
+  const ready = { url, inspector_url, database, pid, version, projects, ...(isPublic ? { admin_token } : {}) }
+  try {
+    await writeLocator(home, { ...ready, started_at_ms: session.host.now() })
+    for (const warning of sandbox.warnings) session.out.note(`warning: ${warning}`)
+    printReady(session, ready, null)
+    if (isOpened) await openPage(session, demoOf(ready))
+    const signal = await stopped
+    session.out.note(`${signal}: stopping`)
+  } finally {
+    await sandbox.close()
+    await removeLocator(home, pid)
+  }
+  session.out.note('stopped')
+  return 0
+}
+
+/** Runs `svc start -o json` in the background, with the same options. */
+async function startDetached(session: Session, options: StartOptions, isOpened: boolean): Promise<number> {
+  const { host, out, flags, signal } = session
+  const config = flags.config === undefined ? [] : [`--config=${flags.config}`]
+  const words = ['start', ...startWords(options), ...config, '-o', 'json']
+  const starting = startInBackground(host, words, { home: stateDirectory(host), signal })
+  const { line, notes, log_file } = await out.progress('waiting until the sandbox is ready', starting)
+  for (const note of notes) out.note(note)
+  const ready = Ready.parse(JSON.parse(line))
+  printReady(session, ready, log_file)
+  if (isOpened) await openPage(session, demoOf(ready))
+  return 0
+}
+
+function printReady({ host, out, command_name }: Session, ready: Ready, log_file: string | null): void {
+  out.item(log_file === null ? ready : { ...ready, log_file }, (style) =>
+    startBlock(ready, { command_name, home: host.home, log_file }, style).join('\n'),
+  )
+}
+
+function demoOf({ url }: Ready): string {
+  return `${url}/_sandbox/demo`
+}
+
+/** Flags before the section of the config file, which says so. */
+async function startOptions({ host, out, flags: settings }: Session, given: StartOptions): Promise<StartOptions> {
+  const { config } = await readSettingFiles(host, settings)
+  if (config?.values.sandbox === undefined) return given
+  const { db, ...others } = config.values.sandbox
+  const section = db === undefined ? others : { ...others, db: resolve(dirname(config.path), db) }
+  const merged = mergeStartOptions(given, section)
+  const used = Object.keys(merged).filter((name) => !(name in given))
+  if (used.length > 0) out.note(`From ${config.path}: ${used.join(', ')}.`)
+  return merged
 }
 
 /** Starts a sandbox. Throws CliError for whatever keeps it from starting. */
@@ -104,13 +145,13 @@ export async function startOnFreePort(session: Session, options: StartOptions, h
 function sandboxOptions(options: StartOptions, port: number, database: string): SandboxOptions {
   return {
     port,
-    host: options.host,
+    host: options.host ?? defaultHost,
     database,
     ...(options.seed === undefined ? {} : { seed: options.seed }),
-    ...(options.rateLimit === undefined ? {} : { rate_limit: options.rateLimit }),
-    ...(options.decisionLatency === undefined ? {} : { decision_latency_ms: options.decisionLatency }),
+    ...(options.rate_limit === undefined ? {} : { rate_limit: options.rate_limit }),
+    ...(options.decision_latency === undefined ? {} : { decision_latency_ms: options.decision_latency }),
     ...(options.scenario === undefined ? {} : { scenario: options.scenario }),
-    ...(options.journalLimit === undefined ? {} : { journal_limit: options.journalLimit }),
+    ...(options.journal_limit === undefined ? {} : { journal_limit: options.journal_limit }),
   }
 }
 
@@ -155,15 +196,4 @@ function isLoopback(host: string): boolean {
 
 function running({ host }: Session) {
   return runningSandboxes(stateDirectory(host), host)
-}
-
-function count(text: string): number {
-  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.')
-  return Number(text)
-}
-
-function port(text: string): number {
-  const value = count(text)
-  if (value > 65_535) throw new InvalidArgumentError('It must be 0 to 65535.')
-  return value
 }
