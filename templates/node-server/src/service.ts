@@ -4,7 +4,7 @@ import type { Settings } from './settings.ts'
 /** An answer of the service; `no_answer` of ours where there was none. */
 export interface Answer {
   status: number
-  body: unknown
+  body: object
   headers: Headers
 }
 
@@ -25,7 +25,9 @@ export function createService({ base_url, secret_key }: Settings): Call {
         body: body === undefined ? null : JSON.stringify(body),
         signal: AbortSignal.timeout(timeout_ms),
       })
-      return { status: response.status, body: await response.json(), headers: response.headers }
+      const answer: unknown = await response.json()
+      if (typeof answer !== 'object' || answer === null) throw new Error('the answer is no JSON object')
+      return { status: response.status, body: answer, headers: response.headers }
     } catch (error) {
       console.error(`${method} ${path}: ${error instanceof Error ? error.message : error}`)
       const message = 'The placement service gave no answer that can be read.'
