@@ -20,14 +20,16 @@ const placementBody = JSON.stringify({
   slot_hint: { position: 'inline', max_width: 640, max_height: 480 },
 })
 
-const headers = { authorization: `Bearer ${secretKey}`, 'content-type': 'application/json' }
+/** Of every request that the generators send. */
+export const headers = { authorization: `Bearer ${secretKey}`, 'content-type': 'application/json' }
 
 /** Placements until `amount` have been answered. */
 export async function loadPlacements(url: string, amount: number): Promise<Load> {
   return run({ url: `${url}/v1/placements`, method: 'POST', headers, body: placementBody, connections, amount })
 }
 
-const events = ['render', 'visible', 'heartbeat', 'click'] as const
+/** The beacons of a slot, in their order. */
+export const events = ['render', 'visible', 'heartbeat', 'click'] as const
 
 /** Beacons as they come: four for each slot, soon after its placement, each with an identifier of its own. */
 export async function loadBeacons(url: string, tokens: readonly string[]): Promise<Load> {

@@ -1,142 +1,111 @@
 /**
- * `svc beacons tail` under load: 2 000 beacons a second for 30 seconds, from a server that only streams events, drawn in a
- * terminal of script(1). Tells how far the tail was behind, its memory, its processor time, and what it drew.
+ * `svc beacons tail` under load: a sandbox that receives 2 000 beacons a second for 30 seconds from a process of their own,
+ * and the tail of it in a terminal of script(1). Tells how far the screen was behind what the sandbox had answered, the
+ * memory of the tail, and what it drew. Four processes share the machine: with fewer cores the load itself may fall behind.
  */
 import { spawn } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
-import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
-import { createTerminalScreen } from '../tests/cli/terminal-screen.ts'
-import { processorTime, residentMemory } from './server.ts'
+import { cpus, loadavg } from 'node:os'
+import { createInterface } from 'node:readline'
+import { openScript } from '../tests/cli/script-terminal.ts'
+import { median } from './processes.ts'
+import { processorTime, residentMemory, startServer } from './server.ts'
 
 const perSecond = 2_000
 const seconds = 30
-const tick_ms = 10
-const root = join(import.meta.dirname, '..')
-const events = ['render', 'visible', 'heartbeat', 'click']
+const size = { columns: 140, rows: 40 }
+const look_ms = 20
 
-let stream: ServerResponse | null = null
-let sent = 0
-const server = createServer((request, response) => {
-  if (request.url?.startsWith('/_sandbox/events') === true) {
-    response.writeHead(200, { 'content-type': 'text/event-stream' })
-    response.write(': connected\n\n')
-    stream = response
-    return
-  }
-  response.setHeader('content-type', 'application/json')
-  response.end(JSON.stringify(info()))
-})
-await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-const base_url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+interface Progress {
+  answered: number
+  failures: number
+  elapsed_ms: number
+}
 
-const command = `stty sane cols 140 rows 40; exec "${process.execPath}" "${join(root, 'bin/svc.js')}" beacons tail --base-url ${base_url}`
-const child = spawn('script', ['--quiet', '--flush', '--command', command, '/dev/null'], {
-  env: { ...process.env, TERM: 'xterm-256color', SHELL: '/bin/sh' },
+console.log(
+  `${cpus().length} cores, load before ${loadavg()[0]!.toFixed(1)}; ${perSecond} beacons a second for ${seconds} s`,
+)
+const sandbox = await startServer([
+  'bin/svc.js',
+  'start',
+  '-o',
+  'json',
+  '-q',
+  '--port',
+  '0',
+  '--db',
+  '{db}',
+  '--rate-limit',
+  'off',
+])
+const load = spawn(process.execPath, ['bench/tail-load.ts', sandbox.url, String(perSecond), String(seconds)], {
   stdio: ['pipe', 'pipe', 'inherit'],
 })
-const screen = createTerminalScreen(140, 40)
-let bytes = 0
-let frames = 0
-child.stdout.on('data', (chunk: Buffer) => {
-  const text = chunk.toString('utf8')
-  bytes += chunk.length
-  frames += text.split('\u001b[?2026h').length - 1
-  screen.write(text)
-})
-await until(() => stream !== null)
-const tail = processOf(base_url)
+const ended = new Promise<void>((resolve) => load.once('close', () => resolve()))
+const lines = createInterface({ input: load.stdout })[Symbol.asyncIterator]()
+await lines.next()
+const terminal = await openScript(`beacons tail --base-url ${sandbox.url}`, { SVC_HOME: sandbox.home }, size)
+await until(() => terminal.lines().some((line) => line.includes('● live')))
+const tail = terminal.pid()
+const before = { frames: terminal.screen.frames, tail_ms: processorTime(tail), sandbox_ms: sandbox.cpu() }
 
-const started = performance.now()
-let memory = 0
-await new Promise<void>((resolve) => {
-  const timer = setInterval(() => {
-    const due = Math.min(seconds * perSecond, Math.floor(((performance.now() - started) / 1000) * perSecond))
-    let text = ''
-    while (sent < due) text += event(++sent)
-    if (text !== '') stream!.write(text)
-    memory = Math.max(memory, residentMemory(tail))
-    if (sent < seconds * perSecond) return
-    clearInterval(timer)
-    resolve()
-  }, tick_ms)
-})
-const sent_after = performance.now()
-await until(() => screen.lines()[1]?.startsWith('60 000 beacons') === true)
-const behind_ms = performance.now() - sent_after
-const cpu_ms = processorTime(tail)
-memory = Math.max(memory, residentMemory(tail))
-child.stdin.write('q')
-await new Promise((resolve) => child.once('close', resolve))
-stream!.end()
-server.close()
-server.closeAllConnections()
-const whole_s = (sent_after - started) / 1000
-console.log(`sent           ${sent} beacons in ${whole_s.toFixed(1)} s`)
-console.log(`behind         ${behind_ms.toFixed(0)} ms when the last was sent`)
-console.log(`memory         ${memory.toFixed(0)} MB at most`)
-console.log(`processor      ${((cpu_ms / 1000 / whole_s) * 100).toFixed(0)} % of one core`)
-console.log(`frames         ${(frames / whole_s).toFixed(1)} a second, ${(bytes / frames / 1024).toFixed(1)} kB each`)
+let memory_mb = 0
+/** Beacons answered and not yet on the screen, ten times a second. */
+const behind: number[] = []
+let last: Progress = { answered: 0, failures: 0, elapsed_ms: 0 }
+load.stdin.write('go\n')
+for (let line = await lines.next(); line.done !== true; line = await lines.next()) {
+  last = JSON.parse(line.value) as Progress
+  behind.push(Math.max(0, last.answered - shown()))
+  memory_mb = Math.max(memory_mb, residentMemory(tail))
+}
+const answered_at = performance.now()
+await until(() => shown() >= last.answered)
+const caughtUp_ms = performance.now() - answered_at
+const whole_s = last.elapsed_ms / 1000
+const frames = (terminal.screen.frames - before.frames) / whole_s
+const share = (spent_ms: number) => `${((spent_ms / last.elapsed_ms) * 100).toFixed(0)} % of a core`
+memory_mb = Math.max(memory_mb, residentMemory(tail))
+const ms = (beacons: number) => (beacons / perSecond) * 1000
+const third = Math.floor(behind.length / 3)
+const first = median(behind.slice(0, third))
+const final = median(behind.slice(-third))
 
-/** What the tail asks before it follows. */
-function info() {
-  return {
-    version: '0',
-    pid: process.pid,
-    url: base_url,
-    inspector_url: `${base_url}/_sandbox/`,
-    database: ':memory:',
-    schema_version: 1,
-    seed: null,
-    clock: { now_ms: Date.now(), offset_ms: 0, frozen: false },
-    journal: { enabled: false, limit: 0, size: 0, dropped: 0 },
-    projects: [],
-    warnings: [],
-  }
+let unmet = 0
+row(
+  'answered',
+  `${last.answered} in ${whole_s.toFixed(1)} s, ${last.failures} failed`,
+  `${perSecond * seconds}, none failed`,
+  last.answered === perSecond * seconds,
+)
+row('behind, first 10 s', `${ms(first).toFixed(0)} ms`, '', true)
+row('behind, last 10 s', `${ms(final).toFixed(0)} ms`, 'not growing', ms(final) <= ms(first) + 250)
+row('behind, worst', `${ms(Math.max(...behind)).toFixed(0)} ms`, '', true)
+row('caught up after', `${caughtUp_ms.toFixed(0)} ms`, '< 1000 ms', caughtUp_ms < 1_000)
+row('memory of the tail', `${memory_mb.toFixed(0)} MB`, '< 250 MB', memory_mb < 250)
+row('frames a second', frames.toFixed(1), '<= 15', frames <= 15.5)
+row('processor, tail', share(processorTime(tail) - before.tail_ms), '', true)
+row('processor, sandbox', share(sandbox.cpu() - before.sandbox_ms), '', true)
+console.log(unmet === 0 ? 'Every target is met.' : `${unmet} targets are missed.`)
+
+terminal.type('q')
+await until(() => terminal.lines().some((line) => line.startsWith('code ')))
+await terminal.close()
+await ended
+await sandbox.stop()
+
+function row(name: string, value: string, target: string, isMet: boolean): void {
+  if (!isMet) unmet++
+  console.log(
+    `${name.padEnd(20)}${value.padEnd(36)}${target.padEnd(24)}${target === '' ? '' : isMet ? 'met' : 'MISSED'}`.trimEnd(),
+  )
 }
 
-function event(seq: number): string {
-  const now_ms = Date.now()
-  const slot_id = `slot_${String(seq >> 2).padStart(11, '0')}`
-  const data = {
-    beacon_id: `bench-${seq}`,
-    slot_id,
-    client_id: 'proj_demo',
-    session_id: `session-${seq % 50}`,
-    format: 'banner',
-    event: events[seq % events.length],
-    verdict: 'accepted',
-    reason_code: 'OK',
-    would_bill: seq % 4 === 1,
-    metric: 'viewable_impression',
-    occurred_at_ms: now_ms,
-    received_at_ms: now_ms,
-  }
-  const whole = { seq, type: 'beacon.accepted', at_ms: now_ms, client_id: 'proj_demo', slot_id, data }
-  return `id: ${seq}\nevent: beacon.accepted\ndata: ${JSON.stringify(whole)}\n\n`
-}
-
-/** The process of this system whose arguments hold `text`, and that is no shell or script. */
-function processOf(text: string): number {
-  const found = readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .find((pid) => {
-      const words = argumentsOf(pid)
-      return words.includes(text) && words.includes('tail')
-    })
-  if (found === undefined) throw new Error('the tail does not run')
-  return Number(found)
-}
-
-function argumentsOf(pid: string): string[] {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
-  } catch {
-    return []
-  }
+/** Beacons that the head of the screen counts. */
+function shown(): number {
+  const [, digits] = /^([\d ]+) beacons /.exec(terminal.lines()[1] ?? '') ?? []
+  return Number((digits ?? '0').replaceAll(' ', ''))
 }
 
 async function until(isDone: () => boolean): Promise<void> {
-  while (!isDone()) await new Promise((resolve) => setTimeout(resolve, tick_ms))
+  while (!isDone()) await new Promise((resolve) => setTimeout(resolve, look_ms))
 }

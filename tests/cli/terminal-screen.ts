@@ -11,6 +11,8 @@ export interface TerminalScreen {
   readonly is_cursor_shown: boolean
   /** Times that the whole screen was erased. */
   readonly clears: number
+  /** Times that something was drawn in one go. */
+  readonly frames: number
 }
 
 export function createTerminalScreen(columns: number, rows: number): TerminalScreen {
@@ -24,6 +26,7 @@ export function createTerminalScreen(columns: number, rows: number): TerminalScr
   let is_alternate = false
   let is_cursor_shown = true
   let clears = 0
+  let frames = 0
 
   function blank(): string[][] {
     return Array.from({ length: size.rows }, () => Array.from({ length: size.columns }, () => ' '))
@@ -51,6 +54,7 @@ export function createTerminalScreen(columns: number, rows: number): TerminalScr
 
   function mode(name: string, isOn: boolean): void {
     if (name === '?25') is_cursor_shown = isOn
+    if (name === '?2026' && isOn) frames++
     if (name !== '?1049' || isOn === is_alternate) return
     is_alternate = isOn
     if (isOn) {
@@ -117,6 +121,9 @@ export function createTerminalScreen(columns: number, rows: number): TerminalScr
     },
     get clears() {
       return clears
+    },
+    get frames() {
+      return frames
     },
   }
 }

@@ -1,0 +1,66 @@
+/**
+ * Beacons at a steady rate, from a process of their own: `node bench/tail-load.ts URL PER_SECOND SECONDS`. Says `ready`
+ * when its slots are filled, begins at the first line on stdin, and then tells ten times a second how many were answered.
+ */
+import { once } from 'node:events'
+import { Pool } from 'undici'
+import { events, headers, makeTokens } from './load.ts'
+
+const [url, perSecond, seconds] = [process.argv[2]!, Number(process.argv[3]), Number(process.argv[4])]
+const amount = perSecond * seconds
+const tick_ms = 10
+const tellEvery_ms = 100
+
+const tokens = await makeTokens(url, Math.ceil(amount / events.length))
+console.log('ready')
+await once(process.stdin, 'data')
+const pool = new Pool(url, { connections: 16 })
+let sent = 0
+let answered = 0
+let failures = 0
+const started = performance.now()
+const telling = setInterval(tell, tellEvery_ms)
+await new Promise<void>((resolve) => {
+  const pacing = setInterval(() => {
+    const due = Math.min(amount, Math.floor(((performance.now() - started) / 1000) * perSecond))
+    while (sent < due) {
+      const index = sent++
+      send(index).then(() => {
+        if (answered + failures === amount) resolve()
+      })
+    }
+    if (sent === amount) clearInterval(pacing)
+  }, tick_ms)
+})
+clearInterval(telling)
+tell()
+await pool.close()
+process.stdin.destroy()
+
+/** The four beacons of a slot come one after the other, as those of a turn do. */
+async function send(index: number): Promise<void> {
+  const body = JSON.stringify({
+    beacon_id: `bench-beacon-${index}`,
+    asset_token: tokens[Math.floor(index / events.length)],
+    event: events[index % events.length],
+    occurred_at_ms: Date.now(),
+    measurements: { visible_ratio: 1, visible_ms: 1_000, page_visible: true },
+  })
+  try {
+    const answer = await pool.request({ path: '/v1/beacons', method: 'POST', headers, body })
+    const text = await answer.body.text()
+    if (answer.statusCode === 200) answered++
+    else fail(`${answer.statusCode} ${text}`)
+  } catch (error) {
+    fail(String(error))
+  }
+}
+
+/** The first failure is told whole: the rest are likely to be like it. */
+function fail(reason: string): void {
+  if (failures++ === 0) console.error(reason)
+}
+
+function tell(): void {
+  console.log(JSON.stringify({ answered, failures, elapsed_ms: performance.now() - started }))
+}
