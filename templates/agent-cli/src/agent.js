@@ -1,0 +1,65 @@
+/** One task: the work, and beside it a sponsored slot that never holds it up. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createBeacons, placementText, requestPlacement } from './sponsored.js'
+
+/** How long a finished task waits for a decision that is not there yet. */
+const grace_ms = 300
+/** How long the text must stay the last thing on the screen to be reported as visible. */
+const viewable_ms = 1_000
+
+/**
+ * Runs a task and writes to `terminal`: `{ write, columns, rows, isTTY }`. Where nobody sees it (a pipe, a log), nothing
+ * is requested.
+ * @returns {Promise<Showing | null>}
+ */
+export async function runTask(text, { settings, answer, terminal, work = preparedWork }) {
+  const deadline = new AbortController()
+  const asked = terminal.isTTY
+    ? requestPlacement(settings, answer, { text, topic: topicOf(text) }, deadline.signal).catch(() => null)
+    : Promise.resolve(null)
+  await work(text, (line) => terminal.write(`${line}\n`))
+  const timer = setTimeout(() => deadline.abort(), grace_ms)
+  const response = await asked
+  clearTimeout(timer)
+  return response === null ? null : show(response, settings, terminal)
+}
+
+/**
+ * What is on the screen, and how to report on it.
+ * @typedef {object} Showing
+ * @property {string} click_url
+ * @property {(signal: AbortSignal) => Promise<void>} watch reports it as visible unless `signal` comes first
+ * @property {() => Promise<unknown>} click
+ */
+
+async function show(response, settings, terminal) {
+  const lines = placementText(response, terminal.columns)
+  const report = createBeacons(settings, response)
+  terminal.write(`\n${lines.join('\n')}\n`)
+  await report('render')
+  return {
+    click_url: response.placement.click_url,
+    async watch(signal) {
+      if (lines.length >= (terminal.rows ?? 0)) return
+      const from = performance.now()
+      const isUndisturbed = await sleep(viewable_ms, true, { signal, ref: false }).catch(() => false)
+      const visible_ms = Math.round(performance.now() - from)
+      if (isUndisturbed) await report('visible', { visible_ratio: 1, visible_ms })
+    },
+    click: () => report('click', { user_activated: true }),
+  }
+}
+
+/** Your agent: replace it. */
+async function preparedWork(text, tell) {
+  for (const step of ['Reading the task', 'Comparing three ways', 'Writing it down']) {
+    tell(`  · ${step}`)
+    await sleep(400)
+  }
+  tell(`\nDone: ${text}`)
+}
+
+/** Your own classifier: a few words, never the text itself. */
+function topicOf(text) {
+  return /coffee|espresso|grinder/i.test(text) ? 'coffee' : 'software'
+}
