@@ -15,11 +15,11 @@ import { createReplays } from './http/replays.ts'
 import { createServer } from './http/server.ts'
 import { restoreClock } from './operations/clock.ts'
 import type { Services } from './operations/context.ts'
-import { createFaults } from './operations/faults.ts'
+import { createFaults, type Faults } from './operations/faults.ts'
 import { createGate } from './operations/gate.ts'
 import { createMarkets } from './operations/markets.ts'
 import { disarmPending, resumePending } from './operations/pending.ts'
-import { createScenarios, type Scenarios } from './operations/scenarios.ts'
+import { createScenarios } from './operations/scenarios.ts'
 import { createWaiters } from './operations/waiters.ts'
 import { type Clock, sandboxClock } from './platform/clock.ts'
 import { createPlatform, sha256, sha256Hex } from './platform/platform.ts'
@@ -53,6 +53,8 @@ export interface SandboxOptions {
   scenario?: string
   /** Most exchanges the journal keeps; 0 turns it off. Default 50 000. */
   journal_limit?: number
+  /** Most events that a stream can be resumed from. Default 100 000. */
+  event_limit?: number
   /** Told of failures that no request can answer for. Default: standard error. */
   report?: (error: unknown) => void
 }
@@ -95,6 +97,7 @@ declare const __SVC_VERSION__: string | undefined
 
 const root = packageRoot()
 const defaultJournalLimit = 50_000
+const defaultEventLimit = 100_000
 /** How long a stop waits for what is under way, milliseconds. */
 const stopWithin_ms = 5_000
 
@@ -106,6 +109,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const host = options.host ?? '127.0.0.1'
   const path = options.database ?? ':memory:'
   const journal_limit = checkCount(options.journal_limit ?? defaultJournalLimit, 'journal_limit')
+  const event_limit = checkCount(options.event_limit ?? defaultEventLimit, 'event_limit')
   const rate = readRate(options.rate_limit)
   const report = options.report ?? ((error: unknown) => console.error(error))
   const seed = options.seed === undefined ? null : checkCount(options.seed, 'seed')
@@ -120,14 +124,14 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 
   const clock = options.clock ?? sandboxClock()
   const replays = createReplays()
-  const faults = createFaults()
-  const scenarios = createScenarios(readScenarios(), faults)
-  beginScenario(scenarios, options.scenario, clock.now())
+  const catalogue = readScenarios()
+  checkScenario(catalogue, options.scenario)
   const store = openStore({
     path,
     pid: process.pid,
     now_ms: clock.now(),
     journal_limit,
+    event_limit,
     report,
     chainHash: (previous, entry) => chainHash(previous, entry, sha256Hex),
     seed: {
@@ -149,6 +153,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   if (store.backup !== null) warnings.push(`the database was migrated; a copy of it as it was is at ${store.backup}`)
 
   const rates = createRates(rate)
+  const faults = createFaults({ store, hash: sha256Hex, report })
   const services: Services = {
     store,
     platform,
@@ -161,7 +166,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     }),
     waiters: createWaiters(),
     faults,
-    scenarios,
+    scenarios: createScenarios(catalogue, faults),
     gate: createGate(),
     base_url: '',
     version: version(),
@@ -190,7 +195,10 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   })
 
   await restoreClock(services)
+  await faults.restore()
+  if (options.scenario !== undefined) await services.scenarios.use(options.scenario, clock.now())
   const isMoved = options.clock === undefined && (clock.frozen || clock.offset_ms !== 0)
+  const faultWarnings = options.scenario === undefined ? keptFaults(faults) : []
   let port: number
   try {
     await app.listen({ host, port: options.port ?? 0 })
@@ -226,7 +234,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     version: services.version,
     projects,
     keys,
-    warnings: isMoved ? [...warnings, 'the clock was moved: svc sandbox clock show'] : warnings,
+    warnings: [...warnings, ...(isMoved ? ['the clock was moved: svc sandbox clock show'] : []), ...faultWarnings],
     admin_token,
     close,
     [Symbol.asyncDispose]: close,
@@ -294,10 +302,17 @@ function readScenarios(): Scenario[] {
   return names.map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as Scenario)
 }
 
-function beginScenario(scenarios: Scenarios, name: string | undefined, now_ms: number): void {
-  if (name === undefined || scenarios.use(name, now_ms) !== null) return
-  const names = scenarios.list().map((scenario) => scenario.name)
-  throw new SandboxError('option_invalid', `There is no scenario named ${name}.`, `There are: ${names.join(', ')}.`)
+/** What goes on from an earlier run and would surprise who has forgotten it. */
+function keptFaults({ scenario, list }: Faults): string[] {
+  const rules = list().length
+  if (scenario !== null) return [`the scenario ${scenario} is still in use: svc sandbox scenario clear`]
+  return rules === 0 ? [] : [`fault rules are still in force, ${rules} of them: svc sandbox faults list`]
+}
+
+function checkScenario(catalogue: readonly Scenario[], wanted: string | undefined): void {
+  const names = catalogue.map(({ name }) => name)
+  if (wanted === undefined || names.includes(wanted)) return
+  throw new SandboxError('option_invalid', `There is no scenario named ${wanted}.`, `There are: ${names.join(', ')}.`)
 }
 
 function checkDemand(demand: unknown): MarketData {

@@ -4,7 +4,10 @@ import { errorOf, type FaultRequest, latencyOf, matches, meet, rewritten, settle
 
 type Draft = FaultDraft
 
-const rule = (draft: Draft) => settle(draft)
+/** Any function will do that tells texts apart. */
+const hash = (text: string) => `hash of ${text}`
+
+const rule = (draft: Draft) => settle(draft, hash)
 
 const request: FaultRequest = {
   method: 'POST',
@@ -40,6 +43,10 @@ describe('a rule matches', () => {
     [{ path: '/placements' }, false],
     [{ key: 'sk_test_' }, true],
     [{ key: 'sk_live_' }, false],
+    [{ key: 'sk_test_sandbox_demo' }, true],
+    [{ key: 'sk_test_sand' }, true],
+    [{ key: 'sk_test_sandbox_other' }, false],
+    [{ key: 'sk_test_sandbox_demo_2' }, false],
     [{ session_id: 'sess_1' }, true],
     [{ session_id: 'sess' }, false],
     [{ format: 'native' }, true],
@@ -47,11 +54,11 @@ describe('a rule matches', () => {
     [{ method: 'POST', path: '/v1', key: 'sk_', session_id: 'sess_1', format: 'banner' }, true],
     [{ method: 'POST', path: '/v1', key: 'pk_', session_id: 'sess_1', format: 'banner' }, false],
   ])('%o: %s', (draft, expected) => {
-    expect(matches(rule(draft), request)).toBe(expected)
+    expect(matches(rule(draft), request, hash)).toBe(expected)
   })
 
   test('no key but no rule for one', () => {
-    expect(matches(rule({ key: 'sk_' }), { ...request, key: null })).toBe(false)
+    expect(matches(rule({ key: 'sk_' }), { ...request, key: null }, hash)).toBe(false)
   })
 })
 

@@ -8,6 +8,10 @@
 import type { FaultDraft, FaultRule } from '../../src/contract/control/faults.ts'
 import { type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from '../../src/contract/errors.ts'
 import type { Format } from '../../src/contract/fields.ts'
+import { redactSecrets } from './tokens.ts'
+
+/** SHA-256 of a text, hexadecimal. */
+export type Hash = (text: string) => string
 
 /** What rules look at of a request. */
 export interface FaultRequest {
@@ -24,7 +28,16 @@ export interface FaultRequest {
 type Settled = 'effect' | 'served' | 'retry_after_s' | 'retry_after_format' | 'latency_ms' | 'rate' | 'seed' | 'after'
 
 /** A rule with everything that it did not say. */
-export type Fault = FaultDraft & Pick<FaultRule, Settled>
+export type Fault = Omit<FaultDraft, 'key'> & Pick<FaultRule, Settled> & { key?: KeyBeginning }
+
+/** What a key must begin with. Of a secret only the hash is kept, since rules are stored with everything else. */
+export interface KeyBeginning {
+  /** Redacted. */
+  shown: string
+  length: number
+  /** Null where `shown` is all of it. */
+  sha256: string | null
+}
 
 const defaults: Pick<FaultRule, Settled> = {
   effect: 'error',
@@ -37,8 +50,25 @@ const defaults: Pick<FaultRule, Settled> = {
   after: 0,
 }
 
-export function settle(draft: FaultDraft): Fault {
-  return { ...defaults, ...draft } as Fault
+/** `hash` answers the SHA-256 of a text. */
+export function settle({ key, ...draft }: FaultDraft, hash: Hash): Fault {
+  const rule = { ...defaults, ...draft } as Fault
+  return key === undefined ? rule : { ...rule, key: beginningOf(key, hash) }
+}
+
+function beginningOf(key: string, hash: Hash): KeyBeginning {
+  const shown = redactSecrets(key)
+  return { shown, length: key.length, sha256: shown === key ? null : hash(key) }
+}
+
+/** Where a rule names a secret that would be kept as it is: in its path, or in what it rewrites. */
+export function secretIn({ path, session_id, rewrite }: FaultDraft): 'path' | 'session_id' | 'rewrite' | null {
+  const told = { path, session_id, rewrite: JSON.stringify(rewrite) }
+  for (const name of ['path', 'session_id', 'rewrite'] as const) {
+    const text = told[name]
+    if (text !== undefined && redactSecrets(text) !== text) return name
+  }
+  return null
 }
 
 export interface FaultCount {
@@ -48,14 +78,18 @@ export interface FaultCount {
   injected: number
 }
 
-export function matches(rule: Fault, request: FaultRequest): boolean {
+export function matches(rule: Fault, request: FaultRequest, hash: Hash): boolean {
   return (
     (rule.method === undefined || rule.method.toUpperCase() === request.method) &&
     (rule.path === undefined || isPathLike(rule.path, request.path)) &&
-    (rule.key === undefined || request.key?.startsWith(rule.key) === true) &&
+    (rule.key === undefined || (request.key !== null && begins(request.key, rule.key, hash))) &&
     (rule.session_id === undefined || rule.session_id === request.session_id) &&
     (rule.format === undefined || request.formats.includes(rule.format))
   )
+}
+
+function begins(key: string, { shown, length, sha256 }: KeyBeginning, hash: Hash): boolean {
+  return sha256 === null ? key.startsWith(shown) : key.length >= length && hash(key.slice(0, length)) === sha256
 }
 
 /** Whether a rule needs to know the session or the formats of a request: they cost a look into body and store. */

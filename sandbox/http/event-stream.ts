@@ -1,7 +1,8 @@
 /** GET /_sandbox/events: server-sent events that begin at any sequence number and never miss one. */
 import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { streamEvents } from '../../src/contract/control/events.ts'
+import { type SandboxEvent, streamEvents } from '../../src/contract/control/events.ts'
+import type { Parsed } from '../../src/contract/endpoint.ts'
 import { decodeId } from '../../src/contract/ids.ts'
 import { toSandboxEvent } from '../operations/events.ts'
 import type { EventRow } from '../store/store.ts'
@@ -9,6 +10,7 @@ import { type Door, errorAnswer, header, openExchange, send, toApiError } from '
 import { validate } from './validation.ts'
 
 const piece = 200
+const noSubject = { client_id: null, slot_id: null }
 const keepAlive_ms = 15_000
 const streamHeaders = {
   'content-type': 'text/event-stream',
@@ -26,10 +28,11 @@ export function registerEventStream(app: FastifyInstance, door: Door): EventStre
   app.get(streamEvents.path, async (request, reply) => {
     const exchange = openExchange(door, request, reply)
     try {
-      const filter = await filterOf(door, request)
+      const query = validate(streamEvents.query, { ...(request.query as object) })
+      const filter = await filterOf(door, query)
       const headers = { ...streamHeaders, 'x-request-id': exchange.context.request_id }
       if (request.method === 'HEAD') return reply.headers(headers).send()
-      const stop = stream(door, reply, headers, startOf(door, request), filter)
+      const stop = stream(door, reply, headers, startOf(door, request, query), filter)
       open.add(stop)
       reply.raw.once('close', () => {
         stop()
@@ -49,8 +52,9 @@ export function registerEventStream(app: FastifyInstance, door: Door): EventStre
 
 type Filter = (event: EventRow) => boolean
 
-async function filterOf({ services }: Door, request: FastifyRequest): Promise<Filter> {
-  const query = validate(streamEvents.query, { ...(request.query as object) })
+type Query = Parsed<typeof streamEvents>['query']
+
+async function filterOf({ services }: Door, query: Query): Promise<Filter> {
   const types = query.type?.split(',').map((type) => type.trim()) ?? null
   const project_id =
     query.client_id === undefined ? null : ((await services.store.findProject(query.client_id))?.id ?? -1)
@@ -65,11 +69,10 @@ function matches(type: string, pattern: string): boolean {
   return pattern.endsWith('.*') ? type.startsWith(pattern.slice(0, -1)) : type === pattern
 }
 
-function startOf({ services }: Door, request: FastifyRequest): number {
+function startOf({ services }: Door, request: FastifyRequest, { since_seq }: Query): number {
   const last = header(request, 'last-event-id')
   if (last !== undefined && /^\d{1,15}$/.test(last)) return Number(last)
-  const since = (request.query as { since_seq?: string }).since_seq
-  return since === undefined ? services.store.lastEventSeq() : Number(since)
+  return since_seq ?? services.store.lastEventSeq()
 }
 
 /** Writes what is there, then waits for more. One pump at a time; a slow reader stops it, nothing piles up. */
@@ -94,12 +97,23 @@ function stream(
     world = count
     seq = Math.max(seq, event_seq - 1)
   }
+  const write = async (event: SandboxEvent) => {
+    const isFlowing = raw.write(`id: ${event.seq}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+    if (!isFlowing) await flowing(raw)
+  }
   const pump = async () => {
     if (isPumping || isStopped) return
     isPumping = true
     try {
       while (!isStopped && services.store.lastEventSeq() > seq) {
         skipToWorld()
+        const { last_dropped_seq } = services.store.eventLog()
+        if (seq < last_dropped_seq) {
+          const gone = { ...noSubject, type: 'events.dropped', seq: last_dropped_seq } as const
+          const at_ms = services.platform.clock.now()
+          await write({ ...gone, at_ms, data: { after_seq: seq } })
+          seq = last_dropped_seq
+        }
         const rows = await services.store.events(seq, piece)
         if (rows.length === 0) break
         for (const row of rows) {
@@ -112,8 +126,7 @@ function stream(
               : null,
           )
           if (event === null) break
-          const isFlowing = raw.write(`id: ${event.seq}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
-          if (!isFlowing) await flowing(raw)
+          await write(event)
           if (isStopped) break
         }
       }

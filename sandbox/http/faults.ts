@@ -41,9 +41,11 @@ export function registerFaults(app: FastifyInstance, door: Door): void {
 }
 
 async function meetFault(door: Door, request: FastifyRequest, reply: FastifyReply, done: () => void): Promise<void> {
-  const { faults, platform } = door.services
-  const asked = await readRequest(door.services, request)
-  const injection = faults.inject(asked, platform.clock.now())
+  const { faults, gate, platform } = door.services
+  // Within the gate: what is counted belongs to the state that the rules are of.
+  const injection = await gate.pass(async () =>
+    faults.inject(await readRequest(door.services, request), platform.clock.now()),
+  )
   if (injection === null) return done()
   if (injection.latency_ms > 0) await pause(injection.latency_ms, reply.raw)
   if (reply.raw.destroyed) return

@@ -44,6 +44,7 @@ export const getInfo: Operation<Contract['sandbox.info']> = async (services, { n
     seed: platform.seed,
     clock: { now_ms, offset_ms: platform.clock.offset_ms, frozen: platform.clock.frozen },
     journal: store.journal(),
+    events: store.eventLog(),
     projects: projects.map(({ client_id, config_revision, settings: { allowed_origins } }) => ({
       client_id,
       allowed_origins,

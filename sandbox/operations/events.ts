@@ -49,6 +49,7 @@ async function dataOf(
       return row.ref === null ? {} : { consent_id: encodeId('cns', row.ref) }
     case 'clock.changed':
       return { now_ms: row.at_ms, frozen: row.ref !== null }
+    case 'events.dropped':
     case 'browser.activated':
     case 'sandbox.reset':
     case 'sandbox.restored':

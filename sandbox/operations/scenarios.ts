@@ -1,4 +1,4 @@
-/** The scenario in use: at most one, in memory. */
+/** The scenario in use: at most one, kept with its fault rules. */
 
 import type { Scenario, ScenarioChanges, ScenarioItem } from '../../src/contract/control/scenarios.ts'
 import { ApiError } from '../../src/contract/errors.ts'
@@ -12,34 +12,30 @@ export interface Scenarios {
   /** What the scenario in use changes of decisions; nothing for live traffic. */
   changesFor(mode: Mode): ScenarioChanges
   /** Takes the place of the one before; null when there is none of this name. */
-  use(name: string, now_ms: number): ScenarioItem | null
+  use(name: string, now_ms: number): Promise<ScenarioItem | null>
   /** Ends the scenario in use; answers its name. */
-  clear(): string | null
+  clear(now_ms: number): Promise<string | null>
 }
 
 const unchanged: ScenarioChanges = {}
 
 export function createScenarios(catalogue: readonly Scenario[], faults: Faults): Scenarios {
-  let active: Scenario | null = null
-  const clear = () => {
-    const name = active?.name ?? null
-    active = null
-    faults.remove(({ scenario }) => scenario !== null)
-    return name
-  }
+  const byName = new Map(catalogue.map((scenario) => [scenario.name, scenario]))
   return {
-    list: () => catalogue.map((scenario) => ({ ...scenario, active: scenario === active })),
-    changesFor: (mode) => (mode === 'test' && active !== null ? active.changes : unchanged),
-    use(name, now_ms) {
-      const scenario = catalogue.find((each) => each.name === name)
+    list: () => catalogue.map((scenario) => ({ ...scenario, active: scenario.name === faults.scenario })),
+    changesFor: (mode) =>
+      (mode === 'test' && faults.scenario !== null && byName.get(faults.scenario)?.changes) || unchanged,
+    async use(name, now_ms) {
+      const scenario = byName.get(name)
       if (scenario === undefined) return null
-      clear()
-      active = scenario
-      // The newest rule is tried first.
-      for (const rule of scenario.changes.faults?.toReversed() ?? []) faults.add(rule, name, now_ms)
+      await faults.begin(name, scenario.changes.faults ?? [], now_ms)
       return { ...scenario, active: true }
     },
-    clear,
+    async clear(now_ms) {
+      const name = faults.scenario
+      await faults.begin(null, [], now_ms)
+      return name
+    },
   }
 }
 
@@ -49,7 +45,7 @@ export const listScenarios: Operation<Contract['scenario.list']> = async ({ scen
 })
 
 export const useScenario: Operation<Contract['scenario.use']> = async ({ scenarios }, { now_ms }, { params }) => {
-  const scenario = scenarios.use(params.name, now_ms)
+  const scenario = await scenarios.use(params.name, now_ms)
   if (scenario !== null) return scenario
   throw new ApiError('not_found', {
     message: 'There is no such scenario.',
@@ -57,6 +53,6 @@ export const useScenario: Operation<Contract['scenario.use']> = async ({ scenari
   })
 }
 
-export const clearScenario: Operation<Contract['scenario.clear']> = async ({ scenarios }) => ({
-  cleared: scenarios.clear(),
+export const clearScenario: Operation<Contract['scenario.clear']> = async ({ scenarios }, { now_ms }) => ({
+  cleared: await scenarios.clear(now_ms),
 })

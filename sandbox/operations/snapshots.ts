@@ -11,8 +11,6 @@ import { disarmPending, resumePending } from './pending.ts'
 
 export const resetSandbox: Operation<Contract['sandbox.reset']> = async (services, { now_ms }) => {
   await inPlaceOfAll(services, () => services.store.reset(now_ms))
-  services.scenarios.clear()
-  services.faults.remove(() => true)
   return { ok: true }
 }
 
@@ -71,6 +69,7 @@ async function inPlaceOfAll<Result>(services: Services, replace: () => Promise<R
           markets.forget()
           services.forgetRates()
           await restoreClock(services)
+          await services.faults.restore()
         }
         await resumePending(services)
       }

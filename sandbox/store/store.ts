@@ -14,6 +14,7 @@ import type { AuthoritativeConsent, Format, JobType, Mode, NativeTemplateId } fr
 import type { NoFillReason } from '../../src/contract/no-fill.ts'
 import type { BeaconEvent, Measurements } from '../../src/contract/v1/beacons.ts'
 import type { ConsentDraft, ConsentRecord } from '../domain/consent.ts'
+import type { Fault, FaultCount } from '../domain/faults.ts'
 
 export type KeyClass = 'secret' | 'publishable'
 
@@ -280,6 +281,25 @@ export interface ClockRow {
   frozen_at_ms: number | null
 }
 
+/** A fault rule as it stands, with what it has counted. */
+export interface StandingFault {
+  fault_id: string
+  rule: Fault
+  scenario: string | null
+  created_at_ms: number
+  count: FaultCount
+}
+
+/** What is made to fail. */
+export interface FaultState {
+  /** The scenario in use. */
+  scenario: string | null
+  /** Rules that were ever added, which numbers the next one. */
+  added: number
+  /** Newest first. */
+  rules: readonly StandingFault[]
+}
+
 /** A beacon as listed: accepted, or kept apart. */
 export type BeaconListRow =
   | { kind: 'accepted'; beacon: BeaconRow; slot: SlotRow }
@@ -419,10 +439,17 @@ export interface Store {
   /** Keeps the clock, with its event at the instant it has moved to. */
   saveClock(clock: ClockRow, at_ms: number): Promise<void>
 
+  /** Fault rules and the scenario in use; null when there has been neither since the last reset. */
+  findFaults(): Promise<FaultState | null>
+  /** Keeps them as `state` tells when it comes to the commit: of several calls in one turn, each keeps the last. */
+  saveFaults(state: () => FaultState): Promise<void>
+
   /** Appends an event that no other write carries. */
   appendEvent(event: Omit<EventRow, 'seq'>): Promise<void>
   events(after_seq: number, limit: number): Promise<EventRow[]>
   lastEventSeq(): number
+  /** The log of events: how many are kept, how many went for the limit, and the number of the last of those; 0: none. */
+  eventLog(): { limit: number; size: number; dropped: number; last_dropped_seq: number }
   /** Calls back after a commit that appended events; the returned function ends it. */
   onEvents(listener: () => void): () => void
 

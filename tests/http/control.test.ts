@@ -2,6 +2,7 @@ import { get, type IncomingMessage } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import type { SandboxEvent } from '../../src/contract/control/events.ts'
 import { SandboxEvent as EventSchema } from '../../src/contract/control/events.ts'
+import type { SandboxInfo } from '../../src/contract/control/health.ts'
 import { contract } from '../../src/contract/index.ts'
 import type { Call } from './call.ts'
 import {
@@ -76,6 +77,7 @@ describe('health and info', () => {
       seed: 3,
       clock: { now_ms: on.clock.now(), frozen: true },
       journal: { enabled: true, limit: 50_000, size: 1, dropped: 0 },
+      events: { limit: 100_000, size: 1, dropped: 0, last_dropped_seq: 0 },
     })
     expect(body.projects.map(({ client_id }) => client_id)).toEqual(['proj_demo', 'proj_other', 'proj_strict'])
     expect(JSON.stringify(body)).not.toMatch(/(sk|pk)_/)
@@ -242,6 +244,41 @@ describe('lists', () => {
     expect(journal.size).toBe(items.length)
     expect(journal.size + journal.dropped).toBe(100)
     expect(journal.dropped).toBeGreaterThan(0)
+  })
+
+  test('events are bounded; whoever resumes too late is told what is gone', async () => {
+    using dir = folder()
+    const options = { database: `${dir.path}/sandbox.db`, event_limit: 10, rate_limit: 'off' }
+    const session = (count: number) => ({ client_id: 'proj_demo', session_id: `sess_${count}` })
+    let events: SandboxInfo['events']
+    {
+      await using on = await stage(options)
+      for (let count = 1; count <= 400; count++) {
+        await on.api.accept('consent.set', { as: key, body: session(count) })
+      }
+      events = (await on.api.accept('sandbox.info')).body.events
+      expect(events).toMatchObject({ limit: 10, last_dropped_seq: events.dropped })
+      expect(events.size + events.dropped).toBe(400)
+      expect(events.size).toBeLessThan(300)
+    }
+    await using on = await stage(options)
+    expect((await on.api.accept('sandbox.info')).body.events).toEqual(events)
+    const { dropped } = events
+    const late = await follow(on, '?since_seq=7&type=beacon.*')
+    expect((await late.until(1))[0]).toMatchObject({ seq: dropped, type: 'events.dropped', data: { after_seq: 7 } })
+    late.stop()
+    const resumed = await follow(on, '', { 'last-event-id': '7' })
+    const [told, first] = await resumed.until(2)
+    expect([told?.seq, first?.seq, first?.type]).toEqual([dropped, dropped + 1, 'consent.changed'])
+    resumed.stop()
+    const inTime = await follow(on, `?since_seq=${dropped}`)
+    expect((await inTime.until(1))[0]).toMatchObject({ seq: dropped + 1, type: 'consent.changed' })
+    inTime.stop()
+    await on.api.accept('sandbox.reset')
+    expect((await on.api.accept('sandbox.info')).body.events).toMatchObject({ dropped: 0, last_dropped_seq: 0 })
+    const after = await follow(on, '?since_seq=7')
+    expect(await after.until(1)).toMatchObject([{ seq: 401, type: 'sandbox.reset' }])
+    after.stop()
   })
 
   test('a journal that is off keeps nothing', async () => {

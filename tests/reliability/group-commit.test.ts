@@ -1,6 +1,9 @@
 /** Writes of one turn share a transaction; one that fails harms no other. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { groupCommit } from '../../sandbox/store/sqlite/group-commit.ts'
 
 test('a write that fails among others is rejected alone, and leaves nothing of its own', async () => {
@@ -43,5 +46,41 @@ test('storage that fails rejects every write of the turn, and the next turn work
     expect(outcome).toMatchObject({ status: 'rejected', reason: { name: 'StorageError' } })
   await write(() => insert.run('kept'))
   expect(db.prepare('SELECT name FROM entry').pluck().all()).toEqual(['kept'])
+  db.close()
+})
+
+test('while another connection writes, writes wait and reads go on; a stop waits for it', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-group-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const db = new Database(join(folder, 'one.db'), { timeout: 0 })
+  db.pragma('journal_mode = WAL')
+  db.exec('CREATE TABLE entry (name TEXT PRIMARY KEY) STRICT')
+  const insert = db.prepare('INSERT INTO entry VALUES (?)')
+  const names = db.prepare('SELECT name FROM entry ORDER BY rowid').pluck()
+  const { write, read, aside, close } = groupCommit(db, { beforeCommit() {}, afterCommit() {}, afterRollback() {} })
+  const add = (name: string) => write(() => insert.run(name).changes)
+  const other = new Database(join(folder, 'one.db'), { timeout: 0 })
+  const first = add('first')
+  let isDone = false
+  let finish = () => {}
+  const working = aside(async () => {
+    other.exec("BEGIN IMMEDIATE; INSERT INTO entry VALUES ('other')")
+    await new Promise<void>((resolve) => {
+      finish = resolve
+    })
+    other.exec('COMMIT')
+    isDone = true
+  })
+  expect(await first).toBe(1)
+  const second = add('second').then(() => expect(isDone).toBe(true))
+  expect(read(() => names.all())).toEqual(['first'])
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(db.inTransaction).toBe(false)
+  const closing = close()
+  finish()
+  await Promise.all([working, second, closing])
+  expect(names.all()).toEqual(['first', 'other', 'second'])
+  await expect(add('late')).rejects.toThrow('stopped')
+  other.close()
   db.close()
 })

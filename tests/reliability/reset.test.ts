@@ -1,15 +1,20 @@
 /** A reset under load: no half of anything is left, and nobody is told of a failure of ours. */
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import { Client, request } from 'undici'
-import { expect, test } from 'vitest'
-import { startSandbox } from '../../sandbox/index.ts'
+import { expect, onTestFinished, test } from 'vitest'
+import { type Sandbox, startSandbox } from '../../sandbox/index.ts'
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { contract } from '../../src/contract/index.ts'
 import type { PlacementResponse } from '../../src/contract/v1/placements.ts'
 import { problemOf } from './answers.ts'
 
-test('resets among placements, frames and beacons leave nothing broken', async () => {
+test.each(['memory', 'file'])('resets among placements, frames and beacons leave nothing broken: %s', async (where) => {
   const reports: unknown[] = []
-  await using sandbox = await startSandbox({ rate_limit: 'off', report: (error) => reports.push(error) })
+  const database = where === 'file' ? join(newDirectory(), 'sandbox.db') : ':memory:'
+  await using sandbox = await startSandbox({ database, rate_limit: 'off', report: (error) => reports.push(error) })
   const problems: string[] = []
   let isRunning = true
   const ask = async (client: Client, endpoint: Endpoint, path: string, body?: object) => {
@@ -61,3 +66,68 @@ test('resets among placements, frames and beacons leave nothing broken', async (
   expect(problems.slice(0, 5)).toEqual([])
   expect(reports.slice(0, 5)).toEqual([])
 })
+
+test('a reset of a file that another program has locked changes nothing, and the next one is whole', async () => {
+  const database = join(newDirectory(), 'sandbox.db')
+  const reports: unknown[] = []
+  await using sandbox = await startSandbox({ database, report: (error) => reports.push(error) })
+  await place(sandbox)
+  const other = new Database(database)
+  other.exec('BEGIN IMMEDIATE')
+  const refused = await request(`${sandbox.url}/_sandbox/reset`, { method: 'POST' })
+  expect([refused.statusCode, await refused.body.json()]).toMatchObject([503, { reason_code: 'storage_unavailable' }])
+  expect(await slotsOf(sandbox)).toBe(1)
+  other.exec('ROLLBACK')
+  other.close()
+  await place(sandbox)
+  expect(await slotsOf(sandbox)).toBe(2)
+  const done = await request(`${sandbox.url}/_sandbox/reset`, { method: 'POST' })
+  expect([done.statusCode, await done.body.json()]).toEqual([200, { ok: true }])
+  expect(await slotsOf(sandbox)).toBe(0)
+  await place(sandbox)
+  expect(reports).toEqual([expect.objectContaining({ name: 'StorageError' })])
+})
+
+test('a reader sees a file before a reset or after it, never between, and the file gives its room back', async () => {
+  const database = join(newDirectory(), 'sandbox.db')
+  let size = 0
+  {
+    await using sandbox = await startSandbox({ database, rate_limit: 'off' })
+    for (let count = 0; count < 300; count++) await place(sandbox)
+    const reader = new Database(database, { readonly: true })
+    const count = reader.prepare(
+      'SELECT (SELECT count(*) FROM slot) AS slots, (SELECT count(*) FROM project) AS projects',
+    )
+    reader.exec('BEGIN')
+    expect(count.get()).toEqual({ slots: 300, projects: 3 })
+    await request(`${sandbox.url}/_sandbox/reset`, { method: 'POST' }).then(({ body }) => body.dump())
+    expect(count.get()).toEqual({ slots: 300, projects: 3 })
+    reader.exec('COMMIT')
+    expect(count.get()).toEqual({ slots: 0, projects: 3 })
+    expect(reader.pragma('integrity_check', { simple: true })).toBe('ok')
+    size = (reader.pragma('page_count', { simple: true }) as number) * 8_192
+    reader.close()
+  }
+  expect(statSync(database).size).toBe(size)
+  expect(size).toBeLessThan(600_000)
+})
+
+async function place(sandbox: Sandbox): Promise<void> {
+  const reply = await request(`${sandbox.url}/v1/placements`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${sandbox.keys.secret_key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ client_id: 'proj_demo', session_id: 'reset', job_type: 'chat' }),
+  })
+  expect(reply.statusCode, await reply.body.text()).toBe(200)
+}
+
+async function slotsOf(sandbox: Sandbox): Promise<number> {
+  const reply = await request(`${sandbox.url}/_sandbox/placements`)
+  return ((await reply.body.json()) as { items: unknown[] }).items.length
+}
+
+function newDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'svc-reset-'))
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true, maxRetries: 10 }))
+  return directory
+}

@@ -52,6 +52,13 @@ export function backgroundCheckpoints(
     }
   }
 
+  const begin = () => {
+    writes = 0
+    isUnderWay = true
+    worker ??= start()
+    worker.postMessage('checkpoint')
+  }
+
   const start = () => {
     const thread = new Worker(workerUrl, {
       workerData: { path },
@@ -61,7 +68,10 @@ export function backgroundCheckpoints(
     thread.on('error', fallBack)
     thread.on('message', (log: number) => {
       isUnderWay = false
-      isLong = log > longLog
+      if (isClosed) return
+      // What came meanwhile may be a whole state: that rest is not short, and is for the thread as well.
+      if (writes > longLog) begin()
+      else isLong = log > longLog
     })
     return thread
   }
@@ -76,10 +86,7 @@ export function backgroundCheckpoints(
       }
       writes += count
       if (isClosed || isUnderWay || writes < writesBetween) return
-      writes = 0
-      isUnderWay = true
-      worker ??= start()
-      worker.postMessage('checkpoint')
+      begin()
     },
     close() {
       if (isClosed) return

@@ -25,8 +25,10 @@ export interface GroupCommit {
   flush(): void
   /** Commits what is queued, then runs `work` at once while no transaction is open. */
   alone<Result>(work: () => Result): Result
+  /** Commits what is queued, then holds back writes while another connection writes. Reads go on. */
+  aside<Result>(work: () => Promise<Result>): Promise<Result>
   /** Commits what is queued, and refuses everything after it. */
-  close(): void
+  close(): Promise<void>
 }
 
 /** Queued work is dropped nowhere: a failed commit rejects every write of its turn with a StorageError. */
@@ -45,6 +47,8 @@ export function groupCommit(
   let isScheduled = false
   let isOpen = false
   let isClosed = false
+  /** Settles when the other connection is done; null while there is none. */
+  let other: Promise<unknown> | null = null
   let idleTimer: NodeJS.Timeout | undefined
 
   const schedule = () => {
@@ -55,7 +59,7 @@ export function groupCommit(
 
   const open = () => {
     if (isClosed) throw new StorageError(new Error('the sandbox has been stopped'))
-    if (isOpen) return
+    if (isOpen || other !== null) return
     begin.run()
     isOpen = true
   }
@@ -90,7 +94,7 @@ export function groupCommit(
   }
 
   const flush = () => {
-    if (isClosed) return
+    if (isClosed || other !== null) return
     isScheduled = false
     clearTimeout(idleTimer)
     idleTimer = undefined
@@ -152,7 +156,21 @@ export function groupCommit(
         throw isStorageFailure(error) ? new StorageError(error) : error
       }
     },
-    close() {
+    async aside(work) {
+      while (other !== null) await other
+      flush()
+      if (isClosed) throw new StorageError(new Error('the sandbox has been stopped'))
+      const working = work()
+      other = working.catch(() => {})
+      try {
+        return await working
+      } finally {
+        other = null
+        flush()
+      }
+    },
+    async close() {
+      while (other !== null) await other
       flush()
       isClosed = true
       clearTimeout(idleTimer)

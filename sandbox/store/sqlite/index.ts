@@ -9,10 +9,12 @@ import { backgroundCheckpoints } from './checkpoints.ts'
 import { clockStatements } from './clock.ts'
 import { eventStatements } from './events.ts'
 import { exchangeStatements } from './exchanges.ts'
+import { faultStatements } from './faults.ts'
 import { groupCommit } from './group-commit.ts'
 import { quickCheck } from './integrity.ts'
 import { migrations } from './migrations.ts'
 import { openDatabase } from './open.ts'
+import { overwrite } from './overwrite.ts'
 import { projectStatements } from './projects.ts'
 import { applySeed, clearAll, type Seed } from './seed.ts'
 import { sessionStatements } from './sessions.ts'
@@ -27,6 +29,8 @@ export interface SqliteStoreOptions {
   now_ms: number
   /** Most exchanges the journal keeps; 0 turns it off. */
   journal_limit: number
+  /** Most events that are kept. */
+  event_limit: number
   chainHash: ChainHash
   /** Told of failures that no request can answer for. */
   report: (error: unknown) => void
@@ -50,14 +54,18 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
   const slots = slotStatements(db, projects.project)
   const beacons = beaconStatements(db)
   const chain = chainStatements(db, options.chainHash)
-  const events = eventStatements(db)
+  const events = eventStatements(db, options.event_limit)
   const exchanges = exchangeStatements(db, options.journal_limit)
   const clock = clockStatements(db)
+  const faults = faultStatements(db)
   const demand = db.prepare('SELECT demand FROM catalogue WHERE id = ?').pluck()
 
   const checkpoints = options.path === ':memory:' ? null : backgroundCheckpoints(db, options.path, options.report)
-  const { write, read, nudge, flush, alone, close } = groupCommit(db, {
-    beforeCommit: exchanges.write,
+  const { write, read, nudge, flush, alone, aside, close } = groupCommit(db, {
+    beforeCommit() {
+      exchanges.write()
+      events.prune()
+    },
     afterCommit(writes) {
       exchanges.committed()
       checkpoints?.committed(writes)
@@ -83,8 +91,8 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
     open: (path) => openSqliteStore({ ...options, path }),
     replaced(at_ms) {
       catalogue = applySeed(db, options.seed, at_ms).catalogue
-      events.catchUp()
-      beginWorld('sandbox.restored', at_ms)
+      events.catchUp(events.lastSeq())
+      beginWorld(events.append(worldEvent('sandbox.restored', at_ms)))
     },
     committed() {
       // Every page has been written, which is worth a checkpoint where there are many.
@@ -275,37 +283,65 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
         events.append({ type: 'clock.changed', at_ms, project_id: null, slot_id: null, ref: row.frozen_at_ms })
       }),
 
+    findFaults: async () => read(faults.find),
+    saveFaults: (state) => write(() => faults.save(state())),
+
     appendEvent: (event) => write(() => void events.append(event)),
     events: async (after_seq, limit) => read(() => events.after(after_seq, limit)),
     lastEventSeq: events.lastSeq,
+    eventLog: events.status,
     onEvents: events.listen,
 
     integrityProblems: async () => read(() => quickCheck(db)),
 
-    reset: (at_ms) =>
-      write(() => {
-        clearAll(db)
-        applySeed(db, options.seed, at_ms)
-        beginWorld('sandbox.reset', at_ms)
-      }),
+    reset: (at_ms) => (options.path === ':memory:' ? resetMemory(at_ms) : resetFile(at_ms)),
     world: () => ({ ...world }),
     largestId: lastId,
     close: async () => {
       if (closed) return
       closed = true
-      close()
+      await close()
       checkpoints?.close()
       closeStates()
       opened.close()
     },
   }
 
-  /** Within the transaction that has replaced every row: nothing of the rows before is remembered. */
-  function beginWorld(type: 'sandbox.reset' | 'sandbox.restored', at_ms: number): void {
+  /** No file that a copy could be laid over: row by row, which costs less in memory. */
+  function resetMemory(at_ms: number): Promise<void> {
+    return write(() => {
+      clearAll(db)
+      catalogue = applySeed(db, options.seed, at_ms).catalogue
+      events.catchUp(events.lastSeq())
+      beginWorld(events.append(worldEvent('sandbox.reset', at_ms)))
+    })
+  }
+
+  function resetFile(at_ms: number): Promise<void> {
+    return aside(async () => {
+      const pages = db.pragma('page_count', { simple: true }) as number
+      const fresh = { catalogue, event_seq: 0 }
+      await overwrite(db, options, (image) => {
+        fresh.catalogue = applySeed(image, options.seed, at_ms).catalogue
+        const log = eventStatements(image, options.event_limit)
+        log.catchUp(events.lastSeq())
+        fresh.event_seq = log.append(worldEvent('sandbox.reset', at_ms))
+      })
+      catalogue = fresh.catalogue
+      events.forget()
+      beginWorld(fresh.event_seq)
+      // The file keeps its size until then.
+      checkpoints?.committed(pages)
+      events.announce()
+    })
+  }
+
+  /** Every row has been replaced, and the event of that number says so: nothing of the rows before is remembered. */
+  function beginWorld(event_seq: number): void {
     forgetRows()
     exchanges.clear()
     world.count++
-    world.event_seq = events.append({ type, at_ms, project_id: null, slot_id: null, ref: null })
+    world.event_seq = event_seq
   }
 
   function forgetRows(): void {
@@ -366,6 +402,10 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
     const largest = tables.map((table) => `SELECT max(id) AS id FROM ${table}`).join(' UNION ALL ')
     return (db.prepare(`SELECT coalesce(max(id), 0) FROM (${largest})`).pluck().get() as number) ?? 0
   }
+}
+
+function worldEvent(type: 'sandbox.reset' | 'sandbox.restored', at_ms: number) {
+  return { type, at_ms, project_id: null, slot_id: null, ref: null }
 }
 
 function fillsIn(slots: readonly NewSlot[]): number {

@@ -32,17 +32,17 @@ export interface OpenDatabase {
 }
 
 /** Rows of the journal are a few kilobytes: larger pages hold several, so that a commit writes fewer. */
-const pageBytes = 8_192
+const defaultPageBytes = 8_192
 
 /** Opens or creates the database at `path` (`:memory:` for none), claims it for process `pid`, migrates it. */
-export function openDatabase(path: string, pid: number): OpenDatabase {
+export function openDatabase(path: string, pid: number, page_bytes = defaultPageBytes): OpenDatabase {
   const release = path === ':memory:' ? () => {} : claim(path, pid)
   let db: Database.Database | undefined
   try {
     db = new Database(path, { timeout: 2000 })
     const version = db.pragma('user_version', { simple: true }) as number
     refuseForeign(db, path, version)
-    if (version === 0) db.pragma(`page_size = ${pageBytes}`)
+    if (version === 0) db.pragma(`page_size = ${page_bytes}`)
     db.pragma('journal_mode = WAL')
     db.pragma('synchronous = NORMAL')
     db.pragma('temp_store = MEMORY')

@@ -55,5 +55,5 @@ export function clearAll(db: Database.Database): void {
   ]) {
     db.exec(`DELETE FROM ${table}`)
   }
-  db.exec("DELETE FROM meta WHERE name IN ('journal_dropped', 'clock')")
+  db.exec('DELETE FROM meta')
 }

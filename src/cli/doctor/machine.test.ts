@@ -202,6 +202,7 @@ describe('the sandbox', () => {
     seed: null,
     clock: { now_ms: 1_769_860_800_000, offset_ms: 0, frozen: false },
     journal: { enabled: true, limit: 10, size: 0, dropped: 0 },
+    events: { limit: 10, size: 0, dropped: 0, last_dropped_seq: 0 },
     projects: [],
     warnings: [],
   }

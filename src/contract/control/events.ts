@@ -15,6 +15,7 @@ export const eventTypes = [
   'sandbox.reset',
   'sandbox.restored',
   'clock.changed',
+  'events.dropped',
 ] as const
 export const EventType = z.enum(eventTypes)
 export type EventType = z.infer<typeof EventType>
@@ -39,7 +40,8 @@ export const streamEvents = endpoint({
   id: 'events.stream',
   path: '/_sandbox/events',
   summary: 'Follow events',
-  description: 'Server-sent events, from now or from a sequence number on.',
+  description:
+    'Server-sent events, from now or from a sequence number on. They are bounded: where events after that number are gone, the stream begins with events.dropped, whatever the filters, whose seq is that of the last one gone.',
   query: z.strictObject({
     since_seq: assumed(
       z.coerce.number<number>().pipe(z.int().min(0)).optional(),

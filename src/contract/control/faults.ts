@@ -143,7 +143,7 @@ export const addFault = endpoint({
   path: '/_sandbox/faults',
   summary: 'Add a fault rule',
   description:
-    'Breaks requests of the v1 API and its files before credentials are checked, as a network would. Without further words: every request is answered with 503 injected_fault. Rules are kept in memory, until they are cleared, or the sandbox is reset or stopped.',
+    'Breaks requests of the v1 API and its files before credentials are checked, as a network would. Without further words: every request is answered with 503 injected_fault. Rules are part of the state: a restart keeps them and what they have counted, a snapshot and an export have them, a reset clears them.',
   body: FaultDraft,
   status: 201,
   response: FaultRule,

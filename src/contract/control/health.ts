@@ -54,6 +54,16 @@ export const SandboxInfo = z.strictObject({
     'A93',
     'The request journal. It is bounded.',
   ),
+  events: assumed(
+    z.strictObject({
+      limit: assumed(z.int(), 'A93', 'Most events kept; the oldest go first.'),
+      size: assumed(z.int(), 'A93', 'Events kept now.'),
+      dropped: assumed(z.int(), 'A93', 'Events that have been dropped for the limit.'),
+      last_dropped_seq: assumed(z.int(), 'A93', 'Sequence number of the last of those; 0 when there are none.'),
+    }),
+    'A93',
+    'Events that a stream can be resumed from. They are bounded.',
+  ),
   projects: assumed(
     z.array(
       z.strictObject({

@@ -68,7 +68,7 @@ export const useScenario = endpoint({
   path: '/_sandbox/scenarios/{name}',
   summary: 'Put a scenario into force',
   description:
-    'It takes the place of the one before, and stays until it is cleared, or the sandbox is reset or stopped. What it changes of decisions concerns requests with test keys; its fault rules concern all.',
+    'It takes the place of the one before, and is part of the state: a restart keeps it, a snapshot and an export have it, a reset ends it. What it changes of decisions concerns requests with test keys; its fault rules concern all.',
   params: z.strictObject({ name: assumed(z.string(), 'A95', 'Name of the scenario.') }),
   body: z.strictObject({}),
   response: ScenarioItem,

@@ -44,7 +44,7 @@ export const saveSnapshot = endpoint({
   path: '/_sandbox/snapshots/{name}',
   summary: 'Save the state under a name',
   description:
-    'Everything as it is at one instant: projects, keys, placements, beacons, evidence, journal, clock. Requests go on meanwhile.',
+    'Everything as it is at one instant: projects, keys, placements, beacons, evidence, journal, clock, fault rules and scenario. Requests go on meanwhile.',
   body: z.strictObject({
     replace: assumed(z.boolean().optional(), 'A93', 'Replace the snapshot of that name, if there is one.'),
   }),
@@ -67,7 +67,7 @@ export const restoreSnapshot = endpoint({
   path: '/_sandbox/snapshots/{name}/restore',
   summary: 'Go back to a snapshot',
   description:
-    'In one transaction; every request sees the old state or the new one. Identifiers and event numbers go on growing, long polls are answered, and the clock is set as it was.',
+    'In one transaction; every request sees the old state or the new one. Identifiers and event numbers go on growing, long polls are answered; the clock is set as it was, and fault rules go on from what they had counted.',
   body: z.strictObject({}),
   response: Snapshot,
   errors: [

@@ -1,0 +1,175 @@
+/** Fault rules and the scenario in use are part of the state: wherever it goes, the same requests go on breaking. */
+import { gunzipSync } from 'node:zlib'
+import { request } from 'undici'
+import { describe, expect, test } from 'vitest'
+import { asked, fill, folder, key, type Stage, stage } from './stage.ts'
+
+const half = { rate: 0.5, seed: 7 }
+
+async function statusesOf(on: Stage, count: number): Promise<number[]> {
+  const statuses: number[] = []
+  for (let index = 0; index < count; index++) {
+    statuses.push((await on.api.send('POST', '/v1/placements', { as: key, body: asked() })).status)
+  }
+  return statuses
+}
+
+/** What a rule of `half` does to 24 requests, in a sandbox of its own. */
+async function expected(): Promise<number[]> {
+  await using on = await stage()
+  await on.api.accept('faults.add', { body: half })
+  return await statusesOf(on, 24)
+}
+
+const rules = async (on: Stage) => (await on.api.accept('faults.list')).body.items
+const save = (on: Stage, name: string) => on.api.accept('snapshots.save', { params: { name }, body: {} })
+const restore = (on: Stage, name: string) => on.api.accept('snapshots.restore', { params: { name }, body: {} })
+const use = (on: Stage, name: string) => on.api.accept('scenario.use', { params: { name }, body: {} })
+const active = async (on: Stage) =>
+  (await on.api.accept('scenario.list')).body.items.filter((item) => item.active).map(({ name }) => name)
+
+async function exported(on: Stage): Promise<Buffer> {
+  const { body } = await request(`${on.sandbox.url}/_sandbox/export`)
+  return Buffer.from(await body.arrayBuffer())
+}
+
+describe.each(['memory', 'file'])('of a sandbox in %s', (where) => {
+  const options = () => {
+    const at = folder()
+    return { at, database: where === 'file' ? `${at.path}/sandbox.db` : ':memory:' }
+  }
+
+  test('a snapshot has the rules and how far they had counted: the same requests break again', async () => {
+    const { at, database } = options()
+    using _ = at
+    await using on = await stage({ database })
+    const whole = await expected()
+    await on.api.accept('faults.add', { body: half })
+    expect(await statusesOf(on, 10)).toEqual(whole.slice(0, 10))
+    const before = await rules(on)
+    await save(on, 'half-way')
+    expect(await statusesOf(on, 14)).toEqual(whole.slice(10))
+    await on.api.accept('faults.clear')
+    await on.api.accept('faults.add', { body: { status: 500 } })
+
+    await restore(on, 'half-way')
+    expect(await rules(on)).toEqual(before)
+    expect(await statusesOf(on, 14)).toEqual(whole.slice(10))
+    await on.api.accept('sandbox.reset')
+    expect(await rules(on)).toEqual([])
+    expect(await statusesOf(on, 3)).toEqual([200, 200, 200])
+    await restore(on, 'half-way')
+    expect(await statusesOf(on, 14)).toEqual(whole.slice(10))
+  })
+
+  test('a snapshot without rules ends those there are, and a new rule has a number of its own', async () => {
+    const { at, database } = options()
+    using _ = at
+    await using on = await stage({ database })
+    await save(on, 'quiet')
+    const { fault_id } = (await on.api.accept('faults.add', { body: {} })).body
+    await use(on, 'rate_limited')
+    await restore(on, 'quiet')
+    expect(await rules(on)).toEqual([])
+    expect(await active(on)).toEqual([])
+    expect(await statusesOf(on, 2)).toEqual([200, 200])
+    expect((await on.api.accept('faults.add', { body: {} })).body.fault_id).not.toBe(fault_id)
+  })
+
+  test('a scenario comes back with its rules and with what it changes of decisions', async () => {
+    const { at, database } = options()
+    using _ = at
+    await using on = await stage({ database })
+    await use(on, 'no_fill')
+    await save(on, 'no-fill')
+    await use(on, 'rate_limited')
+    await save(on, 'rate-limited')
+    await on.api.accept('scenario.clear')
+    await restore(on, 'rate-limited')
+    expect(await active(on)).toEqual(['rate_limited'])
+    expect((await rules(on)).map(({ scenario }) => scenario)).toContain('rate_limited')
+    expect(await statusesOf(on, 1)).toEqual([429])
+    await restore(on, 'no-fill')
+    expect(await active(on)).toEqual(['no_fill'])
+    const { body } = await on.api.accept('placements.create', { as: key, body: asked() })
+    expect(body.decision?.fill).toBe(false)
+    expect((await on.api.accept('scenario.clear')).body).toEqual({ cleared: 'no_fill' })
+    await fill(on.api)
+  })
+
+  test('an import takes the rules of the other sandbox, with what they counted there', async () => {
+    const whole = await expected()
+    const { at, database } = options()
+    using _ = at
+    let file: Buffer
+    {
+      await using from = await stage()
+      await from.api.accept('faults.add', { body: half })
+      await statusesOf(from, 5)
+      file = await exported(from)
+    }
+    await using to = await stage({ database })
+    const headers = { 'content-type': 'application/gzip' }
+    const reply = await request(`${to.sandbox.url}/_sandbox/import`, { method: 'POST', headers, body: file })
+    expect([reply.statusCode, await reply.body.json()]).toMatchObject([200, { ok: true }])
+    expect(await statusesOf(to, 19)).toEqual(whole.slice(5))
+  })
+})
+
+test('a restart goes on with the rules and the scenario, and says so', async () => {
+  const whole = await expected()
+  using at = folder()
+  const database = `${at.path}/sandbox.db`
+  {
+    await using on = await stage({ database })
+    expect(on.sandbox.warnings).toEqual([])
+    await on.api.accept('faults.add', { body: half })
+    await statusesOf(on, 9)
+  }
+  {
+    await using on = await stage({ database })
+    expect(on.sandbox.warnings).toEqual(['fault rules are still in force, 1 of them: svc sandbox faults list'])
+    expect(await statusesOf(on, 15)).toEqual(whole.slice(9))
+    await use(on, 'no_fill')
+  }
+  {
+    await using on = await stage({ database })
+    expect(on.sandbox.warnings).toEqual(['the scenario no_fill is still in use: svc sandbox scenario clear'])
+    expect(await active(on)).toEqual(['no_fill'])
+  }
+  {
+    await using on = await stage({ database, scenario: 'rate_limited' })
+    expect(on.sandbox.warnings).toEqual([])
+    expect(await active(on)).toEqual(['rate_limited'])
+  }
+})
+
+test('a rule for one key is kept without the key, and still knows it', async () => {
+  using at = folder()
+  const database = `${at.path}/sandbox.db`
+  {
+    await using on = await stage({ database })
+    const { body } = await on.api.accept('faults.add', { body: { key } })
+    expect(body.key).toBe('sk_test_redacted')
+    expect(gunzipSync(await exported(on)).includes(key)).toBe(false)
+  }
+  await using on = await stage({ database })
+  expect(await statusesOf(on, 1)).toEqual([503])
+  const others = { as: 'sk_test_sandbox_other', body: { ...asked(), client_id: 'proj_other' } }
+  expect((await on.api.send('POST', '/v1/placements', others)).status).toBe(200)
+})
+
+test('a rule that names a token elsewhere is refused, since it would be stored', async () => {
+  await using on = await stage()
+  const { asset_token } = await fill(on.api)
+  for (const [name, body] of [
+    ['path', { path: `/v1/render/${asset_token}` }],
+    ['session_id', { session_id: asset_token }],
+    ['rewrite', { effect: 'rewrite', rewrite: { 'decision.asset_token': asset_token } }],
+  ] as const) {
+    const refused = (await on.api.refuse('faults.add', { body })).body
+    expect([refused.reason_code, refused.fields?.map(({ path }) => path)]).toEqual(['schema_invalid', [name]])
+    expect(JSON.stringify(refused)).not.toContain(asset_token)
+  }
+  expect(await rules(on)).toEqual([])
+})

@@ -1,0 +1,133 @@
+/**
+ * States of other versions: one that lacks the latest migrations is brought up to date on its way in, and one from a
+ * version to come is left alone.
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import Database from 'better-sqlite3'
+import { request } from 'undici'
+import { describe, expect, test } from 'vitest'
+import { applicationId, migrations } from '../../sandbox/store/sqlite/migrations.ts'
+import { beacon, fill, folder, key, type Stage, stage } from './stage.ts'
+
+const present = migrations.length
+const earlier = Array.from({ length: present - 1 }, (_, index) => index + 1)
+
+describe.each(earlier)('a state of schema %i', (version) => {
+  test('is restored and imported with every row, and its file stays as it was', async () => {
+    using at = folder()
+    const { state, seen } = await filledState(at.path)
+    const path = `${at.path}/old.db`
+    writeState(path, version, state)
+    const bytes = readFileSync(path)
+
+    const database = `${at.path}/to/sandbox.db`
+    await using to = await stage({ database })
+    await to.api.accept('snapshots.save', { params: { name: 'old' }, body: {} })
+    const file = `${database}.snapshots/snapshot-old.db`
+    writeFileSync(file, bytes)
+    const { items } = (await to.api.accept('snapshots.list')).body
+    expect(items).toMatchObject([{ name: 'old', schema_version: version }])
+    const restored = await to.api.accept('snapshots.restore', { params: { name: 'old' }, body: {} })
+    expect(restored.body.schema_version).toBe(version)
+    expect(await look(to)).toEqual(seen)
+    expect(readFileSync(file).equals(bytes)).toBe(true)
+    await fill(to.api)
+    expect((await to.api.accept('evidence.verify')).body.ok).toBe(true)
+
+    await to.api.accept('sandbox.reset')
+    expect(await send(to, bytes)).toMatchObject({ status: 200, body: { ok: true, projects: 3 } })
+    expect(await look(to)).toEqual(seen)
+    expect((await to.api.accept('sandbox.info')).body.schema_version).toBe(present)
+  })
+
+  test('is opened by a start, which keeps a copy of it as it was', async () => {
+    using at = folder()
+    const { state, seen } = await filledState(at.path)
+    const database = `${at.path}/old.db`
+    writeState(database, version, state)
+    await using to = await stage({ database })
+    expect(await look(to)).toEqual(seen)
+    expect(to.sandbox.warnings).toEqual([expect.stringContaining(`${database}.schema-${version}.bak`)])
+    const kept = new Database(`${database}.schema-${version}.bak`, { readonly: true })
+    expect(kept.pragma('user_version', { simple: true })).toBe(version)
+    kept.close()
+  })
+})
+
+test('a state of a schema to come is refused, and neither it nor the sandbox loses anything', async () => {
+  using at = folder()
+  const { state } = await filledState(at.path)
+  const path = `${at.path}/next.db`
+  writeFileSync(path, state)
+  const next = new Database(path)
+  next.exec('ALTER TABLE slot ADD COLUMN mood TEXT; CREATE TABLE wish (id INTEGER PRIMARY KEY) STRICT')
+  next.pragma(`user_version = ${present + 1}`)
+  next.close()
+  const bytes = readFileSync(path)
+
+  const database = `${at.path}/to/sandbox.db`
+  await using to = await stage({ database })
+  await fill(to.api)
+  await to.api.accept('snapshots.save', { params: { name: 'next' }, body: {} })
+  const file = `${database}.snapshots/snapshot-next.db`
+  writeFileSync(file, bytes)
+  const before = await look(to)
+  const message = expect.stringContaining(`it has schema ${present + 1}, and this version knows ${present}.`)
+  const refused = await to.api.refuse('snapshots.restore', { params: { name: 'next' }, body: {} })
+  expect([refused.status, refused.body]).toMatchObject([400, { reason_code: 'archive_newer', message }])
+  expect(await send(to, bytes)).toMatchObject({ status: 400, body: { reason_code: 'archive_newer', message } })
+  expect(await look(to)).toEqual(before)
+  expect(readFileSync(file).equals(bytes)).toBe(true)
+})
+
+/** A state of this version with some of everything, and what a sandbox shows of it. */
+async function filledState(path: string): Promise<{ state: Buffer; seen: unknown }> {
+  await using on = await stage({ database: `${path}/from.db` })
+  const filled = await fill(on.api)
+  await on.api.accept('beacons.send', { as: key, body: beacon(on.clock, filled, 'render') })
+  await on.api.accept('consent.set', { as: key, body: { client_id: 'proj_demo', session_id: 'sess_1' } })
+  const { body } = await request(`${on.sandbox.url}/_sandbox/export`)
+  return { state: gunzipSync(Buffer.from(await body.arrayBuffer())), seen: await look(on) }
+}
+
+/** A database as that version made it: with its migrations only, and of each row the columns that it had. */
+function writeState(path: string, version: number, state: Buffer): void {
+  writeFileSync(`${path}.present`, state)
+  const db = new Database(path)
+  for (const step of migrations.slice(0, version)) db.exec(step)
+  db.pragma(`application_id = ${applicationId}`)
+  db.pragma(`user_version = ${version}`)
+  db.prepare('ATTACH ? AS present').run(`${path}.present`)
+  const tables = db.prepare("SELECT name FROM main.sqlite_schema WHERE type = 'table'").pluck().all() as string[]
+  for (const table of tables) {
+    const columns = (db.pragma(`main.table_info(${table})`) as { name: string }[]).map(({ name }) => name).join(', ')
+    db.exec(`INSERT INTO main.${table} (${columns}) SELECT ${columns} FROM present.${table}`)
+  }
+  db.close()
+}
+
+/** What a state holds, as its sandbox tells: all but what a later migration added. */
+async function look({ api }: Stage) {
+  const requests = (await api.accept('requests.list')).body.items
+  return {
+    placements: (await api.accept('placements.list')).body.items.map(({ slot_id, fill, format }) => [
+      slot_id,
+      fill,
+      format,
+    ]),
+    beacons: (await api.accept('beacons.list')).body.items,
+    consent: (await api.accept('consent.list')).body.items,
+    evidence: (await api.accept('evidence.verify')).body,
+    requests: requests.map(({ request_id, path, status }) => [request_id, path, status]),
+  }
+}
+
+async function send({ sandbox }: Stage, state: Buffer) {
+  const reply = await request(`${sandbox.url}/_sandbox/import`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/gzip' },
+    body: gzipSync(state),
+  })
+  return { status: reply.statusCode, body: await reply.body.json() }
+}
