@@ -95,6 +95,10 @@ function withGaps(lines: readonly DiffLine[]): DiffLine[] {
   const isNear = lines.map((_, index) =>
     lines.slice(Math.max(0, index - context), index + context + 1).some(({ kind }) => kind !== 'same'),
   )
+  // A gap of one line would be no shorter than the line.
+  for (const index of isNear.keys()) {
+    if (!isNear[index] && (isNear[index - 1] ?? true) && (isNear[index + 1] ?? true)) isNear[index] = true
+  }
   const shown: DiffLine[] = []
   let skipped = 0
   for (const [index, line] of [...lines, null].entries()) {
@@ -102,7 +106,7 @@ function withGaps(lines: readonly DiffLine[]): DiffLine[] {
       skipped++
       continue
     }
-    if (skipped > 0) shown.push({ kind: 'gap', text: `${skipped} equal line${skipped === 1 ? '' : 's'}` })
+    if (skipped > 0) shown.push({ kind: 'gap', text: `${skipped} equal lines` })
     skipped = 0
     if (line !== null) shown.push(line)
   }

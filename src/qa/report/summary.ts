@@ -1,20 +1,35 @@
 /** What stands at the end of a run: the failures in full, what could not be shown, the totals. */
-import { type RunResult, totalsOf } from '../result.ts'
+import { type CaseResult, type RunResult, totalsOf } from '../result.ts'
 import { failureLines } from './failure.ts'
 import type { Paint } from './tools.ts'
 import { countsText, durationText, plural, reasonsOf, unsteadyCases, visible } from './words.ts'
 
 export function summaryLines(result: RunResult, paint: Paint): string[] {
-  const failed = result.cases.filter(({ outcome }) => outcome === 'failed')
+  const failed = [...Map.groupBy(result.cases.filter(isFailed), ({ id }) => id).values()]
   return [
     ...(failed.length === 0 ? [] : ['', paint.bold(plural(failed.length, 'failure'))]),
-    ...failed.flatMap((item) => ['', ...failureLines(item, paint)]),
+    ...failed.flatMap((attempts) => ['', ...attemptLines(attempts, paint)]),
     ...leftOut(result, 'not_applicable', 'Not applicable here', paint),
     ...leftOut(result, 'not_run', 'Not run', paint),
     ...unsteady(result, paint),
     '',
     ...totalLines(result, paint),
   ]
+}
+
+/** Of a case that failed more than once, the first failure stands for the others. */
+function attemptLines(attempts: readonly CaseResult[], paint: Paint): string[] {
+  const others = attempts.slice(1).map(({ attempt }) => attempt)
+  return [
+    ...failureLines(attempts[0]!, paint),
+    ...(others.length === 0
+      ? []
+      : [paint.dim(`  failed again in attempt${others.length === 1 ? '' : 's'} ${others.join(', ')}`)]),
+  ]
+}
+
+function isFailed({ outcome }: CaseResult): boolean {
+  return outcome === 'failed'
 }
 
 function leftOut(result: RunResult, outcome: 'not_applicable' | 'not_run', title: string, paint: Paint): string[] {

@@ -65,9 +65,9 @@ export function scalarText(value: JsonValue): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** Why a case did not pass, when it says so itself or one of its steps does. */
-export function reasonOf({ reason, steps }: Pick<CaseResult, 'reason' | 'steps'>): string | null {
-  return reason ?? steps.find((step) => step.reason !== null)?.reason ?? null
+/** Why a case did not pass, when it says so itself or a step that ended the same way does. */
+export function reasonOf({ reason, outcome, steps }: Pick<CaseResult, 'reason' | 'outcome' | 'steps'>): string | null {
+  return reason ?? steps.find((step) => step.outcome === outcome && step.reason !== null)?.reason ?? null
 }
 
 /** Reasons of the cases that ended so, with how many gave each; the most common first. */

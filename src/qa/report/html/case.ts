@@ -28,7 +28,7 @@ export function caseMarkup({ number, item }: Numbered, { isOpen, withSuite, hasR
     1,
   )
   return html`<details class="case ${item.outcome}" id="case-${number}"${attributes({ number, item })}${isOpen && html` open`}>
-<summary>${mark(item.outcome)}<span class="title">${withSuite && html`<span class="soft">${item.suite} › </span>`}${titleOf(item)}</span>${item.outcome !== 'passed' && !isFailed && reason !== null && html`<span class="soft why">${reason}</span>`}<span class="soft time">${durationText(item.duration_ms)}</span></summary>
+<summary>${mark(item.outcome)}<span class="title">${withSuite && html`<span class="soft">${item.suite} › </span>`}${titleOf(item)}</span>${item.outcome !== 'passed' && !isFailed && reason !== null && html`<span class="soft why">${reason}</span>`}<span class="soft time">${item.duration_ms > 0 && durationText(item.duration_ms)}</span></summary>
 <div class="body"><p class="facts"><span class="soft place">${placeText(item.place)}</span>${Object.entries(item.matrix).map(([name, value]) => html` <span class="chip">${name}=${scalarText(value)}</span>`)}${item.tags.map((tag) => html` <span class="chip">${tag}</span>`)}</p>
 ${item.reason !== null && html`<p class="reason ${item.outcome}">${item.reason}</p>`}
 ${item.steps.map((step) => {

@@ -49,7 +49,7 @@ function tableMarkup(axis: string, cases: readonly Numbered[]): Markup {
   const columns = [...new Set(cases.map(({ item }) => scalarText(item.matrix[axis]!)))]
   const rows = rowsOf(axis, cases).toSorted((a, b) => Number(hasFailed(b)) - Number(hasFailed(a)))
   return html`<div class="scroll" tabindex="0" role="region" aria-label="Cases by ${axis}"><table class="matrix">
-<thead><tr><th scope="col">Case</th>${columns.map((column) => html`<th scope="col">${axis}=<wbr>${column}</th>`)}</tr></thead>
+<thead><tr><th scope="col">By <b>${axis}</b></th>${columns.map((column) => html`<th scope="col">${column}</th>`)}</tr></thead>
 <tbody>${rows.map(
     ({ suite, title, cells }) =>
       html`<tr><th scope="row"><span class="soft">${suite}</span> ${title}</th>${columns.map((column) => html`<td>${cellMarkup(cells.get(column) ?? [])}</td>`)}</tr>

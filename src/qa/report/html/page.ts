@@ -64,9 +64,10 @@ function suiteMarkup(
 ): Markup {
   const items = members.map(({ item }) => item)
   const totals = totalsOf(items)
+  const duration_ms = items.reduce((sum, { duration_ms }) => sum + duration_ms, 0)
   const worst = outcomes.find((outcome) => totals[outcome] > 0) ?? 'passed'
   const ordered = members.toSorted((a, b) => rank(a.item) - rank(b.item))
-  return html`<details class="suite" data-group${isOpen && html` open`}><summary>${mark(worst)}<h3>${suite}</h3><span class="soft">${countsText(totals)}</span><span class="soft time">${durationText(items.reduce((sum, { duration_ms }) => sum + duration_ms, 0))}</span></summary>
+  return html`<details class="suite" data-group${isOpen && html` open`}><summary>${mark(worst)}<h3>${suite}</h3><span class="soft">${countsText(totals)}</span><span class="soft time">${duration_ms > 0 && durationText(duration_ms)}</span></summary>
 <div class="group">${ordered.map((numbered) => (numbered.item.outcome === 'failed' ? caseLink(numbered) : caseMarkup(numbered, { isOpen: false, withSuite: false, hasRoom })))}</div></details>
 `
 }

@@ -29,7 +29,9 @@ export function stepMarkup(step: StepResult, { start, length, isWhole, hasRoom }
 ${reason !== null && html`<p class="reason ${outcome}">${reason}</p>`}
 ${failed.map(failedCheck)}
 ${screenshots.map((shot) => figure(shot, outcome === 'failed' || hasRoom(shot.png.length)))}
-${exchanges.map((exchange) => exchangeMarkup(exchange, isWhole))}
+${exchanges.map((exchange, index) =>
+  exchangeMarkup(exchange, isWhole, outcome === 'failed' && index === exchanges.length - 1),
+)}
 ${passed.length > 0 && html`<details class="fold"><summary>${plural(passed.length, 'check')} passed</summary><ul class="checks">${passed.map((check) => passedCheck(check, isWhole))}</ul></details>`}
 </div></details>
 `
@@ -73,14 +75,15 @@ function figure({ name, width, height, png }: Screenshot, isKept: boolean): Mark
   return html`<figure><img src="data:image/png;base64,${Buffer.from(png).toString('base64')}" width="${width}" height="${height}" alt="Screenshot ${name}" loading="lazy"><figcaption class="soft">${name} · ${width} × ${height}</figcaption></figure>`
 }
 
-function exchangeMarkup(exchange: Exchange, isWhole: boolean): Markup {
+/** `isCulprit`: the last one of a step that failed; what repeats it is in sight. */
+function exchangeMarkup(exchange: Exchange, isWhole: boolean, isCulprit: boolean): Markup {
   const { method, url, status, duration_ms, error, curl } = exchange
   const kind = status === 0 ? 'none' : `s${Math.floor(status / 100)}`
   return html`<div class="exchange"><p class="line"><span class="method">${method}</span> <span class="url">${url}</span> <span class="status ${kind}">${status === 0 ? 'no answer' : status}</span> <span class="soft">${durationText(duration_ms)}</span></p>
 ${error !== null && html`<p class="reason failed">${error}</p>`}
 ${message('Request', exchange.request_headers, exchange.request_body, isWhole)}
 ${status !== 0 && message('Response', exchange.response_headers, exchange.response_body, isWhole)}
-<details class="fold"><summary>curl</summary>${copyable(curl, 'the curl command')}</details></div>
+<details class="fold"${isCulprit && html` open`}><summary>Repeat it with curl</summary>${copyable(curl, 'the curl command')}</details></div>
 `
 }
 

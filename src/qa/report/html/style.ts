@@ -40,7 +40,8 @@ section{margin:32px 0}
 .filters{display:flex;flex-wrap:wrap;align-items:center;gap:10px 14px;margin-top:20px;font-size:14px}
 .filters fieldset{display:flex;flex-wrap:wrap;gap:6px;border:0;min-width:0}
 .filters label{display:inline-flex;align-items:center;gap:6px}
-.filters input[type=search]{width:240px;max-width:100%}
+.filters select{max-width:220px}
+.filters input[type=search]{width:200px;max-width:100%}
 input[type=search],select,button{font:inherit;font-size:14px;color:inherit;background:var(--paper);border:1px solid var(--line);border-radius:6px;padding:5px 10px;min-height:34px}
 button{cursor:pointer}button:hover{border-color:var(--soft)}
 .toggle{position:relative;border:1px solid var(--line);border-radius:17px;background:var(--paper);padding:0 12px;min-height:34px;cursor:pointer}
@@ -55,6 +56,9 @@ button{cursor:pointer}button:hover{border-color:var(--soft)}
 .group{background:var(--paper);border:1px solid var(--line);border-radius:10px;overflow:clip}
 summary{cursor:pointer;list-style:none;display:flex;align-items:center;gap:10px}
 summary::-webkit-details-marker{display:none}
+.case>summary::after,.step>summary::after,.suite>summary::after{content:"▸";color:var(--soft);font-size:12px;width:10px;flex:none}
+.case[open]>summary::after,.step[open]>summary::after,.suite[open]>summary::after{content:"▾"}
+.case.link::after{content:"";width:10px;flex:none}
 .case+.case{border-top:1px solid var(--line)}
 .case>summary,.case.link{padding:9px 14px;display:flex;align-items:center;gap:10px;color:inherit;text-decoration:none}
 .case>summary:hover,.case.link:hover,.step>summary:hover{background:var(--raised)}
@@ -71,8 +75,8 @@ summary::-webkit-details-marker{display:none}
 .mark{flex:none;display:inline-grid;place-items:center;width:22px;height:22px;border-radius:6px;font-size:13px;font-weight:700;line-height:1;text-decoration:none}
 .mark.passed{color:var(--passed);background:var(--passed-ground)}.mark.failed{color:var(--failed);background:var(--failed-ground)}.mark.not_applicable{color:var(--none);background:var(--none-ground)}.mark.not_run{color:var(--left);background:var(--left-ground)}
 .suite{margin-bottom:14px}
-.suite>summary{padding:8px 14px 8px 2px}
-.suite>summary .time{margin-right:14px}
+.suite>summary{padding:8px 15px 8px 15px}
+.suite>summary>.soft:first-of-type{font-size:14px}
 .step{border:1px solid var(--line);border-radius:8px;overflow:clip}
 .step+.step{margin-top:6px}
 .step>summary{padding:7px 12px}
@@ -121,7 +125,7 @@ figcaption{font-size:13px;margin-top:4px}
 .matrix{border-collapse:collapse;width:100%;font-size:14px}
 .matrix th,.matrix td{padding:6px 12px;text-align:center;border-bottom:1px solid var(--line)}
 .matrix tbody tr:last-child>*{border-bottom:0}
-.matrix thead th{color:var(--soft);font-weight:500;white-space:nowrap}
+.matrix thead th{color:var(--soft);font-weight:500;min-width:84px;max-width:200px;overflow-wrap:anywhere}.matrix thead b{font-weight:600;color:var(--text)}
 .matrix th:first-child{text-align:left;font-weight:400;position:sticky;left:0;background:var(--paper);min-width:180px;max-width:520px;overflow-wrap:anywhere;white-space:normal}
 .matrix tbody tr:hover>*{background:var(--raised)}
 .columns{display:grid;grid-template-columns:repeat(2,minmax(0,1fr));gap:24px 40px}
@@ -139,7 +143,8 @@ footer{padding-top:16px;padding-bottom:48px;font-size:13px}
 .step>summary .bar{display:none}.step>summary .time{margin-left:auto;min-width:0}.step .count{display:none}
 .case>summary{flex-wrap:wrap}.case>summary .title{flex:1 1 0}.why{order:9;flex-basis:100%;padding-left:32px}
 .suite>summary{flex-wrap:wrap}.headers,.values{grid-template-columns:minmax(0,1fr)}.headers dd,.values dd{margin-bottom:4px}
-.search,.filters input[type=search]{width:100%}.matrix th:first-child{min-width:130px}
+.search,.filters select{max-width:220px}
+.filters input[type=search]{width:100%}.matrix th:first-child{min-width:130px}
 }
 @media(prefers-reduced-motion:no-preference){html{scroll-behavior:smooth}}
 @media print{.tabs,.filters,.folds,.copy{display:none!important}body{background:#fff}}

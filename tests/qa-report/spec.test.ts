@@ -1,0 +1,112 @@
+/** `--reporter`: what is understood, and what is told to someone who mistyped it. */
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { createReporters, ReporterSpecError, writeReportFile } from '../../src/qa/report/index.ts'
+import { everything, failedItem, item, run } from './results.ts'
+import { tell, testTools } from './sinks.ts'
+
+const directories: string[] = []
+afterEach(async () => {
+  for (const directory of directories.splice(0)) await rm(directory, { recursive: true })
+})
+async function temporary(): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'svc-report-'))
+  directories.push(directory)
+  return directory
+}
+
+test.each([
+  [
+    ['htlm=qa.html'],
+    'reporter_unknown',
+    "There is no reporter 'htlm'.",
+    'Did you mean html? There are list, dot, junit, json, tap, html.',
+  ],
+  [
+    ['xml'],
+    'reporter_unknown',
+    "There is no reporter 'xml'.",
+    'Did you mean html? There are list, dot, junit, json, tap, html.',
+  ],
+  [
+    ['spectacular'],
+    'reporter_unknown',
+    "There is no reporter 'spectacular'.",
+    'There are list, dot, junit, json, tap, html.',
+  ],
+  [
+    ['list', 'junit'],
+    'reporter_stdout_taken',
+    'Only one reporter can write to stdout, and list and junit would.',
+    'Give all but one a file: --reporter list --reporter junit=report.xml',
+  ],
+  [
+    ['json='],
+    'reporter_file_missing',
+    '--reporter json= names no file.',
+    'Name one, as in --reporter json=qa.json, or leave the = out for stdout.',
+  ],
+  [['json=a', 'html=a'], 'reporter_file_taken', 'Two reporters would write to a.', 'Give each a file of its own.'],
+] as const)('%j is refused before anything is written', (specs, code, message, hint) => {
+  const tools = testTools()
+  let error: unknown
+  try {
+    createReporters([...specs], tools)
+  } catch (thrown) {
+    error = thrown
+  }
+  expect(error).toBeInstanceOf(ReporterSpecError)
+  expect(error).toMatchObject({ code, message })
+  expect((error as ReporterSpecError).hint).toBe(hint)
+  expect([tools.out(), tools.err(), tools.files.size]).toEqual(['', '', 0])
+})
+
+test('several write at once, and name their files', async () => {
+  const tools = testTools()
+  await tell(createReporters(['tap', 'junit=out/report.xml', 'html=a=b.html', 'json=qa.json'], tools), everything())
+  expect(tools.out()).toMatch(/^TAP version 14\n/)
+  expect([...tools.files.keys()]).toEqual(['out/report.xml', 'a=b.html', 'qa.json'])
+  expect(tools.err()).toMatch(
+    /^junit report: out\/report\.xml \(\d+ kB\)\nhtml report: a=b\.html \(\d+ kB\)\njson report: qa\.json \(\d+ kB\)\n6 failed, 16 passed, 3 not applicable, 1 not run in 1\.23 s\n$/,
+  )
+})
+
+test('quiet, only what was asked for is printed', async () => {
+  const tools = testTools({ quiet: true, is_terminal: true })
+  await tell(createReporters(['html=qa.html'], tools), run([item()]))
+  expect([tools.out(), tools.err(), [...tools.files.keys()]]).toEqual(['', '', ['qa.html']])
+})
+
+test('a file that cannot be written is told, and the other reports are complete', async () => {
+  const tools = testTools()
+  const reporter = createReporters(['list', 'junit=no/report.xml', 'json=qa.json'], {
+    ...tools,
+    writeFile: async (path, content) => {
+      if (path.startsWith('no/')) throw new Error('EACCES: permission denied')
+      await tools.writeFile(path, content)
+    },
+  })
+  await expect(tell(reporter, run([failedItem()]))).rejects.toMatchObject({
+    name: 'ReportFileError',
+    message: 'Cannot write the junit report to no/report.xml: EACCES: permission denied',
+    file: 'no/report.xml',
+  })
+  expect([...tools.files.keys()]).toEqual(['qa.json'])
+  expect(tools.out()).toContain('1 failed')
+})
+
+test('a report is written aside and renamed; a failure keeps the old one and leaves nothing behind', async () => {
+  const directory = await temporary()
+  await writeReportFile(join(directory, 'deep/er/qa.html'), 'new')
+  expect(await readFile(join(directory, 'deep/er/qa.html'), 'utf8')).toBe('new')
+  await writeReportFile(join(directory, 'deep/er/qa.html'), 'newer')
+  expect(await readFile(join(directory, 'deep/er/qa.html'), 'utf8')).toBe('newer')
+  expect(await readdir(join(directory, 'deep/er'))).toEqual(['qa.html'])
+
+  await writeFile(join(directory, 'file'), 'old')
+  await expect(writeReportFile(join(directory, 'deep'), 'over a directory')).rejects.toThrow()
+  await expect(writeReportFile(join(directory, 'file/qa.html'), 'under a file')).rejects.toThrow()
+  expect(await readdir(directory)).toEqual(['deep', 'file'])
+})
