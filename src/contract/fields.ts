@@ -188,10 +188,23 @@ export const AuthoritativeConsent = z.strictObject({
 })
 export type AuthoritativeConsent = z.infer<typeof AuthoritativeConsent>
 
+/**
+ * A whole number in a query string, in decimal digits: not `''`, `0x10` or `1e3`, which `Number` takes too. A client gives
+ * it as a number.
+ */
+export function queryNumber<Schema extends z.ZodType<number, number>>(schema: Schema) {
+  return z.preprocess((value: number, context) => {
+    const text = String(value)
+    if (/^-?\d{1,15}$/.test(text)) return Number(text)
+    context.issues.push({ code: 'custom', message: 'a whole number in decimal digits, such as 50', input: value })
+    return z.NEVER
+  }, schema)
+}
+
 /** `wait_ms` in a body or a client's call: above 5000 it is clamped, with a warning (A22). */
 export const WaitMs = z.int().min(0)
 /** `wait_ms` in a query string. */
-export const WaitMsQuery = z.coerce.number<number>().pipe(z.int().min(0))
+export const WaitMsQuery = queryNumber(WaitMs)
 
 export const slotIdParam = documented(z.string(), 'Slot identifier, as POST /v1/placements or POST /v1/jobs gave it.')
 export const clientIdField = documented(ClientId, 'Project ID.')

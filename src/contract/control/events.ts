@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { endpoint, reading } from '../endpoint.ts'
-import { EpochMs } from '../fields.ts'
+import { EpochMs, queryNumber } from '../fields.ts'
 import { assumed } from '../provenance.ts'
 
 export const eventTypes = [
@@ -44,7 +44,7 @@ export const streamEvents = endpoint({
     'Server-sent events, from now or from a sequence number on. They are bounded: where events after that number are gone, the stream begins with events.dropped, whatever the filters, whose seq is that of the last one gone.',
   query: z.strictObject({
     since_seq: assumed(
-      z.coerce.number<number>().pipe(z.int().min(0)).optional(),
+      queryNumber(z.int().min(0)).optional(),
       'A93',
       'Begin after this sequence number; Last-Event-ID wins. Absent: from now.',
     ),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { endpoint, reading } from '../endpoint.ts'
-import { EpochMs } from '../fields.ts'
+import { EpochMs, queryNumber } from '../fields.ts'
 import { assumed } from '../provenance.ts'
 import { page, pageQuery, Since } from './paging.ts'
 
@@ -95,12 +95,12 @@ export const exportEvidence = endpoint({
   params: z.strictObject({ client_id: assumed(z.string(), 'A93', 'Project ID.') }),
   query: z.strictObject({
     after_seq: assumed(
-      z.coerce.number<number>().pipe(z.int().min(0)).optional(),
+      queryNumber(z.int().min(0)).optional(),
       'A77',
       'Begin after this position; absent: at the first entry.',
     ),
     limit: assumed(
-      z.coerce.number<number>().pipe(z.int().min(1).max(1000)).optional(),
+      queryNumber(z.int().min(1).max(1000)).optional(),
       'A93',
       'Entries in a piece, 1 to 1000; default 1000.',
     ),

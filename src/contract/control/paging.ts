@@ -1,5 +1,6 @@
 /** Lists of the control plane answer `{ items, next_cursor }`, newest first. */
 import { z } from 'zod'
+import { queryNumber } from '../fields.ts'
 import { assumed } from '../provenance.ts'
 
 export const page = <S extends z.ZodType>(item: S) =>
@@ -9,11 +10,7 @@ export const page = <S extends z.ZodType>(item: S) =>
   })
 
 export const pageQuery = {
-  limit: assumed(
-    z.coerce.number<number>().pipe(z.int().min(1).max(1000)).optional(),
-    'A93',
-    'Items in a page, 1 to 1000; default 50.',
-  ),
+  limit: assumed(queryNumber(z.int().min(1).max(1000)).optional(), 'A93', 'Items in a page, 1 to 1000; default 50.'),
   cursor: assumed(z.string().max(64).optional(), 'A93', 'next_cursor of the page before.'),
 }
 

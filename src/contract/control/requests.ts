@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { endpoint, reading } from '../endpoint.ts'
 import { reasonCode } from '../errors.ts'
-import { EpochMs } from '../fields.ts'
+import { EpochMs, queryNumber } from '../fields.ts'
 import { assumed } from '../provenance.ts'
 import { page, pageQuery, Since } from './paging.ts'
 
@@ -71,7 +71,7 @@ export const listRequests = endpoint({
   query: z.strictObject({
     ...pageQuery,
     ...conditions,
-    status: assumed(z.coerce.number<number>().pipe(anyStatus).optional(), 'A93', 'Only this status.'),
+    status: assumed(queryNumber(anyStatus).optional(), 'A93', 'Only this status.'),
     after: assumed(
       z
         .string()
