@@ -1,0 +1,35 @@
+import { useState } from 'react'
+import type { Consent } from './useConsent'
+
+/** The question. Both answers weigh the same, and nothing is ticked beforehand. */
+export function ConsentChoice({ consent, onDone }: { consent: Consent; onDone: () => void }) {
+  const [shares, setShares] = useState(consent.granted?.shares_questions ?? false)
+  const decide = async (decision: 'granted' | 'denied') => {
+    if (await consent.decide(decision, shares)) onDone()
+  }
+  return (
+    <section id="consent" className="consent" aria-labelledby="consent-title">
+      <h2 id="consent-title">May we show sponsored suggestions?</h2>
+      <p>
+        They keep Hazelby free, are always labelled, and never change an answer. Until you agree, none is asked for.
+      </p>
+      <label>
+        <input type="checkbox" checked={shares} onChange={(event) => setShares(event.target.checked)} />
+        <span>Choose them by what I ask: my questions are shared with the placement service.</span>
+      </label>
+      {consent.hasFailed && (
+        <p className="problem" role="alert">
+          Your answer could not be stored, so nothing is shown. Please try again.
+        </p>
+      )}
+      <div className="choices">
+        <button type="button" onClick={() => decide('granted')}>
+          Allow
+        </button>
+        <button type="button" onClick={() => decide('denied')}>
+          No, thanks
+        </button>
+      </div>
+    </section>
+  )
+}

@@ -1,0 +1,25 @@
+import { type RefObject, useEffect } from 'react'
+
+/** How near to the end still counts as there, CSS pixels. */
+const near_px = 80
+
+/** Keeps the end of `content` in view while it grows, unless the reader has scrolled away from it. */
+export function useStickToEnd(scroller: RefObject<HTMLElement | null>, content: RefObject<HTMLElement | null>): void {
+  useEffect(() => {
+    const { current: element } = scroller
+    if (element === null || content.current === null) return
+    let isAtEnd = true
+    const look = () => {
+      isAtEnd = element.scrollHeight - element.scrollTop - element.clientHeight < near_px
+    }
+    const observer = new ResizeObserver(() => {
+      if (isAtEnd) element.scrollTop = element.scrollHeight
+    })
+    element.addEventListener('scroll', look)
+    observer.observe(content.current)
+    return () => {
+      element.removeEventListener('scroll', look)
+      observer.disconnect()
+    }
+  }, [scroller, content])
+}

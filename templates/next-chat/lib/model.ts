@@ -1,0 +1,23 @@
+/** The model. It is not one: it streams prepared answers word by word. Put yours here. */
+import 'server-only'
+import { ideas } from './ideas'
+
+const prepared: Record<string, string> = {
+  [ideas[0]]:
+    'Weigh it. 18 g in, 36 g out, in 25 to 30 seconds.\n\nToo fast and sour? Grind finer. Slow and bitter? Grind coarser. Change one thing at a time, and buy coffee beans that were roasted in the last three weeks.',
+  [ideas[1]]:
+    'Eight weeks are enough. Run three times a week: two easy runs at a pace at which you can talk, and one that grows by half a kilometre each week.\n\nRest before you feel that you must, and never try new running shoes on the day itself.',
+  [ideas[2]]:
+    'Look before you change anything: let the database explain its plan and find the step that reads most rows.\n\nAn index on the columns you filter and sort by mends most of it. After that, ask for fewer columns, and for one page instead of all.',
+}
+const otherwise =
+  'This answer is prepared, whatever you ask: the template comes without a model.\n\nReplace answer() in lib/model.ts with yours, and let it yield text as it arrives. Sponsored suggestions go on working as they do now.'
+
+/** Yields the answer piece by piece; ends early when the signal is aborted. */
+export async function* answer(question: string, signal: AbortSignal): AsyncGenerator<string> {
+  for (const word of (prepared[question] ?? otherwise).match(/\S+\s*/g) ?? []) {
+    await new Promise((resolve) => setTimeout(resolve, 35))
+    if (signal.aborted) return
+    yield word
+  }
+}

@@ -1,0 +1,8 @@
+import type { NextConfig } from 'next'
+
+const config: NextConfig = {
+  poweredByHeader: false,
+  turbopack: { root: import.meta.dirname },
+}
+
+export default config
