@@ -17,8 +17,8 @@ for (const job_type of jobTypes) {
     const { status, body } = await (await consenting()).post('/api/placement', { job_type })
     assert.equal(status, 200)
     assert.equal(body.decision.fill, true)
-    assert.notEqual(body.placement.ad_label_text, '')
-    assert.match(body.placement.render.frame_url, /\/v1\/render\//)
+    assert.notEqual(body.placement?.ad_label_text, '')
+    assert.match(body.placement?.render.frame_url ?? '', /\/v1\/render\//)
   })
 }
 
@@ -87,7 +87,7 @@ test('a service that is away, or talks nonsense, is a 502 and not a crash', asyn
 test('beacons are forwarded once each, and again after a 429 with Retry-After', async () => {
   const visitor = await consenting()
   const { body } = await visitor.post('/api/placement', { job_type: 'agent' })
-  const beacon = { asset_token: body.placement.asset_token, slot_id: body.slot_id, occurred_at_ms: Date.now() }
+  const beacon = { asset_token: body.placement?.asset_token, slot_id: body.slot_id, occurred_at_ms: Date.now() }
   await sandbox.send('POST', 'faults', { path: '/v1/beacons', status: 429, retry_after_s: 1, times: 1 })
   for (const event of ['render', 'visible']) {
     const beacon_id = `${body.slot_id}:${event}`
@@ -95,7 +95,7 @@ test('beacons are forwarded once each, and again after a 429 with Retry-After', 
     assert.equal(sent.body.accepted, true, event)
   }
   const { items } = (await sandbox.get(`beacons?slot_id=${body.slot_id}`)).body
-  assert.deepEqual(items.map(({ event }: { event: string }) => event).toSorted(), ['render', 'visible'])
+  assert.deepEqual(items.map(({ event }) => event).toSorted(), ['render', 'visible'])
 })
 
 test('a 429 without Retry-After is not retried', async () => {

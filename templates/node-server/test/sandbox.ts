@@ -11,10 +11,22 @@ export interface Visitor {
   post(path: string, body: object): Promise<Answer>
 }
 
+/** What the answers of all routes have, taken together. */
+interface Body {
+  slot_id: string
+  status: string
+  placement: { asset_token: string; ad_label_text: string; render: { frame_url: string } } | null
+  decision: { fill: boolean; no_fill_reason?: string }
+  authoritative_consent: { lifecycle_state: string }
+  accepted: boolean
+  count: number
+  items: { event: string }[]
+  request_body: string
+}
+
 export interface Answer {
   status: number
-  // biome-ignore lint/suspicious/noExplicitAny: answers are read by the tests as what they expect
-  body: any
+  body: Body
   headers: Headers
 }
 
@@ -50,5 +62,5 @@ export const sandbox = {
 
 async function request(url: string | URL, init: { method?: string; headers?: object; body?: string | undefined }) {
   const response = await fetch(url, init as RequestInit)
-  return { status: response.status, body: await response.json(), headers: response.headers }
+  return { status: response.status, body: (await response.json()) as Body, headers: response.headers }
 }

@@ -1,0 +1,41 @@
+import { expect } from 'vitest'
+import { report, sponsoredSlot } from '../src/sponsored.ts'
+import { test, turn } from './sandbox.ts'
+
+const seen = { visible_ratio: 1, visible_ms: 1_000, page_visible: true }
+
+test('a view counts once, however often it is reported', async ({ service, client }) => {
+  const slot = await sponsoredSlot(service, turn())
+  for (let time = 0; time < 3; time++) {
+    expect(await report(service, slot!, 'render')).toBe(true)
+    expect(await report(service, slot!, 'visible', seen)).toBe(true)
+  }
+  const { items } = await client.beacons.list({ query: { slot_id: slot!.slot_id, verdict: 'accepted' } })
+  expect(items.map(({ event, would_bill }) => ({ event, would_bill }))).toEqual([
+    { event: 'visible', would_bill: true },
+    { event: 'render', would_bill: false },
+  ])
+})
+
+test('a glance is accepted, and would not be billed', async ({ service, client }) => {
+  const slot = await sponsoredSlot(service, turn())
+  await report(service, slot!, 'render')
+  await report(service, slot!, 'visible', { ...seen, visible_ms: 400 })
+  const { items } = await client.beacons.list({ query: { event: 'visible' } })
+  expect(items).toMatchObject([{ verdict: 'accepted', would_bill: false, reason_code: 'BELOW_THRESHOLD' }])
+})
+
+test('an event of another format is refused', async ({ service, client }) => {
+  const slot = await sponsoredSlot(service, turn({ formats: ['banner'] }))
+  expect(await report(service, slot!, 'play_started')).toBe(false)
+  const { items } = await client.beacons.list({ query: { verdict: 'rejected' } })
+  expect(items).toMatchObject([{ reason_code: 'event_not_supported_for_format' }])
+})
+
+test('a clock that runs five minutes late loses its beacons', async ({ service, client, clock }) => {
+  const slot = await sponsoredSlot(service, turn())
+  clock.advance(400_000)
+  expect(await report({ ...service, now: () => clock.now() - 301_000 }, slot!, 'render')).toBe(false)
+  const { items } = await client.beacons.list({ query: { verdict: 'rejected' } })
+  expect(items).toMatchObject([{ reason_code: 'beacon_stale' }])
+})
