@@ -306,7 +306,8 @@ function readScenarios(): Scenario[] {
 function keptFaults({ scenario, list }: Faults): string[] {
   const rules = list().length
   if (scenario !== null) return [`the scenario ${scenario} is still in use: svc sandbox scenario clear`]
-  return rules === 0 ? [] : [`fault rules are still in force, ${rules} of them: svc sandbox faults list`]
+  if (rules === 0) return []
+  return [`${rules === 1 ? 'a fault rule is' : `${rules} fault rules are`} still in force: svc sandbox faults list`]
 }
 
 function checkScenario(catalogue: readonly Scenario[], wanted: string | undefined): void {

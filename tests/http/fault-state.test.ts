@@ -128,7 +128,7 @@ test('a restart goes on with the rules and the scenario, and says so', async () 
   }
   {
     await using on = await stage({ database })
-    expect(on.sandbox.warnings).toEqual(['fault rules are still in force, 1 of them: svc sandbox faults list'])
+    expect(on.sandbox.warnings).toEqual(['a fault rule is still in force: svc sandbox faults list'])
     expect(await statusesOf(on, 15)).toEqual(whole.slice(9))
     await use(on, 'no_fill')
   }

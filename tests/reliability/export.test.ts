@@ -8,6 +8,7 @@ import { Client, request } from 'undici'
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/index.ts'
 import type { Endpoint } from '../../src/contract/endpoint.ts'
+import { encodeId } from '../../src/contract/ids.ts'
 import { contract } from '../../src/contract/index.ts'
 import type { PlacementResponse } from '../../src/contract/v1/placements.ts'
 import { problemOf } from './answers.ts'
@@ -19,21 +20,27 @@ afterEach(() => {
 })
 
 describe.each(['file', 'memory'])('of a sandbox in %s', (where) => {
-  test('an export under load is one instant: an import of it verifies, and has the rows of its evidence', async () => {
+  test('an export under load is one instant, with everything that was acknowledged before it', async () => {
     await using from = await start(where)
     const load = startLoad(from, 8)
     await load.until(20)
-    const files = []
+    const exports = []
     for (let count = 0; count < 3; count++) {
       await load.until(load.placed + 10)
-      files.push(await exported(from))
+      const acknowledged = [...load.acknowledged]
+      const file = await exported(from)
+      expect(load.acknowledged.length).toBeGreaterThan(acknowledged.length)
+      exports.push({ acknowledged, file })
     }
     await load.stop()
     expect(load.problems).toEqual([])
     let before = 0
-    for (const file of files) {
-      const counts = countsOf(file)
+    for (const { acknowledged, file } of exports) {
+      const { held, ...counts } = contentsOf(file)
+      expect(acknowledged.filter((name) => !held.has(name))).toEqual([])
       expect(counts.evidence).toBe(counts.decided + counts.beacons)
+      expect(counts.events).toEqual({ decided: counts.decided, beacons: counts.beacons, frames: counts.frames })
+      expect(counts).toMatchObject({ jobs: counts.decided, orphans: 0 })
       expect(counts.evidence).toBeGreaterThan(before)
       before = counts.evidence
       await using to = await start(where)
@@ -162,7 +169,7 @@ function newDirectory(): string {
 /** Placements, frames and beacons until it is stopped; what was answered off the contract is kept. */
 function startLoad(sandbox: Sandbox, lanes: number) {
   let isRunning = true
-  const load = { placed: 0, problems: [] as string[], until, stop }
+  const load = { placed: 0, acknowledged: [] as string[], problems: [] as string[], until, stop }
   const ask = async (client: Client, endpoint: Endpoint, path: string, body?: object) => {
     const reply = await client.request({
       method: endpoint.method,
@@ -180,12 +187,15 @@ function startLoad(sandbox: Sandbox, lanes: number) {
     while (isRunning) {
       const placed = await ask(client, contract['placements.create'], '/v1/placements', placement)
       if (placed.status !== 200) continue
+      const { slot_id, decision } = JSON.parse(placed.body) as PlacementResponse
       load.placed++
-      const asset_token = (JSON.parse(placed.body) as PlacementResponse).decision?.asset_token ?? ''
+      load.acknowledged.push(slot_id)
+      const asset_token = decision?.asset_token ?? ''
       await ask(client, contract['render.frame'], `/v1/render/${asset_token}`)
       for (const event of ['render', 'visible']) {
         const beacon = { beacon_id: `export.${event}`, asset_token, event, occurred_at_ms: Date.now() }
-        await ask(client, contract['beacons.send'], '/v1/beacons', beacon)
+        const { status } = await ask(client, contract['beacons.send'], '/v1/beacons', beacon)
+        if (status === 200) load.acknowledged.push(`${slot_id} ${event}`)
       }
     }
     await client.close()
@@ -236,10 +246,24 @@ async function get(sandbox: Sandbox, path: string): Promise<unknown> {
   return (await send(sandbox, 'GET', path)).body
 }
 
-function countsOf(file: Buffer) {
+/** What is in an export: how much of each, and by name, as the load has them. */
+function contentsOf(file: Buffer) {
   return withState(gunzipSync(file), (db) => {
     const count = (text: string) => db.prepare(`SELECT count(*) FROM ${text}`).pluck().get() as number
+    const held = new Set<string>()
+    for (const id of db.prepare<[], number>('SELECT id FROM slot').pluck().all()) held.add(encodeId('slot', id))
+    const beacons = db.prepare<[], { slot_id: number; event: string }>('SELECT slot_id, event FROM beacon')
+    for (const { slot_id, event } of beacons.all()) held.add(`${encodeId('slot', slot_id)} ${event}`)
     return {
+      held,
+      jobs: count('job'),
+      frames: count('slot WHERE first_frame_at_ms IS NOT NULL'),
+      orphans: count('beacon WHERE slot_id NOT IN (SELECT id FROM slot)'),
+      events: {
+        decided: count("event WHERE type = 'placement.decided'"),
+        beacons: count("event WHERE type = 'beacon.accepted'"),
+        frames: count("event WHERE type = 'frame.loaded'"),
+      },
       evidence: count('evidence'),
       decided: count('slot WHERE decided_at_ms IS NOT NULL'),
       beacons: count('beacon'),
