@@ -3,40 +3,48 @@ import type { Style } from '../style.ts'
 import { formatTime, formatValue } from '../text.ts'
 import type { TailBeacon } from './feed.ts'
 
-const widths = { time: 12, event: 14, format: 6, slot: 16, bill: 4 }
+const widths = { time: 12, event: 14, format: 6, slot: 16, session: 20, bill: 4 }
+/** `12:00:00` */
+const shortTime = 8
 const gap = '  '
-/** From this width on the session has a column too. */
-const wide = 104
-const sessionWidth = 20
-const narrowestVerdict = 10
+/** From these widths on there is room for more than time, event and verdict. */
+const roomFor = { bill: 50, format: 58, slot: 78, session: 104 }
+const verdictWidths = { least: 10, most: 42 }
 
 export function columnHead(columns: number, style: Style): string {
-  const { verdict, isWide } = columnsFor(columns)
+  const { time, verdict, has } = layoutFor(columns)
   const names = [
-    pad('time', widths.time),
+    pad('time', time),
     pad('event', widths.event),
-    pad('format', widths.format),
-    pad('slot', widths.slot),
-    ...(isWide ? [pad('session', sessionWidth)] : []),
+    ...(has.format ? [pad('format', widths.format)] : []),
+    ...(has.slot ? [pad('slot', widths.slot)] : []),
+    ...(has.session ? [pad('session', widths.session)] : []),
     pad('verdict', verdict),
-    pad('bill', widths.bill),
+    ...(has.bill ? ['bill'] : []),
   ]
   return style.dim(`  ${names.join(gap)}`)
 }
 
 /** The line of a beacon; the selected one stands out with colours and without. */
 export function beaconLine(beacon: TailBeacon, columns: number, style: Style, isSelected: boolean): string {
-  const { verdict, isWide } = columnsFor(columns)
+  const { time, has, ...layout } = layoutFor(columns)
+  const withBill = layout.verdict + gap.length + widths.bill
+  // A long reason takes the room of a bill that there is not.
+  const isLong = has.bill && !beacon.would_bill && verdictText(beacon, layout.verdict).length > layout.verdict
+  const verdict = isLong ? withBill : layout.verdict
   const cells: [string, (text: string) => string][] = [
-    [pad(timeOfDay(beacon.received_at_ms), widths.time), style.dim],
+    [timeOfDay(beacon.received_at_ms).slice(0, time), style.dim],
     [pad(formatValue(beacon.event), widths.event), (text) => text],
-    [pad(formatValue(beacon.format), widths.format), style.dim],
-    [pad(formatValue(beacon.slot_id), widths.slot), style.dim],
-    ...(isWide
-      ? ([[pad(formatValue(beacon.session_id), sessionWidth), style.dim]] as [string, typeof style.dim][])
-      : []),
+    ...cellIf(has.format, formatValue(beacon.format), widths.format, style.dim),
+    ...cellIf(has.slot, formatValue(beacon.slot_id), widths.slot, style.dim),
+    ...cellIf(has.session, formatValue(beacon.session_id), widths.session, style.dim),
     [pad(verdictText(beacon, verdict), verdict), verdictPaint(beacon, style)],
-    [pad(beacon.would_bill ? 'yes' : 'no', widths.bill), beacon.would_bill ? style.green : style.dim],
+    ...cellIf(
+      has.bill && !isLong,
+      beacon.would_bill ? 'yes' : 'no',
+      widths.bill,
+      beacon.would_bill ? style.green : style.dim,
+    ),
   ]
   if (isSelected) return style.inverse(pad(`› ${cells.map(([text]) => text).join(gap)}`, columns))
   return `  ${cells.map(([text, paint]) => paint(text)).join(gap)}`
@@ -68,11 +76,28 @@ export function pad(text: string, width: number): string {
 
 const signs = { accepted: '✓', duplicate: '=', rejected: '✗' } as const
 
-function columnsFor(columns: number): { verdict: number; isWide: boolean } {
-  const isWide = columns >= wide
-  const taken =
-    2 +
-    Object.values(widths).reduce((sum, width) => sum + width + gap.length, 0) +
-    (isWide ? sessionWidth + gap.length : 0)
-  return { verdict: Math.max(narrowestVerdict, columns - taken), isWide }
+function cellIf(
+  isThere: boolean,
+  text: string,
+  width: number,
+  paint: (text: string) => string,
+): [string, (text: string) => string][] {
+  return isThere ? [[pad(text, width), paint]] : []
+}
+
+function layoutFor(columns: number) {
+  const has = {
+    bill: columns >= roomFor.bill,
+    format: columns >= roomFor.format,
+    slot: columns >= roomFor.slot,
+    session: columns >= roomFor.session,
+  }
+  const time = has.slot ? widths.time : shortTime
+  const others = (Object.keys(has) as (keyof typeof has)[]).filter((name) => has[name])
+  const taken = others.reduce(
+    (sum, name) => sum + gap.length + widths[name],
+    gap.length + time + 2 * gap.length + widths.event,
+  )
+  const verdict = Math.min(verdictWidths.most, Math.max(verdictWidths.least, columns - taken))
+  return { time, verdict, has }
 }

@@ -26,8 +26,13 @@ export function countLines(state: TailState, columns: number, style: Style): str
     const each = perSecond(rate(counts, now_ms, event))
     return { event, total, each, width: Math.max(event.length, total.length, each.length) }
   })
+  let room = columns - labelWidth
+  const fitting = cells.filter(({ width }) => {
+    room -= width + 2
+    return room >= -2
+  })
   const row = (label: string, text: (cell: (typeof cells)[number]) => string) =>
-    label.padEnd(labelWidth) + cells.map((cell) => text(cell).padStart(cell.width)).join('  ')
+    label.padEnd(labelWidth) + fitting.map((cell) => text(cell).padStart(cell.width)).join('  ')
   const isQuiet = counts.total === 0
   return [
     isQuiet ? style.dim(totals) : totals,

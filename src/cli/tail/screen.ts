@@ -117,7 +117,7 @@ function footLine(state: TailState, columns: number, style: Style): string {
 }
 
 const footKeys = {
-  list: 'enter details  f filter  / search  space pause  ? help  q quit',
+  list: '? help  q quit  enter details  f filter  / search  space pause',
   details: '↑ ↓ scroll   r replay   o inspector   q back',
   filter: '↑ ↓ what   ← → value   enter back',
   help: 'q back',
