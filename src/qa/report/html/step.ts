@@ -51,8 +51,7 @@ function difference(expected: JsonValue, actual: JsonValue): Markup {
   }
   const signs = { same: ' ', expected: '-', actual: '+', gap: '…' }
   return html`<p class="legend"><span class="expected">- expected</span> <span class="actual">+ actual</span></p><pre class="diff"><code>${diff.map(
-    ({ kind, text }) => html`<span class="${kind}">${signs[kind]} ${text}
-</span>`,
+    ({ kind, text }) => html`<span class="${kind}">${signs[kind]} ${text}</span>`,
   )}</code></pre>`
 }
 
