@@ -15,7 +15,6 @@ export function rootHelp(
 ): string {
   return [
     `svc ${version}: sponsored placements, API v1, on your own machine`,
-    '',
     `Usage: ${command_name} <command> [options]`,
     ...sections.flatMap((section) => [section, ...inColumns(entries.filter((entry) => entry.section === section))]),
     'Examples and help',

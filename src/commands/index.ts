@@ -133,6 +133,12 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./doctor.ts')).doctor,
   },
   {
+    name: 'qa',
+    section: 'Look inside',
+    brief: 'scripted QA: run, list',
+    load: async () => (await import('./qa.ts')).qa,
+  },
+  {
     name: 'init',
     section: 'Set up',
     brief: 'a project from a template',

@@ -189,7 +189,7 @@ function requestOf(
 }
 
 function printCurl({ out }: Session, requests: readonly HttpRequest[]): void {
-  out.document(`${requests.map(curlCommand).join('\n')}\n`, shellMediaType)
+  out.document(`${requests.map((request) => curlCommand(request)).join('\n')}\n`, shellMediaType)
 }
 
 function integer(text: string): number {

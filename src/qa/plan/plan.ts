@@ -1,0 +1,112 @@
+/** Which cases there are to run: every combination of each matrix, filtered, repeated and sharded. */
+import { isObject, valueAt } from '../expect/paths.ts'
+import type { JsonValue } from '../json.ts'
+import type { Move, Need } from '../steps/step-kind.ts'
+import type { LoadedCase, LoadedStep, LoadedSuite } from '../suite/suite.ts'
+
+export interface PlannedCase {
+  /** `suite/name`, with the values of its matrix in it. */
+  id: string
+  suite: LoadedSuite
+  loaded: LoadedCase
+  name: string
+  matrix: Readonly<Record<string, JsonValue>>
+  attempt: number
+  needs: readonly { need: Need; step: LoadedStep }[]
+  moves: ReadonlySet<Move>
+  /** It expects or awaits events. */
+  listens: boolean
+}
+
+export interface Selection {
+  /** Only cases whose id matches. */
+  grep?: RegExp | undefined
+  /** Only cases with one of these tags. */
+  tags?: readonly string[]
+  /** No case with one of these tags. */
+  not_tags?: readonly string[]
+  /** Cases that need a browser too. */
+  browser?: boolean
+  /** How often each case runs. Default 1. */
+  repeat?: number
+  /** The `index`-th, from 1, of `of` parts that are about as large. */
+  shard?: { index: number; of: number } | undefined
+}
+
+/** Every case of these suites, once for each combination. */
+export function expand(suites: readonly LoadedSuite[]): PlannedCase[] {
+  return suites.flatMap((suite) =>
+    suite.cases.flatMap((loaded) => combinations(loaded).map((matrix) => planned(suite, loaded, matrix))),
+  )
+}
+
+/** The cases that were asked for, in their order. */
+export function select(cases: readonly PlannedCase[], selection: Selection): PlannedCase[] {
+  const { grep, tags = [], not_tags = [], repeat = 1, shard } = selection
+  const chosen = cases
+    .filter(({ id }) => grep === undefined || grep.test(id))
+    .filter(({ loaded }) => tags.length === 0 || tags.some((tag) => loaded.tags.includes(tag)))
+    .filter(({ loaded }) => !not_tags.some((tag) => loaded.tags.includes(tag)))
+    .filter((each) => selection.browser === true || !needsBrowser(each))
+  const part = shard === undefined ? chosen : chosen.filter((_, index) => index % shard.of === shard.index - 1)
+  return part.flatMap((each) => Array.from({ length: repeat }, (_, index) => ({ ...each, attempt: index + 1 })))
+}
+
+export function needsBrowser({ needs }: PlannedCase): boolean {
+  return needs.some(({ need }) => need === 'browser')
+}
+
+function planned(suite: LoadedSuite, loaded: LoadedCase, matrix: Record<string, JsonValue>): PlannedCase {
+  const steps = [...loaded.setup, ...loaded.steps, ...loaded.teardown]
+  const name = nameOf(loaded.name, matrix)
+  const project = typeof loaded.project === 'object' && loaded.project !== null
+  const moves = new Set(steps.flatMap(({ kind, data }) => kind.moves(data)))
+  // A project of the case's own is nobody else's.
+  if (project) moves.delete('project')
+  const needs = steps.flatMap((step) => needsOf(step).map((need) => ({ need, step })))
+  if (loaded.project !== null && steps[0] !== undefined) needs.unshift({ need: 'control', step: steps[0] })
+  const listens = steps.some(
+    ({ kind, data }) => kind.name === 'wait_for' || (isObject(data.expect) && 'events' in data.expect),
+  )
+  return { id: `${suite.name}/${name}`, suite, loaded, name, matrix, attempt: 1, needs, moves, listens }
+}
+
+function needsOf({ kind, data }: LoadedStep): readonly Need[] {
+  const { expect } = data
+  const looksInside = isObject(expect) && ['events', 'billing', 'evidence'].some((name) => name in expect)
+  return [...kind.needs(data), ...(looksInside ? (['control'] as const) : [])]
+}
+
+/** Every combination of the values of the axes but the excepted ones. */
+function combinations({ axes, except }: LoadedCase): Record<string, JsonValue>[] {
+  const all = Object.entries(axes).reduce<Record<string, JsonValue>[]>(
+    (before, [name, values]) =>
+      before.flatMap((combination) => values.map((value) => ({ ...combination, [name]: value }))),
+    [{}],
+  )
+  return all.filter((combination) => !except.some((each) => isExcepted(combination, each)))
+}
+
+function isExcepted(combination: Record<string, JsonValue>, except: Readonly<Record<string, JsonValue>>): boolean {
+  return Object.entries(except).every(([name, value]) => labelOf(combination[name]!) === labelOf(value))
+}
+
+/** The name with the values of its matrix; those that it does not mention stand behind it. */
+function nameOf(name: string, matrix: Readonly<Record<string, JsonValue>>): string {
+  let text = name
+  const left: string[] = []
+  for (const [axis, value] of Object.entries(matrix)) {
+    const use = new RegExp(`\\{\\{\\s*${axis}(?:\\.([A-Za-z0-9_.-]+))?\\s*\\}\\}`, 'g')
+    const replaced = text.replace(use, (_, path: string = '') => labelOf(valueAt(value, path) ?? null))
+    if (replaced === text) left.push(labelOf(value))
+    text = replaced
+  }
+  return left.length === 0 ? text : `${text} [${left.join(', ')}]`
+}
+
+/** A value of a matrix in one word: an object goes by its name. */
+function labelOf(value: JsonValue): string {
+  if (!isObject(value)) return Array.isArray(value) ? value.map(labelOf).join('+') : String(value)
+  const { name } = value
+  return typeof name === 'string' ? name : JSON.stringify(value)
+}

@@ -1,0 +1,126 @@
+/**
+ * Runs a plan: cases side by side, each worker on a target. Where workers share one target, a case that moves what all
+ * share waits until it is alone; where each has its own, nothing is shared.
+ */
+import type { PlannedCase } from '../plan/plan.ts'
+import type { CaseResult, Reporter, RunResult } from '../result.ts'
+import type { Target } from '../target/target.ts'
+import { notRun, runCase } from './case.ts'
+import type { Environment } from './environment.ts'
+import type { Turn } from './turn.ts'
+
+export interface RunOptions {
+  /** One for each worker, or one for all. At least one. */
+  targets: readonly Target[]
+  /** How many cases at a time. */
+  workers: number
+  /** Makes sessions and identifiers. */
+  seed: string
+  reporter: Reporter
+  environment: Environment
+  svc_version: string
+  /** Aborted by an interrupt, with the name of the signal as its reason. */
+  interrupt: AbortSignal
+  /** Stop after so many failed cases; null never. */
+  bail: number | null
+  step_timeout_ms: number
+  update_snapshots: boolean
+}
+
+export async function runPlan(cases: readonly PlannedCase[], options: RunOptions): Promise<RunResult> {
+  const { targets, environment, reporter, interrupt } = options
+  const started = performance.now()
+  const started_at_ms = environment.now()
+  const { summary } = targets[0]!
+  const results = new Map<PlannedCase, CaseResult>()
+  const resources = createResources()
+  const tell = inTurn()
+  let failures = 0
+  const isOver = () => interrupt.aborted || (options.bail !== null && failures >= options.bail)
+
+  await tell(() =>
+    reporter.start?.({ target: summary, cases: cases.length, svc_version: options.svc_version, started_at_ms }),
+  )
+
+  async function one(planned: PlannedCase, target: Target): Promise<void> {
+    const { id, suite, name, attempt } = planned
+    await tell(() => reporter.begin?.({ id, suite: suite.name, name, attempt }))
+    const result = await runCase(planned, { ...options, target, resource: resources.get })
+    results.set(planned, result)
+    if (result.outcome === 'failed') failures++
+    await tell(() => reporter.case?.(result))
+  }
+
+  async function all(queue: PlannedCase[], chosen: readonly Target[]): Promise<void> {
+    await Promise.all(
+      chosen.map(async (target) => {
+        for (;;) {
+          const planned = isOver() ? undefined : queue.shift()
+          if (planned === undefined) return
+          await one(planned, target)
+        }
+      }),
+    )
+  }
+
+  try {
+    if (targets.length > 1) await all([...cases], targets)
+    else {
+      const [target] = targets as [Target]
+      const isAlone = (planned: PlannedCase) => planned.moves.size > 0
+      await all(
+        cases.filter((each) => !isAlone(each)),
+        Array.from({ length: options.workers }, () => target),
+      )
+      await all(cases.filter(isAlone), [target])
+    }
+  } finally {
+    await resources.close()
+  }
+  const why = interrupt.aborted
+    ? `The run was ended by ${String(interrupt.reason)}.`
+    : `The run ended after ${failures} failed (--bail).`
+  for (const planned of cases) {
+    if (results.has(planned)) continue
+    const result = notRun(planned, why, environment.now())
+    results.set(planned, result)
+    await tell(() => reporter.case?.(result))
+  }
+  const result: RunResult = {
+    target: summary,
+    svc_version: options.svc_version,
+    started_at_ms,
+    duration_ms: Math.round(performance.now() - started),
+    cases: cases.map((planned) => results.get(planned)!),
+    interrupted: interrupt.aborted ? String(interrupt.reason) : null,
+  }
+  await tell(() => reporter.end?.(result))
+  return result
+}
+
+/** Calls one after the other, whoever asks. */
+function inTurn(): (call: () => Promise<void> | void) => Promise<void> {
+  let last: Promise<void> = Promise.resolve()
+  return (call) => {
+    last = last.then(call)
+    return last
+  }
+}
+
+/** Things that steps open once a run. */
+function createResources(): { get: Turn['resource']; close(): Promise<void> } {
+  const opened = new Map<string, Promise<{ value: unknown; close(): Promise<void> }>>()
+  return {
+    async get<T>(name: string, open: () => Promise<{ value: T; close(): Promise<void> }>): Promise<T> {
+      const known = opened.get(name)
+      if (known !== undefined) return (await known).value as T
+      const fresh = open()
+      opened.set(name, fresh)
+      return (await fresh).value
+    },
+    async close() {
+      for (const each of await Promise.allSettled(opened.values()))
+        if (each.status === 'fulfilled') await each.value.close()
+    },
+  }
+}

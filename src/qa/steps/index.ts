@@ -1,0 +1,37 @@
+/** Every kind of step, in the order in which they are explained. A new kind is added here, and nowhere else. */
+import { beacon } from './beacon.ts'
+import { call } from './call.ts'
+import { job, placement } from './placement.ts'
+import { request } from './request.ts'
+import { clock, evidence, fault, reset, scenario } from './sandbox-steps.ts'
+import { activate, config, consent } from './session-steps.ts'
+import { frame, ledger, poll } from './slot-steps.ts'
+import type { StepKind } from './step-kind.ts'
+import { waitFor } from './wait-for.ts'
+
+export const stepKinds: readonly StepKind[] = [
+  placement,
+  job,
+  poll,
+  frame,
+  beacon,
+  consent,
+  activate,
+  config,
+  call,
+  request,
+  waitFor,
+  ledger,
+  evidence,
+  clock,
+  fault,
+  scenario,
+  reset,
+]
+
+const byName = new Map(stepKinds.map((kind) => [kind.name, kind]))
+
+/** The kind of a step: the one whose name is among its members. */
+export function kindNamed(name: string): StepKind | undefined {
+  return byName.get(name)
+}

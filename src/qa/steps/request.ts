@@ -1,0 +1,60 @@
+import { z } from 'zod'
+import { Json, orVariable } from '../suite/fields.ts'
+import { needsOfMembers } from './effects.ts'
+import { type StepData, stepKind } from './step-kind.ts'
+
+/** Any request at all, malformed ones too. */
+export const request = stepKind({
+  name: 'request',
+  summary: 'sends any request, malformed ones too',
+  shape: {
+    request: z
+      .strictObject({
+        method: z.string().min(1).optional().describe('Default GET, with a body POST.'),
+        path: z.string().startsWith('/').describe('Path and query.'),
+        body: Json.optional().describe('Text is sent as it is, anything else as JSON.'),
+        bytes: orVariable(z.int().min(0).max(20_000_000), 'a whole number')
+          .optional()
+          .describe('Instead of body: a JSON text of so many bytes.'),
+        content_type: z
+          .string()
+          .nullable()
+          .optional()
+          .describe('Default application/json where there is a body; null for none.'),
+      })
+      .describe('Method, path and body.'),
+  },
+  isRequest: true,
+  needs: (step) => [...(pathOf(step).startsWith('/_sandbox') ? (['control'] as const) : []), ...needsOfMembers(step)],
+  moves: () => [],
+  title: (step) => `${methodOf(step)} ${pathOf(step)}`,
+  run: ({ request: { method, path, body, bytes, content_type }, ...members }, turn) => {
+    const text = bytes === undefined ? textOf(body) : `"${'x'.repeat(Math.max(0, bytes - 2))}"`
+    const type = content_type === undefined && text !== null ? 'application/json' : content_type
+    return turn.request({
+      method: method ?? (text === null ? 'GET' : 'POST'),
+      path,
+      body: text,
+      headers: typeof type === 'string' ? { 'content-type': type } : {},
+      members,
+    })
+  },
+})
+
+function textOf(body: unknown): string | null {
+  if (body === undefined) return null
+  return typeof body === 'string' ? body : JSON.stringify(body)
+}
+
+function partsOf({ request }: StepData): Record<string, unknown> {
+  return typeof request === 'object' && request !== null ? (request as Record<string, unknown>) : {}
+}
+
+function pathOf(step: StepData): string {
+  return String(partsOf(step).path ?? '')
+}
+
+function methodOf(step: StepData): string {
+  const { method, body, bytes } = partsOf(step)
+  return String(method ?? (body === undefined && bytes === undefined ? 'GET' : 'POST'))
+}

@@ -1,0 +1,116 @@
+/** What a schema says against a value, as problems of a suite: with its place, and with the nearest name. */
+import type { z } from 'zod'
+import { suggestion } from './nearest.ts'
+import type { Path, Places } from './places.ts'
+import type { SuiteProblem } from './suite.ts'
+
+type Issue = z.core.$ZodIssue
+
+/** Everything that `schema` has against `value`, which stands at `path`. */
+export function problemsOf(schema: z.ZodType, value: unknown, path: Path, places: Places): SuiteProblem[] {
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return []
+  return parsed.error.issues.flatMap((issue) => problemOf(issue, schema, value, path, places))
+}
+
+function problemOf(issue: Issue, schema: z.ZodType, value: unknown, path: Path, places: Places): SuiteProblem[] {
+  const inner = issue.path as (string | number)[]
+  const whole = [...path, ...inner]
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((name) => ({
+      place: places.ofName(whole, name),
+      message: `Unknown member ${name}${inner.length === 0 ? '' : ` in ${inner.join('.')}`}.`,
+      hint: suggestion(name, namesIn(schemaAt(schema, inner, value))),
+    }))
+  }
+  if (issue.code === 'invalid_union') {
+    const deeper = bestBranch(issue, valueAt(value, inner))
+    if (deeper !== null) {
+      return deeper.issues.flatMap((each) =>
+        problemOf(each, deeper.schema ?? schema, value, path, places).map((problem) => problem),
+      )
+    }
+  }
+  const member = inner.join('.')
+  const isMissing = issue.code === 'invalid_type' && valueAt(value, inner) === undefined
+  if (isMissing)
+    return [{ place: places.of(whole), message: `${member} is missing.`, hint: descriptionOf(schema, inner, value) }]
+  const wrong = issue.message.replace(/^Invalid input: /, '').replace(/\.$/, '')
+  const names = issue.code === 'invalid_value' ? (issue.values as unknown[]).map(String) : []
+  const given = valueAt(value, inner)
+  const sentence = names.length > 0 ? `cannot be ${JSON.stringify(given)}` : wrong
+  return [
+    {
+      place: places.of(whole),
+      message: `${member === '' ? 'This' : member} ${sentence}.`,
+      hint: names.length > 0 ? suggestion(String(given), names) : descriptionOf(schema, inner, value),
+    },
+  ]
+}
+
+/** Of a union that no branch fits: the issues of the branch that was meant, an object for an object. */
+function bestBranch(
+  issue: Extract<Issue, { code: 'invalid_union' }>,
+  given: unknown,
+): { issues: Issue[]; schema?: z.ZodType } | null {
+  if (typeof given !== 'object' || given === null) return null
+  const branches = issue.errors.filter((issues) =>
+    issues.every((each) => each.path.length > 0 || each.code === 'unrecognized_keys'),
+  )
+  const [fewest] = branches.toSorted((a, b) => a.length - b.length)
+  if (fewest === undefined) return null
+  return { issues: fewest.map((each) => ({ ...each, path: [...issue.path, ...each.path] }) as Issue) }
+}
+
+/** The schema of a member, as far as it can be told. */
+function schemaAt(
+  schema: z.ZodType | undefined,
+  path: readonly (string | number)[],
+  value: unknown,
+): z.ZodType | undefined {
+  const [name, ...rest] = path
+  const plain = unwrap(schema)
+  if (plain === undefined || name === undefined) return plain
+  for (const branch of branchesOf(plain)) {
+    const { def } = branch as unknown as {
+      def: { shape?: Record<string, z.ZodType>; element?: z.ZodType; valueType?: z.ZodType }
+    }
+    const member = def.shape?.[String(name)] ?? def.element ?? def.valueType
+    if (member !== undefined) return schemaAt(member, rest, valueAt(value, [name]))
+  }
+  return undefined
+}
+
+/** Names of the members of an object, or of every object of a union. */
+function namesIn(schema: z.ZodType | undefined): string[] {
+  if (schema === undefined) return []
+  return branchesOf(schema).flatMap((branch) =>
+    Object.keys((branch as unknown as { def: { shape?: object } }).def.shape ?? {}),
+  )
+}
+
+function branchesOf(schema: z.ZodType): z.ZodType[] {
+  const plain = unwrap(schema)!
+  const { options } = (plain as unknown as { def: { options?: z.ZodType[] } }).def
+  return options === undefined ? [plain] : options.flatMap(branchesOf)
+}
+
+function unwrap(schema: z.ZodType | undefined): z.ZodType | undefined {
+  const inner = (schema as unknown as { def?: { innerType?: z.ZodType } } | undefined)?.def?.innerType
+  return inner === undefined ? schema : unwrap(inner)
+}
+
+function descriptionOf(schema: z.ZodType, path: readonly (string | number)[], value: unknown): string {
+  if (path.length === 0) return ''
+  const parent = unwrap(schemaAt(schema, path.slice(0, -1), value))
+  const { shape } = (parent as unknown as { def?: { shape?: Record<string, z.ZodType> } } | undefined)?.def ?? {}
+  return shape?.[String(path.at(-1))]?.description ?? ''
+}
+
+function valueAt(value: unknown, path: readonly (string | number)[]): unknown {
+  return path.reduce<unknown>(
+    (inner, name) =>
+      typeof inner === 'object' && inner !== null ? (inner as Record<string, unknown>)[name] : undefined,
+    value,
+  )
+}

@@ -1,0 +1,188 @@
+/** Reads a suite file: YAML, then its shape, then what it refers to. Everything wrong in it is told at once. */
+import { LineCounter, parseDocument } from 'yaml'
+import type { JsonValue } from '../json.ts'
+import { kindNamed, stepKinds } from '../steps/index.ts'
+import { commonMembers, requestMembers } from '../steps/members.ts'
+import type { StepData } from '../steps/step-kind.ts'
+import { durationMs } from './fields.ts'
+import { problemsOf } from './issues.ts'
+import { nearest, suggestion } from './nearest.ts'
+import { type Path, Places } from './places.ts'
+import { referenceProblems } from './references.ts'
+import { Case, type ProjectChoice, Suite, stepSchema } from './schema.ts'
+import {
+  type Axes,
+  type LoadedCase,
+  type LoadedStep,
+  type LoadedSuite,
+  SuiteError,
+  type SuiteProblem,
+} from './suite.ts'
+
+/** Throws SuiteError with everything that is wrong. `file` is what messages call it. */
+export function loadSuite(text: string, file: string, folder: string): LoadedSuite {
+  const lines = new LineCounter()
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, merge: true })
+  const places = new Places(document, lines, file)
+  if (document.errors.length > 0) {
+    throw new SuiteError(
+      document.errors.map(({ message, pos }) => ({
+        place: places.offset(pos[0]),
+        message: `This is not YAML: ${message.split('\n')[0]}${/[.!?]$/.test(message) ? '' : '.'}`,
+        hint: '',
+      })),
+    )
+  }
+  return new Reader(document.toJS() as unknown, places).read(file, folder)
+}
+
+interface SuiteData {
+  suite: string
+  title: string
+  tags?: string[]
+  project?: ProjectChoice
+  variables?: Record<string, JsonValue>
+  matrix?: Record<string, JsonValue[]>
+  setup?: unknown[]
+  teardown?: unknown[]
+  cases: unknown[]
+}
+
+interface CaseData extends Omit<SuiteData, 'suite' | 'title' | 'cases' | 'matrix'> {
+  name: string
+  matrix?: string[] | Record<string, JsonValue[]>
+  except?: Record<string, JsonValue>[]
+  timeout?: number | string
+  steps: unknown[]
+}
+
+class Reader {
+  readonly #data: unknown
+  readonly #places: Places
+  readonly #problems: SuiteProblem[] = []
+
+  constructor(data: unknown, places: Places) {
+    this.#data = data
+    this.#places = places
+  }
+
+  read(file: string, folder: string): LoadedSuite {
+    const whole = problemsOf(Suite, this.#data, [], this.#places)
+    this.#problems.push(...whole)
+    const data = this.#data as Partial<SuiteData> | null
+    const cases = Array.isArray(data?.cases) ? data.cases : []
+    const suite = { ...(typeof data === 'object' ? data : {}), cases } as SuiteData
+    const setup = this.#steps(suite.setup, ['setup'])
+    const teardown = this.#steps(suite.teardown, ['teardown'])
+    const loaded = cases.flatMap((entry, index) => this.#case(entry, ['cases', index], suite, setup, teardown))
+    this.#nameTwice(loaded)
+    if (this.#problems.length > 0) throw new SuiteError(inOrder(this.#problems))
+    return { name: suite.suite, title: suite.title, file, folder, cases: loaded }
+  }
+
+  #case(entry: unknown, path: Path, suite: SuiteData, setup: LoadedStep[], teardown: LoadedStep[]): LoadedCase[] {
+    const problems = problemsOf(Case, entry, path, this.#places)
+    this.#problems.push(...problems)
+    if (typeof entry !== 'object' || entry === null) return []
+    const data = entry as CaseData
+    const loaded: LoadedCase = {
+      name: String(data.name),
+      tags: [...list<string>(suite.tags), ...list<string>(data.tags)],
+      axes: this.#axes(data.matrix, suite.matrix ?? {}, path),
+      except: list(data.except),
+      project: data.project ?? suite.project ?? null,
+      variables: { ...suite.variables, ...data.variables },
+      timeout_ms: data.timeout === undefined || problems.length > 0 ? null : durationMs(data.timeout),
+      setup: [...setup, ...this.#steps(data.setup, [...path, 'setup'])],
+      steps: this.#steps(data.steps, [...path, 'steps']),
+      teardown: [...this.#steps(data.teardown, [...path, 'teardown']), ...teardown],
+      place: this.#places.of([...path, 'name']),
+    }
+    this.#exceptions(loaded, path)
+    this.#problems.push(...referenceProblems(loaded, this.#places.of([...path, 'name'])))
+    return [loaded]
+  }
+
+  #axes(wanted: CaseData['matrix'], known: Record<string, JsonValue[]>, path: Path): Axes {
+    if (!Array.isArray(wanted)) return typeof wanted === 'object' && wanted !== null ? wanted : {}
+    return Object.fromEntries(
+      wanted.flatMap((name, index) => {
+        const axis = known[name]
+        if (axis !== undefined) return [[name, axis] as const]
+        this.#problems.push({
+          place: this.#places.of([...path, 'matrix', index]),
+          message: `The suite has no matrix named ${name}.`,
+          hint: suggestion(name, Object.keys(known)),
+        })
+        return []
+      }),
+    )
+  }
+
+  #exceptions({ except, axes }: LoadedCase, path: Path): void {
+    for (const [index, combination] of except.entries()) {
+      for (const name of Object.keys(combination)) {
+        if (name in axes) continue
+        this.#problems.push({
+          place: this.#places.ofName([...path, 'except', index], name),
+          message: `This case has no matrix named ${name}.`,
+          hint: suggestion(name, Object.keys(axes)),
+        })
+      }
+    }
+  }
+
+  #steps(entries: unknown, path: Path): LoadedStep[] {
+    return list(entries).flatMap((entry, index) => this.#step(entry, [...path, index]))
+  }
+
+  #step(entry: unknown, path: Path): LoadedStep[] {
+    if (typeof entry !== 'object' || entry === null || Array.isArray(entry)) {
+      this.#tell(path, 'A step is an object.', 'For example: { placement: { format: banner } }')
+      return []
+    }
+    const names = Object.keys(entry)
+    const actions = names.filter((name) => kindNamed(name) !== undefined)
+    if (actions.length !== 1) {
+      this.#tell(path, ...actionProblem(names, actions))
+      return []
+    }
+    const kind = kindNamed(actions[0]!)!
+    this.#problems.push(...problemsOf(stepSchema(kind.name), entry, path, this.#places))
+    const places = this.#places
+    return [{ kind, data: entry as StepData, place: places.of(path), at: (inner) => places.of([...path, ...inner]) }]
+  }
+
+  #nameTwice(cases: readonly LoadedCase[]): void {
+    for (const [index, { name, place }] of cases.entries()) {
+      if (!cases.slice(0, index).some((other) => other.name === name)) continue
+      this.#problems.push({ place, message: `There is a case named "${name}" already.`, hint: 'Name it otherwise.' })
+    }
+  }
+
+  #tell(path: Path, message: string, hint: string): void {
+    this.#problems.push({ place: this.#places.of(path), message, hint })
+  }
+}
+
+function actionProblem(names: readonly string[], actions: readonly string[]): [message: string, hint: string] {
+  if (actions.length > 1) {
+    return [
+      `A step has one action, this one has ${actions.length}: ${actions.join(', ')}.`,
+      'Make each a step of its own.',
+    ]
+  }
+  const kinds = stepKinds.map((kind) => kind.name)
+  const others = names.filter((name) => !(name in commonMembers) && !(name in requestMembers))
+  const slip = others.map((name) => nearest(name, kinds)).find((name) => name !== null)
+  if (slip !== undefined) return [`${others.join(', ')} is no action.`, `Did you mean ${slip}?`]
+  return ['This step has no action.', `There is: ${kinds.join(', ')}.`]
+}
+
+function list<T = unknown>(value: unknown): T[] {
+  return Array.isArray(value) ? (value as T[]) : []
+}
+
+function inOrder(problems: readonly SuiteProblem[]): SuiteProblem[] {
+  return problems.toSorted((a, b) => a.place.line - b.place.line || a.place.column - b.place.column)
+}

@@ -1,0 +1,132 @@
+/** What a case refers to: variables, operators, reason codes, types of events. Told before anything runs. */
+import { eventTypes } from '../../contract/control/events.ts'
+import { reasonCodes } from '../../contract/errors.ts'
+import { acceptCodes } from '../../contract/v1/beacons.ts'
+import { operators } from '../expect/matchers.ts'
+import { isObject } from '../expect/paths.ts'
+import type { JsonValue } from '../json.ts'
+import type { Place } from '../result.ts'
+import { suggestion } from './nearest.ts'
+import type { Path } from './places.ts'
+import type { LoadedCase, LoadedStep, SuiteProblem } from './suite.ts'
+import { builtIns, expressionsIn, filterNames } from './variables.ts'
+
+/** Steps by name whose value, when it is plain text, may be the name of an earlier step. */
+const kindsOfSlots = new Set(['poll', 'frame', 'ledger'])
+
+export function referenceProblems(loaded: LoadedCase, place: Place): SuiteProblem[] {
+  const known = new Set([...Object.keys(builtIns), ...Object.keys(loaded.variables), ...Object.keys(loaded.axes)])
+  const problems: SuiteProblem[] = []
+  problems.push(...unknownVariables(loaded.name, known, () => place))
+  const answers = new Set<string>()
+  for (const step of [...loaded.setup, ...loaded.steps, ...loaded.teardown]) {
+    const { as } = step.data
+    const names = new Set([...known, ...answers])
+    problems.push(...walk(step.data as JsonValue, [], (value, path) => variablesOf(value, path, step, as, names)))
+    problems.push(...unknownStep(step, answers), ...expectationProblems(step))
+    if (typeof as === 'string') answers.add(as)
+  }
+  return problems
+}
+
+/** Variables of one text; a step's own answer is known to its expectations. */
+function variablesOf(value: JsonValue, path: Path, step: LoadedStep, as: unknown, names: Set<string>): SuiteProblem[] {
+  if (typeof value !== 'string') return []
+  const known = typeof as === 'string' && path[0] === 'expect' ? new Set([...names, as]) : names
+  return unknownVariables(value, known, () => step.at(path))
+}
+
+function unknownVariables(text: string, known: ReadonlySet<string>, place: () => Place): SuiteProblem[] {
+  return expressionsIn(text).flatMap((expression) => {
+    if (expression === null) {
+      return [
+        {
+          place: place(),
+          message: `${text} has a variable that cannot be read.`,
+          hint: `Write {{name.path}}, {{now_ms - 30s}} or {{now_ms | iso}}; filters: ${filterNames.join(', ')}.`,
+        },
+      ]
+    }
+    if (known.has(expression.name)) return []
+    return [
+      {
+        place: place(),
+        message: `There is no variable named ${expression.name} here.`,
+        hint: suggestion(expression.name, [...known]),
+      },
+    ]
+  })
+}
+
+/** `frame: p`, `beacon: { of: p }`, `same_as: p`: p must be an earlier step. */
+function unknownStep({ kind, data, at }: LoadedStep, answers: ReadonlySet<string>): SuiteProblem[] {
+  const main = data[kind.name]
+  const uses: [JsonValue | undefined, Path][] = []
+  if (kindsOfSlots.has(kind.name) && typeof main === 'string') uses.push([main, [kind.name]])
+  if (isObject(main) && 'of' in main) uses.push([main.of, [kind.name, 'of']])
+  const same = isObject(data.expect) ? data.expect.same_as : undefined
+  uses.push([isObject(same) ? same.step : same, ['expect', 'same_as']])
+  return uses.flatMap(([name, path]) => {
+    if (typeof name !== 'string' || name.includes('{{') || /^(slot|ast|job)_/.test(name) || answers.has(name)) return []
+    return [
+      {
+        place: at(path),
+        message: `There is no earlier step named ${name}.`,
+        hint: answers.size === 0 ? `Give the step that is meant a name: as: ${name}` : suggestion(name, [...answers]),
+      },
+    ]
+  })
+}
+
+function expectationProblems({ data, at }: LoadedStep): SuiteProblem[] {
+  const { expect } = data
+  if (!isObject(expect)) return []
+  const problems = walk(expect, ['expect'], (value, path) => (isObject(value) ? operatorProblems(value, path, at) : []))
+  const codes = [...Object.keys(reasonCodes), ...acceptCodes]
+  for (const reason of [expect.reason ?? []].flat()) {
+    if (typeof reason !== 'string' || reason.includes('{{') || reason in reasonCodes) continue
+    problems.push({
+      place: at(['expect', 'reason']),
+      message: `${reason} is no reason_code.`,
+      hint: suggestion(reason, codes),
+    })
+  }
+  for (const event of Array.isArray(expect.events) ? expect.events : []) {
+    const type = isObject(event) ? event.type : event
+    if (typeof type !== 'string' || type.includes('{{') || (eventTypes as readonly string[]).includes(type)) continue
+    problems.push({
+      place: at(['expect', 'events']),
+      message: `${type} is no event.`,
+      hint: suggestion(type, eventTypes),
+    })
+  }
+  return problems
+}
+
+function operatorProblems(value: { [name: string]: JsonValue }, path: Path, at: LoadedStep['at']): SuiteProblem[] {
+  const names = Object.keys(value)
+  if (!names.some((name) => name.startsWith('$'))) return []
+  return names.flatMap((name) => {
+    const operator = operators[name]
+    if (operator === undefined) {
+      const message = name.startsWith('$') ? `${name} is no operator.` : `${name} stands among operators.`
+      return [{ place: at([...path, name]), message, hint: suggestion(name, Object.keys(operators)) }]
+    }
+    const problem = operator.problem(value[name]!)
+    return problem === null ? [] : [{ place: at([...path, name]), message: `${name} ${problem}.`, hint: '' }]
+  })
+}
+
+/** Visits a value and all within it; the names of members too. */
+function walk(value: JsonValue, path: Path, visit: (value: JsonValue, path: Path) => SuiteProblem[]): SuiteProblem[] {
+  const own = visit(value, path)
+  if (Array.isArray(value)) return [...own, ...value.flatMap((item, index) => walk(item, [...path, index], visit))]
+  if (!isObject(value)) return own
+  return [
+    ...own,
+    ...Object.entries(value).flatMap(([name, member]) => [
+      ...(name.includes('{{') ? visit(name, [...path, name]) : []),
+      ...walk(member, [...path, name], visit),
+    ]),
+  ]
+}

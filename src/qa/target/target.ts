@@ -1,0 +1,151 @@
+/** The service that a run looks at, and what it offers. */
+
+import type { SandboxInfo } from '../../contract/control/health.ts'
+import { contract, type EndpointId } from '../../contract/index.ts'
+import type { JsonValue } from '../json.ts'
+import type { TargetSummary } from '../result.ts'
+import { createWire, NoAnswer, type RawAnswer, type Wire } from '../run/wire.ts'
+import type { Need } from '../steps/step-kind.ts'
+import { createKeys, type GivenKeys, type Keys } from './keys.ts'
+
+export interface TargetOptions {
+  kind: TargetSummary['kind']
+  base_url: string
+  client_id: string | null
+  origin: string | null
+  keys: GivenKeys
+  /** What the control plane of a sandbox beyond loopback demands. */
+  admin_token?: string | undefined
+}
+
+export interface Target {
+  readonly summary: TargetSummary
+  readonly base_url: string
+  readonly client_id: string
+  readonly origin: string
+  readonly keys: Keys
+  readonly wire: Wire
+  /** Headers that the control plane demands. */
+  readonly control_headers: Readonly<Record<string, string>>
+  /** Why this target lacks something; null when it has it. */
+  lacks(need: Need): string | null
+  /** Calls the control plane aside from any step. Throws NoAnswer or ControlError. */
+  control(
+    id: EndpointId,
+    params?: Readonly<Record<string, string>>,
+    body?: JsonValue,
+    signal?: AbortSignal,
+  ): Promise<JsonValue>
+  close(): Promise<void>
+}
+
+/** The target does not answer, or is not set up well enough to be looked at. */
+export class TargetError extends Error {
+  override readonly name = 'TargetError'
+  readonly hint: string
+
+  constructor(message: string, hint: string) {
+    super(message)
+    this.hint = hint
+  }
+}
+
+/** The control plane refused what the runner itself needs. */
+export class ControlError extends Error {
+  override readonly name = 'ControlError'
+}
+
+const within_ms = 5_000
+
+/** Looks at a service. Throws TargetError. */
+export async function openTarget(options: TargetOptions): Promise<Target> {
+  const base_url = options.base_url.replace(/\/+$/, '')
+  const wire = createWire()
+  const control_headers: Record<string, string> =
+    options.admin_token === undefined ? {} : { 'x-sandbox-token': options.admin_token }
+  const control: Target['control'] = async (id, params = {}, body, signal = AbortSignal.timeout(within_ms)) => {
+    const endpoint = contract[id]
+    const path = endpoint.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))
+    const text = body === undefined ? null : JSON.stringify(body)
+    const headers = { ...control_headers, ...(text === null ? {} : { 'content-type': 'application/json' }) }
+    const answer = await wire.send({ method: endpoint.method, url: base_url + path, headers, body: text }, signal)
+    if (answer.status !== endpoint.status) throw new ControlError(refusal(endpoint.method, path, answer))
+    return JSON.parse(answer.text) as JsonValue
+  }
+  const info = await infoOf(options, base_url, wire, control)
+  const project = info?.projects.find(({ client_id }) => client_id === options.client_id) ?? info?.projects[0]
+  const client_id = options.client_id ?? project?.client_id
+  if (client_id === undefined || (info === null && options.keys.secret === null)) {
+    wire.close()
+    throw new TargetError(
+      `${base_url} is no sandbox, so it needs ${client_id === undefined ? 'a project and ' : ''}a secret key.`,
+      'Set SVC_CLIENT_ID and SVC_SECRET_KEY, or --client-id and --secret-key. For a sandbox of its own: svc qa run --fresh',
+    )
+  }
+  const has_control = info !== null
+  const keys = createKeys({
+    client_id,
+    given: options.keys,
+    control: has_control ? control : null,
+    is_kept: options.kind === 'fresh',
+  })
+  const kind = options.kind === 'service' && has_control ? 'sandbox' : options.kind
+  const summary: TargetSummary = {
+    base_url,
+    kind,
+    version: info?.version ?? null,
+    key_mode: options.keys.secret?.startsWith('sk_live_') === true ? 'live' : 'test',
+  }
+  const origin = options.origin ?? project?.allowed_origins[0]?.replace(/:\*$/, ':3000') ?? 'http://localhost:3000'
+  const lacking: Record<Need, string | null> = {
+    control: has_control ? null : 'the control plane of a sandbox, which this service has not',
+    erasable: kind === 'fresh' ? null : 'a sandbox that may be erased: svc qa run --fresh',
+    publishable_key: has_control || options.keys.publishable !== null ? null : 'a publishable key: --publishable-key',
+    test_key: summary.key_mode === 'test' ? null : 'a test key: test_outcome is never sent with a production key',
+    live_key: has_control ? null : 'production keys of a sandbox',
+    browser: null,
+  }
+  return {
+    summary,
+    base_url,
+    client_id,
+    origin,
+    keys,
+    wire,
+    control_headers,
+    lacks: (need) => lacking[need],
+    control,
+    async close() {
+      await keys.close().catch((error: unknown) => {
+        if (!(error instanceof NoAnswer || error instanceof ControlError)) throw error
+      })
+      wire.close()
+    },
+  }
+}
+
+/** What the sandbox says of itself; null of a service that is none. Throws TargetError when nothing answers. */
+async function infoOf(
+  { kind }: TargetOptions,
+  base_url: string,
+  wire: Wire,
+  control: Target['control'],
+): Promise<SandboxInfo | null> {
+  try {
+    const info = (await control('sandbox.info')) as unknown as SandboxInfo
+    return Array.isArray(info.projects) ? info : null
+  } catch (error) {
+    if (!(error instanceof NoAnswer)) return null
+    wire.close()
+    throw new TargetError(
+      `${base_url} cannot be reached: ${error.message}.`,
+      kind === 'service'
+        ? 'Check --base-url, or use a sandbox: svc qa run --fresh'
+        : 'Start one: svc start. Or let the run start its own: svc qa run --fresh',
+    )
+  }
+}
+
+function refusal(method: string, path: string, { status, text }: RawAnswer): string {
+  return `${method} ${path} answered ${status}: ${text.replace(/\s+/g, ' ').slice(0, 200)}`
+}
