@@ -5,7 +5,7 @@ import { flagValues, schemaOptions } from '../cli/flags.ts'
 import type { Session } from '../cli/session.ts'
 import type { Style } from '../cli/style.ts'
 import { verdictPaint, verdictText } from '../cli/tail/columns.ts'
-import { connect, connectionNote } from '../cli/tail/connect.ts'
+import { connect, connectionNote, gapNote } from '../cli/tail/connect.ts'
 import { type FeedOptions, followBeacons, parseSince, type TailBeacon } from '../cli/tail/feed.ts'
 import { noFilter, passes, type TailFilter } from '../cli/tail/filter.ts'
 import { formatTime, formatValue } from '../cli/text.ts'
@@ -92,6 +92,9 @@ async function printLines({ out }: Session, feed: FeedOptions, filter: TailFilte
         break
       case 'reset':
         out.note('The sandbox was reset.')
+        break
+      case 'gap':
+        out.note(gapNote)
     }
   }
   return 0

@@ -24,6 +24,8 @@ export function isAnother(before: SandboxInfo, now: SandboxInfo): boolean {
   return before.database !== now.database || (now.database === ':memory:' && before.pid !== now.pid)
 }
 
+export const gapNote = 'Beacons are missing here: the sandbox keeps its newest events only, and these were gone.'
+
 /** null for the first connection. */
 export function connectionNote({ info, isAgain, isNewHistory }: Connected): string | null {
   if (!isAgain) return null

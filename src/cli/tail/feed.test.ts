@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Client } from '../../client/client.ts'
 import { UnreachableError } from '../../client/errors.ts'
-import { type FeedMessage, followBeacons, parseSince } from './feed.ts'
+import { type FeedMessage, followBeacons, parseSince, type Since } from './feed.ts'
 
 const start_ms = 1_769_860_800_000
 
@@ -26,6 +26,18 @@ test('a database that outlives its process is followed where it was left, a fail
   expect(messages).toEqual(['connected', 7, 8, 'lost', 'connected again', 9])
 })
 
+test('beacons that are gone before it comes back are told, and those older than what was asked for are not', async () => {
+  const again = await heard([
+    connection([], { pid: 1, database: '/tmp/a.db' }, [7]),
+    connection([], { pid: 2, database: '/tmp/a.db' }, [9, 12], { dropped: 9 }),
+  ])
+  expect(again).toEqual(['connected', 7, 'lost', 'connected again', 'gap', 12])
+  const inTime = connection([], { pid: 1, database: '/tmp/a.db' }, [3, 4, 5], { dropped: 3, old: 4 })
+  expect(await heard([inTime], { span_ms: 1_000 })).toEqual(['connected', 5])
+  const tooLate = connection([], { pid: 1, database: '/tmp/a.db' }, [3, 4], { dropped: 3 })
+  expect(await heard([tooLate], { span_ms: 1_000 })).toEqual(['connected', 'gap', 4])
+})
+
 test('nobody there at first is an error', async () => {
   await expect(heard(['unreachable'])).rejects.toThrow('cannot be reached')
 })
@@ -39,7 +51,10 @@ test('since is a span or an instant', () => {
 })
 
 /** What a feed tells over these connections, until the last one has told its events. */
-async function heard(connections: (Client | 'unreachable')[]): Promise<(string | number)[]> {
+async function heard(
+  connections: (Client | 'unreachable')[],
+  since: Since | null = null,
+): Promise<(string | number)[]> {
   const end = new AbortController()
   const told: (string | number)[] = []
   const feed = followBeacons({
@@ -49,7 +64,7 @@ async function heard(connections: (Client | 'unreachable')[]): Promise<(string |
       return next as Client
     },
     query: {},
-    since: null,
+    since,
     signal: end.signal,
   })
   for await (const message of feed) {
@@ -65,15 +80,28 @@ function nameOf(message: FeedMessage): string | number {
   return message.isNewHistory ? 'connected again, afresh' : 'connected again'
 }
 
-/** A client whose stream has these events and ends. `asked` takes the sequence number that it was begun after. */
-function connection(asked: unknown[], info: { pid: number; database: string }, seqs: number[]): Client {
+/** A client whose stream has these events and ends; one may say what was dropped, one be old. `asked` takes the sequence number that it was begun after. */
+function connection(
+  asked: unknown[],
+  info: { pid: number; database: string },
+  seqs: number[],
+  { dropped, old }: { dropped?: number; old?: number } = {},
+): Client {
   const client = {
     sandbox: { info: async () => ({ ...info, clock: { now_ms: start_ms, offset_ms: 0, frozen: false } }) },
     events: {
       async *stream({ query }: { query: { since_seq?: number } }) {
         asked.push(query.since_seq)
         for (const seq of seqs) {
-          yield { seq, type: 'beacon.accepted', at_ms: start_ms, client_id: null, slot_id: null, data: item }
+          const type = seq === dropped ? 'events.dropped' : 'beacon.accepted'
+          yield {
+            seq,
+            type,
+            at_ms: seq === old ? start_ms - 5_000 : start_ms,
+            client_id: null,
+            slot_id: null,
+            data: item,
+          }
         }
       },
     },

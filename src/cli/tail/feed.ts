@@ -19,6 +19,8 @@ export type FeedMessage =
   /** `is_live` is false for what had happened before the connection. */
   | { kind: 'beacon'; beacon: TailBeacon; is_live: boolean }
   | { kind: 'reset' }
+  /** Beacons are missing here: the sandbox keeps so many events, and those were gone. */
+  | { kind: 'gap' }
   | { kind: 'lost'; reason: string }
 
 export interface FeedOptions {
@@ -48,15 +50,28 @@ export async function* followBeacons({ connect, query, since, signal }: FeedOpti
       if (isNewHistory) earlier += seen?.seq ?? 0
       const { now_ms } = info.clock
       const from_ms: number = isNewHistory ? 0 : (seen?.from_ms ?? startOf(since, now_ms))
-      const seq: number | null = isNewHistory ? 0 : (seen?.seq ?? (since === null && seen === null ? null : 0))
+      const seq: number | null = isNewHistory ? 0 : (seen?.seq ?? null)
       yield { kind: 'connected', info, isAgain: seen !== null, isNewHistory }
       const isAgain = seen !== null
       seen = { info, seq: seq === 0 ? null : seq, from_ms }
       pause_ms = firstPause_ms
-      const since_seq = seq === null ? {} : { since_seq: seq }
-      for await (const event of client.events.stream({ query: { ...query, ...since_seq, type: types } }, { signal })) {
+      // At first, what is gone may be older than what is asked for: the next event tells.
+      let isGap = false
+      const isFromNow = since === null && !isAgain
+      const begin = seq !== null ? { since_seq: seq } : isFromNow ? {} : { since: String(Math.max(0, from_ms)) }
+      for await (const event of client.events.stream({ query: { ...query, ...begin, type: types } }, { signal })) {
         seen.seq = event.seq
-        if (event.at_ms < from_ms) continue
+        const isGone = event.type === 'events.dropped'
+        if (isGone) isGap = true
+        else if (event.at_ms < from_ms) {
+          isGap = false
+          continue
+        }
+        if (isGap && (isAgain || !isGone)) {
+          yield { kind: 'gap' }
+          isGap = false
+        }
+        if (isGone) continue
         const message = toMessage(event, earlier, isAgain || event.at_ms >= now_ms)
         if (message !== null) yield message
       }

@@ -1,5 +1,5 @@
 /** The one place that holds a tail's state. Beacons are gathered and let in at most 15 times a second. */
-import { connectionNote } from './connect.ts'
+import { connectionNote, gapNote } from './connect.ts'
 import type { Arrival } from './counts.ts'
 import type { FeedMessage } from './feed.ts'
 import { reduce, type TailAction, type TailState } from './model.ts'
@@ -63,5 +63,7 @@ export function told(message: Exclude<FeedMessage, { kind: 'beacon' }>): TailAct
       }
     case 'reset':
       return { type: 'notice', text: 'The sandbox was reset.' }
+    case 'gap':
+      return { type: 'notice', text: gapNote }
   }
 }
