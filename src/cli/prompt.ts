@@ -31,7 +31,10 @@ export function openPrompt({ host, signal }: Pick<Session, 'host' | 'signal'>): 
   return {
     async ask(question) {
       host.stderr.write(question)
-      return line()
+      return line().catch((error) => {
+        host.stderr.write('\n')
+        throw error
+      })
     },
     close: () => host.closeInput(),
   }

@@ -32,7 +32,7 @@ export const scaffold: Command = {
     'svc is not published on a registry: the project gets the package that this command runs from, in vendor/. svc init is short for svc scaffold.',
   ].join('\n\n'),
   arguments: [
-    new Argument('[template]', 'which one; svc init --list tells them'),
+    templateArgument(),
     new Argument('[dir]', 'a directory in the current one; its name becomes the name of the project'),
   ],
   options: [
@@ -55,6 +55,13 @@ export const scaffold: Command = {
 }
 
 export const init: Command = { ...scaffold, name: 'init' }
+
+/** With the names for help and completion; another one is told apart here, with what is there instead. */
+function templateArgument(): Argument {
+  const argument = new Argument('[template]', 'which one; --list tells what each is')
+  argument.argChoices = listTemplates().map(({ name }) => name)
+  return argument
+}
 
 function list({ out }: Session): number {
   const items = listTemplates().map(({ name, summary }) => ({ name, summary }))
@@ -105,21 +112,21 @@ async function askTemplate({ host }: Session, prompt: Prompt): Promise<Template>
   for (const [index, { name, summary }] of templates.entries()) {
     host.stderr.write(`  ${index + 1}  ${name.padEnd(width)}  ${summary}\n`)
   }
-  return askUntilValid(host.stderr.write, prompt, `Template (1-${templates.length} or its name): `, (answer) =>
+  return askUntilValid(host, prompt, `Template (1-${templates.length} or its name): `, (answer) =>
     findTemplate(templates[Number(answer) - 1]?.name ?? answer, templates),
   )
 }
 
 async function askPlace({ host }: Session, prompt: Prompt, template: Template): Promise<Choice> {
   const usual = `my-${template.name}`
-  return askUntilValid(host.stderr.write, prompt, `Directory [${usual}]: `, (answer) =>
+  return askUntilValid(host, prompt, `Directory [${usual}]: `, (answer) =>
     choiceOf(template, answer || usual, host.cwd),
   )
 }
 
 /** Asks again until `read` takes the answer. */
 async function askUntilValid<T>(
-  tell: (text: string) => void,
+  { stderr }: Session['host'],
   prompt: Prompt,
   question: string,
   read: (answer: string) => T,
@@ -132,7 +139,7 @@ async function askUntilValid<T>(
       return read(answer)
     } catch (error) {
       if (!(error instanceof ScaffoldError)) throw error
-      tell(`${error.message} ${error.hint}\n`)
+      stderr.write(`${error.message} ${error.hint}\n`)
     }
   }
 }
@@ -144,7 +151,10 @@ async function make(
 ): Promise<number> {
   const project = planProject(template, place.name)
   checkDirectory(place.directory, project.files, { overwrite, shown: place.shown })
-  if (!dryRun) await out.progress(`Writing ${place.shown}`, writeProject(place.directory, project.files))
+  if (!dryRun) {
+    await out.progress(`Writing ${place.shown}`, writeProject(place.directory, project.files).catch(unwritable(place)))
+    if (!project.package.has_types) out.note(typesMissing)
+  }
   const manager = packageManager(host.env.npm_config_user_agent)
   const next = nextSteps(manager, place.shown, template.scripts)
   const made = {
@@ -159,6 +169,17 @@ async function make(
   }
   out.data(made, () => (dryRun ? planLines(template, place, project) : doneLines(template, place, project, next)))
   return 0
+}
+
+const typesMissing =
+  'The svc that runs here has no type declarations yet, so the project has none of them either. For TypeScript: npm run build in the checkout of svc, then svc init again with --overwrite.'
+
+function unwritable({ shown }: ProjectPlace) {
+  return (error: NodeJS.ErrnoException): never => {
+    if (error.code === undefined) throw error
+    const hint = 'Nothing of it is left there. Choose another place, or mend that.'
+    throw new CliError('usage', 'directory_unwritable', `${shown} cannot be written: ${error.message}.`, hint)
+  }
 }
 
 function planLines(template: Template, { shown }: ProjectPlace, { files }: Project): string[] {

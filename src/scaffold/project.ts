@@ -1,5 +1,5 @@
 /** What a project will consist of: the files of its template, and the package that it depends on. */
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Manifest, packageRoot, readManifest } from './package-root.ts'
 import { packPackage } from './tarball.ts'
@@ -14,8 +14,8 @@ export interface ProjectFile {
 
 export interface Project {
   files: readonly ProjectFile[]
-  /** The package in it: its version, and where its archive lies in the project. */
-  package: { version: string; path: string }
+  /** The package in it: its version, where its archive lies in the project, and whether it declares its types. */
+  package: { version: string; path: string; has_types: boolean }
 }
 
 /** Files that packages lose or npm would take for its own, by the name under which a template keeps them. */
@@ -37,7 +37,7 @@ export function planProject(template: Template, name: string, root: string = pac
   const archive: ProjectFile = { path, mode: 0o644, read: () => packPackage(root, manifest.files) }
   return {
     files: [...copied, archive].toSorted((one, other) => (one.path < other.path ? -1 : 1)),
-    package: { version: manifest.version, path },
+    package: { version: manifest.version, path, has_types: existsSync(join(root, 'dist/types')) },
   }
 }
 

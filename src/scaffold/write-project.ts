@@ -13,6 +13,7 @@ import {
   renameSync,
   rmdirSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -28,11 +29,9 @@ export function checkDirectory(
   files: readonly ProjectFile[],
   { overwrite, shown }: { overwrite: boolean; shown: string },
 ): void {
+  checkParents(directory)
   const info = lstatSync(directory, { throwIfNoEntry: false })
-  if (info === undefined) {
-    checkParents(directory)
-    return
-  }
+  if (info === undefined) return
   if (!info.isDirectory()) {
     throw new ScaffoldError('directory_is_file', `${shown} exists and is no directory.`, 'Choose another name.')
   }
@@ -91,7 +90,7 @@ function checkPath(directory: string, path: string, shown: string): void {
 function checkParents(directory: string): void {
   let parent = dirname(directory)
   while (!existsSync(parent) && dirname(parent) !== parent) parent = dirname(parent)
-  if (lstatSync(parent).isFile()) {
+  if (!statSync(parent).isDirectory()) {
     throw new ScaffoldError(
       'directory_is_file',
       `${parent} is a file, so nothing can be in it.`,

@@ -1,0 +1,370 @@
+/** svc init: what it asks, what it refuses, what it writes, and that it writes all or nothing. */
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { packageManager } from '../../src/scaffold/next-steps.ts'
+import { problemOfName } from '../../src/scaffold/project-name.ts'
+import { listTemplates } from '../../src/scaffold/templates.ts'
+import { writeProject } from '../../src/scaffold/write-project.ts'
+import { ensureBuilt, root } from './process.ts'
+import { type RunOptions, svc as runSvc, temporaryDirectory } from './world.ts'
+
+const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
+const archive = `vendor/svc-${version}.tgz`
+
+let cwd: string
+beforeAll(ensureBuilt)
+beforeEach(() => {
+  cwd = temporaryDirectory()
+})
+afterEach(() => rmSync(cwd, { recursive: true }))
+
+function svc(args: string, options: RunOptions = {}) {
+  return runSvc(args, { ...options, cwd: options.cwd ?? cwd, env: { SVC_HOME: join(cwd, '.home'), ...options.env } })
+}
+
+function read(path: string): string {
+  return readFileSync(join(cwd, path), 'utf8')
+}
+
+describe('svc init TEMPLATE DIR', () => {
+  test('makes the project, and tells the next commands', async () => {
+    const { code, stdout } = await svc('init agent-cli my-agent')
+    expect(stdout.replace(/\d+ files/, 'N files')).toBe(
+      [
+        'Made my-agent from agent-cli: N files.',
+        `svc ${version} is not on a registry, so the project carries it: ${archive}. Commit it too.`,
+        '',
+        'Next:',
+        '  cd my-agent',
+        '  npm install',
+        '  npm test',
+        '  npm run dev',
+        '',
+      ].join('\n'),
+    )
+    expect(code).toBe(0)
+    expect(readdirSync(cwd)).toEqual(['my-agent'])
+    expect(JSON.parse(read('my-agent/package.json'))).toMatchObject({
+      name: 'my-agent',
+      devDependencies: { svc: `file:${archive}` },
+    })
+    expect(read('my-agent/.gitignore')).toContain('.env\n')
+    expect(existsSync(join(cwd, 'my-agent/_gitignore'))).toBe(false)
+    expect(read('my-agent/src/main.js')).toBe(readFileSync(join(root, 'templates/agent-cli/src/main.js'), 'utf8'))
+  })
+
+  test('puts the package into it that it runs from, whole', async () => {
+    await svc('init agent-cli my-agent')
+    execFileSync('tar', ['-xzf', join(cwd, 'my-agent', archive)], { cwd })
+    const packed = join(cwd, 'package')
+    const told = execFileSync(process.execPath, [join(packed, 'bin/svc.js'), 'init', '--list', '-o', 'json'], {
+      encoding: 'utf8',
+      env: { PATH: process.env.PATH, SVC_HOME: join(cwd, '.home') },
+    })
+    const summaries = listTemplates().map(({ name, summary }) => ({ name, summary }))
+    expect(JSON.parse(told)).toEqual({ items: summaries })
+    const files = globSync('{bin,dist,fixtures}/**/*', { cwd: packed, withFileTypes: true }).filter((f) => f.isFile())
+    const ours = globSync('{bin,dist,fixtures}/**/*', { cwd: root, withFileTypes: true }).filter(
+      (file) => file.isFile() && !join(file.parentPath, file.name).slice(root.length).includes('/.'),
+    )
+    expect(files.length).toBe(ours.length)
+    for (const file of globSync('fixtures/creatives/*.*', { cwd: root })) {
+      expect(readFileSync(join(packed, file)).equals(readFileSync(join(root, file))), file).toBe(true)
+    }
+  })
+
+  test('answers JSON', async () => {
+    const { code, stdout, stderr } = await svc('init agent-cli my-agent -o json -q')
+    const { files, ...rest } = JSON.parse(stdout)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(rest).toEqual({
+      template: 'agent-cli',
+      name: 'my-agent',
+      directory: join(cwd, 'my-agent'),
+      package: { version, path: archive, has_types: existsSync(join(root, 'dist/types')) },
+      package_manager: 'npm',
+      next: ['cd my-agent', 'npm install', 'npm test', 'npm run dev'],
+      dry_run: false,
+    })
+    const there = readdirSync(join(cwd, 'my-agent'), { recursive: true, withFileTypes: true })
+    expect(files).toHaveLength(there.filter((file) => file.isFile()).length)
+    for (const file of files) expect(existsSync(join(cwd, 'my-agent', file)), file).toBe(true)
+  })
+
+  test('is svc scaffold', async () => {
+    const short = await svc('init agent-cli --yes --dry-run -o json')
+    expect(await svc('scaffold agent-cli --yes --dry-run -o json')).toEqual(short)
+  })
+
+  test('goes into a directory within, and into the current one', async () => {
+    expect((await svc('init agent-cli apps/my-agent')).stdout).toContain('  cd apps/my-agent\n')
+    expect(JSON.parse(read('apps/my-agent/package.json')).name).toBe('my-agent')
+    const here = join(cwd, 'Here I Am')
+    mkdirSync(here)
+    const { stdout } = await svc('init agent-cli .', { cwd: here })
+    expect(stdout).not.toContain('  cd ')
+    expect(JSON.parse(read('Here I Am/package.json')).name).toBe('here-i-am')
+  })
+
+  test('--list names every template, each with a line', async () => {
+    const { code, stdout } = await svc('init --list')
+    expect(code).toBe(0)
+    expect(
+      stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => line.split(/ {2,}/)[0]),
+    ).toEqual(readdirSync(join(root, 'templates')).toSorted())
+  })
+})
+
+describe('--dry-run', () => {
+  test('prints what would be written, and writes nothing', async () => {
+    const { code, stdout } = await svc('init agent-cli my-agent --dry-run')
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^Would write \d+ files from agent-cli to my-agent:\n {2}\.env\.example\n {2}\.gitignore\n/)
+    expect(stdout).toContain(`  ${archive}\n`)
+    expect(readdirSync(cwd)).toEqual([])
+  })
+
+  test('refuses what would be refused', async () => {
+    mkdirSync(join(cwd, 'taken'))
+    writeFileSync(join(cwd, 'taken/file'), '')
+    expect((await svc('init agent-cli taken --dry-run')).code).toBe(2)
+  })
+})
+
+describe('without a terminal', () => {
+  test.each([
+    ['init', 'template_missing', 'TEMPLATE is missing, and there is no terminal to ask on.', 'Try: svc init --list'],
+    [
+      'init --yes',
+      'template_missing',
+      'TEMPLATE is missing, and there is no terminal to ask on.',
+      'Try: svc init --list',
+    ],
+    [
+      'init agent-cli',
+      'directory_missing',
+      'DIR is missing, and there is no terminal to ask on.',
+      'Try: svc init agent-cli my-agent-cli',
+    ],
+  ])('svc %s: %s', async (args, error_code, message, hint) => {
+    const { code, stdout, stderr } = await svc(`${args} -o json`)
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(JSON.parse(stderr).error).toMatchObject({ category: 'usage', code: error_code, message, hint })
+    expect(readdirSync(cwd)).toEqual([])
+  })
+
+  test('--yes calls the directory like the template', async () => {
+    expect((await svc('init agent-cli --yes')).stdout).toContain('  cd agent-cli\n')
+  })
+})
+
+describe('names', () => {
+  test.each([
+    ["'My Agent'", 'npm wants lower case', 'my-agent'],
+    ['Agent', 'npm wants lower case', 'agent'],
+    ["'my agent'", 'npm takes letters, digits, hyphens, dots and underscores', 'my-agent'],
+    ['käse', 'npm takes letters, digits, hyphens, dots and underscores', 'k-se'],
+    ['.agent', 'it begins with a dot, an underscore or a hyphen', 'agent'],
+    ['_agent', 'it begins with a dot, an underscore or a hyphen', 'agent'],
+    ['node_modules', 'npm keeps it for itself', 'my-agent-cli'],
+    ['http', 'a module of Node is called so', 'my-agent-cli'],
+    ['svc', 'a project cannot depend on a package of its own name', 'my-agent-cli'],
+    ['con', 'Windows keeps it for a device', 'my-agent-cli'],
+    ['LPT1', 'Windows keeps it for a device', 'my-agent-cli'],
+    ['nul.txt', 'Windows keeps it for a device', 'my-agent-cli'],
+    ['a:b', 'Windows cannot have such a file', 'a-b'],
+    ['agent.', 'Windows cannot have such a file', 'agent'],
+    ['aux/agent', 'Windows keeps it for a device', 'my-agent-cli'],
+    ['a'.repeat(215), 'it is longer than 214 characters', 'a'.repeat(214)],
+  ])('%s is refused, with a better one', async (dir, problem, better) => {
+    const { code, stderr } = await svc(`init agent-cli ${dir}`)
+    expect(code).toBe(2)
+    expect(stderr).toContain(`: ${problem}.\nhint: Take another name, for example ${better}.\n`)
+    expect(readdirSync(cwd)).toEqual([])
+  })
+
+  test('every better name is valid', () => {
+    for (const name of ['my-agent', 'a', '0', 'a.b_c~d', 'x'.repeat(214)]) expect(problemOfName(name), name).toBeNull()
+  })
+
+  test.each(['../agent', '../../etc', '/etc/agent', 'a/../../agent', '..'])('%s leads outside', async (dir) => {
+    const { code, stderr } = await svc(`init agent-cli ${dir}`)
+    expect(code).toBe(2)
+    expect(stderr).toContain(`error: ${dir} is outside of the current directory, ${cwd}.\n`)
+  })
+
+  test.each(['nothing-like-it', '../agent-cli', 'agent-cli/src', 'AGENT'])('there is no template %s', async (name) => {
+    const { code, stderr } = await svc(`init ${name} my-agent`)
+    expect(code).toBe(2)
+    expect(stderr).toContain(`error: There is no template "${name}".\n`)
+    expect(stderr).toContain('agent-cli')
+    expect(readdirSync(cwd)).toEqual([])
+  })
+})
+
+describe('a directory that exists', () => {
+  beforeEach(() => {
+    mkdirSync(join(cwd, 'taken/src'), { recursive: true })
+    writeFileSync(join(cwd, 'taken/README.md'), 'mine')
+    writeFileSync(join(cwd, 'taken/src/own.js'), 'mine too')
+  })
+
+  test('is refused when it is not empty, and stays as it is', async () => {
+    const { code, stderr } = await svc('init agent-cli taken')
+    expect(code).toBe(2)
+    expect(stderr).toBe(
+      'error: taken is not empty: README.md, src.\nhint: Choose another name, or add --overwrite: it replaces files of the same name and keeps all others.\n',
+    )
+    expect(readdirSync(join(cwd, 'taken'))).toEqual(['README.md', 'src'])
+  })
+
+  test('is taken with --overwrite: same names are replaced, all others stay', async () => {
+    const { code } = await svc('init agent-cli taken --overwrite')
+    expect(code).toBe(0)
+    expect(read('taken/README.md')).toContain('# A terminal agent')
+    expect(read('taken/src/own.js')).toBe('mine too')
+    expect(readdirSync(join(cwd, 'taken')).filter((name) => name.startsWith('.svc'))).toEqual([])
+  })
+
+  test('is taken when it is empty, or a new repository', async () => {
+    mkdirSync(join(cwd, 'empty/.git'), { recursive: true })
+    expect((await svc('init agent-cli empty')).code).toBe(0)
+    expect(existsSync(join(cwd, 'empty/.git'))).toBe(true)
+    expect(existsSync(join(cwd, 'empty/package.json'))).toBe(true)
+  })
+
+  test('is refused when it is a file, or leads through one', async () => {
+    writeFileSync(join(cwd, 'file'), 'mine')
+    expect((await svc('init agent-cli file --overwrite')).stderr).toContain('file exists and is no directory.')
+    expect((await svc('init agent-cli file/agent')).stderr).toContain('is a file, so nothing can be in it.')
+    expect(read('file')).toBe('mine')
+  })
+
+  test('is refused when a link or a folder is in the way of a file', async () => {
+    mkdirSync(join(cwd, 'elsewhere'))
+    symlinkSync(join(cwd, 'elsewhere'), join(cwd, 'taken/test'))
+    expect((await svc('init agent-cli taken --overwrite')).stderr).toMatch(
+      /^error: taken\/test is in the way of the template's test\/\S+\.\n/,
+    )
+    rmSync(join(cwd, 'taken/test'))
+    mkdirSync(join(cwd, 'taken/package.json'))
+    expect((await svc('init agent-cli taken --overwrite')).stderr).toContain('taken/package.json is in the way')
+    expect(readdirSync(join(cwd, 'elsewhere'))).toEqual([])
+    expect(read('taken/README.md')).toBe('mine')
+  })
+})
+
+describe('a write that fails', () => {
+  const file = (path: string, read = async () => Buffer.from('new')) => ({ path, mode: 0o644, read })
+  const failing = async (): Promise<Uint8Array> => {
+    throw new Error('the disk is full')
+  }
+
+  test('leaves no directory, nor those above it', async () => {
+    await expect(writeProject(join(cwd, 'a/b/c'), [file('one'), file('two', failing)])).rejects.toThrow('disk is full')
+    expect(readdirSync(cwd)).toEqual([])
+  })
+
+  test('leaves a directory as it was, also when it fails in the middle of the renames', async () => {
+    writeFileSync(join(cwd, 'one'), 'old')
+    const loses = async () => {
+      const [aside] = globSync('.svc-init-*', { cwd })
+      rmSync(join(cwd, aside!, 'new/two'))
+      return Buffer.from('new')
+    }
+    await expect(writeProject(cwd, [file('one'), file('deep/er'), file('two'), file('three', loses)])).rejects.toThrow(
+      'ENOENT',
+    )
+    expect(readdirSync(cwd)).toEqual(['one'])
+    expect(read('one')).toBe('old')
+  })
+})
+
+describe('package managers', () => {
+  const agents = {
+    npm: 'npm/11.19.1 node/v26.10.0 linux x64 workspaces/false',
+    pnpm: 'pnpm/10.20.0 npm/? node/v26.10.0 linux x64',
+    yarn: 'yarn/4.10.3 npm/? node/v26.10.0 linux x64',
+    bun: 'bun/1.3.1 npm/? node/v24.3.0 linux x64',
+  }
+  test.each([
+    ['npm', ['npm install', 'npm test', 'npm run dev']],
+    ['pnpm', ['pnpm install', 'pnpm test', 'pnpm dev']],
+    ['yarn', ['yarn install', 'yarn test', 'yarn dev']],
+    ['bun', ['bun install', 'bun run test', 'bun run dev']],
+  ] as const)('%s', async (manager, commands) => {
+    const env = { npm_config_user_agent: agents[manager] }
+    const { stdout } = await svc('init agent-cli my-agent', { env })
+    expect(stdout.split('Next:\n')[1]).toBe(['cd my-agent', ...commands].map((line) => `  ${line}\n`).join(''))
+  })
+
+  test('one that is not known counts as npm', () => {
+    expect(packageManager('cnpm/9.0.0 node/v26.10.0')).toBe('npm')
+    expect(packageManager(undefined)).toBe('npm')
+  })
+})
+
+describe('on a terminal', () => {
+  const asked = { isTerminal: true, host: { stdin_is_terminal: true }, env: { NO_COLOR: '1' } }
+
+  test('asks for what is missing, and again when an answer will not do', async () => {
+    const { code, stdout, stderr } = await svc('init', { ...asked, stdin: '99\nagent-cli\n../up\n\n' })
+    expect(code).toBe(0)
+    expect(stderr).toContain('  1  agent-cli ')
+    expect(stderr).toContain('There is no template "99".')
+    expect(stderr).toContain('../up is outside of the current directory')
+    expect(stderr).toContain('Directory [my-agent-cli]: ')
+    expect(stdout).toContain('Made my-agent-cli from agent-cli')
+  })
+
+  test('takes a number', async () => {
+    expect((await svc('init', { ...asked, stdin: '1\nmine\n' })).stdout).toContain('Made mine from agent-cli')
+  })
+
+  test('asks nothing that was given, nor with --no-input', async () => {
+    expect((await svc('init agent-cli mine', asked)).stderr).not.toContain('Directory')
+    const { code, stderr } = await svc('init agent-cli --no-input', asked)
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('DIR is missing') })
+  })
+
+  test('an input that ends is an error', async () => {
+    const { code, stderr } = await svc('init', { ...asked, stdin: '' })
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('The input ended before the answer.') })
+    expect(readdirSync(cwd)).toEqual([])
+  })
+
+  test('a real one: answers, and Ctrl-C', async () => {
+    const answered = await onTerminal('agent-cli\rmine\r')
+    expect(answered).toContain('npm run dev')
+    expect(answered).toContain('code 0')
+    expect(existsSync(join(cwd, 'mine/package.json'))).toBe(true)
+    expect(await onTerminal('\u0003')).toContain('code 130')
+    expect(readdirSync(cwd).filter((name) => !name.startsWith('.'))).toEqual(['mine'])
+  })
+})
+
+/** Runs `svc init` in a pseudo-terminal, types when it asks, and answers everything that was on the screen. */
+async function onTerminal(keys: string): Promise<string> {
+  const command = `trap : INT; "${process.execPath}" "${join(root, 'bin/svc.js')}" init; echo "code $?"`
+  const child = spawn('script', ['--quiet', '--flush', '--command', command, '/dev/null'], {
+    cwd,
+    env: { PATH: process.env.PATH, SVC_HOME: join(cwd, '.home'), TERM: 'xterm', NO_COLOR: '1', SHELL: '/bin/sh' },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  let screen = ''
+  let isAsked = false
+  child.stdout.on('data', (chunk: Buffer) => {
+    screen += chunk.toString()
+    if (isAsked || !screen.includes('Template (1-')) return
+    isAsked = true
+    child.stdin.write(keys)
+  })
+  await once(child, 'close')
+  return screen
+}

@@ -1,0 +1,83 @@
+/** Every template is complete, as far as that can be seen without an install; `npm run test:templates` does the rest. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { planProject } from '../../src/scaffold/project.ts'
+import { listTemplates } from '../../src/scaffold/templates.ts'
+import { checkout } from './unpack.ts'
+
+interface TemplateManifest {
+  name: string
+  version: string
+  description: string
+  private: boolean
+  engines: { node: string }
+  scripts: Record<string, string>
+  devDependencies: Record<string, string>
+}
+
+const templates = listTemplates()
+const { engines } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8')) as TemplateManifest
+
+test('there are those that the documentation names', () => {
+  expect(templates.map(({ name }) => name)).toEqual([
+    'agent-cli',
+    'browser-chat',
+    'next-chat',
+    'node-server',
+    'python-server',
+    'react-chat',
+    'vitest-suite',
+  ])
+})
+
+describe.each(templates)('$name', ({ name, directory, summary }) => {
+  const read = (path: string) => readFileSync(join(directory, path), 'utf8')
+  const paths = planProject({ name, directory, summary, scripts: {} }, name).files.map(({ path }) => path)
+  const texts = paths
+    .filter((path) => !/\.(tgz|png|jpg|ico|woff2)$/.test(path))
+    .map((path) => ({ path, text: read(path === '.gitignore' ? '_gitignore' : path) }))
+  const manifest = JSON.parse(read('package.json')) as TemplateManifest
+
+  test('has what every project needs', () => {
+    expect(paths).toEqual(expect.arrayContaining(['.env.example', '.gitignore', 'README.md', 'package.json']))
+    expect(paths.some((path) => /(^|\/)(.+\.test\.[jt]sx?|test_.+\.py)$/.test(path))).toBe(true)
+    expect(read('_gitignore')).toMatch(/^node_modules\/?$/m)
+    expect(read('_gitignore')).toMatch(/^\.env$/m)
+    expect(read('_gitignore')).not.toContain('tgz')
+  })
+
+  test('its package.json names it, the sandbox, and scripts that work', () => {
+    expect(manifest).toMatchObject({ name, private: true, engines, devDependencies: { svc: 'file:../..' } })
+    expect(manifest.description).toMatch(/^[A-Z].{30,90}[^.]$/)
+    expect(manifest.scripts.test).toMatch(/^svc exec /)
+    expect(manifest.scripts.dev).toMatch(/^svc exec /)
+  })
+
+  test('its README tells the commands, and where the keys go', () => {
+    const readme = read('README.md')
+    expect(readme).toContain('npm install')
+    expect(readme).toContain('npm test')
+    expect(readme).toContain('## Where the keys go')
+    expect(readme).toMatch(/consent/i)
+    for (const [, script] of readme.matchAll(/npm run ([\w:-]+)/g)) expect(manifest.scripts).toHaveProperty(script!)
+    for (const [, path] of readme.matchAll(/`((?:src|app|test|tests|public|components|lib)\/[\w./-]+\.\w+)`/g)) {
+      expect(paths).toContain(path)
+    }
+  })
+
+  test('its .env.example has every variable that it reads, and no key but those of the sandbox', () => {
+    const named = new Set(read('.env.example').match(/^\w+(?==)/gm))
+    // Tests may read all that svc exec sets.
+    const sources = texts.filter(({ path }) => !/(^|\/)tests?\/|\.test\./.test(path))
+    const used = sources.flatMap(({ text }) => text.match(/\bSVC_[A-Z_]+\b/g) ?? [])
+    expect([...new Set(used)].filter((variable) => !named.has(variable))).toEqual([])
+    for (const { path, text } of texts) {
+      const keys = text.match(/\b[sp]k_(test|live)_\w+/g) ?? []
+      expect(
+        keys.filter((key) => !/^[sp]k_test_sandbox_(demo|other|strict)$/.test(key)),
+        path,
+      ).toEqual([])
+    }
+  })
+})
