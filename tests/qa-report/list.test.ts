@@ -1,6 +1,8 @@
 /** What a person sees: plain lines in a pipe, a line that is redrawn on a terminal, failures in full at the end. */
+import { stripVTControlCharacters } from 'node:util'
+import { Chalk } from 'chalk'
 import { expect, test } from 'vitest'
-import { createReporters } from '../../src/qa/report/index.ts'
+import { createReporters, type Paint } from '../../src/qa/report/index.ts'
 import type { RunResult } from '../../src/qa/result.ts'
 import { createTerminalScreen } from '../cli/terminal-screen.ts'
 import { check, everything, failedItem, hostile, item, run, step } from './results.ts'
@@ -189,6 +191,17 @@ test('on a terminal a line at the foot follows the run, and leaves nothing behin
   await reporter.end?.(run(cases))
   expect(screen.lines().join('\n')).not.toContain('1/2')
   expect(foot()).toBe('Time    1.23 s')
+})
+
+test('colours change nothing else: a style of the command line is a paint', async () => {
+  const tools = testTools()
+  const paint: Paint = new Chalk({ level: 1 })
+  await tell(
+    createReporters(['list'], { ...tools, stdout: { ...tools.stdout, paint, write: tools.stdout.write } }),
+    everything(),
+  )
+  expect(tools.out()).toContain('\u001b[31m✗\u001b[39m')
+  expect(stripVTControlCharacters(tools.out())).toBe(await listOf(everything()))
 })
 
 test('dot: a character a case, then the failures', async () => {

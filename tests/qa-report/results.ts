@@ -96,7 +96,14 @@ export function failedItem(given: Partial<CaseResult> = {}): CaseResult {
           }),
         ],
       }),
-      step({ title: 'ledger', outcome: 'not_run', reason: 'a step before it failed', exchanges: [], checks: [] }),
+      step({
+        title: 'ledger',
+        outcome: 'not_run',
+        duration_ms: 0,
+        reason: 'a step before it failed',
+        exchanges: [],
+        checks: [],
+      }),
     ],
     ...given,
   })

@@ -25,10 +25,10 @@ test.each([
     'Did you mean html? There are list, dot, junit, json, tap, html.',
   ],
   [
-    ['xml'],
+    ['junti'],
     'reporter_unknown',
-    "There is no reporter 'xml'.",
-    'Did you mean html? There are list, dot, junit, json, tap, html.',
+    "There is no reporter 'junti'.",
+    'Did you mean junit? There are list, dot, junit, json, tap, html.',
   ],
   [
     ['spectacular'],

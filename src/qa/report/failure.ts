@@ -28,7 +28,12 @@ function stepLines(step: StepResult, paint: Paint): string[] {
   return [
     `${paint.cyan(visible(step.title))}  ${paint.dim(placeText(step.place))}`,
     ...(exchange === undefined ? [] : [paint.dim(visible(exchangeLine(exchange)))]),
-    ...(step.reason === null ? [] : indent(2, textLines(step.reason).map(paint.red))),
+    ...(step.reason === null
+      ? []
+      : indent(
+          2,
+          textLines(step.reason).map((line) => paint.red(line)),
+        )),
     ...checks.flatMap((check) => indent(2, checkLines(check, step, paint))),
     ...(exchange === undefined ? [] : [paint.dim('repeat it with'), ...indent(2, textLines(exchange.curl))]),
   ]

@@ -21,10 +21,10 @@ export function stepMarkup(step: StepResult, { start, length, isWhole, hasRoom }
   const { title, outcome, checks, exchanges, screenshots, reason, duration_ms, place } = step
   const failed = checks.filter(({ passed }) => !passed)
   const passed = checks.filter(({ passed }) => passed)
-  const count =
-    failed.length > 0 ? `${failed.length} of ${plural(checks.length, 'check')} failed` : plural(checks.length, 'check')
-  return html`<details class="step"${outcome === 'failed' && html` open`}>
-<summary>${mark(outcome)}<span class="title">${title}</span><span class="soft count">${checks.length > 0 && count}</span>${bar(start, length, outcome)}<span class="soft time">${durationText(duration_ms)}</span></summary>
+  const all = plural(checks.length, 'check')
+  const count = failed.length === 0 ? all : `${passed.length === 0 ? all : `${failed.length} of ${all}`} failed`
+  return html`<details class="step${outcome === 'not_run' && ' unrun'}"${outcome === 'failed' && html` open`}>
+<summary>${mark(outcome)}<span class="title">${title}</span><span class="soft count">${checks.length > 0 && count}</span>${outcome !== 'not_run' && html`${bar(start, length, outcome)}<span class="soft time">${durationText(duration_ms)}</span>`}</summary>
 <div class="body"><p class="soft place">${placeText(place)}</p>
 ${reason !== null && html`<p class="reason ${outcome}">${reason}</p>`}
 ${failed.map(failedCheck)}

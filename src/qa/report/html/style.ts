@@ -65,9 +65,10 @@ summary::-webkit-details-marker{display:none}
 .case>summary:focus-visible,.case.link:focus-visible,.step>summary:focus-visible{outline-offset:-2px}
 .case[open]>summary{font-weight:600}
 .case .soft{font-weight:400}
+.line .soft{font-size:13px}
 .title{min-width:0;overflow-wrap:anywhere}
 .why{flex:1 1 200px;min-width:0;font-size:13px}
-.time{margin-left:auto;white-space:nowrap;font-variant-numeric:tabular-nums}
+.time{margin-left:auto;flex:none;white-space:nowrap;font-variant-numeric:tabular-nums}
 .case>.body{padding:2px 14px 16px 48px}
 .facts{display:flex;flex-wrap:wrap;gap:6px 8px;align-items:center;margin-bottom:10px}
 .place{overflow-wrap:anywhere}
@@ -84,6 +85,7 @@ summary::-webkit-details-marker{display:none}
 .step .count{font-size:13px}
 .step>summary .bar{width:140px;flex:none;margin-left:auto}
 .step>summary .time{margin-left:0;min-width:70px;text-align:right}
+.step.unrun>summary::after{margin-left:auto}
 .bar{display:block;width:100%;height:4px;background:var(--raised);border-radius:2px}
 .step>.body{padding:4px 12px 14px 40px;border-top:1px solid var(--line)}
 .step>.body>*{margin-top:10px}
