@@ -6,6 +6,7 @@ import { type SandboxEvent, streamEvents } from '../../src/contract/control/even
 import type { Parsed } from '../../src/contract/endpoint.ts'
 import { decodeId } from '../../src/contract/ids.ts'
 import { toSandboxEvent } from '../operations/events.ts'
+import { sinceOf } from '../operations/listing.ts'
 import type { EventRow } from '../store/store.ts'
 import { type Door, errorAnswer, header, openExchange, send, toApiError } from './door.ts'
 import { validate } from './validation.ts'
@@ -33,7 +34,7 @@ export function registerEventStream(app: FastifyInstance, door: Door): EventStre
       const filter = await filterOf(door, query)
       const headers = { ...streamHeaders, 'x-request-id': exchange.context.request_id }
       if (request.method === 'HEAD') return reply.headers(headers).send()
-      const stop = stream(door, reply, headers, startOf(door, request, query), filter)
+      const stop = stream(door, reply, headers, await startOf(door, exchange.context.now_ms, request, query), filter)
       open.add(stop)
       reply.raw.once('close', () => {
         stop()
@@ -70,10 +71,17 @@ function matches(type: string, pattern: string): boolean {
   return pattern.endsWith('.*') ? type.startsWith(pattern.slice(0, -1)) : type === pattern
 }
 
-function startOf({ services }: Door, request: FastifyRequest, { since_seq }: Query): number {
+async function startOf(
+  { services }: Door,
+  now_ms: number,
+  request: FastifyRequest,
+  { since_seq, since }: Query,
+): Promise<number> {
   const last = header(request, 'last-event-id')
   if (last !== undefined && /^\d{1,15}$/.test(last)) return Number(last)
-  return since_seq ?? services.store.lastEventSeq()
+  if (since_seq !== undefined) return since_seq
+  const since_ms = sinceOf(since, now_ms)
+  return since_ms === undefined ? services.store.lastEventSeq() : services.store.eventSeqBefore(since_ms)
 }
 
 /** Writes what is there, then waits for more. One pump at a time; a slow reader stops it, nothing piles up. */

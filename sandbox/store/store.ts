@@ -448,6 +448,8 @@ export interface Store {
   appendEvent(event: Omit<EventRow, 'seq'>): Promise<void>
   events(after_seq: number, limit: number): Promise<EventRow[]>
   lastEventSeq(): number
+  /** The number after which events since an instant begin; 0 where what came before them is not kept. */
+  eventSeqBefore(at_ms: number): Promise<number>
   /** The log of events: how many are kept, how many went for the limit, and the number of the last of those; 0: none. */
   eventLog(): { limit: number; size: number; dropped: number; last_dropped_seq: number }
   /** Calls back after a commit that appended events; the returned function ends it. */

@@ -88,7 +88,7 @@ async function grant(watch: Watch, wish: Exclude<Wish, { type: 'quit' }>): Promi
 async function openInspector({ session, store, info }: Watch): Promise<void> {
   const url = info?.inspector_url ?? session.settings.base_url
   const isOpen = await openUrl(session.host, url)
-  store.dispatch({ type: 'notice', text: isOpen ? `Opened ${url}` : `No browser found. The inspector: ${url}` })
+  store.dispatch({ type: 'notice', text: isOpen ? `Opened ${url}` : `No browser here. Open ${url}` })
 }
 
 async function replay({ store, client, signal }: Watch): Promise<void> {

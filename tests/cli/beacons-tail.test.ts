@@ -92,7 +92,7 @@ describe.each(isTmuxInstalled ? [script, tmux] : [script])('in a terminal of %s'
     const run = (args: string) => svc(args, { env: { SVC_HOME: stage.home }, host: realTime })
     expect(await run('placements create --format banner')).toMatchObject({ code: 0 })
     expect(await run('beacons send --event render --set beacon_id=tail_render_1')).toMatchObject({ code: 0 })
-    await see(terminal, '1 beacons')
+    await see(terminal, '1 beacon ')
     terminal.type(keys.enter)
     await see(
       terminal,
@@ -133,7 +133,7 @@ describe.each(isTmuxInstalled ? [script, tmux] : [script])('in a terminal of %s'
     const { terminal } = stage
     const slot = await stage.fill()
     await stage.beacon(slot, 'render')
-    await see(terminal, '1 beacons')
+    await see(terminal, '1 beacon ')
     terminal.resize(140, 40)
     await see(terminal, 'session ')
     await expect.poll(() => terminal.lines()[38]).toMatch(/^following/)

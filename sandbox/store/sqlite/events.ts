@@ -21,6 +21,8 @@ export function eventStatements(db: Database.Database, limit: number) {
   const after = db.prepare<[number, number], EventRow>(
     'SELECT seq, type, at_ms, project_id, slot_id, ref FROM event WHERE seq > ? ORDER BY seq LIMIT ?',
   )
+  const firstSince = db.prepare<[number], number | null>('SELECT min(seq) FROM event WHERE at_ms >= ?').pluck()
+  const lastBefore = db.prepare<[number], number>('SELECT coalesce(max(seq), 0) FROM event WHERE seq < ?').pluck()
   const nth = db.prepare<[number], number>('SELECT seq FROM event ORDER BY seq LIMIT 1 OFFSET ?').pluck()
   const prune = db.prepare('DELETE FROM event WHERE seq <= ?')
   const readDropped = db.prepare<[], string>("SELECT value FROM meta WHERE name = 'events_dropped'").pluck()
@@ -66,6 +68,11 @@ export function eventStatements(db: Database.Database, limit: number) {
     },
     after: (seq: number, most: number) => after.all(seq, most),
     lastSeq: () => announced,
+    /** Reads every row: times need not grow, for the clock can be set back. */
+    seqBefore(at_ms: number): number {
+      const first = firstSince.get(at_ms) ?? null
+      return first === null ? announced : lastBefore.get(first)!
+    },
     status: () => ({ limit, size, dropped: dropped.count, last_dropped_seq: dropped.last_seq }),
     listen(listener: () => void): () => void {
       listeners.add(listener)

@@ -289,6 +289,7 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
     appendEvent: (event) => write(() => void events.append(event)),
     events: async (after_seq, limit) => read(() => events.after(after_seq, limit)),
     lastEventSeq: events.lastSeq,
+    eventSeqBefore: async (at_ms) => read(() => events.seqBefore(at_ms)),
     eventLog: events.status,
     onEvents: events.listen,
 

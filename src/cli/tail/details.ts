@@ -75,6 +75,7 @@ function timeline(detail: PlacementDetail, style: Style): string[] {
 const BeaconEntry = z.object({ beacon_id: z.string(), consent_revision: z.int().nullable() })
 
 function evidence(beacon: TailBeacon, { evidence }: PlacementDetail, style: Style): string[] {
+  if (beacon.verdict === 'rejected') return [`${style.bold('Evidence')} none: a rejected beacon is no evidence`]
   for (const { kind, entry, seq, at_ms, hash } of evidence) {
     const parsed = kind === 'beacon' ? BeaconEntry.safeParse(JSON.parse(entry)) : null
     if (parsed?.data?.beacon_id !== beacon.beacon_id) continue
@@ -84,8 +85,7 @@ function evidence(beacon: TailBeacon, { evidence }: PlacementDetail, style: Styl
       style.dim(`         ${hash}`),
     ]
   }
-  const isRejected = beacon.verdict === 'rejected'
-  return [`${style.bold('Evidence')} ${isRejected ? 'none: a rejected beacon is no evidence' : 'none for this beacon'}`]
+  return [`${style.bold('Evidence')} none for this beacon`]
 }
 
 function consentText({ consent }: PlacementDetail): string {

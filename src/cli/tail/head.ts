@@ -20,7 +20,7 @@ export function countLines(state: TailState, columns: number, style: Style): str
   const seconds = lastMinute(counts, now_ms)
   const shown = seconds.slice(-Math.max(0, Math.min(minute_s, columns - sparklineLabel.length - 8)))
   const peak = Math.max(...seconds)
-  const totals = `${amount(counts.total)} beacons   ${amount(counts.duplicates)} duplicate   ${amount(counts.rejected)} rejected   ${amount(counts.would_bill)} would bill`
+  const totals = `${amount(counts.total)} ${counts.total === 1 ? 'beacon' : 'beacons'}   ${amount(counts.duplicates)} duplicate   ${amount(counts.rejected)} rejected   ${amount(counts.would_bill)} would bill`
   const cells = beaconEvents.map((event) => {
     const total = amount(counts.by_event[event] ?? 0)
     const each = perSecond(rate(counts, now_ms, event))

@@ -24,10 +24,10 @@ export interface Key {
 export type Wish = TailAction | { type: 'quit' } | { type: 'replay' } | { type: 'inspector' }
 
 export const keyHelp: readonly (readonly [keys: string, meaning: string])[] = [
-  ['↑ ↓  j k', 'move; the list stops following, and follows again at its end'],
+  ['↑ ↓  j k', 'move; at the end it follows again'],
   ['g G  home end', 'first, last'],
   ['page up, down', 'a page at a time'],
-  ['enter', 'details: the beacon, its slot, consent, evidence'],
+  ['enter', 'details: beacon, slot, consent, evidence'],
   ['f', 'filter by event, format and verdict'],
   ['/', 'search in identifiers, events and reasons'],
   ['space', 'pause, go on'],

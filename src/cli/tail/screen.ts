@@ -42,7 +42,7 @@ export function screenLines(state: TailState, base_url: string, size: ScreenSize
       ...(isList(state.screen) ? [columnHead(columns, style)] : []),
     ],
     body: bodyLines(state, size, style),
-    foot: footLine(state, columns, style),
+    foot: footLine(state, size, style),
   }
 }
 
@@ -61,12 +61,27 @@ function bodyLines(state: TailState, size: ScreenSize, style: Style): string[] {
       ]
     case 'details': {
       const lines = detailLines(screen.beacon, screen.slot, style)
-      const top = Math.min(screen.scroll, Math.max(0, lines.length - page))
+      const top = topOf(screen.scroll, lines.length, page)
       return lines.slice(top, top + page)
     }
     default:
       return listLines(state, size.columns, page, style)
   }
+}
+
+/** The first line that is shown: scrolling ends with the last one in sight. */
+function topOf(scroll: number, lines: number, page: number): number {
+  return Math.min(scroll, Math.max(0, lines - page))
+}
+
+/** How much of the details is in sight; null where all of it is. */
+function placeInDetails(state: TailState, size: ScreenSize, style: Style): string | null {
+  const { screen } = state
+  if (screen.name !== 'details') return null
+  const { length } = detailLines(screen.beacon, screen.slot, style)
+  const page = pageOf(state, size)
+  const top = topOf(screen.scroll, length, page)
+  return length <= page ? null : `${top + 1} to ${top + page} of ${length} lines`
 }
 
 function listLines(state: TailState, columns: number, page: number, style: Style): string[] {
@@ -94,7 +109,8 @@ function filterLines({ filter, screen }: TailState, style: Style): string[] {
   ]
 }
 
-function footLine(state: TailState, columns: number, style: Style): string {
+function footLine(state: TailState, size: ScreenSize, style: Style): string {
+  const { columns } = size
   const { screen, filter, notice } = state
   if (screen.name === 'search')
     return `/${filter.search}${style.inverse(' ')}  ${style.dim('enter keeps, escape undoes')}`
@@ -110,6 +126,7 @@ function footLine(state: TailState, columns: number, style: Style): string {
   const place = state.selected_seq === null ? 'following' : `${cursorOf(state) + 1} of ${state.shown.length}`
   const left = [
     ...(screen.name === 'list' ? [place] : []),
+    ...[placeInDetails(state, size, style)].filter((part) => part !== null),
     ...(active.length === 0 ? [] : [`only ${active.join(', ')}`]),
   ]
   const text = [...left, keys].join('   ')

@@ -21,5 +21,12 @@ export function keysOf(text: string, key: InkKey): Key[] {
   const flag = (Object.keys(names) as (keyof typeof names)[]).find((flag) => key[flag])
   if (flag !== undefined) return [{ text: '', name: names[flag] }]
   if (key.ctrl || key.meta) return []
-  return [...text].filter((character) => character >= ' ').map((character) => ({ text: character, name: null }))
+  return [...text].flatMap(keyOf)
+}
+
+/** Keys that are typed fast arrive together, those with a name among them. */
+function keyOf(character: string): Key[] {
+  if (character === '\r' || character === '\n') return [{ text: '', name: 'enter' }]
+  if (character === '\u007f' || character === '\b') return [{ text: '', name: 'backspace' }]
+  return character >= ' ' ? [{ text: character, name: null }] : []
 }

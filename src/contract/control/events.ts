@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { endpoint, reading } from '../endpoint.ts'
 import { EpochMs, queryNumber } from '../fields.ts'
 import { assumed } from '../provenance.ts'
+import { Since } from './paging.ts'
 
 export const eventTypes = [
   'job.created',
@@ -47,6 +48,11 @@ export const streamEvents = endpoint({
       queryNumber(z.int().min(0)).optional(),
       'A93',
       'Begin after this sequence number; Last-Event-ID wins. Absent: from now.',
+    ),
+    since: assumed(
+      Since.optional(),
+      'A93',
+      'Begin with the first event since: epoch milliseconds, or a span such as 10m. since_seq wins.',
     ),
     type: assumed(
       z.string().max(256).optional(),

@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest'
+import { asked, fill, type Stage, stage } from './stage.ts'
+
+/** The number of the first event of a stream that has one. */
+async function firstOf(on: Stage, query: string): Promise<number> {
+  const answer = await fetch(`${on.sandbox.url}/_sandbox/events?${query}`)
+  expect(answer.status).toBe(200)
+  let text = ''
+  for await (const piece of answer.body!.pipeThrough(new TextDecoderStream())) {
+    text += piece
+    const id = /^id: (\d+)$/m.exec(text)
+    if (id !== null) return Number(id[1])
+  }
+  throw new Error('the stream ended without an event')
+}
+
+test('a stream begins with the first event since an instant or a span', async () => {
+  await using on = await stage()
+  await fill(on.api)
+  const before = (await on.api.accept('sandbox.info')).body.events.size
+  on.clock.advance(20 * 60_000)
+  const now_ms = on.clock.now()
+  await fill(on.api)
+  expect(await firstOf(on, 'since=10m')).toBe(before + 1)
+  expect(await firstOf(on, `since=${now_ms}`)).toBe(before + 1)
+  expect(await firstOf(on, 'since=1h')).toBe(1)
+  expect(await firstOf(on, 'since=10m&since_seq=0')).toBe(1)
+  const later = firstOf(on, `since=${now_ms + 1}`)
+  on.clock.advance(1_000)
+  await fill(on.api, { body: asked({ session_id: 'later' }) })
+  expect(await later).toBeGreaterThan(before + 1)
+})
+
+test('where the first events since are the oldest there are, it says what is gone before them', async () => {
+  await using on = await stage({ event_limit: 10, rate_limit: 'off' })
+  for (let turn = 0; turn < 300; turn++) await fill(on.api)
+  const { last_dropped_seq } = (await on.api.accept('sandbox.info')).body.events
+  expect(last_dropped_seq).toBeGreaterThan(0)
+  expect(await firstOf(on, 'since=1h')).toBe(last_dropped_seq)
+})
