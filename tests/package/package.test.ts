@@ -1,9 +1,10 @@
 /** What somebody gets who installs the package: it runs, it types, it is complete, and it holds nothing else. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { copyFileSync, globSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, globSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { listTemplates } from '../../src/scaffold/templates.ts'
 import { checkout, readManifest, type Unpacked, unpack } from './unpack.ts'
 
 const largest_bytes = 20 * 1024 * 1024
@@ -115,8 +116,19 @@ test('holds what it needs to run', () => {
   )
 })
 
-test('holds no source map, no test and no path of the machine that built it', () => {
-  expect(files.filter((file) => /\.map$|\.test\.|(^|\/)tests\/|\.tsbuildinfo$|(^|\/)\./.test(file))).toEqual([])
+test('holds every template as svc init needs it, and nothing that an install or a build left there', () => {
+  const held = files.filter((file) => file.startsWith('templates/'))
+  for (const { name } of listTemplates()) {
+    for (const file of ['.env.example', '_gitignore', 'README.md', 'package.json']) {
+      expect(existsSync(join(unpacked.root, 'templates', name, file)), `${name}/${file}`).toBe(true)
+    }
+  }
+  expect(held.filter((file) => /node_modules|package-lock|__pycache__|\.next|\/\.env$|\/dist\//.test(file))).toEqual([])
+})
+
+test('holds no source map, no test of ours and no path of the machine that built it', () => {
+  const own = files.filter((file) => !file.startsWith('templates/'))
+  expect(own.filter((file) => /\.map$|\.test\.|(^|\/)tests\/|\.tsbuildinfo$|(^|\/)\./.test(file))).toEqual([])
   const texts = files.filter((file) => /\.([cm]?[jt]s|json|md|html|css|svg|txt)$/.test(file))
   const places = [checkout, `${homedir()}/`, 'sourceMappingURL=']
   const found = texts.flatMap((file) => {

@@ -68,9 +68,11 @@ describe.each(templates)('$name', ({ name, directory, summary }) => {
 
   test('its .env.example has every variable that it reads, and no key but those of the sandbox', () => {
     const named = new Set(read('.env.example').match(/^\w+(?==)/gm))
-    // Tests may read all that svc exec sets.
-    const sources = texts.filter(({ path }) => !/(^|\/)tests?\/|\.test\./.test(path))
-    const used = sources.flatMap(({ text }) => text.match(/\bSVC_[A-Z_]+\b/g) ?? [])
+    // Tests may read all that svc exec sets; comments and READMEs may tell of what is not read.
+    const sources = texts.filter(({ path }) => !/(^|\/)tests?\/|\.test\.|\.md$/.test(path))
+    const used = sources.flatMap(
+      ({ text }) => text.replace(/^\s*(\/?\*|\/\/|#).*$/gm, '').match(/\bSVC_[A-Z_]+\b/g) ?? [],
+    )
     expect([...new Set(used)].filter((variable) => !named.has(variable))).toEqual([])
     for (const { path, text } of texts) {
       const keys = text.match(/\b[sp]k_(test|live)_\w+/g) ?? []
