@@ -12,7 +12,7 @@ import type { Terminal } from './terminal.ts'
 import { isTmuxInstalled, openTmux } from './tmux-terminal.ts'
 import { noon, startWorld, svc, temporaryDirectory } from './world.ts'
 
-const keys = { up: '\u001b[A', enter: '\r', ctrl_c: '\u0003' }
+const keys = { up: '\u001b[A', enter: '\r', backspace: '\u007f', ctrl_c: '\u0003' }
 
 type Open = typeof openTmux
 const script: [name: string, open: Open] = ['script(1)', openScript]
@@ -42,7 +42,7 @@ describe.each(isTmuxInstalled ? [script, tmux] : [script])('in a terminal of %s'
       /^ {2}\d\d:\d\d:\d\d\.\d{3} {2}render {10}banner {2}slot_\w{11} {2}✓ accepted {7}no$/,
     )
     expect(line('visible')).toMatch(/✓ accepted {7}yes$/)
-    expect(line('click')).toMatch(/click {11}- {7}- {17}✗ asset_token_… {2}no$/)
+    expect(line('click')).toMatch(/click {11}- {7}- {17}✗ asset_token_invalid$/)
 
     terminal.type(`${keys.up}k`)
     await see(terminal, '1 of 3')
@@ -67,14 +67,14 @@ describe.each(isTmuxInstalled ? [script, tmux] : [script])('in a terminal of %s'
     await see(terminal, '‹ rejected ›')
     terminal.type('f')
     await see(terminal, 'only rejected')
-    expect(listed(terminal)).toEqual([expect.stringContaining('asset_token_…')])
+    expect(listed(terminal)).toEqual([expect.stringContaining('asset_token_invalid')])
     terminal.type('fl')
     terminal.type('f')
     await see(terminal, 'None of 5 beacons passes the filter.', 'only render, rejected')
     terminal.type('fhjjl')
-    terminal.type('f/VISI')
-    await see(terminal, '/VISI')
-    terminal.type(keys.enter)
+    terminal.type('f/VISX')
+    await see(terminal, '/VISX')
+    terminal.type(`${keys.backspace}I${keys.enter}`)
     await see(terminal, 'only /VISI')
     expect(listed(terminal)).toEqual([expect.stringContaining('visible')])
 
@@ -125,6 +125,9 @@ describe.each(isTmuxInstalled ? [script, tmux] : [script])('in a terminal of %s'
     await expect
       .poll(() => existsSync(stage.opened) && readFileSync(stage.opened, 'utf8'))
       .toBe(`${stage.sandbox().inspector_url}\n`)
+    writeFileSync(join(stage.home, 'no-browser'), '')
+    terminal.type('o')
+    await see(terminal, `No browser here. Open ${stage.sandbox().inspector_url}`)
     await restored(terminal, 'q', 0)
   }, 60_000)
 
@@ -140,6 +143,10 @@ describe.each(isTmuxInstalled ? [script, tmux] : [script])('in a terminal of %s'
     terminal.resize(80, 24)
     await expect.poll(() => terminal.lines()[22]).toMatch(/^following/)
     expect(textOf(terminal)).not.toContain('session ')
+    terminal.resize(60, 20)
+    await expect.poll(() => terminal.lines()[18]).toMatch(/^following {3}\? help/)
+    await expect.poll(() => listed(terminal)).toEqual([expect.stringMatching(/render {10}banner {2}✓ accepted {9}no$/)])
+    terminal.resize(80, 24)
 
     await stage.stop()
     await see(terminal, '○ reconnecting', 'Connection lost')
@@ -232,10 +239,11 @@ async function openStage(open: Open, args = '', preload = '') {
   const { url, inspector_url, pid, version, projects, port } = sandbox
   await writeLocator(home, { url, inspector_url, database, pid, version, projects, started_at_ms: noon })
   const opened = join(home, 'opened')
-  writeFileSync(join(home, 'xdg-open'), `#!/bin/sh\necho "$1" > "${opened}"\n`)
+  writeFileSync(join(home, 'xdg-open'), `#!/bin/sh\n[ -e "${home}/no-browser" ] && exit 3\necho "$1" > "${opened}"\n`)
   chmodSync(join(home, 'xdg-open'), 0o755)
   const terminal = await open(`beacons tail ${args}`, {
     SVC_HOME: home,
+    DISPLAY: ':0',
     PATH: `${home}:${process.env.PATH}`,
     NODE_OPTIONS: preload === '' ? '' : `--import=data:text/javascript,${encodeURIComponent(preload)}`,
   })
@@ -297,7 +305,7 @@ async function see(terminal: Terminal, ...texts: string[]): Promise<void> {
 
 /** The lines of beacons that the screen shows. */
 function listed(terminal: Terminal): string[] {
-  return terminal.lines().filter((line) => /^[ ›] \d\d:\d\d:\d\d\.\d{3} /.test(line))
+  return terminal.lines().filter((line) => /^[ ›] \d\d:\d\d:\d\d/.test(line))
 }
 
 /** Ends the tail: the first screen is back, with cursor, echo and whole lines. */
