@@ -20,7 +20,7 @@ export function Chat(props: { consent: ConsentView | null; renderer_url: string 
   const thread = useRef<HTMLElement>(null)
   const column = useRef<HTMLDivElement>(null)
   const settings = useRef<HTMLButtonElement>(null)
-  useStickToEnd(thread, column)
+  useStickToEnd(thread, column, turns.length)
 
   const askAbout = (question: string) => void ask(question, granted)
   const isSponsored = (turn: ChatTurn) => granted !== null && turn.consent?.decided_at_ms === granted.decided_at_ms
@@ -41,7 +41,7 @@ export function Chat(props: { consent: ConsentView | null; renderer_url: string 
           </button>
         )}
       </header>
-      <main ref={thread} className="thread" aria-label="Conversation">
+      <main ref={thread} className="thread" aria-label="Conversation" tabIndex={0}>
         <div ref={column} className="column">
           {turns.length === 0 && <Welcome onAsk={askAbout} />}
           {turns.map((turn) => (
@@ -79,7 +79,7 @@ function Welcome({ onAsk }: { onAsk: (question: string) => void }) {
   return (
     <section className="welcome">
       <h2>What would you like to know?</h2>
-      <p>Ask anything, or begin with one of these.</p>
+      <p>Ask anything, or begin here.</p>
       <div className="ideas">
         {ideas.map((idea) => (
           <button key={idea} type="button" onClick={() => onAsk(idea)}>

@@ -3,11 +3,15 @@ import { type RefObject, useEffect } from 'react'
 /** How near to the end still counts as there, CSS pixels. */
 const near_px = 80
 
-/** Keeps the end of `content` in view while it grows, unless the reader has scrolled away from it. */
-export function useStickToEnd(scroller: RefObject<HTMLElement | null>, content: RefObject<HTMLElement | null>): void {
+/** Shows the end of `content` when a turn is added, and while it grows, unless the reader has scrolled away from it. */
+export function useStickToEnd(
+  scroller: RefObject<HTMLElement | null>,
+  content: RefObject<HTMLElement | null>,
+  turns: number,
+): void {
   useEffect(() => {
     const { current: element } = scroller
-    if (element === null || content.current === null) return
+    if (element === null || content.current === null || turns === 0) return
     let isAtEnd = true
     const look = () => {
       isAtEnd = element.scrollHeight - element.scrollTop - element.clientHeight < near_px
@@ -21,5 +25,5 @@ export function useStickToEnd(scroller: RefObject<HTMLElement | null>, content: 
       element.removeEventListener('scroll', look)
       observer.disconnect()
     }
-  }, [scroller, content])
+  }, [scroller, content, turns])
 }

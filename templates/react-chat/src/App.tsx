@@ -16,7 +16,7 @@ export function App() {
   const thread = useRef<HTMLElement>(null)
   const column = useRef<HTMLDivElement>(null)
   const settings = useRef<HTMLButtonElement>(null)
-  useStickToEnd(thread, column)
+  useStickToEnd(thread, column, turns.length)
 
   const askAbout = (question: string) => void ask(question, granted)
   const last = turns.at(-1)
@@ -36,7 +36,7 @@ export function App() {
           </button>
         )}
       </header>
-      <main ref={thread} className="thread" aria-label="Conversation">
+      <main ref={thread} className="thread" aria-label="Conversation" tabIndex={0}>
         <div ref={column} className="column">
           {turns.length === 0 && <Welcome onAsk={askAbout} />}
           {turns.map((turn) => (
@@ -75,7 +75,7 @@ function Welcome({ onAsk }: { onAsk: (question: string) => void }) {
   return (
     <section className="welcome">
       <h2>What would you like to know?</h2>
-      <p>Ask anything, or begin with one of these.</p>
+      <p>Ask anything, or begin here.</p>
       <div className="ideas">
         {ideas.map((idea) => (
           <button key={idea} type="button" onClick={() => onAsk(idea)}>

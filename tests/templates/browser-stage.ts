@@ -1,0 +1,179 @@
+/** What the tests of browser templates share: the packed sandbox, a Chromium, and the server of a scaffolded template. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import type { AxeResults } from 'axe-core'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { expect, inject, vi } from 'vitest'
+import { type Client, createClient } from '../../src/client/index.ts'
+import { launchChromium } from '../browser/chromium.ts'
+import { environment } from './run.ts'
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+/** Of one thing that a page or a server is waited for, milliseconds. */
+const patience_ms = 20_000
+
+export interface Stage extends AsyncDisposable {
+  /** Speaks with the secret test key of the sandbox's first project. */
+  client: Client
+  /** The settings of a template, for its build and its server. */
+  env: Record<string, string>
+  /** Starts the server of a template in its directory; answers its origin once it listens. */
+  serve(directory: string, command: readonly string[]): Promise<{ origin: string } & AsyncDisposable>
+  open(origin: string, options?: BrowserContextOptions): Promise<ChatPage>
+}
+
+/** A user at the page of a chat template, in a browser of its own. */
+export interface ChatPage extends AsyncDisposable {
+  page: Page
+  /** Requests to the placement service, as `METHOD path`. */
+  asked: string[]
+  /** Uncaught errors, and warnings and errors of the console: what the page's policy refuses is among them. */
+  complaints: string[]
+  /** Answers the question about consent, and waits until the page says that it holds. */
+  decide(answer: 'Allow' | 'No, thanks', sharesQuestions?: boolean): Promise<void>
+  /** Asks, and waits for the end of the answer. */
+  ask(question: string): Promise<string>
+  /** Heights of the sponsored slots, CSS pixels. */
+  slots(): Promise<number[]>
+  /** What axe finds serious or critical. */
+  violations(): Promise<string[]>
+}
+
+export async function openStage(): Promise<Stage> {
+  const svc = join(inject('newcomer'), 'node_modules/svc/bin/svc.js')
+  const command = [process.execPath, svc, 'start', '--port', '0', '--ephemeral', '-o', 'json']
+  const home = join(inject('newcomer'), 'home')
+  const sandbox = await startProgram(command, inject('newcomer'), { SVC_HOME: home }, /^\{.*\}$/m)
+  const { url, projects } = JSON.parse(sandbox.found)
+  const { client_id, secret_key, publishable_key } = projects[0]
+  const env = {
+    SVC_BASE_URL: url,
+    SVC_CLIENT_ID: client_id,
+    SVC_SECRET_KEY: secret_key,
+    SVC_PUBLISHABLE_KEY: publishable_key,
+  }
+  const browser = await launchChromium()
+  return {
+    client: createClient({ base_url: url, credential: secret_key }),
+    env,
+    serve: async (directory, command) => {
+      const listening = /http:\/\/localhost:\d+/
+      const server = await startProgram(command, directory, { ...env, PORT: '0' }, listening)
+      return { origin: server.found, [Symbol.asyncDispose]: server.end }
+    },
+    open: (origin, options = {}) => openChat(browser, url, origin, options),
+    async [Symbol.asyncDispose]() {
+      await browser.close()
+      await sandbox.end()
+    },
+  }
+}
+
+async function openChat(browser: Browser, service: string, origin: string, options: BrowserContextOptions) {
+  const context = await browser.newContext(options)
+  const page = await context.newPage()
+  page.setDefaultTimeout(patience_ms)
+  const asked: string[] = []
+  const complaints: string[] = []
+  page.on('request', (request) => {
+    const url = new URL(request.url())
+    if (url.origin === service) asked.push(`${request.method()} ${url.pathname}`)
+  })
+  page.on('pageerror', ({ message }) => complaints.push(message))
+  page.on('console', (line) => {
+    if (line.type() === 'error' || line.type() === 'warning') complaints.push(line.text())
+  })
+  await page.goto(origin)
+  const consent = page.getByRole('button', { name: /^Sponsored: / })
+  const chat: ChatPage = {
+    page,
+    asked,
+    complaints,
+    async decide(answer, sharesQuestions = false) {
+      const button = page.getByRole('button', { name: answer })
+      if (!(await button.isVisible())) await consent.click()
+      await page.getByRole('checkbox').setChecked(sharesQuestions)
+      await button.click()
+      await page.getByRole('button', { name: answer === 'Allow' ? 'Sponsored: on' : 'Sponsored: off' }).waitFor()
+      await button.waitFor({ state: 'hidden' })
+    },
+    async ask(question) {
+      const turns = await page.getByRole('article').count()
+      await page.getByRole('textbox', { name: 'Your question' }).fill(question)
+      await page.getByRole('button', { name: 'Send' }).click()
+      await page.locator('article').nth(turns).locator('.answer[aria-busy="false"]').waitFor()
+      return page.locator('article').nth(turns).locator('.answer').innerText()
+    },
+    slots: () => page.locator('.slot').evaluateAll((slots) => slots.map((slot) => slot.getBoundingClientRect().height)),
+    async violations() {
+      // Through the debugger: the page's policy lets no other script in.
+      await page.evaluate(axe)
+      const results = (await page.evaluate('axe.run(document, { iframes: false })')) as AxeResults
+      return results.violations
+        .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+        .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`))
+    },
+    [Symbol.asyncDispose]: () => context.close(),
+  }
+  return chat
+}
+
+/** What the sandbox has decided since, newest first. */
+export async function placementsSince(client: Client, since_ms: number) {
+  const { items } = await client.placements.list({ query: { limit: 50 } })
+  return items.filter(({ created_at_ms }) => created_at_ms >= since_ms)
+}
+
+/** Waits for the beacons of a slot to be these, heartbeats apart, as `event verdict +metric`. */
+export async function expectBeacons(client: Client, slot_id: string, wanted: readonly string[]): Promise<void> {
+  const read = async () => {
+    const { items } = await client.beacons.list({ query: { slot_id, limit: 50 } })
+    return items
+      .filter(({ event }) => event !== 'heartbeat')
+      .toSorted((a, b) => (a.occurred_at_ms ?? 0) - (b.occurred_at_ms ?? 0))
+      .map(({ event, verdict, would_bill, metric }) => `${event} ${verdict}${would_bill ? ` +${metric}` : ''}`)
+  }
+  await vi.waitFor(async () => expect(await read()).toEqual(wanted), { timeout: patience_ms, interval: 100 })
+}
+
+/** Starts a program; resolves with what `wanted` finds in its stdout. `end` stops it, and waits until it is gone. */
+async function startProgram(
+  [program = '', ...args]: readonly string[],
+  cwd: string,
+  env: Record<string, string>,
+  wanted: RegExp,
+): Promise<{ found: string; end(): Promise<void> }> {
+  const child: ChildProcess = spawn(program, args, { cwd, env: { ...environment(), ...env } })
+  const closed = once(child, 'close')
+  let output = ''
+  const found = await new Promise<string>((resolve, reject) => {
+    const fail = (why: string) => reject(new Error(`${program} ${args.join(' ')} ${why}\n${output}`))
+    const timer = setTimeout(() => fail('said nothing of the kind in time'), patience_ms)
+    const hear = (chunk: Buffer) => {
+      output += chunk.toString()
+      const match = output.match(wanted)
+      if (match === null) return
+      clearTimeout(timer)
+      resolve(match[0])
+    }
+    child.stdout?.on('data', hear)
+    child.stderr?.on('data', (chunk: Buffer) => {
+      output += chunk.toString()
+    })
+    child.on('error', reject)
+    child.on('close', (code) => fail(`ended with ${code}`))
+  }).catch((problem: unknown) => {
+    child.kill('SIGKILL')
+    throw problem
+  })
+  return {
+    found,
+    async end() {
+      child.kill('SIGTERM')
+      await closed
+    },
+  }
+}
