@@ -27,6 +27,8 @@ export interface CommandGroup {
   name: string
   summary: string
   commands: readonly (Command | CommandGroup)[]
+  /** Flags that stand for a command of it, right behind its name: `contract --check URL` is `contract check URL`. */
+  commandFlags?: Readonly<Record<string, string>>
 }
 
 /** What the command line gave. Options by their camel-case name. */

@@ -53,7 +53,7 @@ export function parseCommandLine(entries: readonly Entry[], args: readonly strin
     else root.addCommand(build(loaded))
   }
   try {
-    root.parse([...own], { from: 'user' })
+    root.parse(flagsAsCommands(entries, own), { from: 'user' })
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
     if (error.code === 'commander.helpDisplayed' || error.code === 'commander.version')
@@ -96,6 +96,17 @@ export function parseCommandLine(entries: readonly Entry[], args: readonly strin
         chosen.push({ command: entry, given: { options: given.at(-2) as Given['options'], args, passedOn } })
       })
   }
+}
+
+/** `contract --check URL` as `contract check URL`. */
+function flagsAsCommands(entries: readonly Entry[], args: readonly string[]): string[] {
+  const { name, loaded } = entries.find((entry) => entry.loaded !== null) ?? { name: '', loaded: null }
+  const flags = loaded !== null && isGroup(loaded) ? (loaded.commandFlags ?? {}) : {}
+  const at = args.indexOf(name) + 1
+  const [flag = '', ...value] = args[at]?.split('=') ?? []
+  const command = flags[flag]
+  if (command === undefined) return [...args]
+  return [...args.slice(0, at), command, ...(value.length === 0 ? [] : [value.join('=')]), ...args.slice(at + 1)]
 }
 
 /** Takes off what is another program's: commander forgets where `--` was. */

@@ -2,6 +2,7 @@ import type { CommandGroup } from '../cli/command.ts'
 import { endpointCommand } from '../cli/endpoint-command.ts'
 import { alignTable } from '../cli/text.ts'
 import type { Provenance } from '../contract/provenance.ts'
+import { check } from './contract-check.ts'
 
 const provenances = ['documented', 'observed', 'assumed'] as const satisfies Provenance[]
 
@@ -16,7 +17,7 @@ interface ListedEndpoint {
 
 export const contractGroup: CommandGroup = {
   name: 'contract',
-  summary: 'What of the API is documented, observed and assumed',
+  summary: 'What of the API is documented, observed and assumed; whether a service is so',
   commands: [
     endpointCommand('contract.show', {
       details: 'As text a count by provenance; as JSON every field with its decision id.',
@@ -41,5 +42,7 @@ export const contractGroup: CommandGroup = {
       examples: ['contract openapi', 'contract openapi -o json'],
       text: (document) => [JSON.stringify(document, null, 2)],
     }),
+    check,
   ],
+  commandFlags: { '--check': 'check' },
 }

@@ -1,0 +1,129 @@
+/** An OpenAPI document as fields by path: references followed, alternatives laid over each other. */
+
+type JsonObject = { readonly [name: string]: unknown }
+
+export interface OpenapiField {
+  /** `string`, `integer`, ...; empty where the document does not say. */
+  types: ReadonlySet<string>
+  /** The allowed values; null where any is. */
+  values: ReadonlySet<string> | null
+  required: boolean
+}
+
+export interface OpenapiOperation {
+  /** By place and path: `body overrides.bidfloor`, `query wait_ms`, `response placement.width`. */
+  fields: Map<string, OpenapiField>
+  statuses: ReadonlySet<string>
+}
+
+/** Deeper than the contract nests; ends references that go in circles. */
+const deepest = 12
+
+/** The operation of a method and path; null when the document has none. */
+export function readOperation(document: JsonObject, method: string, path: string): OpenapiOperation | null {
+  const paths = objectAt(document, 'paths')
+  const named = Object.keys(paths).find((name) => shapeOf(name) === shapeOf(path))
+  const item = named === undefined ? {} : objectAt(paths, named)
+  const operation = item[method.toLowerCase()]
+  if (!isObject(operation)) return null
+  const fields = new Map<string, OpenapiField>()
+  const parameters = [item.parameters, operation.parameters].flatMap((list) => (Array.isArray(list) ? list : []))
+  for (const parameter of parameters.map((one: unknown) => resolve(document, one))) {
+    const { name, in: where, required, schema } = parameter
+    if (where === 'query') fields.set(`query ${String(name)}`, fieldOf(document, schema, required === true))
+  }
+  const body = resolve(document, operation.requestBody)
+  walk(document, jsonSchema(body), 'body', fields)
+  const responses = objectAt(operation, 'responses')
+  const success = Object.keys(responses).find((status) => /^2/.test(status))
+  if (success !== undefined) walk(document, jsonSchema(resolve(document, responses[success])), 'response', fields)
+  return { fields, statuses: new Set(Object.keys(responses)) }
+}
+
+/** `/v1/decisions/{}`: parameters may have other names. */
+function shapeOf(path: string): string {
+  return path.replaceAll(/\{\w+\}/g, '{}')
+}
+
+function jsonSchema(holder: JsonObject): unknown {
+  return objectAt(objectAt(holder, 'content'), 'application/json').schema
+}
+
+function walk(
+  document: JsonObject,
+  schema: unknown,
+  place: string,
+  fields: Map<string, OpenapiField>,
+  depth = 0,
+): void {
+  if (depth > deepest) return
+  for (const shape of shapesOf(document, schema)) {
+    const required = new Set(Array.isArray(shape.required) ? shape.required : [])
+    for (const [name, member] of Object.entries(objectAt(shape, 'properties'))) {
+      const path = `${place}${/^(body|response)$/.test(place) ? ' ' : '.'}${name}`
+      const field = fieldOf(document, member, required.has(name))
+      fields.set(path, merge(fields.get(path), field))
+      walk(document, member, path, fields, depth + 1)
+    }
+    if (shape.items !== undefined) walk(document, shape.items, `${place}[]`, fields, depth + 1)
+  }
+}
+
+function fieldOf(document: JsonObject, schema: unknown, required: boolean): OpenapiField {
+  const shapes = shapesOf(document, schema)
+  const types = new Set(
+    shapes.flatMap(({ type, enum: values, const: value }) => [
+      ...(Array.isArray(type) ? type : type === undefined ? [] : [type]).map(String),
+      ...(type === undefined && Array.isArray(values) ? values.map(typeName) : []),
+      ...(type === undefined && value !== undefined ? [typeName(value)] : []),
+    ]),
+  )
+  const closed = shapes.flatMap((shape) => (shape.enum ?? ('const' in shape ? [shape.const] : [])) as unknown[])
+  return { types, values: closed.length === 0 ? null : new Set(closed.map(String)), required }
+}
+
+/** A field that comes in several shapes is required when each has it so; its types and values add up. */
+function merge(before: OpenapiField | undefined, field: OpenapiField): OpenapiField {
+  if (before === undefined) return field
+  return {
+    types: new Set([...before.types, ...field.types]),
+    values: before.values === null || field.values === null ? null : new Set([...before.values, ...field.values]),
+    required: before.required && field.required,
+  }
+}
+
+/** A schema as its alternatives, each without references. */
+function shapesOf(document: JsonObject, schema: unknown, depth = 0): JsonObject[] {
+  if (depth > deepest) return []
+  const shape = resolve(document, schema)
+  const inner = [shape.anyOf, shape.oneOf, shape.allOf].flatMap((list) => (Array.isArray(list) ? list : []))
+  return inner.length === 0 ? [shape] : inner.flatMap((one: unknown) => shapesOf(document, one, depth + 1))
+}
+
+function resolve(document: JsonObject, value: unknown): JsonObject {
+  let at = value
+  for (let step = 0; step < deepest && isObject(at) && typeof at.$ref === 'string'; step++) {
+    at = at.$ref
+      .replace(/^#\//, '')
+      .split('/')
+      .reduce<unknown>((inner, name) => (isObject(inner) ? inner[decode(name)] : undefined), document)
+  }
+  return isObject(at) ? at : {}
+}
+
+function decode(name: string): string {
+  return name.replaceAll('~1', '/').replaceAll('~0', '~')
+}
+
+function typeName(value: unknown): string {
+  return value === null ? 'null' : typeof value
+}
+
+function objectAt(value: JsonObject, name: string): JsonObject {
+  const inner = value[name]
+  return isObject(inner) ? inner : {}
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
