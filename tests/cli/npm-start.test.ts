@@ -1,0 +1,146 @@
+/** `npm start`, and every way in which it ends: no process is left, the locator is gone, the port is free. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { ensureBuilt, root, spawnSvc } from './process.ts'
+import { temporaryDirectory } from './world.ts'
+
+interface Started {
+  home: string
+  /** The process of npm, and the head of the group that a terminal would signal. */
+  npm: number
+  /** The process of the sandbox. */
+  pid: number
+  url: string
+  /** Resolves with what was told on stderr, when nothing that could write there runs any more. */
+  ended: Promise<string>
+}
+
+beforeAll(ensureBuilt)
+
+describe('npm start leaves nothing behind', { timeout: 60_000 }, () => {
+  test('after Ctrl-C, which a terminal sends to npm and to the sandbox alike', async () => {
+    const started = await npmStart()
+    process.kill(-started.npm, 'SIGINT')
+    expect(await started.ended).toBe('SIGINT: stopping\nstopped\n')
+    await isGone(started)
+  })
+
+  test('after Ctrl-C twice', async () => {
+    const started = await npmStart()
+    const { hostname, port } = new URL(started.url)
+    // A request that never ends holds up the clean stop, so that the second Ctrl-C finds it under way.
+    const socket = connect(Number(port), hostname)
+    socket.on('error', () => {})
+    await once(socket, 'connect')
+    socket.write(`POST /v1/placements HTTP/1.1\r\nHost: ${hostname}:${port}\r\nContent-Length: 9\r\n\r\n`)
+    process.kill(-started.npm, 'SIGINT')
+    await expect.poll(() => fetch(started.url).catch(() => null), { timeout: 10_000 }).toBeNull()
+    await new Promise((resolve) => setTimeout(resolve, 150))
+    process.kill(-started.npm, 'SIGINT')
+    expect(await started.ended).toBe('SIGINT: stopping\n')
+    await isGone(started)
+  })
+
+  test.each(['SIGTERM', 'SIGKILL', 'SIGHUP'] as const)('after %s of npm alone', async (signal) => {
+    const started = await npmStart()
+    process.kill(started.npm, signal)
+    expect(await started.ended).toMatch(/: stopping\nstopped\n$/)
+    await isGone(started)
+  })
+
+  test('after the shell between npm and the sandbox was killed', async () => {
+    const started = await npmStart()
+    const shell = parentOf(started.pid)
+    expect(shell).not.toBe(started.npm)
+    process.kill(shell, 'SIGKILL')
+    expect(await started.ended).toContain(`The process that ran this one (pid ${shell}) is gone.\nSIGHUP: stopping\n`)
+    await isGone(started)
+  })
+})
+
+test('what npm starts with --detach outlives npm, and is stopped by svc sandbox stop', {
+  timeout: 60_000,
+}, async () => {
+  const started = await npmStart('--detach')
+  expect(await started.ended).toBe('')
+  expect(isRunning(started.npm)).toBe(false)
+  // Longer than the watch takes to see that npm is gone.
+  await new Promise((resolve) => setTimeout(resolve, 1_200))
+  expect((await fetch(`${started.url}/_sandbox/readyz`)).status).toBe(200)
+  expect(await spawnSvc(['sandbox', 'stop', '-q'], { SVC_HOME: started.home }).ended).toMatchObject({ code: 0 })
+  await isGone(started)
+})
+
+test('a sandbox that a shell started outlives that shell, npm or not', { timeout: 60_000 }, async () => {
+  const home = temporaryDirectory()
+  const words = `"${process.execPath}" "${join(root, 'bin/svc.js')}" start --port 0 -o json > "${home}/out" 2> "${home}/err" &`
+  await once(spawn('sh', ['-c', words], { env: { PATH: process.env.PATH, SVC_HOME: home }, stdio: 'ignore' }), 'exit')
+  await expect.poll(() => readFileSync(join(home, 'out'), 'utf8'), { timeout: 20_000 }).toContain('\n')
+  const { pid, url } = JSON.parse(readFileSync(join(home, 'out'), 'utf8')) as { pid: number; url: string }
+  onTestFinished(() => killed(pid))
+  await new Promise((resolve) => setTimeout(resolve, 1_200))
+  expect((await fetch(`${url}/_sandbox/readyz`)).status).toBe(200)
+  process.kill(pid, 'SIGTERM')
+  await expect.poll(() => isRunning(pid), { timeout: 10_000 }).toBe(false)
+  expect(readFileSync(join(home, 'err'), 'utf8')).toBe('SIGTERM: stopping\nstopped\n')
+})
+
+/** Runs `npm start` at the head of a process group of its own, as a shell with job control does. */
+async function npmStart(...flags: string[]): Promise<Started> {
+  const home = temporaryDirectory()
+  const words = ['start', '--silent', '--', '--port', '0', '-o', 'json', ...flags]
+  const npm = spawn('npm', words, {
+    cwd: root,
+    env: { PATH: process.env.PATH, HOME: home, SVC_HOME: home, npm_config_update_notifier: 'false' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  })
+  let stdout = ''
+  let stderr = ''
+  npm.stdout.on('data', (chunk: Buffer) => {
+    stdout += chunk.toString()
+  })
+  npm.stderr.on('data', (chunk: Buffer) => {
+    stderr += chunk.toString()
+  })
+  const closed = once(npm, 'close')
+  await expect.poll(() => stdout, { timeout: 30_000, message: stderr }).toContain('\n')
+  const { pid, url } = JSON.parse(stdout) as { pid: number; url: string }
+  onTestFinished(() => {
+    killed(npm.pid!)
+    killed(pid)
+    rmSync(home, { recursive: true, force: true })
+  })
+  return { home, npm: npm.pid!, pid, url, ended: closed.then(() => stderr) }
+}
+
+async function isGone({ home, pid, npm, url }: Started): Promise<void> {
+  await expect.poll(() => isRunning(pid) || isRunning(-npm), { timeout: 10_000 }).toBe(false)
+  expect(existsSync(join(home, 'sandbox.db'))).toBe(true)
+  const listed = await spawnSvc(['sandbox', 'ps', '-o', 'json'], { SVC_HOME: home }).ended
+  expect(listed).toMatchObject({ code: 0, stdout: '[]\n' })
+  expect(readdirSync(join(home, 'sandboxes'))).toEqual([])
+  const server = createServer().listen(Number(new URL(url).port), '127.0.0.1')
+  await once(server, 'listening')
+  server.close()
+}
+
+function parentOf(pid: number): number {
+  return Number(/\) \S (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1])
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+function killed(pid: number): void {
+  if (isRunning(pid)) process.kill(pid, 'SIGKILL')
+}
