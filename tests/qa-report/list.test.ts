@@ -2,6 +2,7 @@
 import { stripVTControlCharacters } from 'node:util'
 import { Chalk } from 'chalk'
 import { expect, test } from 'vitest'
+import { diffOf } from '../../src/qa/report/diff.ts'
 import { createReporters, type Paint } from '../../src/qa/report/index.ts'
 import type { RunResult } from '../../src/qa/result.ts'
 import { createTerminalScreen } from '../cli/terminal-screen.ts'
@@ -136,6 +137,15 @@ test('values of several lines are shown as a difference, long ones cut', async (
   expect(text).toMatch(/"member_38": 38,\n +… 22 more lines: --reporter html=qa.html has them\n/)
   expect(text).toContain('expected  ""\n')
   expect(text).toMatch(/actual {4}w{500}… \(900 characters\)\n/)
+})
+
+test('the order of members is no difference', () => {
+  const expected = { format: 'clip', render: { width: 12, kind: 'x' }, items: [{ b: 1, a: 2 }] }
+  const actual = { items: [{ a: 2, b: 1 }], render: { kind: 'x', width: 13 }, format: 'clip' }
+  expect(diffOf(expected, actual)?.filter(({ kind }) => kind === 'expected' || kind === 'actual')).toEqual([
+    { kind: 'expected', text: '    "width": 12' },
+    { kind: 'actual', text: '    "width": 13' },
+  ])
 })
 
 test('of many failed attempts the first is told in full', async () => {

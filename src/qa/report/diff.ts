@@ -9,19 +9,37 @@ export interface DiffLine {
 
 /** Equal lines that are shown around a difference. */
 const context = 2
+/** Characters of JSON that stay on one line. */
+const shortest = 60
 /** Lines of one side, above which a difference is shown as a whole block. */
 const comparable = 400
 
 /** The differences, or null when the values are better shown one after the other. */
 export function diffOf(expected: JsonValue, actual: JsonValue): DiffLine[] | null {
-  const sides = [linesOf(expected), linesOf(actual)] as const
+  const sides = [linesOf(ordered(expected, actual)), linesOf(actual)] as const
   if (sides[0] === null || sides[1] === null) return null
   return withGaps(compare(sides[0], sides[1]))
 }
 
-/** A value in full: a text as it is, anything else as indented JSON. */
+/** A value in full: a text as it is, what is short on one line, anything else as indented JSON. */
 export function valueText(value: JsonValue): string {
-  return typeof value === 'string' ? value : JSON.stringify(value, null, 2)
+  if (typeof value === 'string') return value
+  const line = JSON.stringify(value)
+  return line.length <= shortest ? line : JSON.stringify(value, null, 2)
+}
+
+/** The order of members makes no difference: those that both have come in the order of the actual value. */
+function ordered(expected: JsonValue, actual: JsonValue | undefined): JsonValue {
+  if (Array.isArray(expected)) {
+    return Array.isArray(actual) ? expected.map((item, index) => ordered(item, actual[index])) : expected
+  }
+  if (!isObject(expected) || !isObject(actual)) return expected
+  const names = [...Object.keys(actual).filter((name) => name in expected), ...Object.keys(expected)]
+  return Object.fromEntries([...new Set(names)].map((name) => [name, ordered(expected[name]!, actual[name])]))
+}
+
+function isObject(value: JsonValue | undefined): value is { [name: string]: JsonValue } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function linesOf(value: JsonValue): string[] | null {
