@@ -28,7 +28,7 @@ export async function buildNode(outDir: string): Promise<void> {
     define: { __SVC_VERSION__: JSON.stringify(version), 'process.env.NODE_ENV': '"production"' },
     // Else NODE_ENV, which test runners set, chooses the development form of JSX, which the production React lacks.
     oxc: { jsx: { runtime: 'automatic', development: false } },
-    ssr: { target: 'node', noExternal: true, external: ['better-sqlite3'] },
+    ssr: { target: 'node', noExternal: true, external: ['better-sqlite3', 'playwright-core'] },
     build: {
       ssr: true,
       outDir,
