@@ -31,7 +31,7 @@ export const importTable: readonly ImportRule[] = [
   {
     path: 'src/qa',
     modules: ['src/contract', 'src/client'],
-    packages: ['yaml', 'zod', 'playwright-core'],
+    packages: ['yaml', 'zod', 'playwright-core', 'pixelmatch', 'pngjs'],
     builtins: 'all',
   },
   { path: 'src/scaffold', builtins: 'all' },
