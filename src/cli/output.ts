@@ -16,6 +16,10 @@ export interface Output {
   readonly format: OutputFormat
   /** The style of stdout. */
   readonly style: Style
+  /** The style of stderr. */
+  readonly noteStyle: Style
+  /** Whether notes are silenced. */
+  readonly quiet: boolean
   /** Prints one value: as a JSON document, or as the lines that `text` makes of it. */
   data(value: unknown, text: (style: Style) => readonly string[]): void
   /** Prints a list: jsonl has one item a line. */
@@ -48,6 +52,8 @@ export function createOutput(host: Host, { format, quiet, color }: OutputOptions
   return {
     format,
     style: out,
+    noteStyle: err,
+    quiet,
     data(value, text) {
       if (isJson) printJson(value)
       else if (format === 'text') print(text(out))

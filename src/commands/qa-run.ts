@@ -1,14 +1,15 @@
 /** `svc qa run`: settles what is looked at and what is run, and tells it to the reporters. */
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { Argument, InvalidArgumentError, Option } from 'commander'
 import { CliError } from '../cli/cli-error.ts'
 import type { Command } from '../cli/command.ts'
 import { curlCommand } from '../cli/curl.ts'
+import { browserCandidates } from '../cli/doctor/browser.ts'
 import { exitCodes } from '../cli/exit-codes.ts'
 import type { HostStream } from '../cli/host.ts'
 import { offer } from '../cli/offered-values.ts'
 import type { Session } from '../cli/session.ts'
-import { styleOf } from '../cli/style.ts'
 import { version } from '../cli/version.ts'
 import type { PlannedCase, Selection } from '../qa/plan/plan.ts'
 import type { Reporter } from '../qa/result.ts'
@@ -31,6 +32,8 @@ export interface RunFlags {
   timeout?: number
   allowLive?: true
   updateSnapshots?: true
+  browser?: true
+  browserPath?: string
 }
 
 export const run: Command = {
@@ -43,6 +46,8 @@ export const run: Command = {
   arguments: [new Argument('[suites...]', 'suite files, or names of built-in suites; default: every built-in suite')],
   options: [
     new Option('--fresh', 'against a sandbox of its own, in memory'),
+    new Option('--browser', 'the cases that need a browser too'),
+    new Option('--browser-path <file>', 'the Chrome or Chromium to use; default: the one that is found'),
     new Option('--seed <n>', 'same sessions and identifiers in every run').argParser(count),
     new Option('-g, --grep <pattern>', 'only cases whose id matches this regular expression').argParser(pattern),
     new Option('--tag <tag>', 'only cases with this tag (repeatable)').argParser(gather),
@@ -71,8 +76,9 @@ export const run: Command = {
     const interrupt = new AbortController()
     session.onInterrupt((signal) => interrupt.abort(signal))
     const reporter = await reporterOf(session, flags)
+    const browser_path = wantsBrowser(flags) ? findBrowser(session, flags.browserPath) : null
     const cases = await chosenCases(session, names, flags)
-    const targets = await openTargets(session, flags, cases)
+    const targets = await openTargets(session, flags, cases, browser_path)
     try {
       return await runOn(session, flags, cases, targets.targets, reporter, interrupt.signal)
     } finally {
@@ -114,6 +120,25 @@ async function runOn(
 
 export const defaultWorkers = 4
 
+function wantsBrowser({ browser, browserPath }: RunFlags): boolean {
+  return browser === true || browserPath !== undefined
+}
+
+/** Throws CliError where there is none: cases are never left out because of that. */
+function findBrowser({ host }: Session, given: string | undefined): string {
+  const found =
+    given === undefined
+      ? browserCandidates(host.platform, host.env).find((path) => existsSync(path))
+      : [resolve(host.cwd, given)].find((path) => existsSync(path))
+  if (found !== undefined) return found
+  throw new CliError(
+    'unreachable',
+    'browser_missing',
+    given === undefined ? 'No Chrome or Chromium was found.' : `There is no browser at ${given}.`,
+    'Install one, or name it: --browser-path FILE. Without --browser the cases that need none run.',
+  )
+}
+
 async function chosenCases(session: Session, names: readonly string[], flags: RunFlags): Promise<PlannedCase[]> {
   const { load } = await import('./qa.ts')
   const { expand, needsBrowser, select } = await import('../qa/plan/plan.ts')
@@ -124,11 +149,11 @@ async function chosenCases(session: Session, names: readonly string[], flags: Ru
     not_tags: flags.notTag ?? [],
     repeat: flags.repeat ?? 1,
     ...(flags.shard === undefined ? {} : { shard: flags.shard }),
-    browser: names.length > 0,
+    browser: names.length > 0 || wantsBrowser(flags),
   }
   const chosen = select(all, selection)
   const left = all.filter(needsBrowser).length
-  if (names.length === 0 && left > 0) session.out.note(`${left} cases that need a browser are left out.`)
+  if (selection.browser !== true && left > 0) session.out.note(`${left} cases need a browser; --browser runs them too.`)
   if (chosen.length > 0) return chosen
   throw new CliError('usage', 'no_case', 'No case fits what was asked for.', 'See what there is: svc qa list')
 }
@@ -143,8 +168,8 @@ async function reporterOf({ host, out, settings }: Session, { reporter = [] }: R
   try {
     return createReporters(specs, {
       stdout: sinkOf(stdout, out.style),
-      progress: sinkOf(host.stderr, styleOf(host.stderr, 'auto', host.env)),
-      quiet: isJson || settings.output === 'none',
+      progress: sinkOf(host.stderr, out.noteStyle),
+      quiet: out.quiet || isJson || settings.output === 'none',
       now: () => host.now(),
       writeFile: (path, content) => writeReportFile(resolve(host.cwd, path), content),
     })

@@ -6,6 +6,8 @@ import type { PlannedCase } from '../qa/plan/plan.ts'
 import type { Target, TargetOptions } from '../qa/target/target.ts'
 import type { RunFlags } from './qa-run.ts'
 
+type Chosen = Omit<TargetOptions, 'browser_path'>
+
 export interface OpenTargets {
   targets: Target[]
   close(): Promise<void>
@@ -20,6 +22,7 @@ export async function openTargets(
   session: Session,
   flags: RunFlags,
   cases: readonly PlannedCase[],
+  browser_path: string | null,
 ): Promise<OpenTargets> {
   const { openTarget, TargetError } = await import('../qa/target/target.ts')
   const closing: (() => Promise<void>)[] = []
@@ -31,7 +34,7 @@ export async function openTargets(
       flags.fresh === true ? await startFresh(session, flags, cases.length, closing) : [chosenService(session, flags)]
     const targets: Target[] = []
     for (const options of wanted) {
-      const target = await openTarget(options)
+      const target = await openTarget({ ...options, browser_path })
       targets.push(target)
       closing.push(() => target.close())
     }
@@ -48,13 +51,13 @@ async function startFresh(
   { seed, workers = mostFresh }: RunFlags,
   cases: number,
   closing: (() => Promise<void>)[],
-): Promise<TargetOptions[]> {
+): Promise<Chosen[]> {
   if (session.flags.base_url !== undefined) {
     throw new CliError('usage', 'target_twice', '--fresh and --base-url name two targets.', 'Leave one of them out.')
   }
   const { startOnFreePort } = await import('./sandbox-start.ts')
   const sandboxes = Math.max(1, Math.min(workers, mostFresh, Math.ceil(cases / casesPerFresh)))
-  const wanted: TargetOptions[] = []
+  const wanted: Chosen[] = []
   for (let index = 0; index < sandboxes; index++) {
     const options = { port: 0, host: '127.0.0.1', ephemeral: true as const, ...(seed === undefined ? {} : { seed }) }
     const sandbox = await startOnFreePort(session, options, stateDirectory(session.host))
@@ -71,7 +74,7 @@ async function startFresh(
   return wanted
 }
 
-function chosenService({ settings }: Session, { allowLive }: RunFlags): TargetOptions {
+function chosenService({ settings }: Session, { allowLive }: RunFlags): Chosen {
   const { base_url, sandbox, secret_key, publishable_key, client_id, origin, source } = settings
   if (sandbox === null && source.base_url === 'default') {
     throw new CliError(

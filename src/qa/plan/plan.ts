@@ -16,6 +16,8 @@ export interface PlannedCase {
   moves: ReadonlySet<Move>
   /** It expects or awaits events. */
   listens: boolean
+  /** It changes what all share, or listens to what any case may cause: no other runs meanwhile. */
+  alone: boolean
 }
 
 export interface Selection {
@@ -68,8 +70,19 @@ function planned(suite: LoadedSuite, loaded: LoadedCase, matrix: Record<string, 
   const listens = steps.some(
     ({ kind, data }) => kind.name === 'wait_for' || (isObject(data.expect) && 'events' in data.expect),
   )
-  return { id: `${suite.name}/${name}`, suite, loaded, name, matrix, attempt: 1, needs, moves, listens }
+  const alone = moves.size > 0 || (listens && awaitsShared(steps))
+  return { id: `${suite.name}/${name}`, suite, loaded, name, matrix, attempt: 1, needs, moves, listens, alone }
 }
+
+/** Whether a step awaits an event that does not tell whose it is. */
+function awaitsShared(steps: readonly LoadedStep[]): boolean {
+  const awaited = steps.map(({ data }) =>
+    JSON.stringify([data.wait_for ?? null, isObject(data.expect) ? (data.expect.events ?? null) : null]),
+  )
+  return awaited.some((text) => sharedEvents.some((type) => text.includes(type)))
+}
+
+const sharedEvents = ['consent.changed', 'browser.activated', 'clock.changed', 'sandbox.'] as const
 
 function needsOf({ kind, data }: LoadedStep): readonly Need[] {
   const { expect } = data

@@ -48,6 +48,7 @@ export class CaseState {
   readonly #answers = new Map<string, Answer>()
   readonly #slots = new Set<string>()
   readonly #keys = new Map<string, Promise<string>>()
+  readonly #closing: (() => Promise<void>)[] = []
   #activation: { token: string; origin: string } | null = null
   #last: Answer | null = null
   #lastSlots: string[] = []
@@ -78,6 +79,21 @@ export class CaseState {
 
   answer(name: string): Answer | undefined {
     return this.#answers.get(name)
+  }
+
+  /** The last answer with a fill. */
+  lastFill(): Answer {
+    return this.#last ?? missing('fill', 'a placement that fills')
+  }
+
+  /** Closes something when the case has ended. */
+  atEnd(close: () => Promise<void>): void {
+    this.#closing.push(close)
+  }
+
+  async end(): Promise<void> {
+    this.tap?.close()
+    for (const close of this.#closing.toReversed()) await close()
   }
 
   /** The slot of a step by its name, or a slot_id as it is; null or nothing: the last slot. */

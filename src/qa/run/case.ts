@@ -91,7 +91,7 @@ async function runSteps(
   for (const step of loaded.teardown) {
     steps.push(await runStep(step, context, AbortSignal.timeout(teardownTimeout_ms)))
   }
-  state.tap?.close()
+  await state.end()
   try {
     await putBack()
   } catch (error) {

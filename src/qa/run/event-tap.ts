@@ -25,7 +25,7 @@ export class EventsMissing extends Error {
   readonly seen: readonly string[]
 
   constructor(wanted: readonly WantedEvent[], found: number, seen: readonly string[]) {
-    super(`${typeOf(wanted[found]!)} did not come. Seen: ${seen.length === 0 ? 'nothing' : seen.join(', ')}.`)
+    super(`The event ${typeOf(wanted[found]!)} did not come. Seen: ${seen.length === 0 ? 'nothing' : seen.join(', ')}.`)
     this.seen = seen
   }
 }

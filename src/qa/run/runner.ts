@@ -67,12 +67,14 @@ export async function runPlan(cases: readonly PlannedCase[], options: RunOptions
     if (targets.length > 1) await all([...cases], targets)
     else {
       const [target] = targets as [Target]
-      const isAlone = (planned: PlannedCase) => planned.moves.size > 0
       await all(
-        cases.filter((each) => !isAlone(each)),
+        cases.filter(({ alone }) => !alone),
         Array.from({ length: options.workers }, () => target),
       )
-      await all(cases.filter(isAlone), [target])
+      await all(
+        cases.filter(({ alone }) => alone),
+        [target],
+      )
     }
   } finally {
     await resources.close()

@@ -42,7 +42,7 @@ export async function runStep(step: LoadedStep, context: RunContext, interrupt: 
   let title = titleOf(step, step.data)
   let reason: string | null = null
   try {
-    title = await attempt(step, context, recording, signal, title)
+    title = await Promise.race([attempt(step, context, recording, signal, title), lateEnd(signal)])
   } catch (error) {
     reason = reasonOf(error, signal)
   } finally {
@@ -60,6 +60,17 @@ export async function runStep(step: LoadedStep, context: RunContext, interrupt: 
     screenshots: recording.screenshots,
   }
 }
+
+/** Rejects a while after the signal: what does not heed it is left alone then. */
+function lateEnd(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const end = () => setTimeout(() => reject(signal.reason), grace_ms)
+    if (signal.aborted) end()
+    else signal.addEventListener('abort', end, { once: true })
+  })
+}
+
+const grace_ms = 500
 
 /** Answers the title with its variables filled in. */
 async function attempt(

@@ -2,7 +2,8 @@
 import { z } from 'zod'
 import type { JsonValue } from '../json.ts'
 
-const wholeVariable = z.string().regex(/^\{\{[^{}]+\}\}$/)
+/** `abort`: a union then tells its own error, not that of its last branch. */
+const wholeVariable = z.string().regex(/^\{\{[^{}]+\}\}$/, { abort: true })
 
 /** A member that a variable may fill: `{{name}}` stands for the value itself until it is known. */
 export function orVariable<Schema extends z.ZodType>(schema: Schema, what: string): Schema {
@@ -19,7 +20,7 @@ export const Name = z
 
 /** How long: `500ms`, `10s`, `31m`, `2h`, `180d`, or a number of milliseconds. */
 export const Duration = orVariable(
-  z.union([z.number().min(0), z.string().regex(/^\d+(\.\d+)?(ms|s|m|h|d)$/)]),
+  z.union([z.number().min(0), z.string().regex(/^\d+(\.\d+)?(ms|s|m|h|d)$/, { abort: true })]),
   'a time such as 500ms, 10s or 31m, or milliseconds',
 )
 export type Duration = z.infer<typeof Duration>

@@ -26,9 +26,7 @@ function problemOf(issue: Issue, schema: z.ZodType, value: unknown, path: Path, 
   if (issue.code === 'invalid_union') {
     const deeper = bestBranch(issue, valueAt(value, inner))
     if (deeper !== null) {
-      return deeper.issues.flatMap((each) =>
-        problemOf(each, deeper.schema ?? schema, value, path, places).map((problem) => problem),
-      )
+      return deeper.issues.flatMap((each) => problemOf(each, deeper.schema ?? schema, value, path, places))
     }
   }
   const member = inner.join('.')
@@ -36,7 +34,7 @@ function problemOf(issue: Issue, schema: z.ZodType, value: unknown, path: Path, 
   if (isMissing)
     return [{ place: places.of(whole), message: `${member} is missing.`, hint: descriptionOf(schema, inner, value) }]
   const wrong = issue.message.replace(/^Invalid input: /, '').replace(/\.$/, '')
-  const names = issue.code === 'invalid_value' ? (issue.values as unknown[]).map(String) : []
+  const names = namesOf(issue)
   const given = valueAt(value, inner)
   const sentence = names.length > 0 ? `cannot be ${JSON.stringify(given)}` : wrong
   return [
@@ -46,6 +44,17 @@ function problemOf(issue: Issue, schema: z.ZodType, value: unknown, path: Path, 
       hint: names.length > 0 ? suggestion(String(given), names) : descriptionOf(schema, inner, value),
     },
   ]
+}
+
+/** The values that would have been right, where they are named. */
+function namesOf(issue: Issue): string[] {
+  if (issue.code === 'invalid_value') return issue.values.map(String)
+  return issue.code === 'invalid_union'
+    ? issue.errors
+        .flat()
+        .filter((each) => each.path.length === 0)
+        .flatMap(namesOf)
+    : []
 }
 
 /** Of a union that no branch fits: the issues of the branch that was meant, an object for an object. */

@@ -98,7 +98,9 @@ async function evaluate(text: string, lookup: Lookup): Promise<JsonValue> {
   const value = valueAt(root, path)
   if (value === undefined) {
     const place = path === '' ? name : `${name}.${path}`
-    throw new VariableError(root === undefined ? `${name} has no value here.` : `${place} is not there.`)
+    throw new VariableError(
+      root === undefined ? `The variable ${name} has no value here.` : `The variable ${place} is not there.`,
+    )
   }
   if (steps.length > 0 && typeof value !== 'number') {
     throw new VariableError(`{{${text}}} needs a number, and ${name} is ${JSON.stringify(value)}.`)

@@ -14,6 +14,8 @@ export interface TargetOptions {
   client_id: string | null
   origin: string | null
   keys: GivenKeys
+  /** A Chrome or Chromium for the steps that need one; null for a run without. */
+  browser_path: string | null
   /** What the control plane of a sandbox beyond loopback demands. */
   admin_token?: string | undefined
 }
@@ -23,6 +25,7 @@ export interface Target {
   readonly base_url: string
   readonly client_id: string
   readonly origin: string
+  readonly browser_path: string | null
   readonly keys: Keys
   readonly wire: Wire
   /** Headers that the control plane demands. */
@@ -103,13 +106,14 @@ export async function openTarget(options: TargetOptions): Promise<Target> {
     publishable_key: has_control || options.keys.publishable !== null ? null : 'a publishable key: --publishable-key',
     test_key: summary.key_mode === 'test' ? null : 'a test key: test_outcome is never sent with a production key',
     live_key: has_control ? null : 'production keys of a sandbox',
-    browser: null,
+    browser: options.browser_path === null ? 'a browser: add --browser' : null,
   }
   return {
     summary,
     base_url,
     client_id,
     origin,
+    browser_path: options.browser_path,
     keys,
     wire,
     control_headers,
