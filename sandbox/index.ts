@@ -1,4 +1,7 @@
-/** Starts the emulator: everything is built here, with plain calls. */
+/**
+ * Starts the emulator: everything is built here, with plain calls. Over 300 lines because this is the one place where
+ * options are checked and every part meets the others.
+ */
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

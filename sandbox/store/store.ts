@@ -3,6 +3,9 @@
  * compare-and-set, never by there being one process. No SQL and no driver type shows here.
  *
  * Identifiers are integers (their wire form is src/contract/ids.ts), times are epoch milliseconds.
+ *
+ * Over 300 lines because it is all that a second adapter would have to read: every row that goes in or out, one after
+ * the other, then the port with a method for each thing that operations do.
  */
 
 import type { AcceptedBeacon } from '../../src/contract/beacon-verdict.ts'

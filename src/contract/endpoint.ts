@@ -111,3 +111,18 @@ export const reading = {
   body_limit_bytes: limits.body_bytes,
   status: 200,
 } as const
+
+/** What every endpoint of the control plane that changes something, or asks with a body, has in common. */
+export const writing = { ...reading, method: 'POST' } as const
+
+/** Why a body is not taken. */
+export const bodyErrors = [
+  'content_type_unsupported',
+  'json_malformed',
+  'field_unknown',
+  'origin_refused',
+  'internal_error',
+] as const satisfies readonly ReasonCode[]
+
+/** Why a change is not made. */
+export const writeErrors = [...bodyErrors, 'storage_unavailable'] as const satisfies readonly ReasonCode[]

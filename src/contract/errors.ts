@@ -3,6 +3,9 @@
  *
  * `error` is one of five documented codes or an addition (A11); `reason_code` is the stable, precise cause (A12). Every
  * hint says what to do next. No secret, token or prompt text ever appears in any of them.
+ *
+ * Over 300 lines because the table of causes is one: each with its code, its message and its hint, to be read and kept
+ * in one voice.
  */
 import { z } from 'zod'
 import { assumed, documented, observed, type Provenance } from './provenance.ts'

@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { endpoint, reading } from '../endpoint.ts'
-import { limits } from '../limits.ts'
+import { endpoint, reading, writeErrors, writing } from '../endpoint.ts'
 import { assumed } from '../provenance.ts'
 
 /** 9000-01-01T00:00:00Z. Dates in headers and JSON have four digits for the year, also a while from there. */
@@ -14,23 +13,9 @@ export const SandboxClock = z.strictObject({
 export type SandboxClock = z.infer<typeof SandboxClock>
 
 const steering = {
-  method: 'POST',
-  stability: 'sandbox',
-  provenance: 'assumed',
-  credentials: [],
-  rate: null,
-  body_limit_bytes: limits.body_bytes,
-  status: 200,
+  ...writing,
   response: SandboxClock,
-  errors: [
-    'content_type_unsupported',
-    'json_malformed',
-    'schema_invalid',
-    'field_unknown',
-    'origin_refused',
-    'storage_unavailable',
-    'internal_error',
-  ],
+  errors: [...writeErrors, 'schema_invalid'],
 } as const
 
 export const showClock = endpoint({

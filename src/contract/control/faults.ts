@@ -1,9 +1,8 @@
 /** Faults: a network or a service that fails, on demand and by the same dice every time. */
 import { z } from 'zod'
-import { endpoint, reading } from '../endpoint.ts'
+import { endpoint, reading, writeErrors, writing } from '../endpoint.ts'
 import { reasonCode } from '../errors.ts'
 import { EpochMs, Format } from '../fields.ts'
-import { limits } from '../limits.ts'
 import { assumed } from '../provenance.ts'
 import { page } from './paging.ts'
 
@@ -117,14 +116,6 @@ export const FaultRule = z.strictObject({
 })
 export type FaultRule = z.infer<typeof FaultRule>
 
-const writing = {
-  stability: 'sandbox',
-  provenance: 'assumed',
-  credentials: [],
-  rate: null,
-  body_limit_bytes: limits.body_bytes,
-} as const
-
 export const listFaults = endpoint({
   ...reading,
   id: 'faults.list',
@@ -139,7 +130,6 @@ export const listFaults = endpoint({
 export const addFault = endpoint({
   ...writing,
   id: 'faults.add',
-  method: 'POST',
   path: '/_sandbox/faults',
   summary: 'Add a fault rule',
   description:
@@ -147,14 +137,7 @@ export const addFault = endpoint({
   body: FaultDraft,
   status: 201,
   response: FaultRule,
-  errors: [
-    'content_type_unsupported',
-    'json_malformed',
-    'schema_invalid',
-    'field_unknown',
-    'origin_refused',
-    'internal_error',
-  ],
+  errors: [...writeErrors, 'schema_invalid'],
 })
 
 const Cleared = z.strictObject({ cleared: assumed(z.int(), 'A94', 'Rules that were removed.') })
@@ -167,9 +150,8 @@ export const clearFaults = endpoint({
   summary: 'Remove every fault rule',
   description: 'Removes those of a scenario as well; the scenario otherwise goes on.',
   query: z.strictObject({}),
-  status: 200,
   response: Cleared,
-  errors: ['field_unknown', 'origin_refused', 'internal_error'],
+  errors: ['field_unknown', 'origin_refused', 'storage_unavailable', 'internal_error'],
 })
 
 export const removeFault = endpoint({
@@ -181,7 +163,6 @@ export const removeFault = endpoint({
   description: 'The others stay, with what they have counted.',
   params: z.strictObject({ fault_id: assumed(z.string(), 'A94', 'Identifier of the rule.') }),
   query: z.strictObject({}),
-  status: 200,
   response: Cleared,
-  errors: ['not_found', 'field_unknown', 'origin_refused', 'internal_error'],
+  errors: ['not_found', 'field_unknown', 'origin_refused', 'storage_unavailable', 'internal_error'],
 })

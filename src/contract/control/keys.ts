@@ -1,7 +1,6 @@
 import { z } from 'zod'
-import { endpoint, reading } from '../endpoint.ts'
+import { endpoint, reading, writeErrors, writing } from '../endpoint.ts'
 import { EpochMs, Mode } from '../fields.ts'
-import { limits } from '../limits.ts'
 import { assumed, documented } from '../provenance.ts'
 import { page, pageQuery } from './paging.ts'
 
@@ -34,24 +33,6 @@ export const KeyCreated = z.strictObject({
 export type KeyCreated = z.infer<typeof KeyCreated>
 
 const projectParams = z.strictObject({ client_id: documented(z.string(), 'Project ID.') })
-const writing = {
-  method: 'POST',
-  stability: 'sandbox',
-  provenance: 'assumed',
-  credentials: [],
-  rate: null,
-  body_limit_bytes: limits.body_bytes,
-} as const
-const writeErrors = [
-  'content_type_unsupported',
-  'json_malformed',
-  'field_unknown',
-  'schema_invalid',
-  'not_found',
-  'origin_refused',
-  'storage_unavailable',
-  'internal_error',
-] as const
 
 export const listKeys = endpoint({
   ...reading,
@@ -75,7 +56,7 @@ export const createKey = endpoint({
   body: KeyCreation,
   status: 201,
   response: KeyCreated,
-  errors: writeErrors,
+  errors: [...writeErrors, 'schema_invalid', 'not_found'],
 })
 
 export const revokeKey = endpoint({
@@ -87,7 +68,6 @@ export const revokeKey = endpoint({
     'From the next request on it answers 401 key_revoked. Activation tokens that it has issued live on until they expire. A reset brings the seeded keys back.',
   params: z.strictObject({ key_id: assumed(z.string(), 'A02', 'Identifier of the key.') }),
   body: z.strictObject({}),
-  status: 200,
   response: KeyItem,
-  errors: writeErrors,
+  errors: [...writeErrors, 'schema_invalid', 'not_found'],
 })

@@ -1,8 +1,7 @@
 /** Administration of the projects of a sandbox: list, create, read, change. */
 import { z } from 'zod'
-import { endpoint, reading } from '../endpoint.ts'
+import { endpoint, reading, writeErrors, writing } from '../endpoint.ts'
 import { ClientId } from '../fields.ts'
-import { limits } from '../limits.ts'
 import { assumed, documented, sourceOf } from '../provenance.ts'
 import { page, pageQuery } from './paging.ts'
 import { ProjectSettings } from './projects.ts'
@@ -70,23 +69,7 @@ export const ProjectCreated = z.strictObject({
 export type ProjectCreated = z.infer<typeof ProjectCreated>
 
 const params = z.strictObject({ client_id: documented(z.string(), 'Project ID.') })
-const writing = {
-  stability: 'sandbox',
-  provenance: 'assumed',
-  credentials: [],
-  rate: null,
-  body_limit_bytes: limits.body_bytes,
-} as const
-const writeErrors = [
-  'content_type_unsupported',
-  'json_malformed',
-  'field_unknown',
-  'schema_invalid',
-  'format_unsupported',
-  'origin_refused',
-  'storage_unavailable',
-  'internal_error',
-] as const
+const settingsErrors = [...writeErrors, 'schema_invalid', 'format_unsupported'] as const
 
 export const listProjects = endpoint({
   ...reading,
@@ -102,14 +85,13 @@ export const listProjects = endpoint({
 export const createProject = endpoint({
   ...writing,
   id: 'projects.create',
-  method: 'POST',
   path: '/_sandbox/projects',
   summary: 'Create a project',
   description: 'With three new keys. Settings that are left out, or null, are the defaults.',
   body: ProjectCreation,
   status: 201,
   response: ProjectCreated,
-  errors: writeErrors,
+  errors: settingsErrors,
 })
 
 export const showProject = endpoint({
@@ -134,7 +116,6 @@ export const updateProject = endpoint({
     'A merge patch of the settings (RFC 7396): what is left out stays, null puts a setting back to its default. In force from the next request on; config_revision grows when something has changed.',
   params,
   body: ProjectSettingsPatch,
-  status: 200,
   response: ProjectDetail,
-  errors: [...writeErrors, 'not_found'],
+  errors: [...settingsErrors, 'not_found'],
 })

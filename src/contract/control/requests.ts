@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { endpoint, reading } from '../endpoint.ts'
+import { bodyErrors, endpoint, reading, writing } from '../endpoint.ts'
 import { reasonCode } from '../errors.ts'
 import { EpochMs, queryNumber } from '../fields.ts'
 import { assumed } from '../provenance.ts'
@@ -135,16 +135,8 @@ const matchPage = {
 }
 
 const matching = {
-  ...reading,
-  method: 'POST',
-  errors: [
-    'content_type_unsupported',
-    'json_malformed',
-    'schema_invalid',
-    'field_unknown',
-    'origin_refused',
-    'internal_error',
-  ],
+  ...writing,
+  errors: [...bodyErrors, 'schema_invalid'],
 } as const
 
 export const findRequests = endpoint({

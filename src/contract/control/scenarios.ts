@@ -1,8 +1,7 @@
 /** Scenarios: named, permanent cases that an integration must cope with, for people, QA and docs. */
 import { z } from 'zod'
-import { endpoint, reading } from '../endpoint.ts'
+import { endpoint, reading, writeErrors, writing } from '../endpoint.ts'
 import { Format, NativeTemplateId } from '../fields.ts'
-import { limits } from '../limits.ts'
 import { assumed } from '../provenance.ts'
 import { FaultDraft } from './faults.ts'
 import { page } from './paging.ts'
@@ -41,15 +40,6 @@ export const ScenarioItem = z.strictObject({
 })
 export type ScenarioItem = z.infer<typeof ScenarioItem>
 
-const writing = {
-  stability: 'sandbox',
-  provenance: 'assumed',
-  credentials: [],
-  rate: null,
-  body_limit_bytes: limits.body_bytes,
-  status: 200,
-} as const
-
 export const listScenarios = endpoint({
   ...reading,
   id: 'scenario.list',
@@ -64,7 +54,6 @@ export const listScenarios = endpoint({
 export const useScenario = endpoint({
   ...writing,
   id: 'scenario.use',
-  method: 'POST',
   path: '/_sandbox/scenarios/{name}',
   summary: 'Put a scenario into force',
   description:
@@ -72,14 +61,7 @@ export const useScenario = endpoint({
   params: z.strictObject({ name: assumed(z.string(), 'A95', 'Name of the scenario.') }),
   body: z.strictObject({}),
   response: ScenarioItem,
-  errors: [
-    'content_type_unsupported',
-    'json_malformed',
-    'field_unknown',
-    'not_found',
-    'origin_refused',
-    'internal_error',
-  ],
+  errors: [...writeErrors, 'not_found'],
 })
 
 export const clearScenario = endpoint({
@@ -93,5 +75,5 @@ export const clearScenario = endpoint({
   response: z.strictObject({
     cleared: assumed(z.string().nullable(), 'A95', 'The scenario that was in use; null when there was none.'),
   }),
-  errors: ['field_unknown', 'origin_refused', 'internal_error'],
+  errors: ['field_unknown', 'origin_refused', 'storage_unavailable', 'internal_error'],
 })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { endpoint, reading } from '../endpoint.ts'
+import { endpoint, reading, writeErrors, writing } from '../endpoint.ts'
 import { EpochMs } from '../fields.ts'
 import { limits } from '../limits.ts'
 import { assumed } from '../provenance.ts'
@@ -21,12 +21,6 @@ const params = z.strictObject({
   name: assumed(name, 'A93', 'Lower-case letters, digits, dots, hyphens and underscores; at most 64.'),
 })
 
-const writing = {
-  ...reading,
-  method: 'POST',
-  params,
-} as const
-
 export const listSnapshots = endpoint({
   ...reading,
   id: 'snapshots.list',
@@ -40,6 +34,7 @@ export const listSnapshots = endpoint({
 
 export const saveSnapshot = endpoint({
   ...writing,
+  params,
   id: 'snapshots.save',
   path: '/_sandbox/snapshots/{name}',
   summary: 'Save the state under a name',
@@ -49,20 +44,12 @@ export const saveSnapshot = endpoint({
     replace: assumed(z.boolean().optional(), 'A93', 'Replace the snapshot of that name, if there is one.'),
   }),
   response: Snapshot,
-  errors: [
-    'snapshot_exists',
-    'schema_invalid',
-    'content_type_unsupported',
-    'json_malformed',
-    'field_unknown',
-    'origin_refused',
-    'storage_unavailable',
-    'internal_error',
-  ],
+  errors: [...writeErrors, 'schema_invalid', 'snapshot_exists'],
 })
 
 export const restoreSnapshot = endpoint({
   ...writing,
+  params,
   id: 'snapshots.restore',
   path: '/_sandbox/snapshots/{name}/restore',
   summary: 'Go back to a snapshot',
@@ -70,18 +57,7 @@ export const restoreSnapshot = endpoint({
     'In one transaction; every request sees the old state or the new one. Identifiers and event numbers go on growing, long polls are answered; the clock is set as it was, and fault rules go on from what they had counted.',
   body: z.strictObject({}),
   response: Snapshot,
-  errors: [
-    'not_found',
-    'archive_invalid',
-    'archive_newer',
-    'schema_invalid',
-    'content_type_unsupported',
-    'json_malformed',
-    'field_unknown',
-    'origin_refused',
-    'storage_unavailable',
-    'internal_error',
-  ],
+  errors: [...writeErrors, 'schema_invalid', 'not_found', 'archive_invalid', 'archive_newer'],
 })
 
 export const deleteSnapshot = endpoint({
@@ -109,8 +85,7 @@ export const exportState = endpoint({
 })
 
 export const importState = endpoint({
-  ...reading,
-  method: 'POST',
+  ...writing,
   id: 'sandbox.import',
   path: '/_sandbox/import',
   summary: 'Replace everything by an export',
