@@ -148,6 +148,36 @@ test('the order of members is no difference', () => {
   ])
 })
 
+test('the two values of a member stand together', () => {
+  const expected = { format: 'clip', gone: 1, width: 12 }
+  const actual = { image: 'x', format: 'banner', label: 'y', width: 300, height: 250 }
+  expect(diffOf(expected, actual)?.map(({ kind, text }) => `${kind} ${text.trim()}`)).toEqual([
+    'same {',
+    'actual "image": "x",',
+    'expected "format": "clip",',
+    'actual "format": "banner",',
+    'actual "label": "y",',
+    'expected "width": 12,',
+    'actual "width": 300,',
+    'actual "height": 250',
+    'expected "gone": 1',
+    'same }',
+  ])
+})
+
+test('values of thousands of lines are compared without a wait', () => {
+  const long = (of: string) =>
+    Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`member_${index}`, `${of} ${index}`]))
+  const diff = diffOf(long('expected'), long('actual'))
+  expect(diff?.slice(1, 5).map(({ kind, text }) => `${kind} ${text.trim()}`)).toEqual([
+    'expected "member_0": "expected 0",',
+    'actual "member_0": "actual 0",',
+    'expected "member_1": "expected 1",',
+    'actual "member_1": "actual 1",',
+  ])
+  expect(diff).toHaveLength(10_002)
+})
+
 test('of many failed attempts the first is told in full', async () => {
   const attempts = [1, 2, 3, 4].map((attempt) =>
     attempt === 2 ? item({ attempt, name: 'a beacon bills once' }) : failedItem({ attempt }),

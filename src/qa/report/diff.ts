@@ -18,7 +18,7 @@ const comparable = 400
 export function diffOf(expected: JsonValue, actual: JsonValue): DiffLine[] | null {
   const sides = [linesOf(ordered(expected, actual)), linesOf(actual)] as const
   if (sides[0] === null || sides[1] === null) return null
-  return withGaps(compare(sides[0], sides[1]))
+  return withGaps(paired(compare(sides[0], sides[1])))
 }
 
 /** A value in full: a text as it is, what is short on one line, anything else as indented JSON. */
@@ -107,6 +107,46 @@ function commonLengths(expected: readonly string[], actual: readonly string[]): 
 /** A comma says that another member follows, which is no difference. */
 function bare(line: string): string {
   return line.replace(/,$/, '')
+}
+
+/** Within lines that differ, the two values of one member stand together. */
+function paired(lines: readonly DiffLine[]): DiffLine[] {
+  const shown: DiffLine[] = []
+  let expected: DiffLine[] = []
+  let actual: DiffLine[] = []
+  for (const line of [...lines, null]) {
+    if (line?.kind === 'expected') expected.push(line)
+    else if (line?.kind === 'actual') actual.push(line)
+    else {
+      shown.push(...pairedBlock(expected, actual))
+      if (line !== null) shown.push(line)
+      expected = []
+      actual = []
+    }
+  }
+  return shown
+}
+
+/** Both sides keep their order; a line of the actual side brings along what is expected up to its own member. */
+function pairedBlock(expected: readonly DiffLine[], actual: readonly DiffLine[]): DiffLine[] {
+  const places = new Map(expected.map(({ text }, index) => [memberOf(text), index]))
+  places.delete(null)
+  const shown: DiffLine[] = []
+  let told = 0
+  for (const line of actual) {
+    const place = places.get(memberOf(line.text))
+    if (place !== undefined && place >= told) {
+      shown.push(...expected.slice(told, place + 1))
+      told = place + 1
+    }
+    shown.push(line)
+  }
+  return told === 0 ? [...expected, ...actual] : [...shown, ...expected.slice(told)]
+}
+
+/** `  "width":` of a line of JSON, with its indent; null of other lines. */
+function memberOf(text: string): string | null {
+  return /^\s*"(?:[^"\\]|\\.)*":/.exec(text)?.[0] ?? null
 }
 
 function withGaps(lines: readonly DiffLine[]): DiffLine[] {
