@@ -244,7 +244,7 @@ test('the sandbox answers what the lint has said', async () => {
     { ...visible, asset_token },
     { ...visible, asset_token, seq: 'x' },
     { ...visible, asset_token, beaconid: 'x' },
-    { ...visible, asset_token, occurred_at_ms: noon / 1000 },
+    { ...visible, asset_token, beacon_id: 'seconds-1', occurred_at_ms: noon / 1000 },
     { ...visible, asset_token, beacon_id: 'future-1', occurred_at_ms: noon + 90_000 },
     { ...visible, asset_token, beacon_id: 'version-1', contract_version: 'a/v9' },
     { ...visible, asset_token, beacon_id: visible.beacon_id, seq: 4 },

@@ -1,0 +1,344 @@
+/** `svc contract check`: clean against the sandbox, and each way in which a service can differ is found. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { Difference } from '../../src/cli/contract-check/difference.ts'
+import { type BrokenProxy, type Passing, startProxy } from './broken-proxy.ts'
+import { startWorld, type World } from './world.ts'
+
+let world: World
+let proxy: BrokenProxy
+beforeAll(async () => {
+  world = await startWorld()
+  proxy = await startProxy(world.sandbox.url)
+})
+afterAll(async () => {
+  await proxy[Symbol.asyncDispose]()
+  await world[Symbol.asyncDispose]()
+})
+beforeEach(async () => {
+  // The clock stands still otherwise, and with it the rate limit of activations.
+  await world.svc('sandbox clock advance 1m')
+  proxy.alter = () => {}
+  proxy.count = 0
+  proxy.failures = []
+})
+afterEach(() => {
+  expect(proxy.failures).toEqual([])
+})
+
+const keys =
+  '--client-id proj_demo --secret-key sk_test_sandbox_demo --publishable-key pk_test_sandbox_demo --origin http://localhost:3000'
+const check = (flags = keys) => world.svc(`contract check ${proxy.url} ${flags}`)
+
+/** What the check of an altered service finds, and its exit code. */
+async function foundIn(alter: (passing: Passing) => void) {
+  proxy.alter = alter
+  const { code, stdout } = await check(`${keys} -o json`)
+  const report = JSON.parse(stdout) as { ok: boolean; differences: Difference[] }
+  expect(report.ok).toBe(code === 0)
+  return { code, differences: report.differences }
+}
+
+test('our own sandbox is as documented, and every endpoint is looked at', async () => {
+  const { code, stdout, stderr } = await world.svc('contract check')
+  expect(code).toBe(0)
+  expect(stderr).toContain(`${world.sandbox.url} is as documented, as far as it was checked.\n`)
+  expect(stdout.split('\n').map((line) => line.trimEnd())).toEqual([
+    'endpoint           result  requests  documented  observed  assumed',
+    'placements.create  ok            13  44/44       20/20     3/3',
+    'jobs.create        ok             6  4/4         5/7       -',
+    'decisions.get      ok             3  -           -         62/67',
+    'browser.activate   ok             5  6/6         -         -',
+    'beacons.send       ok             8  -           5/5       2/2',
+    'consent.set        ok             2  8/8         3/3       1/1',
+    'projects.config    ok             2  -           3/3       35/35',
+    'render.script      ok             1  -           -         -',
+    'render.frame       ok             1  -           -         -',
+    '',
+    'Not checked',
+    '  placements.create, 429 rate_limited: meeting a rate limit would disturb others',
+    '',
+    `OpenAPI document compared: ${world.sandbox.url}/_sandbox/openapi.json`,
+    '',
+  ])
+})
+
+test('so it is behind a proxy, asked as contract --check URL, with every difference in JSON', async () => {
+  const { code, stdout } = await world.svc(`contract --check ${proxy.url} ${keys} -o json`)
+  expect(code).toBe(0)
+  expect(JSON.parse(stdout)).toMatchObject({ ok: true, base_url: proxy.url, mode: 'test', differences: [] })
+  expect((await world.svc(`contract --check=${proxy.url} ${keys} -o jsonl`)).stdout).toBe('')
+})
+
+const isFill = ({ path, json }: Passing) =>
+  path.startsWith('/v1/placements') && json !== null && json.placement !== null && 'placement' in json
+
+describe('what is documented', () => {
+  test.each<[string, (passing: Passing) => void, Partial<Difference>]>([
+    [
+      'a field is gone',
+      (passing) => isFill(passing) && delete (passing.json!.placement as { sponsor_name?: string }).sponsor_name,
+      { endpoint: 'placements.create', what: 'response placement.sponsor_name', observed: 'missing' },
+    ],
+    [
+      'a field has another type',
+      (passing) => isFill(passing) && Object.assign(passing.json!.placement, { width: '300' }),
+      { what: 'response placement.width', expected: 'of type number', observed: '300' },
+    ],
+    [
+      'a clip has no video',
+      (passing) => isFill(passing) && Object.assign(passing.json!.placement, { video_url: null }),
+      { check: 'a clip', what: 'response decision.delivery_url' },
+    ],
+    [
+      'another format fills',
+      (passing) => isFill(passing) && Object.assign(passing.json!.decision, { format: 'banner' }),
+      { check: 'a native', what: 'response decision.format', expected: 'native', observed: 'banner' },
+    ],
+    [
+      'test_outcome is not heeded',
+      (passing) => passing.sent?.test_outcome === 'no_fill' && Object.assign(passing.json!.decision, { fill: true }),
+      { check: 'test_outcome no_fill', what: 'response decision.fill' },
+    ],
+    [
+      'errors have another envelope',
+      ({ status, json }) => status === 400 && json !== null && Object.assign(json, { error: { code: json.error } }),
+      { what: 'error.error' },
+    ],
+    [
+      'a missing key is 403',
+      (passing) => passing.status === 401 && Object.assign(passing, { status: 403 }),
+      { check: 'no credential', what: 'status', expected: '401', observed: '403' },
+    ],
+    [
+      'any content type is taken',
+      (passing) => passing.status === 415 && Object.assign(passing, { status: 200 }),
+      { check: 'text/plain', what: 'status', expected: '415', observed: '200' },
+    ],
+    [
+      'JSON is called text',
+      ({ path, headers }) => path.startsWith('/v1/jobs') && Object.assign(headers, { 'content-type': 'text/plain' }),
+      { endpoint: 'jobs.create', what: 'header content-type' },
+    ],
+    [
+      'the poll path is another',
+      ({ path, json }) =>
+        path === '/v1/jobs' && json !== null && Object.assign(json, { poll_path_template: '/poll/{slot_id}' }),
+      { what: 'response poll_path_template' },
+    ],
+    [
+      'a stale beacon is taken',
+      (passing) => passing.json?.reason_code === 'beacon_stale' && Object.assign(passing, { status: 200 }),
+      { endpoint: 'beacons.send', check: 'a stale beacon', what: 'status' },
+    ],
+    [
+      'test traffic is billed',
+      ({ json }) => json !== null && 'billable' in json && Object.assign(json, { billable: true }),
+      { what: 'response billable', observed: 'true' },
+    ],
+    [
+      'any origin activates',
+      (passing) => passing.json?.reason_code === 'origin_not_allowed' && Object.assign(passing, { status: 200 }),
+      { endpoint: 'browser.activate', check: 'a foreign origin' },
+    ],
+    [
+      'a token is over before it begins',
+      ({ json }) => json !== null && 'activation_token' in json && Object.assign(json, { expires_at_ms: 5 }),
+      { what: 'response expires_at_ms', observed: 'past' },
+    ],
+    [
+      'the config holds a secret key',
+      ({ path, json }) => path.endsWith('/config') && json !== null && Object.assign(json, { note: 'sk_live_oh_no' }),
+      { what: 'body', observed: 'a secret key' },
+    ],
+    [
+      'a proxy answers in HTML',
+      (passing) =>
+        passing.path === '/v1/consent' &&
+        Object.assign(passing, { status: 502, text: '<h1>Bad gateway</h1>', json: null }),
+      { endpoint: 'consent.set', what: 'status', observed: '502 <h1>Bad gateway</h1>' },
+    ],
+    [
+      'the script is no script',
+      ({ path, headers }) => path === '/v1/render.js' && Object.assign(headers, { 'content-type': 'text/plain' }),
+      { endpoint: 'render.script', what: 'header content-type' },
+    ],
+    [
+      'the frame is gone',
+      (passing) => passing.path.startsWith('/v1/render/') && Object.assign(passing, { status: 404 }),
+      { endpoint: 'render.frame', what: 'status' },
+    ],
+  ])('%s', async (_, alter, expected) => {
+    const { code, differences } = await foundIn(alter)
+    expect(differences).toContainEqual(expect.objectContaining({ ...expected, weight: 'documented' }))
+    expect(code).toBe(5)
+  })
+
+  test('429 without Retry-After, met on the way', async () => {
+    let limited = false
+    const { code, differences } = await foundIn((passing) => {
+      if (limited || passing.path !== '/v1/jobs') return
+      limited = true
+      Object.assign(passing, { status: 429, json: { ...passing.json, error: 'rate_limited' } })
+    })
+    expect(differences).toContainEqual(
+      expect.objectContaining({ check: 'over the rate limit', what: 'header retry-after' }),
+    )
+    expect(code).toBe(5)
+  })
+})
+
+describe('what is not documented is told, and is no failure', () => {
+  test.each<[string, (passing: Passing) => void, Partial<Difference>]>([
+    [
+      'observed: the request id',
+      ({ headers }) => delete headers['x-request-id'],
+      { weight: 'observed', what: 'header x-request-id' },
+    ],
+    [
+      'observed: the price',
+      (passing) => isFill(passing) && delete (passing.json!.decision as { revenue_estimate?: object }).revenue_estimate,
+      { weight: 'observed', what: 'response decision.revenue_estimate' },
+    ],
+    [
+      'assumed: the precise cause',
+      ({ json, status }) => status >= 400 && json !== null && Object.assign(json, { reason_code: 'other' }),
+      { weight: 'assumed', what: 'error.reason_code' },
+    ],
+    [
+      'assumed: 201 of a job',
+      (passing) => passing.status === 201 && Object.assign(passing, { status: 200 }),
+      { weight: 'assumed', what: 'status', expected: '201' },
+    ],
+    [
+      'assumed: a status that no document closes',
+      (passing) => isFill(passing) && Object.assign(passing.json!, { status: 'cached' }),
+      { weight: 'assumed', what: 'response status', observed: 'cached' },
+    ],
+    [
+      'an addition',
+      (passing) => isFill(passing) && Object.assign(passing.json!.placement, { colour: 'red' }),
+      { weight: 'addition', what: 'response placement.colour', observed: 'red' },
+    ],
+  ])('%s', async (_, alter, expected) => {
+    const { code, differences } = await foundIn(alter)
+    expect(differences).toContainEqual(expect.objectContaining(expected))
+    expect(code).toBe(0)
+  })
+})
+
+describe('the OpenAPI document', () => {
+  interface Document {
+    paths: Record<string, Record<string, { parameters?: { name: string }[]; responses: Record<string, unknown> }>>
+    components: {
+      schemas: Record<string, { properties: Record<string, Record<string, unknown>>; required?: string[] }>
+    }
+  }
+  const altered = (change: (document: Document) => void) => (passing: Passing) => {
+    if (passing.path === '/_sandbox/openapi.json') change(passing.json as unknown as Document)
+  }
+
+  test.each<[string, (document: Document) => void, Partial<Difference>, number]>([
+    [
+      'an operation is gone',
+      ({ paths }) => delete paths['/v1/jobs'],
+      { endpoint: 'jobs.create', what: 'POST /v1/jobs', observed: 'missing' },
+      5,
+    ],
+    [
+      'a field of an answer is gone',
+      ({ components }) => delete components.schemas.Placement!.properties.sponsor_name,
+      { what: 'response placement.sponsor_name', weight: 'documented' },
+      5,
+    ],
+    [
+      'a field has another type',
+      ({ components }) => Object.assign(components.schemas.Placement!.properties.width!, { type: 'string' }),
+      { what: 'response placement.width', expected: 'integer', observed: 'string' },
+      5,
+    ],
+    [
+      'a value is not allowed',
+      ({ components }) => Object.assign(components.schemas.JobType!, { enum: ['chat', 'code'] }),
+      { what: 'body job_type', expected: 'the value agent, image, voice' },
+      5,
+    ],
+    [
+      'more is demanded',
+      ({ components }) => components.schemas.PlacementRequest!.required!.push('prompt'),
+      { what: 'body prompt', observed: 'required' },
+      5,
+    ],
+    [
+      'less is promised',
+      ({ components }) => Object.assign(components.schemas.Placement!, { required: [] }),
+      { what: 'response placement.width', observed: 'not required' },
+      5,
+    ],
+    [
+      'a query parameter is gone',
+      ({ paths }) => Object.assign(paths['/v1/placements']!.post!, { parameters: [] }),
+      { what: 'query wait_ms', weight: 'documented' },
+      5,
+    ],
+    [
+      'a field is new',
+      ({ components }) => Object.assign(components.schemas.Placement!.properties, { colour: { type: 'string' } }),
+      { what: 'response placement.colour', weight: 'addition' },
+      0,
+    ],
+    [
+      'a status is not described',
+      ({ paths }) => delete paths['/v1/beacons']!.post!.responses['413'],
+      { what: 'status 413', weight: 'assumed' },
+      0,
+    ],
+  ])('%s', async (_, change, expected, exit_code) => {
+    const { code, differences } = await foundIn(altered(change))
+    expect(differences).toContainEqual(expect.objectContaining({ check: 'openapi', ...expected }))
+    expect(code).toBe(exit_code)
+  })
+
+  test('a service that publishes none is checked without; one that is named must be there', async () => {
+    proxy.alter = (passing) => passing.path.startsWith('/_sandbox/') && Object.assign(passing, { status: 404 })
+    const { code, stdout } = await check()
+    expect(code).toBe(0)
+    expect(stdout).toContain(`OpenAPI document not compared: ${proxy.url}/_sandbox/openapi.json answered 404\n`)
+    const named = await check(`${keys} --openapi ${proxy.url}/_sandbox/openapi.json`)
+    expect(named).toMatchObject({ code: 3, stderr: expect.stringContaining('answered 404') })
+    expect((await check(`${keys} --openapi ${world.sandbox.url}/_sandbox/openapi.json`)).code).toBe(0)
+  })
+})
+
+describe('keys', () => {
+  test('a key of the sandbox is not sent to another service', async () => {
+    expect(await check('')).toMatchObject({ code: 4, stderr: expect.stringContaining('There is no secret key for') })
+    expect(proxy.count).toBe(0)
+  })
+
+  test('a production key is refused, and with --allow-live nothing that makes traffic is sent', async () => {
+    const live = keys.replace('sk_test', 'sk_live')
+    expect(await check(live)).toMatchObject({ code: 4, stderr: expect.stringContaining('--allow-live') })
+    expect(proxy.count).toBe(0)
+    const accepted: string[] = []
+    proxy.alter = ({ method, path, status, sent }) => {
+      if (status < 300) accepted.push(`${method} ${path}`)
+      if (sent !== null) expect(sent).not.toHaveProperty('test_outcome')
+    }
+    const { code, stdout } = await check(`${live} --allow-live`)
+    expect(code).toBe(0)
+    expect(stdout).toContain('jobs.create, a job: a production key makes no traffic here')
+    expect(accepted.filter((line) => line.startsWith('POST'))).toEqual(['POST /v1/browser/activate'])
+  })
+
+  test('nothing that looks like a key or token is repeated', async () => {
+    proxy.alter = (passing) =>
+      isFill(passing) &&
+      Object.assign(passing.json!.placement, { token: `ast_0_${'secret'.repeat(4)}`, key: 'sk_live_secret' })
+    expect((await check()).stdout).not.toContain('secret')
+  })
+})
+
+test('a service that is not there is exit code 7', async () => {
+  expect((await world.svc(`contract check http://127.0.0.1:9 ${keys}`)).code).toBe(7)
+  expect((await world.svc('contract check nonsense')).code).toBe(2)
+})
