@@ -59,6 +59,9 @@ function hostStream(stream: NodeJS.WriteStream): HostStream {
     get columns() {
       return stream.columns
     },
+    get rows() {
+      return stream.rows
+    },
   }
 }
 

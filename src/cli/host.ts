@@ -44,4 +44,6 @@ export interface HostStream {
   readonly is_terminal: boolean
   /** Width in characters; undefined when it is not a terminal. */
   readonly columns: number | undefined
+  /** Height in lines; undefined when it is not a terminal. */
+  readonly rows?: number | undefined
 }

@@ -1,6 +1,7 @@
 /** What a command prints: data on stdout in the chosen format, everything else on stderr. */
 import type { Failure } from './failure.ts'
 import type { Host } from './host.ts'
+import { showInPager } from './pager.ts'
 import type { Settings } from './settings.ts'
 import { type ColorChoice, type Style, styleOf } from './style.ts'
 
@@ -10,6 +11,8 @@ export interface OutputOptions {
   format: OutputFormat
   quiet: boolean
   color: ColorChoice
+  /** Whether a long list may be shown in a pager. */
+  pages: boolean
 }
 
 export interface Output {
@@ -22,7 +25,7 @@ export interface Output {
   readonly quiet: boolean
   /** Prints one value: as a JSON document, or as the lines that `text` makes of it. */
   data(value: unknown, text: (style: Style) => readonly string[]): void
-  /** Prints a list: jsonl has one item a line. */
+  /** Prints a list: jsonl has one item a line; as text, in a pager where it is longer than the screen. */
   list(whole: unknown, items: readonly unknown[], text: (style: Style) => readonly string[]): void
   /** Prints one item of a list without end, as it comes. */
   item(value: unknown, text: (style: Style) => string): void
@@ -40,11 +43,14 @@ export interface Output {
 
 const progressAfterMs = 1000
 
-export function createOutput(host: Host, { format, quiet, color }: OutputOptions): Output {
+export function createOutput(host: Host, { format, quiet, color, pages }: OutputOptions): Output {
   const out = styleOf(host.stdout, color, host.env)
   const err = styleOf(host.stderr, color, host.env)
   const isJson = format === 'json' || format === 'jsonl'
   const print = (lines: readonly string[]) => host.stdout.write(lines.map((line) => `${line}\n`).join(''))
+  const printPages = (lines: readonly string[]) => {
+    if (!pages || !showInPager(host, lines.map((line) => `${line}\n`).join(''))) print(lines)
+  }
   /** One document: indented for the eyes on a terminal, one line for programs. */
   const printJson = (value: unknown) =>
     print([JSON.stringify(value, null, format === 'json' && host.stdout.is_terminal ? 2 : undefined)])
@@ -61,7 +67,7 @@ export function createOutput(host: Host, { format, quiet, color }: OutputOptions
     list(whole, items, text) {
       if (format === 'jsonl') print(items.map((item) => JSON.stringify(item)))
       else if (format === 'json') printJson(whole)
-      else if (format === 'text') print(text(out))
+      else if (format === 'text') printPages(text(out))
     },
     item(value, text) {
       if (isJson) print([JSON.stringify(value)])

@@ -22,6 +22,8 @@ export interface Globals {
   color: ColorChoice
   /** Whether a command may ask on a terminal. */
   mayAsk: boolean
+  /** Whether a long list may go to a pager. */
+  mayPage: boolean
 }
 
 /** A name that the command line knows, with its commands when they are loaded. */
@@ -129,6 +131,7 @@ export function globalOptions(): Option[] {
     new Option('--json', 'short for -o json'),
     new Option('-q, --quiet', 'no notes on stderr'),
     new Option('--no-input', 'never ask, also on a terminal'),
+    new Option('--no-pager', 'print long lists as they are, also on a terminal'),
     new Option('--color <when>', 'colours on a terminal').choices(colorChoices).default('auto'),
   ]
 }
@@ -182,6 +185,7 @@ function readGlobals(options: Record<string, unknown>): Globals {
     quiet: options.quiet === true,
     color: options.color as ColorChoice,
     mayAsk: options.input !== false,
+    mayPage: options.pager !== false,
   }
 }
 

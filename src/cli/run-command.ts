@@ -32,7 +32,7 @@ export async function runCommand(
   args: readonly string[],
   host: Host,
 ): Promise<number> {
-  let reporting: OutputOptions = { format: formatIn(args, host.env), quiet: false, color: 'auto' }
+  let reporting: OutputOptions = { format: formatIn(args, host.env), quiet: false, color: 'auto', pages: false }
   try {
     const topic = args[0] === 'help' ? topics[args[1] ?? ''] : undefined
     if (topic !== undefined) {
@@ -45,8 +45,8 @@ export async function runCommand(
       stream.write(parsed.text)
       return parsed.isAsked ? 0 : exitCodes.usage.exit_code
     }
-    const { quiet, color, mayAsk } = parsed.globals
-    reporting = { ...reporting, quiet, color }
+    const { quiet, color, mayAsk, mayPage } = parsed.globals
+    reporting = { ...reporting, quiet, color, pages: mayAsk && mayPage }
     const settings = await settle(parsed, host)
     reporting = { ...reporting, format: settings.output }
     return await runSession(parsed, mayAsk ? host : { ...host, stdin_is_terminal: false }, settings, reporting)

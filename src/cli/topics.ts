@@ -38,6 +38,7 @@ function settingsTopic(style: Style): string[] {
     '',
     ...alignTable(['flag', 'environment', 'file', 'what'], rows, style),
     '',
+    'A list longer than the terminal goes to SVC_PAGER, PAGER or less; --no-pager prints it as it is.',
     '--json is short for -o json. -q silences notes. --no-input never asks. --color auto|always|never; NO_COLOR and FORCE_COLOR count.',
   ]
 }
