@@ -1,4 +1,5 @@
 /** `svc init [template] [dir]`, which is short for `svc scaffold`: a project to start from. */
+import { join } from 'node:path'
 import { Argument, Option } from 'commander'
 import { CliError } from '../cli/cli-error.ts'
 import type { Command } from '../cli/command.ts'
@@ -6,6 +7,7 @@ import { openPrompt, type Prompt } from '../cli/prompt.ts'
 import type { Session } from '../cli/session.ts'
 import { alignPairs } from '../cli/text.ts'
 import { nextSteps, packageManager } from '../scaffold/next-steps.ts'
+import { packageRoot } from '../scaffold/package-root.ts'
 import { type Project, planProject } from '../scaffold/project.ts'
 import { type ProjectPlace, placeOf } from '../scaffold/project-name.ts'
 import { ScaffoldError } from '../scaffold/scaffold-error.ts'
@@ -49,7 +51,8 @@ export const scaffold: Command = {
       const choice = await choose(session, template, dir, given)
       return await make(session, choice, given)
     } catch (error) {
-      throw error instanceof ScaffoldError ? new CliError('usage', error.code, error.message, error.hint) : error
+      if (!(error instanceof ScaffoldError)) throw error
+      throw new CliError('usage', error.code, error.message, `${error.hint}${elsewhere(session, error)}`)
     }
   },
 }
@@ -169,6 +172,12 @@ async function make(
   }
   out.data(made, () => (dryRun ? planLines(template, place, project) : doneLines(template, place, project, next)))
   return 0
+}
+
+/** How to call this svc from another directory, for who has it by npx in this one only. */
+function elsewhere({ command_name }: Session, { code }: ScaffoldError): string {
+  if (code !== 'directory_outside' || command_name === 'svc') return ''
+  return ` There this command is: node ${join(packageRoot, 'bin/svc.js')} init`
 }
 
 const typesMissing =

@@ -1,6 +1,6 @@
 /** Which names a project and its directory may have: npm's rules, and those of every file system. */
 import { isBuiltin } from 'node:module'
-import { basename, isAbsolute, relative, resolve, sep } from 'node:path'
+import { basename, dirname, isAbsolute, relative, resolve, sep } from 'node:path'
 import { ScaffoldError } from './scaffold-error.ts'
 
 /** Where a project goes, and what it is called. */
@@ -25,7 +25,7 @@ export function placeOf(dir: string, cwd: string, fallback_name: string): Projec
     throw new ScaffoldError(
       'directory_outside',
       `${dir} is outside of the current directory, ${cwd}.`,
-      'Change into the directory that shall hold the project, and give its name alone.',
+      `Change into ${dirname(directory)} first, and give ${basename(directory)} alone.`,
     )
   }
   if (shown === '') return { directory, shown: '.', name: slug(basename(directory)) ?? fallback_name }

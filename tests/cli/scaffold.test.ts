@@ -2,7 +2,7 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { packageManager } from '../../src/scaffold/next-steps.ts'
 import { problemOfName } from '../../src/scaffold/project-name.ts'
@@ -197,6 +197,14 @@ describe('names', () => {
     const { code, stderr } = await svc(`init agent-cli ${dir}`)
     expect(code).toBe(2)
     expect(stderr).toContain(`error: ${dir} is outside of the current directory, ${cwd}.\n`)
+    expect(readdirSync(cwd)).toEqual([])
+  })
+
+  test('who calls it by npx learns how to call it from elsewhere', async () => {
+    const { stderr } = await svc('init agent-cli ../agent', { env: { npm_lifecycle_event: 'npx' } })
+    expect(stderr).toContain(
+      `hint: Change into ${dirname(cwd)} first, and give agent alone. There this command is: node ${root}/bin/svc.js init\n`,
+    )
   })
 
   test.each(['nothing-like-it', '../agent-cli', 'agent-cli/src', 'AGENT'])('there is no template %s', async (name) => {
