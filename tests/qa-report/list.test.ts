@@ -216,7 +216,7 @@ test('on a terminal a line at the foot follows the run, and leaves nothing behin
   const { target, svc_version, started_at_ms } = run([])
   const cases = [failedItem(), item({ name: `a case with a name that is longer than the line ${'-'.repeat(60)}` })]
   await reporter.start?.({ target, svc_version, started_at_ms, cases: 2, suites: [{ name: 'beacons', cases: 2 }] })
-  expect(foot()).toBe(' 0/2  0 ms')
+  expect(foot()).toBe(' 0/2  0 s')
   tools.pass(1_500)
   await reporter.begin?.(cases[0]!)
   expect(foot()).toBe(' 0/2  1 s  beacons/a beacon bills once')

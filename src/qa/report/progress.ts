@@ -1,13 +1,15 @@
 /** One line at the foot of a terminal that says how far a run is. Whoever prints takes it away first. */
-import type { Outcome, Reporter } from '../result.ts'
+import type { CaseResult, Outcome, Reporter } from '../result.ts'
 import type { ReportTools } from './tools.ts'
-import { durationText, visible } from './words.ts'
+import { visible } from './words.ts'
+
+type Running = Pick<CaseResult, 'id' | 'attempt'>
 
 export interface ProgressLine {
   /** Of a run that begins: how many cases are to come. */
   total(cases: number): void
-  begin(title: string): void
-  done(title: string, outcome: Outcome): void
+  begin(item: Running): void
+  done(item: Running, outcome: Outcome): void
   /** Takes the line away, so that others may print. */
   clear(): void
 }
@@ -18,7 +20,8 @@ const eraseLine = '\r\u001b[K'
 
 export function createProgressLine({ progress, quiet, now }: ReportTools): ProgressLine {
   const isOn = progress.is_terminal && !quiet
-  const running = new Set<string>()
+  /** By case and attempt, the oldest first. */
+  const running = new Map<string, string>()
   const started_at_ms = now()
   let total = 0
   let ended = 0
@@ -30,9 +33,9 @@ export function createProgressLine({ progress, quiet, now }: ReportTools): Progr
     const { paint, columns = 80 } = progress
     const head = ` ${ended}/${total}`
     const bad = failed === 0 ? '' : `  ${failed} failed`
-    const time = `  ${durationText(Math.floor((now() - started_at_ms) / 1000) * 1000).replace(/\.\d+/, '')}`
+    const time = `  ${secondsText(now() - started_at_ms)}`
     const room = columns - head.length - bad.length - time.length - 3
-    const [oldest = ''] = running
+    const [oldest = ''] = running.values()
     const name = [...visible(oldest).replaceAll('\n', ' ')]
     const shown = name.length <= room ? name.join('') : `${name.slice(0, Math.max(0, room - 1)).join('')}…`
     return `${paint.bold(head)}${paint.red(bad)}${paint.dim(time)}${room > 8 ? `  ${shown}` : ''}`
@@ -53,12 +56,12 @@ export function createProgressLine({ progress, quiet, now }: ReportTools): Progr
       total = cases
       draw()
     },
-    begin(title) {
-      running.add(title)
+    begin({ id, attempt }) {
+      running.set(`${id}\n${attempt}`, id)
       drawSoon()
     },
-    done(title, outcome) {
-      running.delete(title)
+    done({ id, attempt }, outcome) {
+      running.delete(`${id}\n${attempt}`)
       ended++
       if (outcome === 'failed') failed++
       drawSoon()
@@ -70,12 +73,18 @@ export function createProgressLine({ progress, quiet, now }: ReportTools): Progr
   }
 }
 
+/** Whole seconds: `4 s`, `1 min 2 s`. */
+function secondsText(duration_ms: number): string {
+  const seconds = Math.floor(duration_ms / 1000)
+  return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`
+}
+
 /** Draws the line as a run goes on; the last among reporters, so that what they print stands above it. */
 export function drawn(progress: ProgressLine): Reporter {
   return {
     start: ({ cases }) => progress.total(cases),
-    begin: ({ id }) => progress.begin(id),
-    case: ({ id, outcome }) => progress.done(id, outcome),
+    begin: (item) => progress.begin(item),
+    case: (result) => progress.done(result, result.outcome),
     end: () => progress.clear(),
   }
 }
