@@ -3,13 +3,11 @@
  * all, how long a key waited meanwhile, what it did to somebody else's request, and the memory of the tail.
  */
 import { loadavg } from 'node:os'
-import { openScript } from '../tests/cli/script-terminal.ts'
 import { events, loadBeacons, makeTokens } from './load.ts'
 import { residentMemory, startServer } from './server.ts'
+import { openTail, quit, says, shownBy, until } from './tail-terminal.ts'
 
 const beacons = 100_000
-const size = { columns: 140, rows: 40 }
-const look_ms = 10
 
 const sandbox = await startServer([
   ...['bin/svc.js', 'start', '-o', 'json', '-q', '--port', '0', '--db', '{db}', '--rate-limit', 'off'],
@@ -18,19 +16,22 @@ await loadBeacons(sandbox.url, await makeTokens(sandbox.url, beacons / events.le
 console.log(`${beacons} beacons in the database; load ${loadavg()[0]!.toFixed(1)}`)
 
 const started = performance.now()
-const terminal = await openScript(`beacons tail --since 10m --base-url ${sandbox.url}`, { SVC_HOME: sandbox.home }, size)
-await until(() => shown() > 0)
+const terminal = await openTail(sandbox, '--since 10m')
+await until(() => shownBy(terminal) > 0)
 const first_ms = performance.now() - started
 const tail = terminal.pid()
 let memory_mb = 0
 let key_ms = 0
 let other_ms = 0
-for (let round = 0; shown() < beacons; round++) {
+while (shownBy(terminal) < beacons) {
   terminal.type('?')
-  key_ms = Math.max(key_ms, await timed(() => until(() => terminal.lines().some((line) => line.includes('this help')))))
+  key_ms = Math.max(key_ms, await timed(() => until(() => says(terminal, 'this help'))))
   terminal.type('q')
-  await until(() => shown() > 0)
-  other_ms = Math.max(other_ms, await timed(() => fetch(`${sandbox.url}/_sandbox/livez`).then((answer) => answer.text())))
+  await until(() => shownBy(terminal) > 0)
+  other_ms = Math.max(
+    other_ms,
+    await timed(() => fetch(`${sandbox.url}/_sandbox/livez`).then((answer) => answer.text())),
+  )
   memory_mb = Math.max(memory_mb, residentMemory(tail))
 }
 const whole_ms = performance.now() - started
@@ -40,23 +41,11 @@ console.log(`all on the screen    ${whole_ms.toFixed(0)} ms`)
 console.log(`a key waited         ${key_ms.toFixed(0)} ms at most meanwhile`)
 console.log(`another's request    ${other_ms.toFixed(0)} ms at most meanwhile`)
 console.log(`memory of the tail   ${memory_mb.toFixed(0)} MB at most`)
-terminal.type('q')
-await until(() => terminal.lines().some((line) => line.startsWith('code ')))
-await terminal.close()
+await quit(terminal)
 await sandbox.stop()
 
 async function timed(work: () => Promise<unknown>): Promise<number> {
   const began = performance.now()
   await work()
   return performance.now() - began
-}
-
-/** Beacons that the head of the screen counts. */
-function shown(): number {
-  const [, digits] = /^([\d ]+) beacons /.exec(terminal.lines()[1] ?? '') ?? []
-  return Number((digits ?? '0').replaceAll(' ', ''))
-}
-
-async function until(isDone: () => boolean): Promise<void> {
-  while (!isDone()) await new Promise((resolve) => setTimeout(resolve, look_ms))
 }

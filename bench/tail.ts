@@ -6,14 +6,12 @@
 import { spawn } from 'node:child_process'
 import { cpus, loadavg } from 'node:os'
 import { createInterface } from 'node:readline'
-import { openScript } from '../tests/cli/script-terminal.ts'
 import { median } from './processes.ts'
 import { processorTime, residentMemory, startServer } from './server.ts'
+import { openTail, quit, says, shownBy, until } from './tail-terminal.ts'
 
 const perSecond = 2_000
 const seconds = 30
-const size = { columns: 140, rows: 40 }
-const look_ms = 20
 
 interface Progress {
   answered: number
@@ -43,8 +41,8 @@ const load = spawn(process.execPath, ['bench/tail-load.ts', sandbox.url, String(
 const ended = new Promise<void>((resolve) => load.once('close', () => resolve()))
 const lines = createInterface({ input: load.stdout })[Symbol.asyncIterator]()
 await lines.next()
-const terminal = await openScript(`beacons tail --base-url ${sandbox.url}`, { SVC_HOME: sandbox.home }, size)
-await until(() => terminal.lines().some((line) => line.includes('● live')))
+const terminal = await openTail(sandbox)
+await until(() => says(terminal, '● live'))
 const tail = terminal.pid()
 const before = { frames: terminal.screen.frames, tail_ms: processorTime(tail), sandbox_ms: sandbox.cpu() }
 
@@ -55,11 +53,11 @@ let last: Progress = { answered: 0, failures: 0, elapsed_ms: 0 }
 load.stdin.write('go\n')
 for (let line = await lines.next(); line.done !== true; line = await lines.next()) {
   last = JSON.parse(line.value) as Progress
-  behind.push(Math.max(0, last.answered - shown()))
+  behind.push(Math.max(0, last.answered - shownBy(terminal)))
   memory_mb = Math.max(memory_mb, residentMemory(tail))
 }
 const answered_at = performance.now()
-await until(() => shown() >= last.answered)
+await until(() => shownBy(terminal) >= last.answered)
 const caughtUp_ms = performance.now() - answered_at
 const whole_s = last.elapsed_ms / 1000
 const frames = (terminal.screen.frames - before.frames) / whole_s
@@ -87,9 +85,7 @@ row('processor, tail', share(processorTime(tail) - before.tail_ms), '', true)
 row('processor, sandbox', share(sandbox.cpu() - before.sandbox_ms), '', true)
 console.log(unmet === 0 ? 'Every target is met.' : `${unmet} targets are missed.`)
 
-terminal.type('q')
-await until(() => terminal.lines().some((line) => line.startsWith('code ')))
-await terminal.close()
+await quit(terminal)
 await ended
 await sandbox.stop()
 
@@ -98,14 +94,4 @@ function row(name: string, value: string, target: string, isMet: boolean): void 
   console.log(
     `${name.padEnd(20)}${value.padEnd(36)}${target.padEnd(24)}${target === '' ? '' : isMet ? 'met' : 'MISSED'}`.trimEnd(),
   )
-}
-
-/** Beacons that the head of the screen counts. */
-function shown(): number {
-  const [, digits] = /^([\d ]+) beacons /.exec(terminal.lines()[1] ?? '') ?? []
-  return Number((digits ?? '0').replaceAll(' ', ''))
-}
-
-async function until(isDone: () => boolean): Promise<void> {
-  while (!isDone()) await new Promise((resolve) => setTimeout(resolve, look_ms))
 }

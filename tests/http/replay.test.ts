@@ -112,6 +112,20 @@ describe('a replay', () => {
     })
   })
 
+  test('of a frame acts for the slot of its beacon token, and for no other', async () => {
+    await using on = await stage()
+    const { asset_token } = await fill(on.api, { format: 'banner' })
+    const { text } = await on.api.send('GET', `/v1/render/${asset_token}`)
+    const [token] = /bt_[0-9a-z]{11}_[\w-]{43}/.exec(text)!
+    await on.api.accept('beacons.send', { as: token, origin, body: beacon(on.clock, { asset_token }, 'render') })
+    const again = await replay(on.api, '/v1/beacons')
+    expect(again.exchange).toMatchObject({ status: 200, key: 'bt', request_headers: { origin } })
+    expect(again.not_restored).toEqual([{ path: 'authorization', message: expect.stringContaining('beacon token') }])
+    const other = await fill(on.api, { format: 'banner', body: asked({ session_id: 'sess_2' }) })
+    const foreign = await replay(on.api, '/v1/beacons', { set: { asset_token: other.asset_token } })
+    expect(foreign.exchange).toMatchObject({ status: 400, reason_code: 'asset_token_invalid' })
+  })
+
   test('of a frame puts its token back into the path', async () => {
     await using on = await stage()
     const { asset_token } = await fill(on.api, { format: 'banner' })
