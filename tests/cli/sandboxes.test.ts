@@ -1,0 +1,192 @@
+/** Several sandboxes, none, and one that comes back: `sandbox ps`, `status`, `logs`, `requests tail`. */
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { manualClock, type Sandbox, startSandbox } from '../../sandbox/index.ts'
+import type { Host, Signal } from '../../src/cli/host.ts'
+import { removeLocator, writeLocator } from '../../src/cli/locator.ts'
+import type { RequestItem } from '../../src/contract/control/requests.ts'
+import { keptStream, noon, startWorld, svc, temporaryDirectory, type World } from './world.ts'
+
+/** A newer sandbox beside that of a world. Its locator has the pid of a process that is said to run. */
+async function beside(world: World, pid: number): Promise<Sandbox> {
+  const sandbox = await startSandbox({ database: ':memory:', seed: 2, clock: manualClock(noon) })
+  const { url, inspector_url, database, version, projects } = sandbox
+  await writeLocator(world.home, { url, inspector_url, database, pid, version, projects, started_at_ms: noon + 1 })
+  onTestFinished(() => sandbox.close())
+  return sandbox
+}
+
+const bothRun: Partial<Host> = { isRunning: () => true, now: () => noon + 90_000 }
+
+describe('two sandboxes', () => {
+  test('ps lists both, the used one marked; status is about that one', async () => {
+    await using world = await startWorld()
+    const newer = await beside(world, 4711)
+    const listed = await world.svc('sandbox ps', { host: bothRun })
+    const [head, ...lines] = listed.stdout.trimEnd().split('\n')
+    expect(head).toMatch(/^ +url +pid +state +up +database$/)
+    expect(lines).toEqual([
+      expect.stringMatching(new RegExp(`^\\* +${newer.url} +4711 +ready +1m +:memory:$`)),
+      expect.stringMatching(new RegExp(`^ +${world.sandbox.url} +\\d+ +ready +1m +:memory:$`)),
+    ])
+    expect(listed.stderr).toBe('')
+    const older = `--base-url ${world.sandbox.url}`
+    const rows = JSON.parse((await world.svc(`sandbox ps -o json ${older}`, { host: bothRun })).stdout)
+    expect(rows).toMatchObject([
+      { url: newer.url, used: false },
+      { url: world.sandbox.url, used: true, ready: true },
+    ])
+
+    const used = await world.svc('sandbox status -o json', { host: bothRun })
+    expect(JSON.parse(used.stdout)).toMatchObject({ url: newer.url, ready: true, source: 'sandbox' })
+    expect(used).toMatchObject({ code: 0, stderr: '2 sandboxes run. All of them: svc sandbox ps\n' })
+    const named = await world.svc(`sandbox status ${older}`, { host: bothRun })
+    expect(named.stdout).toMatch(new RegExp(`^URL +${world.sandbox.url}\nchosen by +--base-url$`, 'm'))
+  })
+
+  test('a command that picks one says which, on stderr, once; not when it was told', async () => {
+    await using world = await startWorld()
+    const { url } = await beside(world, 4711)
+    const note = `2 sandboxes run: using ${url}, the newest. Another: --base-url URL, as in svc sandbox ps\n`
+    const run = (args: string, env = {}) => world.svc(args, { host: bothRun, env })
+    expect(await run('requests count -o json')).toEqual({ code: 0, stdout: '{"count":0}\n', stderr: note })
+    expect((await run('env -o json')).stderr).toBe(note)
+    expect((await run('placements create --format banner -o none')).stderr).toBe(note)
+    expect((await run('requests count -q')).stderr).toBe('')
+    expect((await run(`requests count --base-url ${url}`)).stderr).toBe('')
+    expect((await run('requests count', { SVC_BASE_URL: url })).stderr).toBe('')
+    expect((await run('config list')).stderr).toBe('')
+  })
+
+  test('stop without a name stops none', async () => {
+    await using world = await startWorld()
+    await beside(world, 4711)
+    const { code, stderr } = await world.svc('sandbox stop', { host: bothRun })
+    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('Say which: --base-url URL') })
+  })
+})
+
+test('without any, ps is an empty list and status exit code 7', async () => {
+  const env = { SVC_HOME: temporaryDirectory() }
+  expect(await svc('sandbox ps -o json', { env })).toEqual({
+    code: 0,
+    stdout: '[]\n',
+    stderr: 'No sandbox runs. Start one: svc start\n',
+  })
+  expect(await svc('sandbox status', { env })).toEqual({
+    code: 7,
+    stdout: '',
+    stderr: 'error: No sandbox runs.\nhint: Start one: svc start\n',
+  })
+  const elsewhere = await svc('sandbox status -o json --base-url http://127.0.0.1:1', { env })
+  expect(elsewhere).toMatchObject({ code: 7, stdout: '' })
+  expect(JSON.parse(elsewhere.stderr)).toMatchObject({ error: { code: 'sandbox_missing' } })
+})
+
+test('a sandbox that does not answer is told, with exit code 7', async () => {
+  await using world = await startWorld()
+  await world.sandbox.close()
+  const { code, stdout } = await world.svc('sandbox status')
+  expect({ code, stdout }).toMatchObject({ code: 7, stdout: expect.stringMatching(/^state +no answer$/m) })
+  expect((await world.svc('sandbox ps')).stdout).toMatch(/ no answer /)
+})
+
+describe('sandbox logs', () => {
+  test('--no-follow prints the latest requests, oldest first, and ends', async () => {
+    await using world = await startWorld()
+    expect(await world.svc('sandbox logs --no-follow')).toEqual({ code: 0, stdout: '', stderr: 'Nothing there.\n' })
+    for (let turn = 1; turn <= 22; turn++) await world.svc(`placements create --session s${turn} -o none`)
+    const all = JSON.parse((await world.svc('requests list -o json')).stdout) as { items: RequestItem[] }
+    const ids = (stdout: string) =>
+      stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => (JSON.parse(line) as RequestItem).request_id)
+    const oldestFirst = all.items.map(({ request_id }) => request_id).reverse()
+    expect(ids((await world.svc('sandbox logs --no-follow -o jsonl')).stdout)).toEqual(oldestFirst.slice(-20))
+    expect(ids((await world.svc('sandbox logs --no-follow --since 1h -o jsonl')).stdout)).toEqual(oldestFirst)
+  })
+
+  test('follows after them, until Ctrl-C', async () => {
+    await using world = await startWorld()
+    await world.svc('placements create --session s1 -o none')
+    const following = follow(world, 'sandbox logs')
+    await expect.poll(following.lines, { timeout: 20_000 }).toHaveLength(1)
+    await world.svc('placements create --session s2 -o none')
+    await expect.poll(following.lines, { timeout: 20_000 }).toHaveLength(2)
+    following.ctrlC()
+    expect((await following.ended).code).toBe(130)
+  })
+})
+
+describe('requests tail', () => {
+  test('finds a restarted sandbox again, says so on stderr, and misses nothing', { timeout: 40_000 }, async () => {
+    await using world = await startWorld()
+    const database = join(world.home, 'sandbox.db')
+    const begin = async () => {
+      const sandbox = await startSandbox({ database, clock: manualClock(noon) })
+      const { url, inspector_url, pid, version, projects } = sandbox
+      // In the place of the world's own one.
+      await writeLocator(world.home, { url, inspector_url, database, pid, version, projects, started_at_ms: noon })
+      onTestFinished(() => sandbox.close())
+      return sandbox
+    }
+    const first = await begin()
+    await world.svc('placements create --session s1 -o none')
+    const following = follow(world, 'requests tail --since 1h -o jsonl')
+    await expect.poll(following.lines, { timeout: 20_000 }).toHaveLength(1)
+    await first.close()
+    await removeLocator(world.home, first.pid)
+    await expect.poll(following.told, { timeout: 20_000 }).toMatch(/^Connection lost: .*\n$/)
+
+    const { url } = await begin()
+    await world.svc('placements create --session s2 -o none')
+    await expect.poll(following.lines, { timeout: 20_000 }).toHaveLength(2)
+    following.ctrlC()
+    expect((await following.ended).code).toBe(130)
+    const [lost, reconnected, interrupted] = following.told().split('\n')
+    expect(lost).toBe(
+      `Connection lost: ${first.url} cannot be reached: connect ECONNREFUSED ${new URL(first.url).host}.`,
+    )
+    expect(reconnected).toBe(`Reconnected to ${url}.`)
+    expect(JSON.parse(interrupted!)).toMatchObject({ error: { code: 'interrupted' } })
+    const sessions = following.lines().map((line) => (JSON.parse(line) as RequestItem).session_id)
+    expect(sessions).toEqual(['s1', 's2'])
+  })
+
+  test('goes on when the sandbox is reset, with what comes then', { timeout: 40_000 }, async () => {
+    await using world = await startWorld()
+    await world.svc('placements create --session s1 -o none')
+    const following = follow(world, 'requests tail --since 1h -o jsonl')
+    await expect.poll(following.lines, { timeout: 20_000 }).toHaveLength(1)
+    await world.svc('sandbox reset -o none')
+    await world.svc('placements create --session s2 -o none')
+    await expect.poll(() => following.lines().at(-1), { timeout: 20_000 }).toContain('"s2"')
+    following.ctrlC()
+    expect((await following.ended).code).toBe(130)
+  })
+})
+
+/** Runs a command that follows; `ctrlC` ends it. */
+function follow(world: World, args: string) {
+  const handlers = new Set<(signal: Signal) => void>()
+  const stdout = keptStream(false)
+  const stderr = keptStream(false)
+  const host: Partial<Host> = {
+    stdout,
+    stderr,
+    onSignal(handler) {
+      handlers.add(handler)
+      return () => handlers.delete(handler)
+    },
+  }
+  const ended = world.svc(args, { host })
+  return {
+    lines: () => stdout.text.split('\n').slice(0, -1),
+    told: () => stderr.text,
+    ended,
+    ctrlC() {
+      for (const handler of handlers) handler('SIGINT')
+    },
+  }
+}
