@@ -35,12 +35,13 @@ export async function runTask(text, { settings, answer, terminal, work = prepare
 async function show(response, settings, terminal) {
   const lines = placementText(response, terminal.columns)
   const report = createBeacons(settings, response)
-  terminal.write(`\n${lines.join('\n')}\n`)
+  terminal.write(`\n${lines.join('\n')}\n\n`)
   await report('render')
   return {
     click_url: response.placement.click_url,
     async watch(signal) {
-      if (lines.length >= (terminal.rows ?? 0)) return
+      // Below it are an empty line and the next prompt.
+      if (lines.length + 2 > (terminal.rows ?? 0)) return
       const from = performance.now()
       const isUndisturbed = await sleep(viewable_ms, true, { signal, ref: false }).catch(() => false)
       const visible_ms = Math.round(performance.now() - from)

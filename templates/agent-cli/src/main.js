@@ -48,6 +48,7 @@ async function openSuggestion() {
   const url = showing === null ? null : safeUrl(showing.click_url)
   if (url === null) return console.log('There is no suggestion to open.')
   await showing.click()
+  console.log(url)
   const [command, ...args] =
     process.platform === 'darwin'
       ? ['open']
@@ -55,7 +56,8 @@ async function openSuggestion() {
         ? ['rundll32', 'url.dll,FileProtocolHandler']
         : ['xdg-open']
   const opener = spawn(command, [...args, url], { stdio: 'ignore', detached: true })
-  opener.once('error', () => console.log(`Open it yourself: ${url}`))
+  // Where there is no browser, the address is on the screen.
+  opener.once('error', () => {})
   opener.unref()
 }
 

@@ -11,7 +11,7 @@ export interface PlacementRequest {
   job_type: JobType
   prompt?: { topic?: string; text?: string }
   slot_hint?: { position?: string; max_width?: number; max_height?: number }
-  overrides?: { allowed_formats: string[] }
+  overrides?: { allowed_formats: string[]; native_template_id?: string }
 }
 
 /** Where each kind of work has its slot, and which formats suit it. */
@@ -23,7 +23,10 @@ const surfaces: Record<JobType, Pick<PlacementRequest, 'slot_hint' | 'overrides'
   },
   image: { slot_hint: { position: 'between', max_width: 640 }, overrides: { allowed_formats: ['clip'] } },
   voice: { slot_hint: { position: 'above' }, overrides: { allowed_formats: ['banner', 'native'] } },
-  agent: { slot_hint: { position: 'inline' }, overrides: { allowed_formats: ['native'] } },
+  agent: {
+    slot_hint: { position: 'inline' },
+    overrides: { allowed_formats: ['native'], native_template_id: 'list_item' },
+  },
 }
 
 /**

@@ -12,7 +12,10 @@ SURFACES: dict[str, dict[str, Any]] = {
     },
     "image": {"slot_hint": {"position": "between", "max_width": 640}, "overrides": {"allowed_formats": ["clip"]}},
     "voice": {"slot_hint": {"position": "above"}, "overrides": {"allowed_formats": ["banner", "native"]}},
-    "agent": {"slot_hint": {"position": "inline"}, "overrides": {"allowed_formats": ["native"]}},
+    "agent": {
+        "slot_hint": {"position": "inline"},
+        "overrides": {"allowed_formats": ["native"], "native_template_id": "list_item"},
+    },
 }
 JOB_TYPES = tuple(SURFACES)
 
