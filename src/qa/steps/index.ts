@@ -1,4 +1,5 @@
 /** Every kind of step, in the order in which they are explained. A new kind is added here, and nowhere else. */
+import { browser, page } from '../browser/steps.ts'
 import { beacon } from './beacon.ts'
 import { call } from './call.ts'
 import { job, placement } from './placement.ts'
@@ -21,6 +22,8 @@ export const stepKinds: readonly StepKind[] = [
   call,
   request,
   waitFor,
+  browser,
+  page,
   ledger,
   evidence,
   clock,
