@@ -53,8 +53,9 @@ async function restoreClock(target: Target, { now_ms, offset_ms, frozen }: Clock
     await target.control('clock.set', {}, { to_ms: now_ms })
     return
   }
-  await target.control('clock.set', {}, { to_ms: null })
+  // In this order: a clock that runs on keeps the distance that it had while it stood still.
   await target.control('clock.resume', {}, {})
+  await target.control('clock.set', {}, { to_ms: null })
   if (offset_ms === 0) return
   const real = (await target.control('clock.show')) as unknown as Clock
   await target.control('clock.set', {}, { to_ms: real.now_ms + offset_ms })

@@ -48,7 +48,7 @@ export function createTurn(
   const { target, state, environment } = context
 
   async function send(request: RawRequest, endpoint: Endpoint | null): Promise<Answer> {
-    const kept = exchangeOf(request, environment)
+    const kept = exchangeOf(withoutUnmarked(request, target.keys.unmarked), environment)
     recording.exchanges.push(kept)
     try {
       const raw = await target.wire.send(request, signal)
@@ -160,6 +160,19 @@ function endpointAt(method: string, path: string): Endpoint | null {
       endpoint.method === method && new RegExp(`^${endpoint.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path),
   )
   return found ?? null
+}
+
+/** Keys that only their owner can tell for keys: a shell puts them in again. */
+function withoutUnmarked(request: RawRequest, unmarked: readonly string[]): RawRequest {
+  if (unmarked.length === 0) return request
+  const hide = (text: string) => unmarked.reduce((all, key) => all.replaceAll(key, '$SVC_SECRET_KEY'), text)
+  const { method, url, headers, body } = request
+  return {
+    method,
+    url: hide(url),
+    headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, hide(value)])),
+    body: body === null ? null : hide(body),
+  }
 }
 
 function exchangeOf(request: RawRequest, { curl }: Environment): Exchange {

@@ -3,6 +3,7 @@
  * that no case meets the limit because of what others sent. A service has the keys that it was given.
  */
 import type { JsonValue } from '../json.ts'
+import { redact } from '../run/redact.ts'
 import type { Target } from './target.ts'
 
 export interface GivenKeys {
@@ -19,8 +20,8 @@ export interface KeyWish {
 export interface Keys {
   /** A key for one case. `client_id` null means the project of the target. Throws Error where there is none. */
   take(wish: Omit<KeyWish, 'client_id'> & { client_id: string | null }): Promise<string>
-  /** Every key that a result must not show. */
-  secrets(): readonly string[]
+  /** Given keys that do not look like keys: results must not show them either. */
+  readonly unmarked: readonly string[]
   /** Revokes what was made. */
   close(): Promise<void>
 }
@@ -39,7 +40,6 @@ export interface KeysOptions {
 export function createKeys({ client_id, given, control, is_kept }: KeysOptions): Keys {
   const rings = new Map<string, { key: Promise<string>; left: number }>()
   const made: string[] = []
-  const seen = new Set(Object.values(given).filter((key): key is string => key !== null))
 
   async function make(wish: KeyWish): Promise<string> {
     const { client_id, ...body } = wish
@@ -48,7 +48,6 @@ export function createKeys({ client_id, given, control, is_kept }: KeysOptions):
       key_id: string
     }
     made.push(created.key_id)
-    seen.add(created.key)
     return created.key
   }
 
@@ -67,7 +66,7 @@ export function createKeys({ client_id, given, control, is_kept }: KeysOptions):
       key.catch(() => rings.delete(name))
       return key
     },
-    secrets: () => [...seen],
+    unmarked: Object.values(given).filter((key): key is string => key !== null && redact(key) === key),
     async close() {
       if (is_kept || control === null) return
       for (const key_id of made) await control('keys.revoke', { key_id }, {})

@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest'
+import type { JsonValue } from '../json.ts'
+import { describeExpected, matches, operators } from './matchers.ts'
+
+const holding: [JsonValue, JsonValue | undefined][] = [
+  ['a', 'a'],
+  [{ a: [1, { b: null }] }, { a: [1, { b: null }] }],
+  [{ a: { $gt: 1 } }, { a: 2 }],
+  [{ $gte: 1, $lt: 3 }, 2],
+  [{ $lte: 2 }, 2],
+  [{ $near: [10, 2] }, 12],
+  [{ $matches: '^req_' }, 'req_1'],
+  [{ $one_of: ['a', { $gt: 3 }] }, 4],
+  [{ $type: ['integer', 'null'] }, 3],
+  [{ $type: 'array' }, []],
+  [{ $length: { $gte: 2 } }, [1, 2]],
+  [{ $length: 1 }, { a: 1 }],
+  [{ $contains: 'b' }, 'abc'],
+  [{ $contains: { a: 1 } }, [{ a: 1 }, 2]],
+  [{ $contains: { a: { $type: 'string' } } }, { a: 'x', b: 2 }],
+  [{ $not: { $contains: 'prompt' } }, 'nothing'],
+  [{ $exists: false }, undefined],
+  [{ $exists: true }, null],
+  [{ $each: { $type: 'string' } }, ['a', 'b']],
+]
+
+const failing: [JsonValue, JsonValue | undefined][] = [
+  ['1', 1],
+  [null, undefined],
+  [{ a: 1 }, { a: 1, b: 2 }],
+  [[1, 2], [1]],
+  [{ $gt: 1 }, '2'],
+  [{ $gte: 1, $lt: 3 }, 3],
+  [{ $near: [10, 2] }, 13],
+  [{ $matches: '^req_' }, 7],
+  [{ $one_of: ['a'] }, 'b'],
+  [{ $type: 'integer' }, 1.5],
+  [{ $type: 'object' }, []],
+  [{ $length: 1 }, 5],
+  [{ $contains: { a: 1 } }, { a: 2 }],
+  [{ $not: 3 }, 3],
+  [{ $exists: true }, undefined],
+  [{ $each: 1 }, { a: 1 }],
+  [{ $unknown: 1 }, 1],
+]
+
+test.each(holding)('%j holds for %j', (expected, actual) => expect(matches(expected, actual)).toBe(true))
+test.each(failing)('%j does not hold for %j', (expected, actual) => expect(matches(expected, actual)).toBe(false))
+
+test('every operator is tried here both ways', () => {
+  const names = (cases: typeof holding) => Object.keys(operators).filter((name) => JSON.stringify(cases).includes(name))
+  expect(names(holding)).toEqual(Object.keys(operators))
+  expect(names(failing)).toEqual(Object.keys(operators).filter((name) => name !== '$lte'))
+})
+
+test('operators are told in words, literals as they are', () => {
+  expect(describeExpected({ $gt: 1, $lt: 3 })).toBe('greater than 1 and less than 3')
+  expect(describeExpected({ $each: { $not: 'a' } })).toBe('a list in which each is not a')
+  expect(describeExpected({ a: 1 })).toEqual({ a: 1 })
+})

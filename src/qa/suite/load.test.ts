@@ -1,0 +1,105 @@
+import { expect, test } from 'vitest'
+import { loadSuite } from './load.ts'
+import { SuiteError } from './suite.ts'
+
+/** What is wrong in a suite, without the name of its file. */
+function problems(text: string): string[] {
+  try {
+    loadSuite(text, 'x', '/')
+    return []
+  } catch (error) {
+    if (!(error instanceof SuiteError)) throw error
+    return error.message.split('\n').map((line) => line.replace(/^x:/, ''))
+  }
+}
+
+const head = 'suite: shop\ntitle: A shop\ncases:\n'
+const step = (text: string) => `${head}  - name: one\n    steps:\n      - ${text}\n`
+
+test('a good suite has no problem', () => {
+  expect(problems(step('placement: { format: banner }'))).toEqual([])
+})
+
+test('everything that is wrong is told at once, by its place', () => {
+  const text = `suite: Shop
+titel: A shop
+matrix:
+  format: [banner]
+cases:
+  - name: one
+    matrix: [formt]
+    except: [{ colour: red }]
+    steps:
+      - placemnt: { format: banner }
+      - placement: { formt: banner, job_type: talk }
+        expct: { status: 200 }
+`
+  expect(problems(text)).toEqual([
+    '1:1: title is missing. What it shows, in one line.',
+    '1:8: suite must be lower-case letters, digits and -, beginning with a letter. Name of the suite.',
+    '2:1: Unknown member titel. Did you mean title?',
+    '7:14: The suite has no matrix named formt. Did you mean format?',
+    '8:16: This case has no matrix named colour. There is none.',
+    '10:9: placemnt is no action. Did you mean placement?',
+    '11:22: Unknown member formt in placement. Did you mean format?',
+    '11:47: placement.job_type cannot be "talk". There is: chat, code, image, voice, agent.',
+    '12:9: Unknown member expct. Did you mean expect?',
+  ])
+})
+
+test.each([
+  ['call: placements.creat', '6:15: call cannot be "placements.creat". Did you mean placements.create?'],
+  ['placement: { topic: "{{topc}}" }', '6:29: There is no variable named topc here.'],
+  ['{ placement: { topic: "{{session +}}" } }', 'has a variable that cannot be read.'],
+  ['frame: p', '6:16: There is no earlier step named p. Give the step that is meant a name: as: p'],
+  ['{ placement: {}, poll: p }', '6:9: A step has one action, this one has 2: placement, poll.'],
+  ['name: nothing', '6:9: This step has no action.'],
+  ['just text', '6:9: A step is an object.'],
+  ['clock: { advance: tomorrow }', '6:27: clock.advance must be a time such as 500ms, 10s or 31m'],
+  ['{ reset: null, timeout: soon }', '6:33: timeout must be a time'],
+  ['{ placement: {}, expect: { reason: key_clas } }', '6:44: key_clas is no reason_code. Did you mean key_class?'],
+  ['{ placement: {}, expect: { body: { a: { $gtt: 3 } } } }', '6:55: $gtt is no operator. Did you mean $gt?'],
+  ['{ placement: {}, expect: { body: { a: { $gt: high } } } }', '$gt takes a number.'],
+  ['{ placement: {}, expect: { body: { a: { $matches: "(" } } } }', '$matches takes a regular expression'],
+  [
+    '{ placement: {}, expect: { events: [beacon.acepted] } }',
+    'beacon.acepted is no event. Did you mean beacon.accepted?',
+  ],
+  ['{ placement: {}, expect: { same_as: p } }', 'There is no earlier step named p.'],
+  ['{ ledger: null, key: secret }', '6:25: Unknown member key.'],
+])('%s', (text, problem) => {
+  const found = problems(step(text))
+  expect(found).toHaveLength(1)
+  expect(found[0]).toContain(problem)
+})
+
+test('a value may be a variable wherever its type is not text', () => {
+  const text = `${head}  - name: "{{format}}"
+    matrix: { format: [banner, clip], n: [1, 2] }
+    steps:
+      - placement: { format: "{{format}}", max_width: "{{n}}" }
+        as: first
+        repeat: "{{n}}"
+        expect: { body: { slot_id: "{{first.body.slot_id}}" } }
+      - clock: { set: "{{now_ms}}" }
+`
+  expect(problems(text)).toEqual([])
+})
+
+test('a step is known after it, not before', () => {
+  const text = `${head}  - name: one
+    steps:
+      - poll: p
+      - { placement: {}, as: p }
+      - poll: p
+`
+  expect(problems(text)).toEqual(['6:15: There is no earlier step named p. Give the step that is meant a name: as: p'])
+})
+
+test('two cases of one name, and text that is not YAML', () => {
+  expect(problems(`${step('placement:')}  - name: one\n    steps: [{ placement: {} }]\n`)).toEqual([
+    '7:11: There is a case named "one" already. Name it otherwise.',
+  ])
+  expect(problems('suite: [')[0]).toMatch(/^1:9: This is not YAML: /)
+  expect(problems('')[0]).toMatch(/^1:1: /)
+})

@@ -1,0 +1,339 @@
+/** `svc qa` as a person uses it: against a sandbox that runs, a fresh one, and a service that is no sandbox. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer, type RequestListener, request } from 'node:http'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { CaseResult, RunResult } from '../../src/qa/result.ts'
+import { startWorld, svc, temporaryDirectory, type World } from './world.ts'
+
+let world: World
+beforeAll(async () => {
+  world = await startWorld()
+})
+afterAll(() => world[Symbol.asyncDispose]())
+
+const head = 'suite: shop\ntitle: A shop\n'
+let files = 0
+
+/** A suite file of one case with these steps, one a line, or of all that `text` says. */
+function suite(text: string): string {
+  const folder = join(world.home, 'suites')
+  mkdirSync(folder, { recursive: true })
+  const file = join(folder, `shop${++files}.yaml`)
+  const steps = text.split('\n').map((line) => `      ${line}\n`)
+  writeFileSync(file, text.startsWith('suite:') ? text : `${head}cases:\n  - name: one\n    steps:\n${steps.join('')}`)
+  return file
+}
+
+/** Runs a suite and answers its cases. */
+async function casesOf(text: string, args = '', env: Record<string, string> = {}) {
+  const { code, stdout, stderr } = await world.svc(`qa run ${suite(text)} -o json ${args}`, { env })
+  expect(stderr).toBe('')
+  const result = JSON.parse(stdout) as RunResult
+  return { code, result, cases: result.cases, first: result.cases[0]! }
+}
+
+function failedChecks({ steps }: CaseResult) {
+  return steps.flatMap(({ checks }) => checks.filter(({ passed }) => !passed))
+}
+
+describe('steps and expectations', () => {
+  test('the way of a placement, from request to billing and evidence', async () => {
+    const { code, first } =
+      await casesOf(`- { placement: { format: clip, topic: coffee }, as: p, expect: { body: { decision.format: clip } } }
+- { poll: p, expect: { same_as: p } }
+- { frame: p, expect: { headers: { content-security-policy: { $contains: frame-ancestors } } } }
+- { beacon: render, expect: { billing: false } }
+- { beacon: visible, expect: { body: { reason_code: OK }, billing: { would_bill: true, metric: viewable_impression } } }
+- { wait_for: [placement.decided, frame.loaded, beacon.accepted, beacon.accepted] }
+- { ledger: p, expect: { body: { beacons: { $length: 2 } }, evidence: [decision, beacon, beacon] } }
+- { evidence: verify }`)
+    expect(failedChecks(first)).toEqual([])
+    expect(first.steps.map(({ outcome }) => outcome)).toEqual(Array(8).fill('passed'))
+    expect(code).toBe(0)
+  })
+
+  test('consent, activation and what a token may do', async () => {
+    const { first } = await casesOf(`- { consent: granted, expect: { events: [consent.changed] } }
+- { consent: withdrawn, expect: { body: { authoritative_consent.revision: 2 } } }
+- { placement: { consent: none }, expect: { body: { decision.no_fill_reason: consent_not_granted } } }
+- { activate: null, as: a, expect: { keys: [ok, activation_token, expires_at_ms, key_id, wrapper_tenant_id, project_id] } }
+- { config: null, key: activation, expect: { body: { client_id: "{{client_id}}" }, absent: [secret_key] } }
+- { config: null, key: activation, origin: "http://evil.example", expect: { reason: origin_mismatch } }
+- { placement: null, key: other, expect: { reason: project_mismatch } }
+- { placement: null, key: none, headers: { authorization: "Basic x" }, expect: { status: 401 } }`)
+    expect(failedChecks(first)).toEqual([])
+    expect(first.steps.map(({ reason }) => reason)).toEqual(Array(8).fill(null))
+  })
+
+  test('a check that fails tells what was expected, what came, and where it is written', async () => {
+    const { code, first } = await casesOf(`- placement: { format: banner }
+  expect:
+    body:
+      decision.format: clip
+- { placement: null }`)
+    expect(code).toBe(5)
+    expect(failedChecks(first)).toMatchObject([
+      { subject: 'body.decision.format', expected: 'clip', actual: 'banner', place: { line: 9, column: 30 } },
+    ])
+    expect(first.steps.map(({ outcome }) => outcome)).toEqual(['failed', 'not_run'])
+  })
+
+  test('a success is expected where nothing is said', async () => {
+    const { first } = await casesOf('- { placement: null, set: { colour: red } }')
+    expect(failedChecks(first)).toMatchObject([{ subject: 'status', expected: '2xx', actual: 400 }])
+    expect(failedChecks(first)[0]!.hint).toContain('field_unknown')
+  })
+
+  test('an answer off the contract fails without being asked for; contract: false lets it through', async () => {
+    const fault = '- { fault: { effect: rewrite, path: /v1/placements, rewrite: { status: done } } }'
+    const off = await casesOf(`${fault}\n- { placement: null, expect: { body: { status: ready } } }`)
+    expect(failedChecks(off.first)).toMatchObject([{ subject: 'body.status', actual: 'done' }])
+    const proxy = await openProxy((answer) => answer.replace('"status":"ready"', '"status":"done"'))
+    const env = { SVC_BASE_URL: proxy.url, ...demoKeys }
+    try {
+      const { first } = await casesOf('- { placement: null }', '', env)
+      expect(failedChecks(first)).toMatchObject([
+        { subject: 'contract', expected: 'the contract of placements.create' },
+      ])
+      const loose = await casesOf('- { placement: null, contract: false }', '', env)
+      expect(loose.code).toBe(0)
+    } finally {
+      await proxy.close()
+    }
+  })
+
+  test('a dropped connection, and one that hangs, end their step', async () => {
+    const { first } = await casesOf(`- { fault: { effect: drop, path: /v1/jobs } }
+- { job: null, expect: { answer: none } }
+- { fault: clear }
+- { fault: { effect: delay, path: /v1/jobs, latency_ms: 30000 } }
+- { job: null, timeout: 100ms }`)
+    expect(first.steps.map(({ outcome }) => outcome)).toEqual(['passed', 'passed', 'passed', 'passed', 'failed'])
+    expect(first.steps.at(-1)).toMatchObject({ reason: 'It took longer than 100 ms.' })
+  })
+
+  test('repeated until something holds, and all at once', async () => {
+    const { first } = await casesOf(`suite: shop
+title: A shop
+cases:
+  - name: one
+    project: { rate_limits: { default: 2/min } }
+    steps:
+      - placement:
+        repeat: { times: 9, until: { reason: rate_limited, headers: { retry-after: { $matches: "^[0-9]+$" } } } }
+  - name: two
+    steps:
+      - { placement: { session: "{{session}}-{{index}}" }, repeat: { times: 5, at_once: true } }
+`)
+    expect(first.outcome).toBe('passed')
+    expect(first.steps[0]!.exchanges.at(-1)!.status).toBe(429)
+  })
+})
+
+describe('what is put back', () => {
+  test('clock, faults, scenario and settings, also when a step fails', async () => {
+    const before = await world.svc('sandbox clock show -o json')
+    const { first } = await casesOf(`- { scenario: no_fill }
+- { fault: { path: /v1/jobs } }
+- { clock: { set: 1900000000000 } }
+- { clock: freeze }
+- { call: projects.update, params: { client_id: "{{client_id}}" }, body: { label_text: Ad } }
+- { placement: null, expect: { status: 418 } }`)
+    expect(first.reason).toBeNull()
+    expect(failedChecks(first)).toMatchObject([{ expected: 418, actual: 200 }])
+    const faults = await world.svc('sandbox faults list -o json')
+    expect(JSON.parse(faults.stdout)).toMatchObject({ items: [] })
+    const scenarios = await world.svc('sandbox scenario list -o json')
+    expect(scenarios.stdout).not.toContain('"active":true')
+    expect((await world.svc('projects config -o json')).stdout).toContain('"label_text":"Sponsored"')
+    const { now_ms, frozen } = JSON.parse((await world.svc('sandbox clock show -o json')).stdout)
+    expect(JSON.parse(before.stdout)).toMatchObject({ now_ms, frozen })
+  })
+
+  test('a clock that ran runs on, at the time of the machine', async () => {
+    const text = `${head}cases:
+  - { name: a, steps: [{ clock: freeze }, { clock: { advance: 31m } }] }
+  - { name: b, steps: [{ call: clock.show, expect: { body: { offset_ms: 0, frozen: false } } }, { clock: resume }] }
+`
+    const { cases } = await casesOf(text, '--fresh')
+    expect(outcomes(cases)).toBe('passed passed')
+  })
+
+  test('keys that were made for a run are revoked', async () => {
+    await casesOf('- { placement: null }')
+    const { stdout } = await world.svc('keys list --limit 1000 -o json')
+    const made = (JSON.parse(stdout) as { items: { revoked_at_ms: number | null }[] }).items
+    expect(made.length).toBeGreaterThan(3)
+    expect(made.filter(({ revoked_at_ms }) => revoked_at_ms === null)).toHaveLength(3)
+  })
+
+  test('teardown runs after a failure', async () => {
+    const { first } = await casesOf(`${head}cases:
+  - name: one
+    steps: [{ placement: null, expect: { status: 500 } }]
+    teardown: [{ consent: withdrawn }]
+`)
+    expect(first.steps.map(({ title, outcome }) => [title, outcome])).toEqual([
+      ['placement', 'failed'],
+      ['consent withdrawn', 'passed'],
+    ])
+  })
+})
+
+describe('targets', () => {
+  test('a reset is for sandboxes that the run started', async () => {
+    const { code, first } = await casesOf('- { reset: null }')
+    expect(first).toMatchObject({
+      outcome: 'not_applicable',
+      reason: 'Line 6 (reset) needs a sandbox that may be erased: svc qa run --fresh.',
+    })
+    expect(code).toBe(0)
+  })
+
+  test('a service without a control plane, and with a production key', async () => {
+    const proxy = await openProxy((answer) => answer)
+    const text = `${head}cases:
+  - { name: a, steps: [{ placement: null, as: p }, { poll: p }, { beacon: render }] }
+  - { name: b, steps: [{ clock: freeze }] }
+  - { name: c, steps: [{ placement: { no_fill: true } }] }
+  - { name: d, steps: [{ placement: null, expect: { billing: false } }] }
+  - { name: e, steps: [{ activate: null }] }
+`
+    try {
+      const env = { SVC_BASE_URL: proxy.url, ...demoKeys }
+      const test = await casesOf(text, '', env)
+      expect(test.result.target).toMatchObject({ kind: 'service', version: null, key_mode: 'test' })
+      expect(outcomes(test.cases)).toBe('passed not_applicable passed not_applicable not_applicable')
+      expect(test.cases[1]!.reason).toContain('needs the control plane of a sandbox')
+      const refused = await world.svc('qa run errors', { env: { ...env, SVC_SECRET_KEY: 'sk_live_sandbox_demo' } })
+      expect(refused).toMatchObject({ code: 2, stdout: '' })
+      expect(refused.stderr).toContain('--allow-live')
+      const live = await casesOf(text, '--allow-live', { ...env, SVC_SECRET_KEY: 'sk_live_sandbox_demo' })
+      expect(outcomes(live.cases)).toBe('passed not_applicable not_applicable not_applicable not_applicable')
+      expect(live.cases[2]!.reason).toContain('test_outcome is never sent with a production key')
+    } finally {
+      await proxy.close()
+    }
+  })
+
+  test('nothing to look at is exit code 7, with what to do', async () => {
+    const home = temporaryDirectory()
+    const nothing = await svc('qa run errors', { env: { SVC_HOME: home } })
+    expect(nothing).toMatchObject({ code: 7, stdout: '' })
+    expect(nothing.stderr).toContain('svc qa run --fresh')
+    const dead = await svc('qa run errors', { env: { SVC_HOME: home, SVC_BASE_URL: 'http://127.0.0.1:9' } })
+    expect(dead).toMatchObject({ code: 7, stdout: '' })
+    expect(dead.stderr).toContain('http://127.0.0.1:9 cannot be reached')
+    const noBrowser = await svc('qa run --fresh --browser-path /nowhere/chrome', { env: { SVC_HOME: home } })
+    expect(noBrowser).toMatchObject({ code: 7, stdout: '' })
+    expect(noBrowser.stderr).toContain('There is no browser at /nowhere/chrome.')
+  })
+
+  test('--fresh needs nothing, and --seed makes the same sessions', async () => {
+    const home = temporaryDirectory()
+    const once = () =>
+      svc(`qa run ${suite('- { placement: null }')} --fresh --seed 7 -o json`, { env: { SVC_HOME: home } })
+    const sessions = [await once(), await once()].map(({ stdout }) => /\bqa_[0-9a-f]{16}\b/.exec(stdout)?.[0])
+    expect(sessions[0]).toBe(sessions[1])
+    expect(sessions[0]).toBeDefined()
+  })
+})
+
+describe('the command line', () => {
+  test('a result holds no key and no token, and a command that repeats the step', async () => {
+    const { result, first } = await casesOf(
+      '- { placement: { format: banner } }\n- { beacon: render, expect: { status: 418 } }\n- { activate: null }',
+    )
+    const text = JSON.stringify(result)
+    expect(text).not.toMatch(/[sp]k_(test|live)_(?!redacted)[a-z0-9]/)
+    expect(text).not.toMatch(/(ast|at|bt)_[0-9a-z]{11}_(?!redacted)/)
+    const { curl } = first.steps[1]!.exchanges[0]!
+    expect(curl).toContain(`-H 'authorization: Bearer '"$SVC_SECRET_KEY"''`)
+    expect(curl).toContain(`"asset_token":"'"$ASSET_TOKEN"'"`)
+  })
+
+  test('--bail leaves the rest, -o json tells of each case', async () => {
+    const text = `${head}cases:
+${['a', 'b', 'c'].map((name) => `  - { name: ${name}, steps: [{ placement: null, expect: { status: 418 } }] }`).join('\n')}
+`
+    const { code, cases } = await casesOf(text, '--bail --workers 1')
+    expect(outcomes(cases)).toBe('failed not_run not_run')
+    expect(cases[1]!.reason).toBe('The run ended after 1 failed (--bail).')
+    expect(code).toBe(5)
+  })
+
+  test('several reporters, files among them', async () => {
+    const junit = join(world.home, 'qa.xml')
+    const { code, stdout, stderr } = await world.svc(`qa run errors --reporter list --reporter junit=${junit}`)
+    expect(code).toBe(0)
+    expect(stdout).toContain('✓ errors')
+    expect(stderr).toContain('junit report')
+    expect(readFileSync(junit, 'utf8')).toContain('<testsuite')
+    expect(await world.svc('qa run errors --reporter lst')).toMatchObject({ code: 2, stdout: '' })
+  })
+
+  test('bad suites are exit code 2, every problem of every file at once', async () => {
+    const first = suite('- { placemnt: null }')
+    const second = suite('- { placement: null, expct: {} }')
+    const { code, stderr, stdout } = await world.svc(`qa run ${first} ${second} nowhere`)
+    expect([code, stdout]).toEqual([2, ''])
+    expect(stderr).toContain(`${first}:6:9: placemnt is no action. Did you mean placement?`)
+    expect(stderr).toContain(`${second}:6:28: Unknown member expct. Did you mean expect?`)
+    expect(stderr).toContain('There is no built-in suite named nowhere.')
+    expect((await world.svc(`qa validate ${first}`)).code).toBe(2)
+    expect((await world.svc('qa validate errors')).stdout).toMatch(/^builtin:errors: good, \d+ cases\n$/)
+  })
+
+  test('list, show and what fits nothing', async () => {
+    expect((await world.svc('qa list')).stdout).toMatch(/^suite +cases +title +tags\n/)
+    const { items } = JSON.parse((await world.svc('qa list formats -o json')).stdout) as {
+      items: { cases: { id: string }[] }[]
+    }
+    expect(items[0]!.cases.map(({ id }) => id)).toContain('formats/a clip fills')
+    const shown = await world.svc("qa show 'formats/a {{format}} fills'")
+    expect(shown.stdout).toMatch(/^ {2}- name: a \{\{format\}\} fills\n/)
+    expect(await world.svc('qa run errors --grep nothing-like-it')).toMatchObject({ code: 2, stdout: '' })
+    for (const bad of ['--shard 5/4', '--grep (', '--repeat 0']) {
+      expect((await world.svc(`qa run errors ${bad}`)).code).toBe(2)
+    }
+  })
+})
+
+const demoKeys = {
+  SVC_CLIENT_ID: 'proj_demo',
+  SVC_SECRET_KEY: 'sk_test_sandbox_demo',
+  SVC_ORIGIN: 'http://localhost:3000',
+}
+
+function outcomes(cases: readonly CaseResult[]): string {
+  return cases.map(({ outcome }) => outcome).join(' ')
+}
+
+/** The v1 API of the world's sandbox without its control plane; `change` spoils the bodies of answers. */
+async function openProxy(change: (answer: string) => string): Promise<{ url: string; close(): Promise<void> }> {
+  const forward: RequestListener = (incoming, outgoing) => {
+    if (incoming.url!.startsWith('/_sandbox')) {
+      outgoing.writeHead(404).end()
+      return
+    }
+    const { host: _, ...headers } = incoming.headers
+    const onward = request(world.sandbox.url + incoming.url, { method: incoming.method!, headers }, async (answer) => {
+      const pieces: Buffer[] = []
+      for await (const piece of answer) pieces.push(piece as Buffer)
+      const { 'content-length': __, ...kept } = answer.headers
+      outgoing.writeHead(answer.statusCode!, kept).end(change(Buffer.concat(pieces).toString()))
+    })
+    incoming.pipe(onward)
+  }
+  const server = createServer(forward)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  return {
+    url: `http://127.0.0.1:${port}`,
+    async close() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
