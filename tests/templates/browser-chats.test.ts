@@ -132,10 +132,13 @@ describe.each(chats)('$template', ({ template, build, serve }) => {
     afterAll(end)
 
     test('the answer is whole, and no hole is left', async () => {
+      const since = String(Date.now())
       await using chat = await stage.open(server.origin)
       await chat.decide('Allow')
       expect(await chat.ask(question)).toMatch(/^Weigh it\..*three weeks\.$/s)
       expect(await chat.slots()).toEqual([0])
+      const { items } = await stage.client.requests.list({ query: { path: '/v1/', since } })
+      expect(items.length).toBeGreaterThan(0)
       expect(await chat.page.locator('iframe, [data-sp-label]').count()).toBe(0)
     })
   })

@@ -1,7 +1,7 @@
 /** The chat: questions, streamed answers, and the consent choice. What has to do with ads is in sponsored.js. */
 import { grantedConsent, readConsent, writeConsent } from './consent.js'
 import { answer, ideas } from './model.js'
-import { sponsorTurn, withdraw } from './sponsored.js'
+import { clearSponsored, sponsorTurn, withdraw } from './sponsored.js'
 
 const at = (id) => document.getElementById(id)
 const thread = document.querySelector('.thread')
@@ -29,6 +29,11 @@ at('consent').onsubmit = (event) => {
   if (before !== null) void withdraw(before.session_id)
   showConsent(false)
   at('consent-state').focus()
+}
+// Another tab of this browser has answered: it holds here as well.
+window.onstorage = () => {
+  clearSponsored()
+  showConsent(readConsent() === null)
 }
 showConsent(readConsent() === null)
 

@@ -40,10 +40,15 @@ export function sponsorTurn({ target, question, signal }) {
   }
 }
 
-/** Takes every ad away, and tells the service that the consent of this session has ended. */
-export async function withdraw(session_id) {
+/** Takes every ad away. */
+export function clearSponsored() {
   window.SponsoredPlacement?.destroy()
   activation = null
+}
+
+/** Takes every ad away, and tells the service that the consent of this session has ended. */
+export async function withdraw(session_id) {
+  clearSponsored()
   try {
     const { base_url, publishable_key } = await settings
     const { activation_token, project_id } = await post(`${base_url}/v1/browser/activate`, { publishable_key })
