@@ -7,7 +7,7 @@ import { Pool } from 'undici'
 import { afterAll, expect, test } from 'vitest'
 import { type Child, startChild } from './child.ts'
 
-const kills = 8
+const kills = 6
 const headers = { authorization: 'Bearer sk_test_sandbox_demo', 'content-type': 'application/json' }
 const directory = mkdtempSync(join(tmpdir(), 'svc-kill-reset-'))
 const database = join(directory, 'sandbox.db')
@@ -18,7 +18,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true })
 })
 
-test(`${kills} kills at a reset leave a state that is whole`, { timeout: 60_000 }, async () => {
+test(`${kills} kills at a reset leave a state that is whole`, { timeout: 90_000 }, async () => {
   let took_ms = 0
   let placed = 0
   running = await startChild({ database, rate_limit: 'off' })
