@@ -11,8 +11,8 @@ const notFound = [127, 9009]
  * not on a terminal, no longer than the screen, no pager wanted (SVC_PAGER or PAGER is empty or cat), or none there.
  */
 export function showInPager({ stdout, env, platform }: Host, text: string): boolean {
-  const { is_terminal, rows = 0, columns = 0 } = stdout
-  if (!is_terminal || env.TERM === 'dumb' || rowsOf(text, columns) < rows) return false
+  const { is_terminal, rows, columns = 80 } = stdout
+  if (!is_terminal || env.TERM === 'dumb' || rows === undefined || rowsOf(text, columns) < rows) return false
   const isWindows = platform === 'win32'
   const command = (env.SVC_PAGER ?? env.PAGER ?? (isWindows ? 'more' : 'less')).trim()
   if (command === '' || command === 'cat') return false
@@ -34,5 +34,5 @@ function rowsOf(text: string, columns: number): number {
   return text
     .trimEnd()
     .split('\n')
-    .reduce((rows, line) => rows + Math.max(1, Math.ceil(stripVTControlCharacters(line).length / (columns || 80))), 0)
+    .reduce((rows, line) => rows + Math.max(1, Math.ceil(stripVTControlCharacters(line).length / columns)), 0)
 }

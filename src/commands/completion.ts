@@ -1,12 +1,20 @@
 /** `svc completion SHELL`: the command tree as a script of a shell. */
-import { Argument } from 'commander'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { Argument, Option } from 'commander'
+import { CliError } from '../cli/cli-error.ts'
 import type { Command } from '../cli/command.ts'
 import { bashCompletion } from '../cli/completion/bash.ts'
 import { fishCompletion } from '../cli/completion/fish.ts'
+import { type NameSource, nameSources } from '../cli/completion/names.ts'
 import { powershellCompletion } from '../cli/completion/powershell.ts'
 import { placesOf } from '../cli/completion/tree.ts'
 import { zshCompletion } from '../cli/completion/zsh.ts'
 import { shellMediaType } from '../cli/curl.ts'
+import type { Session } from '../cli/session.ts'
+import { profilesPath, readJson } from '../cli/setting-files.ts'
+import { ProfilesFile } from '../cli/settings.ts'
+import { packageRoot } from '../scaffold/package-root.ts'
 import { commands } from './index.ts'
 
 const shells = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion, powershell: powershellCompletion }
@@ -14,14 +22,37 @@ const shells = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion,
 export const completion: Command = {
   name: 'completion',
   summary: 'Print the completion script of a shell',
-  details: 'It completes commands, flags and their values. Its first lines say how to install it.',
-  arguments: [new Argument('<shell>', 'your shell').choices(Object.keys(shells))],
+  details:
+    'It completes commands, flags and their values, and the names of profiles, scenarios and snapshots. Its first lines say how to install it.',
+  arguments: [new Argument('[shell]', 'your shell').choices(Object.keys(shells))],
+  options: [new Option('--names <source>', 'print the names that a script asks for').choices(nameSources)],
   mendsSettings: true,
   examples: ['completion bash', 'completion fish'],
-  async run({ out }, { args }) {
+  async run(session, { args, options }) {
+    const { out } = session
+    if (options.names !== undefined) {
+      const names = await namesOf[options.names as NameSource](session)
+      out.list(names, names, () => names)
+      return 0
+    }
+    if (args[0] === undefined) {
+      const hint = `It is one of ${Object.keys(shells).join(', ')}: svc completion bash`
+      throw new CliError('usage', 'argument_missing', 'The shell is missing.', hint)
+    }
     const named = await Promise.all(commands.map(async ({ name, load }) => ({ name, entry: await load() })))
     const script = shells[args[0] as keyof typeof shells](placesOf(named))
     out.document(`${script.join('\n')}\n`, shellMediaType)
     return 0
   },
+}
+
+/** Where names come from. Without a sandbox there are no snapshots; whoever presses Tab is told nothing of it. */
+const namesOf: Readonly<Record<NameSource, (session: Session) => Promise<string[]>>> = {
+  profiles: async ({ host }) => Object.keys((await readJson(profilesPath(host), ProfilesFile))?.profiles ?? {}),
+  scenarios: async () =>
+    readdirSync(join(packageRoot, 'fixtures/scenarios'))
+      .filter((file) => file.endsWith('.json'))
+      .map((file) => file.replace(/\.json$/, '')),
+  snapshots: async ({ settings, client, signal }) =>
+    settings.sandbox === null ? [] : (await client().snapshots.list({}, { signal })).items.map(({ name }) => name),
 }

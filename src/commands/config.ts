@@ -2,6 +2,7 @@
 import { access } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Argument, Option } from 'commander'
+import { CliError } from '../cli/cli-error.ts'
 import type { Command, CommandGroup } from '../cli/command.ts'
 import { exitCodes } from '../cli/exit-codes.ts'
 import type { Session } from '../cli/session.ts'
@@ -35,6 +36,8 @@ const firstProfile = 'default'
 const schemaInProject = './node_modules/svc/fixtures/svc.config.schema.json'
 
 const nameArgument = () => new Argument('<name>', 'the setting').choices(fileSettingNames)
+/** What `config set` writes: svc.config.json also says which profile its project uses. */
+const writtenNames = [...fileSettingNames, 'profile'] as const
 
 const list: Command = {
   name: 'list',
@@ -91,12 +94,20 @@ const set: Command = {
   summary: 'Write one setting into a profile, or into svc.config.json',
   details:
     'Into the profile that --profile names or that is in use; the first one is called default. An empty value removes the setting; - reads the value from stdin, which keeps a key out of the history of the shell.',
-  arguments: [nameArgument(), new Argument('<value>', "the value; '' removes it, - reads stdin")],
+  arguments: [
+    new Argument('<name>', 'the setting; profile with --local only').choices(writtenNames),
+    new Argument('<value>', "the value; '' removes it, - reads stdin"),
+  ],
   options: [new Option('--local', `write ${configFileName} of this project instead of a profile`)],
   mendsSettings: true,
   examples: ['config set client_id proj_demo', 'config set base_url http://127.0.0.1:4010 --profile local'],
   async run(session, { args, options }) {
-    const setting = args[0] as SettledName
+    const setting = args[0] as (typeof writtenNames)[number]
+    if (setting === 'profile' && options.local !== true) {
+      const hint =
+        'Choose it for this machine: svc config use NAME. Or for this project: svc config set profile NAME --local'
+      throw new CliError('usage', 'setting_misplaced', 'A profile does not hold the name of a profile.', hint)
+    }
     const given = args[1] === '-' ? await readLine(session) : (args[1] ?? '')
     const value = given === '' ? undefined : checkSetting(setting, given, setting)
     const { path, where } = options.local

@@ -123,8 +123,14 @@ export const commands: readonly CommandEntry[] = [
   {
     name: 'contract',
     section: 'Look inside',
-    brief: 'the contract, OpenAPI',
+    brief: 'the contract, check URL',
     load: async () => (await import('./contract.ts')).contractGroup,
+  },
+  {
+    name: 'openapi',
+    section: 'Look inside',
+    brief: 'the OpenAPI document',
+    load: async () => (await import('./openapi.ts')).openapi,
   },
   {
     name: 'doctor',

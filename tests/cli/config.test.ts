@@ -80,6 +80,23 @@ describe('svc config set', () => {
     expect(existsSync(profiles)).toBe(false)
   })
 
+  test('writes which profile a project uses, into svc.config.json alone', async () => {
+    const file = join(project, 'svc.config.json')
+    await run(`config set base_url ${url} --profile other`)
+    expect((await run('config set profile other --local')).code).toBe(0)
+    expect(read(file)).toEqual({ profile: 'other' })
+    expect((await run('config get base_url')).stdout).toBe(`${url}\n`)
+    expect((await run("config set profile '' --local")).code).toBe(0)
+    expect(read(file)).toEqual({})
+    expect(await run('config set profile other')).toEqual({
+      code: 2,
+      stdout: '',
+      stderr:
+        'error: A profile does not hold the name of a profile.\nhint: Choose it for this machine: svc config use NAME. Or for this project: svc config set profile NAME --local\n',
+    })
+    expect((await run("config set profile 'a b' --local")).code).toBe(2)
+  })
+
   test('mends a file that is wrong', async () => {
     writeFileSync(profiles, '{"current":"a","profiles":{"a":{"base_url":"nonsense"}}}')
     expect((await run('config get base_url')).code).toBe(2)

@@ -7,7 +7,7 @@ export function bashCompletion(places: readonly Place[]): string[] {
     '# bash completion for svc. For every shell from now on, add to ~/.bashrc: source <(svc completion bash)',
     ...caseFunctions(places),
     `_svc() {
-  local at='' names='' flags='' values='' word i
+  local at='' names='' flags='' values='' ask='' word i
   local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]}
   COMPREPLY=()
   if [[ $cur == '=' ]]; then
@@ -31,8 +31,9 @@ export function bashCompletion(places: readonly Place[]): string[] {
   if _svc_value "$at" "$prev"; then
     names=$values
   elif [[ $cur == -* ]]; then
-    names=$flags
+    names=$flags ask=''
   fi
+  if [[ -n $ask ]]; then names+=" $($ask 2>/dev/null)"; fi
   COMPREPLY=($(compgen -W "$names" -- "$cur"))
 }
 complete -o default -F _svc svc`,

@@ -1,3 +1,4 @@
+import { askFor } from './names.ts'
 import type { Flag, Place } from './tree.ts'
 
 export function fishCompletion(places: readonly Place[]): string[] {
@@ -16,20 +17,22 @@ export function fishCompletion(places: readonly Place[]): string[] {
     end
     test "$at" = "$argv[1]"
 end`,
-    ...places.flatMap(({ path, words, flags }) => {
+    ...places.flatMap(({ path, words, names, flags }) => {
       const at = `complete -c svc -n ${quoted(`__svc_at ${quoted(path)}`)}`
       return [
         ...words.map(({ name, summary }) => `${at} -f -a ${quoted(name)} -d ${quoted(summary)}`),
+        ...(names === null ? [] : [`${at} -f -a ${quoted(`(${askFor(names)} 2>/dev/null)`)}`]),
         ...flags.map((flag) => `${at} ${flagWords(flag)} -d ${quoted(flag.summary)}`),
       ]
     }),
   ]
 }
 
-function flagWords({ short, long, takes, values }: Flag): string {
+function flagWords({ short, long, takes, values, names: source }: Flag): string {
   const names = `${short === null ? '' : `-s ${short.slice(1)} `}-l ${long.slice(2)}`
   if (takes === 'nothing') return names
   if (takes === 'file') return `${names} -r -F`
+  if (source !== null) return `${names} -x -a ${quoted(`(${askFor(source)} 2>/dev/null)`)}`
   return values.length === 0 ? `${names} -x` : `${names} -x -a ${quoted(values.join(' '))}`
 }
 

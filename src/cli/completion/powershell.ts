@@ -22,6 +22,14 @@ export function powershellCompletion(places: readonly Place[]): string[] {
         ),
     ),
     '    }',
+    '    $asks = @{',
+    ...places.flatMap(({ path, names, flags }) => [
+      ...(names === null ? [] : [`        ${quoted(path)} = ${quoted(names)}`]),
+      ...flags.flatMap((flag) =>
+        flag.names === null ? [] : [`        ${quoted(`${path}|${flag.long}`)} = ${quoted(flag.names)}`],
+      ),
+    ]),
+    '    }',
     `    $at = ''
     $previous = ''
     $before = @($commandAst.CommandElements | Select-Object -Skip 1 | Where-Object { $_.Extent.EndOffset -lt $cursorPosition })
@@ -35,6 +43,10 @@ export function powershellCompletion(places: readonly Place[]): string[] {
     $offered = if ($values.ContainsKey("$at|$previous")) { $values["$at|$previous"] }
         elseif ($wordToComplete.StartsWith('-')) { $flags[$at] }
         else { $names[$at] }
+    $asked = if ($values.ContainsKey("$at|$previous")) { $asks["$at|$previous"] }
+        elseif ($wordToComplete.StartsWith('-')) { $null }
+        else { $asks[$at] }
+    if ($asked) { $offered = @($offered) + @(svc completion --names $asked 2>$null) }
     $offered | Where-Object { $_ -like "$wordToComplete*" } | ForEach-Object {
         [System.Management.Automation.CompletionResult]::new($_, $_, 'ParameterValue', $_)
     }

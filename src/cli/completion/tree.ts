@@ -5,6 +5,7 @@ import { valuesOf } from '../offered-values.ts'
 import { globalOptions } from '../parser.ts'
 import { outputFormats } from '../settings.ts'
 import { topics } from '../topics.ts'
+import { argumentNames, flagNames, type NameSource } from './names.ts'
 
 /** One place in the command line: behind the words of `path`. */
 export interface Place {
@@ -12,6 +13,8 @@ export interface Place {
   path: string
   /** What may stand there: commands, or the values of an argument. */
   words: readonly Word[]
+  /** Names to ask for beside the words; null where there are none. */
+  names: NameSource | null
   flags: readonly Flag[]
 }
 
@@ -29,6 +32,8 @@ export interface Flag {
   takes: 'nothing' | 'value' | 'file'
   /** Empty when any value will do. */
   values: readonly string[]
+  /** Names to ask for as its value; null where there are none. */
+  names: NameSource | null
 }
 
 export interface Named {
@@ -42,8 +47,13 @@ export function placesOf(named: readonly Named[]): Place[] {
   const help = { name: 'help', summary: 'Help of a command, or of a topic' }
   const helped = [...commands, ...Object.keys(topics).map((name) => ({ name, summary: `Help: ${name}` }))]
   return [
-    { path: '', words: [...commands, help], flags: [...globals(), flag('-V', '--version', 'The version')] },
-    { path: 'help', words: helped, flags: [] },
+    {
+      path: '',
+      words: [...commands, help],
+      names: null,
+      flags: [...globals(), flag('-V', '--version', 'The version')],
+    },
+    { path: 'help', words: helped, names: null, flags: [] },
     ...named.flatMap(({ name, entry }) => placesWithin(entry, name)),
   ]
 }
@@ -52,7 +62,7 @@ function placesWithin(entry: Command | CommandGroup, path: string): Place[] {
   if (!isGroup(entry)) return [commandPlace(entry, path)]
   const words = entry.commands.map(({ name, summary }) => ({ name, summary }))
   return [
-    { path, words, flags: globals() },
+    { path, words, names: null, flags: globals() },
     ...entry.commands.flatMap((inner) => placesWithin(inner, `${path} ${inner.name}`)),
   ]
 }
@@ -62,9 +72,10 @@ function commandPlace(command: Command, path: string): Place {
     argChoices.map((name) => ({ name, summary: description })),
   )
   const own = (command.options ?? []).map(flagOf)
-  const names = new Set(own.map(({ long }) => long))
-  const shared = globals(command.formats).filter(({ long }) => !names.has(long))
-  return { path, words, flags: [...own, ...shared] }
+  const taken = new Set(own.map(({ long }) => long))
+  const shared = globals(command.formats).filter(({ long }) => !taken.has(long))
+  const names = words.length === 0 ? (argumentNames[path] ?? null) : null
+  return { path, words, names, flags: [...own, ...shared] }
 }
 
 function globals(formats: readonly string[] = []): Flag[] {
@@ -76,7 +87,7 @@ function globals(formats: readonly string[] = []): Flag[] {
 }
 
 function flag(short: string, long: string, summary: string): Flag {
-  return { short, long, summary, takes: 'nothing', values: [] }
+  return { short, long, summary, takes: 'nothing', values: [], names: null }
 }
 
 function flagOf(option: Option): Flag {
@@ -86,5 +97,6 @@ function flagOf(option: Option): Flag {
     summary: option.description,
     takes: !option.required ? 'nothing' : option.flags.endsWith('<file>') ? 'file' : 'value',
     values: valuesOf(option),
+    names: valuesOf(option).length === 0 ? (flagNames[option.long ?? ''] ?? null) : null,
   }
 }

@@ -8,7 +8,7 @@ export function zshCompletion(places: readonly Place[]): string[] {
     '# zsh completion for svc. Save it as _svc in a directory of $fpath, or in ~/.zshrc: source <(svc completion zsh)',
     ...caseFunctions(places),
     `_svc() {
-  local at='' names='' flags='' values='' word prev=\${words[CURRENT-1]} i
+  local at='' names='' flags='' values='' ask='' word prev=\${words[CURRENT-1]} i
   for ((i = 2; i < CURRENT; i++)); do
     word=\${words[i]}
     if [[ $word == -- ]]; then
@@ -31,9 +31,10 @@ export function zshCompletion(places: readonly Place[]): string[] {
   if _svc_value "$at" "$prev"; then
     names=$values
   elif [[ \${words[CURRENT]} == -* ]]; then
-    names=$flags
+    names=$flags ask=''
   fi
-  if [[ -n $names ]]; then
+  if [[ -n $ask ]]; then names+=" $(\${=ask} 2>/dev/null)"; fi
+  if [[ -n \${names// /} ]]; then
     compadd -- \${=names}
   else
     _files
