@@ -167,6 +167,11 @@ export function samples(known: Known, now_ms: () => number): Sample[] {
     of('evidence.verify', 0.02),
     of('requests.list', 1, { path: `/_sandbox/requests?${list}&method=POST&path=/v1/&status=400` }),
     of('requests.show', 1, { path: `/_sandbox/requests/${known.request_id}` }),
+    of('requests.replay', 1, {
+      headers: json,
+      path: `/_sandbox/requests/${known.request_id}/replay`,
+      body: () => ({ set: { 'overrides.allowed_formats.0': 'clip', session_id: 'again' }, key_id: 'key_00000000001' }),
+    }),
     of('events.stream', 0.5, { path: '/_sandbox/events?since_seq=0&type=beacon.*&client_id=proj_demo' }),
     of('contract.show', 0.1),
     of('contract.openapi', 0.1),
