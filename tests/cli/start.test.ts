@@ -62,7 +62,7 @@ describe('svc start -o json', () => {
     expect(stopped).toEqual({ code: 0, stdout: `stopped ${url} (pid ${child.pid})\n`, stderr: '' })
     expect((await ended).code).toBe(0)
     const status = await spawnSvc(['sandbox', 'status'], { SVC_HOME: home }).ended
-    expect(status).toEqual({ code: 7, stdout: '', stderr: 'No sandbox runs. Start one: svc start\n' })
+    expect(status).toEqual({ code: 7, stdout: '', stderr: 'error: No sandbox runs.\nhint: Start one: svc start\n' })
   })
 })
 

@@ -1,0 +1,202 @@
+/** `svc start --detach`, `--open` and the options of svc.config.json, with real processes. */
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { delimiter, join } from 'node:path'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { ensureBuilt, spawnSvc } from './process.ts'
+import { openScript } from './script-terminal.ts'
+import { type Result, temporaryDirectory } from './world.ts'
+
+interface Ready {
+  url: string
+  pid: number
+  database: string
+  log_file: string
+}
+
+beforeAll(ensureBuilt)
+
+/** Runs a command line in a state directory; what it leaves in the background is stopped after the test. */
+async function svc(home: string, ...args: string[]): Promise<Result> {
+  onTestFinished(() => void spawnSvc(['sandbox', 'stop', '--all'], { SVC_HOME: home }))
+  return patient(await spawnSvc(args, { SVC_HOME: home }, home).ended)
+}
+
+/** Without what is told when a second has gone by, as on a busy machine. */
+function patient(ended: Result): Result {
+  return { ...ended, stderr: ended.stderr.replace(/^(waiting|stopping) .*\n/gm, '') }
+}
+
+describe('svc start --detach', () => {
+  test('returns when it is ready, with the one line and its log, and svc sandbox stop ends it', async () => {
+    const home = temporaryDirectory()
+    const { code, stdout, stderr } = await svc(home, 'start', '--detach', '--port', '0', '-o', 'json')
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const ready = JSON.parse(stdout) as Ready
+    expect(ready).toMatchObject({ database: join(home, 'sandbox.db') })
+    expect((await fetch(`${ready.url}/_sandbox/readyz`)).status).toBe(200)
+    expect((await svc(home, 'placements', 'create', '--expect', 'fill', '-o', 'none')).code).toBe(0)
+    expect((await svc(home, 'sandbox', 'stop')).stdout).toBe(`stopped ${ready.url} (pid ${ready.pid})\n`)
+    expect(readFileSync(ready.log_file, 'utf8')).toBe('SIGTERM: stopping\nstopped\n')
+    expect(readdirSync(join(home, 'sandboxes'))).toEqual([])
+  })
+
+  test('prints the block for people, which tells the log and how to stop it', async () => {
+    const home = temporaryDirectory()
+    const { code, stdout } = await svc(home, 'start', '--detach', '--port', '0', '--ephemeral')
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^svc \S+: the sandbox is ready$/m)
+    expect(stdout).toContain(join(home, 'logs'))
+    expect(stdout).toMatch(/^It runs in the background: svc sandbox stop ends it\.$/m)
+    expect(stdout).not.toContain('Ctrl-C')
+  })
+
+  test('a start that fails is told as in the foreground, and leaves neither process nor log', async () => {
+    const home = temporaryDirectory()
+    const first = JSON.parse((await svc(home, 'start', '--detach', '--port', '0', '-o', 'json')).stdout) as Ready
+    const inForeground = await svc(home, 'start', '--port', '0')
+    expect(inForeground).toMatchObject({ code: 8, stderr: expect.stringContaining(`(pid ${first.pid})`) })
+    expect(await svc(home, 'start', '--port', '0', '--detach')).toEqual(inForeground)
+    const asJson = await svc(home, 'start', '--port', '0', '--detach', '-o', 'json')
+    expect(JSON.parse(asJson.stderr)).toMatchObject({ error: { category: 'busy', code: 'database_in_use' } })
+    expect(readdirSync(join(home, 'logs'))).toHaveLength(1)
+    expect(readdirSync(join(home, 'sandboxes'))).toEqual([`${first.pid}.json`])
+  })
+
+  test('an option that the sandbox refuses has exit code 2', async () => {
+    const { code, stderr } = await svc(
+      temporaryDirectory(),
+      'start',
+      '--detach',
+      '--ephemeral',
+      '--scenario',
+      'none_such',
+    )
+    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('no scenario named none_such') })
+  })
+
+  test('what it does on a busy default port is told', async () => {
+    const home = temporaryDirectory()
+    const blocker = createServer()
+    const isBlocked = await new Promise((resolve) => {
+      blocker.once('error', () => resolve(false)).listen(4010, '127.0.0.1', () => resolve(true))
+    })
+    onTestFinished(() => void (isBlocked && blocker.close()))
+    const { code, stdout, stderr } = await svc(home, 'start', '--detach', '--ephemeral', '-o', 'json')
+    expect(code).toBe(0)
+    const { port } = new URL((JSON.parse(stdout) as Ready).url)
+    expect(stderr).toMatch(new RegExp(`^Port 4010 is taken by .*: using ${port}\\.\n$`))
+  })
+
+  test('interrupted before it is ready, it leaves no process', async () => {
+    const home = temporaryDirectory()
+    const { child, ended } = spawnSvc(['start', '--detach', '--port', '0', '-o', 'json'], { SVC_HOME: home }, home)
+    const logs = join(home, 'logs')
+    await expect.poll(() => existsSync(logs) && readdirSync(logs).length, { timeout: 20_000 }).toBe(1)
+    child.kill('SIGINT')
+    const { code, stdout } = await ended
+    // It may have been ready in that very moment: then it is there, and told.
+    expect([0, 130]).toContain(code)
+    const listed = JSON.parse((await svc(home, 'sandbox', 'ps', '-o', 'json')).stdout) as unknown[]
+    expect(listed).toHaveLength(code === 0 ? 1 : 0)
+    expect(stdout === '').toBe(code === 130)
+    expect(existsSync(join(home, 'sandbox.db.lock'))).toBe(code === 0)
+  })
+})
+
+describe('options of svc.config.json', () => {
+  const write = (home: string, value: unknown) => writeFileSync(join(home, 'svc.config.json'), JSON.stringify(value))
+
+  test('are taken where no flag says otherwise; the database is relative to the file', async () => {
+    const home = temporaryDirectory()
+    mkdirSync(join(home, 'below'))
+    write(home, { sandbox: { db: 'data/own.db', port: 1, rate_limit: '5/s' } })
+    const words = ['start', '--detach', '--port', '0', '-o', 'json']
+    const ended = patient(await spawnSvc(words, { SVC_HOME: home }, join(home, 'below')).ended)
+    onTestFinished(() => void spawnSvc(['sandbox', 'stop', '--all'], { SVC_HOME: home }))
+    expect(ended.stderr).toBe(`From ${join(home, 'svc.config.json')}: rate_limit, db.\n`)
+    const ready = JSON.parse(ended.stdout) as Ready
+    expect(ready.database).toBe(join(home, 'data/own.db'))
+    const asked = Array.from({ length: 30 }, () =>
+      fetch(`${ready.url}/v1/placements`, {
+        method: 'POST',
+        headers: { authorization: 'Bearer sk_test_sandbox_demo', 'content-type': 'application/json' },
+        body: JSON.stringify({ client_id: 'proj_demo', session_id: 's', job_type: 'chat' }),
+      }),
+    )
+    expect((await Promise.all(asked)).map(({ status }) => status)).toContain(429)
+  })
+
+  test('a flag about the database wins over any of the file, and --config names another file', async () => {
+    const home = temporaryDirectory()
+    writeFileSync(join(home, 'other.json'), '{"sandbox":{"db":"own.db","port":0}}')
+    const words = ['start', '--detach', '--ephemeral', '--config', 'other.json', '-o', 'json']
+    const { stdout } = await svc(home, ...words)
+    expect(JSON.parse(stdout)).toMatchObject({ database: ':memory:' })
+    expect(existsSync(join(home, 'own.db'))).toBe(false)
+  })
+
+  test.each([
+    [{ port: 70_000 }, 'sandbox.port', 'must be 0 to 65535'],
+    [{ rate_limit: 'often' }, 'sandbox.rate_limit', 'must be such as 5/s, 1/min or off'],
+    [{ db: 'a.db', ephemeral: true }, 'sandbox.ephemeral', 'cannot be together with db'],
+    [{ prot: 1 }, 'sandbox', 'Unrecognized key: "prot"'],
+  ])('%j is refused by start and by config validate, with file and member', async (section, member, problem) => {
+    const home = temporaryDirectory()
+    write(home, { sandbox: section })
+    const path = join(home, 'svc.config.json')
+    const started = await svc(home, 'start', '--ephemeral')
+    expect(started).toMatchObject({ code: 2, stdout: '' })
+    expect(started.stderr).toContain(`error: ${path}, ${member}: ${problem}.`)
+    const validated = await svc(home, 'config', 'validate')
+    expect(validated).toMatchObject({ code: 2, stdout: `wrong  ${path}\n  ${member}: ${problem}\n` })
+  })
+})
+
+describe('--open', () => {
+  test('shows the demo in the browser, from a terminal', async () => {
+    const { text, shown } = await withBrowser('start --detach --port 0 --ephemeral --open', 'exit 0')
+    await expect.poll(text, { timeout: 8_000 }).toContain('code 0')
+    const [, url] = /Opened in the browser: (\S+)/.exec(text()) ?? []
+    expect(url).toMatch(/\/_sandbox\/demo$/)
+    expect(shown()).toBe(`${url}\n`)
+  })
+
+  test('a browser that cannot be opened is told, with the address', async () => {
+    const { text } = await withBrowser('start --detach --port 0 --ephemeral --open', 'exit 3')
+    await expect.poll(text, { timeout: 8_000 }).toContain('code 0')
+    expect(text()).toMatch(/Not opened, no browser was found: http:\S+/)
+  })
+
+  test('without a terminal nothing is opened: the address is told on stderr', async () => {
+    const home = temporaryDirectory()
+    const { stdout, stderr } = await svc(
+      home,
+      'start',
+      '--detach',
+      '--port',
+      '0',
+      '--ephemeral',
+      '--open',
+      '-o',
+      'json',
+    )
+    const { url } = JSON.parse(stdout) as Ready
+    expect(stderr).toBe(`Not opened, this is no terminal: ${url}/_sandbox/demo\n`)
+  })
+
+  /** A terminal whose browser notes what it is to show, and ends as told. */
+  async function withBrowser(args: string, ending: string) {
+    const home = temporaryDirectory()
+    const shown = join(home, 'shown')
+    writeFileSync(join(home, 'xdg-open'), `#!/bin/sh\necho "$1" >> "${shown}"\n${ending}\n`)
+    chmodSync(join(home, 'xdg-open'), 0o755)
+    const PATH = `${home}${delimiter}${process.env.PATH}`
+    const terminal = await openScript(args, { SVC_HOME: home, PATH, DISPLAY: ':0' })
+    onTestFinished(async () => {
+      await terminal.close()
+      await spawnSvc(['sandbox', 'stop', '--all'], { SVC_HOME: home }).ended
+    })
+    return { text: () => terminal.screen.lines().join('\n'), shown: () => readFileSync(shown, 'utf8') }
+  }
+})
