@@ -7,7 +7,8 @@ import { type Place, placesOf } from '../../src/cli/completion/tree.ts'
 import { outputFormats } from '../../src/cli/settings.ts'
 import { commands } from '../../src/commands/index.ts'
 import { formats, jobTypes, nativeTemplates } from '../../src/contract/fields.ts'
-import { svc, temporaryDirectory } from './world.ts'
+import { ensureBuilt, root } from './process.ts'
+import { startWorld, svc, temporaryDirectory } from './world.ts'
 
 const home = temporaryDirectory()
 const scriptOf = async (shell: string) => {
@@ -18,6 +19,7 @@ const scriptOf = async (shell: string) => {
 
 let places: Place[]
 beforeAll(async () => {
+  ensureBuilt()
   places = placesOf(await Promise.all(commands.map(async ({ name, load }) => ({ name, entry: await load() }))))
 })
 
@@ -33,6 +35,20 @@ describe('bash', () => {
       _svc
       printf '%s\\n' "\${COMPREPLY[@]}"`
     const offered = execFileSync('bash', ['--norc', '-c', script, 'bash', file, 'svc', ...words], { encoding: 'utf8' })
+    return offered.split('\n').filter((line) => line !== '')
+  }
+
+  /** The same, with a `svc` for the script to ask. */
+  function ask(state: string, ...words: string[]): string[] {
+    const script = `
+      svc() { "$NODE" "$BIN" "$@"; }
+      source "$1"; shift
+      COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
+      _svc
+      printf '%s\\n' "\${COMPREPLY[@]}"`
+    const env = { PATH: process.env.PATH, NODE: process.execPath, BIN: join(root, 'bin/svc.js'), SVC_HOME: state }
+    const given = ['--norc', '-c', script, 'bash', file, 'svc', ...words]
+    const offered = execFileSync('bash', given, { encoding: 'utf8', env, cwd: state })
     return offered.split('\n').filter((line) => line !== '')
   }
 
@@ -82,6 +98,17 @@ describe('bash', () => {
     expect(complete('placements', 'create', '--topic', '')).toEqual([])
   })
 
+  test('names that only this machine knows', () => {
+    const state = temporaryDirectory()
+    writeFileSync(join(state, 'profiles.json'), '{"profiles":{"staging":{},"local":{}}}')
+    expect(ask(state, 'config', 'use', '')).toEqual(['staging', 'local'])
+    expect(ask(state, 'placements', 'list', '--profile', 'st')).toEqual(['staging'])
+    expect(ask(state, 'sandbox', 'scenario', 'use', 'banner')).toEqual(['banner_ok'])
+    expect(ask(state, 'start', '--scenario', '=', 'clip')).toEqual(['clip_ok'])
+    expect(ask(state, 'config', 'use', '--lo')).toEqual([])
+    expect(ask(state, 'sandbox', 'snapshot', 'restore', '')).toEqual([])
+  })
+
   test('programs behind --', () => {
     expect(complete('exec', '--', 'bas')).toContain('bash')
     expect(complete('exec', '--', 'npm', '')).toEqual([])
@@ -109,4 +136,12 @@ test('a script is printed although a config file is wrong', async () => {
   const cwd = temporaryDirectory()
   writeFileSync(join(cwd, 'svc.config.json'), '{')
   expect((await svc('completion bash', { env: { SVC_HOME: home }, cwd })).code).toBe(0)
+})
+
+test('names are answered one a line, of a running sandbox too; the shell is asked for otherwise', async () => {
+  await using world = await startWorld()
+  await world.svc('sandbox snapshot save before')
+  expect(await world.svc('completion --names snapshots')).toEqual({ code: 0, stdout: 'before\n', stderr: '' })
+  expect((await world.svc('completion --names scenarios -o jsonl')).stdout).toContain('"banner_ok"\n')
+  expect(await world.svc('completion')).toMatchObject({ code: 2, stderr: expect.stringContaining('bash, zsh, fish') })
 })

@@ -27,11 +27,11 @@ export function bashCompletion(places: readonly Place[]): string[] {
       at="\${at:+$at }$word"
     fi
   done
-  _svc_place "$at"
   if _svc_value "$at" "$prev"; then
     names=$values
-  elif [[ $cur == -* ]]; then
-    names=$flags ask=''
+  else
+    _svc_place "$at"
+    if [[ $cur == -* ]]; then names=$flags ask=''; fi
   fi
   if [[ -n $ask ]]; then names+=" $($ask 2>/dev/null)"; fi
   COMPREPLY=($(compgen -W "$names" -- "$cur"))

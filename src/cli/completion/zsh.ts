@@ -23,15 +23,15 @@ export function zshCompletion(places: readonly Place[]): string[] {
       at="\${at:+$at }$word"
     fi
   done
-  _svc_place "$at"
   if [[ \${words[CURRENT]} == --*=* ]]; then
     prev=\${words[CURRENT]%%=*}
     compset -P '*='
   fi
   if _svc_value "$at" "$prev"; then
     names=$values
-  elif [[ \${words[CURRENT]} == -* ]]; then
-    names=$flags ask=''
+  else
+    _svc_place "$at"
+    if [[ \${words[CURRENT]} == -* ]]; then names=$flags ask=''; fi
   fi
   if [[ -n $ask ]]; then names+=" $(\${=ask} 2>/dev/null)"; fi
   if [[ -n \${names// /} ]]; then

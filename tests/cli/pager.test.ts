@@ -1,0 +1,78 @@
+/** Long lists in a pager: in a real terminal of 24 lines. */
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ensureBuilt } from './process.ts'
+import { openScript } from './script-terminal.ts'
+import { startWorld, type World } from './world.ts'
+
+let world: World
+beforeAll(async () => {
+  ensureBuilt()
+  world = await startWorld()
+})
+afterAll(async () => world[Symbol.asyncDispose]())
+
+/** The catalogue of scenarios is longer than 24 lines. */
+const long = 'sandbox scenario list'
+
+/** Runs a command in a terminal to its end; answers what stands there, from the exit code upwards. */
+async function shown(args: string, env: Record<string, string>, size?: { columns: number; rows: number }) {
+  const terminal = await openScript(args, { SVC_HOME: world.home, NO_COLOR: '1', ...env }, size)
+  try {
+    await expect.poll(() => terminal.lines().some((line) => line.startsWith('code ')), { timeout: 15_000 }).toBe(true)
+    const lines = terminal.lines()
+    const end = lines.findIndex((line) => line.startsWith('code '))
+    return { code: lines[end], lines: lines.slice(0, end) }
+  } finally {
+    await terminal.close()
+  }
+}
+
+test('a list longer than the screen goes to the pager, whole', async () => {
+  const file = join(world.home, 'paged')
+  const { code } = await shown(long, { SVC_PAGER: `tee ${file}`, PAGER: 'false' })
+  expect(code).toBe('code 0')
+  const paged = readFileSync(file, 'utf8')
+  expect(paged).toMatch(/^name +title +active\n/)
+  expect(paged).toMatch(/\nwrong_key_type .*\n$/)
+})
+
+test('a pager that is closed early ends the command in order', async () => {
+  const { code, lines } = await shown(long, { PAGER: 'head -1' })
+  expect(code).toBe('code 0')
+  expect(lines.filter((line) => /true|false/.test(line))).toEqual([])
+  expect(lines.some((line) => /^name +title/.test(line))).toBe(true)
+})
+
+test('without the program the list is printed, and nothing is said of it', async () => {
+  const { code, lines } = await shown(long, { PAGER: 'no-such-pager -R' })
+  expect(code).toBe('code 0')
+  expect(lines.join('\n')).not.toContain('no-such-pager')
+  expect(lines.at(-1)).toMatch(/^wrong_key_type /)
+})
+
+test.each([
+  ['a list that fits', long, {}, { columns: 100, rows: 200 }],
+  ['--no-pager', `${long} --no-pager`, {}, undefined],
+  ['--no-input', `${long} --no-input`, {}, undefined],
+  ['-o json', `${long} -o json`, {}, undefined],
+  ['a pipe', `${long} | cat`, {}, undefined],
+  ['a terminal that can do nothing', long, { TERM: 'dumb' }, undefined],
+])('no pager: %s', async (name, args, env, size) => {
+  const file = join(world.home, `not-paged-${name.replaceAll(' ', '-')}`)
+  expect((await shown(args, { SVC_PAGER: `tee ${file}`, ...env }, size)).code).toBe('code 0')
+  expect(existsSync(file)).toBe(false)
+})
+
+test('less: q closes it, and the terminal is as it was', async () => {
+  const terminal = await openScript(long, { SVC_HOME: world.home, PAGER: 'less', LESS: '' })
+  try {
+    await expect.poll(() => terminal.lines().join('\n'), { timeout: 15_000 }).toContain('autoplay_blocked')
+    terminal.type('q')
+    await expect.poll(() => terminal.lines().join('\n'), { timeout: 15_000 }).toMatch(/code 0[\s\S]* icanon/)
+    expect(terminal.isAlternate()).toBe(false)
+  } finally {
+    await terminal.close()
+  }
+})
