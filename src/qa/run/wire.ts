@@ -120,12 +120,17 @@ function headersOf({ headers }: IncomingMessage): Record<string, string> {
 
 function noAnswer(error: unknown, signal: AbortSignal, status: number, duration_ms: number): NoAnswer {
   if (signal.aborted) {
-    const { reason } = signal as { reason: unknown }
-    return new NoAnswer(reason instanceof Error ? reason.message : String(reason), status, duration_ms)
+    return new NoAnswer(wordsOf(signal.reason), status, duration_ms)
   }
   const { code, message } = error as NodeJS.ErrnoException
   const why = status > 0 ? `the answer (${status}) ended early` : 'no answer came'
   return new NoAnswer(`${why}: ${code ?? message}`, status, duration_ms)
+}
+
+/** Why a request was given up: its own limit, or that of its step. */
+function wordsOf(reason: unknown): string {
+  if (!(reason instanceof Error)) return `the run was ended by ${String(reason)}`
+  return reason.name === 'TimeoutError' ? 'no answer came in time' : reason.message
 }
 
 function elapsed(started: number): number {
