@@ -5,7 +5,7 @@ import { flagValues, schemaOptions } from '../cli/flags.ts'
 import type { Session } from '../cli/session.ts'
 import type { Style } from '../cli/style.ts'
 import { verdictPaint, verdictText } from '../cli/tail/columns.ts'
-import { connect, connectionNote, gapNote } from '../cli/tail/connect.ts'
+import { connect, noteOf } from '../cli/tail/connect.ts'
 import { type FeedOptions, followBeacons, parseSince, type TailBeacon } from '../cli/tail/feed.ts'
 import { noFilter, passes, type TailFilter } from '../cli/tail/filter.ts'
 import { formatTime, formatValue } from '../cli/text.ts'
@@ -76,25 +76,11 @@ function read(session: Session, given: Given): { filter: TailFilter; feed: FeedO
 
 async function printLines({ out }: Session, feed: FeedOptions, filter: TailFilter): Promise<number> {
   for await (const message of followBeacons(feed)) {
-    switch (message.kind) {
-      case 'beacon':
-        if (passes(message.beacon, filter)) {
-          out.item(itemOf(message.beacon), (style) => compactLine(message.beacon, style))
-        }
-        break
-      case 'connected': {
-        const note = connectionNote(message)
-        if (note !== null) out.note(note)
-        break
-      }
-      case 'lost':
-        out.note(`Connection lost: ${message.reason}`)
-        break
-      case 'reset':
-        out.note('The sandbox was reset.')
-        break
-      case 'gap':
-        out.note(gapNote)
+    if (message.kind !== 'beacon') {
+      const note = noteOf(message)
+      if (note !== null) out.note(note)
+    } else if (passes(message.beacon, filter)) {
+      out.item(itemOf(message.beacon), (style) => compactLine(message.beacon, style))
     }
   }
   return 0

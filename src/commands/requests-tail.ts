@@ -4,7 +4,7 @@ import type { Command } from '../cli/command.ts'
 import { listOptions, listQuery } from '../cli/request-match.ts'
 import type { Session } from '../cli/session.ts'
 import type { Style } from '../cli/style.ts'
-import { connect, connectionNote } from '../cli/tail/connect.ts'
+import { connect, noteOf } from '../cli/tail/connect.ts'
 import { followRequests, latestRequests, type RequestQuery } from '../cli/tail/requests.ts'
 import { formatTime, formatValue } from '../cli/text.ts'
 import type { RequestItem } from '../contract/control/requests.ts'
@@ -51,21 +51,9 @@ export const logs: Command = {
 async function follow(session: Session, query: RequestQuery, latest: number): Promise<number> {
   const { out, signal } = session
   for await (const message of followRequests({ connect: () => connect(session), query, latest, signal })) {
-    switch (message.kind) {
-      case 'request':
-        print(session, message.item)
-        break
-      case 'connected': {
-        const note = connectionNote(message)
-        if (note !== null) out.note(note)
-        break
-      }
-      case 'lost':
-        out.note(`Connection lost: ${message.reason}`)
-        break
-      case 'reset':
-        out.note('The sandbox was reset.')
-    }
+    const note = message.kind === 'request' ? null : noteOf(message)
+    if (message.kind === 'request') print(session, message.item)
+    else if (note !== null) out.note(note)
   }
   return 0
 }

@@ -24,10 +24,28 @@ export function isAnother(before: SandboxInfo, now: SandboxInfo): boolean {
   return before.database !== now.database || (now.database === ':memory:' && before.pid !== now.pid)
 }
 
-export const gapNote = 'Beacons are missing here: the sandbox keeps its newest events only, and these were gone.'
+/** What may come between the items that are followed. */
+export type Interruption =
+  | Connected
+  | { kind: 'lost'; reason: string }
+  /** What was followed is gone. */
+  | { kind: 'reset' }
+  /** Beacons are missing here: the sandbox keeps so many events, and those were gone. */
+  | { kind: 'gap' }
 
-/** null for the first connection. */
-export function connectionNote({ info, isAgain, isNewHistory }: Connected): string | null {
-  if (!isAgain) return null
-  return isNewHistory ? `Reconnected to ${info.url}, which started afresh.` : `Reconnected to ${info.url}.`
+/** What it means to the person who watches; null for the first connection. */
+export function noteOf(message: Exclude<Interruption, Connected>): string
+export function noteOf(message: Interruption): string | null
+export function noteOf(message: Interruption): string | null {
+  switch (message.kind) {
+    case 'connected':
+      if (!message.isAgain) return null
+      return `Reconnected to ${message.info.url}${message.isNewHistory ? ', which started afresh' : ''}.`
+    case 'lost':
+      return `Connection lost: ${message.reason}`
+    case 'reset':
+      return 'The sandbox was reset.'
+    case 'gap':
+      return 'Beacons are missing here: the sandbox keeps its newest events only, and these were gone.'
+  }
 }

@@ -9,19 +9,15 @@ import { UnreachableError } from '../../client/errors.ts'
 import { BeaconItem } from '../../contract/control/beacons.ts'
 import type { SandboxEvent } from '../../contract/control/events.ts'
 import type { SandboxInfo } from '../../contract/control/health.ts'
-import { type Connected, firstPause_ms, isAnother, longestPause_ms } from './connect.ts'
+import { firstPause_ms, type Interruption, isAnother, longestPause_ms } from './connect.ts'
 
 /** A beacon with its place in the sequence of events, which goes on growing when a sandbox counts from one again. */
 export type TailBeacon = BeaconItem & { seq: number }
 
 export type FeedMessage =
-  | Connected
+  | Interruption
   /** `is_live` is false for what had happened before the connection. */
   | { kind: 'beacon'; beacon: TailBeacon; is_live: boolean }
-  | { kind: 'reset' }
-  /** Beacons are missing here: the sandbox keeps so many events, and those were gone. */
-  | { kind: 'gap' }
-  | { kind: 'lost'; reason: string }
 
 export interface FeedOptions {
   /** The client for the next connection: a restarted sandbox may have another address. */

@@ -7,17 +7,12 @@ import type { Client } from '../../client/client.ts'
 import { UnreachableError } from '../../client/errors.ts'
 import type { SandboxInfo } from '../../contract/control/health.ts'
 import type { RequestItem } from '../../contract/control/requests.ts'
-import { type Connected, firstPause_ms, isAnother, longestPause_ms } from './connect.ts'
+import { firstPause_ms, type Interruption, isAnother, longestPause_ms } from './connect.ts'
 
 /** Filters of `requests.list`, by member name. */
 export type RequestQuery = Record<string, unknown>
 
-export type RequestMessage =
-  | Connected
-  | { kind: 'request'; item: RequestItem }
-  /** The journal was emptied. */
-  | { kind: 'reset' }
-  | { kind: 'lost'; reason: string }
+export type RequestMessage = Exclude<Interruption, { kind: 'gap' }> | { kind: 'request'; item: RequestItem }
 
 export interface RequestFeedOptions {
   /** The client for the next connection: a restarted sandbox may have another address. */

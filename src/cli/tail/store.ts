@@ -1,5 +1,5 @@
 /** The one place that holds a tail's state. Beacons are gathered and let in at most 15 times a second. */
-import { connectionNote, gapNote } from './connect.ts'
+import { type Interruption, noteOf } from './connect.ts'
 import type { Arrival } from './counts.ts'
 import type { FeedMessage } from './feed.ts'
 import { reduce, type TailAction, type TailState } from './model.ts'
@@ -50,20 +50,9 @@ export function createTailStore(initial: TailState, now: () => number): TailStor
   }
 }
 
-/** What a message other than a beacon means to the person who watches. */
-export function told(message: Exclude<FeedMessage, { kind: 'beacon' }>): TailAction {
-  switch (message.kind) {
-    case 'connected':
-      return { type: 'connect', connection: { status: 'live' }, notice: connectionNote(message) }
-    case 'lost':
-      return {
-        type: 'connect',
-        connection: { status: 'lost', reason: message.reason },
-        notice: `Connection lost: ${message.reason}`,
-      }
-    case 'reset':
-      return { type: 'notice', text: 'The sandbox was reset.' }
-    case 'gap':
-      return { type: 'notice', text: gapNote }
-  }
+/** What a message other than a beacon does to what is on the screen. */
+export function told(message: Interruption): TailAction {
+  if (message.kind === 'connected') return { type: 'connect', connection: { status: 'live' }, notice: noteOf(message) }
+  if (message.kind !== 'lost') return { type: 'notice', text: noteOf(message) }
+  return { type: 'connect', connection: { status: 'lost', reason: message.reason }, notice: noteOf(message) }
 }
