@@ -5,6 +5,7 @@ import { CliError } from '../cli/cli-error.ts'
 import type { Command } from '../cli/command.ts'
 import { compareOpenapi } from '../cli/contract-check/compare-openapi.ts'
 import type { Difference, EndpointReport } from '../cli/contract-check/difference.ts'
+import { checkPrefix } from '../cli/contract-check/mark.ts'
 import { probeService, type Subject } from '../cli/contract-check/probes.ts'
 import { createRecorder } from '../cli/contract-check/recorder.ts'
 import { checkLines, summaryOf } from '../cli/contract-check/report.ts'
@@ -77,7 +78,7 @@ function subjectOf({ host }: Session, settings: Settings, mayBeLive: boolean): S
     const hint = 'Use a key that begins with sk_test_, or add --allow-live: then nothing is sent that makes traffic.'
     throw new CliError('credentials', 'production_key', 'This is a production key.', hint)
   }
-  const session_id = `svc_contract_check_${host.randomText(8)}`
+  const session_id = `${checkPrefix}${host.randomText(8)}`
   return { client_id, secret_key, publishable_key, origin, session_id }
 }
 

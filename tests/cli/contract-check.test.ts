@@ -338,6 +338,15 @@ describe('keys', () => {
   })
 })
 
+test('the doctor does not take its traffic for that of an integration', async () => {
+  await using fresh = await startWorld()
+  const before = await fresh.svc('doctor -o json')
+  expect((await fresh.svc('contract check -q')).code).toBe(0)
+  const after = await fresh.svc('doctor -o json')
+  expect(after.code).toBe(0)
+  expect(JSON.parse(after.stdout).summary).toEqual(JSON.parse(before.stdout).summary)
+})
+
 test('a service that is not there is exit code 7', async () => {
   expect((await world.svc(`contract check http://127.0.0.1:9 ${keys}`)).code).toBe(7)
   expect((await world.svc('contract check nonsense')).code).toBe(2)

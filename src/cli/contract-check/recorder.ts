@@ -11,6 +11,7 @@ import type { Provenance } from '../../contract/provenance.ts'
 import { formatValue } from '../text.ts'
 import type { Difference, EndpointReport, NotChecked, V1Id, Weight } from './difference.ts'
 import { pathsIn, pathText, provenances, valueProvenance } from './fields.ts'
+import { checkAgent } from './mark.ts'
 
 /** The error that an answer must be, and how far that is documented. */
 export interface ExpectedError {
@@ -67,7 +68,7 @@ export function createRecorder({ base_url, send, pause, now_ms }: RecorderOption
   /** Waits where the service asks for it: a check is no reason to be refused. What it says then is looked at too. */
   async function sendPatiently(id: V1Id, request: HttpRequest): Promise<RawAnswer> {
     for (let tries = 1; ; tries++) {
-      const answer = await send(request)
+      const answer = await send({ ...request, headers: { ...request.headers, 'user-agent': checkAgent } })
       if (answer.status !== 429 || tries === mostTries) return answer
       const retry_after = answer.headers.get('retry-after')
       const seconds = /^\d+$/.test(retry_after ?? '') ? Number(retry_after) : 1

@@ -2,6 +2,7 @@
 import type { Client } from '../../client/client.ts'
 import type { SandboxInfo } from '../../contract/control/health.ts'
 import type { RequestItem } from '../../contract/control/requests.ts'
+import { checkAgent, checkPrefix } from '../contract-check/mark.ts'
 import { version } from '../version.ts'
 import type { SandboxFacts } from './sandbox-facts.ts'
 import { type Exchange, type ExchangeDetail, pathOf, type Traffic } from './traffic.ts'
@@ -42,14 +43,17 @@ export async function gatherTraffic(
   about: Pick<Traffic, 'client_id' | 'command_name'>,
 ): Promise<Traffic> {
   const query = { limit: mostExchanges, ...(since === undefined ? {} : { since }) }
-  const { items } = await client.requests.list({ query })
+  const { items: own } = await client.requests.find({ body: { headers: { 'user-agent': checkAgent }, ...query } })
+  const ownIds = new Set(own.map(({ request_id }) => request_id))
+  const listed = await client.requests.list({ query })
+  const items = listed.items.filter(({ request_id }) => !ownIds.has(request_id))
   const details = await readDetails(client, items)
   const { items: placements } = await client.placements.list({ query })
   const { items: beacons } = await client.beacons.list({ query })
   return {
     exchanges: items.map((item): Exchange => ({ ...item, detail: details.get(item.request_id) ?? null })).reverse(),
-    placements,
-    beacons,
+    placements: placements.filter(({ session_id }) => session_id?.startsWith(checkPrefix) !== true),
+    beacons: beacons.filter(({ beacon_id }) => beacon_id?.startsWith(checkPrefix) !== true),
     projects: info.projects,
     now_ms: info.clock.now_ms,
     ...about,
