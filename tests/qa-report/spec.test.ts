@@ -109,4 +109,5 @@ test('a report is written aside and renamed; a failure keeps the old one and lea
   await expect(writeReportFile(join(directory, 'deep'), 'over a directory')).rejects.toThrow()
   await expect(writeReportFile(join(directory, 'file/qa.html'), 'under a file')).rejects.toThrow()
   expect(await readdir(directory)).toEqual(['deep', 'file'])
+  await expect(writeReportFile('/proc/none/qa.html', 'where no directory can be made')).rejects.toThrow('ENOENT')
 })

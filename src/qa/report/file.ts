@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 
@@ -6,7 +7,7 @@ import { basename, dirname, join } from 'node:path'
  * Makes the directories that are missing. Rejects with the system's error.
  */
 export async function writeReportFile(path: string, content: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true })
+  await makeDirectory(dirname(path))
   const aside = join(dirname(path), `.${basename(path)}.${process.pid}.part`)
   try {
     await writeFile(aside, content)
@@ -14,6 +15,18 @@ export async function writeReportFile(path: string, content: string): Promise<vo
   } catch (error) {
     await rm(aside, { force: true })
     throw error
+  }
+}
+
+/** One level at a time: the recursive form of mkdir never ends where the system refuses names, as in /proc. */
+async function makeDirectory(path: string): Promise<void> {
+  if (existsSync(path)) return
+  await makeDirectory(dirname(path))
+  try {
+    await mkdir(path)
+  } catch (error) {
+    // Another report may have made it meanwhile.
+    if (!existsSync(path)) throw error
   }
 }
 
