@@ -113,8 +113,24 @@ describe('steps and expectations', () => {
     expect(first.steps.at(-1)).toMatchObject({ reason: 'It took longer than 100 ms.' })
   })
 
+  test('events that do not come, come in another order, or are of another case', async () => {
+    const { cases } = await casesOf(`${head}cases:
+  - name: a
+    steps: [{ placement: null }, { frame: null }, { beacon: render, expect: { events: [beacon.accepted, frame.loaded] } }]
+  - name: b
+    steps: [{ placement: null }, { wait_for: frame.loaded, timeout: 400ms }]
+  - name: c
+    steps: [{ placement: null }, { wait_for: { type: placement.decided, data: { fill: false } }, timeout: 400ms }]
+`)
+    expect(outcomes(cases)).toBe('failed failed failed')
+    expect(failedChecks(cases[0]!)).toMatchObject([
+      { subject: 'events', expected: ['beacon.accepted', 'frame.loaded'] },
+    ])
+    expect(cases[1]!.steps.at(-1)!.reason).toBe('The event frame.loaded did not come. Seen: placement.decided.')
+  })
+
   test('repeated until something holds, and all at once', async () => {
-    const { first } = await casesOf(`suite: shop
+    const { first, cases } = await casesOf(`suite: shop
 title: A shop
 cases:
   - name: one
@@ -128,6 +144,10 @@ cases:
 `)
     expect(first.outcome).toBe('passed')
     expect(first.steps[0]!.exchanges.at(-1)!.status).toBe(429)
+    const bodies = cases[1]!.steps[0]!.exchanges.map(
+      (exchange) => JSON.parse(exchange.request_body!).session_id as string,
+    )
+    expect(bodies.map((session) => session.split('-')[1])).toEqual(['1', '2', '3', '4', '5'])
   })
 })
 

@@ -42,8 +42,6 @@ export class CaseState {
   /** Keys of a project that was made for this case. */
   own_keys: { secret_key: string; live_secret_key: string; publishable_key: string } | null = null
   tap: EventTap | null = null
-  /** Which time a repeated step is at. */
-  index = 1
   readonly #options: CaseStateOptions
   readonly #answers = new Map<string, Answer>()
   readonly #slots = new Set<string>()
@@ -183,7 +181,8 @@ export class CaseState {
 
   /** Waits until events of this case have happened in this order. */
   waitForEvents(wanted: readonly WantedEvent[], signal: AbortSignal): Promise<SandboxEvent[]> {
-    return this.tap!.waitFor(wanted, (event) => this.#isOwn(event), signal)
+    const types = wanted.map((each) => (typeof each === 'string' ? each : each.type))
+    return this.tap!.waitFor(wanted, (event) => this.#isOwn(event, types), signal)
   }
 
   readonly #builtIns: Record<BuiltIn, () => JsonValue | Promise<JsonValue>> = {
@@ -196,7 +195,7 @@ export class CaseState {
     now_ms: () => this.now(),
     uuid: () => this.newUuid(),
     beacon_id: () => this.newUuid(),
-    index: () => this.index,
+    index: () => 1,
     case_name: () => this.case_name,
   }
 
@@ -211,10 +210,10 @@ export class CaseState {
     })
   }
 
-  /** An event without slot and session may be of any case. */
-  #isOwn({ slot_id, data }: SandboxEvent): boolean {
+  /** An event without slot and session may be of any case: it counts where it is awaited, in a case that runs alone. */
+  #isOwn({ slot_id, type, data }: SandboxEvent, awaited: readonly string[]): boolean {
     if (typeof data.session_id === 'string') return data.session_id.startsWith(this.session) || this.#isSlotOwn(slot_id)
-    return slot_id === null || this.#isSlotOwn(slot_id)
+    return slot_id === null ? awaited.includes(type) : this.#isSlotOwn(slot_id)
   }
 
   #isSlotOwn(slot_id: string | null): boolean {

@@ -10,7 +10,7 @@ import type { Answer, RequestMembers, StepKind } from '../steps/step-kind.ts'
 import { durationMs } from '../suite/fields.ts'
 import { stepSchema } from '../suite/schema.ts'
 import type { LoadedStep } from '../suite/suite.ts'
-import { substitute, VariableError } from '../suite/variables.ts'
+import { type Lookup, substitute, VariableError } from '../suite/variables.ts'
 import { ControlError } from '../target/target.ts'
 import { MissingError } from './case-state.ts'
 import { EventsMissing } from './event-tap.ts'
@@ -87,18 +87,28 @@ async function attempt(
   let shown = title
   let isUntilMet = false
   const once = async (index: number): Promise<void> => {
-    state.index = index
+    // Of this time alone: others may be under way beside it.
+    const lookup: Lookup = async (name) => (name === 'index' ? index : state.lookup(name))
     const { expect, ...unjudged } = step.data
     const { until: _, ...repeating } = (plan ?? {}) as Record<string, JsonValue>
     const data = (await substitute(
       (plan === null ? unjudged : { ...unjudged, repeat: repeating }) as JsonValue,
-      state.lookup,
+      lookup,
     )) as unknown as StepMembers
     const members = parse(step.kind, data)
     shown = titleOf(step, data as unknown as Record<string, JsonValue>)
-    const answer = await answerOf(step, members, expect as JsonValue | undefined, context, recording, signal)
+    const answer = await answerOf(
+      step,
+      members,
+      expect as JsonValue | undefined,
+      context,
+      recording,
+      signal,
+      lookup,
+      index === 1,
+    )
     if (plan?.until !== undefined && answer !== null) {
-      const until = (await substitute(plan.until as unknown as JsonValue, state.lookup)) as unknown as Expect
+      const until = (await substitute(plan.until as unknown as JsonValue, lookup)) as unknown as Expect
       const checks = judge(until, answer, (name) => state.answer(name), noPlace)
       isUntilMet = checks.every((check) => check.passed)
       if (isUntilMet || index === times) {
@@ -125,6 +135,8 @@ async function answerOf(
   context: RunContext,
   recording: Recording,
   signal: AbortSignal,
+  lookup: Lookup,
+  isFirst: boolean,
 ): Promise<Answer | null> {
   const { state } = context
   const checks: Check[] = []
@@ -137,7 +149,7 @@ async function answerOf(
   try {
     const answer = await step.kind.run(members as never, turn)
     if (answer !== null) state.remember(answer, members.as ?? null)
-    const expect = (wanted === undefined ? {} : await substitute(wanted, state.lookup)) as unknown as Expect
+    const expect = (wanted === undefined ? {} : await substitute(wanted, lookup)) as unknown as Expect
     if (expect.answer === 'none') {
       checks.push({
         subject: 'answer',
@@ -173,7 +185,7 @@ async function answerOf(
     return null
   } finally {
     // Of a repetition the last counts; every failure stays.
-    if (repeatsAtOnce || state.index === 1) recording.checks.push(...checks)
+    if (repeatsAtOnce || isFirst) recording.checks.push(...checks)
     else recording.checks = [...recording.checks.filter((check) => !check.passed), ...checks]
   }
 }
