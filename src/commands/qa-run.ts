@@ -81,6 +81,8 @@ export const run: Command = {
     const targets = await openTargets(session, flags, cases, browser_path)
     try {
       return await runOn(session, flags, cases, targets.targets, reporter, interrupt.signal)
+    } catch (error) {
+      throw await reportFailure(error)
     } finally {
       await targets.close()
     }
@@ -177,6 +179,14 @@ async function reporterOf({ host, out, settings }: Session, { reporter = [] }: R
     if (!(error instanceof ReporterSpecError)) throw error
     throw new CliError('usage', error.code, error.message, error.hint)
   }
+}
+
+/** A report that cannot be written is a matter of the command line; the run itself went on to its end. */
+async function reportFailure(error: unknown): Promise<unknown> {
+  const { ReportFileError } = await import('../qa/report/index.ts')
+  return error instanceof ReportFileError
+    ? new CliError('usage', 'report_unwritable', error.message, error.hint)
+    : error
 }
 
 function sinkOf(stream: HostStream, paint: Session['out']['style']) {

@@ -291,6 +291,10 @@ ${['a', 'b', 'c'].map((name) => `  - { name: ${name}, steps: [{ placement: null,
     expect(stderr).toContain('junit report')
     expect(readFileSync(junit, 'utf8')).toContain('<testsuite')
     expect(await world.svc('qa run errors --reporter lst')).toMatchObject({ code: 2, stdout: '' })
+    const unwritable = await world.svc('qa run errors --reporter list --reporter html=/dev/null/qa.html')
+    expect(unwritable.code).toBe(2)
+    expect(unwritable.stdout).toContain('✓ errors')
+    expect(unwritable.stderr).toContain('Cannot write the html report to /dev/null/qa.html')
   })
 
   test('bad suites are exit code 2, every problem of every file at once', async () => {
