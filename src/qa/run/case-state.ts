@@ -201,10 +201,9 @@ export class CaseState {
 
   async #keyOfOther(): Promise<string> {
     const { target } = this.#options
-    const { items } = (await target.control('projects.list')) as { items: { client_id: string }[] }
-    const other = items.find(({ client_id }) => client_id !== this.client_id && !client_id.startsWith('proj_qa'))
+    const other = target.projects.find((client_id) => client_id !== this.client_id && !client_id.startsWith('proj_qa_'))
     return target.keys.take({
-      client_id: (other ?? missing('other project', 'a second project')).client_id,
+      client_id: other ?? missing('other project', 'a second project'),
       class: 'secret',
       mode: 'test',
     })

@@ -24,6 +24,8 @@ export interface Target {
   readonly summary: TargetSummary
   readonly base_url: string
   readonly client_id: string
+  /** Projects of the sandbox when the run began; none of a service. */
+  readonly projects: readonly string[]
   readonly origin: string
   readonly browser_path: string | null
   readonly keys: Keys
@@ -112,6 +114,7 @@ export async function openTarget(options: TargetOptions): Promise<Target> {
     summary,
     base_url,
     client_id,
+    projects: (info?.projects ?? []).map((each) => each.client_id),
     origin,
     browser_path: options.browser_path,
     keys,
