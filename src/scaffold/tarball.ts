@@ -3,7 +3,7 @@
  * gzipped tar archive. Written by hand so that it needs no npm, no network and no checkout, and is the same bytes for
  * the same files. Hidden files, but the templates' own, and `node_modules` stay out.
  */
-import { globSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
@@ -11,7 +11,6 @@ import { gzip } from 'node:zlib'
 const block = 512
 /** 1985-10-26T08:15:00Z in seconds: what npm gives every file of a package, so that archives compare. */
 const modified_s = 499_162_500
-const shipped = new Set(['.env.example'])
 
 /** The archive of the package in `root`. `files` are those of its manifest. */
 export async function packPackage(root: string, files: readonly string[]): Promise<Uint8Array> {
@@ -23,19 +22,22 @@ export async function packPackage(root: string, files: readonly string[]): Promi
 }
 
 function filesOf(root: string, files: readonly string[]): string[] {
-  const inside = files.flatMap((entry) => {
-    const info = statSync(join(root, entry), { throwIfNoEntry: false })
-    if (info === undefined) return []
-    if (info.isFile()) return [entry]
-    return globSync('**/*', { cwd: join(root, entry), exclude: (name) => name === 'node_modules' })
-      .map((path) => `${entry}/${path.replaceAll('\\', '/')}`)
-      .filter((path) => statSync(join(root, path)).isFile())
-  })
-  return ['package.json', ...inside.filter(isShipped).toSorted()]
+  const inside = files.flatMap((path) => filesAt(root, path)).toSorted()
+  return ['package.json', ...inside]
 }
 
-function isShipped(path: string): boolean {
-  return path.split('/').every((part) => part !== 'node_modules' && (!part.startsWith('.') || shipped.has(part)))
+/** The file at this path, or those below it. */
+function filesAt(root: string, path: string): string[] {
+  const info = statSync(join(root, path), { throwIfNoEntry: false })
+  if (info === undefined) return []
+  if (!info.isDirectory()) return [path]
+  return readdirSync(join(root, path))
+    .filter(isShipped)
+    .flatMap((name) => filesAt(root, `${path}/${name}`))
+}
+
+function isShipped(name: string): boolean {
+  return name !== 'node_modules' && (!name.startsWith('.') || name === '.env.example')
 }
 
 /** The header of a file, in the ustar format of POSIX.1-1988. */

@@ -60,12 +60,22 @@ describe('svc init TEMPLATE DIR', () => {
     await svc('init agent-cli my-agent')
     execFileSync('tar', ['-xzf', join(cwd, 'my-agent', archive)], { cwd })
     const packed = join(cwd, 'package')
-    const told = execFileSync(process.execPath, [join(packed, 'bin/svc.js'), 'init', '--list', '-o', 'json'], {
-      encoding: 'utf8',
-      env: { PATH: process.env.PATH, SVC_HOME: join(cwd, '.home') },
-    })
+    const again = (args: string[]) =>
+      execFileSync(process.execPath, [join(packed, 'bin/svc.js'), 'init', ...args], {
+        cwd,
+        encoding: 'utf8',
+        env: { PATH: process.env.PATH, SVC_HOME: join(cwd, '.home') },
+      })
     const summaries = listTemplates().map(({ name, summary }) => ({ name, summary }))
-    expect(JSON.parse(told)).toEqual({ items: summaries })
+    expect(JSON.parse(again(['--list', '-o', 'json']))).toEqual({ items: summaries })
+    for (const { name } of summaries) {
+      const args = [name, 'again', '--dry-run', '-o', 'json', '-q']
+      expect(JSON.parse(again(args)).files, name).toEqual(
+        JSON.parse((await svc(`init ${args.join(' ')}`)).stdout).files,
+      )
+    }
+    again(['agent-cli', 'again', '-q', '-o', 'none'])
+    expect(readFileSync(join(cwd, 'again', archive)).equals(readFileSync(join(cwd, 'my-agent', archive)))).toBe(true)
     const files = globSync('{bin,dist,fixtures}/**/*', { cwd: packed, withFileTypes: true }).filter((f) => f.isFile())
     const ours = globSync('{bin,dist,fixtures}/**/*', { cwd: root, withFileTypes: true }).filter(
       (file) => file.isFile() && !join(file.parentPath, file.name).slice(root.length).includes('/.'),
@@ -252,6 +262,14 @@ describe('a directory that exists', () => {
     expect((await svc('init agent-cli file --overwrite')).stderr).toContain('file exists and is no directory.')
     expect((await svc('init agent-cli file/agent')).stderr).toContain('is a file, so nothing can be in it.')
     expect(read('file')).toBe('mine')
+  })
+
+  test('that cannot be written is told, and leaves nothing', async () => {
+    symlinkSync(join(cwd, 'nowhere'), join(cwd, 'link'))
+    const { code, stderr } = await svc('init agent-cli link/agent')
+    expect(code).toBe(2)
+    expect(stderr).toMatch(/^error: link\/agent cannot be written: E/)
+    expect(readdirSync(cwd)).toEqual(['link', 'taken'])
   })
 
   test('is refused when a link or a folder is in the way of a file', async () => {
