@@ -1,4 +1,4 @@
-import { copyFileSync, readdirSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -6,7 +6,7 @@ import { type Command, commandsWithin } from '../../src/cli/command.ts'
 import { commands } from '../../src/commands/index.ts'
 import { contract } from '../../src/contract/index.ts'
 import { root } from './process.ts'
-import { startWorld, type World } from './world.ts'
+import { exampleFolder, startWorld, type World } from './world.ts'
 
 let world: World
 beforeAll(async () => {
@@ -267,12 +267,14 @@ describe('example requests', () => {
 
 describe('examples in the help', () => {
   test('work as they stand, with JSON alone on stdout where they ask for it', async () => {
-    copyFileSync(join(root, 'fixtures/requests/beacons.render.json'), join(world.home, 'beacons.jsonl'))
     for (const { command, path } of await everyCommand()) {
       if (['start', 'stop', 'stream', 'tail', 'exec'].includes(command.name)) continue
+      const cwd = exampleFolder(world, path)
       for (const example of command.examples) {
+        // Every suite takes a while: tests/cli/qa.test.ts runs them.
+        if (example === 'qa run --fresh') continue
         await world.svc('placements create --format banner -q')
-        const { code, stdout, stderr } = await world.svc(example)
+        const { code, stdout, stderr } = await world.svc(example, { cwd })
         expect(code, `svc ${example}: ${stderr}`).toBe(0)
         expect(example.startsWith(path), `${example} is of ${path}`).toBe(true)
         if (example.includes('-o json')) for (const line of stdout.trim().split('\n')) if (line !== '') JSON.parse(line)
@@ -281,11 +283,14 @@ describe('examples in the help', () => {
   })
 })
 
+/** Commands that go by a shorter name in their examples. */
+const short: Readonly<Record<string, string>> = { 'sandbox start': 'start', scaffold: 'init' }
+
 async function everyCommand(): Promise<{ command: Command; path: string }[]> {
   const found: { command: Command; path: string }[] = []
   for (const { name, load } of commands) {
     for (const { command, path } of commandsWithin(await load(), name))
-      found.push({ command, path: path === 'sandbox start' ? 'start' : path })
+      found.push({ command, path: short[path] ?? path })
   }
   return found
 }

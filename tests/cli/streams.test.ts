@@ -9,10 +9,12 @@ import { type Command, commandsWithin } from '../../src/cli/command.ts'
 import { exitCodes } from '../../src/cli/exit-codes.ts'
 import { commands } from '../../src/commands/index.ts'
 import { ensureBuilt, root, spawnSvc } from './process.ts'
-import { startWorld, temporaryDirectory, type World } from './world.ts'
+import { exampleFolder, startWorld, temporaryDirectory, type World } from './world.ts'
 
 /** Commands that go on until they are stopped, and the first line of what they print. */
 const endless = new Set(['start', 'stream', 'tail', 'logs'])
+/** Every suite takes a while: tests/cli/qa.test.ts runs them. */
+const wholeRun = 'qa run --fresh'
 /** Commands whose output is another program's own. */
 const otherLanguage = new Set(['exec'])
 
@@ -33,9 +35,11 @@ describe('-o json', () => {
     let checked = 0
     for (const { command, path } of found) {
       if (endless.has(command.name) || otherLanguage.has(command.name) || path === 'sandbox stop') continue
+      const cwd = exampleFolder(world, path)
       for (const example of command.examples) {
+        if (example === wholeRun) continue
         await world.svc('placements create --format banner -q')
-        const { stdout, stderr, code } = await world.svc(asJson(example))
+        const { stdout, stderr, code } = await world.svc(asJson(example), { cwd })
         expect(code, `svc ${example}: ${stderr}`).toBe(0)
         // An export is a file of JSON lines, whatever the format of answers.
         const documents = path === 'evidence export' ? stdout.trimEnd().split('\n') : [stdout]

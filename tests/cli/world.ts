@@ -1,5 +1,5 @@
 /** What the tests of the command line stand on: a real sandbox, and a Host whose streams are kept. */
-import { mkdtempSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -52,6 +52,14 @@ export async function startWorld(): Promise<World> {
       await rm(home, { recursive: true })
     },
   }
+}
+
+/** Where the examples of a noun are run: in a folder of their own, with the file that some of them read. */
+export function exampleFolder({ home }: World, path: string): string {
+  const folder = join(home, 'examples', path.split(' ')[0]!)
+  mkdirSync(folder, { recursive: true })
+  copyFileSync(join(import.meta.dirname, '../../fixtures/requests/beacons.render.json'), join(folder, 'beacons.jsonl'))
+  return folder
 }
 
 export function temporaryDirectory(): string {
