@@ -40,6 +40,7 @@ describe('a rule matches', () => {
     [{ path: '/v1/placements/' }, false],
     [{ path: '/*/place*ts' }, true],
     [{ path: '/v1/*jobs' }, false],
+    [{ path: '/*/place' }, false],
     [{ path: '/placements' }, false],
     [{ key: 'sk_test_' }, true],
     [{ key: 'sk_live_' }, false],

@@ -8,6 +8,7 @@
 import type { FaultDraft, FaultRule } from '../../src/contract/control/faults.ts'
 import { type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from '../../src/contract/errors.ts'
 import type { Format } from '../../src/contract/fields.ts'
+import { pathMatches } from './request-match.ts'
 import { redactSecrets } from './tokens.ts'
 
 /** SHA-256 of a text, hexadecimal. */
@@ -81,7 +82,7 @@ export interface FaultCount {
 export function matches(rule: Fault, request: FaultRequest, hash: Hash): boolean {
   return (
     (rule.method === undefined || rule.method.toUpperCase() === request.method) &&
-    (rule.path === undefined || isPathLike(rule.path, request.path)) &&
+    (rule.path === undefined || pathMatches(rule.path, request.path)) &&
     (rule.key === undefined || (request.key !== null && begins(request.key, rule.key, hash))) &&
     (rule.session_id === undefined || rule.session_id === request.session_id) &&
     (rule.format === undefined || request.formats.includes(rule.format))
@@ -138,19 +139,6 @@ export function rewritten(answer: unknown, members: Readonly<Record<string, unkn
     if (isObject(target)) Object.defineProperty(target, last, { value, enumerable: true, configurable: true })
   }
   return result
-}
-
-/** The pieces between asterisks, one after the other; the first begins the path. */
-function isPathLike(pattern: string, path: string): boolean {
-  const [first, ...others] = pattern.split('*')
-  if (!path.startsWith(first!)) return false
-  let at = first!.length
-  for (const piece of others) {
-    const found = path.indexOf(piece, at)
-    if (found < 0) return false
-    at = found + piece.length
-  }
-  return true
 }
 
 function onlyReasonOf(status: number | undefined): ReasonCode | null {

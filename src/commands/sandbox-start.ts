@@ -45,7 +45,7 @@ const Ready = Locator.omit({ started_at_ms: true })
 
 export const start: Command = {
   name: 'start',
-  summary: 'Start the sandbox in the foreground',
+  summary: 'Start the sandbox',
   details: [
     'Prints its URL and keys when it is ready; other commands find it by themselves. Ctrl-C stops it cleanly, with exit code 0; a second Ctrl-C ends it at once, with 130.',
     `Options may also stand in the section sandbox of ${configFileName}, by the same names: {"sandbox": {"port": 4010, "seed": 1, "rate_limit": "5/s"}}. A flag wins; db is relative to the file.`,

@@ -39,7 +39,7 @@ const choices = {
   path: assumed(
     z.string().startsWith('/', 'must begin with /').max(256).optional(),
     'A94',
-    'Only paths that begin with this, such as /v1/beacons; * stands for any characters.',
+    'Only paths that begin with this, such as /v1/beacons; with a * in it, paths that it matches whole, * for any text.',
   ),
   key: assumed(
     z.string().min(1).max(256).optional(),
