@@ -287,7 +287,8 @@ describe('a directory that exists', () => {
 })
 
 describe('a write that fails', () => {
-  const file = (path: string, read = async () => Buffer.from('new')) => ({ path, mode: 0o644, read })
+  const fresh = async (): Promise<Uint8Array> => Buffer.from('new')
+  const file = (path: string, read = fresh) => ({ path, mode: 0o644, read })
   const failing = async (): Promise<Uint8Array> => {
     throw new Error('the disk is full')
   }
