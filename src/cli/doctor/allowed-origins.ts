@@ -1,7 +1,8 @@
 /** Allowed origins: the second of the five points to check when migrating. */
 import { reasonCodes } from '../../contract/errors.ts'
+import { type Exchange, groupBy, routeOf, type Traffic, times } from '../../traffic/exchanges.ts'
 import { type Check, type Outcome, orOk, problem } from './finding.ts'
-import { type Exchange, groupBy, refusals, routeOf, type Traffic, times } from './traffic.ts'
+import { refusals } from './traffic.ts'
 
 export const allowedOrigins: Check<Traffic> = {
   name: 'allowed origins',

@@ -1,38 +1,10 @@
 /** Beacon field names: the fourth of the five points to check when migrating. */
 import { reasonCodes } from '../../contract/errors.ts'
-import { BeaconRequest, beaconEventSpellings, Measurements } from '../../contract/v1/beacons.ts'
+import { beaconEventSpellings } from '../../contract/v1/beacons.ts'
+import { beaconMembers, rightName } from '../../traffic/beacon-names.ts'
+import { type Exchange, groupBy, member, pathOf, type Traffic, times } from '../../traffic/exchanges.ts'
 import { type Check, type Outcome, orOk, problem, warning } from './finding.ts'
-import { type Exchange, groupBy, member, pathOf, refusals, type Traffic, times } from './traffic.ts'
-
-/** Names that other beacon APIs use, beside those that differ only in their case. */
-const otherNames: Readonly<Record<string, string>> = {
-  id: 'beacon_id',
-  event_id: 'beacon_id',
-  idempotency_key: 'beacon_id',
-  token: 'asset_token',
-  type: 'event',
-  kind: 'event',
-  event_type: 'event',
-  beacon_type: 'event',
-  event_name: 'event',
-  time: 'occurred_at_ms',
-  ts: 'occurred_at_ms',
-  timestamp: 'occurred_at_ms',
-  timestamp_ms: 'occurred_at_ms',
-  occurred_at_ms_client: 'occurred_at_ms',
-  slot: 'slot_id',
-  instance_id: 'render_instance_id',
-  sequence: 'seq',
-  revision: 'consent_revision',
-  metrics: 'measurements',
-  meta: 'metadata',
-  data: 'metadata',
-  ratio: 'measurements.visible_ratio',
-  duration: 'measurements.duration_ms',
-}
-
-const members = Object.keys(BeaconRequest.shape)
-const measured = Object.keys(Measurements.shape)
+import { refusals } from './traffic.ts'
 
 export const beaconFields: Check<Traffic> = {
   name: 'beacon fields',
@@ -56,14 +28,6 @@ export const beaconFields: Check<Traffic> = {
   },
 }
 
-/** The member that was probably meant; null for a name that resembles none. */
-export function rightName(wrong: string): string | null {
-  const snake = wrong.replace(/[A-Z]/g, (letter, at: number) => `${at === 0 ? '' : '_'}${letter.toLowerCase()}`)
-  if (members.includes(snake)) return snake
-  if (measured.includes(snake)) return `measurements.${snake}`
-  return otherNames[snake] ?? null
-}
-
 function wrongFields(beacons: readonly Exchange[]): Outcome[] {
   const found = new Map<string, { count: number; outcome: (count: number) => Outcome }>()
   for (const { detail, reason_code } of beacons) {
@@ -81,13 +45,13 @@ function wrongFields(beacons: readonly Exchange[]): Outcome[] {
 }
 
 function outcomeOf(path: string, text: string, expected: string, count: number): Outcome {
-  const isKnown = members.includes(path.split('.')[0] as string)
+  const isKnown = beaconMembers.includes(path.split('.')[0] as string)
   const right = isKnown ? null : rightName(path)
   const message = isKnown ? `A beacon's ${text}` : `A beacon has ${path}, which the contract does not know`
   if (right !== null) return problem(`${message} (${times(count)}).`, `Its name is ${right}.`)
   return problem(
     `${message} (${times(count)}).`,
-    isKnown ? `Send ${expected}.` : `Leave it out, or put it into metadata. Known: ${members.join(', ')}.`,
+    isKnown ? `Send ${expected}.` : `Leave it out, or put it into metadata. Known: ${beaconMembers.join(', ')}.`,
   )
 }
 

@@ -1,4 +1,6 @@
 /** Every check, in the order of the report. */
+
+import type { Traffic } from '../../traffic/exchanges.ts'
 import { allowedOrigins } from './allowed-origins.ts'
 import { beaconFields } from './beacon-fields.ts'
 import { browser } from './browser.ts'
@@ -21,7 +23,6 @@ import { type ServedPlace, servedFiles } from './served-files.ts'
 import { service } from './service.ts'
 import { stateDirectoryCheck } from './state-directory.ts'
 import { storedConfig } from './stored-config.ts'
-import type { Traffic } from './traffic.ts'
 import { versionMatch } from './version-match.ts'
 
 export interface Facts {

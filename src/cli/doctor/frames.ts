@@ -1,6 +1,6 @@
-import type { PlacementItem } from '../../contract/control/placements.ts'
+import { type Exchange, some, type Traffic, times } from '../../traffic/exchanges.ts'
+import { isFrame, unheardFrames, usedSlots, wastedFills } from '../../traffic/frames.ts'
 import { type Check, type Outcome, orOk, problem, warning } from './finding.ts'
-import { type Exchange, pathOf, some, type Traffic, times } from './traffic.ts'
 
 /** The renderer sends its first beacon well within this time of the frame's load. */
 const patienceMs = 5_000
@@ -9,8 +9,7 @@ const patienceMs = 5_000
 export const expiredDecisions: Check<Traffic> = {
   name: 'expired decisions',
   find: ({ exchanges, placements, beacons }) => {
-    const used = new Set([...loadedFrames(exchanges).keys(), ...beacons.map(({ slot_id }) => slot_id)])
-    const wasted = placements.filter((slot) => isFilled(slot) && slot.status === 'expired' && !used.has(slot.slot_id))
+    const wasted = wastedFills(placements, usedSlots(exchanges, beacons))
     return orOk(
       [
         ...(wasted.length === 0
@@ -44,11 +43,7 @@ function refusedFrames(exchanges: readonly Exchange[]): Outcome[] {
 export const renderBeacons: Check<Traffic> = {
   name: 'render beacons',
   find: ({ exchanges, beacons, now_ms }) => {
-    const frames = [...loadedFrames(exchanges)].filter(([, at_ms]) => now_ms - at_ms >= patienceMs)
-    const sent = new Set(beacons.map(({ slot_id }) => slot_id))
-    const rendered = new Set(beacons.filter(({ event }) => event === 'render').map(({ slot_id }) => slot_id))
-    const silent = frames.filter(([slot_id]) => !sent.has(slot_id))
-    const unrendered = frames.filter(([slot_id]) => sent.has(slot_id) && !rendered.has(slot_id))
+    const { frames, silent, unrendered } = unheardFrames(exchanges, beacons, now_ms - patienceMs)
     return orOk(
       [
         ...about(
@@ -71,9 +66,9 @@ export const renderBeacons: Check<Traffic> = {
 export const unusedFills: Check<Traffic> = {
   name: 'fills',
   find: ({ exchanges, placements, beacons, now_ms }) => {
-    const used = new Set([...loadedFrames(exchanges).keys(), ...beacons.map(({ slot_id }) => slot_id)])
+    const used = usedSlots(exchanges, beacons)
     const fills = placements.filter(
-      (slot) => isFilled(slot) && slot.status === 'ready' && now_ms - (slot.decided_at_ms ?? now_ms) >= patienceMs,
+      (slot) => slot.fill === true && slot.status === 'ready' && now_ms - (slot.decided_at_ms ?? now_ms) >= patienceMs,
     )
     const unused = fills.filter(({ slot_id }) => !used.has(slot_id))
     return orOk(
@@ -90,29 +85,7 @@ export const unusedFills: Check<Traffic> = {
   },
 }
 
-function about(
-  frames: readonly (readonly [slot_id: string, at_ms: number])[],
-  message: (slots: string, count: string) => string,
-  fix: string,
-): Outcome[] {
-  const slots = some(frames.map(([slot_id]) => slot_id))
+function about(frames: readonly Exchange[], message: (slots: string, count: string) => string, fix: string): Outcome[] {
+  const slots = some(frames.map(({ slot_id }) => String(slot_id)))
   return frames.length === 0 ? [] : [problem(message(slots, times(frames.length)), fix)]
-}
-
-/** Slots whose frame was loaded, and when first. */
-function loadedFrames(exchanges: readonly Exchange[]): Map<string, number> {
-  const frames = new Map<string, number>()
-  for (const exchange of exchanges) {
-    const { slot_id, at_ms, status } = exchange
-    if (isFrame(exchange) && status === 200 && slot_id !== null && !frames.has(slot_id)) frames.set(slot_id, at_ms)
-  }
-  return frames
-}
-
-function isFrame(exchange: Exchange): boolean {
-  return exchange.method === 'GET' && pathOf(exchange).startsWith('/v1/render/')
-}
-
-function isFilled(slot: PlacementItem): boolean {
-  return slot.fill === true
 }

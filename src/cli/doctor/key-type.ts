@@ -1,7 +1,8 @@
 /** Key type: the first of the five points to check when migrating. */
 import { reasonCodes } from '../../contract/errors.ts'
+import { type Traffic, times } from '../../traffic/exchanges.ts'
 import { type Check, orOk, warning } from './finding.ts'
-import { refusals, type Traffic, times } from './traffic.ts'
+import { refusals } from './traffic.ts'
 
 const mistakes = [
   'key_class',

@@ -2,8 +2,9 @@
  * Local Network Access: browsers let a page of a public address reach this machine only from a secure context and after
  * the person has agreed. A refused request never arrives, so what is told here comes from those that did.
  */
+
+import type { Traffic } from '../../traffic/exchanges.ts'
 import { type Check, type Outcome, ok, orOk, problem, warning } from './finding.ts'
-import type { Traffic } from './traffic.ts'
 
 export const localNetwork: Check<Pick<Traffic, 'exchanges'>> = {
   name: 'local network access',

@@ -1,7 +1,8 @@
 /** Stored project config: the third of the five points to check when migrating. */
 import { reasonCodes } from '../../contract/errors.ts'
+import { type Exchange, member, pathOf, type Traffic } from '../../traffic/exchanges.ts'
 import { type Check, type Outcome, orOk, problem, warning } from './finding.ts'
-import { type Exchange, member, pathOf, refusals, type Traffic } from './traffic.ts'
+import { refusals } from './traffic.ts'
 
 export const storedConfig: Check<Traffic> = {
   name: 'project config',

@@ -2,8 +2,11 @@
 import { describe, expect, test } from 'vitest'
 import type { BeaconItem } from '../../contract/control/beacons.ts'
 import type { PlacementItem } from '../../contract/control/placements.ts'
+import { rightName } from '../../traffic/beacon-names.ts'
+import type { Exchange, ExchangeDetail, Traffic } from '../../traffic/exchanges.ts'
+import { secretKeysIn } from '../../traffic/served-keys.ts'
 import { allowedOrigins, difference } from './allowed-origins.ts'
-import { beaconFields, rightName } from './beacon-fields.ts'
+import { beaconFields } from './beacon-fields.ts'
 import { trafficChecks } from './checks.ts'
 import { errorEnvelopes } from './error-envelopes.ts'
 import { expiredDecisions, renderBeacons, unusedFills } from './frames.ts'
@@ -11,9 +14,8 @@ import { keyType } from './key-type.ts'
 import { localNetwork } from './local-network.ts'
 import { noFill } from './no-fill.ts'
 import { polling } from './polling.ts'
-import { secretKeysIn, servedFiles } from './served-files.ts'
+import { servedFiles } from './served-files.ts'
 import { storedConfig } from './stored-config.ts'
-import type { Exchange, ExchangeDetail, Traffic } from './traffic.ts'
 
 const noon = 1_769_860_800_000
 let exchanges = 0

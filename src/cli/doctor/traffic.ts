@@ -1,69 +1,7 @@
-/** What the checks of the integration's own traffic are told: the journal, as far as it is looked at. */
-import type { BeaconItem } from '../../contract/control/beacons.ts'
-import type { SandboxInfo } from '../../contract/control/health.ts'
-import type { PlacementItem } from '../../contract/control/placements.ts'
-import type { RequestItem } from '../../contract/control/requests.ts'
+/** What a check says of requests that were refused. */
 import type { ReasonCode } from '../../contract/errors.ts'
+import { type Exchange, groupBy, member, routeOf, times } from '../../traffic/exchanges.ts'
 import { type Outcome, problem } from './finding.ts'
-
-export interface Exchange extends RequestItem {
-  /** Headers and bodies; null where they were not looked at. */
-  detail: ExchangeDetail | null
-}
-
-export interface ExchangeDetail {
-  request_headers: Readonly<Record<string, string>>
-  response_headers: Readonly<Record<string, string>>
-  /** JSON bodies as values; null where there is none, or it is not JSON. */
-  request_body: unknown
-  response_body: unknown
-}
-
-export interface Traffic {
-  /** Oldest first. */
-  exchanges: readonly Exchange[]
-  placements: readonly PlacementItem[]
-  beacons: readonly BeaconItem[]
-  projects: SandboxInfo['projects']
-  /** Sandbox time of the look. */
-  now_ms: number
-  /** Project that commands are about. */
-  client_id: string | null
-  command_name: string
-}
-
-/** The path without its query. */
-export function pathOf({ path }: Pick<Exchange, 'path'>): string {
-  return path.split('?', 1)[0] as string
-}
-
-/** `POST /v1/beacons`. */
-export function routeOf(exchange: Pick<Exchange, 'method' | 'path'>): string {
-  return `${exchange.method} ${pathOf(exchange)}`
-}
-
-/** A member of a JSON object; undefined where there is none. */
-export function member(value: unknown, ...path: readonly string[]): unknown {
-  let at = value
-  for (const name of path) {
-    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, name)) return undefined
-    at = (at as Record<string, unknown>)[name]
-  }
-  return at
-}
-
-/** Exchanges by a text of each, in the order of their first; those without one are left out. */
-export function groupBy(
-  exchanges: readonly Exchange[],
-  key: (exchange: Exchange) => string | null,
-): Map<string, Exchange[]> {
-  const groups = new Map<string, Exchange[]>()
-  for (const exchange of exchanges) {
-    const name = key(exchange)
-    if (name !== null) groups.set(name, [...(groups.get(name) ?? []), exchange])
-  }
-  return groups
-}
 
 /** One problem for each cause and route among the refused requests. */
 export function refusals(
@@ -84,16 +22,4 @@ export function refusals(
       fixes[reason] as string,
     )
   })
-}
-
-/** `once`, `3 times`. */
-export function times(count: number): string {
-  return count === 1 ? 'once' : `${count} times`
-}
-
-/** Distinct texts on one line, the first few. */
-export function some(texts: readonly string[], most = 3): string {
-  const distinct = [...new Set(texts)]
-  const more = distinct.length - most
-  return distinct.slice(0, most).join(', ') + (more > 0 ? ` and ${more} more` : '')
 }
