@@ -11,6 +11,7 @@ import type { HostStream } from '../cli/host.ts'
 import { offer } from '../cli/offered-values.ts'
 import type { Session } from '../cli/session.ts'
 import { version } from '../cli/version.ts'
+import type { BrowserHost } from '../qa/browser/launch.ts'
 import type { PlannedCase, Selection } from '../qa/plan/plan.ts'
 import type { Reporter } from '../qa/result.ts'
 import type { Target } from '../qa/target/target.ts'
@@ -78,13 +79,18 @@ export const run: Command = {
     const reporter = await reporterOf(session, flags)
     const browser_path = wantsBrowser(flags) ? findBrowser(session, flags.browserPath) : null
     const cases = await chosenCases(session, names, flags)
-    const targets = await openTargets(session, flags, cases, browser_path)
+    const browser = browser_path === null ? null : await startBrowser(session, browser_path)
     try {
-      return await runOn(session, flags, cases, targets.targets, reporter, interrupt.signal)
-    } catch (error) {
-      throw await reportFailure(error)
+      const targets = await openTargets(session, flags, cases, browser)
+      try {
+        return await runOn(session, flags, cases, targets.targets, reporter, interrupt.signal)
+      } catch (error) {
+        throw await reportFailure(error)
+      } finally {
+        await targets.close()
+      }
     } finally {
-      await targets.close()
+      await browser?.close()
     }
   },
 }
@@ -139,6 +145,17 @@ function findBrowser({ host }: Session, given: string | undefined): string {
     given === undefined ? 'No Chrome or Chromium was found.' : `There is no browser at ${given}.`,
     'Install one, or name it: --browser-path FILE. Without --browser the cases that need none run.',
   )
+}
+
+/** Started before anything else: without it no case is begun. Throws CliError. */
+async function startBrowser({ settings }: Session, path: string): Promise<BrowserHost> {
+  const { BrowserMissing, openBrowserHost } = await import('../qa/browser/launch.ts')
+  try {
+    return await openBrowserHost({ path, reachable: [new URL(settings.base_url).hostname] })
+  } catch (error) {
+    if (!(error instanceof BrowserMissing)) throw error
+    throw new CliError('unreachable', 'browser_missing', error.message, error.hint)
+  }
 }
 
 async function chosenCases(session: Session, names: readonly string[], flags: RunFlags): Promise<PlannedCase[]> {

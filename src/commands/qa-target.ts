@@ -2,19 +2,21 @@
 import { CliError } from '../cli/cli-error.ts'
 import type { Session } from '../cli/session.ts'
 import { stateDirectory } from '../cli/state.ts'
+import type { BrowserHost } from '../qa/browser/launch.ts'
 import type { PlannedCase } from '../qa/plan/plan.ts'
 import type { Target, TargetOptions } from '../qa/target/target.ts'
 import type { RunFlags } from './qa-run.ts'
 
-type Chosen = Omit<TargetOptions, 'browser_path'>
+type Chosen = Omit<TargetOptions, 'browser'>
 
 export interface OpenTargets {
   targets: Target[]
   close(): Promise<void>
 }
 
-/** Sandboxes beyond this cost more to start than they save. */
+/** Sandboxes beyond this cost more to start than they save. Cases in a browser mostly wait: more of them help. */
 const mostFresh = 2
+const mostFreshWithBrowser = 4
 const casesPerFresh = 20
 
 /** Throws CliError where there is nothing to look at, or nothing that may be looked at. */
@@ -22,7 +24,7 @@ export async function openTargets(
   session: Session,
   flags: RunFlags,
   cases: readonly PlannedCase[],
-  browser_path: string | null,
+  browser: BrowserHost | null,
 ): Promise<OpenTargets> {
   const { openTarget, TargetError } = await import('../qa/target/target.ts')
   const closing: (() => Promise<void>)[] = []
@@ -31,10 +33,12 @@ export async function openTargets(
   }
   try {
     const wanted =
-      flags.fresh === true ? await startFresh(session, flags, cases.length, closing) : [chosenService(session, flags)]
+      flags.fresh === true
+        ? await startFresh(session, flags, cases.length, browser === null ? mostFresh : mostFreshWithBrowser, closing)
+        : [chosenService(session, flags)]
     const targets: Target[] = []
     for (const options of wanted) {
-      const target = await openTarget({ ...options, browser_path })
+      const target = await openTarget({ ...options, browser })
       targets.push(target)
       closing.push(() => target.close())
     }
@@ -48,15 +52,16 @@ export async function openTargets(
 
 async function startFresh(
   session: Session,
-  { seed, workers = mostFresh }: RunFlags,
+  { seed, workers }: RunFlags,
   cases: number,
+  most: number,
   closing: (() => Promise<void>)[],
 ): Promise<Chosen[]> {
   if (session.flags.base_url !== undefined) {
     throw new CliError('usage', 'target_twice', '--fresh and --base-url name two targets.', 'Leave one of them out.')
   }
   const { startOnFreePort } = await import('./sandbox-start.ts')
-  const sandboxes = Math.max(1, Math.min(workers, mostFresh, Math.ceil(cases / casesPerFresh)))
+  const sandboxes = Math.max(1, Math.min(workers ?? most, most, Math.ceil(cases / casesPerFresh)))
   const wanted: Chosen[] = []
   for (let index = 0; index < sandboxes; index++) {
     const options = { port: 0, host: '127.0.0.1', ephemeral: true as const, ...(seed === undefined ? {} : { seed }) }

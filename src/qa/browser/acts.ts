@@ -1,171 +1,156 @@
 /** What steps do to a host page, one act after the other. */
-import type { Locator, Page } from 'playwright-core'
-import { check as judged } from '../expect/expectations.ts'
+import type { Page } from 'playwright-core'
+import { withoutValue, withValue } from '../expect/paths.ts'
 import type { JsonValue } from '../json.ts'
 import type { Turn } from '../run/turn.ts'
 import { pause } from '../steps/slot-steps.ts'
 import { durationMs } from '../suite/fields.ts'
-import type { HostPage, PageEvent } from './host-page.ts'
-import { compareWithStored, pixelsOf } from './pixels.ts'
-import type { Act, Screenshot } from './schema.ts'
+import { noneOf, waitForEvent } from './events.ts'
+import type { HostPage } from './host-page.ts'
+import { pictureOfFailure, takePicture } from './pictures.ts'
+import type { Act } from './schema.ts'
 
 /** The renderer, as far as acts call it. */
-interface Renderer {
-  getEvents(): PageEvent[]
-  renderPlacement(options: { target: string; response: unknown; session_id: string }): object | null
-  clearPlacement(options: { target: string }): void
-}
 interface RendererWindow {
-  SponsoredPlacement: Renderer
+  SponsoredPlacement?: {
+    renderPlacement(options: { target: string; response: unknown; session_id: string }): object | null
+    clearPlacement(options: { target: string }): void
+    activate(options: { publishableKey: string }): Promise<object | null>
+    startTurn(options: { target: string; body: object; endpoint?: string }): { finish(): void }
+  }
+  /** The page's turn, once it has begun. */
+  turn?: { finish(): void }
+}
+
+/** A response to mount: that of a step, changed. */
+export interface Mounting {
+  of?: string | undefined
+  set?: Record<string, JsonValue> | undefined
+  unset?: readonly string[] | undefined
 }
 
 const acts: { [Name in keyof Act]-?: (value: NonNullable<Act[Name]>, host: HostPage, turn: Turn) => Promise<void> } = {
-  mount: (name, host, turn) => mount(host, turn, name),
+  mount: (what, host, turn) => mount(host, turn, typeof what === 'string' ? { of: what } : what),
   wait_for: waitForEvent,
   none_of: noneOf,
   wait: (duration, _host, turn) => pause(durationMs(duration), turn),
-  async scroll(to, { page }) {
-    await page.evaluate((to) => {
-      if (to === 'slot') document.querySelector('#slot')!.scrollIntoView({ block: 'center', behavior: 'instant' })
-      else window.scrollTo({ top: to === 'away' ? document.body.scrollHeight : 0, behavior: 'instant' })
-    }, to)
-  },
+  scroll: (to, { page }) => scroll(page, to),
   hidden: (isHidden, { page }) => setHidden(page, isHidden),
-  async click(what, { page }) {
-    const frame = page.frameLocator('#slot iframe')
-    await frame
-      .locator(what === 'ad' ? '.surface' : 'button')
-      .first()
-      .click()
-  },
-  async clear(_, { page }) {
-    await page.evaluate(() =>
-      (window as unknown as RendererWindow).SponsoredPlacement.clearPlacement({ target: '#slot' }),
-    )
-  },
-  async remove_label(_, { page }) {
-    await page.evaluate(() => document.querySelector('#slot [data-sp-label]')?.remove())
-  },
+  click,
+  finish: (_, { page }) => page.evaluate(() => (window as RendererWindow).turn?.finish()),
+  clear: (_, { page }) =>
+    page.evaluate(() => (window as RendererWindow).SponsoredPlacement?.clearPlacement({ target: '#slot' })),
+  remove_label: (_, { page }) => page.evaluate(() => document.querySelector('#slot [data-sp-label]')?.remove()),
+  run: (code, { page }) =>
+    page.evaluate(`(async (slot, turn) => {${code}\n})(document.querySelector('#slot'), window.turn)`),
   screenshot: takePicture,
 }
 
-/** Does them in order. What an expectation of them says is in the turn; a timeout is thrown. */
+/** Does them in order, up to the first that fails. What an expectation of them says is in the turn. */
 export async function perform(list: readonly Act[], host: HostPage, turn: Turn): Promise<void> {
-  for (const act of list) {
-    for (const [name, value] of Object.entries(act)) {
-      if (value === undefined) continue
-      turn.signal.throwIfAborted()
-      const run = acts[name as keyof Act] as (value: unknown, host: HostPage, turn: Turn) => Promise<void>
-      await run(value, host, turn)
-    }
+  let hasFailed = false
+  const judged: Turn = {
+    ...turn,
+    check: (check) => {
+      hasFailed ||= !check.passed
+      turn.check(check)
+    },
+  }
+  for (const [name, value] of list.flatMap((act) => Object.entries(act))) {
+    if (value === undefined) continue
+    turn.signal.throwIfAborted()
+    const run = acts[name as keyof Act] as (value: unknown, host: HostPage, turn: Turn) => Promise<void>
+    await run(value, host, judged)
+    if (!hasFailed) continue
+    await pictureOfFailure(host, turn)
+    return
   }
 }
 
 /** Mounts the answer of an earlier step, as a page does that got it from its backend. */
-export async function mount({ page }: HostPage, { state }: Turn, name: string | undefined): Promise<void> {
-  const response = name === undefined ? state.lastFill().body : state.answer(name)?.body
-  if (response === undefined) throw new Error(`There is no answer named ${name} to mount.`)
+export async function mount(
+  { page }: HostPage,
+  { state }: Turn,
+  { of, set = {}, unset = [] }: Mounting,
+): Promise<void> {
+  const body = of === undefined ? state.lastFill().body : state.answer(of)?.body
+  if (body === undefined)
+    throw new Error(`There is no answer named ${of} to mount: an earlier step must have as: ${of}.`)
+  const written = Object.entries(set).reduce((whole, [path, value]) => withValue(whole, path, value), body)
+  const response = unset.reduce(withoutValue, written)
   await page.evaluate(
     ({ response, session_id }) => {
-      const { SponsoredPlacement: renderer } = window as unknown as RendererWindow
+      const { SponsoredPlacement: renderer } = window as RendererWindow
+      if (renderer === undefined) throw new Error('render.js has not come: the page has no SponsoredPlacement.')
       renderer.renderPlacement({ target: '#slot', response, session_id })
     },
     { response: response as object, session_id: state.session },
   )
 }
 
-async function waitForEvent(
-  wanted: string | ({ type: string } & Record<string, unknown>),
+/** What an integration does for a turn: with an endpoint of its own, or activated by the publishable key. */
+export async function startTurn(
   { page }: HostPage,
-  turn: Turn,
-) {
-  const { type, ...members } = typeof wanted === 'string' ? { type: wanted } : wanted
-  const isThere = () =>
-    page.evaluate(
-      ({ type, members }) =>
-        (window as unknown as RendererWindow).SponsoredPlacement.getEvents().some(
-          (event) => event.type === type && Object.entries(members).every(([name, value]) => event[name] === value),
-        ),
-      { type, members },
-    )
-  const started = performance.now()
-  while (!(await isThere())) {
-    if (performance.now() - started > longestWait_ms || turn.signal.aborted) {
-      const seen = await page.evaluate(() =>
-        (window as unknown as RendererWindow).SponsoredPlacement.getEvents().map(({ type }) => type),
-      )
-      turn.check({
-        subject: `event ${type}`,
-        passed: false,
-        expected: wanted as JsonValue,
-        actual: seen,
-        hint: `The renderer did not tell it within ${longestWait_ms} ms.`,
-      })
-      return
-    }
-    await pause(25, turn)
-  }
-  turn.check({ subject: `event ${type}`, passed: true, expected: wanted as JsonValue, actual: wanted as JsonValue })
+  turn: { body: Record<string, JsonValue>; endpoint: string | null; publishable_key: string | null },
+): Promise<void> {
+  await page.evaluate(
+    async ({ body, endpoint, publishable_key }) => {
+      const here = window as RendererWindow
+      const renderer = here.SponsoredPlacement
+      if (renderer === undefined) throw new Error('render.js has not come: the page has no SponsoredPlacement.')
+      if (publishable_key !== null && (await renderer.activate({ publishableKey: publishable_key })) === null) return
+      here.turn = renderer.startTurn({ target: '#slot', body, ...(endpoint === null ? {} : { endpoint }) })
+    },
+    { ...turn, body: turn.body as object },
+  )
 }
 
-/** Events come within a few seconds, the longest after the play of a clip. */
-const longestWait_ms = 8_000
+const places = { ad: '.surface', play: 'button.play', mute: 'button.mute' } as const
 
-async function noneOf(types: readonly string[], { page }: HostPage, turn: Turn): Promise<void> {
-  const seen = await page.evaluate(() =>
-    (window as unknown as RendererWindow).SponsoredPlacement.getEvents().map(({ type }) => type),
+/** A real click, by the pointer. What covers the ad, or its absence, is an expectation that failed. */
+async function click(what: keyof typeof places, { page }: HostPage, turn: Turn): Promise<void> {
+  const place = page.frameLocator('#slot iframe').locator(places[what]).first()
+  // Playwright waits for it itself, but tells its absence in twenty lines.
+  const reason = await place.click({ timeout: 3_000 }).then(
+    () => null,
+    (error: unknown) => String((error as Error).message),
   )
-  for (const type of types) {
-    turn.check({ subject: `no event ${type}`, passed: !seen.includes(type), expected: 'none', actual: seen })
-  }
+  const isThere = reason === null || (await page.locator('#slot iframe').count()) > 0
+  turn.check({
+    subject: `click ${what}`,
+    passed: reason === null,
+    expected: 'it can be clicked',
+    actual: reason === null ? 'it can be clicked' : isThere ? `it cannot: ${coverOf(reason)}` : 'there is no ad',
+  })
+}
+
+/** The line of a long message that tells what is in the way. */
+function coverOf(message: string): string {
+  const lines = message.split('\n').map((line) => line.replace(/^[\s-]+/, ''))
+  return lines.find((line) => /intercepts pointer events|not visible|not stable|not enabled/.test(line)) ?? lines[0]!
+}
+
+/** Where `to` is a share, the ad stands at the lower edge of the window with so much of its height in view. */
+async function scroll(page: Page, to: 'slot' | 'away' | number): Promise<void> {
+  await page.evaluate((to) => {
+    if (to === 'slot') {
+      document.querySelector('#slot')!.scrollIntoView({ block: 'center', behavior: 'instant' })
+      return
+    }
+    const frame = document.querySelector('#slot iframe') ?? document.querySelector('#slot')!
+    const { top, height } = frame.getBoundingClientRect()
+    const share = typeof to === 'number' ? to : null
+    const at = share === null ? document.documentElement.scrollHeight : scrollY + top + height * share - innerHeight
+    window.scrollTo({ top: at, behavior: 'instant' })
+  }, to)
 }
 
 /** A tab in the background, as the page sees it: a window without a screen has no other tabs. */
 function setHidden(page: Page, isHidden: boolean): Promise<void> {
   return page.evaluate((isHidden) => {
-    Object.defineProperty(document, 'visibilityState', {
-      configurable: true,
-      get: () => (isHidden ? 'hidden' : 'visible'),
-    })
+    const state = isHidden ? 'hidden' : 'visible'
+    Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => state })
     Object.defineProperty(document, 'hidden', { configurable: true, get: () => isHidden })
     document.dispatchEvent(new Event('visibilitychange'))
   }, isHidden)
-}
-
-const areas: Readonly<Record<string, string>> = { slot: '#slot', ad: '#slot iframe', label: '#slot [data-sp-label]' }
-
-async function takePicture(wanted: Screenshot, { page }: HostPage, turn: Turn): Promise<void> {
-  const {
-    name,
-    of = 'slot',
-    matches,
-    tolerance = 0.01,
-    ...figures
-  } = typeof wanted === 'string' ? ({ name: wanted } as Exclude<Screenshot, string>) : wanted
-  const area: Page | Locator = of === 'page' ? page : page.locator(areas[of]!).first()
-  const png = await area.screenshot({ animations: 'disabled' })
-  const seen = pixelsOf(png)
-  turn.screenshot({ name, png, width: seen.width, height: seen.height })
-  for (const [member, expected] of Object.entries(figures)) {
-    if (expected === undefined) continue
-    turn.check(judged(`pixels ${name}.${member}`, expected as JsonValue, seen[member as keyof typeof seen], {}))
-  }
-  if (matches === undefined) return
-  const compared = compareWithStored(png, turn.folder, matches, turn.update_snapshots)
-  if (compared.status === 'written') return
-  const subject = `pixels ${name} like ${matches}`
-  if (compared.status === 'missing') {
-    const hint = 'Look at it, then store it: --update-snapshots.'
-    turn.check({ subject, passed: false, expected: 'a stored picture', actual: 'none', hint })
-    return
-  }
-  const { difference, difference_png } = compared
-  if (difference_png !== null)
-    turn.screenshot({ name: `${name}, difference`, png: difference_png, width: seen.width, height: seen.height })
-  turn.check({
-    subject,
-    passed: difference <= tolerance,
-    expected: `at most ${tolerance} of the pixels differ`,
-    actual: Math.round(difference * 1e4) / 1e4,
-  })
 }

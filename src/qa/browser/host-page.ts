@@ -1,10 +1,17 @@
 /**
  * An integrator's page around one slot, at an origin that the project allows. It is answered inside the browser, so that
- * no port is taken and any origin can be played; only what goes to the service leaves it. Where an ad leads to, an empty
- * page answers: nothing reaches the network.
+ * no port is taken and any origin can be played. Only what goes to the service leaves the browser: other names have no
+ * address in it.
+ *
+ * While the driver answers requests it also answers their CORS preflights, the service's among them. So it stops as soon
+ * as the page is there, unless the page has more to answer.
  */
-import type { Browser, BrowserContext, Page, Request } from 'playwright-core'
+import type { Browser, BrowserContext, Page, Request, Route } from 'playwright-core'
 import type { JsonValue } from '../json.ts'
+import { durationMs } from '../suite/fields.ts'
+import { hostHtml } from './host-html.ts'
+import { within } from './launch.ts'
+import type { Served } from './schema.ts'
 
 export interface HostPageOptions {
   origin: string
@@ -19,6 +26,8 @@ export interface HostPageOptions {
   slot_width: number | null
   /** Content-Security-Policy of the page; null for none. */
   policy: string | null
+  /** What further paths answer; of a list one after the other, then the last. */
+  serve: Readonly<Record<string, Served | Served[]>>
 }
 
 /** What the page asked the service for. */
@@ -27,88 +36,130 @@ export interface PageRequest {
   path: string
   /** 0: no answer came. */
   status: number
+  /** Of a beacon: its event. */
+  event: string | null
 }
 
 export interface HostPage {
   readonly page: Page
   readonly requests: PageRequest[]
+  /** Requests to its own further paths: `POST /api/placement`. */
+  readonly served: string[]
   /** Errors on the console, and uncaught ones. */
   readonly console_errors: string[]
+  /** What the renderer warned of on the console. */
+  readonly console_warnings: string[]
   /** Where clicks have led. */
   readonly landings: string[]
+  /** Never rejects, and never takes longer than a few seconds. */
   close(): Promise<void>
 }
 
 /** The events of the renderer, as plain data. */
 export type PageEvent = { type: string } & Record<string, JsonValue>
 
+const closesWithin_ms = 5_000
+const opensWithin_ms = 8_000
+
 export async function openHostPage(browser: Browser, options: HostPageOptions): Promise<HostPage> {
-  const { origin, base_url, viewport, color_scheme, reduced_motion } = options
+  const { origin, base_url, viewport, color_scheme, reduced_motion, serve } = options
   const context = await browser.newContext({
     viewport,
     colorScheme: color_scheme,
     reducedMotion: reduced_motion ? 'reduce' : 'no-preference',
   })
-  const requests: PageRequest[] = []
-  const console_errors: string[] = []
-  const landings: string[] = []
-  const service = new URL(base_url).origin
-  await context.route(
-    (url) => url.origin !== service,
-    (route, request) => {
-      const url = new URL(request.url())
-      if (url.origin === origin) return route.fulfill(hostAnswer(url, options))
-      if (request.isNavigationRequest()) landings.push(request.url())
-      return route.fulfill({
-        status: 200,
-        contentType: 'text/html',
-        body: '<!doctype html><title>Landing page</title>',
-      })
-    },
-  )
-  recordRequests(context, service, requests)
-  const page = await context.newPage()
-  page.on('console', (message) => {
-    if (message.type() === 'error') console_errors.push(message.text())
-  })
-  page.on('pageerror', (error) => console_errors.push(error.message))
-  await page.goto(`${origin}/`)
-  return { page, requests, console_errors, landings, close: () => context.close() }
-}
-
-function hostAnswer({ pathname }: URL, options: HostPageOptions) {
-  if (pathname !== '/') return { status: 404, contentType: 'text/plain', body: 'There is nothing here.' }
-  const { policy } = options
-  return {
-    status: 200,
-    contentType: 'text/html; charset=utf-8',
-    headers: policy === null ? {} : { 'content-security-policy': policy },
-    body: hostHtml(options),
+  context.setDefaultTimeout(opensWithin_ms)
+  const host: Omit<HostPage, 'page' | 'close'> = {
+    requests: [],
+    served: [],
+    console_errors: [],
+    console_warnings: [],
+    landings: [],
+  }
+  const close = () => within(closesWithin_ms, context.close())
+  try {
+    await context.route((url) => url.origin === origin, answering(options, host.served))
+    watch(context, new URL(base_url).origin, origin, host)
+    const page = await context.newPage()
+    page.on('console', (message) => {
+      if (message.type() === 'error') host.console_errors.push(message.text())
+      if (message.type() === 'warning') host.console_warnings.push(message.text())
+    })
+    page.on('pageerror', (error) => host.console_errors.push(error.message))
+    await page.goto(`${origin}/`)
+    if (Object.keys(serve).length === 0) await context.unrouteAll()
+    return { ...host, page, close }
+  } catch (error) {
+    await close()
+    throw error
   }
 }
 
-function hostHtml({ base_url, above, slot_width }: HostPageOptions): string {
-  const width = slot_width === null ? '' : ` style="width:${slot_width}px"`
-  return `<!doctype html>
-<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Host</title>
-<link rel="icon" href="data:,">
-<style>:root{color-scheme:light dark}body{margin:16px;font:16px/1.5 system-ui,sans-serif}</style>
-<script src="${base_url}/v1/render.js"></script>
-<div style="height:${above}px"></div>
-<p>The answer of the assistant stands here.</p>
-<div id="slot"${width}></div>
-<div style="height:2000px"></div>
-</html>`
+function answering(options: HostPageOptions, served: string[]): (route: Route, request: Request) => Promise<void> {
+  const { policy, serve } = options
+  const counts = new Map<string, number>()
+  return async (route, request) => {
+    const { pathname } = new URL(request.url())
+    if (pathname === '/') {
+      const headers = policy === null ? {} : { 'content-security-policy': policy }
+      return route.fulfill({ contentType: 'text/html; charset=utf-8', headers, body: hostHtml(options) })
+    }
+    if (!Object.hasOwn(serve, pathname)) {
+      return route.fulfill({ status: 404, contentType: 'text/plain', body: 'There is nothing here.' })
+    }
+    served.push(`${request.method()} ${pathname}`)
+    const answers = [serve[pathname]!].flat()
+    const count = counts.get(pathname) ?? 0
+    counts.set(pathname, count + 1)
+    const { status = 200, headers = {}, body = null, after = 0 } = answers[Math.min(count, answers.length - 1)]!
+    await new Promise((resolve) => setTimeout(resolve, durationMs(after)))
+    const isText = typeof body === 'string'
+    return route.fulfill({
+      status,
+      headers: { 'content-type': isText ? 'text/html; charset=utf-8' : 'application/json', ...headers },
+      body: isText ? body : JSON.stringify(body),
+    })
+  }
 }
 
-function recordRequests(context: BrowserContext, service: string, requests: PageRequest[]): void {
-  const record = async (request: Request, status: number) => {
+/** Writes down what the page and its popups ask for. */
+function watch(
+  context: BrowserContext,
+  service: string,
+  origin: string,
+  { requests, landings }: Pick<HostPage, 'requests' | 'landings'>,
+): void {
+  context.on('request', (request) => {
+    if (request.isNavigationRequest() && isOfWindow(request) && new URL(request.url()).origin !== origin) {
+      landings.push(request.url())
+    }
+  })
+  const record = (request: Request, status: number) => {
     const url = new URL(request.url())
-    if (url.origin === service) requests.push({ method: request.method(), path: url.pathname, status })
+    if (url.origin !== service) return
+    requests.push({ method: request.method(), path: url.pathname, status, event: eventOf(request, url) })
   }
-  context.on('requestfinished', async (request) => {
-    const response = await request.response().catch(() => null)
-    await record(request, response?.status() ?? 0)
+  context.on('response', (response) => record(response.request(), response.status()))
+  context.on('requestfailed', (request) => {
+    // What failed after its head had come has been written down already.
+    void request.response().then(
+      (response) => response === null && record(request, 0),
+      () => record(request, 0),
+    )
   })
-  context.on('requestfailed', (request) => void record(request, 0))
+}
+
+/** Whether it is a window that navigates, not a frame in it. A popup that has only begun has no frame yet. */
+function isOfWindow(request: Request): boolean {
+  try {
+    return request.frame().parentFrame() === null
+  } catch {
+    return true
+  }
+}
+
+function eventOf(request: Request, { pathname }: URL): string | null {
+  if (pathname !== '/v1/beacons' || request.method() !== 'POST') return null
+  const { event } = (request.postDataJSON() ?? {}) as { event?: unknown }
+  return typeof event === 'string' ? event : null
 }

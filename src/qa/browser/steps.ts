@@ -4,9 +4,8 @@ import type { JsonValue } from '../json.ts'
 import type { CaseState } from '../run/case-state.ts'
 import type { Turn } from '../run/turn.ts'
 import { type Answer, stepKind } from '../steps/step-kind.ts'
-import { mount, perform } from './acts.ts'
+import { mount, perform, startTurn } from './acts.ts'
 import { type HostPage, openHostPage } from './host-page.ts'
-import { launchBrowser } from './launch.ts'
 import { observe } from './observe.ts'
 import { type Act, Acts, Open } from './schema.ts'
 
@@ -21,32 +20,31 @@ export const browser = stepKind({
     do: Acts.optional().describe('What is done on the page, in order.'),
   },
   isRequest: false,
-  needs: ({ browser }) => (hasTurn(browser) ? ['browser', 'publishable_key'] : ['browser']),
+  needs: ({ browser }) => (activates(browser) ? ['browser', 'publishable_key'] : ['browser']),
   moves: () => [],
-  title: ({ browser }) => `browser ${hasTurn(browser) ? 'turn' : 'mount'}`,
-  async run({ browser: wish, do: list }, turn) {
-    const { target, state } = turn
-    await pages.get(state)?.close()
-    const opened = await turn.resource('browser', async () => {
-      const value = await launchBrowser(target.browser_path!)
-      return { value, close: () => value.close() }
-    })
-    const host = await openHostPage(opened, {
-      origin: state.origin,
-      base_url: target.base_url,
-      viewport: { width: wish.width ?? 800, height: wish.height ?? 700 },
-      color_scheme: wish.color_scheme ?? 'light',
-      reduced_motion: wish.reduced_motion ?? false,
-      above: wish.above ?? 0,
-      slot_width: wish.slot_width ?? null,
-      policy: wish.policy ?? null,
-    })
-    pages.set(state, host)
-    state.atEnd(() => host.close())
-    if (wish.turn !== undefined) await startTurn(host, await state.key('publishable'), wish.turn)
-    else if (wish.of !== null) await mount(host, turn, wish.of)
-    return act(host, turn, list)
-  },
+  title: ({ browser, do: list }) =>
+    `browser ${isObject(browser) && 'turn' in browser ? 'turn' : 'page'}${list === undefined ? '' : `: ${actNames(list)}`}`,
+  run: ({ browser: wish, do: list }, turn) =>
+    inBrowser(async () => {
+      const { target, state } = turn
+      await pages.get(state)?.close()
+      const host = await openHostPage(await target.browser!.get(), {
+        origin: state.origin,
+        base_url: target.base_url,
+        viewport: { width: wish.width ?? 800, height: wish.height ?? 700 },
+        color_scheme: wish.color_scheme ?? 'light',
+        reduced_motion: wish.reduced_motion ?? false,
+        above: wish.above ?? 0,
+        slot_width: wish.slot_width ?? null,
+        policy: wish.policy ?? null,
+        serve: wish.serve ?? {},
+      })
+      pages.set(state, host)
+      state.atEnd(() => host.close())
+      if (wish.turn !== undefined) await begin(wish, wish.turn, host, turn)
+      else if (wish.of !== null) await mount(host, turn, { of: wish.of, set: wish.set, unset: wish.unset })
+      return act(host, turn, list)
+    }),
 })
 
 export const page = stepKind({
@@ -56,13 +54,25 @@ export const page = stepKind({
   isRequest: false,
   needs: () => ['browser'],
   moves: () => [],
-  title: ({ page }) => `page ${actNames(page)}`,
-  async run({ page: list }, turn) {
-    const host = pages.get(turn.state)
-    if (host === undefined) throw new Error('No page is open: an earlier step must be browser.')
-    return act(host, turn, list)
-  },
+  title: ({ page }) => `page: ${actNames(page)}`,
+  run: ({ page: list }, turn) =>
+    inBrowser(async () => {
+      const host = pages.get(turn.state)
+      if (host === undefined) throw new Error('No page is open: an earlier step must be browser.')
+      return act(host, turn, list)
+    }),
 })
+
+async function begin(wish: Open, body: Record<string, JsonValue>, host: HostPage, turn: Turn): Promise<void> {
+  const { state } = turn
+  const endpoint = wish.endpoint ?? null
+  const publishable_key = endpoint === null ? (wish.publishable_key ?? (await state.key('publishable'))) : null
+  await startTurn(host, {
+    body: { session_id: state.session, job_type: 'chat', ...body },
+    endpoint,
+    publishable_key,
+  })
+}
 
 async function act(host: HostPage, turn: Turn, list: Act | readonly Act[] | undefined): Promise<Answer> {
   const started = performance.now()
@@ -70,27 +80,33 @@ async function act(host: HostPage, turn: Turn, list: Act | readonly Act[] | unde
   return { status: 200, headers: {}, body: await observe(host), duration_ms: performance.now() - started }
 }
 
-/** What an integration without a backend does. */
-async function startTurn({ page }: HostPage, publishableKey: string, body: Record<string, JsonValue>): Promise<void> {
-  await page.evaluate(
-    async ({ publishableKey, body }) => {
-      const { SponsoredPlacement: renderer } = window as unknown as {
-        SponsoredPlacement: {
-          activate(options: { publishableKey: string }): Promise<object | null>
-          startTurn(options: { target: string; body: object }): object
-        }
-      }
-      if ((await renderer.activate({ publishableKey })) !== null) renderer.startTurn({ target: '#slot', body })
-    },
-    { publishableKey, body: body as object },
-  )
+/** Says what a person can do something with, where the driver tells of its own calls. */
+async function inBrowser<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    const [first = ''] = String((error as Error).message).split('\n')
+    const message = first.replace(/^\w+\.\w+: (Error: )?/, '')
+    if (/Target crashed|Page crashed/.test(message)) throw new Error('The page crashed.', { cause: error })
+    if (/has been closed|browser has disconnected/.test(message)) {
+      throw new Error('The browser ended while the step was under way.', { cause: error })
+    }
+    throw new Error(message, { cause: error })
+  }
 }
 
-function hasTurn(browser: JsonValue | undefined): boolean {
-  return isObject(browser) && 'turn' in browser
+/** Whether its turn takes the publishable key of the project. */
+function activates(browser: JsonValue | undefined): boolean {
+  return isObject(browser) && 'turn' in browser && !('endpoint' in browser) && !('publishable_key' in browser)
 }
 
 function actNames(acts: JsonValue | undefined): string {
   const list = (Array.isArray(acts) ? acts : [acts]) as (JsonValue | undefined)[]
-  return list.flatMap((each) => (isObject(each) ? Object.keys(each) : [])).join(', ')
+  return list.flatMap((each) => (isObject(each) ? Object.entries(each).map(actName) : [])).join(', ')
+}
+
+/** `wait_for visible`, `click ad`. */
+function actName([name, value]: [string, JsonValue]): string {
+  const of = isObject(value) ? (value.type ?? value.name) : value
+  return typeof of === 'string' && name !== 'run' && of.length < 24 ? `${name} ${of}` : name
 }

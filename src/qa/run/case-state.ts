@@ -48,6 +48,7 @@ export class CaseState {
   readonly #keys = new Map<string, Promise<string>>()
   readonly #closing: (() => Promise<void>)[] = []
   #activation: { token: string; origin: string } | null = null
+  #beaconToken: string | null = null
   #last: Answer | null = null
   #lastSlots: string[] = []
   #uuids = 0
@@ -71,6 +72,8 @@ export class CaseState {
     if (fillIn(answer) !== null) this.#last = answer
     const token = valueAt(answer.body, 'activation_token')
     if (typeof token === 'string') this.#activation = { token, origin: this.origin }
+    const handed = typeof answer.body === 'string' ? /"beacon_token":"(bt_[\w-]+)"/.exec(answer.body)?.[1] : undefined
+    if (handed !== undefined) this.#beaconToken = handed
     const seconds = Date.parse(answer.headers.date ?? '')
     if (!Number.isNaN(seconds)) this.#skew_ms = skewOf(seconds - this.#options.machineNow())
   }
@@ -122,6 +125,9 @@ export class CaseState {
     if (choice === 'activation') {
       const { token, origin } = this.#activation ?? missing('activation token', 'an activate step')
       return { token, origin }
+    }
+    if (choice === 'beacon') {
+      return { token: this.#beaconToken ?? missing('beacon token', 'a frame step'), origin: this.origin }
     }
     if (typeof choice === 'object') {
       const { project: client_id = null, class: kind = 'secret', mode = 'test' } = choice

@@ -91,8 +91,8 @@ async function runSteps(
   for (const step of loaded.teardown) {
     steps.push(await runStep(step, context, AbortSignal.timeout(teardownTimeout_ms)))
   }
-  await state.end()
   try {
+    await state.end()
     await putBack()
   } catch (error) {
     reason = `What it changed could not be put back: ${(error as Error).message}`

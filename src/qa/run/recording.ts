@@ -22,7 +22,11 @@ export interface RunContext {
   update_snapshots: boolean
   /** Folder of the suite file. */
   folder: string
-  resource: Turn['resource']
+}
+
+export interface StepContext extends RunContext {
+  /** When the time of the step is up, as performance.now() counts. */
+  ends_at_ms: number
 }
 
 /** What a step leaves behind. */
@@ -39,7 +43,7 @@ export interface TurnOptions {
 }
 
 export function createTurn(
-  context: RunContext,
+  context: StepContext,
   recording: Recording,
   checks: Check[],
   signal: AbortSignal,
@@ -77,9 +81,9 @@ export function createTurn(
     target,
     state,
     signal,
+    ends_at_ms: context.ends_at_ms,
     update_snapshots: context.update_snapshots,
     folder: context.folder,
-    resource: context.resource,
     check: (check) => checks.push(check),
     screenshot: (picture) => recording.screenshots.push(picture),
     async call(id, { params = {}, query = {}, body, members = {} }) {
@@ -113,8 +117,15 @@ export function createTurn(
       }
       const [bare = '', question] = path.split('?')
       const query = queryText(members.query ?? {})
-      const url = target.base_url + bare + (question === undefined ? query : `?${question}${query.replace('?', '&')}`)
-      return send({ method, url, headers: withHeaders(sent, members), body }, endpointAt(method, bare))
+      const isWhole = /^https?:/.test(bare)
+      const url =
+        (isWhole ? '' : target.base_url) +
+        bare +
+        (question === undefined ? query : `?${question}${query.replace('?', '&')}`)
+      return send(
+        { method, url, headers: withHeaders(sent, members), body },
+        endpointAt(method, bare.replace(target.base_url, '')),
+      )
     },
   }
 }

@@ -1,16 +1,15 @@
 /**
- * Runs a plan: cases side by side, each worker on a target. Where workers share one target, a case that moves what all
- * share waits until it is alone; where each has its own, nothing is shared.
+ * Runs a plan: cases side by side, spread over the targets. A case that moves what all share waits until it has a target
+ * to itself.
  */
 import type { PlannedCase } from '../plan/plan.ts'
 import type { CaseResult, Reporter, RunResult } from '../result.ts'
 import type { Target } from '../target/target.ts'
 import { notRun, runCase } from './case.ts'
 import type { Environment } from './environment.ts'
-import type { Turn } from './turn.ts'
 
 export interface RunOptions {
-  /** One for each worker, or one for all. At least one. */
+  /** At least one; workers share them. */
   targets: readonly Target[]
   /** How many cases at a time. */
   workers: number
@@ -33,7 +32,6 @@ export async function runPlan(cases: readonly PlannedCase[], options: RunOptions
   const started_at_ms = environment.now()
   const { summary } = targets[0]!
   const results = new Map<PlannedCase, CaseResult>()
-  const resources = createResources()
   const tell = inTurn()
   let failures = 0
   const isOver = () => interrupt.aborted || (options.bail !== null && failures >= options.bail)
@@ -45,7 +43,7 @@ export async function runPlan(cases: readonly PlannedCase[], options: RunOptions
   async function one(planned: PlannedCase, target: Target): Promise<void> {
     const { id, suite, name, attempt } = planned
     await tell(() => reporter.begin?.({ id, suite: suite.name, name, attempt }))
-    const result = await runCase(planned, { ...options, target, resource: resources.get })
+    const result = await runCase(planned, { ...options, target })
     results.set(planned, result)
     if (result.outcome === 'failed') failures++
     await tell(() => reporter.case?.(result))
@@ -63,22 +61,18 @@ export async function runPlan(cases: readonly PlannedCase[], options: RunOptions
     )
   }
 
-  try {
-    if (targets.length > 1) await all([...cases], targets)
-    else {
-      const [target] = targets as [Target]
-      await all(
-        cases.filter(({ alone }) => !alone),
-        Array.from({ length: options.workers }, () => target),
-      )
-      await all(
-        cases.filter(({ alone }) => alone),
-        [target],
-      )
-    }
-  } finally {
-    await resources.close()
-  }
+  const lanes = Array.from(
+    { length: Math.max(options.workers, targets.length) },
+    (_, index) => targets[index % targets.length]!,
+  )
+  await all(
+    cases.filter(({ alone }) => !alone),
+    lanes,
+  )
+  await all(
+    cases.filter(({ alone }) => alone),
+    targets,
+  )
   const why = interrupt.aborted
     ? `The run was ended by ${String(interrupt.reason)}.`
     : `The run ended after ${failures} failed (--bail).`
@@ -106,23 +100,5 @@ function inTurn(): (call: () => Promise<void> | void) => Promise<void> {
   return (call) => {
     last = last.then(call)
     return last
-  }
-}
-
-/** Things that steps open once a run. */
-function createResources(): { get: Turn['resource']; close(): Promise<void> } {
-  const opened = new Map<string, Promise<{ value: unknown; close(): Promise<void> }>>()
-  return {
-    async get<T>(name: string, open: () => Promise<{ value: T; close(): Promise<void> }>): Promise<T> {
-      const known = opened.get(name)
-      if (known !== undefined) return (await known).value as T
-      const fresh = open()
-      opened.set(name, fresh)
-      return (await fresh).value
-    },
-    async close() {
-      for (const each of await Promise.allSettled(opened.values()))
-        if (each.status === 'fulfilled') await each.value.close()
-    },
   }
 }

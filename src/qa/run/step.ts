@@ -15,7 +15,7 @@ import { ControlError } from '../target/target.ts'
 import { MissingError } from './case-state.ts'
 import { EventsMissing } from './event-tap.ts'
 import { hiddenChecks } from './inside.ts'
-import { createTurn, type Recording, type RunContext } from './recording.ts'
+import { createTurn, type Recording, type RunContext, type StepContext } from './recording.ts'
 import { redact, redactValue } from './redact.ts'
 import { NoAnswer } from './wire.ts'
 
@@ -42,7 +42,10 @@ export async function runStep(step: LoadedStep, context: RunContext, interrupt: 
   let title = titleOf(step, step.data)
   let reason: string | null = null
   try {
-    title = await Promise.race([attempt(step, context, recording, signal, title), lateEnd(signal)])
+    title = await Promise.race([
+      attempt(step, { ...context, ends_at_ms: started + limit_ms }, recording, signal, title),
+      lateEnd(signal),
+    ])
   } catch (error) {
     reason = reasonOf(error, signal)
   } finally {
@@ -75,7 +78,7 @@ const grace_ms = 500
 /** Answers the title with its variables filled in. */
 async function attempt(
   step: LoadedStep,
-  context: RunContext,
+  context: StepContext,
   recording: Recording,
   signal: AbortSignal,
   title: string,
@@ -132,7 +135,7 @@ async function answerOf(
   step: LoadedStep,
   members: StepMembers,
   wanted: JsonValue | undefined,
-  context: RunContext,
+  context: StepContext,
   recording: Recording,
   signal: AbortSignal,
   lookup: Lookup,

@@ -30,6 +30,8 @@ export interface Turn {
   readonly state: CaseState
   /** Aborted when the time of the step is up, or the run ends. */
   readonly signal: AbortSignal
+  /** When the time of the step is up, as performance.now() counts. */
+  readonly ends_at_ms: number
   /** Stored pictures are to be replaced by what is seen. */
   readonly update_snapshots: boolean
   /** Folder of the suite file, for files that it names. */
@@ -41,6 +43,4 @@ export interface Turn {
   /** Adds one expectation, met or not. */
   check(check: Check): void
   screenshot(picture: Screenshot): void
-  /** Something that is opened once a run, by whoever needs it first, and closed at its end. */
-  resource<T>(name: string, open: () => Promise<{ value: T; close(): Promise<void> }>): Promise<T>
 }

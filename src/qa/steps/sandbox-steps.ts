@@ -1,6 +1,7 @@
 /** Steps that steer the sandbox: clock, faults, scenarios, reset; and its evidence. */
 import { z } from 'zod'
 import type { JsonValue } from '../json.ts'
+import type { Turn } from '../run/turn.ts'
 import { Duration, durationMs, orVariable } from '../suite/fields.ts'
 import { faultMembers } from './fault-members.ts'
 import { stepKind } from './step-kind.ts'
@@ -34,16 +35,21 @@ export const clock = stepKind({
 export const fault = stepKind({
   ...common,
   name: 'fault',
-  summary: 'adds a fault rule, which meets requests of this session unless it says otherwise; or clears them all',
+  summary: 'adds a fault rule, which is taken away when the case ends; or clears them all',
   shape: {
     fault: z.union([z.literal('clear'), faultMembers]).describe('Members of a rule, or clear.'),
   },
-  moves: () => ['faults'],
+  moves: ({ fault }) => (isOfSession(fault) ? [] : ['faults']),
   title: ({ fault }) => `fault ${words(fault)}`,
-  run: ({ fault }, turn) =>
-    fault === 'clear'
-      ? turn.call('faults.clear', {})
-      : turn.call('faults.add', { body: fault as Record<string, JsonValue> }),
+  run: async ({ fault }, turn) => {
+    if (fault === 'clear') return turn.call('faults.clear', {})
+    const answer = await turn.call('faults.add', { body: fault as Record<string, JsonValue> })
+    const { fault_id } = answer.body as { fault_id?: string }
+    if (fault_id !== undefined && isOfSession(fault as Record<string, JsonValue>)) {
+      turn.state.atEnd(() => removeFault(turn.target, fault_id))
+    }
+    return answer
+  },
 })
 
 export const scenario = stepKind({
@@ -90,6 +96,18 @@ export const evidence = stepKind({
     return answer
   },
 })
+
+/** A rule for this session alone meets no other case: it may run beside them. */
+function isOfSession(fault: JsonValue | undefined): boolean {
+  if (typeof fault !== 'object' || fault === null || !('session_id' in fault)) return false
+  return true
+}
+
+/** It may be gone already: a rule ends by its `ttl_ms`, or by a step that clears them all. */
+async function removeFault({ control }: Turn['target'], fault_id: string): Promise<void> {
+  const { items } = (await control('faults.list')) as { items: { fault_id: string }[] }
+  if (items.some((rule) => rule.fault_id === fault_id)) await control('faults.remove', { fault_id })
+}
 
 function words(value: JsonValue | undefined): string {
   if (typeof value !== 'object' || value === null) return String(value)

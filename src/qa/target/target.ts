@@ -2,6 +2,7 @@
 
 import type { SandboxInfo } from '../../contract/control/health.ts'
 import { contract, type EndpointId } from '../../contract/index.ts'
+import type { BrowserHost } from '../browser/launch.ts'
 import type { JsonValue } from '../json.ts'
 import type { TargetSummary } from '../result.ts'
 import { createWire, NoAnswer, type RawAnswer, type Wire } from '../run/wire.ts'
@@ -14,8 +15,8 @@ export interface TargetOptions {
   client_id: string | null
   origin: string | null
   keys: GivenKeys
-  /** A Chrome or Chromium for the steps that need one; null for a run without. */
-  browser_path: string | null
+  /** For the steps that need one; null for a run without. */
+  browser: BrowserHost | null
   /** What the control plane of a sandbox beyond loopback demands. */
   admin_token?: string | undefined
 }
@@ -27,7 +28,7 @@ export interface Target {
   /** Projects of the sandbox when the run began; none of a service. */
   readonly projects: readonly string[]
   readonly origin: string
-  readonly browser_path: string | null
+  readonly browser: BrowserHost | null
   readonly keys: Keys
   readonly wire: Wire
   /** Headers that the control plane demands. */
@@ -108,7 +109,7 @@ export async function openTarget(options: TargetOptions): Promise<Target> {
     publishable_key: has_control || options.keys.publishable !== null ? null : 'a publishable key: --publishable-key',
     test_key: summary.key_mode === 'test' ? null : 'a test key: test_outcome is never sent with a production key',
     live_key: has_control ? null : 'production keys of a sandbox',
-    browser: options.browser_path === null ? 'a browser: add --browser' : null,
+    browser: options.browser === null ? 'a browser: add --browser' : null,
   }
   return {
     summary,
@@ -116,7 +117,7 @@ export async function openTarget(options: TargetOptions): Promise<Target> {
     client_id,
     projects: (info?.projects ?? []).map((each) => each.client_id),
     origin,
-    browser_path: options.browser_path,
+    browser: options.browser,
     keys,
     wire,
     control_headers,
