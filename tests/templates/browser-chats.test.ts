@@ -36,7 +36,6 @@ describe.each(chats)('$template', ({ template, build, serve }) => {
   })
   afterAll(async () => {
     await server?.[Symbol.asyncDispose]()
-    await project?.[Symbol.asyncDispose]()
   })
 
   test('asks the service for nothing before consent, and answers all the same', async () => {
@@ -145,7 +144,7 @@ describe.each(chats)('$template', ({ template, build, serve }) => {
 })
 
 test('react-chat asks once under StrictMode, which mounts twice', async () => {
-  await using project = await scaffold('react-chat')
+  const project = await scaffold('react-chat')
   await using server = await stage.serve(project.directory, [node, join(project.directory, vite), '--port', '0'])
   const since_ms = Date.now()
   await using chat = await stage.open(server.origin)

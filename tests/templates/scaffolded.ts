@@ -1,8 +1,11 @@
 /** A template as a newcomer gets it: `svc init` of the packed package, then npm from the registry. */
-import { readFileSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inject } from 'vitest'
 import { environment, run } from './run.ts'
+
+/** Written by npm when an install is complete. */
+const installed = 'node_modules/.package-lock.json'
 
 export interface Scaffolded {
   /** The project, installed. */
@@ -10,24 +13,22 @@ export interface Scaffolded {
   scripts: Readonly<Record<string, string>>
   /** Runs a command in the project, with the programs that it installed on the path; answers stdout, rejects otherwise. */
   run(command: string, ...args: string[]): Promise<string>
-  [Symbol.asyncDispose](): Promise<void>
 }
 
-/** Scaffolds into an empty directory and installs. */
+/** Scaffolds into an empty directory and installs: once a run for each template, whose tests share it one after another. */
 export async function scaffold(template: string): Promise<Scaffolded> {
   const newcomer = inject('newcomer')
   const name = `try-${template}`
   const directory = join(newcomer, name)
-  await run(process.execPath, [join(newcomer, 'node_modules/svc/bin/svc.js'), 'init', template, name], newcomer)
-  await run('npm', ['install', '--no-audit', '--no-fund'], directory)
+  if (!existsSync(join(directory, installed))) {
+    await run(process.execPath, [join(newcomer, 'node_modules/svc/bin/svc.js'), 'init', template, name], newcomer)
+    await run('npm', ['install', '--no-audit', '--no-fund'], directory)
+  }
   const { scripts } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8'))
   return {
     directory,
     scripts,
     run: (command, ...args) =>
       run(command, args, directory, { PATH: `${join(directory, 'node_modules/.bin')}:${environment().PATH}` }),
-    async [Symbol.asyncDispose]() {
-      rmSync(directory, { recursive: true, force: true })
-    },
   }
 }

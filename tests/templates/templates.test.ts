@@ -6,7 +6,7 @@ import { listTemplates } from '../../src/scaffold/templates.ts'
 import { scaffold } from './scaffolded.ts'
 
 test.each(listTemplates().map(({ name }) => name))('%s installs, builds and passes its own test', async (name) => {
-  await using project = await scaffold(name)
+  const project = await scaffold(name)
   for (const script of ['build', 'check']) {
     if (project.scripts[script] !== undefined) await project.run('npm', 'run', script)
   }
