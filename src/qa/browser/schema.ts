@@ -21,7 +21,7 @@ export const rendererEvents = [
 ] as const
 
 const pixels = () => orVariable(z.int().min(0).max(10_000), 'a number of CSS pixels')
-const members = z.record(z.string(), Json)
+const members = orVariable(z.record(z.string(), Json), 'an object of members')
 
 const Changes = {
   set: members.optional().describe('Members of the response to change, by dotted path.'),
