@@ -37,10 +37,11 @@ export function createRates(override: RateLimit | 'off' | null): Rates {
 
   function limitOf(text: string | null, rate: RateClass): RateLimit | 'off' {
     if (text === null) return defaults[rate]
-    const known = parsed.get(text)
+    const name = `${rate} ${text}`
+    const known = parsed.get(name)
     if (known !== undefined) return known
     const limit = parseRateLimit(text, rate)
-    parsed.set(text, limit)
+    parsed.set(name, limit)
     return limit
   }
 }

@@ -74,6 +74,12 @@ export const operators: Readonly<Record<string, Operator>> = {
     words: (operand) => (operand === true ? 'there' : 'absent'),
     problem: (operand) => (typeof operand === 'boolean' || isVariable(operand) ? null : 'takes true or false'),
   },
+  $text: {
+    holds: (operand, actual) =>
+      actual !== undefined && matches(operand, typeof actual === 'string' ? actual : JSON.stringify(actual)),
+    words: (operand) => `as JSON text ${wordsOf(operand)}`,
+    problem: () => null,
+  },
   $each: {
     holds: (operand, actual) => Array.isArray(actual) && actual.every((item) => matches(operand, item)),
     words: (operand) => `a list in which each is ${wordsOf(operand)}`,

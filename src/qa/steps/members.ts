@@ -4,7 +4,7 @@ import { Expect } from '../expect/schema.ts'
 import { Duration, Json, Name, orVariable } from '../suite/fields.ts'
 
 /** Names of credentials; any other text is sent as it is. */
-export const keyNames = ['secret', 'publishable', 'live', 'other', 'activation', 'none'] as const
+export const keyNames = ['secret', 'publishable', 'live', 'other', 'activation', 'beacon', 'none'] as const
 
 const Key = z.union([
   z.string(),
@@ -37,7 +37,7 @@ export const commonMembers = {
 /** Of steps that send a request of the API. */
 export const requestMembers = {
   key: Key.optional().describe(
-    'Credential: secret (default), publishable, live, other (of another project), activation, none, { project, class, mode }, or text.',
+    'Credential: secret (default), publishable, live, other (of another project), activation, beacon (what the last frame handed out), none, { project, class, mode }, or text.',
   ),
   origin: z.string().nullable().optional().describe('Origin header; null for none.'),
   headers: z.record(z.string(), z.string().nullable()).optional().describe('Headers; null takes one away.'),

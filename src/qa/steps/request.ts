@@ -11,7 +11,10 @@ export const request = stepKind({
     request: z
       .strictObject({
         method: z.string().min(1).optional().describe('Default GET, with a body POST.'),
-        path: z.string().startsWith('/').describe('Path and query.'),
+        path: z
+          .string()
+          .regex(/^(\/|https?:\/\/|\{\{)/, 'must be a path such as /v1/jobs, or a whole address')
+          .describe('Path and query; or a whole address, as answers hold them.'),
         body: Json.optional().describe('Text is sent as it is, anything else as JSON.'),
         bytes: orVariable(z.int().min(0).max(20_000_000), 'a whole number')
           .optional()
