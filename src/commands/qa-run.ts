@@ -11,13 +11,21 @@ import type { HostStream } from '../cli/host.ts'
 import { offer } from '../cli/offered-values.ts'
 import type { Session } from '../cli/session.ts'
 import { version } from '../cli/version.ts'
-import type { BrowserHost } from '../qa/browser/launch.ts'
+import type { BrowserHost, BrowserOptions } from '../qa/browser/launch.ts'
 import type { PlannedCase, Selection } from '../qa/plan/plan.ts'
+import type { OwnReporters } from '../qa/report/index.ts'
 import type { Reporter } from '../qa/result.ts'
 import type { Target } from '../qa/target/target.ts'
 import { openTargets } from './qa-target.ts'
 
 const gather = (value: string, before: string[] | undefined) => [...(before ?? []), value]
+
+export const reporterOption = offer(
+  new Option('--reporter <name[=file]>', 'list, dot, junit, json, tap or html (repeatable); default: list').argParser(
+    gather,
+  ),
+  ['list', 'dot', 'junit=qa.xml', 'json=qa.json', 'tap', 'html=qa.html'],
+)
 
 export interface RunFlags {
   fresh?: true
@@ -53,13 +61,7 @@ export const run: Command = {
     new Option('-g, --grep <pattern>', 'only cases whose id matches this regular expression').argParser(pattern),
     new Option('--tag <tag>', 'only cases with this tag (repeatable)').argParser(gather),
     new Option('--not-tag <tag>', 'no cases with this tag (repeatable)').argParser(gather),
-    offer(
-      new Option(
-        '--reporter <name[=file]>',
-        'list, dot, junit, json, tap or html (repeatable); default: list',
-      ).argParser(gather),
-      ['list', 'dot', 'junit=qa.xml', 'json=qa.json', 'tap', 'html=qa.html'],
-    ),
+    reporterOption,
     new Option('--bail [n]', 'stop after the first, or the n-th, failed case').argParser(count),
     new Option('--repeat <n>', 'run each case so often').argParser(count),
     new Option('--shard <i/n>', 'only the i-th of n parts: 1/4').argParser(shard),
@@ -133,7 +135,11 @@ function wantsBrowser({ browser, browserPath }: RunFlags): boolean {
 }
 
 /** Throws CliError where there is none: cases are never left out because of that. */
-function findBrowser({ host }: Session, given: string | undefined): string {
+export function findBrowser(
+  { host }: Session,
+  given: string | undefined,
+  otherwise = 'Without --browser the cases that need none run.',
+): string {
   const found =
     given === undefined
       ? browserCandidates(host.platform, host.env).find((path) => existsSync(path))
@@ -143,15 +149,19 @@ function findBrowser({ host }: Session, given: string | undefined): string {
     'unreachable',
     'browser_missing',
     given === undefined ? 'No Chrome or Chromium was found.' : `There is no browser at ${given}.`,
-    'Install one, or name it: --browser-path FILE. Without --browser the cases that need none run.',
+    `Install one, or name it: --browser-path FILE. ${otherwise}`,
   )
 }
 
 /** Started before anything else: without it no case is begun. Throws CliError. */
-async function startBrowser({ settings }: Session, path: string): Promise<BrowserHost> {
+export async function startBrowser(
+  { settings }: Session,
+  path: string,
+  options: Partial<BrowserOptions> = {},
+): Promise<BrowserHost> {
   const { BrowserMissing, openBrowserHost } = await import('../qa/browser/launch.ts')
   try {
-    return await openBrowserHost({ path, reachable: [new URL(settings.base_url).hostname] })
+    return await openBrowserHost({ path, reachable: [new URL(settings.base_url).hostname], ...options })
   } catch (error) {
     if (!(error instanceof BrowserMissing)) throw error
     throw new CliError('unreachable', 'browser_missing', error.message, error.hint)
@@ -178,20 +188,25 @@ async function chosenCases(session: Session, names: readonly string[], flags: Ru
 }
 
 /** Reporters as they were asked for; with -o json the whole result on stdout. */
-async function reporterOf({ host, out, settings }: Session, { reporter = [] }: RunFlags): Promise<Reporter> {
+export async function reporterOf(
+  { host, out, settings }: Session,
+  { reporter = [] }: Pick<RunFlags, 'reporter'>,
+  own: OwnReporters = {},
+): Promise<Reporter> {
   const { createReporters, ReporterSpecError, writeReportFile } = await import('../qa/report/index.ts')
   const isJson = settings.output === 'json' || settings.output === 'jsonl'
   const specs = isJson ? [...reporter.filter((spec) => spec.includes('=')), 'json'] : reporter
   const silent: HostStream = { write: () => {}, is_terminal: false, columns: undefined }
   const stdout = settings.output === 'none' ? silent : host.stdout
   try {
-    return createReporters(specs, {
+    const tools = {
       stdout: sinkOf(stdout, out.style),
       progress: sinkOf(host.stderr, out.noteStyle),
       quiet: out.quiet || isJson || settings.output === 'none',
       now: () => host.now(),
-      writeFile: (path, content) => writeReportFile(resolve(host.cwd, path), content),
-    })
+      writeFile: (path: string, content: string) => writeReportFile(resolve(host.cwd, path), content),
+    }
+    return createReporters(specs, tools, own)
   } catch (error) {
     if (!(error instanceof ReporterSpecError)) throw error
     throw new CliError('usage', error.code, error.message, error.hint)
@@ -199,7 +214,7 @@ async function reporterOf({ host, out, settings }: Session, { reporter = [] }: R
 }
 
 /** A report that cannot be written is a matter of the command line; the run itself went on to its end. */
-async function reportFailure(error: unknown): Promise<unknown> {
+export async function reportFailure(error: unknown): Promise<unknown> {
   const { ReportFileError } = await import('../qa/report/index.ts')
   return error instanceof ReportFileError
     ? new CliError('usage', 'report_unwritable', error.message, error.hint)

@@ -6,6 +6,7 @@ import type { Session } from '../cli/session.ts'
 import { alignTable } from '../cli/text.ts'
 import type { PlannedCase } from '../qa/plan/plan.ts'
 import type { LoadedSuite } from '../qa/suite/suite.ts'
+import { observe } from './qa-observe.ts'
 import { run } from './qa-run.ts'
 
 const suites = new Argument('[suites...]', 'suite files, or names of built-in suites; default: every built-in suite')
@@ -85,7 +86,7 @@ const validate: Command = {
 export const qa: CommandGroup = {
   name: 'qa',
   summary: 'Scripted QA of the emulator, of an integration, of a service',
-  commands: [run, list, show, validate],
+  commands: [run, observe, list, show, validate],
 }
 
 /** Suites by name or file; every built-in one when none is named. Throws CliError with everything that is wrong. */

@@ -8,6 +8,7 @@ import type { JsonValue } from './json.ts'
 export interface Place {
   /** As it was given on the command line, or `builtin:<name>` for the suites that come along. */
   file: string
+  /** 0 where there is no file: of what was observed. */
   line: number
   column: number
 }

@@ -10,8 +10,6 @@ const atOnce = 8
 export interface ReadOptions {
   /** Only what came since: epoch milliseconds or a span such as `10m`. */
   since?: string | undefined
-  /** Only requests that arrived after this one. */
-  after?: string | undefined
   /** How far back the look goes: exchanges, placements and beacons each. */
   most: number
   /** Of which exchanges headers and bodies are read; given newest first. */
@@ -24,7 +22,7 @@ export interface ReadOptions {
 export async function readTraffic(
   client: Client,
   info: SandboxInfo,
-  { since, after, most, detailsOf, leaveOut }: ReadOptions,
+  { since, most, detailsOf, leaveOut }: ReadOptions,
   about: Pick<Traffic, 'client_id' | 'command_name'>,
 ): Promise<Traffic> {
   const query = since === undefined ? {} : { since }
@@ -32,8 +30,7 @@ export async function readTraffic(
     client.requests.find({ body: { headers: { 'user-agent': leaveOut.user_agent }, ...query, ...page } }),
   )
   const ownIds = new Set(own.map(({ request_id }) => request_id))
-  const afterQuery = after === undefined ? query : { ...query, after }
-  const listed = await pages(most, (page) => client.requests.list({ query: { ...afterQuery, ...page } }))
+  const listed = await pages(most, (page) => client.requests.list({ query: { ...query, ...page } }))
   const items = listed.filter(({ request_id }) => !ownIds.has(request_id))
   const details = await readDetails(client, detailsOf(items))
   const placements = await pages(most, (page) => client.placements.list({ query: { ...query, ...page } }))

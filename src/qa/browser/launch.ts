@@ -24,7 +24,9 @@ export interface BrowserOptions {
   /** Its program file. */
   path: string
   /** Host names that pages may reach beside this machine's own: that of the service. Any other has no address. */
-  reachable: readonly string[]
+  reachable: readonly string[] | 'anything'
+  /** In a window that a person can use. */
+  is_headed?: boolean
 }
 
 /** How long it may take to start, and to end, milliseconds. */
@@ -54,24 +56,26 @@ export async function openBrowserHost(options: BrowserOptions): Promise<BrowserH
  * The host page stands at an address that nothing answers at, so the browser cannot tell that it is on this machine: its
  * check of local addresses would only ever see that.
  */
-async function launch({ path, reachable }: BrowserOptions): Promise<Browser> {
+async function launch({ path, reachable, is_headed = false }: BrowserOptions): Promise<Browser> {
   const { chromium } = await import('playwright-core').catch(() => {
     throw new BrowserMissing(
       'The package playwright-core, which drives the browser, is not installed.',
       'Install it: npm install -D playwright-core',
     )
   })
-  const hosts = ['127.0.0.1', '[::1]', 'localhost', ...reachable]
+  const hosts = reachable === 'anything' ? null : ['127.0.0.1', '[::1]', 'localhost', ...reachable]
   const launched: LaunchOptions = {
     executablePath: path,
-    headless: true,
+    headless: !is_headed,
     timeout: startsWithin_ms,
     args: [
       '--mute-audio',
       '--disable-gpu',
       '--font-render-hinting=none',
       '--disable-features=LocalNetworkAccessChecks',
-      `--host-resolver-rules=MAP * ~NOTFOUND${hosts.map((host) => `, EXCLUDE ${host}`).join('')}`,
+      ...(hosts === null
+        ? []
+        : [`--host-resolver-rules=MAP * ~NOTFOUND${hosts.map((host) => `, EXCLUDE ${host}`).join('')}`]),
     ],
     // Chromium refuses its own sandbox to root, which is who runs in a container.
     chromiumSandbox: process.getuid?.() !== 0,
@@ -95,6 +99,7 @@ function reasonOf(error: unknown): string {
     .map((line) => line.trim())
   const cause = lines.find((line) => /error while loading|No usable sandbox|EACCES|ENOEXEC|ENOENT|Timeout/.test(line))
   const text = (cause ?? lines[0] ?? '').replace(/^browserType\.launch: /, '').replace(/^\[pid=\d+\]\[err\] /, '')
+  if (/has been closed/.test(text)) return 'it ended before it could be driven.'
   return /[.!?]$/.test(text) ? text : `${text}.`
 }
 

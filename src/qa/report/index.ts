@@ -16,7 +16,11 @@ export { ReportFileError, writeReportFile } from './file.ts'
 export { ReporterSpecError, reporterNames } from './spec.ts'
 export type { Paint, ReportTools, Sink } from './tools.ts'
 
-const creators: Record<ReporterName, (to: Destination) => Reporter> = {
+type Creator = (to: Destination) => Reporter
+/** What takes the place of reporters, by their names: findings are told in other words than cases. */
+export type OwnReporters = Readonly<Partial<Record<ReporterName, Creator>>>
+
+const known: Readonly<Record<ReporterName, Creator>> = {
   list: createListReporter,
   dot: createDotReporter,
   junit: createJunitReporter,
@@ -30,14 +34,15 @@ const creators: Record<ReporterName, (to: Destination) => Reporter> = {
  * writes to stdout; at most one may. Throws ReporterSpecError, a mistake in usage, before anything is written. `end`
  * rejects with ReportFileError when a file cannot be written; the other reports are complete then.
  */
-export function createReporters(specs: readonly string[], tools: ReportTools): Reporter {
+export function createReporters(specs: readonly string[], tools: ReportTools, own: OwnReporters = {}): Reporter {
+  const creators = { ...known, ...own }
   const parsed = parseReporterSpecs(specs)
   const shown = parsed.find(({ file }) => file === null)?.name
   const progress = createProgressLine(tools)
   const isDrawn = shown !== 'dot' && !(shown !== undefined && shown !== 'list' && tools.stdout.is_terminal)
   return together([
     ...parsed.map(({ name, file }) =>
-      file === null ? creators[name](toStdout(tools, progress)) : toFile(name, file, tools, progress),
+      file === null ? creators[name](toStdout(tools, progress)) : toFile(name, creators[name], file, tools, progress),
     ),
     ...(isDrawn ? [drawn(progress)] : []),
     ...(shown === 'list' || shown === 'dot' ? [] : [noteOfTotals(tools, progress)]),
@@ -77,9 +82,15 @@ function toStdout({ stdout }: ReportTools, progress: ProgressLine): Destination 
 }
 
 /** A reporter whose text is kept until the run has ended, and then written as one file. */
-function toFile(name: ReporterName, file: string, tools: ReportTools, progress: ProgressLine): Reporter {
+function toFile(
+  name: ReporterName,
+  create: Creator,
+  file: string,
+  tools: ReportTools,
+  progress: ProgressLine,
+): Reporter {
   const parts: string[] = []
-  const reporter = creators[name]({ stream: null, paint: plain, write: (text) => void parts.push(text) })
+  const reporter = create({ stream: null, paint: plain, write: (text) => void parts.push(text) })
   return {
     ...reporter,
     async end(result) {

@@ -20,7 +20,7 @@ export function titleOf({ name, matrix, attempt }: Pick<CaseResult, 'name' | 'ma
 }
 
 export function placeText({ file, line, column }: Place): string {
-  return visible(`${file}:${line}:${column}`)
+  return visible(line === 0 ? file : `${file}:${line}:${column}`)
 }
 
 /** `412 ms`, `1.24 s`, `2 min 3 s`. */

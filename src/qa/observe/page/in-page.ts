@@ -1,0 +1,121 @@
+/** What runs inside the integrator's page. Each function is sent there as its text, and may use nothing from outside. */
+
+/** What the page remembers for the look from outside. */
+interface Notes {
+  shifts: { at: number; value: number }[]
+  changes: number[]
+  blocked: { url: string; why: string }[]
+}
+interface NotingWindow {
+  svcNotes?: Notes
+  SponsoredPlacement?: { getEvents(): { type: string; code?: string; reason?: string }[] }
+}
+
+export interface FrameLook {
+  src: string
+  element: string
+  width: number
+  height: number
+  is_shown: boolean
+  is_in_view: boolean
+  label: string | null
+}
+
+export interface PageLook {
+  /** Which document: another one after a navigation. */
+  document: string
+  frames: FrameLook[]
+  blocked: Notes['blocked']
+  renderer_errors: string[]
+  shift: number
+}
+
+/** Runs before the page's own scripts: notes shifts, changes of ads, and what a policy keeps out. */
+export function noteFromStart(bases: readonly string[]): void {
+  if (window.top !== window) return
+  const notes: Notes = { shifts: [], changes: [], blocked: [] }
+  ;(window as NotingWindow).svcNotes = notes
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries() as (PerformanceEntry & { value: number; hadRecentInput: boolean })[]) {
+      if (!entry.hadRecentInput) notes.shifts.push({ at: entry.startTime, value: entry.value })
+    }
+  }).observe({ type: 'layout-shift', buffered: true })
+  const isAd = (node: Node) =>
+    node instanceof Element &&
+    [node, ...node.querySelectorAll('iframe')].some(
+      (each) => each instanceof HTMLIFrameElement && bases.some((base) => each.src.startsWith(`${base}/v1/render/`)),
+    )
+  new MutationObserver((records) => {
+    const isChange = records.some(({ target, addedNodes, removedNodes }) =>
+      [...addedNodes, ...removedNodes, target].some(isAd),
+    )
+    if (isChange) notes.changes.push(performance.now())
+  }).observe(document, { childList: true, subtree: true, attributes: true, attributeFilter: ['style', 'height'] })
+  document.addEventListener('securitypolicyviolation', ({ blockedURI, effectiveDirective }) => {
+    if (bases.some((base) => blockedURI.startsWith(base)))
+      notes.blocked.push({ url: blockedURI, why: `${effectiveDirective} of the page` })
+  })
+}
+
+/** The page as it is now. */
+export function lookAtPage(bases: readonly string[]): PageLook {
+  const adWords = /\b(ad|ads|advert|advertisement|sponsored|promoted|anzeige|werbung|publicité|annonce|anuncio)\b/i
+  const isShown = (element: Element) => {
+    const { width, height } = element.getBoundingClientRect()
+    return element.checkVisibility({ opacityProperty: true, visibilityProperty: true }) && width > 0 && height > 0
+  }
+  const labelOf = (frame: Element) => {
+    let around: Element | null = frame
+    for (let level = 0; level < 3 && around !== null && around !== document.body; level++) {
+      around = around.parentElement
+      if (around === null || around === document.body) break
+      const found = [...around.querySelectorAll<HTMLElement>('[data-sp-label], *')].find(
+        (each) =>
+          each.tagName !== 'IFRAME' &&
+          (each.matches('[data-sp-label]') || each.childElementCount === 0) &&
+          isShown(each) &&
+          (each.innerText ?? '').length < 120 &&
+          adWords.test(each.innerText ?? ''),
+      )
+      if (found !== undefined) return found.innerText.trim()
+    }
+    return null
+  }
+  const frames = [...document.querySelectorAll('iframe')].filter(({ src }) =>
+    bases.some((base) => src.startsWith(`${base}/v1/render/`)),
+  )
+  const { svcNotes: notes, SponsoredPlacement: renderer } = window as NotingWindow
+  const shifts = (notes?.shifts ?? []).filter(({ at }) =>
+    (notes?.changes ?? []).some((change) => at >= change - 50 && at <= change + 600),
+  )
+  return {
+    document: String(performance.timeOrigin),
+    frames: frames.map((frame) => {
+      frame.dataset.svcElement ??= crypto.randomUUID()
+      const { top, bottom, left, right, width, height } = frame.getBoundingClientRect()
+      const seenWidth = Math.min(right, innerWidth) - Math.max(left, 0)
+      const seenHeight = Math.min(bottom, innerHeight) - Math.max(top, 0)
+      return {
+        src: frame.src,
+        element: frame.dataset.svcElement,
+        width: Math.round(width),
+        height: Math.round(height),
+        is_shown: frame.checkVisibility({ opacityProperty: true, visibilityProperty: true }),
+        is_in_view: seenWidth > 0 && seenHeight > 0 && seenWidth * seenHeight >= (width * height) / 2,
+        label: labelOf(frame),
+      }
+    }),
+    blocked: notes?.blocked ?? [],
+    renderer_errors: (renderer?.getEvents() ?? []).flatMap(({ type, code, reason }) =>
+      type === 'error' ? [code ?? 'unknown'] : type === 'blocked' ? [`blocked: ${reason}`] : [],
+    ),
+    shift: shifts.reduce((sum, { value }) => sum + value, 0),
+  }
+}
+
+/** Brings an ad into the middle of the window. */
+export function bringIntoView(element: string): void {
+  document
+    .querySelector(`iframe[data-svc-element="${element}"]`)
+    ?.scrollIntoView({ block: 'center', behavior: 'instant' })
+}
