@@ -2,6 +2,7 @@
 import type { Page } from 'playwright-core'
 import { withoutValue, withValue } from '../expect/paths.ts'
 import type { JsonValue } from '../json.ts'
+import type { Check } from '../result.ts'
 import type { Turn } from '../run/turn.ts'
 import { pause } from '../steps/slot-steps.ts'
 import { durationMs } from '../suite/fields.ts'
@@ -41,31 +42,47 @@ const acts: { [Name in keyof Act]-?: (value: NonNullable<Act[Name]>, host: HostP
   clear: (_, { page }) =>
     page.evaluate(() => (window as RendererWindow).SponsoredPlacement?.clearPlacement({ target: '#slot' })),
   remove_label: (_, { page }) => page.evaluate(() => document.querySelector('#slot [data-sp-label]')?.remove()),
-  run: (code, { page }) =>
-    page.evaluate(`(async (slot, turn) => {${code}\n})(document.querySelector('#slot'), window.turn)`),
+  run: runCode,
   screenshot: takePicture,
 }
 
 /** Does them in order, up to the first that fails. What an expectation of them says is in the turn. */
-export async function perform(list: readonly Act[], host: HostPage, turn: Turn): Promise<void> {
-  let hasFailed = false
-  const judged: Turn = {
-    ...turn,
-    check: (check) => {
-      hasFailed ||= !check.passed
-      turn.check(check)
-    },
-  }
-  for (const [name, value] of list.flatMap((act) => Object.entries(act))) {
-    if (value === undefined) continue
-    turn.signal.throwIfAborted()
-    const run = acts[name as keyof Act] as (value: unknown, host: HostPage, turn: Turn) => Promise<void>
-    await run(value, host, judged)
-    if (!hasFailed) continue
-    await pictureOfFailure(host, turn)
-    return
+export async function perform(list: Act | readonly Act[], member: string, host: HostPage, turn: Turn): Promise<void> {
+  const isList = Array.isArray(list)
+  for (const [index, act] of [list].flat().entries()) {
+    for (const [name, value] of Object.entries(act)) {
+      if (value === undefined) continue
+      turn.signal.throwIfAborted()
+      const place = turn.placeOf(isList ? [member, index, name] : [member, name])
+      const isGood = await one(name as keyof Act, value, host, turn, place)
+      if (isGood) continue
+      return pictureOfFailure(host, turn)
+    }
   }
 }
+
+/** Whether nothing about it failed. */
+async function one(name: keyof Act, value: unknown, host: HostPage, turn: Turn, place: Pick<Check, 'place'>) {
+  let isGood = true
+  const judging: Turn = {
+    ...turn,
+    check: (check) => {
+      isGood &&= check.passed
+      turn.check({ ...check, ...place })
+    },
+  }
+  const run = acts[name] as (value: unknown, host: HostPage, turn: Turn) => Promise<void>
+  const done = new AbortController()
+  const left_ms = Math.max(0, turn.ends_at_ms - performance.now() - spare_ms)
+  const late = pause(left_ms, { signal: AbortSignal.any([turn.signal, done.signal]) }).then(() => {
+    throw new Error(`The act ${name} did not end: the page hangs, or waits for what does not come. More time: timeout.`)
+  })
+  await Promise.race([run(value, host, judging), late]).finally(() => done.abort())
+  return isGood
+}
+
+/** Before the time of the step is up, so that it is told what hung. */
+const spare_ms = 300
 
 /** Mounts the answer of an earlier step, as a page does that got it from its backend. */
 export async function mount(
@@ -103,6 +120,17 @@ export async function startTurn(
     },
     { ...turn, body: turn.body as object },
   )
+}
+
+/** What the page throws is told as the page's. */
+async function runCode(code: string, { page }: HostPage): Promise<void> {
+  const work = page.evaluate(`(async (slot, turn) => {${code}\n})(document.querySelector('#slot'), window.turn)`)
+  await work.catch((error: unknown) => {
+    const message = String((error as Error).message)
+    if (!message.startsWith('page.evaluate: ') || /has been closed|crashed/.test(message)) throw error
+    const [thrown = ''] = message.slice('page.evaluate: '.length).split('\n')
+    throw new Error(`What run does on the page threw ${thrown}`, { cause: error })
+  })
 }
 
 const places = { ad: '.surface', play: 'button.play', mute: 'button.mute' } as const

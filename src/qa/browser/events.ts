@@ -1,7 +1,6 @@
 /** Waiting for events of the renderer, and judging that others did not come. */
 import type { JsonValue } from '../json.ts'
 import type { Turn } from '../run/turn.ts'
-import { pause } from '../steps/slot-steps.ts'
 import type { HostPage, PageEvent } from './host-page.ts'
 import type { WantedPageEvent } from './schema.ts'
 
@@ -19,8 +18,7 @@ export async function waitForEvent(wanted: WantedPageEvent, { page }: HostPage, 
   const subject = `event ${type}`
   const expected = wanted as JsonValue
   const left_ms = Math.max(0, turn.ends_at_ms - performance.now() - spare_ms)
-  const come = page.evaluate(comeInPage, { type, members: members as object, left_ms })
-  const isCome = await Promise.race([come, pause(left_ms + spare_ms / 3, turn).then(() => false)])
+  const isCome = await page.evaluate(comeInPage, { type, members: members as object, left_ms })
   if (isCome) return turn.check({ subject, passed: true, expected, actual: expected })
   const seen = await seenOn(page)
   const hint = `The renderer did not tell it within ${Math.round(left_ms)} ms.`

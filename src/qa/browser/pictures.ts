@@ -40,7 +40,9 @@ export async function takePicture(wanted: Screenshot, { page }: HostPage, turn: 
 
 /** The window as it is, for whoever wants to see why something failed. */
 export async function pictureOfFailure({ page }: HostPage, turn: Turn): Promise<void> {
-  const png = await page.screenshot({ timeout: 1_000 })
+  // Its failure is told already; a page that hangs or has crashed has no picture to add.
+  const png = await page.screenshot({ timeout: 1_000 }).catch(() => null)
+  if (png === null) return
   const { width, height } = pixelsOf(png)
   turn.screenshot({ name: 'the page when it failed', png, width, height })
 }

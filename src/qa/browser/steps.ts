@@ -43,7 +43,7 @@ export const browser = stepKind({
       state.atEnd(() => host.close())
       if (wish.turn !== undefined) await begin(wish, wish.turn, host, turn)
       else if (wish.of !== null) await mount(host, turn, { of: wish.of, set: wish.set, unset: wish.unset })
-      return act(host, turn, list)
+      return act(host, turn, 'do', list)
     }),
 })
 
@@ -59,7 +59,7 @@ export const page = stepKind({
     inBrowser(async () => {
       const host = pages.get(turn.state)
       if (host === undefined) throw new Error('No page is open: an earlier step must be browser.')
-      return act(host, turn, list)
+      return act(host, turn, 'page', list)
     }),
 })
 
@@ -74,9 +74,14 @@ async function begin(wish: Open, body: Record<string, JsonValue>, host: HostPage
   })
 }
 
-async function act(host: HostPage, turn: Turn, list: Act | readonly Act[] | undefined): Promise<Answer> {
+async function act(
+  host: HostPage,
+  turn: Turn,
+  member: string,
+  list: Act | readonly Act[] | undefined,
+): Promise<Answer> {
   const started = performance.now()
-  await perform(list === undefined ? [] : [list].flat(), host, turn)
+  if (list !== undefined) await perform(list, member, host, turn)
   return { status: 200, headers: {}, body: await observe(host), duration_ms: performance.now() - started }
 }
 

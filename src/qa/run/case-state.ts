@@ -230,7 +230,8 @@ const noFacts = { slot_id: null, format: null, width: null, height: null, durati
 
 function fillIn({ body }: Answer): Fill | null {
   const token = valueAt(body, 'placement.asset_token') ?? valueAt(body, 'decision.asset_token')
-  if (typeof token !== 'string') return null
+  // The control plane shows what a token is of, and not the token.
+  if (typeof token !== 'string' || token.endsWith('_redacted')) return null
   return {
     asset_token: token,
     slot_id: textOrNull(valueAt(body, 'slot_id')),

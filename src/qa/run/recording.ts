@@ -40,6 +40,7 @@ export interface TurnOptions {
   checksContract: boolean
   /** A service that asks to wait is waited for, as a correct client does. */
   mayWaitForRate: boolean
+  placeOf: Turn['placeOf']
 }
 
 export function createTurn(
@@ -47,7 +48,7 @@ export function createTurn(
   recording: Recording,
   checks: Check[],
   signal: AbortSignal,
-  { checksContract, mayWaitForRate }: TurnOptions,
+  { checksContract, mayWaitForRate, placeOf }: TurnOptions,
 ): Turn {
   const { target, state, environment } = context
 
@@ -84,6 +85,7 @@ export function createTurn(
     ends_at_ms: context.ends_at_ms,
     update_snapshots: context.update_snapshots,
     folder: context.folder,
+    placeOf,
     check: (check) => checks.push(check),
     screenshot: (picture) => recording.screenshots.push(picture),
     async call(id, { params = {}, query = {}, body, members = {} }) {

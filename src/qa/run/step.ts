@@ -147,6 +147,7 @@ async function answerOf(
   const turn = createTurn(context, recording, checks, signal, {
     checksContract: members.contract !== false,
     mayWaitForRate: !expects(wanted, 429),
+    placeOf,
   })
   const repeatsAtOnce = isObject(step.data.repeat) && step.data.repeat.at_once === true
   try {

@@ -40,6 +40,8 @@ export interface Turn {
   call(id: EndpointId, call: Call): Promise<Answer>
   /** Sends any request. Throws NoAnswer. */
   request(call: RawCall): Promise<Answer>
+  /** Where a member of the step is written: `['do', 2, 'click']`. */
+  placeOf(path: readonly (string | number)[]): Pick<Check, 'place'>
   /** Adds one expectation, met or not. */
   check(check: Check): void
   screenshot(picture: Screenshot): void
