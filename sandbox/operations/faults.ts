@@ -126,8 +126,10 @@ export function createFaults({ store, hash, report }: FaultParts): Faults {
     },
     async add(draft, now_ms) {
       refuseSecret(draft)
-      await change(grown(state, [draft], null, now_ms))
-      return shown(state.rules[0]!)
+      const next = grown(state, [draft], null, now_ms)
+      await change(next)
+      // Not of the state: another may have been added meanwhile.
+      return shown(next.rules[0]!)
     },
     list: () => state.rules.map(shown),
     async remove(holds) {
