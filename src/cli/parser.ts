@@ -114,10 +114,23 @@ function flagsAsCommands(entries: readonly Entry[], args: readonly string[]): st
 /** Takes off what is another program's: commander forgets where `--` was. */
 function splitPassedOn(entries: readonly Entry[], args: readonly string[]) {
   const end = args.indexOf('--')
-  const isPassedOn = entries.some(({ loaded }) => loaded !== null && !isGroup(loaded) && loaded.passesOn === true)
+  const isPassedOn = entries.some(
+    ({ loaded }) =>
+      loaded !== null &&
+      commandsWithin(loaded).some(
+        ({ command, path }) => command.passesOn === true && isCalled(path.split(' '), args.slice(0, end)),
+      ),
+  )
   return isPassedOn && end >= 0
     ? { own: args.slice(0, end), passedOn: args.slice(end + 1) }
     : { own: args, passedOn: null }
+}
+
+/** Whether the words of a command stand there in their order; flags and their values may stand between them. */
+function isCalled(path: readonly string[], args: readonly string[]): boolean {
+  let found = 0
+  for (const word of args) if (word === path[found]) found++
+  return found === path.length
 }
 
 /** The options that every command takes, from the table of settings. */

@@ -26,12 +26,13 @@ export function inVain(exchanges: readonly Exchange[]): Repetition[] {
   )
 }
 
-/** Requests that failed, each with the same one sent after its answer. */
+/** Requests that failed, each with the next one that is the same. */
 export function repetitions(exchanges: readonly Exchange[]): Repetition[] {
-  return [...sameRequests(exchanges).values()].flatMap((group) =>
-    group.flatMap((again, index) => {
-      const first = group[index - 1]
-      return first === undefined || (first.status > 0 && first.status < 400) ? [] : [{ first, again }]
+  return [...groupBy(exchanges, outlineOf).values()].flatMap((group) =>
+    group.flatMap((first, index) => {
+      if (first.status > 0 && first.status < 400) return []
+      const again = group.slice(index + 1).find((next) => isAlike(bodyOf(first), bodyOf(next)))
+      return again === undefined ? [] : [{ first, again }]
     }),
   )
 }
@@ -51,19 +52,40 @@ export function isRetryable(status: number): boolean {
   return Object.values(errorCodes).some((row) => row.status === status && row.retryable)
 }
 
-/** The same request: route, credential's kind and body. Without a detail nothing can be said of the body. */
-export function sameRequests(exchanges: readonly Exchange[]): Map<string, Exchange[]> {
-  return groupBy(exchanges, (exchange) => {
-    if (exchange.detail === null) return null
-    const { request_headers, request_body } = exchange.detail
-    return JSON.stringify([
-      exchange.method,
-      exchange.path,
-      request_headers.authorization,
-      request_headers.origin,
-      request_headers['content-type'],
-      request_headers['content-length'],
-      request_body,
-    ])
-  })
+/** What is the same of two equal requests beside their bodies. Without a detail nothing can be said. */
+function outlineOf({ method, path, detail }: Exchange): string | null {
+  if (detail === null) return null
+  const { request_headers } = detail
+  const names = ['authorization', 'origin', 'content-type', 'content-length']
+  return JSON.stringify([method, path, ...names.map((name) => request_headers[name])])
+}
+
+function bodyOf({ detail }: Exchange): unknown {
+  return detail?.request_body
+}
+
+/**
+ * Whether two bodies were the same, as far as the journal kept them: of one that was refused before it was read, texts are
+ * there by their length only.
+ */
+function isAlike(one: unknown, other: unknown): boolean {
+  if (typeof one === 'string' && typeof other === 'string') {
+    return one === other || lengthOf(one) === other.length || lengthOf(other) === one.length
+  }
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return one === other
+  const names = Object.keys(one)
+  return (
+    names.length === Object.keys(other).length &&
+    names.every((name) => Object.hasOwn(other, name) && isAlike(memberOf(one, name), memberOf(other, name)))
+  )
+}
+
+function memberOf(value: object, name: string): unknown {
+  return (value as Record<string, unknown>)[name]
+}
+
+/** How long a text was that the journal removed; null of any other. */
+function lengthOf(text: string): number | null {
+  const length = /^\[removed: (\d+) characters\]$/.exec(text)?.[1]
+  return length === undefined ? null : Number(length)
 }

@@ -1,0 +1,68 @@
+/** An integration that does everything right, and meets everything that rules look at: trouble, too. */
+import {
+  activate,
+  ask,
+  call,
+  client_id,
+  consent,
+  fault,
+  newSession,
+  pageOrigin,
+  sandbox,
+  scenario,
+  show,
+  sleep,
+} from './integration.ts'
+
+export async function clean(): Promise<void> {
+  const session_id = newSession()
+  await consent(session_id, 'granted')
+  await show(await ask({ session_id, consent: undefined, prompt: { topic: 'coffee', text: 'beans for espresso' } }))
+  await show(await ask({ prompt: { text: 'beans for espresso' }, slot_hint: { max_width: 728, max_height: 600 } }))
+  await ask({ test_outcome: 'no_fill' })
+  await page()
+  await trouble()
+  await pending()
+  // The person changes their mind, and is left alone.
+  await consent(session_id, 'withdrawn')
+}
+
+async function page(): Promise<void> {
+  const { body } = await activate()
+  const options = { key: body.activation_token as string, origin: pageOrigin }
+  const session_id = newSession()
+  for (const topic of ['coffee', 'travel']) {
+    const answer = await ask({ session_id, prompt: { topic } }, options)
+    if (answer.body.decision.fill) await show(answer, options)
+  }
+}
+
+/** Each is met once, waited for, and then asked again; what cannot succeed is not. */
+async function trouble(): Promise<void> {
+  const session_id = newSession()
+  const members = { session_id, test_outcome: 'no_fill' }
+  await fault({ path: '/v1/placements', status: 429, retry_after_s: 1 })
+  const { headers } = await ask(members)
+  await sleep(Number(headers.get('retry-after')) * 1_000 + 10)
+  await ask(members)
+  await fault({ path: '/v1/placements', status: 500 })
+  await ask({ ...members, session_id: `${session_id}_b` })
+  await sleep(500)
+  await ask({ ...members, session_id: `${session_id}_b` })
+  await call('GET', '/v1/decisions/slot_00000000000')
+}
+
+async function pending(): Promise<void> {
+  await scenario('slow_decision')
+  const { body } = await ask({ wait_ms: 0 })
+  let answer = await call('GET', `/v1/decisions/${body.slot_id}?wait_ms=200`)
+  while (answer.body.status === 'pending') answer = await call('GET', `/v1/decisions/${body.slot_id}?wait_ms=2000`)
+  await show(answer)
+  await sandbox('DELETE', '/scenarios')
+  const job = { client_id, session_id: newSession(), job_type: 'code' }
+  const [slot_id] = (await call('POST', '/v1/jobs', job)).body.slot_ids as string[]
+  const decided = await call('GET', `/v1/decisions/${slot_id}?wait_ms=2000`)
+  if (decided.body.decision.fill) {
+    await show(decided)
+  }
+}

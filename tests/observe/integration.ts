@@ -1,0 +1,107 @@
+/** What the scripted integrations are made of: an integrator's calls, on a server and in a page. */
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const {
+  SVC_BASE_URL: base_url = '',
+  SVC_CLIENT_ID: client_id = '',
+  SVC_SECRET_KEY = '',
+  SVC_PUBLISHABLE_KEY = '',
+} = process.env
+
+export { client_id, sleep }
+export const strictKey = 'sk_test_sandbox_strict'
+export const liveKey = 'sk_live_sandbox_demo'
+export const pageOrigin = 'http://localhost:3000'
+
+export interface Answer {
+  status: number
+  headers: Headers
+  // biome-ignore lint/suspicious/noExplicitAny: a script reads answers as scripts do
+  body: any
+}
+
+export interface CallOptions {
+  key?: string | null
+  /** Of a page: then the request comes from a browser. */
+  origin?: string
+  agent?: string
+  content_type?: string
+}
+
+/** One request; JSON in and out. */
+export async function call(
+  method: string,
+  path: string,
+  body?: unknown,
+  { key = SVC_SECRET_KEY, origin, agent, content_type = 'application/json' }: CallOptions = {},
+): Promise<Answer> {
+  const headers: Record<string, string> = {
+    ...(key === null ? {} : { authorization: `Bearer ${key}` }),
+    ...(body === undefined ? {} : { 'content-type': content_type }),
+    ...(origin === undefined ? {} : { origin, 'user-agent': agent ?? 'Mozilla/5.0 (one)' }),
+  }
+  const text = body === undefined ? null : JSON.stringify(body)
+  const answer = await fetch(path.startsWith('/') ? base_url + path : path, { method, headers, body: text })
+  const content = await answer.text()
+  const isJson = answer.headers.get('content-type')?.startsWith('application/json') === true
+  return { status: answer.status, headers: answer.headers, body: isJson ? JSON.parse(content) : content }
+}
+
+let sessions = 0
+/** A person's session, of this run alone. */
+export const newSession = () => `sess_${process.pid}_${++sessions}`
+
+export const granted = { semantic_targeting: true, prompt_shared: true }
+
+export function ask(members: object = {}, options?: CallOptions): Promise<Answer> {
+  const body = { client_id, session_id: newSession(), job_type: 'chat', consent: granted, ...members }
+  return call('POST', '/v1/placements', body, options)
+}
+
+/** A fill that is shown well: its frame, and the beacons of a page on which it was seen. */
+export async function show({ body }: Answer, options?: CallOptions): Promise<void> {
+  await frame({ body })
+  await beacon({ body }, 'render', {}, options)
+  await beacon({ body }, 'visible', {}, options)
+}
+
+export function frame({ body }: Pick<Answer, 'body'>): Promise<Answer> {
+  return call('GET', body.placement.render.frame_url, undefined, { key: null })
+}
+
+let beacons = 0
+export function beacon(
+  { body }: Pick<Answer, 'body'>,
+  event: string,
+  members: object = {},
+  options?: CallOptions,
+): Promise<Answer> {
+  const sent = {
+    beacon_id: `mount_${body.slot_id}:${event}:${++beacons}`,
+    asset_token: body.decision.asset_token,
+    event,
+    occurred_at_ms: Date.now(),
+    slot_id: body.slot_id,
+    ...members,
+  }
+  return call('POST', '/v1/beacons', sent, options)
+}
+
+export function activate(options: CallOptions = {}): Promise<Answer> {
+  const page = { key: null, origin: pageOrigin, ...options }
+  return call('POST', '/v1/browser/activate', { publishable_key: SVC_PUBLISHABLE_KEY }, page)
+}
+
+/** The control plane, to set the stage. */
+export async function sandbox(method: string, path: string, body?: object): Promise<void> {
+  const { status, body: answer } = await call(method, `/_sandbox${path}`, body, { key: null })
+  if (status >= 400) throw new Error(JSON.stringify(answer))
+}
+
+/** The next request like this fails so, once. */
+export const fault = (rule: object) => sandbox('POST', '/faults', { times: 1, ...rule })
+
+export const scenario = (name: string) => sandbox('POST', `/scenarios/${name}`, {})
+
+export const consent = (session_id: string, decision: string) =>
+  call('POST', '/v1/consent', { client_id, session_id, decision, purposes: granted })

@@ -1,0 +1,7 @@
+/** Runs one scripted integration: `node run.ts clean`, or the name of a sin. */
+import { clean } from './clean.ts'
+import { sins } from './sins.ts'
+
+const name = process.argv[2] ?? ''
+if (name === 'clean') await clean()
+else await sins[name as keyof typeof sins].commit()

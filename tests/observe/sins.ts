@@ -1,0 +1,225 @@
+/** For each rule an integration that breaks it. The type demands one for every rule. */
+import type { TrafficRuleName } from '../../src/qa/observe/rules/index.ts'
+import {
+  activate,
+  ask,
+  beacon,
+  call,
+  client_id,
+  consent,
+  fault,
+  frame,
+  granted,
+  liveKey,
+  newSession,
+  pageOrigin,
+  sandbox,
+  scenario,
+  show,
+  strictKey,
+} from './integration.ts'
+
+export interface Sin {
+  commit(): Promise<unknown>
+  /** Rules that the same deed breaks as well, because it cannot be done otherwise. */
+  also?: readonly TrafficRuleName[]
+}
+
+const minutes = 60_000
+/** A placement of which nothing is left to show. */
+const noFill = { test_outcome: 'no_fill' }
+
+export const sins: Readonly<Record<TrafficRuleName, Sin>> = {
+  'secret-key-in-browser': { commit: () => ask(noFill, { origin: pageOrigin }) },
+  'credential-refused': { commit: () => ask(noFill, { key: 'sk_test_sandbox_unknown' }) },
+  'origin-refused': { commit: () => activate({ origin: 'https://shop.example' }) },
+  'wrong-project': { commit: () => ask({ ...noFill, client_id: 'proj_other' }) },
+  'test-outcome-live': { commit: () => ask(noFill, { key: liveKey }), also: ['live-key'] },
+  'live-key': { commit: async () => show(await ask({}, { key: liveKey }), { key: liveKey }) },
+  'unknown-fields': { commit: () => ask({ ...noFill, sessionId: 'a' }) },
+  'request-refused': { commit: () => ask({ ...noFill, job_type: 'poem' }) },
+  'content-type': {
+    commit: async () => {
+      const answer = await ask()
+      await show(answer)
+      await beacon(answer, 'heartbeat', {}, { content_type: 'text/plain;charset=UTF-8' })
+    },
+  },
+  'old-names': {
+    commit: async () => {
+      const answer = await ask()
+      await frame(answer)
+      await beacon(answer, 'rendered')
+    },
+  },
+  'consent-missing': {
+    commit: () => ask({ ...noFill, client_id: 'proj_strict', consent: undefined }, { key: strictKey }),
+  },
+  'asked-after-denial': {
+    commit: async () => {
+      const session_id = newSession()
+      await consent(session_id, 'denied')
+      await ask({ session_id, consent: undefined })
+    },
+  },
+  'shown-after-withdrawal': {
+    commit: async () => {
+      const session_id = newSession()
+      const answer = await ask({ session_id })
+      await show(answer)
+      await consent(session_id, 'withdrawn')
+      await beacon(answer, 'heartbeat')
+    },
+  },
+  'text-without-consent': {
+    commit: () => ask({ ...noFill, consent: undefined, prompt: { text: 'my knee hurts' } }),
+  },
+  'text-not-shared': {
+    commit: () => ask({ ...noFill, consent: { ...granted, prompt_shared: false }, prompt: { text: 'my knee hurts' } }),
+  },
+  'session-missing': {
+    commit: async () => {
+      const { body } = await call('POST', '/v1/jobs', { client_id, job_type: 'chat', prompt: { topic: 'coffee' } })
+      await show(await call('GET', `/v1/decisions/${body.slot_ids[0]}?wait_ms=2000`))
+    },
+  },
+  'session-for-all': { commit: () => ask({ ...noFill, session_id: 'undefined' }) },
+  'activation-per-request': {
+    commit: async () => {
+      const session_id = newSession()
+      for (let turn = 0; turn < 3; turn++) {
+        const { body } = await activate()
+        await show(await ask({ session_id }, { key: body.activation_token, origin: pageOrigin }))
+      }
+    },
+  },
+  'token-shared': {
+    commit: async () => {
+      const { body } = await activate()
+      const options = { key: body.activation_token, origin: pageOrigin }
+      for (let person = 0; person < 2; person++) await show(await ask({}, options), options)
+    },
+  },
+  'token-mixed': {
+    commit: async () => {
+      const [one, two] = [await ask(), await ask()]
+      await show(one)
+      await show(two)
+      await beacon(one, 'heartbeat', { slot_id: two.body.slot_id })
+    },
+  },
+  'pending-given-up': {
+    commit: async () => {
+      await scenario('pending_forever')
+      await ask({ wait_ms: 0 })
+    },
+  },
+  'polled-once': {
+    commit: async () => {
+      await scenario('pending_forever')
+      const { body } = await ask({ wait_ms: 0 })
+      await call('GET', `/v1/decisions/${body.slot_id}?wait_ms=50`)
+    },
+  },
+  'busy-polling': {
+    commit: async () => {
+      await scenario('pending_forever')
+      const { body } = await ask({ wait_ms: 0 })
+      for (let poll = 0; poll < 6; poll++) await call('GET', `/v1/decisions/${body.slot_id}`)
+    },
+  },
+  'polled-after-ready': {
+    commit: async () => {
+      const answer = await ask()
+      await show(answer)
+      for (let poll = 0; poll < 2; poll++) await call('GET', `/v1/decisions/${answer.body.slot_id}`)
+    },
+  },
+  'no-fill-retried': {
+    commit: async () => {
+      const session_id = newSession()
+      for (let attempt = 0; attempt < 3; attempt++) await ask({ ...noFill, session_id })
+    },
+  },
+  'retry-after-ignored': {
+    commit: async () => {
+      const session_id = newSession()
+      await fault({ path: '/v1/placements', status: 429, retry_after_s: 2 })
+      await ask({ ...noFill, session_id })
+      await ask({ ...noFill, session_id })
+    },
+  },
+  'retry-without-backoff': {
+    commit: async () => {
+      const session_id = newSession()
+      await fault({ path: '/v1/placements', status: 500, times: 2 })
+      for (let attempt = 0; attempt < 3; attempt++) await ask({ ...noFill, session_id })
+    },
+  },
+  'retried-in-vain': {
+    commit: async () => {
+      for (let attempt = 0; attempt < 2; attempt++) await call('GET', '/v1/decisions/slot_00000000000')
+    },
+  },
+  'fill-unused': { commit: () => ask() },
+  'expired-ad': {
+    commit: async () => {
+      const answer = await ask()
+      await sandbox('POST', '/clock/advance', { by_ms: 11 * minutes })
+      await frame(answer)
+    },
+    also: ['fill-unused'],
+  },
+  'shown-twice': {
+    commit: async () => {
+      const answer = await ask()
+      for (const render_instance_id of ['mount_a', 'mount_b']) {
+        await frame(answer)
+        await beacon(answer, 'render', { render_instance_id })
+      }
+    },
+  },
+  'slot-hint-misfit': {
+    commit: () => ask({ slot_hint: { max_width: 10, max_height: 10 } }),
+  },
+  'beacon-missing': { commit: async () => frame(await ask()) },
+  'beacon-doubled': {
+    commit: async () => {
+      const answer = await ask()
+      await show(answer)
+      await beacon(answer, 'render')
+    },
+  },
+  'beacon-repeated': {
+    commit: async () => {
+      const answer = await ask()
+      await frame(answer)
+      const same = { beacon_id: 'mount_a:render', occurred_at_ms: Date.now() }
+      await beacon(answer, 'render', same)
+      await beacon(answer, 'render', same)
+    },
+  },
+  'beacon-before-render': {
+    commit: async () => {
+      const answer = await ask()
+      await frame(answer)
+      await beacon(answer, 'visible')
+      await beacon(answer, 'render')
+    },
+  },
+  'beacon-clock': {
+    commit: async () => {
+      const answer = await ask()
+      await show(answer)
+      await beacon(answer, 'heartbeat', { occurred_at_ms: Math.round(Date.now() / 1_000) })
+    },
+  },
+  'beacon-expired': {
+    commit: async () => {
+      const answer = await ask()
+      await show(answer)
+      await sandbox('POST', '/clock/advance', { by_ms: 31 * minutes })
+      await beacon(answer, 'heartbeat', { occurred_at_ms: Date.now() + 31 * minutes })
+    },
+  },
+}
