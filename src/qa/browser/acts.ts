@@ -1,4 +1,5 @@
 /** What steps do to a host page, one act after the other. */
+import { stripVTControlCharacters } from 'node:util'
 import type { Page } from 'playwright-core'
 import { withoutValue, withValue } from '../expect/paths.ts'
 import type { JsonValue } from '../json.ts'
@@ -154,7 +155,9 @@ async function click(what: keyof typeof places, { page }: HostPage, turn: Turn):
 
 /** The line of a long message that tells what is in the way. */
 function coverOf(message: string): string {
-  const lines = message.split('\n').map((line) => line.replace(/^[\s-]+/, ''))
+  const lines = stripVTControlCharacters(message)
+    .split('\n')
+    .map((line) => line.replace(/^[\s-]+/, ''))
   return lines.find((line) => /intercepts pointer events|not visible|not stable|not enabled/.test(line)) ?? lines[0]!
 }
 

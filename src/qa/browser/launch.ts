@@ -1,4 +1,5 @@
 /** A Chrome or Chromium for the steps that need one: found by the command line, driven by playwright-core. */
+import { stripVTControlCharacters } from 'node:util'
 import type { Browser, LaunchOptions } from 'playwright-core'
 
 /** Why there is no browser, and what to do about it. */
@@ -42,13 +43,18 @@ export async function openBrowserHost(options: BrowserOptions): Promise<BrowserH
   await current
   return {
     async get() {
-      const browser = await current
+      const known = current
+      const browser = await known
       if (browser.isConnected()) return browser
       // Of all who find it ended, the first starts the next.
-      if ((await current) === browser) current = launch(options)
+      if (current === known) current = launch(options)
       return current
     },
-    close: async () => within(endsWithin_ms, (await current).close()),
+    close: () =>
+      within(
+        endsWithin_ms,
+        current.then((browser) => browser.close()),
+      ),
   }
 }
 
@@ -94,7 +100,7 @@ async function launch({ path, reachable, is_headed = false }: BrowserOptions): P
 
 /** The line of a long message that tells the cause. */
 function reasonOf(error: unknown): string {
-  const lines = String((error as Error).message)
+  const lines = stripVTControlCharacters(String((error as Error).message))
     .split('\n')
     .map((line) => line.trim())
   const cause = lines.find((line) => /error while loading|No usable sandbox|EACCES|ENOEXEC|ENOENT|Timeout/.test(line))

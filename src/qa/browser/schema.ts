@@ -51,7 +51,9 @@ export const Open = z.strictObject({
   publishable_key: z.string().optional().describe('Of the activation; default: that of the project.'),
   endpoint: z.string().startsWith('/', 'must begin with /').optional().describe('Route of the page that turns ask.'),
   serve: z
-    .record(z.string().startsWith('/', 'must begin with /'), z.union([Served, z.array(Served).min(1)]))
+    .record(z.string().startsWith('/'), z.union([Served, z.array(Served).min(1)]), {
+      error: 'must be paths of it, each beginning with /',
+    })
     .optional()
     .describe('What further paths of the page answer; of a list one after the other, then the last.'),
   width: pixels().optional().describe('Of the window; default 800.'),

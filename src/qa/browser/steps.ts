@@ -1,4 +1,5 @@
 /** The steps that need a browser: `browser` opens a host page, `page` goes on with it. */
+import { stripVTControlCharacters } from 'node:util'
 import { isObject } from '../expect/paths.ts'
 import type { JsonValue } from '../json.ts'
 import type { CaseState } from '../run/case-state.ts'
@@ -90,7 +91,7 @@ async function inBrowser<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    const [first = ''] = String((error as Error).message).split('\n')
+    const [first = ''] = stripVTControlCharacters(String((error as Error).message)).split('\n')
     const message = first.replace(/^\w+\.\w+: (Error: )?/, '')
     if (/Target crashed|Page crashed/.test(message)) throw new Error('The page crashed.', { cause: error })
     if (/has been closed|browser has disconnected/.test(message)) {
