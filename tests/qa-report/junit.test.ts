@@ -1,5 +1,6 @@
 /** The XML for build servers: valid, whatever came off the wire, and with the counts that the run has. */
 import { readFileSync } from 'node:fs'
+import { parse, type TestSuites } from 'junit2json'
 import { expect, test } from 'vitest'
 import { validateXML } from 'xmllint-wasm'
 import { createReporters } from '../../src/qa/report/index.ts'
@@ -22,6 +23,17 @@ async function problemsOf(xml: string): Promise<string[]> {
 
 test('a run with one of everything is valid', async () => {
   expect(await problemsOf(await junitOf(everything()))).toEqual([])
+})
+
+test('a reader of such files finds every suite and case in it, and what failed', async () => {
+  const result = everything()
+  const read = (await parse(await junitOf(result))) as TestSuites
+  const cases = (read.testsuite ?? []).flatMap(({ testcase = [] }) => testcase)
+  const count = (outcome: string) => result.cases.filter((each) => each.outcome === outcome).length
+  expect(read.tests).toBe(result.cases.length)
+  expect(cases).toHaveLength(result.cases.length)
+  expect(cases.filter(({ failure }) => failure !== undefined)).toHaveLength(count('failed'))
+  expect(cases.filter(({ skipped }) => skipped !== undefined)).toHaveLength(count('not_applicable') + count('not_run'))
 })
 
 test('a run without cases is valid', async () => {
