@@ -35,7 +35,7 @@ export const observe: Command = {
   summary: 'Judge an integration by its traffic, and by its page',
   details: [
     'With a command behind --: runs it against a sandbox of its own, with the SVC_* variables set as by svc exec, and judges what it sent. With --url: opens the page in a browser, brings its ads into view, and judges the page too; the app runs against the sandbox that runs, or is the command behind --. With neither: watches the sandbox that runs until Ctrl-C. With --since: judges what the journal has.',
-    "Exit code: the command's own where that is not 0; 5 when there is an error, or with --strict a warning; 7 without a sandbox or browser. Each rule is explained in docs/qa.md.",
+    "Exit code: the command's own where that is not 0; 5 when there is an error, or with --strict a warning; 7 without a sandbox or browser. Each rule is explained in docs/qa-observe.md.",
   ].join('\n\n'),
   arguments: [new Argument('[-- command...]', 'the integration, or its tests')],
   options: [
@@ -64,13 +64,14 @@ export const observe: Command = {
     const client = sessionClient(session.settings, undefined)
     const { info } = await findService(client)
     if (info === null) throw sandboxMissing(session, base_url)
-    const since = flags.since ?? String(info.clock.now_ms)
+    const after = flags.since === undefined ? await newestRequest(client) : undefined
     const page = await watch(session, flags, base_url, interrupt.signal)
     return report(session, flags, {
       client,
       base_url,
       kind: sandbox === null ? 'service' : 'sandbox',
-      since,
+      since: flags.since,
+      after,
       is_ended: flags.since !== undefined && flags.url === undefined,
       is_whole: false,
       page,
@@ -99,6 +100,7 @@ async function judgeDriven(
     base_url,
     kind: 'fresh',
     since: undefined,
+    after: undefined,
     is_ended: true,
     is_whole: true,
     page,
@@ -106,6 +108,12 @@ async function judgeDriven(
     started_at_ms,
   })
   return own === 0 ? judged : own
+}
+
+/** What is watched begins after it; null where nothing came yet. */
+async function newestRequest(client: Client): Promise<string | null> {
+  const { items } = await client.requests.list({ query: { limit: 1 } })
+  return items[0]?.request_id ?? null
 }
 
 /** Until the time is over or somebody interrupts; the page, where there is one. */
@@ -138,6 +146,7 @@ interface Watched {
   base_url: string
   kind: RunResult['target']['kind']
   since: string | undefined
+  after: string | null | undefined
   is_ended: boolean
   is_whole: boolean
   page: PageSeen | null
@@ -150,13 +159,14 @@ async function report(session: Session, flags: ObserveFlags, watched: Watched): 
   const { resultOf } = await import('../qa/observe/results.ts')
   const { createObservationList } = await import('../qa/observe/list.ts')
   const { host, out, settings, command_name } = session
-  const { client, base_url, kind, since, is_ended, is_whole, page, what, started_at_ms } = watched
+  const { client, base_url, kind, since, after, is_ended, is_whole, page, what, started_at_ms } = watched
   const info = await client.sandbox.info()
   const reading = readTraffic(
     client,
     info,
     {
       since,
+      after,
       most: mostExchanges,
       detailsOf: (items) => items,
       leaveOut: { user_agent: checkAgent, prefix: checkPrefix },

@@ -3,6 +3,7 @@ import type { Client } from '../client/client.ts'
 import type { SandboxInfo } from '../contract/control/health.ts'
 import type { RequestItem } from '../contract/control/requests.ts'
 import type { Exchange, ExchangeDetail, Traffic } from './exchanges.ts'
+import { openSlots } from './slots.ts'
 
 /** Requests under way at once. */
 const atOnce = 8
@@ -10,6 +11,11 @@ const atOnce = 8
 export interface ReadOptions {
   /** Only what came since: epoch milliseconds or a span such as `10m`. */
   since?: string | undefined
+  /**
+   * Only requests that arrived after this one, and the slots that they are about, whatever the sandbox clock did meanwhile;
+   * null: from the first on.
+   */
+  after?: string | null | undefined
   /** How far back the look goes: exchanges, placements and beacons each. */
   most: number
   /** Of which exchanges headers and bodies are read; given newest first. */
@@ -22,7 +28,7 @@ export interface ReadOptions {
 export async function readTraffic(
   client: Client,
   info: SandboxInfo,
-  { since, most, detailsOf, leaveOut }: ReadOptions,
+  { since, after, most, detailsOf, leaveOut }: ReadOptions,
   about: Pick<Traffic, 'client_id' | 'command_name'>,
 ): Promise<Traffic> {
   const query = since === undefined ? {} : { since }
@@ -30,15 +36,20 @@ export async function readTraffic(
     client.requests.find({ body: { headers: { 'user-agent': leaveOut.user_agent }, ...query, ...page } }),
   )
   const ownIds = new Set(own.map(({ request_id }) => request_id))
-  const listed = await pages(most, (page) => client.requests.list({ query: { ...query, ...page } }))
+  const listed = await pages(most, (page) =>
+    client.requests.list({ query: { ...query, ...(after ? { after } : {}), ...page } }),
+  )
   const items = listed.filter(({ request_id }) => !ownIds.has(request_id))
   const details = await readDetails(client, detailsOf(items))
   const placements = await pages(most, (page) => client.placements.list({ query: { ...query, ...page } }))
   const beacons = await pages(most, (page) => client.beacons.list({ query: { ...query, ...page } }))
+  const exchanges = items.map((item): Exchange => ({ ...item, detail: details.get(item.request_id) ?? null })).reverse()
+  const slots = after === undefined ? null : new Set(exchanges.flatMap((each) => [each.slot_id, ...openSlots(each)]))
+  const isConcerned = ({ slot_id }: { slot_id: string | null }) => slots === null || slots.has(slot_id)
   return {
-    exchanges: items.map((item): Exchange => ({ ...item, detail: details.get(item.request_id) ?? null })).reverse(),
-    placements: placements.filter(({ session_id }) => session_id?.startsWith(leaveOut.prefix) !== true),
-    beacons: beacons.filter(({ beacon_id }) => beacon_id?.startsWith(leaveOut.prefix) !== true),
+    exchanges,
+    placements: placements.filter((each) => isConcerned(each) && each.session_id?.startsWith(leaveOut.prefix) !== true),
+    beacons: beacons.filter((each) => isConcerned(each) && each.beacon_id?.startsWith(leaveOut.prefix) !== true),
     projects: info.projects,
     now_ms: info.clock.now_ms,
     ...about,

@@ -38,14 +38,24 @@ function linesOf(
   { target, duration_ms }: RunResult,
   paint: Paint,
 ): string[] {
-  const of = (...standings: Verdict['standing'][]) => verdicts.filter(({ standing }) => standings.includes(standing))
+  const of = (wanted: Verdict['standing']) => verdicts.filter(({ standing }) => standing === wanted)
   const holding = of('holds')
   const unseen = of('not_seen')
+  /** A sandbox that ended cannot show its requests any more. */
+  const show = target.kind === 'fresh' ? null : `${observed.command_name} requests show`
   const notes = verdicts.flatMap(({ notes = [] }) => notes)
   return [
     `${paint.bold('svc qa observe')}  ${visible(what)}: ${plural(observed.exchanges.length, 'request')} in ${durationText(duration_ms)}`,
     paint.dim(`against ${targetText(target)}`),
-    ...of('error', 'warning').flatMap((verdict) => ['', ...verdictLines(verdict, observed.command_name, paint)]),
+    ...[...of('error'), ...of('warning')].flatMap((verdict) => ['', ...verdictLines(verdict, show, paint)]),
+    ...(show === null && verdicts.some(({ findings }) => findings.length > 0)
+      ? [
+          '',
+          paint.dim(
+            'The sandbox ended with the command. Keep its requests: --reporter list --reporter html=observe.html',
+          ),
+        ]
+      : []),
     '',
     ...(notes.length === 0 ? [] : notes.map((note) => `${paint.cyan('i')} ${note}`)),
     ...namesLine(paint.green('✓'), 'hold', holding),
@@ -55,17 +65,17 @@ function linesOf(
   ]
 }
 
-function verdictLines(verdict: Verdict, command_name: string, paint: Paint): string[] {
+function verdictLines(verdict: Verdict, show: string | null, paint: Paint): string[] {
   const { name, rule, findings, standing } = verdict
   const mark = standing === 'error' ? paint.red('✗ error  ') : paint.yellow('! warning')
   return [
     `${mark}  ${paint.bold(name)}  ${paint.dim(rule.title)}`,
-    ...findings.flatMap((finding) => findingLines(verdict, finding, command_name, paint)),
+    ...findings.flatMap((finding) => findingLines(verdict, finding, show, paint)),
     ...named('costs', rule.costs, paint),
   ]
 }
 
-function findingLines(verdict: Verdict, finding: Finding, command_name: string, paint: Paint): string[] {
+function findingLines(verdict: Verdict, finding: Finding, show: string | null, paint: Paint): string[] {
   const { seen, requests } = finding
   return [
     ...wrapped(visible(seen), widest - 4).map((line) => `    ${line}`),
@@ -77,9 +87,7 @@ function findingLines(verdict: Verdict, finding: Finding, command_name: string, 
       ),
     ...(requests.length > mostRequests ? [`      … ${requests.length - mostRequests} more`] : []),
     ...named('do', fixOf(verdict, finding), paint),
-    ...(requests.length === 0
-      ? []
-      : [`    ${paint.cyan('see'.padEnd(5))}  ${command_name} requests show ${requests.at(-1)!.request_id}`]),
+    ...(requests.length === 0 || show === null ? [] : named('see', `${show} ${requests.at(-1)!.request_id}`, paint)),
   ]
 }
 

@@ -14,7 +14,7 @@ export interface PageSeen {
   blocked: readonly { url: string; why: string }[]
   /** Errors that render.js told, by their code. */
   renderer_errors: readonly string[]
-  /** Errors on the console, and uncaught ones. */
+  /** Errors on the console, and uncaught ones, that are about the service or come from its scripts. */
   console_errors: readonly string[]
   /** Sum of the layout shifts right after an ad came, changed its size or went, as browsers count them. */
   shift: number

@@ -56,10 +56,13 @@ export async function watchPage(browser: Browser, options: WatchOptions): Promis
       if (isOfService(request.url(), bases) && why.includes('BLOCKED')) blocked.set(bare(request.url()), why)
     })
     context.on('console', (message) => noteConsole(message, bases, blocked, console_errors))
-    context.on('weberror', (error) => void console_errors.push(error.error().message.slice(0, longestMessage)))
+    context.on('weberror', (error) => {
+      const { message, stack = '' } = error.error()
+      if (bases.some((base) => stack.includes(base))) console_errors.push(shortened(message))
+    })
     const page = await context.newPage()
     await page.goto(url, { waitUntil: 'commit' }).catch((error: Error) => {
-      throw new PageUnreachable(`${url} does not open: ${error.message.split('\n')[0]}`)
+      throw new PageUnreachable(`${url} does not open: ${error.message.split('\n', 1)[0]?.replace(/^page\.goto: /, '')}`)
     })
     const mounts = new Map<string, Mount>()
     const looks = new Map<string, PageLook>()
@@ -170,18 +173,24 @@ async function findKey(request: Request, found: PageSeen['key_requests'][number]
   if (where !== undefined) found.push({ method: request.method(), url: bare(request.url()), where })
 }
 
-/** Refusals of the browser are told on the console only; other errors are kept as they are. */
+/** Errors about the service or by its scripts; some refusals of the browser are told on the console only. */
 function noteConsole(
   message: ConsoleMessage,
   bases: readonly string[],
   blocked: Map<string, string>,
-  errors: string[],
+  console_errors: string[],
 ): void {
   if (message.type() !== 'error') return
-  const text = message.text().slice(0, longestMessage)
-  const refused = /frame-ancestors|X-Frame-Options/.test(text) && bases.some((base) => text.includes(base))
-  if (refused) blocked.set(`${bases[0]}/v1/render/`, 'frame-ancestors: the page is not on an allowed origin')
-  else errors.push(withoutTokens(text))
+  const text = message.text()
+  const isOurs = bases.some((base) => text.includes(base) || message.location().url.startsWith(base))
+  if (!isOurs) return
+  if (/frame-ancestors|X-Frame-Options/.test(text)) {
+    blocked.set(`${bases[0]}/v1/render/`, 'frame-ancestors: the page is not on an allowed origin')
+  } else console_errors.push(shortened(text))
+}
+
+function shortened(message: string): string {
+  return withoutTokens(message).slice(0, longestMessage)
 }
 
 function bare(url: string): string {

@@ -8,7 +8,7 @@ const asksForAds = (exchange: Exchange) =>
   exchange.method === 'POST' && /^\/v1\/(placements|jobs)$/.test(pathOf(exchange))
 
 export const askedAfterDenial: Rule = {
-  title: 'who said no is not asked about in ad requests',
+  title: 'no ad is asked for after consent was denied',
   severity: 'error',
   costs: "The person's choice is passed over; the answer is a no-fill at best, a complaint to an authority at worst.",
   fix: 'Ask for placements only while the consent of the session is granted; after a denial wait for a new consent.',

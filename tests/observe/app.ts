@@ -1,0 +1,54 @@
+/** An integrator's app: pages, and the route of its backend that holds the secret key. */
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Page } from './pages.ts'
+
+export interface App extends AsyncDisposable {
+  url: string
+}
+
+/** Serves one page at `/`. Routes: `/placement`, the same `/late`, and `/reshaped`, which render.js cannot read. */
+export async function startApp(base_url: string, { body, policy }: Page): Promise<App> {
+  const html = `<!doctype html><html lang="en"><title>App</title><link rel="icon" href="data:,">
+<script src="${base_url}/v1/render.js"></script><body style="margin:16px">${body}</body></html>`
+  const server = createServer(async (request, response) => {
+    const path = request.url ?? '/'
+    if (path === '/') {
+      const headers = policy === undefined ? {} : { 'content-security-policy': policy(base_url) }
+      response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', ...headers }).end(html)
+      return
+    }
+    if (path === '/other') return void response.writeHead(204).end()
+    if (path === '/late') await sleep(1_500)
+    const answer = await placement(base_url)
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify(path === '/reshaped' ? { ad: answer } : answer))
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  return {
+    url: `http://localhost:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+async function placement(base_url: string): Promise<unknown> {
+  const answer = await fetch(`${base_url}/v1/placements`, {
+    method: 'POST',
+    headers: { authorization: 'Bearer sk_test_sandbox_demo', 'content-type': 'application/json' },
+    body: JSON.stringify({
+      client_id: 'proj_demo',
+      session_id: `sess_${Math.random().toString(36).slice(2)}`,
+      job_type: 'chat',
+      prompt: { topic: 'coffee' },
+      overrides: { allowed_formats: ['banner'] },
+      slot_hint: { max_width: 300, max_height: 250 },
+      consent: { semantic_targeting: true, prompt_shared: false },
+    }),
+  })
+  return answer.json()
+}

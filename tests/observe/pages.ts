@@ -1,0 +1,50 @@
+/** The pages of scripted integrations: one that does all right, and for each rule about pages one that breaks it. */
+import type { PageRuleName } from '../../src/qa/observe/page/rules.ts'
+
+export interface Page {
+  /** What stands in the body, behind render.js. */
+  body: string
+  /** Content-Security-Policy of the page. */
+  policy?: (base_url: string) => string
+  /** Rules about pages that the same deed breaks as well. */
+  also?: readonly PageRuleName[]
+}
+
+/** Reserves the room of the ad and its label, below the window. */
+const slot = '<div style="height:1000px">Talk.</div><div id="slot" style="min-height:330px"></div>'
+const turn = (endpoint = '/placement') =>
+  `<script>SponsoredPlacement.startTurn({ target: '#slot', endpoint: '${endpoint}', turnId: 'one' })</script>`
+/** What an integrator writes who does without render.js. */
+const byHand = (html: string) => `<script>
+  fetch('/placement', { method: 'POST' }).then((answer) => answer.json()).then(({ placement }) => {
+    const { frame_url, width, height } = placement.render
+    document.querySelector('#slot').innerHTML = \`${html}\`
+  })
+</script>`
+const frame = (style = '') =>
+  `<iframe src="\${frame_url}" width="\${width}" height="\${height}" style="border:0;${style}"></iframe>`
+const label = '<p>Sponsored</p>'
+
+export const cleanPage: Page = { body: `${slot}${turn()}` }
+
+export const pageSins: Readonly<Record<PageRuleName, Page>> = {
+  'secret-key-served': { body: `${slot}<script>const key = 'sk_test_sandbox_demo'</script>${turn()}` },
+  'secret-key-sent': {
+    body: `${slot}<script>fetch('/other', { headers: { 'x-key': 'sk_' + 'test_sandbox_demo' } })</script>${turn()}`,
+  },
+  'label-hidden': { body: `${slot}${byHand(frame())}` },
+  'frame-blocked': {
+    body: `${slot}${turn()}`,
+    policy: (base_url) => `default-src 'self' 'unsafe-inline'; script-src 'self' 'unsafe-inline' ${base_url}`,
+    also: ['page-errors', 'slot-blank'],
+  },
+  'mounted-twice': { body: `${slot}${byHand(`${label}${frame()}${label}${frame()}`)}` },
+  'slot-hidden': { body: `${slot}${byHand(`${label}${frame('visibility:hidden')}`)}` },
+  'slot-blank': {
+    body: `${slot}${byHand(
+      `${label}<div style="position:relative">${frame()}<div style="position:absolute;inset:0;background:white"></div></div>`,
+    )}`,
+  },
+  'page-errors': { body: `${slot}${turn('/reshaped')}` },
+  'layout-shift': { body: `<div id="slot"></div><p style="font-size:60px">${'Talk. '.repeat(60)}</p>${turn('/late')}` },
+}
