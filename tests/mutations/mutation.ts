@@ -19,11 +19,15 @@ export interface Mutation {
     | 'privacy'
     | 'cors'
     | 'frame'
+    | 'config'
+    | 'faults'
     | 'renderer'
   /** Relative to the repository. */
   file: string
   from: string
   to: string
+  /** Ids of cases that are tried first begin with this: cases in a browser take seconds each. */
+  noticed_by?: string
 }
 
 /** The source with the edit made. @throws Error when the text is not there exactly once */

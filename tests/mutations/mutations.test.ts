@@ -8,32 +8,28 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import chromium from '@sparticuz/chromium'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { RunResult } from '../../src/qa/result.ts'
-import { ensureBuilt, root, spawnSvc } from '../cli/process.ts'
+import { ensureBuilt, root } from '../cli/process.ts'
 import type { Mutation } from './mutation.ts'
 import { mutations } from './mutations.ts'
+import { casesFor, closeBrowser, runCases, type Sandbox, withoutBrowser } from './suites.ts'
 
 /** How many mutations there must be at least, and how many the suites must notice. */
-const least = 40
-const noticed = 38
+const least = 60
+const noticed = 55
 
-interface Broken {
-  url: string
-  secret_key: string
-  publishable_key: string
+interface Broken extends Sandbox {
   end(): Promise<void>
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-mutations-'))
-let browser_path: string
 
-beforeAll(async () => {
-  ensureBuilt()
-  browser_path = await chromium.executablePath()
+beforeAll(() => ensureBuilt())
+afterAll(async () => {
+  await closeBrowser()
+  rmSync(folder, { recursive: true, force: true })
 })
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 describe('mutations of the emulator', () => {
   test(`at least ${least} are tried, each under a name of its own`, () => {
@@ -43,9 +39,9 @@ describe('mutations of the emulator', () => {
 
   test('without a mutation the suites find nothing', async () => {
     await using broken = disposable(await startBroken('none'))
-    const result = await runSuites(broken, [])
+    const result = await runCases(withoutBrowser, broken, { bail: false })
     expect(failures(result)).toEqual([])
-    expect(result.cases.filter(({ outcome }) => outcome === 'passed').length).toBeGreaterThan(150)
+    expect(result.cases.filter(({ outcome }) => outcome === 'passed').length).toBeGreaterThan(250)
   })
 
   test('the suites notice them, but for those that docs/qa.md names', { timeout: 400_000 }, async () => {
@@ -65,9 +61,11 @@ describe('mutations of the emulator', () => {
 
 async function isNoticed(mutation: Mutation): Promise<boolean> {
   await using broken = disposable(await startBroken(mutation.name))
-  const isOfRenderer = mutation.about === 'renderer'
-  const more = isOfRenderer ? ['renderer', '--browser-path', browser_path] : []
-  return failures(await runSuites(broken, [...more, '--bail'])).length > 0
+  for (const cases of casesFor(mutation)) {
+    const failed = failures(await runCases(cases, broken, { bail: true }))
+    if (failed.length > 0) return true
+  }
+  return false
 }
 
 /** Ids of the cases that failed. */
@@ -75,30 +73,20 @@ function failures({ cases }: RunResult): string[] {
   return cases.filter(({ outcome }) => outcome === 'failed').map(({ id }) => id)
 }
 
-async function runSuites({ url, secret_key, publishable_key }: Broken, more: readonly string[]): Promise<RunResult> {
-  const { code, stdout, stderr } = await spawnSvc(['qa', 'run', ...more, '--seed', '1', '-o', 'json'], {
-    SVC_HOME: folder,
-    SVC_BASE_URL: url,
-    SVC_CLIENT_ID: 'proj_demo',
-    SVC_SECRET_KEY: secret_key,
-    SVC_PUBLISHABLE_KEY: publishable_key,
-  }).ended
-  expect([0, 5], stderr).toContain(code)
-  return JSON.parse(stdout) as RunResult
-}
-
 async function startBroken(name: string): Promise<Broken> {
   const child = spawn(process.execPath, [join(import.meta.dirname, 'broken.ts'), name, join(folder, name)], {
     cwd: root,
-    stdio: ['pipe', 'pipe', 'inherit'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   })
-  const { url, keys } = JSON.parse(await firstLine(child, name)) as {
-    url: string
-    keys: Record<'secret_key' | 'publishable_key', string>
-  }
+  // A broken emulator complains as it goes; that matters only when it does not start.
+  let complaints = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    complaints = `${complaints}${text}`.slice(-4_000)
+  })
+  const line = await firstLine(child)
+  if (line === null) throw new Error(`the emulator with mutation ${name} did not start: ${complaints}`)
   return {
-    url,
-    ...keys,
+    ...(JSON.parse(line) as Sandbox),
     async end() {
       child.stdin.end()
       await once(child, 'close')
@@ -106,9 +94,9 @@ async function startBroken(name: string): Promise<Broken> {
   }
 }
 
-async function firstLine(child: ChildProcess, name: string): Promise<string> {
+async function firstLine(child: ChildProcess): Promise<string | null> {
   for await (const line of createInterface(child.stdout!)) return line
-  throw new Error(`the emulator with mutation ${name} did not start`)
+  return null
 }
 
 /** The names in the table of docs/qa.md. */

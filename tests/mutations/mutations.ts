@@ -383,8 +383,8 @@ const others: Mutation[] = [
     name: 'rate_without_retry_after',
     wrong: '429 comes without Retry-After.',
     file: 'sandbox/http/rates.ts',
-    from: "          'retry-after': String(taken.retry_after_s),\n",
-    to: '',
+    from: "retry_after_s: taken.retry_after_s,\n        headers: {\n          'retry-after': String(taken.retry_after_s),\n",
+    to: 'headers: {\n',
   },
   {
     about: 'limits',
@@ -493,6 +493,7 @@ const others: Mutation[] = [
   {
     about: 'renderer',
     name: 'label_not_drawn',
+    noticed_by: 'renderer/a banner is painted below',
     wrong: 'The ad label is not drawn.',
     file: 'sandbox/renderer/host/label.ts',
     from: '  label.append(kind, ` · ${sponsor_name}`)',
@@ -501,6 +502,7 @@ const others: Mutation[] = [
   {
     about: 'renderer',
     name: 'viewed_at_once',
+    noticed_by: 'renderer/a banner is painted below',
     wrong: 'The renderer reports a view at once.',
     file: 'sandbox/renderer/host/dwell.ts',
     from: 'ms: 1_000 }\n}',
@@ -509,6 +511,7 @@ const others: Mutation[] = [
   {
     about: 'renderer',
     name: 'beacon_id_without_instance',
+    noticed_by: 'renderer/a banner is painted below',
     wrong: 'Every frame sends its beacons under the same beacon_id.',
     file: 'sandbox/renderer/host/beacons.ts',
     from: "beacon_id: `${instance_id}:${event}${count === undefined ? '' : `:${count}`}`,",
@@ -517,6 +520,7 @@ const others: Mutation[] = [
   {
     about: 'renderer',
     name: 'hidden_tab_counted',
+    noticed_by: 'renderer/a banner in a hidden tab',
     wrong: 'A view in a tab in the background counts.',
     file: 'sandbox/renderer/host/viewability.ts',
     from: "return document.visibilityState === 'visible'",
@@ -525,6 +529,7 @@ const others: Mutation[] = [
   {
     about: 'renderer',
     name: 'frame_sandbox_weakened',
+    noticed_by: 'renderer/a banner is painted below',
     wrong: 'The frame keeps the origin of the service.',
     file: 'sandbox/renderer/host/frame.ts',
     from: "sandbox: 'allow-scripts allow-popups",
@@ -533,6 +538,7 @@ const others: Mutation[] = [
   {
     about: 'renderer',
     name: 'click_told_at_load',
+    noticed_by: 'renderer/a banner below the fold',
     wrong: 'A click is reported as soon as the ad is painted.',
     file: 'sandbox/renderer/host/mount.ts',
     from: "      send('render')\n",
@@ -541,6 +547,7 @@ const others: Mutation[] = [
   {
     about: 'renderer',
     name: 'renderer_ignores_withdrawal',
+    noticed_by: 'renderer/consent that is withdrawn',
     wrong: 'The ad stays when its beacons are refused for a withdrawn consent.',
     file: 'sandbox/renderer/host/mount.ts',
     from: 'if (!accepted && isConsentReason(reason_code)) block(reason_code)',
@@ -549,6 +556,7 @@ const others: Mutation[] = [
   {
     about: 'renderer',
     name: 'label_below_ad',
+    noticed_by: 'renderer/a banner is painted below',
     wrong: 'The ad label is shown below the ad.',
     file: 'sandbox/renderer/host/mount.ts',
     from: "    display: 'block',\n    width: '100%',",
@@ -557,6 +565,7 @@ const others: Mutation[] = [
   {
     about: 'renderer',
     name: 'label_not_restored',
+    noticed_by: 'renderer/a label that the page removes',
     wrong: 'A page may take the ad label away.',
     file: 'sandbox/renderer/host/label.ts',
     from: '  observer.observe(wrapper, { childList: true, subtree: true, characterData: true, attributes: true })\n',
@@ -565,10 +574,165 @@ const others: Mutation[] = [
   {
     about: 'renderer',
     name: 'refused_beacon_retried',
+    noticed_by: 'renderer/consent that is withdrawn',
     wrong: 'The renderer sends refused beacons again.',
     file: 'sandbox/renderer/host/beacons.ts',
     from: 'status === 0 || status >= 500',
     to: 'status === 0 || status >= 400',
+  },
+]
+
+const config: Omit<Mutation, 'about'>[] = [
+  {
+    name: 'config_tag_stands_still',
+    wrong: 'The ETag of a configuration does not change with it.',
+    file: 'sandbox/operations/projects.ts',
+    from: 'W/"${project.config_revision}-${mode}',
+    to: 'W/"${mode}',
+  },
+  {
+    name: 'config_tag_without_mode',
+    wrong: 'The configuration of live traffic is taken for that of test traffic.',
+    file: 'sandbox/operations/projects.ts',
+    from: '-${mode}-${services.version}',
+    to: '-${services.version}',
+  },
+  {
+    name: 'config_of_others_readable',
+    wrong: "Another project's configuration can be asked for.",
+    file: 'sandbox/operations/projects.ts',
+    from: "if (params.client_id !== project.client_id) throw new ApiError('not_found')",
+    to: '',
+  },
+  {
+    name: 'config_is_public',
+    wrong: 'A configuration may be kept by caches that others share.',
+    file: 'sandbox/operations/projects.ts',
+    from: "'private, max-age=60'",
+    to: "'public, max-age=60'",
+  },
+]
+
+const faults: Omit<Mutation, 'about'>[] = [
+  {
+    name: 'fault_never_ends',
+    wrong: 'A fault that is to meet two requests meets every one.',
+    file: 'sandbox/domain/faults.ts',
+    from: '(rule.times === undefined || injected < rule.times) &&',
+    to: '',
+  },
+  {
+    name: 'fault_meets_other_sessions',
+    wrong: 'A fault of one session meets the others.',
+    file: 'sandbox/domain/faults.ts',
+    from: '(rule.session_id === undefined || rule.session_id === request.session_id) &&',
+    to: '',
+  },
+  {
+    name: 'fault_begins_at_once',
+    wrong: 'A fault that lets some requests through first does not.',
+    file: 'sandbox/domain/faults.ts',
+    from: 'matched >= rule.after &&',
+    to: '',
+  },
+]
+
+const further: Mutation[] = [
+  {
+    about: 'shape',
+    name: 'label_of_project_ignored',
+    wrong: 'The label is not the one of the project.',
+    file: 'sandbox/operations/placement-response.ts',
+    from: '      label_text: decision.label_text,\n      sponsor_name,',
+    to: "      label_text: 'Sponsored',\n      sponsor_name,",
+  },
+  {
+    about: 'shape',
+    name: 'aspect_ratio_turned',
+    wrong: 'aspect_ratio has height before width.',
+    file: 'sandbox/operations/placement-response.ts',
+    from: 'aspect_ratio: `${width}/${height}`',
+    to: 'aspect_ratio: `${height}/${width}`',
+  },
+  {
+    about: 'shape',
+    name: 'ranges_off_by_one',
+    wrong: 'A range of a clip has one byte too many.',
+    file: 'sandbox/http/media.ts',
+    from: 'body.subarray(range.start, range.end + 1)',
+    to: 'body.subarray(range.start, range.end + 2)',
+  },
+  {
+    about: 'shape',
+    name: 'variant_topic_lost',
+    wrong: 'The topic of a flat body is not read.',
+    file: 'sandbox/operations/job-intake.ts',
+    from: 'topic: prompt.topic ?? body.context?.topic ?? null,\n    text: prompt.text ?? body.context?.prompt_text ?? null,',
+    to: 'topic: prompt.topic ?? null,\n    text: prompt.text ?? body.context?.prompt_text ?? null,',
+  },
+  {
+    about: 'frame',
+    name: 'head_starts_the_clock',
+    wrong: 'HEAD of a frame counts as its first load.',
+    file: 'sandbox/http/media.ts',
+    from: "const isPeek = request.method === 'HEAD'",
+    to: 'const isPeek = false',
+  },
+  {
+    about: 'frame',
+    name: 'frame_may_connect',
+    wrong: 'A creative may send requests.',
+    file: 'sandbox/http/frame-page.ts',
+    from: `"connect-src 'none'",`,
+    to: `'connect-src *',`,
+  },
+  {
+    about: 'credentials',
+    name: 'beacon_token_for_any_fill',
+    wrong: 'The token of one frame is good for the beacons of another.',
+    file: 'sandbox/operations/beacons.ts',
+    from: 'return caller.slot_id === null || caller.slot_id === slot.id',
+    to: 'return true',
+  },
+  {
+    about: 'credentials',
+    name: 'origin_not_pinned',
+    wrong: 'The token of a frame is good from any allowed page.',
+    file: 'sandbox/http/credentials.ts',
+    from: "if (row.origin !== null || !(await store.pinOrigin(row.id, serialized))) throw new ApiError('origin_mismatch')",
+    to: '',
+  },
+  {
+    about: 'billing',
+    name: 'large_area_ignored',
+    wrong: 'A large banner must be seen by half, like a small one.',
+    file: 'src/contract/viewability.ts',
+    from: 'isLarge ? thresholds.large_ratio : thresholds.ratio',
+    to: 'thresholds.ratio',
+  },
+  {
+    about: 'limits',
+    name: 'projects_rate_ignored',
+    wrong: 'The rate limit of a project is that of everyone.',
+    file: 'sandbox/http/rates.ts',
+    from: 'override ?? limitOf(project.settings.rate_limits[rate], rate)',
+    to: 'override ?? limitOf(null, rate)',
+  },
+  {
+    about: 'cors',
+    name: 'vary_missing',
+    wrong: 'Caches may give the answer for one page to another.',
+    file: 'sandbox/http/door.ts',
+    from: "    vary: 'Origin',\n",
+    to: '',
+  },
+  {
+    about: 'cors',
+    name: 'renderer_for_own_origin_only',
+    wrong: 'Pages of other origins cannot load the renderer.',
+    file: 'sandbox/http/media.ts',
+    from: "'access-control-allow-origin': '*',\n",
+    to: '',
   },
 ]
 
@@ -579,7 +743,10 @@ export const mutations: readonly Mutation[] = [
   ...about('decision', decision),
   ...about('beacons', beacons),
   ...about('billing', billing),
+  ...about('config', config),
+  ...about('faults', faults),
   ...others,
+  ...further,
 ]
 
 function about(kind: Mutation['about'], list: readonly Omit<Mutation, 'about'>[]): Mutation[] {

@@ -1,0 +1,89 @@
+/** Runs built-in suites in this process against a sandbox by its address: what a mutation must not survive. */
+import chromium from '@sparticuz/chromium'
+import { type BrowserHost, openBrowserHost } from '../../src/qa/browser/launch.ts'
+import { expand, needsBrowser, type PlannedCase } from '../../src/qa/plan/plan.ts'
+import type { RunResult } from '../../src/qa/result.ts'
+import { runPlan } from '../../src/qa/run/runner.ts'
+import { builtinNames, loadSuites } from '../../src/qa/suite/builtin.ts'
+import { openTarget } from '../../src/qa/target/target.ts'
+import type { Mutation } from './mutation.ts'
+
+export interface Sandbox {
+  url: string
+  keys: Record<'secret_key' | 'publishable_key', string>
+}
+
+const all = expand(loadSuites(builtinNames(), (file) => file))
+
+/** Every case that needs no browser. */
+export const withoutBrowser: readonly PlannedCase[] = all.filter((planned) => !needsBrowser(planned))
+const withBrowser = all.filter(needsBrowser)
+
+/** The suites whose business a class of mutations is, most of all; they are asked first. */
+const suitesOf: Readonly<Record<Exclude<Mutation['about'], 'renderer'>, readonly string[]>> = {
+  shape: ['formats', 'jobs', 'media'],
+  consent: ['consent'],
+  credentials: ['credentials', 'activation'],
+  decision: ['decisions', 'sizes'],
+  beacons: ['beacons', 'frames'],
+  billing: ['billing', 'evidence'],
+  limits: ['errors', 'rates', 'validation'],
+  privacy: ['privacy'],
+  cors: ['cors'],
+  frame: ['frames'],
+  config: ['config'],
+  faults: ['faults', 'lists'],
+}
+
+/** The cases that a mutation is shown to, in turn, until one fails. */
+export function casesFor({ about, noticed_by }: Mutation): readonly (readonly PlannedCase[])[] {
+  if (about === 'renderer') {
+    const isFirst = ({ id }: PlannedCase) => noticed_by !== undefined && id.startsWith(noticed_by)
+    return [withBrowser.filter(isFirst), withBrowser.filter((planned) => !isFirst(planned))]
+  }
+  const first = suitesOf[about]
+  const isFirst = ({ suite }: PlannedCase) => first.includes(suite.name)
+  return [withoutBrowser.filter(isFirst), withoutBrowser.filter((planned) => !isFirst(planned))]
+}
+
+let browser: Promise<BrowserHost> | null = null
+
+/** The result of these cases; `bail`: it ends with the first that fails. */
+export async function runCases(
+  cases: readonly PlannedCase[],
+  { url, keys }: Sandbox,
+  { bail }: { bail: boolean },
+): Promise<RunResult> {
+  const target = await openTarget({
+    kind: 'sandbox',
+    base_url: url,
+    client_id: 'proj_demo',
+    origin: null,
+    keys: { secret: keys.secret_key, publishable: keys.publishable_key },
+    browser: cases.some(needsBrowser) ? await (browser ??= openBrowser()) : null,
+  })
+  try {
+    return await runPlan(cases, {
+      targets: [target],
+      workers: 4,
+      seed: '1',
+      reporter: {},
+      environment: { now: () => Date.now(), curl: () => '' },
+      svc_version: '0.0.0',
+      interrupt: new AbortController().signal,
+      bail: bail ? 1 : null,
+      step_timeout_ms: 10_000,
+      update_snapshots: false,
+    })
+  } finally {
+    await target.close()
+  }
+}
+
+export async function closeBrowser(): Promise<void> {
+  await (await browser)?.close()
+}
+
+async function openBrowser(): Promise<BrowserHost> {
+  return openBrowserHost({ path: await chromium.executablePath(), reachable: ['127.0.0.1'] })
+}
