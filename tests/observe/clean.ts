@@ -29,7 +29,7 @@ export async function clean(): Promise<void> {
 
 async function page(): Promise<void> {
   const { body } = await activate()
-  const options = { key: body.activation_token as string, origin: pageOrigin }
+  const options = { key: body.activation_token, origin: pageOrigin }
   const session_id = newSession()
   for (const topic of ['coffee', 'travel']) {
     const answer = await ask({ session_id, prompt: { topic } }, options)
@@ -60,7 +60,7 @@ async function pending(): Promise<void> {
   await show(answer)
   await sandbox('DELETE', '/scenarios')
   const job = { client_id, session_id: newSession(), job_type: 'code' }
-  const [slot_id] = (await call('POST', '/v1/jobs', job)).body.slot_ids as string[]
+  const [slot_id] = (await call('POST', '/v1/jobs', job)).body.slot_ids
   const decided = await call('GET', `/v1/decisions/${slot_id}?wait_ms=2000`)
   if (decided.body.decision.fill) {
     await show(decided)

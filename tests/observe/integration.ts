@@ -13,11 +13,20 @@ export const strictKey = 'sk_test_sandbox_strict'
 export const liveKey = 'sk_live_sandbox_demo'
 export const pageOrigin = 'http://localhost:3000'
 
+/** What scripts read of answers: those of the API, and the error body. */
+export interface AnswerBody {
+  slot_id: string
+  slot_ids: string[]
+  status: string
+  activation_token: string
+  decision: { fill: boolean; asset_token: string }
+  placement: { render: { frame_url: string } }
+}
+
 export interface Answer {
   status: number
   headers: Headers
-  // biome-ignore lint/suspicious/noExplicitAny: a script reads answers as scripts do
-  body: any
+  body: AnswerBody
 }
 
 export interface CallOptions {
@@ -44,7 +53,7 @@ export async function call(
   const answer = await fetch(path.startsWith('/') ? base_url + path : path, { method, headers, body: text })
   const content = await answer.text()
   const isJson = answer.headers.get('content-type')?.startsWith('application/json') === true
-  return { status: answer.status, headers: answer.headers, body: isJson ? JSON.parse(content) : content }
+  return { status: answer.status, headers: answer.headers, body: (isJson ? JSON.parse(content) : {}) as AnswerBody }
 }
 
 let sessions = 0

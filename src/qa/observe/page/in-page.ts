@@ -7,6 +7,8 @@ interface Notes {
   blocked: { url: string; why: string }[]
 }
 interface NotingWindow {
+  /** How many elements got a name. */
+  svcElements?: number
   svcNotes?: Notes
   SponsoredPlacement?: { getEvents(): { type: string; code?: string; reason?: string }[] }
 }
@@ -84,14 +86,18 @@ export function lookAtPage(bases: readonly string[]): PageLook {
   const frames = [...document.querySelectorAll('iframe')].filter(({ src }) =>
     bases.some((base) => src.startsWith(`${base}/v1/render/`)),
   )
-  const { svcNotes: notes, SponsoredPlacement: renderer } = window as NotingWindow
+  const counting = window as NotingWindow
+  const { svcNotes: notes, SponsoredPlacement: renderer } = counting
   const shifts = (notes?.shifts ?? []).filter(({ at }) =>
     (notes?.changes ?? []).some((change) => at >= change - 50 && at <= change + 600),
   )
   return {
     document: String(performance.timeOrigin),
     frames: frames.map((frame) => {
-      frame.dataset.svcElement ??= crypto.randomUUID()
+      if (frame.dataset.svcElement === undefined) {
+        counting.svcElements = (counting.svcElements ?? 0) + 1
+        frame.dataset.svcElement = `${performance.timeOrigin}-${counting.svcElements}`
+      }
       const { top, bottom, left, right, width, height } = frame.getBoundingClientRect()
       const seenWidth = Math.min(right, innerWidth) - Math.max(left, 0)
       const seenHeight = Math.min(bottom, innerHeight) - Math.max(top, 0)

@@ -62,7 +62,9 @@ export async function watchPage(browser: Browser, options: WatchOptions): Promis
     })
     const page = await context.newPage()
     await page.goto(url, { waitUntil: 'commit' }).catch((error: Error) => {
-      throw new PageUnreachable(`${url} does not open: ${error.message.split('\n', 1)[0]?.replace(/^page\.goto: /, '')}`)
+      throw new PageUnreachable(
+        `${url} does not open: ${error.message.split('\n', 1)[0]?.replace(/^page\.goto: /, '')}`,
+      )
     })
     const mounts = new Map<string, Mount>()
     const looks = new Map<string, PageLook>()
