@@ -60,7 +60,7 @@ export async function runCases(
     client_id: 'proj_demo',
     origin: null,
     keys: { secret: keys.secret_key, publishable: keys.publishable_key },
-    browser: cases.some(needsBrowser) ? await (browser ??= openBrowser()) : null,
+    browser: cases.some(needsBrowser) ? await sharedBrowser() : null,
   })
   try {
     return await runPlan(cases, {
@@ -84,6 +84,7 @@ export async function closeBrowser(): Promise<void> {
   await (await browser)?.close()
 }
 
-async function openBrowser(): Promise<BrowserHost> {
-  return openBrowserHost({ path: await chromium.executablePath(), reachable: ['127.0.0.1'] })
+function sharedBrowser(): Promise<BrowserHost> {
+  browser ??= chromium.executablePath().then((path) => openBrowserHost({ path, reachable: ['127.0.0.1'] }))
+  return browser
 }

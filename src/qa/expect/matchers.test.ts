@@ -21,6 +21,7 @@ const holding: [JsonValue, JsonValue | undefined][] = [
   [{ $not: { $contains: 'prompt' } }, 'nothing'],
   [{ $exists: false }, undefined],
   [{ $exists: true }, null],
+  [{ $text: { $contains: 'deep', $not: { $contains: 'secret' } } }, { a: [{ b: 'deep' }] }],
   [{ $each: { $type: 'string' } }, ['a', 'b']],
 ]
 
@@ -40,6 +41,8 @@ const failing: [JsonValue, JsonValue | undefined][] = [
   [{ $contains: { a: 1 } }, { a: 2 }],
   [{ $not: 3 }, 3],
   [{ $exists: true }, undefined],
+  [{ $text: { $not: { $contains: 'secret' } } }, { a: ['a secret'] }],
+  [{ $text: { $not: { $contains: 'secret' } } }, undefined],
   [{ $each: 1 }, { a: 1 }],
   [{ $unknown: 1 }, 1],
 ]

@@ -36,8 +36,12 @@ export async function runPlan(cases: readonly PlannedCase[], options: RunOptions
   let failures = 0
   const isOver = () => interrupt.aborted || (options.bail !== null && failures >= options.bail)
 
+  const suites = [...Map.groupBy(cases, ({ suite }) => suite.name)].map(([name, { length }]) => ({
+    name,
+    cases: length,
+  }))
   await tell(() =>
-    reporter.start?.({ target: summary, cases: cases.length, svc_version: options.svc_version, started_at_ms }),
+    reporter.start?.({ target: summary, cases: cases.length, suites, svc_version: options.svc_version, started_at_ms }),
   )
 
   async function one(planned: PlannedCase, target: Target): Promise<void> {

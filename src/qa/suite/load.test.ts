@@ -57,6 +57,10 @@ test.each([
   ['just text', '6:9: A step is an object.'],
   ['clock: { advance: tomorrow }', '6:27: clock.advance must be a time such as 500ms, 10s or 31m'],
   ['{ reset: null, timeout: soon }', '6:33: timeout must be a time'],
+  [
+    '{ beacon: render, expect: { reason: OK } }',
+    '6:45: OK is no reason_code of an error. It is what a beacon is accepted with: body: { reason_code: OK }',
+  ],
   ['{ placement: {}, expect: { reason: key_clas } }', '6:44: key_clas is no reason_code. Did you mean key_class?'],
   ['{ placement: {}, expect: { body: { a: { $gtt: 3 } } } }', '6:55: $gtt is no operator. Did you mean $gt?'],
   ['{ placement: {}, expect: { body: { a: { $gt: high } } } }', '$gt takes a number.'],

@@ -82,13 +82,15 @@ function expectationProblems({ data, at }: LoadedStep): SuiteProblem[] {
   const { expect } = data
   if (!isObject(expect)) return []
   const problems = walk(expect, ['expect'], (value, path) => (isObject(value) ? operatorProblems(value, path, at) : []))
-  const codes = [...Object.keys(reasonCodes), ...acceptCodes]
   for (const reason of [expect.reason ?? []].flat()) {
     if (typeof reason !== 'string' || reason.includes('{{') || reason in reasonCodes) continue
+    const isAccept = (acceptCodes as readonly string[]).includes(reason)
     problems.push({
       place: at(['expect', 'reason']),
-      message: `${reason} is no reason_code.`,
-      hint: suggestion(reason, codes),
+      message: `${reason} is no reason_code${isAccept ? ' of an error' : ''}.`,
+      hint: isAccept
+        ? `It is what a beacon is accepted with: body: { reason_code: ${reason} }`
+        : suggestion(reason, Object.keys(reasonCodes)),
     })
   }
   for (const event of Array.isArray(expect.events) ? expect.events : []) {
