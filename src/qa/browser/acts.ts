@@ -128,7 +128,7 @@ async function runCode(code: string, { page }: HostPage): Promise<void> {
   const work = page.evaluate(`(async (slot, turn) => {${code}\n})(document.querySelector('#slot'), window.turn)`)
   await work.catch((error: unknown) => {
     const message = String((error as Error).message)
-    if (!message.startsWith('page.evaluate: ') || /has been closed|crashed/.test(message)) throw error
+    if (!message.startsWith('page.evaluate: ') || /has been closed|crashed|Browser closed/.test(message)) throw error
     const [thrown = ''] = message.slice('page.evaluate: '.length).split('\n')
     throw new Error(`What run does on the page threw ${thrown}`, { cause: error })
   })

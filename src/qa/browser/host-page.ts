@@ -51,8 +51,8 @@ export interface HostPage {
   readonly console_warnings: string[]
   /** Where clicks have led. */
   readonly landings: string[]
-  /** Never rejects, and never takes longer than a few seconds. */
-  close(): Promise<void>
+  /** Whether it could be closed: false when the browser hangs. Never rejects, nor takes longer than a few seconds. */
+  close(): Promise<boolean>
 }
 
 /** The events of the renderer, as plain data. */

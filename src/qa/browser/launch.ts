@@ -1,6 +1,6 @@
 /** A Chrome or Chromium for the steps that need one: found by the command line, driven by playwright-core. */
 import { stripVTControlCharacters } from 'node:util'
-import type { Browser, LaunchOptions } from 'playwright-core'
+import type { Browser, BrowserServer, LaunchOptions } from 'playwright-core'
 
 /** Why there is no browser, and what to do about it. */
 export class BrowserMissing extends Error {
@@ -17,6 +17,8 @@ export class BrowserMissing extends Error {
 export interface BrowserHost {
   /** The browser; another one when the last has ended. Throws BrowserMissing. */
   get(): Promise<Browser>
+  /** Kills a browser that hangs; the next who asks gets another one. */
+  giveUp(hung: Browser): Promise<void>
   /** Ends it. Never rejects, and never takes longer than a few seconds. */
   close(): Promise<void>
 }
@@ -34,27 +36,42 @@ export interface BrowserOptions {
 const startsWithin_ms = 30_000
 const endsWithin_ms = 5_000
 
+/** A browser and its process: the way to end one that hears nothing any more. */
+interface Launched {
+  browser: Browser
+  process: Pick<BrowserServer, 'kill'>
+}
+
 /**
- * Starts the browser, without a window, and starts it again when it has crashed.
+ * Starts the browser, without a window, and starts it again when it has crashed or hangs.
  * @throws BrowserMissing when the package that drives it is missing, or the browser does not start
  */
 export async function openBrowserHost(options: BrowserOptions): Promise<BrowserHost> {
-  let current: Promise<Browser> = launch(options)
+  let current: Promise<Launched> = launch(options)
   await current
   return {
     async get() {
       const known = current
-      const browser = await known
+      const { browser } = await known
       if (browser.isConnected()) return browser
       // Of all who find it ended, the first starts the next.
       if (current === known) current = launch(options)
-      return current
+      return (await current).browser
     },
-    close: () =>
-      within(
-        endsWithin_ms,
-        current.then((browser) => browser.close()),
-      ),
+    async giveUp(hung) {
+      const known = current
+      const { browser, process } = await known
+      if (browser !== hung || current !== known) return
+      current = launch(options)
+      await process.kill()
+    },
+    async close() {
+      const [launched] = await Promise.allSettled([current])
+      if (launched.status === 'rejected') return
+      const { browser, process } = launched.value
+      await within(endsWithin_ms, browser.close())
+      await within(endsWithin_ms, process.kill())
+    },
   }
 }
 
@@ -62,7 +79,7 @@ export async function openBrowserHost(options: BrowserOptions): Promise<BrowserH
  * The host page stands at an address that nothing answers at, so the browser cannot tell that it is on this machine: its
  * check of local addresses would only ever see that.
  */
-async function launch({ path, reachable, is_headed = false }: BrowserOptions): Promise<Browser> {
+async function launch({ path, reachable, is_headed = false }: BrowserOptions): Promise<Launched> {
   const { chromium } = await import('playwright-core').catch(() => {
     throw new BrowserMissing(
       'The package playwright-core, which drives the browser, is not installed.',
@@ -90,12 +107,15 @@ async function launch({ path, reachable, is_headed = false }: BrowserOptions): P
     handleSIGTERM: false,
     handleSIGHUP: false,
   }
-  return chromium.launch(launched).catch((error: unknown) => {
+  try {
+    const server = await chromium.launchServer(launched)
+    return { browser: await chromium.connect(server.wsEndpoint()), process: server }
+  } catch (error) {
     throw new BrowserMissing(
       `The browser ${path} does not start: ${reasonOf(error)}`,
       'Name a Chrome or Chromium that does: --browser-path FILE',
     )
-  })
+  }
 }
 
 /** The line of a long message that tells the cause. */
@@ -104,17 +124,18 @@ function reasonOf(error: unknown): string {
     .split('\n')
     .map((line) => line.trim())
   const cause = lines.find((line) => /error while loading|No usable sandbox|EACCES|ENOEXEC|ENOENT|Timeout/.test(line))
-  const text = (cause ?? lines[0] ?? '').replace(/^browserType\.launch: /, '').replace(/^\[pid=\d+\]\[err\] /, '')
+  const text = (cause ?? lines[0] ?? '').replace(/^browserType\.launch\w*: /, '').replace(/^\[pid=\d+\]\[err\] /, '')
   if (/has been closed/.test(text)) return 'it ended before it could be driven.'
   return /[.!?]$/.test(text) ? text : `${text}.`
 }
 
-/** Resolves when the work has ended, well or not, or the time is up: what hangs is left alone then. */
-export async function within(most_ms: number, work: Promise<unknown>): Promise<void> {
+/** Whether the work has ended, well or not, before the time is up: what hangs is left alone then. */
+export async function within(most_ms: number, work: Promise<unknown>): Promise<boolean> {
   let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, most_ms)
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), most_ms)
   })
-  await Promise.race([Promise.allSettled([work]), late])
+  const isEnded = await Promise.race([Promise.allSettled([work]).then(() => true), late])
   clearTimeout(timer)
+  return isEnded
 }

@@ -29,7 +29,8 @@ export const browser = stepKind({
     inBrowser(async () => {
       const { target, state } = turn
       await pages.get(state)?.close()
-      const host = await openHostPage(await target.browser!.get(), {
+      const opened = await target.browser!.get()
+      const host = await openHostPage(opened, {
         origin: state.origin,
         base_url: target.base_url,
         viewport: { width: wish.width ?? 800, height: wish.height ?? 700 },
@@ -41,7 +42,9 @@ export const browser = stepKind({
         serve: wish.serve ?? {},
       })
       pages.set(state, host)
-      state.atEnd(() => host.close())
+      state.atEnd(async () => {
+        if (!(await host.close())) await target.browser!.giveUp(opened)
+      })
       if (wish.turn !== undefined) await begin(wish, wish.turn, host, turn)
       else if (wish.of !== null) await mount(host, turn, { of: wish.of, set: wish.set, unset: wish.unset })
       return act(host, turn, 'do', list)
@@ -94,7 +97,7 @@ async function inBrowser<T>(work: () => Promise<T>): Promise<T> {
     const [first = ''] = stripVTControlCharacters(String((error as Error).message)).split('\n')
     const message = first.replace(/^\w+\.\w+: (Error: )?/, '')
     if (/Target crashed|Page crashed/.test(message)) throw new Error('The page crashed.', { cause: error })
-    if (/has been closed|browser has disconnected/.test(message)) {
+    if (/has been closed|browser has disconnected|Browser closed/.test(message)) {
       throw new Error('The browser ended while the step was under way.', { cause: error })
     }
     throw new Error(message, { cause: error })
