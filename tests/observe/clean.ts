@@ -23,6 +23,8 @@ export async function clean(): Promise<void> {
   await page()
   await trouble()
   await pending()
+  // What was shown had the time to tell of itself.
+  await sandbox('POST', '/clock/advance', { by_ms: 6_000 })
   // The person changes their mind, and is left alone.
   await consent(session_id, 'withdrawn')
 }

@@ -34,6 +34,8 @@ export interface CallOptions {
   /** Of a page: then the request comes from a browser. */
   origin?: string
   agent?: string
+  /** In a page: what the browser says it is for. */
+  destination?: 'iframe'
   content_type?: string
 }
 
@@ -42,13 +44,14 @@ export async function call(
   method: string,
   path: string,
   body?: unknown,
-  { key = SVC_SECRET_KEY, origin, agent, content_type = 'application/json' }: CallOptions = {},
+  { key = SVC_SECRET_KEY, origin, agent, destination, content_type = 'application/json' }: CallOptions = {},
 ): Promise<Answer> {
   const headers: Record<string, string> = {
     ...(key === null ? {} : { authorization: `Bearer ${key}` }),
     ...(body === undefined ? {} : { 'content-type': content_type }),
     ...(origin === undefined ? {} : { origin, 'user-agent': agent ?? 'Mozilla/5.0 (one)' }),
   }
+  if (destination !== undefined) headers['sec-fetch-dest'] = destination
   const text = body === undefined ? null : JSON.stringify(body)
   const answer = await fetch(path.startsWith('/') ? base_url + path : path, { method, headers, body: text })
   const content = await answer.text()
@@ -75,7 +78,7 @@ export async function show({ body }: Answer, options?: CallOptions): Promise<voi
 }
 
 export function frame({ body }: Pick<Answer, 'body'>): Promise<Answer> {
-  return call('GET', body.placement.render.frame_url, undefined, { key: null })
+  return call('GET', body.placement.render.frame_url, undefined, { key: null, destination: 'iframe' })
 }
 
 let beacons = 0

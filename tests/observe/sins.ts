@@ -182,7 +182,12 @@ export const sins: Readonly<Record<TrafficRuleName, Sin>> = {
   'slot-hint-misfit': {
     commit: () => ask({ slot_hint: { max_width: 10, max_height: 10 } }),
   },
-  'beacon-missing': { commit: async () => frame(await ask()) },
+  'beacon-missing': {
+    commit: async () => {
+      await frame(await ask())
+      await sandbox('POST', '/clock/advance', { by_ms: 6_000 })
+    },
+  },
   'beacon-doubled': {
     commit: async () => {
       const answer = await ask()

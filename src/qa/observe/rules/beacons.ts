@@ -12,18 +12,17 @@ export const beaconMissing: Rule = {
   severity: 'error',
   costs: 'Without a render beacon nothing of this ad is billed: the impression is lost.',
   fix: 'Mount the frame with render.js, which sends them, and let the page reach the service: see its console, CSP and CORS.',
-  needs: 'a frame that was loaded',
+  needs: 'a frame that a browser loaded, or beacons of one',
   judge(observed) {
     const frames = observed.exchanges.filter((exchange) => isFrame(exchange) && isEmbedded(exchange))
-    const others = observed.exchanges.filter((exchange) => !isFrame(exchange))
-    const parts = [
-      { list: frames.filter(isFromBrowser), until_ms: settledInBrowserAt(observed) },
-      { list: frames.filter((exchange) => !isFromBrowser(exchange)), until_ms: settledAt(observed) },
-    ].map(({ list, until_ms }) => unheardFrames([...others, ...list], observed.beacons, until_ms))
-    const silent = parts.flatMap((part) => part.silent)
-    const unrendered = parts.flatMap((part) => part.unrendered)
+    const inBrowser = unheardFrames(frames.filter(isFromBrowser), observed.beacons, settledInBrowserAt(observed))
+    // A program that reads a frame shows it to nobody, unless it says so by beacons.
+    const elsewhere = frames.filter((exchange) => !isFromBrowser(exchange))
+    const inProgram = unheardFrames(elsewhere, observed.beacons, settledAt(observed))
+    const { silent } = inBrowser
+    const unrendered = [...inBrowser.unrendered, ...inProgram.unrendered]
     return {
-      looked_at: parts.flatMap((part) => part.frames).length,
+      looked_at: inBrowser.frames.length + inProgram.frames.length - inProgram.silent.length,
       findings: [
         ...about(silent, (slots, count) => `A frame was loaded and no beacon came, ${count}: ${slots}.`),
         ...about(unrendered, (slots, count) => `Beacons came of a frame, but no render, ${count}: ${slots}.`),

@@ -5,9 +5,9 @@ import { type Rule, settledAt } from '../rule.ts'
 
 export const pendingGivenUp: Rule = {
   title: 'a pending slot is asked for again',
-  severity: 'error',
+  severity: 'warning',
   costs: 'The decision comes a moment later; the fill in it, and what it pays, is lost.',
-  fix: 'Pending is no no-fill: poll GET /v1/decisions/{slot_id} with wait_ms until its status is ready.',
+  fix: 'Pending is no no-fill: poll GET /v1/decisions/{slot_id} with wait_ms until its status is ready, as long as the turn goes on.',
   needs: 'a pending answer, or a job',
   judge(observed) {
     const forgotten = forgottenSlots(observed.exchanges, settledAt(observed))
@@ -28,7 +28,7 @@ export const pendingGivenUp: Rule = {
 
 export const polledOnce: Rule = {
   title: 'a slot is polled until it is decided',
-  severity: 'error',
+  severity: 'warning',
   costs: 'One poll is not the polling loop: the fill comes after it, and is lost.',
   fix: 'Repeat the poll while the status is pending, each with wait_ms, and give up only after several seconds.',
   needs: 'a poll that was answered pending',

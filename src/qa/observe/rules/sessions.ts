@@ -12,7 +12,9 @@ export const sessionMissing: Rule = {
   fix: 'Send session_id, stable for one person and one conversation, with every request.',
   needs: 'a request for a placement or a job',
   judge({ exchanges }) {
-    const asked = exchanges.filter((exchange) => asksForAds(exchange) && exchange.status < 300)
+    const asked = exchanges.filter(
+      (exchange) => asksForAds(exchange) && exchange.status >= 200 && exchange.status < 300,
+    )
     const without = asked.filter(({ session_id }) => session_id === null)
     return {
       looked_at: asked.length,

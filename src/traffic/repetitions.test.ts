@@ -1,0 +1,55 @@
+/** Which requests are taken for the same, and how long an answer asks to wait. */
+import { expect, test } from 'vitest'
+import type { Exchange, ExchangeDetail } from './exchanges.ts'
+import { inVain, repetitions, retryAfterMs, tooSoon } from './repetitions.ts'
+
+const noon = 1_769_860_800_000
+let exchanges = 0
+
+function exchange(status: number, at_ms: number, detail: Partial<ExchangeDetail> = {}): Exchange {
+  return {
+    request_id: `req_${++exchanges}`,
+    at_ms,
+    method: 'POST',
+    path: '/v1/placements',
+    status,
+    reason_code: null,
+    duration_ms: 1,
+    key: 'sk_test',
+    key_id: null,
+    client_id: 'proj_demo',
+    session_id: 's1',
+    slot_id: null,
+    detail: { request_headers: {}, response_headers: {}, request_body: null, response_body: null, ...detail },
+  }
+}
+
+test('Retry-After is read in seconds and as a date', () => {
+  const after = (text: string) => retryAfterMs(exchange(429, noon, { response_headers: { 'retry-after': text } }))
+  expect(after('2')).toBe(2_000)
+  expect(after('Sat, 31 Jan 2026 12:00:05 GMT')).toBe(5_000)
+  expect(after('Sat, 31 Jan 2026 11:00:00 GMT')).toBe(0)
+  expect(after('soon')).toBe(0)
+})
+
+test('a request that was refused unread is the same as the one that was read, by the length of its texts', () => {
+  const unread = { session_id: 's1', prompt: { topic: '[removed: 6 characters]', text: '[removed: 20 characters]' } }
+  const read = (topic: string) => ({ prompt: { text: '[removed: 20 characters]', topic }, session_id: 's1' })
+  const limited = exchange(429, noon, { request_body: unread, response_headers: { 'retry-after': '1' } })
+  const next = (topic: string) => exchange(200, noon + 10, { request_body: read(topic) })
+  expect(tooSoon([limited, next('coffee')])).toHaveLength(1)
+  expect(tooSoon([limited, next('travels')])).toEqual([])
+  expect(tooSoon([limited, exchange(200, noon + 995, { request_body: read('coffee') })])).toEqual([])
+})
+
+test('another session, member or route is another request', () => {
+  const failed = exchange(400, noon, { request_body: { session_id: 's1' } })
+  const next = (request_body: object, more: Partial<Exchange> = {}) => ({
+    ...exchange(400, noon + 10, { request_body }),
+    ...more,
+  })
+  expect(inVain([failed, next({ session_id: 's1' })])).toHaveLength(1)
+  expect(repetitions([failed, next({ session_id: 's2' })])).toEqual([])
+  expect(repetitions([failed, next({ session_id: 's1', job_type: 'chat' })])).toEqual([])
+  expect(repetitions([failed, next({ session_id: 's1' }, { path: '/v1/jobs' })])).toEqual([])
+})
