@@ -23,6 +23,19 @@ test('the events are those that docs/renderer.md tells of', () => {
   expect(rows.toSorted()).toEqual([...rendererEvents].toSorted())
 })
 
+test('the suites provoke every error and every block that docs/renderer.md tells of', () => {
+  const read = (file: string) => readFileSync(join(import.meta.dirname, '../../..', file), 'utf8')
+  const docs = read('docs/renderer.md')
+  const codesOf = (from: string, to: string) =>
+    [...docs.slice(docs.indexOf(from), docs.indexOf(to)).matchAll(/^\| `([a-z_]+)` \|/gm)].map(([, code]) => code!)
+  const suites = ['renderer', 'renderer-turns'].map((name) => read(`fixtures/suites/${name}.yaml`)).join('')
+  const codes = codesOf('### error', '### blocked')
+  const reasons = codesOf('### blocked', '## How it looks')
+  expect([codes.length, reasons.length]).toEqual([20, 6])
+  expect(codes.filter((code) => !suites.includes(`code: ${code}`))).toEqual([])
+  expect(reasons.filter((reason) => !suites.includes(`reason: ${reason}`))).toEqual([])
+})
+
 test.each([
   '{ browser: {}, do: { wait_for: rendered } }',
   '{ browser: { of: null, color_scheme: dark, slot_width: 160 }, do: [{ hidden: true }, { scroll: 0.3 }] }',
