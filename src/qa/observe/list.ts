@@ -3,6 +3,7 @@ import type { Destination, Paint } from '../report/tools.ts'
 import { durationText, plural, targetText, visible } from '../report/words.ts'
 import type { Reporter, RunResult } from '../result.ts'
 import { fixOf, type Verdict } from './judge.ts'
+import { pageRules } from './page/rules.ts'
 import type { Finding, Observed } from './rule.ts'
 
 /** Requests that are listed of one finding. */
@@ -41,6 +42,7 @@ function linesOf(
   const of = (wanted: Verdict['standing']) => verdicts.filter(({ standing }) => standing === wanted)
   const holding = of('holds')
   const unseen = of('not_seen')
+  const ofPage = observed.page === null ? unseen.filter(({ name }) => name in pageRules) : []
   /** A sandbox that ended cannot show its requests any more. */
   const show = target.kind === 'fresh' ? null : `${observed.command_name} requests show`
   const notes = verdicts.flatMap(({ notes = [] }) => notes)
@@ -59,7 +61,12 @@ function linesOf(
     '',
     ...(notes.length === 0 ? [] : notes.map((note) => `${paint.cyan('i')} ${note}`)),
     ...namesLine(paint.green('✓'), 'hold', holding),
-    ...namesLine(paint.yellow('-'), 'had nothing to judge by', unseen),
+    ...namesLine(
+      paint.yellow('-'),
+      'had nothing to judge by',
+      unseen.filter((verdict) => !ofPage.includes(verdict)),
+    ),
+    ...(ofPage.length === 0 ? [] : [`${paint.yellow('-')} ${ofPage.length} rules are about a page: --url ADDRESS`]),
     '',
     totals(of('error').length, of('warning').length, holding.length, unseen.length, paint),
   ]

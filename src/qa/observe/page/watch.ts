@@ -83,7 +83,7 @@ export async function watchPage(browser: Browser, options: WatchOptions): Promis
       last = now
       await pause(every_ms, signal)
     }
-    const screenshot = page.isClosed() ? null : await pictureOf(page)
+    const screenshot = page.isClosed() ? null : await pictureOf(page).catch(whileNavigating)
     await Promise.race([Promise.all(reading), pause(longestRead_ms, new AbortController().signal)])
     const all = [...looks.values()]
     for (const each of all.flatMap((look) => look.blocked)) blocked.set(bare(each.url), each.why)
