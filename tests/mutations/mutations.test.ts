@@ -76,6 +76,8 @@ function failures({ cases }: RunResult): string[] {
 async function startBroken(name: string): Promise<Broken> {
   const child = spawn(process.execPath, [join(import.meta.dirname, 'broken.ts'), name, join(folder, name)], {
     cwd: root,
+    // Each starts from the same sources, but for one file.
+    env: { ...process.env, NODE_COMPILE_CACHE: join(folder, 'compiled') },
     stdio: ['pipe', 'pipe', 'pipe'],
   })
   // A broken emulator complains as it goes; that matters only when it does not start.

@@ -1,0 +1,64 @@
+/** The suites that come along, as a person runs them: against a fresh sandbox, and side by side against one that runs. */
+import { expect, test } from 'vitest'
+import type { RunResult } from '../../src/qa/result.ts'
+import { ensureBuilt, spawnSvc } from './process.ts'
+import { startWorld, temporaryDirectory } from './world.ts'
+
+/** Not a limit that a run should come near: a machine that is busy. */
+const timeout = 120_000
+
+function told({ cases }: RunResult) {
+  const of = (outcome: string) =>
+    cases.filter((each) => each.outcome === outcome).map(({ id, reason }) => ({ id, reason }))
+  return {
+    passed: of('passed').length,
+    failed: of('failed'),
+    not_applicable: of('not_applicable'),
+    not_run: of('not_run'),
+  }
+}
+
+test('every built-in suite that needs no browser passes against a fresh sandbox', { timeout }, async () => {
+  await using world = await startWorld()
+  const { code, stdout } = await world.svc('qa run --fresh -o json')
+  const { passed, ...others } = told(JSON.parse(stdout) as RunResult)
+  expect(others).toEqual({ failed: [], not_applicable: [], not_run: [] })
+  expect(passed).toBeGreaterThanOrEqual(250)
+  expect(code).toBe(0)
+})
+
+test('they pass against one sandbox that runs, four at a time, and leave it as it was', { timeout }, async () => {
+  ensureBuilt()
+  const SVC_HOME = temporaryDirectory()
+  const { child, firstLine, ended } = spawnSvc(['start', '--port', '0', '--ephemeral', '-o', 'json'], { SVC_HOME })
+  const { url } = JSON.parse(await firstLine) as { url: string }
+  const before = await stateOf(url)
+  const { code, stdout, stderr } = await spawnSvc(['qa', 'run', '--workers', '4', '-o', 'json'], { SVC_HOME }).ended
+  const after = await stateOf(url)
+  child.kill('SIGTERM')
+  expect((await ended).code).toBe(0)
+  expect([0, 5], stderr).toContain(code)
+  const { passed, ...others } = told(JSON.parse(stdout) as RunResult)
+  expect(others).toEqual({ failed: [], not_applicable: [], not_run: [] })
+  expect(passed).toBeGreaterThanOrEqual(250)
+  expect(after).toEqual(before)
+})
+
+/** What a run moves, and must put back. */
+async function stateOf(url: string) {
+  const read = async (path: string) =>
+    (await fetch(`${url}/_sandbox/${path}`)).json() as Promise<Record<string, unknown>>
+  const { offset_ms, frozen } = await read('clock')
+  const { items: faults } = await read('faults')
+  const { items: scenarios } = (await read('scenarios')) as { items: { name: string; active: boolean }[] }
+  const { items: keys } = (await read('projects/proj_demo/keys?limit=1000')) as {
+    items: { revoked_at_ms: number | null }[]
+  }
+  return {
+    offset_ms,
+    frozen,
+    faults,
+    scenario: scenarios.find(({ active }) => active)?.name ?? null,
+    good_keys: keys.filter(({ revoked_at_ms }) => revoked_at_ms === null).length,
+  }
+}
