@@ -38,7 +38,7 @@ async function judged(page: Page, span?: string) {
   expect(stderr).toBe('')
   const { cases } = JSON.parse(stdout) as RunResult
   const of = (wanted: string, isOfPage: boolean) =>
-    cases.filter(({ id, tags }) => id.replace('observe/', '') in pageRules === isOfPage && tags[1] === wanted)
+    cases.filter(({ id, tags }) => id.replace('observe/', '') in pageRules === isOfPage && tags[0] === wanted)
   return { code, cases, of, breached: [...of('error', true), ...of('warning', true)].map(nameOf) }
 }
 

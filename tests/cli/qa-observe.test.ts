@@ -26,7 +26,7 @@ async function observe(integration: string, args = '') {
   const { cases } = JSON.parse(stdout) as RunResult
   const byRule = new Map(cases.map((item) => [item.id.replace('observe/', ''), item]))
   const standings = (wanted: string) =>
-    [...byRule].flatMap(([name, { tags }]) => (tags[1] === wanted ? [name] : [])).sort()
+    [...byRule].flatMap(([name, { tags }]) => (tags[0] === wanted ? [name] : [])).sort()
   return { code, byRule, standings, breached: [...standings('error'), ...standings('warning')].sort() }
 }
 

@@ -41,7 +41,7 @@ function caseOf(verdict: Verdict, observed: Observed, options: ResultOptions): C
     suite: 'observe',
     name: rule.title,
     place: placeOf(verdict),
-    tags: [rule.severity, standing],
+    tags: [standing],
     matrix: {},
     attempt: 1,
     outcome,
