@@ -59,6 +59,24 @@ test('what a case needs and moves follows from its steps', () => {
   expect(of('shop/of its own').alone).toBe(false)
 })
 
+test('what a case needs may depend on its matrix', () => {
+  const keyed = loadSuite(
+    `suite: keyed
+title: Keys and paths
+cases:
+  - name: a {{key}} key
+    matrix: { key: [secret, live] }
+    steps: [{ placement: {}, key: "{{key}}" }]
+  - name: a look at {{at.name}}
+    matrix: { at: [{ name: v1, path: /v1/render.js }, { name: control, path: /_sandbox/info }] }
+    steps: [{ request: { path: "{{at.path}}" } }]
+`,
+    'keyed.yaml',
+    '/',
+  )
+  expect(expand([keyed]).map(({ needs }) => needs.map(({ need }) => need))).toEqual([[], ['live_key'], [], ['control']])
+})
+
 test('cases by pattern and tag', () => {
   expect(ids({ grep: /clip/ })).toEqual(['shop/a clip fills', 'shop/no fill for no_demand [clip]'])
   expect(ids({ tags: ['slow', 'fill'] })).toEqual(['shop/a banner fills', 'shop/a clip fills', 'shop/time goes by'])

@@ -59,7 +59,11 @@ export function needsBrowser({ needs }: PlannedCase): boolean {
 }
 
 function planned(suite: LoadedSuite, loaded: LoadedCase, matrix: Record<string, JsonValue>): PlannedCase {
-  const steps = [...loaded.setup, ...loaded.steps, ...loaded.teardown]
+  const written = [...loaded.setup, ...loaded.steps, ...loaded.teardown]
+  const steps = written.map((step) => ({
+    ...step,
+    data: withMatrix(step.data as JsonValue, matrix) as LoadedStep['data'],
+  }))
   const name = nameOf(loaded.name, matrix)
   const project = typeof loaded.project === 'object' && loaded.project !== null
   const moves = new Set(steps.flatMap(({ kind, data }) => kind.moves(data)))
@@ -72,6 +76,18 @@ function planned(suite: LoadedSuite, loaded: LoadedCase, matrix: Record<string, 
   )
   const alone = moves.size > 0 || (listens && awaitsShared(steps))
   return { id: `${suite.name}/${name}`, suite, loaded, name, matrix, attempt: 1, needs, moves, listens, alone }
+}
+
+/** With the values of the matrix in it, as far as they are all that a text is: what a step needs may depend on them. */
+function withMatrix(value: JsonValue, matrix: Readonly<Record<string, JsonValue>>): JsonValue {
+  if (typeof value === 'string') {
+    const [, name, path = ''] = /^\{\{\s*([a-z][a-z0-9_]*)(?:\.([\w.-]+))?\s*\}\}$/.exec(value) ?? []
+    const axis = name === undefined ? undefined : matrix[name]
+    return axis === undefined ? value : (valueAt(axis, path) ?? value)
+  }
+  if (Array.isArray(value)) return value.map((item) => withMatrix(item, matrix))
+  if (!isObject(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withMatrix(member, matrix)]))
 }
 
 /** Whether a step awaits an event that does not tell whose it is. */
