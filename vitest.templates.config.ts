@@ -7,7 +7,7 @@ export default defineConfig({
     globalSetup: 'tests/templates/installed.ts',
     testTimeout: 300_000,
     hookTimeout: 300_000,
-    // One install at a time: they share the package manager's cache, and the machine.
-    fileParallelism: false,
+    // A file has one template: it installs and builds beside another, whose pages mostly wait.
+    maxWorkers: 2,
   },
 })

@@ -1,7 +1,7 @@
 /** A template as a newcomer gets it: `svc init` of the packed package, then npm from the registry. */
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { inject } from 'vitest'
+import { expect, inject } from 'vitest'
 import { environment, run } from './run.ts'
 
 /** Written by npm when an install is complete. */
@@ -19,11 +19,14 @@ export interface Scaffolded {
 export async function scaffold(template: string): Promise<Scaffolded> {
   const newcomer = inject('newcomer')
   const name = `try-${template}`
-  const directory = join(newcomer, name)
+  const empty = join(newcomer, template)
+  const directory = join(empty, name)
   if (!existsSync(join(directory, installed))) {
-    await run(process.execPath, [join(newcomer, 'node_modules/svc/bin/svc.js'), 'init', template, name], newcomer)
+    mkdirSync(empty)
+    await run(process.execPath, [join(newcomer, 'node_modules/svc/bin/svc.js'), 'init', template, name], empty)
     await run('npm', ['install', '--no-audit', '--no-fund'], directory)
   }
+  expect(readdirSync(empty)).toEqual([name])
   const { scripts } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8'))
   return {
     directory,

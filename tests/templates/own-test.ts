@@ -1,0 +1,16 @@
+/** A template as it is: it installs, builds, and passes its own test. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { scaffold } from './scaffolded.ts'
+
+export function testTemplate(name: string): void {
+  test(`${name} installs, builds and passes its own test`, async () => {
+    const project = await scaffold(name)
+    for (const script of ['build', 'check']) {
+      if (project.scripts[script] !== undefined) await project.run('npm', 'run', script)
+    }
+    await project.run('npm', 'test')
+    expect(existsSync(join(project.directory, '.gitignore'))).toBe(true)
+  })
+}
