@@ -52,7 +52,7 @@ const show: Command = {
   summary: 'Print a suite, or one case of it, as it is written',
   details: 'A place to start from: svc qa show formats > mine.yaml',
   arguments: [new Argument('<suite-or-case>', 'name or file of a suite, or the id of a case: formats/NAME')],
-  examples: ['qa show formats', "qa show 'errors/no credential'"],
+  examples: ['qa show formats', "qa show 'consent/another session is not bound by it'"],
   async run(session, { args }) {
     const { showText } = await import('../qa/suite/show.ts')
     try {

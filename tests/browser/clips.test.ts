@@ -34,12 +34,15 @@ describe.concurrent('a clip', () => {
     expect(await stateOf(frame)).toEqual({ paused: true, muted: true, at: 0, rate: 1 })
     expect(await host.types()).toEqual(['rendered', 'beacon'])
 
-    await expose(host.page, [{ share: 0.5, for_ms: 0 }])
+    // Driven inside the page: on a busy machine the clip would else be over before it is told to pause.
+    await expose(host.page, [
+      { share: 0.5, for_ms: 800, once_playing: true },
+      { share: 0.49, for_ms: 0 },
+    ])
     await host.told('play_started')
-    await playsPast(frame, 0.5)
-    await expose(host.page, [{ share: 0.49, for_ms: 0 }])
     await isPaused(frame)
     const { at } = await stateOf(frame)
+    expect(at).toBeGreaterThan(0)
     await expose(host.page, [{ share: 0.2, for_ms: 400 }])
     expect((await stateOf(frame)).at).toBe(at)
 

@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startSandbox } from '../../sandbox/index.ts'
 import { type Command, commandsWithin } from '../../src/cli/command.ts'
 import { commands } from '../../src/commands/index.ts'
 import { contract } from '../../src/contract/index.ts'
@@ -118,6 +119,21 @@ error: Not sent. test_outcome needs a Server Test Key.
 hint: Use a key that begins with sk_test_, and never send test_outcome in production.
 reason test_outcome_requires_test_key
 `)
+  })
+})
+
+describe('decisions get', () => {
+  test('tells that a slot is pending, and with --wait waits until it is not', async () => {
+    await using sandbox = await startSandbox({ decision_latency_ms: 600 })
+    const env = { SVC_BASE_URL: sandbox.url, SVC_SECRET_KEY: sandbox.keys.secret_key, SVC_CLIENT_ID: 'proj_demo' }
+    const created = await world.svc('placements create --wait 0 -o json', { env })
+    const { slot_id } = JSON.parse(created.stdout) as { slot_id: string }
+    const statusOf = async (flags: string) => {
+      const { stdout, stderr } = await world.svc(`decisions get ${slot_id} -o json ${flags}`, { env })
+      return (JSON.parse(stdout || stderr) as { status: string }).status
+    }
+    expect(await statusOf('')).toBe('pending')
+    expect(await statusOf('--wait')).toBe('ready')
   })
 })
 

@@ -314,9 +314,9 @@ ${['a', 'b', 'c'].map((name) => `  - { name: ${name}, steps: [{ placement: null,
     const { items } = JSON.parse((await world.svc('qa list formats -o json')).stdout) as {
       items: { cases: { id: string }[] }[]
     }
-    expect(items[0]!.cases.map(({ id }) => id)).toContain('formats/a clip fills')
-    const shown = await world.svc("qa show 'formats/a {{format}} fills'")
-    expect(shown.stdout).toMatch(/^ {2}- name: a \{\{format\}\} fills\n/)
+    expect(items[0]!.cases.map(({ id }) => id)).toContain('formats/a clip for chat')
+    const shown = await world.svc("qa show 'formats/a {{format}} for {{job_type}}'")
+    expect(shown.stdout).toMatch(/^ {2}- name: "?a \{\{format\}\} for \{\{job_type\}\}"?\n/)
     expect(await world.svc('qa run errors --grep nothing-like-it')).toMatchObject({ code: 2, stdout: '' })
     for (const bad of ['--shard 5/4', '--grep (', '--repeat 0']) {
       expect((await world.svc(`qa run errors ${bad}`)).code).toBe(2)

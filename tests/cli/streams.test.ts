@@ -12,7 +12,7 @@ import { ensureBuilt, root, spawnSvc } from './process.ts'
 import { exampleFolder, startWorld, temporaryDirectory, type World } from './world.ts'
 
 /** Commands that go on until they are stopped, and the first line of what they print. */
-const endless = new Set(['start', 'stream', 'tail', 'logs'])
+const endless = new Set(['start', 'stream', 'tail', 'logs', 'observe'])
 /** Every suite takes a while: tests/cli/qa.test.ts runs them. */
 const wholeRun = 'qa run --fresh'
 /** Commands whose output is another program's own. */
