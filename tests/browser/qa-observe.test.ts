@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import chromium from '@sparticuz/chromium'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type Sandbox, startSandbox } from '../../sandbox/index.ts'
 import { writeLocator } from '../../src/cli/locator.ts'
 import { pageRules } from '../../src/qa/observe/page/rules.ts'
@@ -11,6 +11,8 @@ import { ensureBuilt } from '../cli/process.ts'
 import { svc, temporaryDirectory } from '../cli/world.ts'
 import { startApp } from '../observe/app.ts'
 import { cleanPage, type Page, pageSins } from '../observe/pages.ts'
+
+vi.setConfig({ maxConcurrency: 3 })
 
 const home = temporaryDirectory()
 let sandbox: Sandbox
@@ -56,7 +58,8 @@ test('a page that does all right breaks no rule, of its own or of its traffic; t
   expect(code).toBe(0)
 }, 60_000)
 
-describe('each rule about pages is broken by its page', () => {
+// Their time is spent waiting, and what is judged is each one's own page.
+describe.concurrent('each rule about pages is broken by its page', () => {
   test.each(Object.entries(pageSins))(
     '%s',
     async (name, page) => {
