@@ -3,9 +3,9 @@ import { canonicalEvent, occurrenceOf, timeProblem } from '../../contract/beacon
 import { type ReasonCode, reasonCodes } from '../../contract/errors.ts'
 import { explainIssues, type LocatedFieldError } from '../../contract/field-errors.ts'
 import { limits } from '../../contract/limits.ts'
+import { nearestName } from '../../contract/nearest-name.ts'
 import { BeaconRequest, beaconEventSpellings, Measurements } from '../../contract/v1/beacons.ts'
 import { rightName } from '../../traffic/beacon-names.ts'
-import { nearestName } from '../nearest-name.ts'
 import { formatTime, formatValue } from '../text.ts'
 import type { LooseFinding } from './finding.ts'
 

@@ -1,5 +1,5 @@
 /** `--reporter` as it is written: a name, or `name=file`. */
-import { nearest } from '../suite/nearest.ts'
+import { nearestName } from '../../contract/nearest-name.ts'
 
 export const reporterNames = ['list', 'dot', 'junit', 'json', 'tap', 'html'] as const
 export type ReporterName = (typeof reporterNames)[number]
@@ -53,7 +53,7 @@ function parseSpec(text: string): ReporterSpec {
   const [written = '', ...rest] = text.split('=')
   const name = reporterNames.find((known) => known === written)
   if (name === undefined) {
-    const near = nearest(written, reporterNames)
+    const near = nearestName(written, reporterNames)
     throw new ReporterSpecError(
       'reporter_unknown',
       `There is no reporter '${written}'.`,

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { loadSuite } from './load.ts'
-import { suggestion } from './nearest.ts'
+import { suggestion } from './suggestion.ts'
 import { type LoadedSuite, SuiteError, type SuiteProblem } from './suite.ts'
 
 /** Names of the built-in suites. */

@@ -1,7 +1,7 @@
 /** What a schema says against a value, as problems of a suite: with its place, and with the nearest name. */
 import type { z } from 'zod'
-import { suggestion } from './nearest.ts'
 import type { Path, Places } from './places.ts'
+import { suggestion } from './suggestion.ts'
 import type { SuiteProblem } from './suite.ts'
 
 type Issue = z.core.$ZodIssue

@@ -1,15 +1,16 @@
 /** Reads a suite file: YAML, then its shape, then what it refers to. Everything wrong in it is told at once. */
 import { LineCounter, parseDocument } from 'yaml'
+import { nearestName } from '../../contract/nearest-name.ts'
 import type { JsonValue } from '../json.ts'
 import { kindNamed, stepKinds } from '../steps/index.ts'
 import { commonMembers, requestMembers } from '../steps/members.ts'
 import type { StepData } from '../steps/step-kind.ts'
 import { durationMs } from './fields.ts'
 import { problemsOf } from './issues.ts'
-import { nearest, suggestion } from './nearest.ts'
 import { type Path, Places } from './places.ts'
 import { referenceProblems } from './references.ts'
 import { Case, type ProjectChoice, Suite, stepSchema } from './schema.ts'
+import { suggestion } from './suggestion.ts'
 import {
   type Axes,
   type LoadedCase,
@@ -174,7 +175,7 @@ function actionProblem(names: readonly string[], actions: readonly string[]): [m
   }
   const kinds = stepKinds.map((kind) => kind.name)
   const others = names.filter((name) => !(name in commonMembers) && !(name in requestMembers))
-  const slip = others.map((name) => nearest(name, kinds)).find((name) => name !== null)
+  const slip = others.map((name) => nearestName(name, kinds)).find((name) => name !== null)
   if (slip !== undefined) return [`${others.join(', ')} is no action.`, `Did you mean ${slip}?`]
   return ['This step has no action.', `There is: ${kinds.join(', ')}.`]
 }

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { expand } from '../plan/plan.ts'
 import { builtinNames, builtinText, loadSuites } from './builtin.ts'
-import { suggestion } from './nearest.ts'
+import { suggestion } from './suggestion.ts'
 import { SuiteError } from './suite.ts'
 
 /** `formats`, `mine.yaml`, or the id of a case: `formats/a banner fills`. Throws SuiteError. */

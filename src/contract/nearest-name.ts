@@ -1,8 +1,11 @@
-/** The name that was probably meant: one slip of the hand away, or two in a long name. Null when none is near. */
+/**
+ * The name that was probably meant, of members, reasons, commands: the one with the fewest slips of the hand, where they
+ * are at most a third of its letters. Null when none is near. Case does not matter; of equals the first.
+ */
 export function nearestName(wrong: string, names: readonly string[]): string | null {
   const text = wrong.toLowerCase()
   let nearest: string | null = null
-  let least = Math.min(3, Math.floor(wrong.length / 3) + 1)
+  let least = Math.max(1, Math.floor(wrong.length / 3)) + 1
   for (const name of names) {
     const steps = editSteps(text, name.toLowerCase())
     if (steps < least) {
