@@ -1,0 +1,124 @@
+import { describe, expect, test } from 'vitest'
+import { formatDuration, measuredTime, parseDuration, parseSince, sinceMs } from './duration.ts'
+import { fillPath, parametersOf, pathPattern, routeOf, withoutQuery } from './endpoint-path.ts'
+import { escapeHtml } from './html.ts'
+import { isObject, parseJson, parseJsonObject } from './json.ts'
+import { setValue, valueAt, withoutValue, withValue } from './json-path.ts'
+import { isLoopback } from './loopback.ts'
+import { redactSecrets, replaceSecrets } from './redaction.ts'
+import { retryAfterMs } from './retry-after.ts'
+
+describe('json', () => {
+  test('text that is not JSON is undefined, null is a value', () => {
+    expect([parseJson('{"a":1}'), parseJson('null'), parseJson('{')]).toEqual([{ a: 1 }, null, undefined])
+    expect([parseJsonObject('{"a":1}'), parseJsonObject('[1]'), parseJsonObject('x')]).toEqual([{ a: 1 }, null, null])
+  })
+
+  test('an array and null are no objects', () => {
+    expect([{}, [], null, 'a', undefined].map((value) => isObject(value))).toEqual([true, false, false, false, false])
+  })
+})
+
+describe('paths into JSON', () => {
+  const body = { decision: { assets: { title: 'Tea' } }, slot_ids: ['a', 'b'] }
+
+  test('a value is found by names and numbers, own properties only', () => {
+    expect(valueAt(body, 'decision.assets.title')).toBe('Tea')
+    expect(valueAt(body, 'slot_ids.1')).toBe('b')
+    expect(valueAt(body, '')).toBe(body)
+    expect([valueAt(body, 'decision.none.title'), valueAt(body, 'constructor')]).toEqual([undefined, undefined])
+  })
+
+  test('a copy with or without one value leaves the original alone', () => {
+    expect(withValue(body, 'decision.assets.title', 'Mate')).toEqual({
+      ...body,
+      decision: { assets: { title: 'Mate' } },
+    })
+    expect(withValue({}, 'list.0.name', 'x')).toEqual({ list: [{ name: 'x' }] })
+    expect(withoutValue(body, 'slot_ids.0')).toEqual({ ...body, slot_ids: ['b'] })
+    expect(withoutValue(body, 'toString')).toBe(body)
+    expect(body.decision.assets.title).toBe('Tea')
+  })
+
+  test('a value is written in place, with objects and arrays on the way', () => {
+    const target = {}
+    expect(setValue(target, ['overrides', 'allowed_formats', '0'], 'clip')).toBe(true)
+    expect(target).toEqual({ overrides: { allowed_formats: ['clip'] } })
+    expect(setValue(target, ['overrides', 'allowed_formats', '7'], 'clip')).toBe(false)
+  })
+
+  test('a property named __proto__ is a property, not a prototype', () => {
+    const target = {}
+    setValue(target, ['__proto__', 'polluted'], true)
+    expect(({} as Record<string, unknown>).polluted).toBeUndefined()
+    expect(Object.keys(target)).toEqual(['__proto__'])
+  })
+})
+
+describe('durations', () => {
+  test('are read with their unit', () => {
+    expect(['500ms', '90s', '31m', '2h', '7d', '1.5s'].map(parseDuration)).toEqual([
+      500, 90_000, 1_860_000, 7_200_000, 604_800_000, 1_500,
+    ])
+    expect(['', '5', '5 s', '-5s', '5w'].map(parseDuration)).toEqual([null, null, null, null, null])
+  })
+
+  test('are written in their largest units', () => {
+    expect([formatDuration(0), formatDuration(31 * 60_000), formatDuration(612_000_000, 2)]).toEqual([
+      '0ms',
+      '31m',
+      '7d 2h',
+    ])
+    expect([measuredTime(412), measuredTime(1_240), measuredTime(123_000)]).toEqual(['412 ms', '1.24 s', '2 min 3 s'])
+  })
+
+  test('since is a time, or a span back from now', () => {
+    expect(sinceMs(parseSince('10m')!, 1_000_000)).toBe(400_000)
+    expect(sinceMs(parseSince('123')!, 1_000_000)).toBe(123)
+    expect(parseSince('yesterday')).toBeNull()
+  })
+})
+
+test('path templates are filled, routed and matched', () => {
+  const template = '/v1/projects/{client_id}/config'
+  expect(parametersOf(template)).toEqual(['client_id'])
+  expect(fillPath(template, { client_id: 'a/b' })).toBe('/v1/projects/a%2Fb/config')
+  expect(routeOf(template)).toBe('/v1/projects/:client_id/config')
+  expect(pathPattern(template).exec('/v1/projects/proj_demo/config')?.groups).toEqual({ client_id: 'proj_demo' })
+  expect(pathPattern('/v1/render.js').test('/v1/renderXjs')).toBe(false)
+  expect(withoutQuery('/v1/x?wait_ms=1#a')).toBe('/v1/x')
+})
+
+test('HTML is escaped', () => {
+  expect(escapeHtml(`<a href="x">Tom's & co</a>`)).toBe('&lt;a href=&quot;x&quot;&gt;Tom&#39;s &amp; co&lt;/a&gt;')
+})
+
+test('loopback has several names', () => {
+  for (const host of ['localhost', 'LOCALHOST', 'app.localhost', '127.0.0.1', '127.8.0.1', '::1', '[::1]'])
+    expect(isLoopback(host), host).toBe(true)
+  for (const host of ['0.0.0.0', '127.evil.example', 'localhost.example.com', '10.0.0.1', ''])
+    expect(isLoopback(host), host).toBe(false)
+})
+
+test('keys and tokens are redacted wherever they are', () => {
+  const token = `ast_${'0'.repeat(11)}_${'x'.repeat(43)}`
+  expect(redactSecrets(`{"a":"\\n${token}","k":"sk_test_sandbox_demo"}`)).toBe(
+    '{"a":"\\nast_00000000000_redacted","k":"sk_test_redacted"}',
+  )
+  expect(redactSecrets('t_ at_ nothing here')).toBe('t_ at_ nothing here')
+  expect(replaceSecrets(`Bearer sk_live_a and ${token}`, ({ kind, mode }) => `$${kind}${mode ?? ''}`)).toBe(
+    'Bearer $sklive and $ast',
+  )
+})
+
+test('Retry-After is seconds or a date', () => {
+  const now_ms = Date.parse('Fri, 31 Dec 1999 23:59:50 GMT')
+  expect(retryAfterMs('7', now_ms)).toBe(7_000)
+  expect(retryAfterMs('Fri, 31 Dec 1999 23:59:59 GMT', now_ms)).toBe(9_000)
+  expect(retryAfterMs('Fri, 31 Dec 1999 23:59:00 GMT', now_ms)).toBe(0)
+  expect([retryAfterMs('soon', now_ms), retryAfterMs(null, now_ms), retryAfterMs(undefined, now_ms)]).toEqual([
+    null,
+    null,
+    null,
+  ])
+})

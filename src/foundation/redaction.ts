@@ -1,0 +1,43 @@
+/**
+ * Keys and tokens found anywhere in a text, and what replaces them: whatever is kept, printed or reported may hold none.
+ * The shapes are those of A02 (keys), A04, A05 and A06 (tokens).
+ */
+
+const anyKey = /(sk|pk)_(test|live)_[A-Za-z0-9_-]+/g
+const anyToken = /(ast|at|bt)_([0-9a-z]{11})_[A-Za-z0-9_-]{8,}/g
+const tokenHere = /(?:ast|at|bt)_[0-9a-z]{11}_[A-Za-z0-9_-]{8,}/y
+const tokenId = /^(?:ast|at|bt)_[0-9a-z]{11}_/
+
+/**
+ * Returns `text` with every key and token in it made useless: `sk_test_redacted`, `ast_<id>_redacted`. What precedes one
+ * does not matter: in JSON text it may be the letter of an escape. Every response passes here, so it looks only where a
+ * prefix ends, in `t_` or `k_`, instead of at every character.
+ */
+export function redactSecrets(text: string): string {
+  const tokens = redactTokens(text)
+  return tokens.includes('k_') ? tokens.replace(anyKey, '$1_$2_redacted') : tokens
+}
+
+function redactTokens(text: string): string {
+  let redacted = ''
+  let kept = 0
+  for (let at = text.indexOf('t_'); at !== -1; at = text.indexOf('t_', at + 2)) {
+    const start = text[at - 1] === 's' ? at - 2 : at - 1
+    tokenHere.lastIndex = start
+    if (at === 0 || !tokenHere.test(text)) continue
+    redacted += `${text.slice(kept, start)}${tokenId.exec(text.slice(start, start + 16))![0]}redacted`
+    kept = tokenHere.lastIndex
+    at = kept - 2
+  }
+  return kept === 0 ? text : redacted + text.slice(kept)
+}
+
+/** Calls `replace` for every key and token of a text: for other replacements than `redactSecrets` makes. */
+export function replaceSecrets(
+  text: string,
+  replace: (secret: { kind: 'sk' | 'pk' | 'ast' | 'at' | 'bt'; mode: 'test' | 'live' | null }) => string,
+): string {
+  return text
+    .replace(anyToken, (_, kind: 'ast' | 'at' | 'bt') => replace({ kind, mode: null }))
+    .replace(anyKey, (_, kind: 'sk' | 'pk', mode: 'test' | 'live') => replace({ kind, mode }))
+}
