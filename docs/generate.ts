@@ -4,7 +4,7 @@
  * With --check it writes nothing, and exits 1 when one of them is not current.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
-import { configFileSchema } from '../src/cli/settings.ts'
+import { configFileSchema } from '../src/cli/settings/settings.ts'
 import { openapiDocument } from '../src/contract/openapi.ts'
 import { referenceMarkdown } from '../src/contract/reference.ts'
 import { qaSuiteSchema } from '../src/qa/suite/json-schema.ts'

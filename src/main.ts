@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isSea } from 'node:sea'
 import { setFlagsFromString } from 'node:v8'
-import type { Host, HostStream, Signal } from './cli/host.ts'
+import type { Host, HostStream, Signal } from './cli/run/host.ts'
 import { run } from './program.ts'
 
 const signals: Signal[] = ['SIGINT', 'SIGTERM', 'SIGHUP']

@@ -2,10 +2,10 @@
  * From a command line to an exit code. The first lines answer `--help` and `--version` without loading anything; the
  * rest is loaded on demand.
  */
-import { commandName } from './cli/command-name.ts'
-import type { Host } from './cli/host.ts'
-import { rootHelp } from './cli/root-help.ts'
-import { version } from './cli/version.ts'
+import { commandName } from './cli/run/command-name.ts'
+import type { Host } from './cli/run/host.ts'
+import { rootHelp } from './cli/run/root-help.ts'
+import { version } from './cli/run/version.ts'
 import { commands, sections } from './commands/index.ts'
 
 /** Runs one command line and answers its exit code. Never exits, never throws. */
@@ -20,6 +20,6 @@ export async function run(args: readonly string[], host: Host): Promise<number> 
     host.stdout.write(root_help)
     return 0
   }
-  const { runCommand } = await import('./cli/run-command.ts')
+  const { runCommand } = await import('./cli/run/run-command.ts')
   return runCommand(commands, root_help, args, host)
 }

@@ -12,7 +12,7 @@ import { redactSecrets } from '../domain/tokens.ts'
 import { explainTrace } from '../domain/trace.ts'
 import type { DecisionFacts, EvidenceRow, SlotRow } from '../store/store.ts'
 import type { Operation } from './context.ts'
-import { opportunityOf } from './deciding.ts'
+import { opportunityOf } from '../runtime/deciding.ts'
 import {
   acceptedItem,
   asideItem,

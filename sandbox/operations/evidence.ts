@@ -5,7 +5,7 @@ import { genesis, verifyChain } from '../domain/evidence.ts'
 import type { EvidenceRow, ProjectRow, SlotRow } from '../store/store.ts'
 import { recordDigest } from './beacons.ts'
 import type { Operation, Services } from './context.ts'
-import { decisionDigest } from './deciding.ts'
+import { decisionDigest } from '../runtime/deciding.ts'
 
 /** Entries read at a time. */
 const piece = 1_000

@@ -13,7 +13,7 @@ import { consentDeclaration } from '../domain/consent.ts'
 import type { Campaign, Creative } from '../domain/market.ts'
 import type { DecisionFacts, SlotRow } from '../store/store.ts'
 import type { Services } from './context.ts'
-import { assetSecret, assetTokenOf, decisionEvidence } from './deciding.ts'
+import { assetSecret, assetTokenOf, decisionEvidence } from '../runtime/deciding.ts'
 
 export type FilledOutcome = Extract<DecisionFacts['outcome'], { status: 'filled' }>
 

@@ -6,7 +6,7 @@ import type { Contract } from '../../src/contract/index.ts'
 import { type KeptRequest, restore, slotsNamed } from '../domain/replay.ts'
 import type { ExchangeRow } from '../store/store.ts'
 import type { Identity, Operation, RestoredRequest, Services } from './context.ts'
-import { assetTokenOf } from './deciding.ts'
+import { assetTokenOf } from '../runtime/deciding.ts'
 import { findExchange, getRequest } from './requests.ts'
 
 /** Headers that belong to the old connection, or were never kept. */

@@ -7,7 +7,7 @@ import type { Refusal } from '../store/store.ts'
 import { restoreClock } from './clock.ts'
 import type { Operation, Services } from './context.ts'
 import { verifyChains } from './evidence.ts'
-import { disarmPending, resumePending } from './pending.ts'
+import { disarmPending, resumePending } from '../runtime/pending-decisions.ts'
 
 export const resetSandbox: Operation<Contract['sandbox.reset']> = async (services, { now_ms }) => {
   await inPlaceOfAll(services, () => services.store.reset(now_ms))

@@ -2,10 +2,10 @@
 import { access } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Argument, Option } from 'commander'
-import { CliError } from '../cli/cli-error.ts'
-import type { Command, CommandGroup } from '../cli/command.ts'
-import { exitCodes } from '../cli/exit-codes.ts'
-import type { Session } from '../cli/session.ts'
+import { CliError } from '../cli/run/cli-error.ts'
+import type { Command, CommandGroup } from '../cli/run/command.ts'
+import { exitCodes } from '../cli/run/exit-codes.ts'
+import type { Session } from '../cli/run/session.ts'
 import {
   checkFile,
   configFileName,
@@ -16,7 +16,7 @@ import {
   readJson,
   readSettingFiles,
   writeJson,
-} from '../cli/setting-files.ts'
+} from '../cli/settings/setting-files.ts'
 import {
   AnyMembers,
   AnyProfiles,
@@ -27,8 +27,8 @@ import {
   fileSettingNames,
   ProfilesFile,
   type SettingName,
-} from '../cli/settings.ts'
-import { alignPairs, alignTable } from '../cli/text.ts'
+} from '../cli/settings/settings.ts'
+import { alignPairs, alignTable } from '../cli/output/text.ts'
 
 /** The profile that `config set` makes when there is none. */
 const firstProfile = 'default'

@@ -1,9 +1,9 @@
 import { Option } from 'commander'
-import type { Command, CommandGroup, Given } from '../cli/command.ts'
-import { endpointCommand } from '../cli/endpoint-command.ts'
-import { recallPlacement, rememberPlacement } from '../cli/last-placement.ts'
-import { placementSummary } from '../cli/placement-summary.ts'
-import type { Session } from '../cli/session.ts'
+import type { Command, CommandGroup, Given } from '../cli/run/command.ts'
+import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
+import { recallPlacement, rememberPlacement } from './placements/last-placement.ts'
+import { placementSummary } from '../cli/output/placement-summary.ts'
+import type { Session } from '../cli/run/session.ts'
 import { limits } from '../contract/limits.ts'
 
 const get = endpointCommand('decisions.get', {

@@ -1,9 +1,9 @@
 /** `svc env`: where the service is, for other programs. */
-import { CliError } from '../cli/cli-error.ts'
-import type { Command } from '../cli/command.ts'
-import { environmentOf } from '../cli/environment.ts'
-import { dotenvLines, shellLines } from '../cli/quoting.ts'
-import { choiceNote } from '../cli/session.ts'
+import { CliError } from '../cli/run/cli-error.ts'
+import type { Command } from '../cli/run/command.ts'
+import { environmentOf } from '../cli/settings/environment.ts'
+import { dotenvLines, shellLines } from '../cli/output/quoting.ts'
+import { choiceNote } from '../cli/run/session.ts'
 
 export const env: Command = {
   name: 'env',

@@ -1,16 +1,16 @@
 /** `svc exec -- CMD...`: a program, such as a test suite, against a sandbox of its own. */
 import { Argument } from 'commander'
-import { CliError } from '../cli/cli-error.ts'
-import type { Command } from '../cli/command.ts'
-import { environmentOf } from '../cli/environment.ts'
-import { flagValues } from '../cli/flags.ts'
-import type { Signal } from '../cli/host.ts'
-import { codeOfSignal, startGroup } from '../cli/process-group.ts'
-import type { Session } from '../cli/session.ts'
-import { pageOrigin } from '../cli/settings.ts'
-import { type StartOptionName, startFlags } from '../cli/start-options.ts'
-import { stateDirectory } from '../cli/state.ts'
-import { startOnFreePort } from './sandbox-start.ts'
+import { CliError } from '../cli/run/cli-error.ts'
+import type { Command } from '../cli/run/command.ts'
+import { environmentOf } from '../cli/settings/environment.ts'
+import { flagValues } from '../cli/endpoint/flags.ts'
+import type { Signal } from '../cli/run/host.ts'
+import { codeOfSignal, startGroup } from '../cli/process/process-group.ts'
+import type { Session } from '../cli/run/session.ts'
+import { pageOrigin } from '../cli/settings/settings.ts'
+import { type StartOptionName, startFlags } from '../cli/settings/start-options.ts'
+import { stateDirectory } from '../cli/settings/state.ts'
+import { startOnFreePort } from './sandbox/start.ts'
 
 /** Options of `start` that mean something for a sandbox in memory, on a free port. */
 const ofStart = new Set<StartOptionName>(['seed', 'rate_limit', 'decision_latency'])

@@ -1,5 +1,5 @@
 /** Every command, in help order. Each is loaded only when it is called; nothing heavy may be imported here. */
-import type { Command, CommandGroup } from '../cli/command.ts'
+import type { Command, CommandGroup } from '../cli/run/command.ts'
 
 export const sections = ['Sandbox', 'API v1', 'Look inside', 'Set up'] as const
 
@@ -16,13 +16,13 @@ export const commands: readonly CommandEntry[] = [
     name: 'start',
     section: 'Sandbox',
     brief: 'start the emulator here',
-    load: async () => (await import('./sandbox.ts')).start,
+    load: async () => (await import('./sandbox/index.ts')).start,
   },
   {
     name: 'sandbox',
     section: 'Sandbox',
     brief: 'start, stop, status, reset',
-    load: async () => (await import('./sandbox.ts')).sandbox,
+    load: async () => (await import('./sandbox/index.ts')).sandbox,
   },
   {
     name: 'health',
@@ -46,7 +46,7 @@ export const commands: readonly CommandEntry[] = [
     name: 'placements',
     section: 'API v1',
     brief: 'request, list, explain',
-    load: async () => (await import('./placements.ts')).placements,
+    load: async () => (await import('./placements/index.ts')).placements,
   },
   {
     name: 'jobs',
@@ -88,7 +88,7 @@ export const commands: readonly CommandEntry[] = [
     name: 'beacons',
     section: 'API v1',
     brief: 'send and list beacons',
-    load: async () => (await import('./beacons.ts')).beacons,
+    load: async () => (await import('./beacons/index.ts')).beacons,
   },
   {
     name: 'render',
@@ -100,7 +100,7 @@ export const commands: readonly CommandEntry[] = [
     name: 'requests',
     section: 'Look inside',
     brief: 'the request journal',
-    load: async () => (await import('./requests.ts')).requests,
+    load: async () => (await import('./requests/index.ts')).requests,
   },
   {
     name: 'events',
@@ -118,19 +118,19 @@ export const commands: readonly CommandEntry[] = [
     name: 'evidence',
     section: 'Look inside',
     brief: 'verify, export, list',
-    load: async () => (await import('./evidence.ts')).evidence,
+    load: async () => (await import('./evidence/index.ts')).evidence,
   },
   {
     name: 'contract',
     section: 'Look inside',
     brief: 'the contract, check URL',
-    load: async () => (await import('./contract.ts')).contractGroup,
+    load: async () => (await import('./contract/index.ts')).contractGroup,
   },
   {
     name: 'openapi',
     section: 'Look inside',
     brief: 'the OpenAPI document',
-    load: async () => (await import('./openapi.ts')).openapi,
+    load: async () => (await import('./contract/openapi.ts')).openapi,
   },
   {
     name: 'doctor',
@@ -142,7 +142,7 @@ export const commands: readonly CommandEntry[] = [
     name: 'qa',
     section: 'Look inside',
     brief: 'scripted QA: run, list',
-    load: async () => (await import('./qa.ts')).qa,
+    load: async () => (await import('./qa/index.ts')).qa,
   },
   {
     name: 'init',

@@ -1,6 +1,6 @@
-import type { CommandGroup } from '../cli/command.ts'
-import { endpointCommand } from '../cli/endpoint-command.ts'
-import { rememberPlacement } from '../cli/last-placement.ts'
+import type { CommandGroup } from '../cli/run/command.ts'
+import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
+import { rememberPlacement } from './placements/last-placement.ts'
 
 export const jobs: CommandGroup = {
   name: 'jobs',

@@ -1,8 +1,8 @@
 import { Argument } from 'commander'
-import { CliError } from '../cli/cli-error.ts'
-import type { Command, CommandGroup } from '../cli/command.ts'
-import { endpointCommand } from '../cli/endpoint-command.ts'
-import type { Session } from '../cli/session.ts'
+import { CliError } from '../cli/run/cli-error.ts'
+import type { Command, CommandGroup } from '../cli/run/command.ts'
+import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
+import type { Session } from '../cli/run/session.ts'
 
 export const projects: CommandGroup = {
   name: 'projects',

@@ -1,7 +1,7 @@
-import type { Command, CommandGroup } from '../cli/command.ts'
-import { endpointCommand } from '../cli/endpoint-command.ts'
-import { recallPlacement } from '../cli/last-placement.ts'
-import { openPage } from '../cli/open-url.ts'
+import type { Command, CommandGroup } from '../cli/run/command.ts'
+import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
+import { recallPlacement } from './placements/last-placement.ts'
+import { openPage } from '../cli/process/open-url.ts'
 import { buildRequest } from '../client/request.ts'
 import { contract } from '../contract/index.ts'
 

@@ -19,8 +19,8 @@ describe('imports', () => {
     ['src/contract/a.ts', "import { readFile } from 'node:fs'"],
     ['src/client/a.ts', "const x = await import('../cli/x.ts')"],
     ['src/client/a.ts', "export * from '../cli/x.ts'"],
-    ['src/commands/placements.ts', "import { startSandbox } from '../../sandbox/index.ts'"],
-    ['src/commands/sandbox-start.ts', "import { decide } from '../../sandbox/domain/decision.ts'"],
+    ['src/commands/placements/index.ts', "import { startSandbox } from '../../sandbox/index.ts'"],
+    ['src/commands/sandbox/start.ts', "import { decide } from '../../sandbox/domain/decision.ts'"],
     ['sandbox/domain/a.ts', "import { randomUUID } from 'node:crypto'"],
     ['sandbox/domain/a.ts', "import type { Store } from '../store/store.ts'"],
     ['sandbox/operations/a.ts', "import { openStore } from '../store/sqlite/index.ts'"],
@@ -37,9 +37,9 @@ describe('imports', () => {
 
   test.each([
     ['src/contract/v1/a.ts', "import { z } from 'zod'; import { x } from '../fields.ts'"],
-    ['src/commands/sandbox-start.ts', "const { startSandbox } = await import('../../sandbox/index.ts')"],
+    ['src/commands/sandbox/start.ts', "const { startSandbox } = await import('../../../sandbox/index.ts')"],
     ['sandbox/operations/a.ts', "import type { Store } from '../store/store.ts'; import { d } from '../domain/d.ts'"],
-    ['sandbox/http/a.ts', "import fastify from 'fastify'; import cors from '@fastify/cors'; import 'node:fs'"],
+    ['sandbox/pipeline/a.ts', "import fastify from 'fastify'; import 'node:fs'"],
     ['sandbox/renderer/host/a.ts', "import type { Placement } from '../../../src/contract/v1/placements.ts'"],
     ['sandbox/inspector/A.tsx', "import { createRoot } from 'react-dom/client'"],
     ['sandbox/domain/a.test.ts', "import { test } from 'vitest'"],

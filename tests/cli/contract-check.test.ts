@@ -1,6 +1,6 @@
 /** `svc contract check`: clean against the sandbox, and each way in which a service can differ is found. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { Difference } from '../../src/cli/contract-check/difference.ts'
+import type { Difference } from '../../src/qa/contract-check/difference.ts'
 import { type BrokenProxy, type Passing, startProxy } from './broken-proxy.ts'
 import { startWorld, type World } from './world.ts'
 

@@ -5,8 +5,8 @@ import { createServer } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import type { Finding } from '../../src/cli/doctor/finding.ts'
-import type { Summary } from '../../src/cli/doctor/report.ts'
+import type { Finding } from '../../src/journal/doctor/finding.ts'
+import type { Summary } from '../../src/journal/doctor/report.ts'
 import { noon, type RunOptions, startWorld, svc, temporaryDirectory, type World } from './world.ts'
 
 interface Report {

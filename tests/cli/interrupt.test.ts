@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Host, Signal } from '../../src/cli/host.ts'
+import type { Host, Signal } from '../../src/cli/run/host.ts'
 import { startWorld } from './world.ts'
 
 /** A Host whose signals, clock and forced exits are the test's. */

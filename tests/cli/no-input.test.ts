@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { Command } from '../../src/cli/command.ts'
-import { runCommand } from '../../src/cli/run-command.ts'
+import type { Command } from '../../src/cli/run/command.ts'
+import { runCommand } from '../../src/cli/run/run-command.ts'
 import { keptStream, temporaryDirectory, testHost } from './world.ts'
 
 /** Whether a command that is run with these words would ask. */

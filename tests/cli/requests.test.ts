@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Host, Signal } from '../../src/cli/host.ts'
+import type { Host, Signal } from '../../src/cli/run/host.ts'
 import type { ReplayResult } from '../../src/contract/control/replay.ts'
 import type { RequestItem } from '../../src/contract/control/requests.ts'
 import { startWorld, type World } from './world.ts'

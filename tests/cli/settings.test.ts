@@ -1,8 +1,8 @@
 import { mkdir, readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { runningSandboxes, writeLocator } from '../../src/cli/locator.ts'
-import { stateDirectory } from '../../src/cli/state.ts'
+import { runningSandboxes, writeLocator } from '../../src/cli/process/locator.ts'
+import { stateDirectory } from '../../src/cli/settings/state.ts'
 import { svc, temporaryDirectory } from './world.ts'
 
 const body = async (args: string, options: Parameters<typeof svc>[1]) => {

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { Chalk } from 'chalk'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { startBlock } from '../../src/cli/start-block.ts'
+import { startBlock } from '../../src/commands/sandbox/start-block.ts'
 import { ensureBuilt, type Running, spawnSvc } from './process.ts'
 import { temporaryDirectory } from './world.ts'
 

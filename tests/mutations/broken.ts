@@ -47,7 +47,7 @@ async function servedFrom(edit: Mutation, to: string): Promise<Mutation> {
   ])
   return {
     ...edit,
-    file: 'sandbox/http/assets.ts',
+    file: 'sandbox/pipeline/assets.ts',
     from: "load('dist/renderer/render.js')",
     to: `load(${JSON.stringify(join(relative(root, to), 'render.js'))})`,
   }

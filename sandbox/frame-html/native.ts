@@ -1,0 +1,169 @@
+/**
+ * Native templates inside the hosted frame: their markup and their style, which are read together.
+ *
+ * A template is laid out for its width and tells the host how high it is. Where the slot has less room, frame.js sets
+ * `short`, then `shorter`, `shortest` and `tiny` on top of each other until everything fits: the description goes first,
+ * then the picture where it stands above the words, or the sponsor where it stands beside them, last both and the
+ * title's second line. Title and call to action stay in any slot. A slot that is wider than high puts the parts side by
+ * side, and one as low as a leaderboard puts the call to action at its end.
+ *
+ * Font sizes are in rem, so that they follow the reader's own.
+ */
+import type { NativeTemplateId } from '../../src/contract/fields.ts'
+import type { NativeAssets } from '../../src/contract/v1/placements.ts'
+import { escapeText } from './text.ts'
+
+export interface NativeCreative {
+  format: 'native'
+  template_id: NativeTemplateId
+  assets: NativeAssets
+  width: number
+  height: number
+}
+
+/** `mark` is HTML that stands beside the sponsor's name. */
+export function nativeHtml({ template_id, assets }: NativeCreative, sponsor_name: string, mark: string): string {
+  const picture =
+    template_id === 'minimal'
+      ? ''
+      : `<span class="picture"><img class="image" src="${escapeText(assets.image_url)}" alt=""></span>`
+  const description = assets.description ? `<span class="description">${escapeText(assets.description)}</span>` : ''
+  return [
+    picture,
+    '<span class="words">',
+    `<span class="sponsor"><img class="icon" src="${escapeText(assets.icon_url)}" alt=""><bdi>${escapeText(sponsor_name)}</bdi>${mark}</span>`,
+    `<strong class="title">${escapeText(assets.title)}</strong>`,
+    description,
+    `<span class="cta">${escapeText(assets.cta_text)}</span>`,
+    '</span>',
+  ].join(' ')
+}
+
+export function nativeStyle(template_id: NativeTemplateId): string {
+  return `${parts}${templates[template_id]}${shortSlot}`
+}
+
+const parts = `
+html{overflow:hidden}
+.previewing{overflow:auto}
+.surface{position:relative;display:flex;overflow:hidden;border:1px solid var(--line);border-radius:16px;background:var(--paper)}
+.picture{position:relative;display:block;overflow:hidden;background:var(--shade)}
+.picture::after{content:'';position:absolute;inset:0;border-radius:inherit;box-shadow:inset 0 -1px var(--line)}
+.image{display:block;width:100%;height:100%;object-fit:cover}
+.words{display:flex;flex-direction:column;align-items:flex-start;min-width:0;overflow-wrap:anywhere}
+.words>*{flex:none;max-width:100%}
+.sponsor{display:flex;align-items:center;gap:8px;color:var(--soft);font-size:.75rem;font-weight:500;line-height:1.25rem}
+.sponsor bdi{overflow:hidden;white-space:nowrap;text-overflow:ellipsis}
+.icon{flex:none;width:20px;height:20px;border-radius:6px;object-fit:cover;box-shadow:0 0 0 1px var(--line)}
+.title,.description{display:-webkit-box;overflow:hidden;margin-block:-.1em;padding-block:.1em;-webkit-box-orient:vertical;-webkit-line-clamp:3}
+.title,.description,.cta{unicode-bidi:plaintext;text-align:match-parent}
+.title{font-weight:600;line-height:1.3;letter-spacing:-.01em;text-wrap:balance}
+.description{color:var(--soft);text-wrap:pretty}
+.cta{overflow:hidden;border:1px solid transparent;border-radius:10px;background:var(--button);color:var(--on-button);font-weight:600;line-height:1.25rem;white-space:nowrap;text-overflow:ellipsis}
+.title:dir(rtl){letter-spacing:normal}
+@media (hover:hover){
+a.surface:hover{border-color:var(--edge)}
+a.surface:hover .cta{background:var(--button-hover)}
+}
+@media (prefers-reduced-motion:no-preference){.surface,.cta{transition:border-color .15s,background .15s}}
+`
+
+/** In a wide slot the call to action stands at the end of the line, not below it. */
+const ctaAtTheEnd = `
+.words{display:grid;grid-template-columns:minmax(0,1fr) auto;align-content:center;column-gap:16px}
+.words>*{grid-column:1;justify-self:start}
+.words>.cta{grid-column:2;grid-row:1/span 3;align-self:center;max-width:13rem;margin:0}
+`
+
+const templates: Record<NativeTemplateId, string> = {
+  card: `
+.surface{flex-direction:column}
+.picture{aspect-ratio:1.91;max-height:280px}
+.words{gap:6px;padding:14px 16px 16px}
+.title{font-size:1.0625rem}
+.cta{margin-top:8px;padding:6px 14px;font-size:.8125rem}
+`,
+  list_item: `
+.surface{align-items:flex-start;gap:14px;padding:12px;border-radius:14px}
+.picture{flex:none;width:88px;height:88px;border-radius:8px}
+.picture::after{box-shadow:inset 0 0 0 1px var(--line)}
+.words{flex:1;gap:2px}
+.title{font-size:.9375rem;-webkit-line-clamp:2}
+.description{font-size:.8125rem;line-height:1.4;-webkit-line-clamp:2}
+.cta{margin-top:8px;padding:3px 12px;border-radius:8px;background:var(--shade);color:var(--ink);font-size:.8125rem}
+@media (hover:hover){a.surface:hover .cta{background:var(--shade-hover)}}
+@media (max-width:259px){.picture{width:56px;height:56px}}
+@media (max-width:209px){.picture{display:none}}
+@media (min-width:520px){.words{align-self:center}${ctaAtTheEnd}}
+`,
+  featured: `
+.surface{flex-direction:column;border-radius:20px}
+.picture{aspect-ratio:1.6;max-height:300px}
+.words{gap:8px;padding:18px 20px 20px}
+.title{font-size:1.3125rem;line-height:1.22;letter-spacing:-.015em}
+.description{font-size:.9375rem}
+.cta{margin-top:10px;padding:8px 18px;font-size:.875rem}
+.short .cta{padding-inline:14px}
+@media (min-width:520px){
+.surface{flex-direction:row;align-items:stretch}
+.picture{flex:0 0 46%;min-height:260px;max-height:none;aspect-ratio:auto}
+.picture::after{box-shadow:inset 0 0 0 1px var(--line)}
+.image{position:absolute;inset:0}
+.words{flex:1;justify-content:center;padding:24px 28px}
+.title{font-size:1.5rem}
+}
+`,
+  minimal: `
+.surface{padding:12px 16px;border-radius:12px}
+.words{flex:1;gap:2px}
+.title{font-size:.9375rem;-webkit-line-clamp:2}
+.description{font-size:.8125rem;line-height:1.4;-webkit-line-clamp:2}
+.cta{margin-top:6px;padding-block:1px;padding-inline:0 8px;border:0;border-radius:0;background:none;color:var(--ink);font-size:.8125rem}
+.cta::after{content:'';display:inline-block;width:.42em;height:.42em;margin-inline-start:.45em;border:solid;border-width:1.5px 1.5px 0 0;vertical-align:.08em;rotate:45deg}
+.cta:dir(rtl)::after{rotate:-135deg}
+@media (hover:hover){a.surface:hover .cta{background:none;text-decoration:underline;text-underline-offset:3px}}
+@media (min-width:520px){${ctaAtTheEnd}}
+`,
+}
+
+const shortSlot = `
+.short .surface{align-items:stretch;gap:0;height:100vh;padding:0}
+.short .words{flex:1;justify-content:safe center;gap:4px;min-height:0;overflow:hidden;padding:10px 14px}
+.short .title{font-size:.9375rem;line-height:1.3;-webkit-line-clamp:2}
+.short .description{font-size:.8125rem;line-height:1.4;-webkit-line-clamp:2}
+.short .cta{margin-top:4px;padding-block:4px;font-size:.8125rem}
+.short .picture{border-radius:0}
+.short .image{position:absolute;inset:0}
+@media (max-aspect-ratio:1.2){
+.short .surface{flex-direction:column}
+.short .picture{flex:1 1 0;width:auto;height:auto;min-height:64px;max-height:none;aspect-ratio:auto}
+.short .picture+.words{flex:none}
+}
+@media not all and (max-aspect-ratio:1.2){
+.short .surface{flex-direction:row}
+.short .picture{flex:none;width:min(100vh,36%);height:auto;min-height:0;max-height:none;aspect-ratio:auto}
+}
+.shorter .description{display:none}
+.tiny .title{font-size:.8125rem;-webkit-line-clamp:1}
+.tiny .words{gap:0;padding-block:2px}
+.tiny .cta{margin:0;padding-block:1px}
+.tiny .sponsor,.tiny .picture{display:none}
+@media (max-aspect-ratio:1.2){
+.shortest .picture{display:none}
+.shortest .picture+.words{flex:1}
+}
+@media not all and (max-aspect-ratio:1.2){.shortest .sponsor{display:none}}
+@media (max-height:119px){.short .words{gap:2px;padding-block:6px}}
+@media (max-height:79px) and (min-width:240px),(max-height:139px) and (min-width:480px){
+.short .surface{border-radius:12px}
+.short .words{display:grid;grid-template-columns:minmax(0,1fr) auto;align-content:safe center;gap:0 12px;padding:4px 12px}
+.short .words>*{grid-column:1;justify-self:start}
+.short .words>.cta{grid-column:2;grid-row:1/span 3;align-self:center;max-width:38vw;margin:0}
+.shortest .title{font-size:.8125rem}
+}
+@media (max-height:119px) and (max-width:239px){
+.short .surface{border-radius:10px}
+.tiny .words{padding-inline:8px}
+.tiny .cta{padding:0;background:none;color:var(--ink);text-decoration:underline;line-height:1.2}
+}
+`

@@ -1,0 +1,222 @@
+/**
+ * The document of the hosted frame: one creative, isolated. Pure: what goes in comes out as headers and HTML.
+ *
+ * Nothing in it comes from another origin, nothing runs but the one script that carries the nonce, and every text of the
+ * creative is escaped. The frame's script gets its settings as JSON, the renderer gets everything else over its port.
+ */
+import { type ClipCreative, controlsHtml, videoHtml } from './clip.ts'
+import { type NativeCreative, nativeHtml } from './native.ts'
+import { frameStyle, problemStyle } from './style.ts'
+import { escapeText } from './text.ts'
+
+export interface FramePageInput {
+  /** Origin of the emulator: the only one that images and video may come from. */
+  base_url: string
+  /** Origins that may embed the frame. `http://localhost:*` is valid in a policy as it is. */
+  frame_ancestors: readonly string[]
+  /** Contents of frame.js. */
+  script: string
+  nonce: string
+  beacon_token: string | null
+  server_time_ms: number
+  /** Marks a test substitute visibly. */
+  is_test: boolean
+  creative: Creative
+  sponsor_name: string
+  label_text: string
+  /** Landing page: https, or http on this machine. Anything else is shown without a link. */
+  click_url: string
+}
+
+/** Sizes in CSS pixels, times in milliseconds. */
+export type Creative = BannerCreative | ClipCreative | NativeCreative
+
+export interface BannerCreative {
+  format: 'banner'
+  image_url: string
+  width: number
+  height: number
+}
+
+export interface FrameProblem {
+  status: 403 | 404
+  reason_code: string
+  message: string
+}
+
+export interface Page<Status extends number> {
+  status: Status
+  headers: Record<string, string>
+  html: string
+}
+
+const mediaTypes = { banner: 'image', clip: 'video', native: 'native' } as const
+
+/** The frame of one fill. */
+export function framePage(input: FramePageInput): Page<200> {
+  const { creative, nonce } = input
+  const settings = {
+    media_type: mediaTypes[creative.format],
+    width: creative.width,
+    height: creative.height,
+    beacon_token: input.beacon_token,
+    server_time_ms: input.server_time_ms,
+  }
+  const template = creative.format === 'native' ? ` data-template="${creative.template_id}"` : ''
+  const body = [
+    `<p class="preview" hidden><b>${escapeText(input.label_text)}</b> <bdi lang="">${escapeText(input.sponsor_name)}</bdi><br>Preview: opened outside a page, so nothing is counted.</p>`,
+    `<div class="creative ${creative.format}"${template}>${creativeHtml(input)}</div>`,
+    settingsHtml(settings, nonce),
+    `<script nonce="${nonce}">${escapeScript(input.script)}</script>`,
+  ]
+  return {
+    status: 200,
+    headers: headers(nonce, new URL(input.base_url).origin, input.frame_ancestors),
+    html: documentHtml(`${input.label_text}: ${input.sponsor_name}`, frameStyle(creative), nonce, body),
+  }
+}
+
+/** In place of a frame that may not be shown. It tells a person, and tells the renderer over its port. */
+export function frameProblemPage(
+  problem: FrameProblem,
+  nonce: string,
+  frame_ancestors: readonly string[] | null,
+): Page<FrameProblem['status']> {
+  const body = [
+    `<main class="problem"><p>${escapeText(problem.message)}</p><code>${escapeText(problem.reason_code)}</code></main>`,
+    settingsHtml({ code: problem.reason_code }, nonce),
+    `<script nonce="${nonce}">${problemScript}</script>`,
+  ]
+  return {
+    status: problem.status,
+    headers: headers(nonce, "'none'", frame_ancestors),
+    html: documentHtml('No ad', problemStyle, nonce, body),
+  }
+}
+
+const problemScript = `addEventListener('message',function(e){
+if(e.source===parent&&e.data&&e.data.t==='sp:init'&&e.ports[0])e.ports[0].postMessage({t:'error',code:JSON.parse(document.getElementById('settings').textContent).code})
+})`
+
+function headers(nonce: string, media: string, frame_ancestors: readonly string[] | null): Record<string, string> {
+  const policy = [
+    "default-src 'none'",
+    `script-src 'nonce-${nonce}'`,
+    `style-src 'nonce-${nonce}'`,
+    `img-src ${media}`,
+    `media-src ${media}`,
+    "connect-src 'none'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    `frame-ancestors ${ancestors(frame_ancestors)}`,
+    'sandbox allow-scripts allow-popups allow-popups-to-escape-sandbox',
+  ]
+  return {
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': policy.join('; '),
+    'cross-origin-embedder-policy': 'require-corp',
+    'cross-origin-resource-policy': 'cross-origin',
+    'referrer-policy': 'no-referrer',
+    'x-content-type-options': 'nosniff',
+    'permissions-policy': closedFeatures.map((feature) => `${feature}=()`).join(', '),
+    'cache-control': 'no-store, private',
+  }
+}
+
+/** Everything a browser can grant, except autoplay, which a muted clip needs. */
+const closedFeatures = [
+  'accelerometer',
+  'browsing-topics',
+  'camera',
+  'clipboard-read',
+  'clipboard-write',
+  'display-capture',
+  'encrypted-media',
+  'fullscreen',
+  'gamepad',
+  'geolocation',
+  'gyroscope',
+  'hid',
+  'idle-detection',
+  'local-fonts',
+  'magnetometer',
+  'microphone',
+  'midi',
+  'payment',
+  'picture-in-picture',
+  'publickey-credentials-get',
+  'screen-wake-lock',
+  'serial',
+  'storage-access',
+  'usb',
+  'window-management',
+  'xr-spatial-tracking',
+]
+
+/** Without a known project any page may embed: it is the way to tell the renderer, and nothing of a project is in it. */
+function ancestors(origins: readonly string[] | null): string {
+  if (origins === null) return '*'
+  return origins.filter((origin) => /^https?:\/\/[\w.*-]+(:(\d+|\*))?$/.test(origin)).join(' ') || "'none'"
+}
+
+function creativeHtml({ creative, sponsor_name, click_url, is_test }: FramePageInput): string {
+  const mark = is_test ? '<bdi class="test">TEST</bdi>' : ''
+  const size = `width="${creative.width}" height="${creative.height}"`
+  switch (creative.format) {
+    case 'banner': {
+      const image = `<img class="image" src="${escapeText(creative.image_url)}" alt="${escapeText(sponsor_name)}" ${size}>`
+      return surfaceHtml(click_url, '', image) + mark
+    }
+    case 'clip':
+      return surfaceHtml(click_url, '', videoHtml(creative), `Visit ${sponsor_name}`) + mark + controlsHtml
+    case 'native':
+      return surfaceHtml(click_url, ofUnknownLanguage, nativeHtml(creative, sponsor_name, mark))
+  }
+}
+
+/** The direction follows the title: the sponsor's name and the mark stand in bdi elements, which do not decide it. */
+const ofUnknownLanguage = ' lang="" dir="auto"'
+
+/** What is clicked: all of the creative, as a link where there is somewhere to go. */
+function surfaceHtml(click_url: string, attributes: string, content: string, label = ''): string {
+  const target = clickTarget(click_url)
+  if (target === null) return `<div class="surface"${attributes}>${content}</div>`
+  const labelled = label === '' ? '' : ` aria-label="${escapeText(label)}"`
+  return `<a class="surface" href="${escapeText(target)}" target="_blank" rel="noopener noreferrer sponsored"${attributes}${labelled}>${content}</a>`
+}
+
+function clickTarget(click_url: string): string | null {
+  if (!URL.canParse(click_url)) return null
+  const { protocol, hostname, href } = new URL(click_url)
+  const isLocal = protocol === 'http:' && (hostname === 'localhost' || hostname === '127.0.0.1')
+  return protocol === 'https:' || isLocal ? href : null
+}
+
+function settingsHtml(settings: object, nonce: string): string {
+  const json = JSON.stringify(settings).replaceAll('<', '\\u003c')
+  return `<script type="application/json" id="settings" nonce="${nonce}">${json}</script>`
+}
+
+function documentHtml(title: string, style: string, nonce: string, body: string[]): string {
+  return [
+    '<!doctype html>',
+    '<html lang="en">',
+    '<head>',
+    '<meta charset="utf-8">',
+    '<meta name="viewport" content="width=device-width, initial-scale=1">',
+    '<meta name="robots" content="noindex, nofollow">',
+    `<title>${escapeText(title)}</title>`,
+    `<style nonce="${nonce}">${style}</style>`,
+    '</head>',
+    '<body>',
+    ...body,
+    '</body>',
+    '</html>',
+    '',
+  ].join('\n')
+}
+
+/** A script may hold no end tag and open no comment; both stay the same in a string, where alone they can stand. */
+function escapeScript(script: string): string {
+  return script.replace(/<\/(script)/gi, '<\\/$1').replaceAll('<!--', '<\\!--')
+}

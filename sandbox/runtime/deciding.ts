@@ -1,0 +1,223 @@
+/** From a job's stored facts to the decision of one of its slots, now or when its latency is over. */
+
+import type { Latency } from '../../src/contract/control/projects.ts'
+import type { AuthoritativeConsent, Format, Mode } from '../../src/contract/fields.ts'
+import { encodeId } from '../../src/contract/ids.ts'
+import { snapshotOf } from '../domain/consent.ts'
+import { decideSlot } from '../domain/decision.ts'
+import { decisionEntry } from '../domain/evidence.ts'
+import type { Opportunity } from '../domain/market.ts'
+import { formatToken } from '../domain/tokens.ts'
+import type { CapGuard, DecisionFacts, EvidenceDraft, JobRow, ProjectRow } from '../store/store.ts'
+import type { Services } from '../operations/context.ts'
+
+const hour_ms = 3_600_000
+const day_ms = 86_400_000
+
+/** What the market is asked (A51: this, and nothing more, is what partners would receive). */
+export function opportunityOf(
+  job: Pick<JobRow, 'job_type' | 'session_id' | 'facts'>,
+  project: ProjectRow,
+  topic: string | null,
+  seed: number,
+  now_ms: number,
+): Opportunity {
+  const { facts } = job
+  return {
+    client_id: project.client_id,
+    session_id: job.session_id,
+    job_type: job.job_type,
+    topic,
+    country: facts.country ?? null,
+    allowed_formats: facts.allowed_formats ?? project.settings.defaults.allowed_formats,
+    max_width: facts.max_width ?? null,
+    max_height: facts.max_height ?? null,
+    floors: facts.floors ?? noFloors,
+    floor_currency: facts.floor_currency ?? 'USD',
+    blocked_categories: facts.blocked_categories ?? [],
+    blocked_domains: facts.blocked_domains ?? [],
+    preferred_partner_id: facts.preferred_partner_id ?? null,
+    fill_rate: project.settings.fill_rate,
+    seed,
+    now_ms,
+  }
+}
+
+const noFloors = { banner: 0, clip: 0, native: 0 }
+
+/**
+ * Decides one slot. `slot_id` is the new or pending slot's; the asset token of a fill locates itself by it.
+ * `fills_before` are those of the same job that are not stored yet: caps count them too.
+ */
+export async function decideJobSlot(
+  services: Services,
+  project: ProjectRow,
+  job: JobRow,
+  slot_id: number,
+  consent: AuthoritativeConsent,
+  now_ms: number,
+  fills_before = 0,
+): Promise<DecisionFacts> {
+  const { markets, platform } = services
+  const { settings } = project
+  const changes = services.scenarios.changesFor(job.mode)
+  const topic = consent.purposes.semantic_targeting ? (job.facts.topic ?? null) : null
+  const opportunity = opportunityOf(job, project, topic, platform.seed ?? 0, now_ms)
+  const outcome = decideSlot(markets.current, {
+    settings,
+    consent,
+    test_forced: job.facts.test_forced === true,
+    isHighRisk: job.facts.topic !== undefined && markets.isHighRisk(job.facts.topic),
+    isCapped: await isCapped(services, capsOf(job, now_ms), fills_before),
+    forced: changes.no_fill_reason ?? null,
+    opportunity: inFormat(opportunity, changes.format),
+  })
+  return {
+    decided_at_ms: now_ms,
+    outcome:
+      outcome.status === 'no_fill'
+        ? { status: 'no_fill', reason: outcome.reason }
+        : {
+            status: 'filled',
+            format: outcome.format,
+            campaign_id: outcome.campaign.campaign_id,
+            creative_id: outcome.creative.creative_id,
+            width: outcome.width,
+            height: outcome.height,
+            duration_ms: outcome.creative.format === 'clip' ? outcome.creative.duration_ms : null,
+            gross_cpm: outcome.gross_cpm,
+            currency: outcome.currency,
+            template_id:
+              outcome.format === 'native'
+                ? (changes.native_template_id ?? job.facts.native_template_id ?? settings.defaults.native_template_id)
+                : null,
+            asset_token_hash: platform.sha256(assetSecret(services, slot_id)),
+          },
+    label_text: settings.label_text,
+    consent,
+    trace: outcome.trace,
+    catalogue: markets.catalogue_id,
+    topic,
+  }
+}
+
+function inFormat(opportunity: Opportunity, format: Format | undefined): Opportunity {
+  if (format === undefined) return opportunity
+  return { ...opportunity, allowed_formats: opportunity.allowed_formats.filter((allowed) => allowed === format) }
+}
+
+/** The asset token of a slot's fill: its secret is derived, so that only its hash need be stored (A05). */
+export function assetTokenOf(services: Services, slot_id: number): string {
+  return formatToken('ast', slot_id, assetSecret(services, slot_id))
+}
+
+export function assetSecret(services: Services, slot_id: number): string {
+  return services.platform.sign(`ast:${slot_id}`)
+}
+
+/** The evidence entry of a decision (A77). */
+export function decisionEvidence(
+  services: Services,
+  project: ProjectRow,
+  job: JobRow,
+  slot_id: number,
+  decision: DecisionFacts,
+): EvidenceDraft {
+  const { outcome } = decision
+  const fill = outcome.status === 'filled' ? outcome : null
+  return {
+    kind: 'decision',
+    ref: slot_id,
+    at_ms: decision.decided_at_ms,
+    build: (seq) =>
+      decisionEntry({
+        seq,
+        at_ms: decision.decided_at_ms,
+        client_id: project.client_id,
+        slot_id: encodeId('slot', slot_id),
+        fill: fill !== null,
+        format: fill?.format ?? null,
+        campaign_id: fill?.campaign_id ?? null,
+        no_fill_reason: outcome.status === 'no_fill' ? outcome.reason : null,
+        asset_token_sha256: fill === null ? null : Buffer.from(fill.asset_token_hash).toString('base64url'),
+        consent_revision: decision.consent.revision,
+        mode: job.mode,
+        decision_sha256: decisionDigest(services, decision),
+      }),
+  }
+}
+
+/** SHA-256, base64url, over everything that a decision has bound: changing its row shows. */
+export function decisionDigest(services: Services, decision: DecisionFacts): string {
+  const { outcome, consent } = decision
+  const facts =
+    outcome.status === 'no_fill'
+      ? [outcome.reason]
+      : [outcome.creative_id, outcome.width, outcome.height, outcome.gross_cpm, outcome.currency, outcome.template_id]
+  const text = JSON.stringify([
+    ...facts,
+    decision.decided_at_ms,
+    decision.topic,
+    decision.trace,
+    decision.catalogue,
+    consent,
+  ])
+  return services.platform.sha256(text).toString('base64url')
+}
+
+/** The snapshot in force for a pending slot, when it is decided. */
+export async function consentForPending(
+  services: Services,
+  job: JobRow,
+  created: AuthoritativeConsent,
+  now_ms: number,
+): Promise<AuthoritativeConsent> {
+  if (job.session_id === null) return created
+  const stored = await services.store.latestConsent(job.project_id, job.session_id)
+  return stored === null ? created : snapshotOf(stored, now_ms)
+}
+
+/** How long this decision takes (A44), whole milliseconds. */
+export function drawLatency(services: Services, project: ProjectRow, mode: Mode): number {
+  const latency: Latency =
+    services.scenarios.changesFor(mode).decision_latency_ms ??
+    services.decision_latency_ms ??
+    project.settings.decision_latency_ms
+  if (typeof latency === 'number') return Math.round(latency)
+  const { random } = services.platform
+  if (latency.distribution === 'uniform') {
+    return Math.round(latency.min_ms + random() * Math.max(0, latency.max_ms - latency.min_ms))
+  }
+  const normal = Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
+  return Math.min(600_000, Math.round(latency.median_ms * Math.exp(latency.sigma * normal)))
+}
+
+/** The caps of a job, as what must hold for one more fill at this instant. */
+export function capsOf(job: Pick<JobRow, 'project_id' | 'session_id' | 'facts'>, now_ms: number): CapGuard[] {
+  const { project_id, session_id } = job
+  const cap = job.facts.frequency_cap
+  if (cap === undefined) return []
+  const guards: CapGuard[] = []
+  const fills = (session: string | null, since_ms: number, most: number | undefined) => {
+    if (most !== undefined) guards.push({ kind: 'fills', project_id, session_id: session, since_ms, most })
+  }
+  fills(null, now_ms - hour_ms, cap.global_per_hour)
+  if (session_id === null) return guards
+  fills(session_id, 0, cap.session)
+  fills(session_id, now_ms - day_ms, cap.user_per_day)
+  if (cap.prompt_interval !== undefined) {
+    guards.push({ kind: 'interval', project_id, session_id, jobs: cap.prompt_interval })
+  }
+  return guards
+}
+
+async function isCapped({ store }: Services, caps: readonly CapGuard[], fills_before: number): Promise<boolean> {
+  for (const cap of caps) {
+    const reached =
+      cap.kind === 'interval'
+        ? await store.filledWithin(cap.project_id, cap.session_id, cap.jobs)
+        : (await store.countFills(cap, cap.since_ms, cap.most)) + fills_before >= cap.most
+    if (reached) return true
+  }
+  return false
+}

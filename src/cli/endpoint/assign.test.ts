@@ -1,0 +1,60 @@
+import { describe, expect, test } from 'vitest'
+import { JobRequest } from '../../contract/v1/jobs.ts'
+import { PlacementRequest } from '../../contract/v1/placements.ts'
+import { assign, type Body } from './assign.ts'
+
+const assigned = (...assignments: string[]) => {
+  const body: Body = {}
+  for (const assignment of assignments) assign(body, assignment, PlacementRequest)
+  return body
+}
+
+describe('--set path=value', () => {
+  test('takes the type that the schema has there', () => {
+    expect(assigned('session_id=123')).toEqual({ session_id: '123' })
+    expect(assigned('session_id="123"')).toEqual({ session_id: '123' })
+    expect(assigned('slot_hint.max_width=300')).toEqual({ slot_hint: { max_width: 300 } })
+    expect(assigned('consent.prompt_shared=true')).toEqual({ consent: { prompt_shared: true } })
+    expect(assigned('overrides.publisher={"app_name":"a"}')).toEqual({ overrides: { publisher: { app_name: 'a' } } })
+    expect(assigned('overrides.targeting.key=[1]')).toEqual({ overrides: { targeting: { key: [1] } } })
+  })
+
+  test('a prompt is an object or a string, as it is written', () => {
+    expect(assigned('prompt={"topic":"tea"}')).toEqual({ prompt: { topic: 'tea' } })
+    expect(assigned('prompt=tea')).toEqual({ prompt: 'tea' })
+    expect(assigned('prompt=42')).toEqual({ prompt: '42' })
+    expect(assigned('prompt.topic=42')).toEqual({ prompt: { topic: '42' } })
+  })
+
+  test('an array is JSON, a list with commas, or member by member', () => {
+    const formats = { overrides: { allowed_formats: ['clip', 'native'] } }
+    expect(assigned('overrides.allowed_formats=["clip","native"]')).toEqual(formats)
+    expect(assigned('overrides.allowed_formats=clip,native')).toEqual(formats)
+    expect(assigned('overrides.allowed_formats.0=clip', 'overrides.allowed_formats.1=native')).toEqual(formats)
+    expect(assigned('overrides.allowed_formats=')).toEqual({ overrides: { allowed_formats: [] } })
+  })
+
+  test('may write what the contract refuses, so that its answer can be seen', () => {
+    expect(assigned('colour=blue', 'slot_hint.max_width=wide')).toEqual({
+      colour: 'blue',
+      slot_hint: { max_width: 'wide' },
+    })
+    expect(assigned('job_type=poem', 'overrides.allowed_formats.0=poster')).toEqual({
+      job_type: 'poem',
+      overrides: { allowed_formats: ['poster'] },
+    })
+  })
+
+  test('keeps what is beside it, and the equals signs of the value', () => {
+    const body: Body = { slot_hint: { max_width: 1 } }
+    assign(body, 'slot_hint.max_height=2', JobRequest)
+    assign(body, 'model_id=a=b', JobRequest)
+    expect(body).toEqual({ slot_hint: { max_width: 1, max_height: 2 }, model_id: 'a=b' })
+  })
+
+  test('refuses what is no path', () => {
+    for (const assignment of ['nonsense', '=1', 'a..b=1', '__proto__.x=1']) {
+      expect(() => assigned(assignment), assignment).toThrow('is not path=value')
+    }
+  })
+})

@@ -1,0 +1,208 @@
+/** Endpoint -> command: the flags come from its schemas, the output from its answer. */
+import { Argument } from 'commander'
+import { z } from 'zod'
+import type { ResponseMeta } from '../../client/response.ts'
+import type { Output as Answer, Endpoint } from '../../contract/endpoint.ts'
+import { type Contract, contract, type EndpointId } from '../../contract/index.ts'
+import type { Body } from './assign.ts'
+import { bodyOptions, buildBody } from './body.ts'
+import { CliError } from '../run/cli-error.ts'
+import type { Command, Given } from '../run/command.ts'
+import { flagValues, schemaOptions } from './flags.ts'
+import type { Session } from '../run/session.ts'
+import { settingsTable } from '../settings/settings.ts'
+import type { Style } from '../output/style.ts'
+import { alignTable, describeValue, formatMember, isTime } from '../output/text.ts'
+
+/** What a command has beyond what its endpoint says. */
+export interface EndpointCommand<Id extends EndpointId> {
+  /** The verb, where it is not the endpoint's own. */
+  name?: string
+  details?: string
+  examples: Command['examples']
+  /** Members of the body when the command line, whose options these are, does not give them. */
+  defaults?: (session: Session, options: Given['options']) => Body | Promise<Body>
+  /** The path parameter when it is left out. Without this it is required. */
+  defaultParam?: (session: Session) => Promise<string> | string
+  /** Columns of a list, by member name. */
+  columns?: readonly string[]
+  text?: (answer: Answer<Contract[Id]>, meta: ResponseMeta, style: Style, session: Session) => string[]
+  /** What else an answer brings about. */
+  after?: (session: Session, answer: Answer<Contract[Id]>, meta: ResponseMeta) => Promise<void>
+  /** The exit code of an answer; 0 when absent. */
+  exitCode?: (answer: Answer<Contract[Id]>) => number
+}
+
+/** The command of one endpoint. */
+export function endpointCommand<Id extends EndpointId>(id: Id, extra: EndpointCommand<Id>): Command {
+  const endpoint: Endpoint = contract[id]
+  const params = Object.entries(endpoint.params?.shape ?? {})
+  const options = endpointOptions(endpoint)
+  const argument = ([name, schema]: [string, z.ZodType]) =>
+    new Argument(extra.defaultParam === undefined ? `<${name}>` : `[${name}]`, schema.meta()?.description ?? name)
+  return {
+    name: extra.name ?? id.slice(id.indexOf('.') + 1),
+    summary: endpoint.summary,
+    details: [`${endpoint.description} (${endpoint.method} ${endpoint.path})`, extra.details]
+      .filter(Boolean)
+      .join('\n\n'),
+    arguments: params.map((param) => argument(param as [string, z.ZodType])),
+    options: [
+      ...options.query.values(),
+      ...options.body.values(),
+      ...(Object.keys(bodySchema(endpoint).shape).length === 0 ? [] : bodyOptions()),
+    ],
+    examples: extra.examples,
+    async run(session, given) {
+      const input = {
+        params: await readParams(
+          params.map(([name]) => name),
+          given,
+          () => extra.defaultParam?.(session),
+        ),
+        query: endpoint.query === undefined ? undefined : queryOf(session, endpoint, options, given),
+        body: endpoint.body === undefined ? undefined : await bodyOf(session, endpoint, options, given, extra.defaults),
+      }
+      const { data, meta } = await callEndpoint(session, id, input)
+      await extra.after?.(session, data as Answer<Contract[Id]>, meta)
+      printAnswer(session, endpoint, extra, data as Answer<Contract[Id]>, meta)
+      return extra.exitCode?.(data as Answer<Contract[Id]>) ?? 0
+    },
+  }
+}
+
+/** Calls an endpoint for a command: says what it waits for, and notes what the sandbox warned of. */
+export async function callEndpoint(
+  session: Session,
+  id: EndpointId,
+  input: Parameters<ReturnType<Session['client']>['call']>[1],
+  credential?: string,
+) {
+  const endpoint: Endpoint = contract[id]
+  const isCredentialNeeded = endpoint.credentials.length > 0
+  const { secret_key } = session.settings
+  if (isCredentialNeeded && credential === undefined && secret_key === null) throw noCredential(session)
+  const call = session.client({ credential }).call(id, input, { signal: session.signal })
+  const answer = await session.out.progress(`${endpoint.method} ${endpoint.path}: waiting for the answer`, call)
+  for (const warning of answer.meta.warnings) session.out.note(`sandbox warning: ${warning}`)
+  for (const difference of answer.meta.differences) session.out.note(`off the contract: ${difference}`)
+  return answer
+}
+
+/** The flags of an endpoint: those of its query and of its body, a name in both belongs to the query. */
+export function endpointOptions(endpoint: Endpoint) {
+  const query = schemaOptions(endpoint.query ?? z.object({}))
+  const body = schemaOptions(bodySchema(endpoint))
+  for (const name of query.keys()) body.delete(name)
+  for (const name of Object.keys(settingsTable)) {
+    query.delete(name)
+    body.delete(name)
+  }
+  return { query, body }
+}
+
+function bodySchema(endpoint: Endpoint): z.ZodObject {
+  const schema = endpoint.branch?.({}) ?? endpoint.body
+  return schema instanceof z.ZodObject ? schema : z.object({})
+}
+
+/** A filter by project is set by the flag only: a list shows every project unless asked. */
+function queryOf(
+  session: Session,
+  endpoint: Endpoint,
+  options: ReturnType<typeof endpointOptions>,
+  given: Given,
+): Body {
+  const isFiltered = endpoint.query !== undefined && 'client_id' in endpoint.query.shape
+  const client_id = isFiltered && session.settings.source.client_id === 'flag' ? session.settings.client_id : null
+  return { ...(client_id === null ? {} : { client_id }), ...flagValues(options.query, given.options) }
+}
+
+async function bodyOf(
+  session: Session,
+  endpoint: Endpoint,
+  options: ReturnType<typeof endpointOptions>,
+  given: Given,
+  defaults: EndpointCommand<EndpointId>['defaults'],
+): Promise<unknown> {
+  const { client_id } = session.settings
+  return buildBody(session.host, endpoint, {
+    defaults: { ...(client_id === null ? {} : { client_id }), ...(await defaults?.(session, given.options)) },
+    flags: flagValues(options.body, given.options),
+    data: given.options.data as string | undefined,
+    set: (given.options.set as string[] | undefined) ?? [],
+  })
+}
+
+async function readParams(
+  names: readonly string[],
+  { args }: Given,
+  fallback: () => Promise<string> | string | undefined,
+): Promise<Record<string, string>> {
+  const params: Record<string, string> = {}
+  for (const [index, name] of names.entries()) {
+    const value = args[index] ?? (await fallback())
+    if (value === undefined) throw new CliError('usage', 'argument_missing', `${name} is missing.`)
+    params[name] = value
+  }
+  return params
+}
+
+function printAnswer<Id extends EndpointId>(
+  session: Session,
+  endpoint: Endpoint,
+  extra: EndpointCommand<Id>,
+  data: Answer<Contract[Id]>,
+  meta: ResponseMeta,
+): void {
+  const { out, host } = session
+  if ('media_type' in endpoint.response) {
+    out.document(String(data), endpoint.response.media_type)
+    return
+  }
+  const { columns, text } = extra
+  if (columns !== undefined && isPage(data)) {
+    const { items, next_cursor } = data
+    out.list(data, items, (style) =>
+      items.length === 0
+        ? []
+        : alignTable(
+            columns,
+            items.map((item) => columns.map((name) => cell(name, item[name]))),
+            style,
+          ),
+    )
+    if (items.length === 0) out.note('Nothing there.')
+    if (next_cursor !== null && host.stdout.is_terminal) out.note(`More: --cursor ${next_cursor}`)
+    return
+  }
+  const isAsAgreed = meta.differences.length === 0
+  out.data(data, (style) =>
+    text !== undefined && isAsAgreed ? text(data, meta, style, session) : describeValue(data, style),
+  )
+}
+
+/** Numbers stay numbers, so that their column is right-aligned. */
+function cell(name: string, value: unknown): unknown {
+  return typeof value === 'number' && !isTime(name) ? value : formatMember(name, value)
+}
+
+function isPage(data: unknown): data is { items: Record<string, unknown>[]; next_cursor: string | null } {
+  return typeof data === 'object' && data !== null && Array.isArray((data as { items?: unknown }).items)
+}
+
+function noCredential({ settings }: Session): CliError {
+  return settings.source.base_url === 'default'
+    ? new CliError(
+        'unreachable',
+        'sandbox_missing',
+        'No sandbox runs.',
+        'Start one: svc start. Or name a service: --base-url URL --secret-key KEY.',
+      )
+    : new CliError(
+        'credentials',
+        'secret_key_missing',
+        `There is no secret key for ${settings.base_url}.`,
+        'Set SVC_SECRET_KEY, or give --secret-key KEY.',
+      )
+}

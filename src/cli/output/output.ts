@@ -1,0 +1,117 @@
+/** What a command prints: data on stdout in the chosen format, everything else on stderr. */
+import type { Failure } from '../run/failure.ts'
+import type { Host } from '../run/host.ts'
+import { showInPager } from './pager.ts'
+import type { Settings } from '../settings/settings.ts'
+import { type ColorChoice, type Style, styleOf } from './style.ts'
+
+export type OutputFormat = Settings['output']
+
+export interface OutputOptions {
+  format: OutputFormat
+  quiet: boolean
+  color: ColorChoice
+  /** Whether a long list may be shown in a pager. */
+  pages: boolean
+}
+
+export interface Output {
+  readonly format: OutputFormat
+  /** The style of stdout. */
+  readonly style: Style
+  /** The style of stderr. */
+  readonly noteStyle: Style
+  /** Whether notes are silenced. */
+  readonly quiet: boolean
+  /** Prints one value: as a JSON document, or as the lines that `text` makes of it. */
+  data(value: unknown, text: (style: Style) => readonly string[]): void
+  /** Prints a list: jsonl has one item a line; as text, in a pager where it is longer than the screen. */
+  list(whole: unknown, items: readonly unknown[], text: (style: Style) => readonly string[]): void
+  /** Prints one item of a list without end, as it comes. */
+  item(value: unknown, text: (style: Style) => string): void
+  /** Prints a document that is not JSON: as it is, or in JSON formats as `{media_type, text}`. */
+  document(text: string, media_type: string): void
+  /** Prints text as it is, whatever the format: JSON lines that are made elsewhere. */
+  raw(text: string): void
+  /** Tells something on stderr, unless quiet. */
+  note(text: string): void
+  /** Tells a failure on stderr: text, or one JSON object. */
+  failure(failure: Failure): void
+  /** Awaits `work`; when it takes longer than a second, says on stderr what it waits for. */
+  progress<T>(text: string, work: Promise<T>): Promise<T>
+}
+
+const progressAfterMs = 1000
+
+export function createOutput(host: Host, { format, quiet, color, pages }: OutputOptions): Output {
+  const out = styleOf(host.stdout, color, host.env)
+  const err = styleOf(host.stderr, color, host.env)
+  const isJson = format === 'json' || format === 'jsonl'
+  const print = (lines: readonly string[]) => host.stdout.write(lines.map((line) => `${line}\n`).join(''))
+  const printPages = (lines: readonly string[]) => {
+    if (!pages || !showInPager(host, lines.map((line) => `${line}\n`).join(''))) print(lines)
+  }
+  /** One document: indented for the eyes on a terminal, one line for programs. */
+  const printJson = (value: unknown) =>
+    print([JSON.stringify(value, null, format === 'json' && host.stdout.is_terminal ? 2 : undefined)])
+
+  return {
+    format,
+    style: out,
+    noteStyle: err,
+    quiet,
+    data(value, text) {
+      if (isJson) printJson(value)
+      else if (format === 'text') print(text(out))
+    },
+    list(whole, items, text) {
+      if (format === 'jsonl') print(items.map((item) => JSON.stringify(item)))
+      else if (format === 'json') printJson(whole)
+      else if (format === 'text') printPages(text(out))
+    },
+    item(value, text) {
+      if (isJson) print([JSON.stringify(value)])
+      else if (format === 'text') print([text(out)])
+    },
+    document(text, media_type) {
+      if (isJson) printJson({ media_type, text })
+      else if (format === 'text') host.stdout.write(text)
+    },
+    raw(text) {
+      if (format !== 'none') host.stdout.write(text)
+    },
+    note(text) {
+      if (!quiet) host.stderr.write(`${err.dim(text)}\n`)
+    },
+    failure(failure) {
+      host.stderr.write(isJson ? `${JSON.stringify({ error: failure })}\n` : failureText(failure, err))
+    },
+    async progress(text, work) {
+      if (quiet) return work
+      let isShown = false
+      const timer = setTimeout(() => {
+        isShown = true
+        host.stderr.write(host.stderr.is_terminal ? err.dim(text) : `${text}\n`)
+      }, progressAfterMs)
+      try {
+        return await work
+      } finally {
+        clearTimeout(timer)
+        if (isShown && host.stderr.is_terminal) host.stderr.write('\r\u001b[K')
+      }
+    },
+  }
+}
+
+function failureText({ message, hint, request_id, reason_code }: Failure, style: Style): string {
+  const details = [
+    reason_code === null ? null : `reason ${reason_code}`,
+    request_id === null ? null : `request ${request_id}`,
+  ].filter((part) => part !== null)
+  return [
+    `${style.red('error')}: ${message}`,
+    ...(hint === null ? [] : [`${style.cyan('hint')}: ${hint}`]),
+    ...(details.length === 0 ? [] : [style.dim(details.join(', '))]),
+    '',
+  ].join('\n')
+}

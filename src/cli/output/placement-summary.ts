@@ -1,0 +1,90 @@
+/** A placement response as aligned lines for people. */
+import type { ResponseMeta } from '../../client/response.ts'
+import type { AuthoritativeConsent } from '../../contract/fields.ts'
+import { noFillReasons } from '../../contract/no-fill.ts'
+import type { PlacementResponse } from '../../contract/v1/placements.ts'
+import type { Style } from './style.ts'
+import { alignPairs, formatValue } from './text.ts'
+
+/** How the next command begins, and what it needs to mean the same service, project and key. */
+export interface NextCommand {
+  command_name: string
+  next_options?: string
+}
+
+type Row = readonly [string, string | null]
+
+export function placementSummary(
+  answer: PlacementResponse,
+  meta: Pick<ResponseMeta, 'request_id' | 'slot_ids'>,
+  style: Style,
+  next: NextCommand,
+): string[] {
+  return [
+    ...alignPairs(
+      [
+        ['slot', answer.slot_id],
+        ['all slots', meta.slot_ids.length > 1 ? meta.slot_ids.join(' ') : null],
+        ['status', statusOf(answer, style)],
+        ...fillRows(answer),
+        ...noFillRows(answer),
+        ['consent', consentLine(answer.authoritative_consent ?? null)],
+        ['request', meta.request_id],
+      ],
+      style,
+    ),
+    '',
+    ...nextSteps(answer, next).map((line) => `${style.dim('next')}  ${line}`),
+  ]
+}
+
+/** `granted, revision 1, semantic_targeting yes, prompt_shared no (wrapper_cmp)`. */
+export function consentLine(consent: AuthoritativeConsent | null): string | null {
+  if (consent === null) return null
+  const { lifecycle_state, revision, purposes, source } = consent
+  const list = Object.entries(purposes).map(([purpose, isGiven]) => `${purpose} ${isGiven ? 'yes' : 'no'}`)
+  return `${lifecycle_state}, revision ${revision}, ${list.join(', ')} (${formatValue(source)})`
+}
+
+function statusOf({ status, decision }: PlacementResponse, style: Style): string {
+  if (decision === null) return style.yellow(status)
+  return `${status}, ${decision.fill ? style.green('fill') : style.yellow('no fill')}`
+}
+
+function fillRows({ decision, placement }: PlacementResponse): Row[] {
+  if (decision?.fill !== true) return []
+  const { width, height } = decision.dimensions
+  return [
+    ['format', decision.format],
+    ['sponsor', formatValue(decision.sponsor_name)],
+    ['title', decision.assets === null ? null : formatValue(decision.assets.title)],
+    ['size', `${width} x ${height}`],
+    ['length', decision.duration_ms === null ? null : `${decision.duration_ms} ms`],
+    ['price', `${decision.revenue_estimate.gross_cpm} ${decision.revenue_estimate.currency} CPM, never billed here`],
+    ['click URL', formatValue(decision.click_url)],
+    ['frame URL', placement === null ? null : formatValue(placement.render.frame_url)],
+    ['asset token', formatValue(decision.asset_token)],
+  ]
+}
+
+function noFillRows({ decision }: PlacementResponse): Row[] {
+  if (decision?.fill !== false) return []
+  const { meaning, how, retry } = noFillReasons[decision.no_fill_reason]
+  return [
+    ['reason', `${decision.no_fill_reason}: ${meaning}`],
+    ['from', `${decision.reason_origin}, OpenRTB nbr ${formatValue(decision.nbr)}`],
+    ['caused by', how],
+    ['ask again', retry],
+  ]
+}
+
+/** The identifiers are left out: the next command knows those of the last placement. */
+function nextSteps(
+  { decision, placement }: PlacementResponse,
+  { command_name, next_options = '' }: NextCommand,
+): string[] {
+  const explain = `${command_name} placements explain${next_options}`
+  if (decision === null) return [`${command_name} decisions get --wait-ms 5000${next_options}`]
+  if (!decision.fill || placement === null) return [explain]
+  return [`${command_name} beacons send --event render${next_options}`, explain]
+}

@@ -1,0 +1,145 @@
+/**
+ * The same program once more, in the background: `svc start --detach` runs `svc start -o json` with its stderr in a
+ * file, and waits for its one line. What does not get ready is ended; it leaves its own error behind, which is thrown.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { closeSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { mkdir, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { CliError } from '../run/cli-error.ts'
+import { type Category, exitCodes } from '../run/exit-codes.ts'
+import type { Host } from '../run/host.ts'
+import { formatTime } from '../output/text.ts'
+
+/** A start takes well under a second; a migration of a large database may take its time. */
+const readyWithin_ms = 60_000
+/** The sandbox itself takes at most 5 s to finish what is under way. */
+const endsWithin_ms = 6_000
+const logsKept = 10
+
+export interface Background {
+  /** What the program printed first, on stdout. */
+  line: string
+  /** What it told on stderr until then. */
+  notes: string[]
+  log_file: string
+}
+
+/** Throws CliError: what the program itself reported, or that it was not ready in time. */
+export async function startInBackground(
+  host: Host,
+  words: readonly string[],
+  { home, signal }: { home: string; signal: AbortSignal },
+): Promise<Background> {
+  const log_file = await newLogFile(host, home)
+  const log = openSync(log_file, 'a', 0o600)
+  const [command = '', ...program] = host.program
+  const child = spawn(command, [...program, ...words], {
+    cwd: host.cwd,
+    // It outlives npm: what marks a script of npm is not for it.
+    env: { ...host.env, npm_lifecycle_event: undefined },
+    stdio: ['ignore', 'pipe', log],
+    detached: true,
+    windowsHide: true,
+  })
+  closeSync(log)
+  const forgetExit = host.onExit(() => child.kill('SIGKILL'))
+  try {
+    const line = await firstLine(child, AbortSignal.any([signal, AbortSignal.timeout(readyWithin_ms)]))
+    child.stdout?.destroy()
+    child.unref()
+    return { line, notes: linesOf(log_file), log_file }
+  } catch (error) {
+    await end(child)
+    signal.throwIfAborted()
+    throw failureOf(error, log_file)
+  } finally {
+    forgetExit()
+  }
+}
+
+class Ended extends Error {}
+
+function firstLine(child: ChildProcess, signal: AbortSignal): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = ''
+    child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk
+      if (text.includes('\n')) resolve(text.slice(0, text.indexOf('\n')))
+    })
+    child.once('error', reject)
+    child.once('close', (code, by) => reject(new Ended(by === null ? `exit code ${code}` : by)))
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
+}
+
+/** Asks it to end, then makes it. */
+async function end(child: ChildProcess): Promise<void> {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
+  const ended = new Promise((resolve) => child.once('exit', resolve))
+  child.kill('SIGTERM')
+  const timer = setTimeout(() => child.kill('SIGKILL'), endsWithin_ms)
+  await ended
+  clearTimeout(timer)
+}
+
+const Reported = z.object({
+  error: z.object({
+    category: z.enum(Object.keys(exitCodes) as [Category, ...Category[]]),
+    code: z.string(),
+    message: z.string(),
+    hint: z.string().nullable(),
+  }),
+})
+
+/** The failure that the program reported; the log stays where there is none. */
+function failureOf(error: unknown, log_file: string): unknown {
+  if (!(error instanceof Ended)) {
+    return error instanceof Error && error.name === 'TimeoutError'
+      ? new CliError(
+          'unreachable',
+          'start_timeout',
+          `The sandbox was not ready within ${readyWithin_ms / 1000} s, and was ended.`,
+          `See ${log_file}.`,
+        )
+      : error
+  }
+  for (const line of linesOf(log_file).reverse()) {
+    const reported = Reported.safeParse(parsed(line))
+    if (!reported.success) continue
+    rmSync(log_file, { force: true })
+    const { category, code, message, hint } = reported.data.error
+    return new CliError(category, code, message, hint)
+  }
+  return new CliError(
+    'unexpected',
+    'start_failed',
+    `The sandbox ended before it was ready: ${error.message}.`,
+    `See ${log_file}.`,
+  )
+}
+
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line)
+  } catch {
+    return null
+  }
+}
+
+function linesOf(log_file: string): string[] {
+  return readFileSync(log_file, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+}
+
+/** `logs/2026-01-31T12-00-00-000Z-4711.log` in the state directory. The oldest ones go. */
+async function newLogFile(host: Host, home: string): Promise<string> {
+  const directory = join(home, 'logs')
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  const logs = (await readdir(directory)).filter((name) => name.endsWith('.log')).toSorted()
+  for (const name of logs.slice(0, Math.max(0, logs.length - logsKept + 1)))
+    rmSync(join(directory, name), { force: true })
+  return join(directory, `${formatTime(host.now()).replace(/[:.]/g, '-')}-${host.pid}.log`)
+}

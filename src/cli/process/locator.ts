@@ -1,0 +1,71 @@
+/**
+ * Locator files: how commands find a running sandbox without any setting. One file per sandbox in the state directory,
+ * `sandboxes/<pid>.json`, readable by its owner only, because it holds the keys of the sandbox.
+ */
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { z } from 'zod'
+import type { Host } from '../run/host.ts'
+
+const LocatorProject = z.object({
+  client_id: z.string(),
+  secret_key: z.string(),
+  live_secret_key: z.string(),
+  publishable_key: z.string(),
+  allowed_origins: z.array(z.string()),
+})
+
+/** What `svc start -o json` prints, and when it started. */
+export const Locator = z.object({
+  url: z.url(),
+  inspector_url: z.string(),
+  database: z.string(),
+  pid: z.int().min(1),
+  version: z.string(),
+  projects: z.array(LocatorProject),
+  /** What the control plane demands; only of a sandbox that listens beyond loopback. */
+  admin_token: z.string().optional(),
+  started_at_ms: z.int(),
+})
+export type Locator = z.infer<typeof Locator>
+
+/** Writes a locator aside and renames it, so that no reader sees half of it. */
+export async function writeLocator(home: string, locator: Locator): Promise<void> {
+  const path = pathOf(home, locator.pid)
+  await mkdir(directoryOf(home), { recursive: true, mode: 0o700 })
+  await writeFile(`${path}.new`, `${JSON.stringify(locator)}\n`, { mode: 0o600 })
+  await rename(`${path}.new`, path)
+}
+
+export async function removeLocator(home: string, pid: number): Promise<void> {
+  await rm(pathOf(home, pid), { force: true })
+}
+
+/** Sandboxes whose process runs, newest first. Locators that a crash left behind are removed. */
+export async function runningSandboxes(home: string, host: Pick<Host, 'isRunning'>): Promise<Locator[]> {
+  const names = await readdir(directoryOf(home)).catch(() => [])
+  const found: Locator[] = []
+  for (const name of names) {
+    if (!/^\d+\.json$/.test(name)) continue
+    const locator = await readLocator(join(directoryOf(home), name))
+    if (locator !== null && host.isRunning(locator.pid)) found.push(locator)
+    else await rm(join(directoryOf(home), name), { force: true })
+  }
+  return found.sort((a, b) => b.started_at_ms - a.started_at_ms)
+}
+
+async function readLocator(path: string): Promise<Locator | null> {
+  try {
+    return Locator.parse(JSON.parse(await readFile(path, 'utf8')))
+  } catch {
+    return null
+  }
+}
+
+function directoryOf(home: string): string {
+  return join(home, 'sandboxes')
+}
+
+function pathOf(home: string, pid: number): string {
+  return join(directoryOf(home), `${pid}.json`)
+}

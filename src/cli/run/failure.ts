@@ -1,0 +1,62 @@
+/** Any error as what the command line reports: one category, one exit code, what happened and what to do. */
+import { ContractError, RefusedError, ServiceError, UnreachableError } from '../../client/errors.ts'
+import { type ErrorCode, errorCodes, type FieldError } from '../../contract/errors.ts'
+import { CliError } from './cli-error.ts'
+import { type Category, categoryOf, exitCodes } from './exit-codes.ts'
+
+/** The members of `{"error": ...}` with `-o json`. */
+export interface Failure {
+  category: Category
+  code: string
+  reason_code: string | null
+  message: string
+  hint: string | null
+  request_id: string | null
+}
+
+export function describeFailure(error: unknown): Failure {
+  if (error instanceof CliError) {
+    return failure(error.category, error.code, error.message, { hint: error.hint })
+  }
+  if (error instanceof ServiceError) {
+    const message = [error.message, ...(error.body?.fields ?? []).map(describeField)].join('\n  ')
+    const wait = error.retry_after_s === null ? null : `Retry-After: ${error.retry_after_s} s.`
+    const hint = [error.hint, wait].filter((part) => part !== null).join(' ') || null
+    const { reason_code, request_id } = error
+    return failure(categoryOfError(error.code), error.code, message, { reason_code, hint, request_id })
+  }
+  if (error instanceof RefusedError) {
+    const { reason_code, hint } = error
+    return failure(categoryOfError(error.code), error.code, error.message, { reason_code, hint })
+  }
+  if (error instanceof UnreachableError) {
+    const hint = 'Start a sandbox: svc start. Or name the service: --base-url URL.'
+    return failure('unreachable', error.timed_out ? 'timeout' : 'unreachable', error.message, { hint })
+  }
+  if (error instanceof ContractError) {
+    return failure('service', 'contract_mismatch', error.message, { request_id: error.request_id })
+  }
+  const message = error instanceof Error ? error.message : String(error)
+  return failure('unexpected', 'unexpected', message, { hint: 'This looks like a bug of svc.' })
+}
+
+export function exitCodeOf(failure: Failure): number {
+  return exitCodes[failure.category].exit_code
+}
+
+function failure(
+  category: Category,
+  code: string,
+  message: string,
+  { reason_code = null, hint = null, request_id = null }: Partial<Failure>,
+): Failure {
+  return { category, code, reason_code, message, hint, request_id }
+}
+
+function categoryOfError(code: ErrorCode): Category {
+  return categoryOf(errorCodes[code].exit_code)
+}
+
+function describeField({ path, message, expected }: FieldError): string {
+  return `${path}: ${message}${expected === '' ? '' : ` (expected: ${expected})`}`
+}

@@ -1,0 +1,71 @@
+/** `svc beacons lint`: a file of beacons, checked without sending anything. */
+import { isUtf8 } from 'node:buffer'
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { Argument, Option } from 'commander'
+import { CliError } from '../../cli/run/cli-error.ts'
+import type { Command } from '../../cli/run/command.ts'
+import { exitCodes } from '../../cli/run/exit-codes.ts'
+import type { Host } from '../../cli/run/host.ts'
+import { readInstant } from '../../cli/output/instant.ts'
+import { lintBeacons } from '../../journal/lint/lint-beacons.ts'
+import { lintLines, lintSummary } from '../../journal/lint/report.ts'
+
+export const lint: Command = {
+  name: 'lint',
+  summary: 'Check a file of beacons without sending them',
+  details:
+    'Takes one body, an array, JSON lines, or a HAR file, whose beacon requests are checked. Errors are what the service refuses; warnings are what it would not bill. Beacons that are too old are found with --now, the time they are sent at; those of a HAR file are judged by their own time. Exit code 5 when there is an error.',
+  arguments: [new Argument('<file>', 'the file; - for stdin')],
+  options: [
+    new Option('--now <instant>', 'when they are sent: now, a day, a time with its zone, or epoch milliseconds'),
+  ],
+  examples: ['beacons lint beacons.jsonl', 'beacons lint beacons.jsonl --now 2026-01-01 -o json'],
+  mendsSettings: true,
+  async run({ host, out }, { args, options }) {
+    const file = args[0] as string
+    const name = file === '-' ? 'stdin' : file
+    const sent_at_ms = options.now === undefined ? null : instantOf(options.now as string, host)
+    const text = await readText(host, file, name)
+    const { kind, beacons, findings } = lintBeacons(text, { now_ms: host.now(), sent_at_ms })
+    if (beacons === 0 && findings.length === 0) {
+      const hint = kind === 'har' ? 'No request in it is a POST to /v1/beacons.' : 'It holds nothing.'
+      throw new CliError('usage', 'beacons_missing', `There is no beacon in ${name}.`, hint)
+    }
+    const count = (severity: 'error' | 'warning') => findings.filter((finding) => finding.severity === severity).length
+    const summary = { error: count('error'), warning: count('warning') }
+    const rows = findings.map((finding) => ({ file: name, ...finding }))
+    out.list({ ok: summary.error === 0, file: name, beacons, summary, findings: rows }, rows, (style) =>
+      lintLines(name, findings, style),
+    )
+    out.note(lintSummary(beacons, summary))
+    return summary.error === 0 ? exitCodes.ok.exit_code : exitCodes.expectation.exit_code
+  },
+}
+
+function instantOf(text: string, host: Host): number {
+  return /^\d{12,15}$/.test(text) ? Number(text) : (readInstant(text) ?? host.now())
+}
+
+async function readText(host: Host, file: string, name: string): Promise<string> {
+  const bytes = file === '-' ? await readStdin(host) : await readBytes(resolve(host.cwd, file))
+  if (isUtf8(bytes)) return bytes.toString('utf8')
+  throw new CliError(
+    'usage',
+    'file_invalid',
+    `${name} is not UTF-8 text.`,
+    'Save it as UTF-8; the service takes nothing else.',
+  )
+}
+
+function readBytes(path: string): Promise<Buffer> {
+  return readFile(path).catch((error: Error) => {
+    throw new CliError('usage', 'file_unreadable', `${path} cannot be read: ${error.message}.`)
+  })
+}
+
+async function readStdin(host: Host): Promise<Buffer> {
+  const chunks: Uint8Array[] = []
+  for await (const chunk of host.stdin) chunks.push(chunk)
+  return Buffer.concat(chunks)
+}

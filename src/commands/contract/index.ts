@@ -1,0 +1,48 @@
+import type { CommandGroup } from '../../cli/run/command.ts'
+import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
+import { alignTable } from '../../cli/output/text.ts'
+import type { Provenance } from '../../contract/provenance.ts'
+import { check } from './check.ts'
+
+const provenances = ['documented', 'observed', 'assumed'] as const satisfies Provenance[]
+
+/** What the listing has of an endpoint; the contract types it as JSON. */
+interface ListedEndpoint {
+  id: string
+  method: string
+  path: string
+  stability: string
+  fields: { provenance: Provenance }[]
+}
+
+export const contractGroup: CommandGroup = {
+  name: 'contract',
+  summary: 'What of the API is documented, observed and assumed; whether a service is so',
+  commands: [
+    endpointCommand('contract.show', {
+      details: 'As text a count by provenance; as JSON every field with its decision id.',
+      examples: ['contract show', 'contract show -o json'],
+      text: ({ endpoints }, _, style) =>
+        alignTable(
+          ['endpoint', 'method', 'path', 'stability', ...provenances],
+          (endpoints as unknown as ListedEndpoint[]).map((endpoint) => [
+            endpoint.id,
+            endpoint.method,
+            endpoint.path,
+            endpoint.stability,
+            ...provenances.map(
+              (provenance) => endpoint.fields.filter((field) => field.provenance === provenance).length,
+            ),
+          ]),
+          style,
+        ),
+    }),
+    endpointCommand('contract.openapi', {
+      details: 'Always JSON.',
+      examples: ['contract openapi', 'contract openapi -o json'],
+      text: (document) => [JSON.stringify(document, null, 2)],
+    }),
+    check,
+  ],
+  commandFlags: { '--check': 'check' },
+}

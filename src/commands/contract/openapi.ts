@@ -1,0 +1,73 @@
+/** `svc openapi`: the document of the contract, computed here; no sandbox is asked. */
+import { Option } from 'commander'
+import type { Command } from '../../cli/run/command.ts'
+import { type Json, openapiDocument } from '../../contract/openapi.ts'
+
+type Document = ReturnType<typeof openapiDocument>
+
+export const openapi: Command = {
+  name: 'openapi',
+  summary: 'Print the OpenAPI 3.1 document of the contract',
+  details:
+    'v1 and the control plane, with x-provenance on every field; --v1 or --control prints that part. It is computed here: svc contract openapi asks the running sandbox for its own. Always JSON.',
+  options: [
+    new Option('--v1', 'only the public API').conflicts('control'),
+    new Option('--control', 'only the control plane of the sandbox'),
+  ],
+  examples: ['openapi --v1', 'openapi -o json'],
+  mendsSettings: true,
+  async run({ out, settings }, { options }) {
+    const whole = openapiDocument({ server_url: settings.base_url })
+    const tag = options.v1 === true ? 'v1' : options.control === true ? 'sandbox' : null
+    const document = tag === null ? whole : partOf(whole, tag)
+    out.data(document, () => [JSON.stringify(document, null, 2)])
+    return 0
+  },
+}
+
+/** The operations of one tag, and the components that they refer to. */
+function partOf(document: Document, tag: string): Document {
+  const paths = Object.entries(document.paths as Members).flatMap(([path, item]) => {
+    const own = Object.entries(item as Members).filter(([, operation]) => tagsOf(operation).includes(tag))
+    return own.length === 0 ? [] : [[path, Object.fromEntries(own)] as const]
+  })
+  const part = { ...document, tags: (document.tags as Members[]).filter(({ name }) => name === tag) }
+  const components = document.components as { [kind: string]: Members }
+  const used = referencesIn(Object.fromEntries(paths), components)
+  return {
+    ...part,
+    paths: Object.fromEntries(paths),
+    components: Object.fromEntries(
+      Object.entries(components).map(([kind, members]) => [
+        kind,
+        Object.fromEntries(
+          Object.entries(members).filter(([name]) => kind === 'securitySchemes' || used.has(`${kind}/${name}`)),
+        ),
+      ]),
+    ),
+  }
+}
+
+type Members = { [name: string]: Json }
+
+function tagsOf(operation: Json): Json[] {
+  return ((operation as Members).tags ?? []) as Json[]
+}
+
+/** `schemas/Placement` of every component that is reached from a value. */
+function referencesIn(value: Json, components: { readonly [kind: string]: Members }): Set<string> {
+  const found = new Set<string>()
+  const open: Json[] = [value]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (typeof next !== 'object' || next === null) continue
+    for (const [key, inner] of Object.entries(next)) {
+      if (key === '$ref' && typeof inner === 'string') {
+        const [kind = '', name = ''] = inner.replace('#/components/', '').split('/')
+        const target = components[kind]?.[name]
+        if (target !== undefined && !found.has(`${kind}/${name}`)) open.push(target)
+        found.add(`${kind}/${name}`)
+      } else open.push(inner as Json)
+    }
+  }
+  return found
+}

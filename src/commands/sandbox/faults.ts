@@ -1,0 +1,30 @@
+import type { CommandGroup } from '../../cli/run/command.ts'
+import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
+
+const columns = ['fault_id', 'effect', 'served', 'method', 'path', 'status', 'reason_code', 'matched', 'injected']
+
+export const faults: CommandGroup = {
+  name: 'faults',
+  summary: 'Break requests on purpose, by the same dice every time',
+  commands: [
+    endpointCommand('faults.add', {
+      details: [
+        'Fails twice, then works:   --path /v1/placements --times 2',
+        'Over the rate limit:       --status 429 --retry-after-s 30 --retry-after-format http_date',
+        'A third of all, always the same: --rate 0.33 --seed 7',
+        'Slow, median 300 ms:       --effect delay --latency-ms 300 --latency-sigma 0.5',
+        'A lost acknowledgement:    --path /v1/beacons --effect drop --served',
+        'A member nobody knows:     --effect rewrite --set rewrite.x_new=1',
+      ].join('\n'),
+      examples: [
+        'sandbox faults add --path /v1/never --times 2',
+        'sandbox faults add --path /v1/never --effect drop --served -o json',
+      ],
+    }),
+    endpointCommand('faults.list', { examples: ['sandbox faults list', 'sandbox faults list -o json'], columns }),
+    endpointCommand('faults.remove', {
+      examples: ['sandbox faults remove flt_1', 'sandbox faults remove flt_2 -o json'],
+    }),
+    endpointCommand('faults.clear', { examples: ['sandbox faults clear', 'sandbox faults clear -o json'] }),
+  ],
+}

@@ -1,0 +1,36 @@
+import type { CommandGroup } from '../../cli/run/command.ts'
+import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
+import { alignTable, formatTime } from '../../cli/output/text.ts'
+
+export const snapshot: CommandGroup = {
+  name: 'snapshot',
+  summary: 'Save the state of the sandbox under a name, and go back to it',
+  commands: [
+    endpointCommand('snapshots.save', {
+      examples: ['sandbox snapshot save before-launch', 'sandbox snapshot save with-consent --replace'],
+      text: ({ name, size_bytes }) => [`Saved ${name}, ${size_bytes} bytes.`],
+    }),
+    endpointCommand('snapshots.list', {
+      examples: ['sandbox snapshot list', 'sandbox snapshot list -o json'],
+      text: ({ items }, _meta, style) =>
+        items.length === 0
+          ? []
+          : alignTable(
+              ['name', 'saved', 'bytes', 'schema'],
+              items.map((item) => [item.name, formatTime(item.saved_at_ms), item.size_bytes, item.schema_version]),
+              style,
+            ),
+      after: async ({ out }, { items }) => {
+        if (items.length === 0) out.note('There is no snapshot yet. Save one: svc sandbox snapshot save NAME')
+      },
+    }),
+    endpointCommand('snapshots.restore', {
+      examples: ['sandbox snapshot restore before-launch', 'sandbox snapshot restore before-launch -o none'],
+      text: ({ name }) => [`The sandbox is as it was in ${name}.`],
+    }),
+    endpointCommand('snapshots.delete', {
+      examples: ['sandbox snapshot delete before-launch', 'sandbox snapshot delete with-consent -o none'],
+      text: () => ['Deleted.'],
+    }),
+  ],
+}

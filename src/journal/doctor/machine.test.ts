@@ -1,0 +1,257 @@
+/** Each check of this machine and of the sandbox, once where all is well and once where it is not. */
+import { readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { type Layers, resolveSettings } from '../../cli/settings/settings.ts'
+import { browser, browserCandidates } from './browser.ts'
+import { clock, spanText } from './clock.ts'
+import { configFile } from './config-file.ts'
+import { environment } from './environment.ts'
+import { integrity } from './integrity.ts'
+import { keys } from './keys.ts'
+import { nodeVersion, oldestNode } from './node-version.ts'
+import type { SandboxFacts } from './sandbox-facts.ts'
+import { service } from './service.ts'
+import { stateDirectoryCheck } from './state-directory.ts'
+import { versionMatch } from './version-match.ts'
+
+const url = 'http://127.0.0.1:4010'
+const project = {
+  client_id: 'proj_demo',
+  secret_key: 'sk_test_demo',
+  live_secret_key: 'sk_live_demo',
+  publishable_key: 'pk_test_demo',
+  allowed_origins: ['http://localhost:*'],
+}
+const sandbox = {
+  url,
+  inspector_url: `${url}/_sandbox/`,
+  database: ':memory:',
+  pid: 1,
+  version: '1.0.0',
+  projects: [project, { ...project, client_id: 'proj_other', secret_key: 'sk_test_other' }],
+  started_at_ms: 0,
+}
+const settled = (environment: Layers['environment'] = {}, sandboxes: Layers['sandboxes'] = [sandbox]) =>
+  resolveSettings({ flags: {}, environment, config: {}, profile: {}, sandboxes })
+
+describe('node', () => {
+  test('is new enough, or not', () => {
+    expect(nodeVersion.find({ node_version: '26.1.0' })).toEqual([{ level: 'ok', message: 'Node 26.1.0.', fix: null }])
+    expect(nodeVersion.find({ node_version: `${oldestNode}.0` })).toMatchObject([{ level: 'ok' }])
+    for (const node_version of ['18.20.4', '22.18.9']) {
+      expect(nodeVersion.find({ node_version })).toMatchObject([
+        { level: 'problem', fix: expect.stringContaining('nvm install --lts') },
+      ])
+    }
+  })
+
+  test('the oldest is that of package.json', () => {
+    const { engines } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
+      engines: { node: string }
+    }
+    expect(engines.node).toBe(`>=${oldestNode}`)
+  })
+})
+
+test('the state directory can be written, or not', () => {
+  expect(stateDirectoryCheck.find({ state_directory: { path: '/s', problem: null } })).toMatchObject([{ level: 'ok' }])
+  expect(stateDirectoryCheck.find({ state_directory: { path: '/s', problem: 'EACCES' } })).toEqual([
+    {
+      level: 'problem',
+      message: '/s cannot be written: EACCES.',
+      fix: 'Make it writable by you, or set SVC_HOME to a directory that is.',
+    },
+  ])
+})
+
+test('the config file is valid, absent, or wrong', () => {
+  expect(configFile.find({ config: { path: '/p/svc.config.json', problem: null } })).toMatchObject([
+    { level: 'ok', message: '/p/svc.config.json is valid.' },
+  ])
+  expect(configFile.find({ config: { path: null, problem: null } })).toMatchObject([{ level: 'ok' }])
+  const wrong = { message: '/p/svc.config.json is not JSON.', hint: null }
+  expect(configFile.find({ config: { path: '/p/svc.config.json', problem: wrong } })).toEqual([
+    { level: 'problem', message: wrong.message, fix: 'Correct it; see svc help settings.' },
+  ])
+})
+
+describe('keys', () => {
+  const found = (environment: Layers['environment']) => keys.find({ settings: settled(environment) })
+
+  test('of the right kind are well', () => {
+    expect(found({})).toMatchObject([{ level: 'ok' }])
+    expect(found({ secret_key: 'at_token', publishable_key: 'pk_live_x' })).toMatchObject([{ level: 'ok' }])
+    expect(keys.find({ settings: settled({}, []) })).toMatchObject([{ level: 'ok', message: 'No key is set.' }])
+  })
+
+  test('a publishable one where a secret one belongs, and the other way round', () => {
+    expect(found({ secret_key: 'pk_test_demo' })).toMatchObject([
+      { level: 'problem', message: 'secret_key (environment) holds a publishable key; servers send a secret key.' },
+    ])
+    expect(found({ publishable_key: 'sk_test_demo' })).toMatchObject([
+      { level: 'problem', fix: expect.stringContaining('Revoke that key') },
+    ])
+  })
+
+  test('one that is no key, of either kind', () => {
+    expect(found({ secret_key: 'ast_0' })).toMatchObject([{ level: 'problem' }])
+    expect(found({ publishable_key: 'hunter2' })).toMatchObject([{ level: 'problem' }])
+  })
+
+  test('a production key is told, and never printed', () => {
+    const outcomes = found({ secret_key: 'sk_live_demo' })
+    expect(outcomes).toMatchObject([{ level: 'warning', fix: 'Use a key that begins with sk_test_.' }])
+    expect(JSON.stringify(outcomes)).not.toContain('sk_live_demo')
+  })
+
+  test('of another project than client_id names', () => {
+    expect(found({ client_id: 'proj_demo', secret_key: 'sk_test_other' })).toEqual([
+      {
+        level: 'problem',
+        message: 'secret_key is of proj_other, client_id is proj_demo.',
+        fix: 'Set SVC_CLIENT_ID=proj_other, or use a key of proj_demo.',
+      },
+    ])
+  })
+})
+
+describe('settings that point elsewhere', () => {
+  test('none do', () => {
+    expect(environment.find({ settings: settled(), running_urls: [url] })).toMatchObject([{ level: 'ok' }])
+    expect(environment.find({ settings: settled({}, []), running_urls: [] })).toMatchObject([{ level: 'ok' }])
+  })
+
+  test('a base URL beside the running sandbox', () => {
+    const settings = settled({ base_url: 'http://127.0.0.1:5999' })
+    expect(environment.find({ settings, running_urls: [url] })).toEqual([
+      {
+        level: 'warning',
+        message: `base_url (environment) is http://127.0.0.1:5999; a sandbox runs at ${url}.`,
+        fix: `Set SVC_BASE_URL=${url}, or remove the setting.`,
+      },
+    ])
+  })
+
+  test('a key or project that the sandbox does not have', () => {
+    const settings = settled({ secret_key: 'sk_test_old', client_id: 'proj_old' })
+    expect(environment.find({ settings, running_urls: [url] })).toMatchObject([
+      { level: 'warning', message: expect.stringContaining('secret_key (environment)') },
+      { level: 'warning', message: expect.stringContaining('client_id (environment)') },
+    ])
+  })
+})
+
+test('a browser is found, or not; where it may be depends on the platform', () => {
+  expect(browser.find({ browser: '/usr/bin/chromium' })).toMatchObject([{ level: 'ok' }])
+  expect(browser.find({ browser: null })).toMatchObject([{ level: 'warning' }])
+  expect(browserCandidates('linux', { PATH: '/a:/b' })).toEqual(
+    expect.arrayContaining(['/a/google-chrome', '/b/chromium', '/snap/bin/chromium']),
+  )
+  expect(browserCandidates('darwin', {})).toContain('/Applications/Google Chrome.app/Contents/MacOS/Google Chrome')
+  expect(browserCandidates('win32', { ProgramFiles: 'C:\\Programs' })).toContain(
+    'C:\\Programs\\Google\\Chrome\\Application\\chrome.exe',
+  )
+})
+
+describe('the port', () => {
+  const found = (kind: 'sandbox' | 'other' | 'none', holder: string | null, environment: Layers['environment'] = {}) =>
+    service.find({
+      service: kind,
+      settings: settled(environment, []),
+      port: { number: 4010, holder },
+      command_name: 'npx svc',
+    })
+
+  test('is the sandbox, or free', () => {
+    expect(found('sandbox', null)).toMatchObject([{ level: 'ok' }])
+    expect(found('none', null)).toEqual([
+      {
+        level: 'warning',
+        message: 'No sandbox runs; port 4010 is free.',
+        fix: 'Start one: npx svc start',
+      },
+    ])
+  })
+
+  test('is held by another program, which is named', () => {
+    expect(found('none', 'pid 4711 (node)')).toEqual([
+      {
+        level: 'problem',
+        message: 'Port 4010 is taken by pid 4711 (node), which does not answer as the service.',
+        fix: 'End it, or start the sandbox elsewhere: npx svc start --port 4011',
+      },
+    ])
+  })
+
+  test('nothing answers where a setting points, or something that is no sandbox', () => {
+    expect(found('none', null, { base_url: 'http://127.0.0.1:4999' })).toMatchObject([
+      { level: 'problem', message: 'Nothing answers at http://127.0.0.1:4999 (environment).' },
+    ])
+    expect(found('other', null)).toMatchObject([{ level: 'unknown' }])
+  })
+})
+
+describe('the sandbox', () => {
+  const info: SandboxFacts['info'] = {
+    version: '1.0.0',
+    pid: 1,
+    url,
+    inspector_url: `${url}/_sandbox/`,
+    database: '/d/svc.db',
+    schema_version: 1,
+    seed: null,
+    clock: { now_ms: 1_769_860_800_000, offset_ms: 0, frozen: false },
+    journal: { enabled: true, limit: 10, size: 0, dropped: 0 },
+    events: { limit: 10, size: 0, dropped: 0, last_dropped_seq: 0 },
+    projects: [],
+    warnings: [],
+  }
+  const chain = { client_id: 'proj_demo', entries: 3, head: null, broken_at: null, problem: null }
+  const whole: SandboxFacts['integrity'] = {
+    ok: true,
+    database: { ok: true, problems: [] },
+    evidence: { ok: true, chains: [chain] },
+  }
+  const facts = { info, integrity: whole, version: '1.0.0', command_name: 'svc' }
+
+  test('its database holds, is damaged, or could not be looked at', () => {
+    expect(integrity.find(facts)).toMatchObject([{ level: 'ok' }])
+    const damaged = { ...whole, database: { ok: false, problems: ['row 3 missing from index x'] } }
+    expect(integrity.find({ ...facts, integrity: damaged })).toMatchObject([
+      { level: 'problem', message: '/d/svc.db is damaged: row 3 missing from index x.' },
+    ])
+    expect(integrity.find({ ...facts, integrity: { failure: 'no answer' } })).toMatchObject([{ level: 'problem' }])
+  })
+
+  test('its evidence was changed', () => {
+    const evidence = { ok: false, chains: [chain, { ...chain, broken_at: 2, problem: 'the hash differs' }] }
+    expect(integrity.find({ ...facts, integrity: { ...whole, ok: false, evidence } })).toMatchObject([
+      { level: 'problem', message: 'The evidence of proj_demo is broken at entry 2: the hash differs.' },
+    ])
+  })
+
+  test('its clock is that of the system, ahead, behind or frozen', () => {
+    const at = (change: Partial<typeof info.clock>) =>
+      clock.find({ ...facts, info: { ...info, clock: { ...info.clock, ...change } } })
+    expect(at({})).toMatchObject([{ level: 'ok' }])
+    expect(at({ offset_ms: 1_860_000 })).toMatchObject([
+      {
+        level: 'warning',
+        message: 'The sandbox clock is 31 min ahead of the system clock.',
+        fix: expect.stringContaining('svc sandbox clock set now'),
+      },
+    ])
+    expect(at({ offset_ms: -90_000 })).toMatchObject([
+      { level: 'warning', message: 'The sandbox clock is 1 min 30 s behind the system clock.' },
+    ])
+    expect(at({ frozen: true })).toMatchObject([
+      { level: 'warning', fix: expect.stringContaining('svc sandbox clock resume') },
+    ])
+    expect(spanText(90_061_000)).toBe('1 d 1 h')
+  })
+
+  test('its version is that of the command line, or another', () => {
+    expect(versionMatch.find(facts)).toMatchObject([{ level: 'ok' }])
+    expect(versionMatch.find({ ...facts, version: '2.0.0' })).toMatchObject([{ level: 'warning' }])
+  })
+})
