@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { edited } from '../mutations/mutation.ts'
+import { mutations } from '../mutations/mutations.ts'
 import { anys, badNames, forbiddenImports, impurities, leftovers, silencedTests, unexplainedLength } from './rules.ts'
 import { parse, readSources } from './source.ts'
 
@@ -114,4 +117,17 @@ describe('code', () => {
     const text = "test.only('a', f); describe.skip('b', f); it.concurrent.skipIf(x)('c', f); rows.only()"
     expect(silencedTests(parse('src/cli/a.test.ts', text))).toHaveLength(3)
   })
+})
+
+test('each mutation still finds the line that it breaks', () => {
+  const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8')
+  const lost = mutations.flatMap((mutation) => {
+    try {
+      edited(mutation, read(mutation.file))
+      return []
+    } catch (error) {
+      return [String(error)]
+    }
+  })
+  expect(lost).toEqual([])
 })
