@@ -1,0 +1,465 @@
+/**
+ * What users of svc can name, frozen as text: commands and flags, the API, rules, suites, error codes, the fields of JSON
+ * output, the modules of the package. Files may move and be renamed freely; these lists may not change by that. Prose
+ * (descriptions, messages, hints) and values are left out.
+ *
+ * Everything is seen from the outside: the command line in this process, HTTP, and the two public modules. A failing file
+ * under `frozen/` means that something public changed. If that is intended, write the files again and say why in the
+ * commit: `vitest run tests/surface -u`.
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import * as sandboxModule from '../../sandbox/index.ts'
+import * as clientModule from '../../src/client/index.ts'
+import { keptStream, noon, type Result, type RunOptions, startWorld, type World } from '../cli/world.ts'
+import { factsOf, type HelpEntry, readCompletion, readHelp } from './help.ts'
+import { inlineDefinitions, type JsonObject, provenanceOf, schemaLines, shapeLines } from './shape.ts'
+
+const root = join(import.meta.dirname, '../..')
+
+let world: World
+beforeAll(async () => {
+  world = await startWorld()
+})
+afterAll(async () => {
+  await world[Symbol.asyncDispose]()
+})
+
+test('commands, arguments, flags, topics, exit codes, settings', async () => {
+  const rootHelp = await stdoutOf('--help')
+  const completion = readCompletion(await stdoutOf('completion bash'))
+  const names = completion.places.get('')?.names ?? []
+  const inRootHelp = rootHelp.split('\nExamples')[0] ?? ''
+  const listed = [...inRootHelp.matchAll(/ {2}([a-z]+) {1,}[a-z]/g)].map(([, name]) => name ?? '')
+  const commonFlags = completion.places.get('')?.flags ?? []
+  const commands: string[] = []
+  const walk = async (path: string) => {
+    const help = readHelp(await stdoutOf(`${path} --help`))
+    const line = ({ term, description }: HelpEntry, values: string[] | undefined) => {
+      const facts = factsOf({ term, description })
+      const offered = values === undefined || values.length === 0 || facts.includes('choices=') ? '' : values.join(',')
+      return `  ${[term, facts, offered && `choices=${offered}`].filter((part) => part !== '').join('  ')}`
+    }
+    commands.push('', help.usage)
+    for (const [index, entry] of help.arguments.entries()) {
+      // The words after a command are values of its first argument.
+      commands.push(line(entry, index === 0 ? completion.places.get(path)?.names : []))
+    }
+    for (const entry of help.options) {
+      const flag = /--[a-z-]+/.exec(entry.term)?.[0] ?? ''
+      if (flag !== '--help') commands.push(line(entry, completion.values.get(`${path}|${flag}`)))
+    }
+    for (const { term } of help.commands) await walk(`${path} ${term}`)
+  }
+  for (const name of names) if (name !== 'help') await walk(name)
+  await matches('commands.txt', [
+    `root help lists: ${listed.join(' ')}`,
+    `after svc: ${names.join(' ')}`,
+    `after svc help: ${completion.places.get('help')?.names.join(' ')}`,
+    ...commonFlags.map((flag) =>
+      `common flag: ${flag} ${completion.values.get(`|${flag}`)?.join(',') ?? ''}`.trimEnd(),
+    ),
+    ...commands,
+    '',
+    'svc help exit-codes',
+    ...(await stdoutOf('help exit-codes')).split('\n').flatMap((line) => {
+      const [, numbers] = /^ *(\d+ +[a-z_]+(?: +\d+)?) /.exec(line) ?? []
+      return numbers === undefined ? [] : [`  ${numbers.replaceAll(/ +/g, ' ')}`]
+    }),
+    '',
+    'svc help settings: flag, environment, file',
+    ...(await stdoutOf('help settings')).split('\n').flatMap((line) => {
+      const [flag = '', env = '', file = ''] = line.split(/ {2,}/)
+      return /^SVC_/.test(env) ? [`  ${flag}  ${env}  ${file}`] : []
+    }),
+    '',
+    'svc.config.json',
+    ...schemaLines(readJson('fixtures/svc.config.schema.json'), '  $'),
+  ])
+})
+
+test('the API: operations and schemas', async () => {
+  const response = await fetch(`${world.sandbox.url}/_sandbox/openapi.json`)
+  const { paths, components } = (await response.json()) as { paths: JsonObject; components: JsonObject }
+  const operations = Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(item as JsonObject).flatMap(([method, operation]) => [
+      '',
+      ...operationLines(`${method.toUpperCase()} ${path}`, operation as JsonObject),
+    ]),
+  )
+  const sections = Object.entries(components.schemas as JsonObject).flatMap(([name, schema]) => [
+    '',
+    ...schemaLines(schema as JsonObject, name),
+  ])
+  const pages = ['/', '/_sandbox/', '/_sandbox/demo', '/_sandbox/demo/', '/v1/render.js', '/nowhere'].map(
+    async (path) => {
+      const { status, headers } = await fetch(world.sandbox.url + path, { redirect: 'manual' })
+      return `GET ${path}: ${[status, headers.get('content-type') ?? 'no content', headers.get('location') ?? ''].join(' ')}`
+    },
+  )
+  await matches('openapi.txt', [
+    ...(await Promise.all(pages)),
+    `security schemes: ${Object.keys(components.securitySchemes as JsonObject).join(' ')}`,
+    ...Object.entries(components.headers as JsonObject).map(([name, header]) => {
+      const { schema } = header as { schema: JsonObject }
+      return `header ${name}: ${String(schema.type)}${provenanceOf(header as JsonObject)}`
+    }),
+    ...operations,
+    ...sections,
+  ])
+})
+
+test('ids of rules: qa observe, doctor, beacons lint, contract check', async () => {
+  await using own = await startWorld()
+  const observed = JSON.parse(await stdoutOf('qa observe --since 10m -o json', {}, own)) as { cases: { id: string }[] }
+  const documented = readFileSync(join(root, 'docs/qa-observe.md'), 'utf8')
+  const rules = observed.cases.map(({ id }) => {
+    const name = id.replace('observe/', '')
+    const severity = new RegExp(`\\| \`${name}\` \\| (error|warning) \\|`).exec(documented)?.[1]
+    return `qa observe  ${id}  ${severity ?? 'undocumented'}`
+  })
+
+  await own.svc('placements create --format banner')
+  writeFileSync(join(own.home, 'index.html'), '<p>nothing</p>')
+  const doctor = JSON.parse(await stdoutOf(`doctor --serve-dir ${own.home} -o json`, {}, own)) as {
+    findings: { group: string; check: string }[]
+  }
+  const checks = doctor.findings.map(({ group, check }) => `doctor  ${group}: ${check}`)
+
+  const found = await lintCodes(own)
+  const compared = JSON.parse(await stdoutOf('contract check -o json', {}, own)) as {
+    endpoints: { endpoint: string; checks: { check: string }[]; not_checked: { check: string }[] }[]
+  }
+  const probes = compared.endpoints.flatMap(({ endpoint, checks: done, not_checked }) => [
+    ...done.map(({ check }) => `contract check  ${endpoint}: ${check}`),
+    ...not_checked.map(({ check }) => `contract check  ${endpoint}: ${check} (not checked)`),
+  ])
+  await matches('rules.txt', [...rules, '', ...new Set(checks), '', ...found, '', ...probes])
+})
+
+test('built-in suites, their cases, the schema of suites, reporters', async () => {
+  const { items } = JSON.parse(await stdoutOf('qa list -o json')) as {
+    items: {
+      suite: string
+      tags: string[]
+      cases: { id: string; tags: string[]; needs: string[]; browser: boolean }[]
+    }[]
+  }
+  const cases = items.flatMap(({ suite, cases: own }) => [
+    '',
+    `suite ${suite}: ${own.length} cases`,
+    ...own.map(({ id, tags, needs, browser }) =>
+      `  ${id}  [${tags.join(' ')}] ${needs.join(' ')}${browser ? ' browser' : ''}`.trimEnd(),
+    ),
+  ])
+  const schema = readJson('fixtures/svc.qa.schema.json')
+  const reporters = readCompletion(await stdoutOf('completion bash')).values.get('qa run|--reporter') ?? []
+  await matches('qa.txt', [
+    ...reporters.map((reporter) => `reporter ${reporter.replace(/=.*/, '')}`),
+    ...cases,
+    '',
+    'schema of suites',
+    ...schemaLines(schema, '$', inlineDefinitions(schema.$defs as JsonObject)),
+  ])
+})
+
+test('reason codes, no-fill reasons, accept codes', async () => {
+  const contract = JSON.parse(await stdoutOf('contract show -o json')) as {
+    reason_codes: { reason_code: string; error: string; status: number; retryable: boolean; decision: string | null }[]
+    no_fill_reasons: { no_fill_reason: string; origin: string; nbr: number; retry: string; retryable: boolean }[]
+    endpoints: { id: string; fields: { where: string; path: string; values: string[] | null }[] }[]
+  }
+  const accepted = contract.endpoints
+    .filter(({ id }) => id === 'beacons.send')
+    .flatMap(({ fields }) => fields.filter(({ where, values }) => where === 'response' && values !== null))
+  await matches('errors.txt', [
+    ...contract.reason_codes.map(
+      ({ reason_code, error, status, retryable, decision }) =>
+        `reason_code ${reason_code}: ${status} ${error} ${retryable ? 'retryable' : 'final'} ${decision ?? ''}`,
+    ),
+    ...contract.no_fill_reasons.map(
+      ({ no_fill_reason, origin, nbr, retry, retryable }) =>
+        `no_fill_reason ${no_fill_reason}: ${origin} nbr ${nbr}, retry ${retry}, ${retryable ? 'retryable' : 'final'}`,
+    ),
+    ...accepted.flatMap(({ path, values }) => (values ?? []).map((value) => `beacon answer ${path}: ${value}`)),
+  ])
+})
+
+test('fields of JSON output', async () => {
+  await using own = await startWorld()
+  const lines: string[] = []
+  for (const [args, options] of session) {
+    const isStream = streams.includes(args)
+    const { code, stdout, stderr } = isStream
+      ? await untilQuiet(own, args)
+      : await own.svc(`${args} -o json`, { cwd: own.home, ...options })
+    const [stream, printed] = stdout === '' ? ['stderr', stderr] : ['stdout', stdout]
+    const isJson = /^[[{]/.test(printed)
+    const isLines = isStream || args.startsWith('sandbox logs')
+    const documents = isJson ? (isLines ? printed.trim().split('\n') : [printed]) : []
+    lines.push(`svc ${args}  (${isJson ? `JSON on ${stream}` : 'no JSON'}, exit ${code})`)
+    lines.push(...(isJson ? shapeLines(documents).map((line) => `  ${line}`) : []), '')
+  }
+  await matches('json-shapes.txt', lines)
+})
+
+test('modules of the package', async () => {
+  const { bin, exports } = readJson('package.json') as { bin: JsonObject; exports: JsonObject }
+  const client = clientModule.createClient({ base_url: world.sandbox.url })
+  await matches('modules.txt', [
+    ...Object.entries(bin).map(([name, file]) => `bin ${name}: ${String(file)}`),
+    ...Object.keys(exports).map((name) => `export ${name}`),
+    ...Object.keys(sandboxModule)
+      .sort()
+      .map((name) => `sandbox: ${name}`),
+    ...Object.keys(world.sandbox)
+      .sort()
+      .map((name) => `startSandbox(): ${name}`),
+    ...Object.keys(clientModule)
+      .sort()
+      .map((name) => `client: ${name}`),
+    ...memberNames(client, '').map((name) => `createClient(): ${name}`),
+  ])
+})
+
+/** Commands that print one document a line, until they are interrupted. */
+const streams = ['requests tail --since 10m', 'beacons tail --since 10m', 'events stream --since-seq 0']
+
+type Host = Required<NonNullable<RunOptions['host']>>
+
+/** Runs a stream until it has printed nothing for half a second, then interrupts it. */
+async function untilQuiet(own: World, args: string): Promise<Result> {
+  let interrupt = () => {}
+  let timer: NodeJS.Timeout | undefined
+  const stdout: Host['stdout'] & { text: string } = keptStream(false)
+  const write = stdout.write
+  stdout.write = (text) => {
+    write.call(stdout, text)
+    clearTimeout(timer)
+    timer = setTimeout(() => interrupt(), 500)
+  }
+  const onSignal: Host['onSignal'] = (handler) => {
+    interrupt = () => handler('SIGINT')
+    return () => {}
+  }
+  const result = await own.svc(`${args} -o json`, { host: { stdout, onSignal } })
+  return { ...result, stdout: stdout.text }
+}
+
+const beacon = { beacon_id: 'instance-1:render', asset_token: 'ast_a', event: 'render', occurred_at_ms: noon }
+
+/** One story, command by command; each may use what those before it left in the sandbox. */
+const session: [args: string, options?: RunOptions][] = [
+  ['health live'],
+  ['health ready'],
+  ['env'],
+  ['placements create --session s1 --format banner --topic coffee'],
+  ['render fetch'],
+  ['beacons send --event render'],
+  ['placements explain'],
+  ['decisions get'],
+  ['placements create --session s2 --format clip'],
+  ['placements create --session s3 --format native'],
+  ['placements create --session s4 --no-fill'],
+  ['placements explain'],
+  ['placements create --no-fill --expect fill'],
+  ['placements create --set slot_hint.max_width=0'],
+  ['placements create --nonsense'],
+  ['placements list'],
+  ['jobs create --session-id s5 --job-type code --slots-requested 2'],
+  ['browser activate'],
+  ['consent set --session-id s6 --decision granted --set purposes.semantic_targeting=true'],
+  ['consent withdraw --session-id s6'],
+  ['consent show'],
+  ['projects list'],
+  ['projects show'],
+  ['projects config'],
+  ['projects create proj_surface --set allowed_origins=https://shop.example'],
+  ['projects update proj_surface --billing-model cpc'],
+  ['keys list'],
+  ['keys create'],
+  ['keys revoke key_00000000009'],
+  ['beacons list'],
+  ['beacons lint -', { stdin: JSON.stringify([beacon, { ...beacon, event: 'clicked', colour: 1 }]) }],
+  ['requests list'],
+  ['requests show'],
+  ['requests find --path /v1/placements'],
+  ['requests count --path /v1/placements'],
+  ['requests nearest --path /v1/placement --method POST'],
+  ['requests verify --path /v1/placements --at-least 1'],
+  ['requests verify --path /v1/placements --none'],
+  ['requests replay'],
+  ...streams.map((args): [string] => [args]),
+  ['sandbox logs --no-follow --since 10m'],
+  ['billing report'],
+  ['evidence list'],
+  ['evidence verify'],
+  ['evidence export --file evidence.jsonl'],
+  ['evidence verify evidence.jsonl'],
+  ['evidence tamper evidence.jsonl tampered.jsonl'],
+  ['evidence verify tampered.jsonl'],
+  ['contract show'],
+  ['contract check'],
+  ['doctor'],
+  ['qa list'],
+  ['qa show formats'],
+  ['qa validate formats'],
+  ['qa run formats --grep banner'],
+  ['qa observe --since 10m'],
+  ['config list'],
+  ['config get base_url'],
+  ['config set client_id proj_demo --profile local'],
+  ['config use local'],
+  ['config validate'],
+  ['config validate --schema'],
+  ['init --list'],
+  ['init node-server my-server --dry-run'],
+  ['sandbox status'],
+  ['sandbox ps'],
+  ['sandbox info'],
+  ['sandbox integrity'],
+  ['sandbox clock show'],
+  ['sandbox clock advance 1m'],
+  ['sandbox clock freeze'],
+  ['sandbox clock resume'],
+  ['sandbox faults add --path /v1/never --times 2'],
+  ['sandbox faults list'],
+  ['sandbox faults clear'],
+  ['sandbox scenario list'],
+  ['sandbox scenario use banner_ok'],
+  ['sandbox scenario clear'],
+  ['sandbox snapshot save before'],
+  ['sandbox snapshot list'],
+  ['sandbox snapshot restore before'],
+  ['sandbox snapshot delete before'],
+  ['sandbox export all.svc.gz'],
+  ['sandbox import all.svc.gz'],
+  ['sandbox reset'],
+]
+
+/** Prints the codes that `svc beacons lint` finds in a file with every mistake it knows, each with its severity. */
+async function lintCodes(own: World): Promise<string[]> {
+  const seen = { visible_ratio: 1, visible_ms: 1_200, width_px: 300, height_px: 250, page_visible: true }
+  const visible = { ...beacon, beacon_id: 'instance-1:visible', event: 'visible', measurements: seen }
+  const early = { ...beacon, occurred_at_ms: noon - 20_000 }
+  const played = (event: string, ms: number, position_ms: number) => ({
+    ...beacon,
+    beacon_id: `instance-1:${event}:${ms}`,
+    event,
+    occurred_at_ms: noon - 20_000 + ms,
+    measurements: { position_ms, duration_ms: 8_000 },
+  })
+  const har = (url: string, body: object, mimeType: string) => ({
+    log: {
+      entries: [
+        {
+          startedDateTime: '2026-01-31T12:00:00Z',
+          request: { method: 'POST', url, postData: { mimeType, text: JSON.stringify(body) } },
+        },
+      ],
+    },
+  })
+  const files: string[] = [
+    '{"a":1,}',
+    ...[
+      [visible],
+      [beacon, { ...visible, measurements: { ...seen, visible_ms: 900 } }],
+      [beacon, { ...visible, measurements: { ...seen, page_visible: false } }],
+      [beacon, visible, visible],
+      [beacon, visible, { ...visible, beacon_id: 'instance-1:again' }],
+      [beacon, { ...visible, occurred_at: '2026-01-31T11:59:00Z' }],
+      [beacon, { ...visible, beacon_id: beacon.beacon_id }],
+      [
+        { ...beacon, slot_id: 'slot_a' },
+        { ...visible, slot_id: 'slot_b' },
+      ],
+      [early, played('play_started', 0, 0), played('play_completed', 2_000, 8_000)],
+      [early, played('heartbeat', 6_000, 9_000)],
+      [{ ...beacon, event: 'clicked' }],
+      [{ ...beacon, colour: 'x' }],
+      [{ ...beacon, seq: 'one' }],
+      [{ ...beacon, occurred_at_ms: noon / 1_000 }],
+      [{ ...beacon, occurred_at_ms: noon + 90_000 }],
+      [{ ...beacon, occurred_at_ms: noon - 400_000 }],
+      [{ ...beacon, asset_token: 'sk_test_secret' }],
+      [{ ...beacon, contract_version: 'a/v2' }],
+      [{ ...beacon, metadata: { text: 'x'.repeat(9_000) } }],
+      [beacon, [beacon]],
+    ].map((bodies) => bodies.map((body) => `${JSON.stringify(body)}\n`).join('')),
+    JSON.stringify(har('https://api.test/v1/beacons', beacon, 'text/plain')),
+    JSON.stringify(har('https://api.test/public/browser/v1/beacons', beacon, 'application/json')),
+  ]
+  const codes = new Set<string>()
+  for (const stdin of files) {
+    const { stdout } = await own.svc('beacons lint - --now now -o json', { stdin })
+    const { findings } = JSON.parse(stdout) as { findings: { severity: string; code: string }[] }
+    for (const { severity, code } of findings) codes.add(`beacons lint  ${code}  ${severity}`)
+  }
+  return [...codes].sort()
+}
+
+function operationLines(title: string, operation: JsonObject): string[] {
+  const { operationId, tags, security, parameters, requestBody, responses } = operation
+  const credentials = ((security ?? []) as JsonObject[]).flatMap((row) => Object.keys(row))
+  const extensions = Object.entries(operation).flatMap(([key, value]) =>
+    key.startsWith('x-') && typeof value !== 'object' ? [`${key}=${value}`] : [],
+  )
+  return [
+    `${title}  ${String(operationId)}  tags=${(tags as string[]).join(',')}  security=${credentials.join(',') || 'none'}  ${extensions.join('  ')}${provenanceOf(operation)}`,
+    ...((parameters ?? []) as JsonObject[]).flatMap((parameter) => {
+      const [first = '', ...rest] = schemaLines(
+        parameter.schema as JsonObject,
+        `  ${String(parameter.in)} ${String(parameter.name)}${parameter.required === true ? '' : '?'}`,
+      )
+      return [`${first}${provenanceOf(parameter)}`, ...rest]
+    }),
+    ...(requestBody === undefined ? [] : contentLines('  body', requestBody as JsonObject)),
+    ...Object.entries(responses as JsonObject).flatMap(([status, response]) => {
+      const { headers, 'x-reason-codes': codes } = response as JsonObject
+      const names = Object.keys((headers ?? {}) as JsonObject).filter((name) => name !== 'x-request-id')
+      return [
+        ...contentLines(`  ${status}`, response as JsonObject),
+        ...(names.length === 0 ? [] : [`  ${status} headers: ${names.join(' ')}`]),
+        ...(codes === undefined ? [] : [`  ${status} reason codes: ${(codes as string[]).join(' ')}`]),
+      ]
+    }),
+  ]
+}
+
+function contentLines(path: string, { content, 'x-body-limit-bytes': limit }: JsonObject): string[] {
+  const bodies = Object.entries((content ?? {}) as JsonObject)
+  if (bodies.length === 0) return [`${path}: no body`]
+  const limited = limit === undefined ? '' : ` limit=${String(limit)}`
+  return bodies.flatMap(([type, body]) => {
+    const { schema = {} } = body as { schema?: JsonObject }
+    return schemaLines(schema, `${path} ${type}${limited}`)
+  })
+}
+
+function memberNames(value: object, path: string): string[] {
+  return Object.entries(value)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([name, member]: [string, unknown]) =>
+      typeof member === 'object' && member !== null ? memberNames(member, `${path}${name}.`) : [`${path}${name}`],
+    )
+}
+
+async function stdoutOf(args: string, options: RunOptions = {}, of: World = world): Promise<string> {
+  const { stdout, stderr } = await of.svc(args, options)
+  expect(stdout, `svc ${args}: ${stderr}`).not.toBe('')
+  return stdout
+}
+
+function readJson(path: string): JsonObject {
+  return JSON.parse(readFileSync(join(root, path), 'utf8')) as JsonObject
+}
+
+async function matches(file: string, lines: readonly string[]): Promise<void> {
+  await expect(
+    `${lines
+      .map((line) => line.trimEnd())
+      .join('\n')
+      .trim()}\n`,
+  ).toMatchFileSnapshot(`frozen/${file}`)
+}
