@@ -3,8 +3,8 @@ import { latest_ms, type SandboxClock } from '../../src/contract/control/clock.t
 import { ApiError } from '../../src/contract/errors.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Clock } from '../platform/clock.ts'
-import type { Context, Operation, Services } from './context.ts'
 import { decisionsMade } from '../runtime/pending-decisions.ts'
+import type { Context, Operation, Services } from './context.ts'
 
 export const showClock: Operation<Contract['clock.show']> = async (services, { now_ms }) =>
   reading(services.platform.clock, now_ms)

@@ -3,12 +3,12 @@ import type { KeyKind } from '../../src/contract/control/requests.ts'
 import type { Credential, Endpoint, Output, Parsed } from '../../src/contract/endpoint.ts'
 import type { Mode } from '../../src/contract/fields.ts'
 import type { Platform } from '../platform/platform.ts'
-import type { ProjectRow, Store } from '../store/store.ts'
-import type { Faults } from './faults.ts'
 import type { Gate } from '../runtime/drain-lock.ts'
 import type { Markets } from '../runtime/markets.ts'
-import type { Scenarios } from './scenarios.ts'
 import type { Waiters } from '../runtime/waiters.ts'
+import type { ProjectRow, Store } from '../store/store.ts'
+import type { Faults } from './faults.ts'
+import type { Scenarios } from './scenarios.ts'
 
 /** Everything an operation may use. Built once, in sandbox/index.ts. */
 export interface Services {

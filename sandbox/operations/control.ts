@@ -10,9 +10,9 @@ import type { Decision } from '../../src/contract/v1/placements.ts'
 import { billingVerdict } from '../domain/billing.ts'
 import { redactSecrets } from '../domain/tokens.ts'
 import { explainTrace } from '../domain/trace.ts'
+import { opportunityOf } from '../runtime/deciding.ts'
 import type { DecisionFacts, EvidenceRow, SlotRow } from '../store/store.ts'
 import type { Operation } from './context.ts'
-import { opportunityOf } from '../runtime/deciding.ts'
 import {
   acceptedItem,
   asideItem,

@@ -2,10 +2,10 @@
 import { encodeId } from '../../src/contract/ids.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { genesis, verifyChain } from '../domain/evidence.ts'
+import { decisionDigest } from '../runtime/deciding.ts'
 import type { EvidenceRow, ProjectRow, SlotRow } from '../store/store.ts'
 import { recordDigest } from './beacons.ts'
 import type { Operation, Services } from './context.ts'
-import { decisionDigest } from '../runtime/deciding.ts'
 
 /** Entries read at a time. */
 const piece = 1_000

@@ -11,12 +11,12 @@ import {
   variantFieldNames,
 } from '../../src/contract/v1/jobs.ts'
 import { resolveConsent } from '../domain/consent.ts'
+import { capsOf, decideJobSlot, decisionEvidence, drawLatency } from '../runtime/deciding.ts'
+import { armPending } from '../runtime/pending-decisions.ts'
 import type { JobRow, NewSlot } from '../store/store.ts'
 import { consentEvidence } from './consent-evidence.ts'
 import { type Caller, type Context, callerOf, type Operation, type Services } from './context.ts'
-import { capsOf, decideJobSlot, decisionEvidence, drawLatency } from '../runtime/deciding.ts'
 import { checkIntake, factsOf, intakeOfBrowserJob, intakeOfJob, type JobIntake } from './job-intake.ts'
-import { armPending } from '../runtime/pending-decisions.ts'
 
 /** How often a job is tried again when the consent or the caps of its session change under it. */
 const attempts = 32

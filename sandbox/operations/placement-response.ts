@@ -11,9 +11,9 @@ import type {
 } from '../../src/contract/v1/placements.ts'
 import { consentDeclaration } from '../domain/consent.ts'
 import type { Campaign, Creative } from '../domain/market.ts'
+import { assetSecret, assetTokenOf, decisionEvidence } from '../runtime/deciding.ts'
 import type { DecisionFacts, SlotRow } from '../store/store.ts'
 import type { Services } from './context.ts'
-import { assetSecret, assetTokenOf, decisionEvidence } from '../runtime/deciding.ts'
 
 export type FilledOutcome = Extract<DecisionFacts['outcome'], { status: 'filled' }>
 

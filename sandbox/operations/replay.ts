@@ -4,9 +4,9 @@ import { ApiError, type FieldError } from '../../src/contract/errors.ts'
 import { decodeId, decodeInteger, encodeId } from '../../src/contract/ids.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { type KeptRequest, restore, slotsNamed } from '../domain/replay.ts'
+import { assetTokenOf } from '../runtime/deciding.ts'
 import type { ExchangeRow } from '../store/store.ts'
 import type { Identity, Operation, RestoredRequest, Services } from './context.ts'
-import { assetTokenOf } from '../runtime/deciding.ts'
 import { findExchange, getRequest } from './requests.ts'
 
 /** Headers that belong to the old connection, or were never kept. */

@@ -10,8 +10,8 @@ import { getDecision } from '../../src/contract/v1/decisions.ts'
 import { createPlacement } from '../../src/contract/v1/placements.ts'
 import type { Asset, Assets } from './assets.ts'
 import { demoPage } from './demo-page.ts'
-import { bodyOf, type Door, header, jsonHandler } from './pipeline.ts'
 import { namesTag } from './etag.ts'
+import { bodyOf, type Door, header, jsonHandler } from './pipeline.ts'
 
 /** How long a decision of `slow-placement` takes, milliseconds: longer than its first answer waits. */
 const slow_decision_ms = 4_000

@@ -17,8 +17,8 @@ import type { Injection } from '../operations/faults.ts'
 import type { SlotRow } from '../store/store.ts'
 import { isKnownOrigin, readableBy } from './cors.ts'
 import { httpDate } from './date.ts'
-import { bodyOf, type Door, errorAnswer, faultHeader, openExchange, record } from './pipeline.ts'
 import { publicHeaders } from './media.ts'
+import { bodyOf, type Door, errorAnswer, faultHeader, openExchange, record } from './pipeline.ts'
 
 type Headers = Record<string, string>
 

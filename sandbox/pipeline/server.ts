@@ -10,12 +10,12 @@ import { registerArchive } from './archive.ts'
 import type { Assets } from './assets.ts'
 import { isKnownOrigin, preflightHeaders, readableBy } from './cors.ts'
 import { type DemoProject, demoPaths, registerDemo } from './demo.ts'
-import { type Door, errorAnswer, header, jsonHandler, openExchange, record, send, toApiError } from './pipeline.ts'
 import { type EventStreams, registerEventStream } from './event-stream.ts'
 import { registerFaults } from './faults.ts'
 import { checkControl, hostGuard } from './guard.ts'
 import { homePage } from './home-page.ts'
 import { assetPaths, registerMedia } from './media.ts'
+import { type Door, errorAnswer, header, jsonHandler, openExchange, record, send, toApiError } from './pipeline.ts'
 import { registerReplays } from './replays.ts'
 
 export interface ServerOptions {

@@ -8,8 +8,8 @@ import { decideSlot } from '../domain/decision.ts'
 import { decisionEntry } from '../domain/evidence.ts'
 import type { Opportunity } from '../domain/market.ts'
 import { formatToken } from '../domain/tokens.ts'
-import type { CapGuard, DecisionFacts, EvidenceDraft, JobRow, ProjectRow } from '../store/store.ts'
 import type { Services } from '../operations/context.ts'
+import type { CapGuard, DecisionFacts, EvidenceDraft, JobRow, ProjectRow } from '../store/store.ts'
 
 const hour_ms = 3_600_000
 const day_ms = 86_400_000

@@ -1,7 +1,7 @@
 /** Pending slots: decided when their latency is over, on the sandbox clock, and again after a restart. */
 import { resolveConsent } from '../domain/consent.ts'
-import type { SlotRow } from '../store/store.ts'
 import type { Services } from '../operations/context.ts'
+import type { SlotRow } from '../store/store.ts'
 import { capsOf, consentForPending, decideJobSlot, decisionEvidence } from './deciding.ts'
 
 /** How long to wait before a decision that could not be stored is tried again, real milliseconds. */

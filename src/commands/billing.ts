@@ -1,7 +1,7 @@
-import type { CommandGroup } from '../cli/run/command.ts'
 import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
 import type { Style } from '../cli/output/style.ts'
 import { alignTable } from '../cli/output/text.ts'
+import type { CommandGroup } from '../cli/run/command.ts'
 import type { BillingReport } from '../contract/control/billing.ts'
 
 export const billing: CommandGroup = {

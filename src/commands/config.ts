@@ -2,6 +2,7 @@
 import { access } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Argument, Option } from 'commander'
+import { alignPairs, alignTable } from '../cli/output/text.ts'
 import { CliError } from '../cli/run/cli-error.ts'
 import type { Command, CommandGroup } from '../cli/run/command.ts'
 import { exitCodes } from '../cli/run/exit-codes.ts'
@@ -28,7 +29,6 @@ import {
   ProfilesFile,
   type SettingName,
 } from '../cli/settings/settings.ts'
-import { alignPairs, alignTable } from '../cli/output/text.ts'
 
 /** The profile that `config set` makes when there is none. */
 const firstProfile = 'default'

@@ -1,5 +1,5 @@
-import type { Command, CommandGroup } from '../cli/run/command.ts'
 import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
+import type { Command, CommandGroup } from '../cli/run/command.ts'
 
 export const consent: CommandGroup = {
   name: 'consent',

@@ -1,10 +1,10 @@
 import { Option } from 'commander'
-import type { Command, CommandGroup, Given } from '../cli/run/command.ts'
 import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
-import { recallPlacement, rememberPlacement } from './placements/last-placement.ts'
 import { placementSummary } from '../cli/output/placement-summary.ts'
+import type { Command, CommandGroup, Given } from '../cli/run/command.ts'
 import type { Session } from '../cli/run/session.ts'
 import { limits } from '../contract/limits.ts'
+import { recallPlacement, rememberPlacement } from './placements/last-placement.ts'
 
 const get = endpointCommand('decisions.get', {
   details: 'Without slot_id, the last placement that this command line got. With --wait it answers once it is decided.',

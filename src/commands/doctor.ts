@@ -1,12 +1,12 @@
 import { Option } from 'commander'
 import type { Command } from '../cli/run/command.ts'
+import { exitCodes } from '../cli/run/exit-codes.ts'
+import { type Session, sessionClient } from '../cli/run/session.ts'
 import { diagnose } from '../journal/doctor/checks.ts'
 import { gatherMachine, settleAnyway } from '../journal/doctor/gather-machine.ts'
 import { findService, gatherSandbox, gatherTraffic } from '../journal/doctor/gather-sandbox.ts'
 import { gatherServed } from '../journal/doctor/gather-served.ts'
 import { reportLines, summaryOf } from '../journal/doctor/report.ts'
-import { exitCodes } from '../cli/run/exit-codes.ts'
-import { type Session, sessionClient } from '../cli/run/session.ts'
 
 export const doctor: Command = {
   name: 'doctor',

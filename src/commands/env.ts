@@ -1,9 +1,10 @@
 /** `svc env`: where the service is, for other programs. */
+
+import { dotenvLines, shellLines } from '../cli/output/quoting.ts'
 import { CliError } from '../cli/run/cli-error.ts'
 import type { Command } from '../cli/run/command.ts'
-import { environmentOf } from '../cli/settings/environment.ts'
-import { dotenvLines, shellLines } from '../cli/output/quoting.ts'
 import { choiceNote } from '../cli/run/session.ts'
+import { environmentOf } from '../cli/settings/environment.ts'
 
 export const env: Command = {
   name: 'env',

@@ -1,7 +1,7 @@
-import type { Command, CommandGroup } from '../cli/run/command.ts'
 import { endpointOptions } from '../cli/endpoint/endpoint-command.ts'
 import { flagValues } from '../cli/endpoint/flags.ts'
 import { formatTime, formatValue } from '../cli/output/text.ts'
+import type { Command, CommandGroup } from '../cli/run/command.ts'
 import { contract } from '../contract/index.ts'
 
 const endpoint = contract['events.stream']

@@ -1,5 +1,5 @@
-import type { CommandGroup } from '../cli/run/command.ts'
 import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
+import type { CommandGroup } from '../cli/run/command.ts'
 import { rememberPlacement } from './placements/last-placement.ts'
 
 export const jobs: CommandGroup = {

@@ -1,9 +1,9 @@
-import type { Command, CommandGroup } from '../cli/run/command.ts'
 import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
-import { recallPlacement } from './placements/last-placement.ts'
 import { openPage } from '../cli/process/open-url.ts'
+import type { Command, CommandGroup } from '../cli/run/command.ts'
 import { buildRequest } from '../client/request.ts'
 import { contract } from '../contract/index.ts'
+import { recallPlacement } from './placements/last-placement.ts'
 
 const fetchFrame = endpointCommand('render.frame', {
   name: 'fetch',

@@ -1,11 +1,11 @@
 /** `svc init [template] [dir]`, which is short for `svc scaffold`: a project to start from. */
 import { join } from 'node:path'
 import { Argument, Option } from 'commander'
+import { openPrompt, type Prompt } from '../cli/output/prompt.ts'
+import { alignPairs } from '../cli/output/text.ts'
 import { CliError } from '../cli/run/cli-error.ts'
 import type { Command } from '../cli/run/command.ts'
-import { openPrompt, type Prompt } from '../cli/output/prompt.ts'
 import type { Session } from '../cli/run/session.ts'
-import { alignPairs } from '../cli/output/text.ts'
 import { nextSteps, packageManager } from '../scaffold/next-steps.ts'
 import { packageRoot } from '../scaffold/package-root.ts'
 import { type Project, planProject } from '../scaffold/project.ts'

@@ -23,7 +23,9 @@ export function routeOf(template: string): string {
 export function pathPattern(template: string): RegExp {
   const source = template
     .split(/(\{\w+\})/)
-    .map((part) => (part.startsWith('{') ? `(?<${part.slice(1, -1)}>[^/]+)` : part.replace(/[.*+?^$|()[\]\\]/g, '\\$&')))
+    .map((part) =>
+      part.startsWith('{') ? `(?<${part.slice(1, -1)}>[^/]+)` : part.replace(/[.*+?^$|()[\]\\]/g, '\\$&'),
+    )
     .join('')
   return new RegExp(`^${source}$`)
 }

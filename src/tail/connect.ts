@@ -1,9 +1,10 @@
 /** Where a tail is connected: once, and again when the connection was lost. */
-import type { Client } from '../client/client.ts'
-import type { SandboxInfo } from '../contract/control/health.ts'
+
 import { runningSandboxes } from '../cli/process/locator.ts'
 import { type Session, sessionClient } from '../cli/run/session.ts'
 import { stateDirectory } from '../cli/settings/state.ts'
+import type { Client } from '../client/client.ts'
+import type { SandboxInfo } from '../contract/control/health.ts'
 
 export type Connected = { kind: 'connected'; info: SandboxInfo; isAgain: boolean; isNewHistory: boolean }
 

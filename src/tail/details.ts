@@ -1,9 +1,9 @@
 /** Everything about one beacon: itself, the timeline of its slot, the consent it stands on, its entry of evidence. */
 import { z } from 'zod'
-import type { PlacementDetail } from '../contract/control/placements.ts'
 import { consentLine } from '../cli/output/placement-summary.ts'
 import type { Style } from '../cli/output/style.ts'
 import { alignPairs, formatTime, formatValue } from '../cli/output/text.ts'
+import type { PlacementDetail } from '../contract/control/placements.ts'
 import { timeOfDay, verdictPaint, verdictText } from './columns.ts'
 import type { TailBeacon } from './feed.ts'
 import type { SlotAnswer } from './model.ts'

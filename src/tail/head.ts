@@ -1,6 +1,7 @@
 /** The lines above the list: where it listens and how much arrives. */
-import { beaconEvents } from '../contract/v1/beacons.ts'
+
 import type { Style } from '../cli/output/style.ts'
+import { beaconEvents } from '../contract/v1/beacons.ts'
 import { lastMinute, minute_s, rate } from './counts.ts'
 import type { TailState } from './model.ts'
 

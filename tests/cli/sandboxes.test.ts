@@ -2,8 +2,8 @@
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { manualClock, type Sandbox, startSandbox } from '../../sandbox/index.ts'
-import type { Host, Signal } from '../../src/cli/run/host.ts'
 import { removeLocator, writeLocator } from '../../src/cli/process/locator.ts'
+import type { Host, Signal } from '../../src/cli/run/host.ts'
 import type { RequestItem } from '../../src/contract/control/requests.ts'
 import { keptStream, noon, startWorld, svc, temporaryDirectory, type World } from './world.ts'
 

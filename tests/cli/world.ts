@@ -4,8 +4,8 @@ import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { manualClock, type Sandbox, startSandbox } from '../../sandbox/index.ts'
-import type { Host, HostStream, Signal } from '../../src/cli/run/host.ts'
 import { writeLocator } from '../../src/cli/process/locator.ts'
+import type { Host, HostStream, Signal } from '../../src/cli/run/host.ts'
 import { run } from '../../src/program.ts'
 
 /** So that no two runs make the same session. */

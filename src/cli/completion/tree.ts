@@ -1,10 +1,10 @@
 /** The command tree as completion needs it: what may follow which words. */
 import type { Option } from 'commander'
-import { type Command, type CommandGroup, isGroup } from '../run/command.ts'
 import { valuesOf } from '../endpoint/offered-values.ts'
+import { type Command, type CommandGroup, isGroup } from '../run/command.ts'
 import { globalOptions } from '../run/parser.ts'
-import { outputFormats } from '../settings/settings.ts'
 import { topics } from '../run/topics.ts'
+import { outputFormats } from '../settings/settings.ts'
 import { argumentNames, flagNames, type NameSource } from './names.ts'
 
 /** One place in the command line: behind the words of `path`. */

@@ -4,9 +4,9 @@ import { resolve } from 'node:path'
 import { Option } from 'commander'
 import { z } from 'zod'
 import type { Endpoint } from '../../contract/endpoint.ts'
-import { assign, type Body, write } from './assign.ts'
 import { CliError } from '../run/cli-error.ts'
 import type { Host } from '../run/host.ts'
+import { assign, type Body, write } from './assign.ts'
 
 /** `--set` and `--data`, for every command that sends a body. */
 export function bodyOptions(): Option[] {

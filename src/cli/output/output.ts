@@ -1,8 +1,8 @@
 /** What a command prints: data on stdout in the chosen format, everything else on stderr. */
 import type { Failure } from '../run/failure.ts'
 import type { Host } from '../run/host.ts'
-import { showInPager } from './pager.ts'
 import type { Settings } from '../settings/settings.ts'
+import { showInPager } from './pager.ts'
 import { type ColorChoice, type Style, styleOf } from './style.ts'
 
 export type OutputFormat = Settings['output']

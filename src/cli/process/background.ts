@@ -7,10 +7,10 @@ import { closeSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { formatTime } from '../output/text.ts'
 import { CliError } from '../run/cli-error.ts'
 import { type Category, exitCodes } from '../run/exit-codes.ts'
 import type { Host } from '../run/host.ts'
-import { formatTime } from '../output/text.ts'
 
 /** A start takes well under a second; a migration of a large database may take its time. */
 const readyWithin_ms = 60_000

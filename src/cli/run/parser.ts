@@ -5,10 +5,10 @@
  * command attached to another one does not inherit that.
  */
 import { Command as Commander, CommanderError, Option } from 'commander'
+import { type ColorChoice, colorChoices } from '../output/style.ts'
+import { settingNames, settingsTable, type Values } from '../settings/settings.ts'
 import { CliError } from './cli-error.ts'
 import { type Command, type CommandGroup, commandsWithin, type Given, isGroup } from './command.ts'
-import { settingNames, settingsTable, type Values } from '../settings/settings.ts'
-import { type ColorChoice, colorChoices } from '../output/style.ts'
 import { version } from './version.ts'
 
 export type Parsed =

@@ -1,17 +1,18 @@
 /** Parses a command line, settles the settings and runs the command, under one rule for failures and interrupts. */
+
+import { createOutput, type OutputFormat, type OutputOptions } from '../output/output.ts'
+import { styleOf } from '../output/style.ts'
+import { watchStarter } from '../process/parent-watch.ts'
+import { loadSettings } from '../settings/setting-files.ts'
+import { outputFormats, resolveSettings, type Settings } from '../settings/settings.ts'
 import { CliError } from './cli-error.ts'
 import type { Command, CommandGroup } from './command.ts'
 import { commandName } from './command-name.ts'
 import { exitCodes } from './exit-codes.ts'
 import { describeFailure, exitCodeOf } from './failure.ts'
 import type { Host } from './host.ts'
-import { createOutput, type OutputFormat, type OutputOptions } from '../output/output.ts'
 import { firstOperand, type Parsed, parseCommandLine } from './parser.ts'
 import { choiceNote, sessionClient } from './session.ts'
-import { loadSettings } from '../settings/setting-files.ts'
-import { outputFormats, resolveSettings, type Settings } from '../settings/settings.ts'
-import { watchStarter } from '../process/parent-watch.ts'
-import { styleOf } from '../output/style.ts'
 import { topics } from './topics.ts'
 
 /** A command by name, loaded when it is called. */

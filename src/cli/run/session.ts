@@ -1,8 +1,8 @@
 import type { Client } from '../../client/client.ts'
 import { createClient } from '../../client/index.ts'
-import type { Host } from './host.ts'
 import type { Output } from '../output/output.ts'
 import type { Settings, Values } from '../settings/settings.ts'
+import type { Host } from './host.ts'
 
 /** One run of one command: what it may use. */
 export interface Session {

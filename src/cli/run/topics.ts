@@ -1,9 +1,9 @@
 /** What `svc help <topic>` prints beside the help of commands. */
 import { errorCodes } from '../../contract/errors.ts'
-import { exitCodes } from './exit-codes.ts'
-import { settingNames, settingsTable } from '../settings/settings.ts'
 import type { Style } from '../output/style.ts'
 import { alignTable } from '../output/text.ts'
+import { settingNames, settingsTable } from '../settings/settings.ts'
+import { exitCodes } from './exit-codes.ts'
 
 export const topics: Readonly<Record<string, (style: Style) => string[]>> = {
   'exit-codes': exitCodesTopic,

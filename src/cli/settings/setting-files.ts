@@ -2,9 +2,9 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
+import { runningSandboxes } from '../process/locator.ts'
 import { CliError } from '../run/cli-error.ts'
 import type { Host } from '../run/host.ts'
-import { runningSandboxes } from '../process/locator.ts'
 import {
   ConfigFile,
   environmentValues,

@@ -7,8 +7,8 @@
  */
 import { z } from 'zod'
 import { ClientId } from '../../contract/fields.ts'
-import { CliError } from '../run/cli-error.ts'
 import type { Locator } from '../process/locator.ts'
+import { CliError } from '../run/cli-error.ts'
 import { StartSection } from './start-options.ts'
 
 export const outputFormats = ['text', 'json', 'jsonl', 'none'] as const

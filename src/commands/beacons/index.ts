@@ -1,9 +1,9 @@
 import type { Body } from '../../cli/endpoint/assign.ts'
-import type { CommandGroup, Given } from '../../cli/run/command.ts'
 import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
-import { recallPlacement } from '../placements/last-placement.ts'
-import type { Session } from '../../cli/run/session.ts'
 import { alignPairs, formatValue } from '../../cli/output/text.ts'
+import type { CommandGroup, Given } from '../../cli/run/command.ts'
+import type { Session } from '../../cli/run/session.ts'
+import { recallPlacement } from '../placements/last-placement.ts'
 import { lint } from './lint.ts'
 import { tail } from './tail.ts'
 

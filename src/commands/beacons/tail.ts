@@ -1,16 +1,16 @@
 /** `svc beacons tail`: beacons as they arrive, over the whole terminal or as lines. */
 import { Option } from 'commander'
-import type { Command, Given } from '../../cli/run/command.ts'
 import { flagValues, schemaOptions } from '../../cli/endpoint/flags.ts'
-import type { Session } from '../../cli/run/session.ts'
 import type { Style } from '../../cli/output/style.ts'
+import { formatTime, formatValue } from '../../cli/output/text.ts'
+import type { Command, Given } from '../../cli/run/command.ts'
+import type { Session } from '../../cli/run/session.ts'
+import type { BeaconItem } from '../../contract/control/beacons.ts'
+import { contract } from '../../contract/index.ts'
 import { verdictPaint, verdictText } from '../../tail/columns.ts'
 import { connect, noteOf } from '../../tail/connect.ts'
 import { type FeedOptions, followBeacons, parseSince, type TailBeacon } from '../../tail/feed.ts'
 import { noFilter, passes, type TailFilter } from '../../tail/filter.ts'
-import { formatTime, formatValue } from '../../cli/output/text.ts'
-import type { BeaconItem } from '../../contract/control/beacons.ts'
-import { contract } from '../../contract/index.ts'
 
 const { shape } = contract['beacons.list'].query
 const filters = schemaOptions(

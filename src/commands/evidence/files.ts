@@ -5,13 +5,13 @@ import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Argument, InvalidArgumentError, Option } from 'commander'
+import { callEndpoint } from '../../cli/endpoint/endpoint-command.ts'
 import { CliError } from '../../cli/run/cli-error.ts'
 import type { Command } from '../../cli/run/command.ts'
-import { callEndpoint } from '../../cli/endpoint/endpoint-command.ts'
-import { createEvidenceReader, type EvidenceLine, parseEvidenceLine, tamperedLine } from './evidence-file.ts'
 import type { Session } from '../../cli/run/session.ts'
 import type { EvidenceExport } from '../../contract/control/evidence.ts'
 import { contract } from '../../contract/index.ts'
+import { createEvidenceReader, type EvidenceLine, parseEvidenceLine, tamperedLine } from './evidence-file.ts'
 
 export const exportEvidence: Command = {
   name: 'export',

@@ -1,9 +1,9 @@
 import { Argument, Option } from 'commander'
-import type { Command, CommandGroup } from '../../cli/run/command.ts'
 import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
-import { exitCodes } from '../../cli/run/exit-codes.ts'
 import type { Style } from '../../cli/output/style.ts'
 import { alignTable } from '../../cli/output/text.ts'
+import type { Command, CommandGroup } from '../../cli/run/command.ts'
+import { exitCodes } from '../../cli/run/exit-codes.ts'
 import type { EvidenceVerification } from '../../contract/control/evidence.ts'
 import { exportEvidence, tamperEvidence, verifyFile } from './files.ts'
 

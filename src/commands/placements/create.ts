@@ -1,21 +1,21 @@
 /** `svc placements create`: the hand-made face of POST /v1/placements. */
 import { InvalidArgumentError, Option } from 'commander'
 import { bodyOptions, buildBody } from '../../cli/endpoint/body.ts'
+import { callEndpoint } from '../../cli/endpoint/endpoint-command.ts'
+import { curlCommand, secretKeyVariable, shellMediaType } from '../../cli/output/curl.ts'
+import { placementSummary } from '../../cli/output/placement-summary.ts'
+import { describeValue } from '../../cli/output/text.ts'
+import { openPage } from '../../cli/process/open-url.ts'
 import { CliError } from '../../cli/run/cli-error.ts'
 import type { Command, Given } from '../../cli/run/command.ts'
-import { curlCommand, secretKeyVariable, shellMediaType } from '../../cli/output/curl.ts'
-import { callEndpoint } from '../../cli/endpoint/endpoint-command.ts'
-import { checkExpectations, expectOption } from './expectations.ts'
-import { rememberPlacement } from './last-placement.ts'
-import { openPage } from '../../cli/process/open-url.ts'
-import { placementSummary } from '../../cli/output/placement-summary.ts'
 import type { Session } from '../../cli/run/session.ts'
-import { describeValue } from '../../cli/output/text.ts'
 import { buildRequest, type HttpRequest, isProductionKey } from '../../client/request.ts'
 import { formats, jobTypes, nativeTemplates, positions } from '../../contract/fields.ts'
 import { contract } from '../../contract/index.ts'
 import { limits } from '../../contract/limits.ts'
 import type { PlacementResponse } from '../../contract/v1/placements.ts'
+import { checkExpectations, expectOption } from './expectations.ts'
+import { rememberPlacement } from './last-placement.ts'
 
 interface CreateOptions {
   format?: string[]

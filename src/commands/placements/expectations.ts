@@ -1,9 +1,9 @@
 /** `--expect`: what a placement must have come to. */
 import { InvalidArgumentError, Option } from 'commander'
+import { offer } from '../../cli/endpoint/offered-values.ts'
+import { CliError } from '../../cli/run/cli-error.ts'
 import { Format, NoFillReasonCode } from '../../contract/fields.ts'
 import type { PlacementResponse } from '../../contract/v1/placements.ts'
-import { CliError } from '../../cli/run/cli-error.ts'
-import { offer } from '../../cli/endpoint/offered-values.ts'
 
 const option = new Option(
   '--expect <what>',

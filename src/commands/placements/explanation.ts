@@ -1,9 +1,10 @@
 /** `svc placements explain`: why a placement was decided as it was, for people. */
-import type { PlacementDetail } from '../../contract/control/placements.ts'
-import { noFillReasons } from '../../contract/no-fill.ts'
+
 import { consentLine } from '../../cli/output/placement-summary.ts'
 import type { Style } from '../../cli/output/style.ts'
 import { alignPairs, alignTable, describeValue, formatTime, formatValue } from '../../cli/output/text.ts'
+import type { PlacementDetail } from '../../contract/control/placements.ts'
+import { noFillReasons } from '../../contract/no-fill.ts'
 
 export function explanation(detail: PlacementDetail, style: Style): string[] {
   return [

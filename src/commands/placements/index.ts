@@ -1,8 +1,8 @@
-import type { CommandGroup } from '../../cli/run/command.ts'
 import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
+import type { CommandGroup } from '../../cli/run/command.ts'
+import { createPlacementCommand } from './create.ts'
 import { explanation } from './explanation.ts'
 import { recallPlacement } from './last-placement.ts'
-import { createPlacementCommand } from './create.ts'
 
 export const placements: CommandGroup = {
   name: 'placements',

@@ -5,11 +5,11 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
-import type { ResponseMeta } from '../../client/response.ts'
-import type { PlacementResponse } from '../../contract/v1/placements.ts'
 import { CliError } from '../../cli/run/cli-error.ts'
 import type { Session } from '../../cli/run/session.ts'
 import { stateDirectory } from '../../cli/settings/state.ts'
+import type { ResponseMeta } from '../../client/response.ts'
+import type { PlacementResponse } from '../../contract/v1/placements.ts'
 
 const LastPlacement = z.object({
   base_url: z.string(),

@@ -1,7 +1,8 @@
 /** A journalled request as one that can be shown as a command. What the journal does not keep stays redacted in it. */
+
+import { CliError } from '../../cli/run/cli-error.ts'
 import type { HttpRequest } from '../../client/request.ts'
 import type { RequestDetail } from '../../contract/control/requests.ts'
-import { CliError } from '../../cli/run/cli-error.ts'
 
 /** A request whose body, where it has one, is text. */
 export type TextRequest = Omit<HttpRequest, 'body'> & { body?: string }

@@ -1,18 +1,18 @@
 /** `svc requests replay`: has the sandbox send a request of its journal again. */
 import { Argument, Option } from 'commander'
 import { readAssignment } from '../../cli/endpoint/assign.ts'
+import { callEndpoint } from '../../cli/endpoint/endpoint-command.ts'
+import { alignPairs, describeValue } from '../../cli/output/text.ts'
 import { CliError } from '../../cli/run/cli-error.ts'
 import type { Command, Given } from '../../cli/run/command.ts'
-import { callEndpoint } from '../../cli/endpoint/endpoint-command.ts'
-import { recallPlacement } from '../placements/last-placement.ts'
-import { endpointAt } from './request-match.ts'
 import type { Session } from '../../cli/run/session.ts'
-import { alignPairs, describeValue } from '../../cli/output/text.ts'
 import { ServiceError } from '../../client/errors.ts'
 import type { ReplayResult } from '../../contract/control/replay.ts'
 import type { RequestDetail } from '../../contract/control/requests.ts'
 import { ErrorBody } from '../../contract/errors.ts'
 import { contract } from '../../contract/index.ts'
+import { recallPlacement } from '../placements/last-placement.ts'
+import { endpointAt } from './request-match.ts'
 
 const endpoint = contract['requests.replay']
 

@@ -1,15 +1,15 @@
 /** Flags that say which requests of the journal are meant, and the match that they make. */
 import { Option } from 'commander'
 import type { z } from 'zod'
+import { valueAt } from '../../cli/endpoint/assign.ts'
+import { endpointOptions } from '../../cli/endpoint/endpoint-command.ts'
+import { flagValues } from '../../cli/endpoint/flags.ts'
+import { CliError } from '../../cli/run/cli-error.ts'
+import type { Given } from '../../cli/run/command.ts'
+import type { Session } from '../../cli/run/session.ts'
 import type { RequestMatch } from '../../contract/control/requests.ts'
 import type { Endpoint } from '../../contract/endpoint.ts'
 import { contract, v1 } from '../../contract/index.ts'
-import { valueAt } from '../../cli/endpoint/assign.ts'
-import { CliError } from '../../cli/run/cli-error.ts'
-import type { Given } from '../../cli/run/command.ts'
-import { endpointOptions } from '../../cli/endpoint/endpoint-command.ts'
-import { flagValues } from '../../cli/endpoint/flags.ts'
-import type { Session } from '../../cli/run/session.ts'
 
 /** Filters of the list, by member name. */
 export function listOptions(): Map<string, Option> {

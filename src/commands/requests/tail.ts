@@ -1,13 +1,13 @@
 /** `svc requests tail` and `svc sandbox logs`: the request journal, line by line. */
 import { Option } from 'commander'
-import type { Command } from '../../cli/run/command.ts'
-import { listOptions, listQuery } from './request-match.ts'
-import type { Session } from '../../cli/run/session.ts'
 import type { Style } from '../../cli/output/style.ts'
+import { formatTime, formatValue } from '../../cli/output/text.ts'
+import type { Command } from '../../cli/run/command.ts'
+import type { Session } from '../../cli/run/session.ts'
+import type { RequestItem } from '../../contract/control/requests.ts'
 import { connect, noteOf } from '../../tail/connect.ts'
 import { followRequests, latestRequests, type RequestQuery } from '../../tail/requests.ts'
-import { formatTime, formatValue } from '../../cli/output/text.ts'
-import type { RequestItem } from '../../contract/control/requests.ts'
+import { listOptions, listQuery } from './request-match.ts'
 
 const options = listOptions()
 for (const name of ['limit', 'cursor', 'until', 'after']) options.delete(name)

@@ -1,15 +1,15 @@
 /** `svc requests verify`: counts the requests that match, and fails when they are not as many as expected. */
 import { InvalidArgumentError, Option } from 'commander'
-import { CliError } from '../../cli/run/cli-error.ts'
-import type { Command, Given } from '../../cli/run/command.ts'
 import { callEndpoint } from '../../cli/endpoint/endpoint-command.ts'
-import { matchOf, matchOptions } from './request-match.ts'
-import type { Session } from '../../cli/run/session.ts'
 import type { Style } from '../../cli/output/style.ts'
 import { alignPairs, formatValue } from '../../cli/output/text.ts'
+import { CliError } from '../../cli/run/cli-error.ts'
+import type { Command, Given } from '../../cli/run/command.ts'
+import type { Session } from '../../cli/run/session.ts'
 import type { FailedCondition, NearMiss, RequestItem, RequestMatch } from '../../contract/control/requests.ts'
 import type { Output } from '../../contract/endpoint.ts'
 import type { Contract } from '../../contract/index.ts'
+import { matchOf, matchOptions } from './request-match.ts'
 
 interface VerifyOptions {
   times?: number

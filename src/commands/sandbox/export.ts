@@ -3,9 +3,9 @@ import { createWriteStream, existsSync, openAsBlob, renameSync, rmSync, statSync
 import { basename, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { Argument, Option } from 'commander'
+import { callEndpoint } from '../../cli/endpoint/endpoint-command.ts'
 import { CliError } from '../../cli/run/cli-error.ts'
 import type { Command } from '../../cli/run/command.ts'
-import { callEndpoint } from '../../cli/endpoint/endpoint-command.ts'
 import { contract } from '../../contract/index.ts'
 
 const defaultFile = 'sandbox.svc.gz'

@@ -1,5 +1,5 @@
-import type { CommandGroup } from '../../cli/run/command.ts'
 import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
+import type { CommandGroup } from '../../cli/run/command.ts'
 
 const columns = ['fault_id', 'effect', 'served', 'method', 'path', 'status', 'reason_code', 'matched', 'injected']
 

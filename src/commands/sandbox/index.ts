@@ -1,5 +1,5 @@
-import type { CommandGroup } from '../../cli/run/command.ts'
 import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
+import type { CommandGroup } from '../../cli/run/command.ts'
 import { exitCodes } from '../../cli/run/exit-codes.ts'
 import { logs } from '../requests/tail.ts'
 import { clock } from './clock.ts'

@@ -1,5 +1,5 @@
-import type { CommandGroup } from '../../cli/run/command.ts'
 import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
+import type { CommandGroup } from '../../cli/run/command.ts'
 
 export const scenario: CommandGroup = {
   name: 'scenario',

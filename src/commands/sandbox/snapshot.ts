@@ -1,6 +1,6 @@
-import type { CommandGroup } from '../../cli/run/command.ts'
 import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
 import { alignTable, formatTime } from '../../cli/output/text.ts'
+import type { CommandGroup } from '../../cli/run/command.ts'
 
 export const snapshot: CommandGroup = {
   name: 'snapshot',

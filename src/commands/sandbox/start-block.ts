@@ -1,7 +1,8 @@
 /** What `svc start` prints when it is ready, for people. */
-import type { Locator } from '../../cli/process/locator.ts'
+
 import type { Style } from '../../cli/output/style.ts'
 import { alignPairs } from '../../cli/output/text.ts'
+import type { Locator } from '../../cli/process/locator.ts'
 
 export function startBlock(
   sandbox: Omit<Locator, 'started_at_ms'>,

@@ -3,17 +3,16 @@ import { mkdir } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { Option } from 'commander'
 import type { Sandbox, SandboxOptions } from '../../../sandbox/index.ts'
-import { startInBackground } from '../../cli/process/background.ts'
-import { CliError } from '../../cli/run/cli-error.ts'
-import type { Command } from '../../cli/run/command.ts'
-import type { Category } from '../../cli/run/exit-codes.ts'
 import { flagValues } from '../../cli/endpoint/flags.ts'
+import { startInBackground } from '../../cli/process/background.ts'
 import { Locator, removeLocator, runningSandboxes, writeLocator } from '../../cli/process/locator.ts'
 import { openPage } from '../../cli/process/open-url.ts'
 import { portHolder } from '../../cli/process/port-holder.ts'
+import { CliError } from '../../cli/run/cli-error.ts'
+import type { Command } from '../../cli/run/command.ts'
+import type { Category } from '../../cli/run/exit-codes.ts'
 import type { Session } from '../../cli/run/session.ts'
 import { configFileName, readSettingFiles } from '../../cli/settings/setting-files.ts'
-import { startBlock } from './start-block.ts'
 import {
   defaultHost,
   defaultPort,
@@ -23,6 +22,7 @@ import {
   startWords,
 } from '../../cli/settings/start-options.ts'
 import { stateDirectory } from '../../cli/settings/state.ts'
+import { startBlock } from './start-block.ts'
 
 /** How many ports after a busy default one are tried. */
 const portsTried = 50

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Option } from 'commander'
+import { type Locator, runningSandboxes } from '../../cli/process/locator.ts'
 import { CliError } from '../../cli/run/cli-error.ts'
 import type { Command } from '../../cli/run/command.ts'
-import { type Locator, runningSandboxes } from '../../cli/process/locator.ts'
 import type { Session } from '../../cli/run/session.ts'
 import { stateDirectory } from '../../cli/settings/state.ts'
 

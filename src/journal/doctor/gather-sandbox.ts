@@ -1,11 +1,12 @@
 /** Asks the running sandbox what the checks are told of it and of its traffic. Only its control plane is called. */
+
+import { version } from '../../cli/run/version.ts'
 import type { Client } from '../../client/client.ts'
 import type { SandboxInfo } from '../../contract/control/health.ts'
 import type { RequestItem } from '../../contract/control/requests.ts'
+import { checkAgent, checkPrefix } from '../../qa/contract-check/mark.ts'
 import { pathOf, type Traffic } from '../exchanges.ts'
 import { readTraffic } from '../read.ts'
-import { checkAgent, checkPrefix } from '../../qa/contract-check/mark.ts'
-import { version } from '../../cli/run/version.ts'
 import type { SandboxFacts } from './sandbox-facts.ts'
 
 /** How far back the look goes. */

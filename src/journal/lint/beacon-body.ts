@@ -1,4 +1,6 @@
 /** One beacon against the contract: what the service would refuse it for, in the order in which it looks. */
+
+import { formatTime, formatValue } from '../../cli/output/text.ts'
 import { canonicalEvent, occurrenceOf, timeProblem } from '../../contract/beacon-rules.ts'
 import { type ReasonCode, reasonCodes } from '../../contract/errors.ts'
 import { explainIssues, type LocatedFieldError } from '../../contract/field-errors.ts'
@@ -6,7 +8,6 @@ import { limits } from '../../contract/limits.ts'
 import { nearestName } from '../../contract/nearest-name.ts'
 import { BeaconRequest, beaconEventSpellings, Measurements } from '../../contract/v1/beacons.ts'
 import { rightName } from '../beacon-names.ts'
-import { formatTime, formatValue } from '../../cli/output/text.ts'
 import type { LooseFinding } from './finding.ts'
 
 /** When a beacon is judged, epoch milliseconds. */

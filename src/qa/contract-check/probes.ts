@@ -2,12 +2,13 @@
  * The requests of a check. All are harmless: test traffic of a session of its own, which is not billed; reading; and
  * requests that must be refused. With a production key only the latter two are sent.
  */
+
+import { formatTime } from '../../cli/output/text.ts'
 import type { HttpRequest } from '../../client/request.ts'
 import { isProductionKey } from '../../client/request.ts'
 import { type Format, formats } from '../../contract/fields.ts'
 import { limits } from '../../contract/limits.ts'
 import type { PlacementResponse } from '../../contract/v1/placements.ts'
-import { formatTime } from '../../cli/output/text.ts'
 import type { V1Id } from './difference.ts'
 import { checkFill } from './fill-facts.ts'
 import type { ExpectedError, Recorder } from './recorder.ts'

@@ -1,5 +1,6 @@
 /** Sends the requests of a check, compares each answer with the contract, and keeps what came out. */
 
+import { formatValue } from '../../cli/output/text.ts'
 import type { RawAnswer } from '../../client/raw-answer.ts'
 import { buildRequest, type CallInput, type HttpRequest } from '../../client/request.ts'
 import type { Endpoint } from '../../contract/endpoint.ts'
@@ -8,7 +9,6 @@ import { explainIssues } from '../../contract/field-errors.ts'
 import { responseHeaders, successHeaders } from '../../contract/headers.ts'
 import { v1 } from '../../contract/index.ts'
 import type { Provenance } from '../../contract/provenance.ts'
-import { formatValue } from '../../cli/output/text.ts'
 import type { Difference, EndpointReport, NotChecked, V1Id, Weight } from './difference.ts'
 import { pathsIn, pathText, provenances, valueProvenance } from './fields.ts'
 import { checkAgent } from './mark.ts'

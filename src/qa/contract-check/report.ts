@@ -1,7 +1,8 @@
 /** A check as text: endpoints, what differs, what could not be looked at. */
-import type { Provenance } from '../../contract/provenance.ts'
+
 import type { Style } from '../../cli/output/style.ts'
 import { alignTable } from '../../cli/output/text.ts'
+import type { Provenance } from '../../contract/provenance.ts'
 import type { Difference, EndpointReport, Weight } from './difference.ts'
 
 const provenances = ['documented', 'observed', 'assumed'] as const satisfies Provenance[]

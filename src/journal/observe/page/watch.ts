@@ -1,7 +1,7 @@
 /** Opens the integrator's page in a browser, lets its ads come into view, and writes down what is to be seen. */
 import type { Browser, ConsoleMessage, Page, Request, Response } from 'playwright-core'
-import { secretKeysIn } from '../../served-keys.ts'
 import { pixelsOf } from '../../../qa/browser/pixels.ts'
+import { secretKeysIn } from '../../served-keys.ts'
 import { bringIntoView, lookAtPage, noteFromStart, type PageLook } from './in-page.ts'
 import type { Mount, PageSeen } from './seen.ts'
 
