@@ -1,5 +1,5 @@
 /** The request journal: its list, one exchange, and what a match finds, counts and nearly finds. */
-import type { NearMiss, RequestItem, RequestMatch } from '../../src/contract/control/requests.ts'
+import type { NearMiss, RequestDetail, RequestItem, RequestMatch } from '../../src/contract/control/requests.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import { decodeId, encodeId } from '../../src/contract/ids.ts'
 import type { Contract } from '../../src/contract/index.ts'
@@ -16,20 +16,18 @@ const defaultNearest = 3
 
 export const listRequests: Operation<Contract['requests.list']> = async (services, { now_ms }, { query }) => {
   const after = query.after === undefined ? undefined : (decodeId('req', query.after) ?? undefined)
-  const filter = { ...(await filterOf(services, query, now_ms)), ...filters({ after }) }
-  const { rows, next } = await services.store.listExchanges({ ...pageOf(query), ...filter })
+  const filter = { ...pageOf(query), ...(await filterOf(services, query, now_ms)), ...filters({ after }) }
+  if (query.details === 'true') {
+    const limit = Math.min(filter.limit, readAtOnce)
+    const { rows, next } = await services.store.readExchanges({ ...filter, limit })
+    return { items: await Promise.all(rows.map((row) => requestDetail(services, row))), next_cursor: cursorOf(next) }
+  }
+  const { rows, next } = await services.store.listExchanges(filter)
   return { items: await requestItems(services, rows), next_cursor: cursorOf(next) }
 }
 
 export const getRequest: Operation<Contract['requests.show']> = async (services, _context, { params }) => {
-  const row = await findExchange(services, params.request_id)
-  return {
-    ...(await requestItem(services, row)),
-    request_headers: JSON.parse(row.request_headers) as Record<string, string>,
-    request_body: row.request_body,
-    response_headers: JSON.parse(row.response_headers) as Record<string, string>,
-    response_body: row.response_body,
-  }
+  return requestDetail(services, await findExchange(services, params.request_id))
 }
 
 /** @throws ApiError 404 for what the journal does not hold */
@@ -148,6 +146,16 @@ async function requestItems(services: Services, rows: readonly ExchangeSummary[]
   const items: RequestItem[] = []
   for (const row of rows) items.push(await requestItem(services, row))
   return items
+}
+
+async function requestDetail(services: Services, row: ExchangeRow): Promise<RequestDetail> {
+  return {
+    ...(await requestItem(services, row)),
+    request_headers: JSON.parse(row.request_headers) as Record<string, string>,
+    request_body: row.request_body,
+    response_headers: JSON.parse(row.response_headers) as Record<string, string>,
+    response_body: row.response_body,
+  }
 }
 
 async function requestItem({ store }: Services, row: ExchangeSummary): Promise<RequestItem> {

@@ -97,6 +97,20 @@ describe('the list of requests', () => {
     expect(await listed(on.api, { after: request_id })).toEqual(items.slice(0, 2).map(told))
     expect(await listed(on.api, { after: items[0]!.request_id })).toEqual([])
   })
+
+  test('holds headers and bodies on request, the same as of each exchange by itself', async () => {
+    await using on = await stage()
+    await journal(on)
+    const { items } = (await on.api.accept('requests.list', { query: { details: 'true' } })).body
+    expect(items).toHaveLength(6)
+    for (const item of items) {
+      const { request_id } = item
+      expect(item).toEqual((await on.api.accept('requests.show', { params: { request_id } })).body)
+    }
+    const without = (await on.api.accept('requests.list', { query: { details: 'false' } })).body
+    expect(without).toEqual((await on.api.accept('requests.list')).body)
+    expect(without.items[0]).not.toHaveProperty('request_headers')
+  })
 })
 
 describe('a journal larger than one look', () => {
@@ -138,6 +152,18 @@ describe('a journal larger than one look', () => {
     expect(found).toEqual(['GET /v1/nothing 418'])
     const page = (await on.api.accept('requests.list', { query: { status: 404, limit: 1000 } })).body
     expect([page.items.length, page.items[0]!.request_id > page.items[999]!.request_id]).toEqual([1000, true])
+  })
+
+  test('is read with details in pages of at most 250', async () => {
+    await using on = await large()
+    const { body } = await on.api.accept('requests.list', { query: { details: 'true', limit: 1_000 } })
+    expect(body.items).toHaveLength(250)
+    const query = { details: 'true', limit: 1_000, cursor: body.next_cursor as string } as const
+    const next = (await on.api.accept('requests.list', { query })).body
+    const { items } = (await on.api.accept('requests.list', { query: { limit: 500 } })).body
+    expect([...body.items, ...next.items].map(({ request_id }) => request_id)).toEqual(
+      items.map(({ request_id }) => request_id),
+    )
   })
 
   test('is counted to its end, with bodies and without', async () => {

@@ -10,7 +10,7 @@ import { followRequests, latestRequests, type RequestQuery } from '../../tail/re
 import { listOptions, listQuery } from './request-match.ts'
 
 const options = listOptions()
-for (const name of ['limit', 'cursor', 'until', 'after']) options.delete(name)
+for (const name of ['limit', 'cursor', 'until', 'after', 'details']) options.delete(name)
 const since = options.get('since')
 /** How many requests `logs` begins with. */
 const defaultLines = 20

@@ -27,14 +27,27 @@ const item = {
 export const RequestItem = z.strictObject(item)
 export type RequestItem = z.infer<typeof RequestItem>
 
+const headers = z.record(z.string(), z.string())
+const body = z.string().nullable()
+
 export const RequestDetail = z.strictObject({
   ...item,
-  request_headers: assumed(z.record(z.string(), z.string()), 'A93', 'Credentials redacted.'),
-  request_body: assumed(z.string().nullable(), 'A50', 'As received, without prompt text; asset tokens redacted.'),
-  response_headers: assumed(z.record(z.string(), z.string()), 'A93', 'Headers of the answer.'),
-  response_body: assumed(z.string().nullable(), 'A93', 'As sent; tokens redacted.'),
+  request_headers: assumed(headers, 'A93', 'Credentials redacted.'),
+  request_body: assumed(body, 'A50', 'As received, without prompt text; asset tokens redacted.'),
+  response_headers: assumed(headers, 'A93', 'Headers of the answer.'),
+  response_body: assumed(body, 'A93', 'As sent; tokens redacted.'),
 })
 export type RequestDetail = z.infer<typeof RequestDetail>
+
+/** An item of the list: with `details=true` it has headers and bodies too. */
+export const ListedRequest = z.strictObject({
+  ...item,
+  request_headers: assumed(headers.optional(), 'A93', 'With details=true: credentials redacted.'),
+  request_body: assumed(body.optional(), 'A50', 'With details=true: as received, without prompt text; redacted.'),
+  response_headers: assumed(headers.optional(), 'A93', 'With details=true: headers of the answer.'),
+  response_body: assumed(body.optional(), 'A93', 'With details=true: as sent; tokens redacted.'),
+})
+export type ListedRequest = z.infer<typeof ListedRequest>
 
 /** What narrows a list and what a match is made of alike. */
 const conditions = {
@@ -80,8 +93,13 @@ export const listRequests = endpoint({
       'A93',
       'Only requests that arrived after this one, by its request_id.',
     ),
+    details: assumed(
+      z.enum(['true', 'false']).optional(),
+      'A93',
+      'With headers and bodies, as of one exchange; such a page holds at most 250 items. Default false.',
+    ),
   }),
-  response: page(RequestItem),
+  response: page(ListedRequest),
   errors: ['schema_invalid', 'field_unknown', 'origin_refused', 'internal_error'],
 })
 
