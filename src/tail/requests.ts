@@ -7,7 +7,7 @@ import type { Client } from '../client/client.ts'
 import { UnreachableError } from '../client/errors.ts'
 import type { SandboxInfo } from '../contract/control/health.ts'
 import type { RequestItem } from '../contract/control/requests.ts'
-import { firstPause_ms, type Interruption, isAnother, longestPause_ms } from './connect.ts'
+import { firstPause_ms, type Interruption, isAnother, longestPause_ms } from './follow.ts'
 
 /** Filters of `requests.list`, by member name. */
 export type RequestQuery = Record<string, unknown>

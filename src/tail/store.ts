@@ -1,7 +1,8 @@
 /** The one place that holds a tail's state. Beacons are gathered and let in at most 15 times a second. */
-import { type Interruption, noteOf } from './connect.ts'
+
 import type { Arrival } from './counts.ts'
 import type { FeedMessage } from './feed.ts'
+import { type Interruption, noteOf } from './follow.ts'
 import { reduce, type TailAction, type TailState } from './model.ts'
 
 export const framesPerSecond = 15

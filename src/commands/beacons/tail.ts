@@ -8,9 +8,9 @@ import type { Session } from '../../cli/run/session.ts'
 import type { BeaconItem } from '../../contract/control/beacons.ts'
 import { contract } from '../../contract/index.ts'
 import { verdictPaint, verdictText } from '../../tail/columns.ts'
-import { connect, noteOf } from '../../tail/connect.ts'
 import { type FeedOptions, followBeacons, parseSince, type TailBeacon } from '../../tail/feed.ts'
 import { noFilter, passes, type TailFilter } from '../../tail/filter.ts'
+import { connect, noteOf } from '../../tail/follow.ts'
 
 const { shape } = contract['beacons.list'].query
 const filters = schemaOptions(
@@ -35,7 +35,7 @@ export const tail: Command = {
     const { filter, feed } = read(session, given)
     const isTerminal = host.stdin_is_terminal && host.stdout.is_terminal && host.env.TERM !== 'dumb'
     if (given.options.compact !== true && out.format === 'text' && isTerminal) {
-      const { runScreen } = await import('./tail-screen.ts')
+      const { runScreen } = await import('../../tail/run-screen.ts')
       return runScreen(session, feed, filter)
     }
     return printLines(session, feed, filter)

@@ -5,7 +5,7 @@ import { alignTable } from '../../cli/output/text.ts'
 import type { Command, CommandGroup } from '../../cli/run/command.ts'
 import { exitCodes } from '../../cli/run/exit-codes.ts'
 import type { EvidenceVerification } from '../../contract/control/evidence.ts'
-import { exportEvidence, tamperEvidence, verifyFile } from './files.ts'
+import { exportEvidence, tamperEvidence, verifyFile } from './export.ts'
 
 export const evidence: CommandGroup = {
   name: 'evidence',

@@ -1,7 +1,7 @@
 import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
 import type { CommandGroup } from '../../cli/run/command.ts'
 import { createPlacementCommand } from './create.ts'
-import { explanation } from './explanation.ts'
+import { explanation } from './explain.ts'
 import { recallPlacement } from './last-placement.ts'
 
 export const placements: CommandGroup = {

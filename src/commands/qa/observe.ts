@@ -13,7 +13,7 @@ import type { PageSeen } from '../../journal/observe/page/seen.ts'
 import { readTraffic } from '../../journal/read.ts'
 import { checkAgent, checkPrefix } from '../../qa/contract-check/mark.ts'
 import type { RunResult } from '../../qa/result.ts'
-import { type Driven, driveCommand } from './observe-command.ts'
+import { type Driven, driveCommand } from '../fresh-sandbox.ts'
 import { openPage } from './observe-page.ts'
 import { reporterOf, reporterOption, reportFailure } from './run.ts'
 

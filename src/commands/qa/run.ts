@@ -16,7 +16,7 @@ import type { PlannedCase, Selection } from '../../qa/plan/plan.ts'
 import type { OwnReporters } from '../../qa/report/index.ts'
 import type { Reporter } from '../../qa/result.ts'
 import type { Target } from '../../qa/target/target.ts'
-import { openTargets } from './target.ts'
+import { openTargets } from './targets.ts'
 
 const gather = (value: string, before: string[] | undefined) => [...(before ?? []), value]
 

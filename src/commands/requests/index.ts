@@ -9,9 +9,9 @@ import type { RequestDetail, RequestItem } from '../../contract/control/requests
 import type { Output } from '../../contract/endpoint.ts'
 import { type Contract, contract } from '../../contract/index.ts'
 import { recallPlacement } from '../placements/last-placement.ts'
-import { journalledRequest, redactedParts } from './journalled-request.ts'
+import { listOptions, listQuery, matchOf, matchOptions } from './match.ts'
 import { replayRequest } from './replay.ts'
-import { listOptions, listQuery, matchOf, matchOptions } from './request-match.ts'
+import { journalledRequest, redactedParts } from './show.ts'
 import { tailRequests } from './tail.ts'
 import { countAll, describeFailed, verifyRequests } from './verify.ts'
 

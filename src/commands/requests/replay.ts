@@ -12,7 +12,7 @@ import type { RequestDetail } from '../../contract/control/requests.ts'
 import { ErrorBody } from '../../contract/errors.ts'
 import { contract } from '../../contract/index.ts'
 import { recallPlacement } from '../placements/last-placement.ts'
-import { endpointAt } from './request-match.ts'
+import { endpointAt } from './match.ts'
 
 const endpoint = contract['requests.replay']
 

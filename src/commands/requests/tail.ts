@@ -5,9 +5,9 @@ import { formatTime, formatValue } from '../../cli/output/text.ts'
 import type { Command } from '../../cli/run/command.ts'
 import type { Session } from '../../cli/run/session.ts'
 import type { RequestItem } from '../../contract/control/requests.ts'
-import { connect, noteOf } from '../../tail/connect.ts'
+import { connect, noteOf } from '../../tail/follow.ts'
 import { followRequests, latestRequests, type RequestQuery } from '../../tail/requests.ts'
-import { listOptions, listQuery } from './request-match.ts'
+import { listOptions, listQuery } from './match.ts'
 
 const options = listOptions()
 for (const name of ['limit', 'cursor', 'until', 'after', 'details']) options.delete(name)

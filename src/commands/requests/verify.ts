@@ -9,7 +9,7 @@ import type { Session } from '../../cli/run/session.ts'
 import type { FailedCondition, NearMiss, RequestItem, RequestMatch } from '../../contract/control/requests.ts'
 import type { Output } from '../../contract/endpoint.ts'
 import type { Contract } from '../../contract/index.ts'
-import { matchOf, matchOptions } from './request-match.ts'
+import { matchOf, matchOptions } from './match.ts'
 
 interface VerifyOptions {
   times?: number

@@ -1,7 +1,7 @@
 /** Draws the tail over the whole terminal. Loaded only when it is shown: ink and react are heavy. */
 import { render } from 'ink'
+import { BeaconsTail, type BeaconsTailProps } from '../BeaconsTail.tsx'
 import { framesPerSecond } from '../store.ts'
-import { BeaconsTail, type BeaconsTailProps } from './BeaconsTail.tsx'
 
 /** Resolves when `signal` is aborted and the terminal is as it was found. */
 export async function showBeaconsTail(props: BeaconsTailProps, signal: AbortSignal): Promise<void> {

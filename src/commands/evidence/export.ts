@@ -11,7 +11,7 @@ import type { Command } from '../../cli/run/command.ts'
 import type { Session } from '../../cli/run/session.ts'
 import type { EvidenceExport } from '../../contract/control/evidence.ts'
 import { contract } from '../../contract/index.ts'
-import { createEvidenceReader, type EvidenceLine, parseEvidenceLine, tamperedLine } from './evidence-file.ts'
+import { createEvidenceReader, type EvidenceLine, parseEvidenceLine, tamperedLine } from './export-format.ts'
 
 export const exportEvidence: Command = {
   name: 'export',

@@ -1,11 +1,11 @@
 import { Box, Text, useInput, useWindowSize } from 'ink'
 import { useSyncExternalStore } from 'react'
-import type { Style } from '../../cli/output/style.ts'
-import { type Key, type Wish, wishOf } from '../keys.ts'
-import { pageOf, screenLines } from '../screen.ts'
-import type { TailStore } from '../store.ts'
-import { keysOf } from './keys-of.ts'
-import { Lines } from './Lines.tsx'
+import type { Style } from '../cli/output/style.ts'
+import { type Key, type Wish, wishOf } from './keys.ts'
+import { pageOf, screenLines } from './screen.ts'
+import type { TailStore } from './store.ts'
+import { keysOf } from './ui/keys-of.ts'
+import { Lines } from './ui/Lines.tsx'
 
 export interface BeaconsTailProps {
   store: TailStore

@@ -1,16 +1,16 @@
 /** The tail over the whole terminal: the feed goes into the store, keys become deeds. */
 
-import { openUrl } from '../../cli/process/open-url.ts'
-import { CliError } from '../../cli/run/cli-error.ts'
-import type { Session } from '../../cli/run/session.ts'
-import type { Client } from '../../client/client.ts'
-import type { SandboxInfo } from '../../contract/control/health.ts'
-import { type FeedMessage, type FeedOptions, followBeacons, type TailBeacon } from '../../tail/feed.ts'
-import type { TailFilter } from '../../tail/filter.ts'
-import type { Wish } from '../../tail/keys.ts'
-import { selectedBeacon, startState } from '../../tail/model.ts'
-import { replayBeacon } from '../../tail/replay.ts'
-import { createTailStore, type TailStore } from '../../tail/store.ts'
+import { openUrl } from '../cli/process/open-url.ts'
+import { CliError } from '../cli/run/cli-error.ts'
+import type { Session } from '../cli/run/session.ts'
+import type { Client } from '../client/client.ts'
+import type { SandboxInfo } from '../contract/control/health.ts'
+import { type FeedMessage, type FeedOptions, followBeacons, type TailBeacon } from './feed.ts'
+import type { TailFilter } from './filter.ts'
+import type { Wish } from './keys.ts'
+import { selectedBeacon, startState } from './model.ts'
+import { replayBeacon } from './replay.ts'
+import { createTailStore, type TailStore } from './store.ts'
 
 export async function runScreen(session: Session, feed: FeedOptions, filter: TailFilter): Promise<number> {
   const { host, out } = session
@@ -30,7 +30,7 @@ export async function runScreen(session: Session, feed: FeedOptions, filter: Tai
     // What the first connection fails with is told before the terminal is taken.
     const { value: first } = await messages.next()
     hear(watch, first as FeedMessage)
-    const { showBeaconsTail } = await import('../../tail/ui/show-beacons-tail.tsx')
+    const { showBeaconsTail } = await import('./ui/show-beacons-tail.tsx')
     const pumping = pump(watch, messages).catch((error: unknown) => end.abort(error))
     await showBeaconsTail(
       {
