@@ -1,6 +1,7 @@
-/** Endpoint -> command: the flags come from its schemas, the output from its answer. */
-import { Argument } from 'commander'
+/** Endpoint -> command: the flags come from its schemas, the output from its response. */
+import { Argument, type Option } from 'commander'
 import { z } from 'zod'
+import type { CallInput } from '../../client/request.ts'
 import type { ResponseMeta } from '../../client/response.ts'
 import type { Output as Answer, Endpoint } from '../../contract/endpoint.ts'
 import { type Contract, contract, type EndpointId } from '../../contract/index.ts'
@@ -18,75 +19,86 @@ import { flagValues, schemaOptions } from './flags.ts'
 export interface EndpointCommand<Id extends EndpointId> {
   /** The verb, where it is not the endpoint's own. */
   name?: string
+  /** A second paragraph of the help, after the endpoint's description. */
   details?: string
   examples: Command['examples']
-  /** Members of the body when the command line, whose options these are, does not give them. */
+  /** In place of the path parameters. */
+  arguments?: readonly Argument[]
+  /** In place of the flags from the schemas. */
+  options?: readonly Option[]
+  /** Fields of the body when the command line does not give them. */
   defaults?: (session: Session, options: Given['options']) => Body | Promise<Body>
   /** The path parameter when it is left out. Without this it is required. */
   defaultParam?: (session: Session) => Promise<string> | string
-  /** Columns of a list, by member name. */
+  /** The whole input of the request, in place of what arguments, flags and --data give. */
+  input?: (session: Session, given: Given) => CallInput | Promise<CallInput>
+  /** Columns of a list, by field name. */
   columns?: readonly string[]
   text?: (answer: Answer<Contract[Id]>, meta: ResponseMeta, style: Style, session: Session) => string[]
-  /** What else an answer brings about. */
+  /** Called with the response before it is printed. */
   after?: (session: Session, answer: Answer<Contract[Id]>, meta: ResponseMeta) => Promise<void>
-  /** The exit code of an answer; 0 when absent. */
+  /** The exit code of a response; 0 when absent. */
   exitCode?: (answer: Answer<Contract[Id]>) => number
+  /** In place of one call and its printing. */
+  run?: Command['run']
 }
 
-/** The command of one endpoint. */
+/** Returns the command of one endpoint: name, summary, description, arguments and flags come from the contract. */
 export function endpointCommand<Id extends EndpointId>(id: Id, extra: EndpointCommand<Id>): Command {
   const endpoint: Endpoint = contract[id]
   const params = Object.entries(endpoint.params?.shape ?? {})
-  const options = endpointOptions(endpoint)
+  const flags = endpointOptions(endpoint)
   const argument = ([name, schema]: [string, z.ZodType]) =>
     new Argument(extra.defaultParam === undefined ? `<${name}>` : `[${name}]`, schema.meta()?.description ?? name)
+  const inputOf = async (session: Session, given: Given): Promise<CallInput> => ({
+    params: await readParams(
+      params.map(([name]) => name),
+      given,
+      () => extra.defaultParam?.(session),
+    ),
+    query: endpoint.query === undefined ? undefined : queryOf(session, endpoint, flags, given),
+    body: endpoint.body === undefined ? undefined : await bodyOf(session, endpoint, flags, given, extra.defaults),
+  })
   return {
     name: extra.name ?? id.slice(id.indexOf('.') + 1),
     summary: endpoint.summary,
     details: [`${endpoint.description} (${endpoint.method} ${endpoint.path})`, extra.details]
       .filter(Boolean)
       .join('\n\n'),
-    arguments: params.map((param) => argument(param as [string, z.ZodType])),
-    options: [
-      ...options.query.values(),
-      ...options.body.values(),
+    arguments: extra.arguments ?? params.map((param) => argument(param as [string, z.ZodType])),
+    options: extra.options ?? [
+      ...flags.query.values(),
+      ...flags.body.values(),
       ...(Object.keys(bodySchema(endpoint).shape).length === 0 ? [] : bodyOptions()),
     ],
     examples: extra.examples,
-    async run(session, given) {
-      const input = {
-        params: await readParams(
-          params.map(([name]) => name),
-          given,
-          () => extra.defaultParam?.(session),
-        ),
-        query: endpoint.query === undefined ? undefined : queryOf(session, endpoint, options, given),
-        body: endpoint.body === undefined ? undefined : await bodyOf(session, endpoint, options, given, extra.defaults),
-      }
-      const { data, meta } = await callEndpoint(session, id, input)
-      await extra.after?.(session, data as Answer<Contract[Id]>, meta)
-      printAnswer(session, endpoint, extra, data as Answer<Contract[Id]>, meta)
-      return extra.exitCode?.(data as Answer<Contract[Id]>) ?? 0
-    },
+    run:
+      extra.run ??
+      (async (session, given) => {
+        const { data, meta } = await callEndpoint(session, id, await (extra.input ?? inputOf)(session, given))
+        await extra.after?.(session, data, meta)
+        printAnswer(session, endpoint, extra, data, meta)
+        return extra.exitCode?.(data) ?? 0
+      }),
   }
 }
 
-/** Calls an endpoint for a command: says what it waits for, and notes what the sandbox warned of. */
-export async function callEndpoint(
+/** Calls an endpoint for a command. Prints what it waits for, and notes the warnings of the sandbox. */
+export async function callEndpoint<Id extends EndpointId>(
   session: Session,
-  id: EndpointId,
-  input: Parameters<ReturnType<Session['client']>['call']>[1],
+  id: Id,
+  input: CallInput,
   credential?: string,
-) {
+): Promise<{ data: Answer<Contract[Id]>; meta: ResponseMeta }> {
   const endpoint: Endpoint = contract[id]
   const isCredentialNeeded = endpoint.credentials.length > 0
   const { secret_key } = session.settings
   if (isCredentialNeeded && credential === undefined && secret_key === null) throw noCredential(session)
   const call = session.client({ credential }).call(id, input, { signal: session.signal })
-  const answer = await session.out.progress(`${endpoint.method} ${endpoint.path}: waiting for the answer`, call)
-  for (const warning of answer.meta.warnings) session.out.note(`sandbox warning: ${warning}`)
-  for (const difference of answer.meta.differences) session.out.note(`off the contract: ${difference}`)
-  return answer
+  const { data, meta } = await session.out.progress(`${endpoint.method} ${endpoint.path}: waiting for the answer`, call)
+  for (const warning of meta.warnings) session.out.note(`sandbox warning: ${warning}`)
+  for (const difference of meta.differences) session.out.note(`off the contract: ${difference}`)
+  return { data: data as Answer<Contract[Id]>, meta }
 }
 
 /** The flags of an endpoint: those of its query and of its body, a name in both belongs to the query. */

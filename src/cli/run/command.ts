@@ -31,6 +31,9 @@ export interface CommandGroup {
   commandFlags?: Readonly<Record<string, string>>
 }
 
+/** A noun of the first level. Its name stands in the table of all commands, `src/commands/index.ts`. */
+export type Noun = Omit<CommandGroup, 'name'>
+
 /** What the command line gave. Options by their camel-case name. */
 export interface Given {
   /** What stands behind `--`, for a command that passes it on; null without `--`. */
