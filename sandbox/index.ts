@@ -22,7 +22,7 @@ import { createReplays } from './pipeline/replays.ts'
 import { createServer } from './pipeline/server.ts'
 import { type Clock, sandboxClock } from './platform/clock.ts'
 import { createPlatform, sha256, sha256Hex } from './platform/platform.ts'
-import { createGate } from './runtime/drain-lock.ts'
+import { createDrainLock } from './runtime/drain-lock.ts'
 import { createMarkets } from './runtime/markets.ts'
 import { disarmPending, resumePending } from './runtime/pending-decisions.ts'
 import { createWaiters } from './runtime/waiters.ts'
@@ -170,7 +170,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     waiters: createWaiters(),
     faults,
     scenarios: createScenarios(catalogue, faults),
-    gate: createGate(),
+    drainLock: createDrainLock(),
     base_url: '',
     version: version(),
     pid: process.pid,
@@ -179,7 +179,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     alarms: new Set(),
     deciding: new Set(),
     resend: (request, signal) => replays.send(services.base_url, request, signal),
-    forgetRates: rates.forget,
+    clearRates: rates.forget,
     report,
   }
   const projects = seeded.map(({ client_id, keys, settings }) => ({

@@ -8,8 +8,8 @@
 import type { FaultDraft, FaultRule } from '../../src/contract/control/faults.ts'
 import { type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from '../../src/contract/errors.ts'
 import type { Format } from '../../src/contract/fields.ts'
+import { redactSecrets } from '../../src/foundation/redaction.ts'
 import { pathMatches } from './request-match.ts'
-import { redactSecrets } from './tokens.ts'
 
 /** SHA-256 of a text, hexadecimal. */
 export type Hash = (text: string) => string

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { formatToken, parseToken, redactSecrets } from './tokens.ts'
+import { redactSecrets } from '../../src/foundation/redaction.ts'
+import { formatToken, parseToken } from './tokens.ts'
 
 const secret = fc.stringMatching(/^[A-Za-z0-9_-]{43}$/)
 const token = fc

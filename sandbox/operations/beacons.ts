@@ -57,7 +57,7 @@ export const sendBeacon: Operation<typeof sendBeaconEndpoint> = async (services,
 
 /** A beacon whose body does not fit the schema is kept apart too: whoever looks for it must find it (A74). */
 export async function keepUnreadable(services: Services, context: Context, reason_code: ReasonCode): Promise<void> {
-  await services.store.keepAside({
+  await services.store.recordUnaccepted({
     id: services.platform.newId(),
     verdict: 'rejected',
     project_id: callerOf(context).project.id,
@@ -162,7 +162,7 @@ async function answerDuplicate(
   filled: FilledSlot,
   earlier: BeaconRow,
 ) {
-  await services.store.keepAside({
+  await services.store.recordUnaccepted({
     id: services.platform.newId(),
     verdict: 'duplicate',
     project_id: caller.project.id,
@@ -202,7 +202,7 @@ async function keepRejected(
   reason_code: ReasonCode,
 ): Promise<void> {
   const isOwn = filled !== null && filled.slot.project.id === caller.project.id
-  await services.store.keepAside({
+  await services.store.recordUnaccepted({
     id: services.platform.newId(),
     verdict: 'rejected',
     project_id: caller.project.id,

@@ -4,7 +4,7 @@ import { notCountedAtMost } from '../../src/contract/control/billing.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { createTally } from '../domain/billing-report.ts'
 import type { Operation } from './context.ts'
-import { acceptedItem, asideItem, filters, projectFilter, sinceOf, verdictsOf } from './listing.ts'
+import { acceptedItem, filters, projectFilter, sinceOf, unacceptedItem, verdictsOf } from './listing.ts'
 
 /** Slots that are judged between two turns for other requests. */
 const piece = 250
@@ -40,13 +40,13 @@ export const reportBilling: Operation<Contract['billing.report']> = async (servi
     after = slots.length < piece ? null : slots.at(-1)!.slot.id
     await new Promise((resolve) => setImmediate(resolve))
   }
-  for (const { reason_code, count } of await store.countAside(wanted)) tally.miss(reason_code, count)
+  for (const { reason_code, count } of await store.countUnaccepted(wanted)) tally.miss(reason_code, count)
   for (const verdict of ['rejected', 'duplicate'] as const) {
     const { rows } = await store.listBeacons({ ...wanted, verdict, limit: notCountedAtMost, before: null })
     for (const row of rows) {
-      if (row.kind !== 'aside') continue
+      if (row.kind !== 'unaccepted') continue
       const { client_id } = await store.projectById(row.beacon.project_id)
-      missed.add(asideItem(client_id, row.slot, row.beacon))
+      missed.add(unacceptedItem(client_id, row.slot, row.beacon))
     }
   }
   const report = tally.report()

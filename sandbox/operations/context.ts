@@ -3,7 +3,7 @@ import type { KeyKind } from '../../src/contract/control/requests.ts'
 import type { Credential, Endpoint, Output, Parsed } from '../../src/contract/endpoint.ts'
 import type { Mode } from '../../src/contract/fields.ts'
 import type { Platform } from '../platform/platform.ts'
-import type { Gate } from '../runtime/drain-lock.ts'
+import type { DrainLock } from '../runtime/drain-lock.ts'
 import type { Markets } from '../runtime/markets.ts'
 import type { Waiters } from '../runtime/waiters.ts'
 import type { ProjectRow, Store } from '../store/store.ts'
@@ -18,7 +18,7 @@ export interface Services {
   waiters: Waiters
   faults: Faults
   scenarios: Scenarios
-  gate: Gate
+  drainLock: DrainLock
   /** The emulator's own address, without a slash at the end. */
   base_url: string
   version: string
@@ -33,7 +33,7 @@ export interface Services {
   /** Sends a request of the journal to the sandbox itself. Answers the request_id of its own exchange. */
   resend(request: RestoredRequest, signal: AbortSignal): Promise<string>
   /** Fills every rate bucket again. */
-  forgetRates(): void
+  clearRates(): void
   /** Tells a person of a failure that no request can answer for. */
   report(error: unknown): void
 }

@@ -7,15 +7,14 @@ import type { Contract } from '../../src/contract/index.ts'
 import { contractListing } from '../../src/contract/listing.ts'
 import { openapiDocument } from '../../src/contract/openapi.ts'
 import type { Decision } from '../../src/contract/v1/placements.ts'
+import { redactSecrets } from '../../src/foundation/redaction.ts'
 import { billingVerdict } from '../domain/billing.ts'
-import { redactSecrets } from '../domain/tokens.ts'
 import { explainTrace } from '../domain/trace.ts'
 import { opportunityOf } from '../runtime/deciding.ts'
 import type { DecisionFacts, EvidenceRow, SlotRow } from '../store/store.ts'
 import type { Operation } from './context.ts'
 import {
   acceptedItem,
-  asideItem,
   beaconItems,
   cursorOf,
   filters,
@@ -24,6 +23,7 @@ import {
   projectFilter,
   sinceOf,
   slotFilter,
+  unacceptedItem,
   verdictsOf,
 } from './listing.ts'
 import { placementResponse } from './placement-response.ts'
@@ -80,9 +80,9 @@ export const explainPlacement: Operation<Contract['placements.explain']> = async
   const verdicts = verdictsOf(slot, accepted)
   const beacons = [
     ...accepted.map((beacon) => ({ id: beacon.id, item: acceptedItem(slot, beacon, verdicts.get(beacon.id)) })),
-    ...(await store.asideBeaconsOf(slot.id)).map((beacon) => ({
+    ...(await store.unacceptedBeaconsOf(slot.id)).map((beacon) => ({
       id: beacon.id,
-      item: asideItem(slot.project.client_id, slot, beacon),
+      item: unacceptedItem(slot.project.client_id, slot, beacon),
     })),
   ].sort((a, b) => a.id - b.id)
   return {

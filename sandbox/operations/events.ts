@@ -3,7 +3,7 @@ import type { SandboxEvent } from '../../src/contract/control/events.ts'
 import { encodeId } from '../../src/contract/ids.ts'
 import type { EventRow, ProjectRow, SlotRow } from '../store/store.ts'
 import type { Services } from './context.ts'
-import { acceptedItem, asideItem, placementItem, verdictsOf } from './listing.ts'
+import { acceptedItem, placementItem, unacceptedItem, verdictsOf } from './listing.ts'
 
 type Data = SandboxEvent['data']
 
@@ -42,8 +42,8 @@ async function dataOf(
     }
     case 'beacon.duplicate':
     case 'beacon.rejected': {
-      const beacon = row.ref === null ? null : await store.asideBeaconById(row.ref)
-      return beacon === null || project === null ? {} : asideItem(project.client_id, slot, beacon)
+      const beacon = row.ref === null ? null : await store.unacceptedBeaconById(row.ref)
+      return beacon === null || project === null ? {} : unacceptedItem(project.client_id, slot, beacon)
     }
     case 'consent.changed':
       return row.ref === null ? {} : { consent_id: encodeId('cns', row.ref) }

@@ -5,7 +5,7 @@ import type { BeaconItem } from '../../src/contract/control/beacons.ts'
 import type { PlacementItem } from '../../src/contract/control/placements.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import { decodeId, decodeInteger, encodeId, encodeInteger } from '../../src/contract/ids.ts'
-import type { AsideBeaconRow, BeaconListRow, BeaconRow, PageQuery, SlotRow } from '../store/store.ts'
+import type { BeaconListRow, BeaconRow, PageQuery, SlotRow, UnacceptedBeaconRow } from '../store/store.ts'
 import type { Services } from './context.ts'
 import { statusOf } from './placement-response.ts'
 
@@ -93,7 +93,7 @@ export function acceptedItem(slot: SlotRow, beacon: BeaconRow, verdict: BeaconVe
   }
 }
 
-export function asideItem(client_id: string, slot: SlotRow | null, beacon: AsideBeaconRow): BeaconItem {
+export function unacceptedItem(client_id: string, slot: SlotRow | null, beacon: UnacceptedBeaconRow): BeaconItem {
   return {
     ...(slot === null ? { slot_id: null, client_id, session_id: null, format: null } : slotMembers(slot)),
     beacon_id: beacon.beacon_id,
@@ -112,9 +112,9 @@ export async function beaconItems(services: Services, rows: readonly BeaconListR
   const verdicts = new Map<number, Map<number, BeaconVerdict>>()
   const items: BeaconItem[] = []
   for (const row of rows) {
-    if (row.kind === 'aside') {
+    if (row.kind === 'unaccepted') {
       const { client_id } = await services.store.projectById(row.beacon.project_id)
-      items.push(asideItem(client_id, row.slot, row.beacon))
+      items.push(unacceptedItem(client_id, row.slot, row.beacon))
       continue
     }
     const judged = verdicts.get(row.slot.id) ?? verdictsOf(row.slot, await services.store.beaconsOf(row.slot.id))

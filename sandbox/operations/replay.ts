@@ -43,7 +43,7 @@ export const replayRequest: Operation<Contract['requests.replay']> = async (serv
     identity: credential.identity,
   }
   // It passes the gate itself: inside, a reset that waits for this one would wait for the other too.
-  const request_id = await services.gate.outside(() => services.resend(request, context.signal))
+  const request_id = await services.drainLock.runOutside(() => services.resend(request, context.signal))
   return {
     replayed: params.request_id,
     status_before: row.status,

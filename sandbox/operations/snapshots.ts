@@ -57,17 +57,17 @@ export async function importState(
 
 /** Replaces everything while nobody else is under way, and sets up anew what lives in the process. */
 async function inPlaceOfAll<Result>(services: Services, replace: () => Promise<Result>): Promise<Result> {
-  const { store, platform, markets, gate } = services
-  return gate.alone(
+  const { store, platform, markets, drainLock } = services
+  return drainLock.runExclusive(
     async () => {
-      const before = store.world().count
+      const before = store.stateGeneration().count
       try {
         return await replace()
       } finally {
-        if (store.world().count !== before) {
+        if (store.stateGeneration().count !== before) {
           platform.seenId(store.largestId())
           markets.forget()
-          services.forgetRates()
+          services.clearRates()
           await restoreClock(services)
           await services.faults.restore()
         }

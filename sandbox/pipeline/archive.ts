@@ -19,7 +19,7 @@ export function registerArchive(app: FastifyInstance, door: Door): void {
       answer(door, request, reply, async (exchange) => {
         const { services } = door
         const bytes = unpacked(request)
-        const result = await services.gate.pass(() => takeIn(services, exchange.context.now_ms, bytes))
+        const result = await services.drainLock.run(() => takeIn(services, exchange.context.now_ms, bytes))
         send(reply, successAnswer(importState, exchange, result))
       }),
     )

@@ -96,14 +96,14 @@ function stream(
   raw.writeHead(200, headers)
   raw.write(': connected\n\n')
   let seq = start
-  let world = services.store.world().count
+  let generation = services.store.stateGeneration().count
   let isPumping = false
   let isStopped = false
-  /** When everything was replaced, what came before is not of this world: goes on with the event that says so. */
-  const skipToWorld = () => {
-    const { count, event_seq } = services.store.world()
-    if (count === world) return
-    world = count
+  /** When everything was replaced, what came before is not of this state: goes on with the event that says so. */
+  const skipToGeneration = () => {
+    const { count, event_seq } = services.store.stateGeneration()
+    if (count === generation) return
+    generation = count
     seq = Math.max(seq, event_seq - 1)
   }
   const write = async (event: SandboxEvent) => {
@@ -115,7 +115,7 @@ function stream(
     isPumping = true
     try {
       while (!isStopped && services.store.lastEventSeq() > seq) {
-        skipToWorld()
+        skipToGeneration()
         const { last_dropped_seq } = services.store.eventLog()
         if (seq < last_dropped_seq) {
           const gone = { ...noSubject, type: 'events.dropped', seq: last_dropped_seq } as const
@@ -126,11 +126,11 @@ function stream(
         const rows = await services.store.events(seq, piece)
         if (rows.length === 0) break
         for (const row of rows) {
-          if (world !== services.store.world().count) break
+          if (generation !== services.store.stateGeneration().count) break
           seq = row.seq
           if (!filter(row)) continue
-          const event = await services.gate.pass(async () =>
-            world === services.store.world().count
+          const event = await services.drainLock.run(async () =>
+            generation === services.store.stateGeneration().count
               ? toSandboxEvent(services, row, services.platform.clock.now())
               : null,
           )

@@ -41,9 +41,9 @@ export function registerFaults(app: FastifyInstance, door: Door): void {
 }
 
 async function meetFault(door: Door, request: FastifyRequest, reply: FastifyReply, done: () => void): Promise<void> {
-  const { faults, gate, platform } = door.services
-  // Within the gate: what is counted belongs to the state that the rules are of.
-  const injection = await gate.pass(async () =>
+  const { faults, drainLock, platform } = door.services
+  // Within the drain lock: what is counted belongs to the state that the rules are of.
+  const injection = await drainLock.run(async () =>
     faults.inject(await readRequest(door.services, request), platform.clock.now()),
   )
   if (injection === null) return done()

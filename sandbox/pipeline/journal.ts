@@ -1,6 +1,6 @@
 /** What the journal keeps of an exchange: credentials and tokens made useless, prompt text gone (A50). */
 import type { IncomingHttpHeaders } from 'node:http'
-import { redactSecrets } from '../domain/tokens.ts'
+import { redactSecrets } from '../../src/foundation/redaction.ts'
 
 const hiddenHeaders = new Set(['authorization', 'cookie', 'proxy-authorization', 'x-sandbox-token'])
 const longestBody = 70_000

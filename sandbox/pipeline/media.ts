@@ -95,7 +95,7 @@ async function sendFrame(
   const nonce = randomBytes(16).toString('base64url')
   try {
     const isPeek = request.method === 'HEAD'
-    const result = await services.gate.pass(() => loadFrame(services, context, request.params.asset_token, isPeek))
+    const result = await services.drainLock.run(() => loadFrame(services, context, request.params.asset_token, isPeek))
     const page =
       result.status === 'refused'
         ? frameProblemPage(

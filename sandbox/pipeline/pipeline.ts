@@ -8,8 +8,8 @@ import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { ApiError, reasonCodes } from '../../src/contract/errors.ts'
 import { encodeId } from '../../src/contract/ids.ts'
 import type { EndpointId } from '../../src/contract/index.ts'
+import { redactSecrets } from '../../src/foundation/redaction.ts'
 import { serializeOrigin } from '../domain/origins.ts'
-import { redactSecrets } from '../domain/tokens.ts'
 import { publishableKey } from '../operations/browser.ts'
 import { type Context, keyKind, type Services } from '../operations/context.ts'
 import { type JsonEndpointId, onRefused, operations } from '../operations/index.ts'
@@ -175,7 +175,7 @@ async function answerOf(door: Door, id: JsonEndpointId, endpoint: Endpoint, exch
   const { services } = door
   const { context } = exchange
   try {
-    const output = await services.gate.pass(() => admit(door, id, endpoint, exchange))
+    const output = await services.drainLock.run(() => admit(door, id, endpoint, exchange))
     return successAnswer(endpoint, exchange, output)
   } catch (thrown) {
     const error = toApiError(services, thrown, context.request_id)

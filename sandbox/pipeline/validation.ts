@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer'
 import type { z } from 'zod'
 import { ApiError, type FieldError } from '../../src/contract/errors.ts'
 import { explainIssues, type LocatedFieldError, unknownField } from '../../src/contract/field-errors.ts'
-import { redactSecrets } from '../domain/tokens.ts'
+import { redactSecrets } from '../../src/foundation/redaction.ts'
 
 /** Bodies nest at most this deep; the contract's own shapes need six levels. */
 const deepest = 64

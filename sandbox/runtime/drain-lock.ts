@@ -5,23 +5,23 @@
  */
 import { ApiError } from '../../src/contract/errors.ts'
 
-export interface Gate {
+export interface DrainLock {
   /** Runs `work` once the gate is open. */
-  pass<Result>(work: () => Promise<Result>): Promise<Result>
+  run<Result>(work: () => Promise<Result>): Promise<Result>
   /** Runs `work` outside: it waits for others who pass the gate themselves. The caller is inside, by `pass`. */
-  outside<Result>(work: () => Promise<Result>): Promise<Result>
+  runOutside<Result>(work: () => Promise<Result>): Promise<Result>
   /**
    * Runs `work` while nobody else is inside. The caller is inside itself, by `pass`. `hurry` is called until the others
    * have gone. @throws ApiError 503 when they do not go
    */
-  alone<Result>(work: () => Promise<Result>, hurry: () => void): Promise<Result>
+  runExclusive<Result>(work: () => Promise<Result>, hurry: () => void): Promise<Result>
 }
 
 /** How long those inside may take, and how often they are hurried, milliseconds. */
 const patience_ms = 10_000
 const hurryEvery_ms = 20
 
-export function createGate(): Gate {
+export function createDrainLock(): DrainLock {
   let inside = 0
   /** Settles when the gate opens again; null while it is open. */
   let closed: Promise<void> | null = null
@@ -54,7 +54,7 @@ export function createGate(): Gate {
   }
 
   return {
-    async pass(work) {
+    async run(work) {
       if (closed !== null) await enter()
       else inside++
       try {
@@ -63,7 +63,7 @@ export function createGate(): Gate {
         leave()
       }
     },
-    async outside(work) {
+    async runOutside(work) {
       leave()
       try {
         return await work()
@@ -71,7 +71,7 @@ export function createGate(): Gate {
         await enter()
       }
     },
-    async alone(work, hurry) {
+    async runExclusive(work, hurry) {
       // Out first: of two that want to be alone, each would wait for the other to leave.
       leave()
       while (closed !== null) await closed

@@ -164,7 +164,7 @@ export interface BeaconRow {
 }
 
 /** A beacon that is kept apart from the evidence: rejected, or a repetition of one that was accepted (A74). */
-export interface AsideBeaconRow {
+export interface UnacceptedBeaconRow {
   id: number
   verdict: 'rejected' | 'duplicate'
   project_id: number
@@ -306,7 +306,7 @@ export interface FaultState {
 /** A beacon as listed: accepted, or kept apart. */
 export type BeaconListRow =
   | { kind: 'accepted'; beacon: BeaconRow; slot: SlotRow }
-  | { kind: 'aside'; beacon: AsideBeaconRow; slot: SlotRow | null }
+  | { kind: 'unaccepted'; beacon: UnacceptedBeaconRow; slot: SlotRow | null }
 
 export interface Store {
   readonly path: string
@@ -376,7 +376,7 @@ export interface Store {
   beaconsOf(slot_id: number): Promise<BeaconRow[]>
   findBeacon(slot_id: number, beacon_id: string): Promise<BeaconRow | null>
   beaconById(id: number): Promise<BeaconRow | null>
-  asideBeaconById(id: number): Promise<AsideBeaconRow | null>
+  unacceptedBeaconById(id: number): Promise<UnacceptedBeaconRow | null>
   /**
    * Stores a beacon with its evidence and gives what is judged of the slot's beacons then; null when this slot has one of
    * that beacon_id.
@@ -386,7 +386,7 @@ export interface Store {
     project_id: number,
     evidence: EvidenceDraft,
   ): Promise<readonly AcceptedBeacon[] | null>
-  keepAside(beacon: AsideBeaconRow): Promise<void>
+  recordUnaccepted(beacon: UnacceptedBeaconRow): Promise<void>
 
   listSlots(
     query: PageQuery & { project_id?: number; session_id?: string; format?: Format; fill?: boolean; since_ms?: number },
@@ -411,8 +411,8 @@ export interface Store {
     query: BeaconScope & { after: number; limit: number },
   ): Promise<{ slot: SlotRow; beacons: BeaconRow[] }[]>
   /** Beacons that are kept apart, by reason. */
-  countAside(query: BeaconScope): Promise<{ reason_code: AsideBeaconRow['reason_code']; count: number }[]>
-  asideBeaconsOf(slot_id: number): Promise<AsideBeaconRow[]>
+  countUnaccepted(query: BeaconScope): Promise<{ reason_code: UnacceptedBeaconRow['reason_code']; count: number }[]>
+  unacceptedBeaconsOf(slot_id: number): Promise<UnacceptedBeaconRow[]>
   evidenceOf(slot_id: number): Promise<EvidenceRow[]>
   /** Entries of every chain, newest first. */
   listEvidence(
@@ -480,7 +480,7 @@ export interface Store {
   /** Takes in a copy and opens it aside: nothing here changes before `replace`. */
   receiveState(bytes: AsyncIterable<Uint8Array>): Promise<ReceivedState | Refusal>
   /** How often everything was replaced, and the number of the event that told so last. */
-  world(): { count: number; event_seq: number }
+  stateGeneration(): { count: number; event_seq: number }
   /** The largest identifier in use, which grows when a state is taken in. */
   largestId(): number
   close(): Promise<void>

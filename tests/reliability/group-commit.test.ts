@@ -57,13 +57,17 @@ test('while another connection writes, writes wait and reads go on; a stop waits
   db.exec('CREATE TABLE entry (name TEXT PRIMARY KEY) STRICT')
   const insert = db.prepare('INSERT INTO entry VALUES (?)')
   const names = db.prepare('SELECT name FROM entry ORDER BY rowid').pluck()
-  const { write, read, aside, close } = groupCommit(db, { beforeCommit() {}, afterCommit() {}, afterRollback() {} })
+  const { write, read, withOtherConnection, close } = groupCommit(db, {
+    beforeCommit() {},
+    afterCommit() {},
+    afterRollback() {},
+  })
   const add = (name: string) => write(() => insert.run(name).changes)
   const other = new Database(join(folder, 'one.db'), { timeout: 0 })
   const first = add('first')
   let isDone = false
   let finish = () => {}
-  const working = aside(async () => {
+  const working = withOtherConnection(async () => {
     other.exec("BEGIN IMMEDIATE; INSERT INTO entry VALUES ('other')")
     await new Promise<void>((resolve) => {
       finish = resolve

@@ -2,7 +2,7 @@
 import type Database from 'better-sqlite3'
 import type { AcceptedBeacon } from '../../../src/contract/beacon-verdict.ts'
 import type { Measurements } from '../../../src/contract/v1/beacons.ts'
-import type { AsideBeaconRow, BeaconRow, BeaconScope, Store } from '../store.ts'
+import type { BeaconRow, BeaconScope, Store, UnacceptedBeaconRow } from '../store.ts'
 import { createFilter } from './filter.ts'
 import { remember } from './recent.ts'
 
@@ -16,7 +16,8 @@ const recentSets = 1_024
 type BeaconQuery = Parameters<Store['listBeacons']>[0]
 
 const columns = 'id, slot_id, beacon_id, event, occurred_at_ms, received_at_ms, body_sha256, measurements, extras'
-const asideColumns = 'id, verdict, project_id, slot_id, beacon_id, event, occurred_at_ms, received_at_ms, reason_code'
+const unacceptedColumns =
+  'id, verdict, project_id, slot_id, beacon_id, event, occurred_at_ms, received_at_ms, reason_code'
 
 /** The most beacons of one slot that are judged together; an honest client sends a few dozen. */
 const judgedAtMost = 500
@@ -40,10 +41,14 @@ export function beaconStatements(db: Database.Database) {
     `SELECT ${columns} FROM beacon WHERE slot_id = ? AND beacon_id = ?`,
   )
   const byId = db.prepare<[number], StoredBeacon>(`SELECT ${columns} FROM beacon WHERE id = ?`)
-  const asideById = db.prepare<[number], AsideBeaconRow>(`SELECT ${asideColumns} FROM aside_beacon WHERE id = ?`)
-  const insertAside = db.prepare(`INSERT INTO aside_beacon (${asideColumns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`)
-  const asideBySlot = db.prepare<[number], AsideBeaconRow>(
-    `SELECT ${asideColumns} FROM aside_beacon WHERE slot_id = ? ORDER BY id`,
+  const unacceptedById = db.prepare<[number], UnacceptedBeaconRow>(
+    `SELECT ${unacceptedColumns} FROM aside_beacon WHERE id = ?`,
+  )
+  const insertUnaccepted = db.prepare(
+    `INSERT INTO aside_beacon (${unacceptedColumns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  )
+  const unacceptedBySlot = db.prepare<[number], UnacceptedBeaconRow>(
+    `SELECT ${unacceptedColumns} FROM aside_beacon WHERE slot_id = ? ORDER BY id`,
   )
 
   const recent = new Map<number, AcceptedBeacon[]>()
@@ -87,10 +92,10 @@ export function beaconStatements(db: Database.Database) {
       const stored = byId.get(id)
       return stored === undefined ? null : toBeacon(stored)
     },
-    asideById: (id: number) => asideById.get(id) ?? null,
+    unacceptedById: (id: number) => unacceptedById.get(id) ?? null,
     /** Within the running transaction. */
-    insertAside(beacon: AsideBeaconRow): void {
-      insertAside.run(
+    insertUnaccepted(beacon: UnacceptedBeaconRow): void {
+      insertUnaccepted.run(
         beacon.id,
         beacon.verdict,
         beacon.project_id,
@@ -115,17 +120,17 @@ export function beaconStatements(db: Database.Database) {
         .pluck()
         .all(after, ...values, limit)
     },
-    countAside(scope: BeaconScope) {
+    countUnaccepted(scope: BeaconScope) {
       const { where, values } = conditions('aside_beacon', 'aside_beacon.project_id', scope)
       return db
-        .prepare<(string | number)[], { reason_code: AsideBeaconRow['reason_code']; count: number }>(
+        .prepare<(string | number)[], { reason_code: UnacceptedBeaconRow['reason_code']; count: number }>(
           `SELECT reason_code, count(*) AS count FROM aside_beacon LEFT JOIN slot ON slot.id = aside_beacon.slot_id
            LEFT JOIN job ON job.id = slot.job_id LEFT JOIN session ON session.id = job.session
            WHERE ${where} GROUP BY reason_code`,
         )
         .all(...values)
     },
-    asideBySlot: (slot_id: number) => asideBySlot.all(slot_id),
+    unacceptedBySlot: (slot_id: number) => unacceptedBySlot.all(slot_id),
     list(query: BeaconQuery): BeaconRow[] {
       if (query.verdict !== undefined && query.verdict !== 'accepted') return []
       const { where, values } = conditions('beacon', 'job.project_id', query)
@@ -138,12 +143,12 @@ export function beaconStatements(db: Database.Database) {
         .all(...values, query.limit + 1)
         .map(toBeacon)
     },
-    listAside(query: BeaconQuery): AsideBeaconRow[] {
+    listUnaccepted(query: BeaconQuery): UnacceptedBeaconRow[] {
       if (query.verdict === 'accepted') return []
       const { where, values } = conditions('aside_beacon', 'aside_beacon.project_id', query)
       const verdict = query.verdict === undefined ? '1' : 'aside_beacon.verdict = ?'
       return db
-        .prepare<(string | number)[], AsideBeaconRow>(
+        .prepare<(string | number)[], UnacceptedBeaconRow>(
           `SELECT aside_beacon.* FROM aside_beacon LEFT JOIN slot ON slot.id = aside_beacon.slot_id
            LEFT JOIN job ON job.id = slot.job_id LEFT JOIN session ON session.id = job.session
            WHERE ${where} AND ${verdict} ORDER BY aside_beacon.id DESC LIMIT ?`,

@@ -47,11 +47,11 @@ export interface Copies {
   close(): void
 }
 
-/** `alone` runs work while no transaction is open. */
+/** `runExclusive` runs work while no transaction is open. */
 export function databaseCopies(
   db: Database.Database,
   path: string,
-  alone: <Result>(work: () => Result) => Result,
+  runExclusive: <Result>(work: () => Result) => Result,
 ): Copies {
   const isInMemory = path === ':memory:'
   let root: string | null = isInMemory ? null : `${path}.snapshots`
@@ -83,9 +83,9 @@ export function databaseCopies(
     async write() {
       const to = next()
       try {
-        if (isInMemory) alone(() => db.prepare('VACUUM INTO ?').run(to))
+        if (isInMemory) runExclusive(() => db.prepare('VACUUM INTO ?').run(to))
         else {
-          alone(() => {})
+          runExclusive(() => {})
           await onThread(path, to)
         }
         sync(to)

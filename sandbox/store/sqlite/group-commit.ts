@@ -24,9 +24,9 @@ export interface GroupCommit {
   /** Commits what is queued, now. */
   flush(): void
   /** Commits what is queued, then runs `work` at once while no transaction is open. */
-  alone<Result>(work: () => Result): Result
+  runExclusive<Result>(work: () => Result): Result
   /** Commits what is queued, then holds back writes while another connection writes. Reads go on. */
-  aside<Result>(work: () => Promise<Result>): Promise<Result>
+  withOtherConnection<Result>(work: () => Promise<Result>): Promise<Result>
   /** Commits what is queued, and refuses everything after it. */
   close(): Promise<void>
 }
@@ -147,7 +147,7 @@ export function groupCommit(
       idleTimer = setTimeout(flush, 15)
     },
     flush,
-    alone(work) {
+    runExclusive(work) {
       flush()
       if (isClosed) throw new StorageError(new Error('the sandbox has been stopped'))
       try {
@@ -156,7 +156,7 @@ export function groupCommit(
         throw isStorageFailure(error) ? new StorageError(error) : error
       }
     },
-    async aside(work) {
+    async withOtherConnection(work) {
       while (other !== null) await other
       flush()
       if (isClosed) throw new StorageError(new Error('the sandbox has been stopped'))

@@ -2,7 +2,7 @@
  * The SQLite adapter: the store's methods over named prepared statements, every write in a group commit. Longer than most
  * files, because the port has one method a line and this is the one place where they meet their tables.
  */
-import type { AsideBeaconRow, BeaconListRow, BeaconRow, CapGuard, NewSlot, SlotRow, Store } from '../store.ts'
+import type { BeaconListRow, BeaconRow, CapGuard, NewSlot, SlotRow, Store, UnacceptedBeaconRow } from '../store.ts'
 import { beaconStatements } from './beacons.ts'
 import { type ChainHash, chainStatements } from './chain.ts'
 import { backgroundCheckpoints } from './checkpoints.ts'
@@ -61,7 +61,7 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
   const demand = db.prepare('SELECT demand FROM catalogue WHERE id = ?').pluck()
 
   const checkpoints = options.path === ':memory:' ? null : backgroundCheckpoints(db, options.path, options.report)
-  const { write, read, nudge, flush, alone, aside, close } = groupCommit(db, {
+  const { write, read, nudge, flush, runExclusive, withOtherConnection, close } = groupCommit(db, {
     beforeCommit() {
       exchanges.write()
       events.prune()
@@ -82,17 +82,17 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
     },
   })
   let closed = false
-  const world = { count: 0, event_seq: 0 }
+  const generation = { count: 0, event_seq: 0 }
   const { close: closeStates, ...states } = stateMethods({
     db,
     path: options.path,
     pid: options.pid,
-    alone,
+    runExclusive,
     open: (path) => openSqliteStore({ ...options, path }),
     replaced(at_ms) {
       catalogue = applySeed(db, options.seed, at_ms).catalogue
       events.catchUp(events.lastSeq())
-      beginWorld(events.append(worldEvent('sandbox.restored', at_ms)))
+      startGeneration(events.append(generationEvent('sandbox.restored', at_ms)))
     },
     committed() {
       // Every page has been written, which is worth a checkpoint where there are many.
@@ -200,7 +200,7 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
     beaconsOf: async (slot_id) => read(() => beacons.bySlot(slot_id)),
     findBeacon: async (slot_id, beacon_id) => read(() => beacons.find(slot_id, beacon_id)),
     beaconById: async (id) => read(() => beacons.byId(id)),
-    asideBeaconById: async (id) => read(() => beacons.asideById(id)),
+    unacceptedBeaconById: async (id) => read(() => beacons.unacceptedById(id)),
     recordBeacon: (beacon, project_id, evidence) =>
       write(() => {
         if (!beacons.insert(beacon)) return null
@@ -214,9 +214,9 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
         })
         return beacons.judged(beacon.slot_id)
       }),
-    keepAside: (beacon) =>
+    recordUnaccepted: (beacon) =>
       write(() => {
-        beacons.insertAside(beacon)
+        beacons.insertUnaccepted(beacon)
         events.append({
           type: beacon.verdict === 'duplicate' ? 'beacon.duplicate' : 'beacon.rejected',
           at_ms: beacon.received_at_ms,
@@ -230,7 +230,7 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
     listBeacons: async (query) => {
       const rows: BeaconListRow[] = [
         ...beacons.list(query).map((beacon) => toAccepted(beacon)),
-        ...beacons.listAside(query).map((beacon) => toAside(beacon)),
+        ...beacons.listUnaccepted(query).map((beacon) => toUnaccepted(beacon)),
       ]
       rows.sort((a, b) => b.beacon.id - a.beacon.id)
       return toPage(rows.slice(0, query.limit + 1), query.limit, (row) => row.beacon.id)
@@ -240,8 +240,8 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
         slot: slots.find(id) as SlotRow,
         beacons: beacons.countable(id),
       })),
-    countAside: async (query) => read(() => beacons.countAside(query)),
-    asideBeaconsOf: async (slot_id) => read(() => beacons.asideBySlot(slot_id)),
+    countUnaccepted: async (query) => read(() => beacons.countUnaccepted(query)),
+    unacceptedBeaconsOf: async (slot_id) => read(() => beacons.unacceptedBySlot(slot_id)),
     evidenceOf: async (slot_id) => read(() => chain.bySlot(slot_id)),
     listEvidence: async (query) =>
       toPage(
@@ -296,7 +296,7 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
     integrityProblems: async () => read(() => quickCheck(db)),
 
     reset: (at_ms) => (options.path === ':memory:' ? resetMemory(at_ms) : resetFile(at_ms)),
-    world: () => ({ ...world }),
+    stateGeneration: () => ({ ...generation }),
     largestId: lastId,
     close: async () => {
       if (closed) return
@@ -314,23 +314,23 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
       clearAll(db)
       catalogue = applySeed(db, options.seed, at_ms).catalogue
       events.catchUp(events.lastSeq())
-      beginWorld(events.append(worldEvent('sandbox.reset', at_ms)))
+      startGeneration(events.append(generationEvent('sandbox.reset', at_ms)))
     })
   }
 
   function resetFile(at_ms: number): Promise<void> {
-    return aside(async () => {
+    return withOtherConnection(async () => {
       const pages = db.pragma('page_count', { simple: true }) as number
       const fresh = { catalogue, event_seq: 0 }
       await overwrite(db, options, (image) => {
         fresh.catalogue = applySeed(image, options.seed, at_ms).catalogue
         const log = eventStatements(image, options.event_limit)
         log.catchUp(events.lastSeq())
-        fresh.event_seq = log.append(worldEvent('sandbox.reset', at_ms))
+        fresh.event_seq = log.append(generationEvent('sandbox.reset', at_ms))
       })
       catalogue = fresh.catalogue
       events.forget()
-      beginWorld(fresh.event_seq)
+      startGeneration(fresh.event_seq)
       // The file keeps its size until then.
       checkpoints?.committed(pages)
       events.announce()
@@ -338,11 +338,11 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
   }
 
   /** Every row has been replaced, and the event of that number says so: nothing of the rows before is remembered. */
-  function beginWorld(event_seq: number): void {
+  function startGeneration(event_seq: number): void {
     forgetRows()
     exchanges.clear()
-    world.count++
-    world.event_seq = event_seq
+    generation.count++
+    generation.event_seq = event_seq
   }
 
   function forgetRows(): void {
@@ -394,8 +394,8 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
     return { kind: 'accepted', beacon, slot: slots.find(beacon.slot_id) as SlotRow }
   }
 
-  function toAside(beacon: AsideBeaconRow): BeaconListRow {
-    return { kind: 'aside', beacon, slot: beacon.slot_id === null ? null : slots.find(beacon.slot_id) }
+  function toUnaccepted(beacon: UnacceptedBeaconRow): BeaconListRow {
+    return { kind: 'unaccepted', beacon, slot: beacon.slot_id === null ? null : slots.find(beacon.slot_id) }
   }
 
   function lastId(): number {
@@ -405,7 +405,7 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
   }
 }
 
-function worldEvent(type: 'sandbox.reset' | 'sandbox.restored', at_ms: number) {
+function generationEvent(type: 'sandbox.reset' | 'sandbox.restored', at_ms: number) {
   return { type, at_ms, project_id: null, slot_id: null, ref: null }
 }
 

@@ -13,7 +13,7 @@ export interface StateParts {
   path: string
   pid: number
   /** Runs work while no transaction is open. */
-  alone<Result>(work: () => Result): Result
+  runExclusive<Result>(work: () => Result): Result
   /** Opens another database the way this one was opened. */
   open(path: string): Store
   /** Within the transaction that has replaced every row: seeds, forgets what is kept at hand, notes the event. */
@@ -30,11 +30,11 @@ type States = Pick<
 >
 
 export function stateMethods(parts: StateParts): States & { close(): void } {
-  const { db, alone } = parts
-  const copies = databaseCopies(db, parts.path, alone)
+  const { db, runExclusive } = parts
+  const copies = databaseCopies(db, parts.path, runExclusive)
 
   const replace = (path: string, at_ms: number) =>
-    alone(() => {
+    runExclusive(() => {
       try {
         replaceAll(db, path, () => parts.replaced(at_ms))
       } catch (error) {
