@@ -17,7 +17,7 @@ import {
   readJson,
   readSettingFiles,
   writeJson,
-} from '../cli/settings/setting-files.ts'
+} from '../cli/settings/files.ts'
 import {
   AnyMembers,
   AnyProfiles,

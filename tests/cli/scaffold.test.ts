@@ -5,7 +5,7 @@ import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, sym
 import { dirname, join } from 'node:path'
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { packageManager } from '../../src/scaffold/next-steps.ts'
-import { problemOfName } from '../../src/scaffold/project-name.ts'
+import { problemOfName } from '../../src/scaffold/project-place.ts'
 import { listTemplates } from '../../src/scaffold/templates.ts'
 import { writeProject } from '../../src/scaffold/write-project.ts'
 import { ensureBuilt, root } from './process.ts'

@@ -3,7 +3,7 @@
 import { createOutput, type OutputFormat, type OutputOptions } from '../output/output.ts'
 import { styleOf } from '../output/style.ts'
 import { watchStarter } from '../process/parent-watch.ts'
-import { loadSettings } from '../settings/setting-files.ts'
+import { loadSettings } from '../settings/files.ts'
 import { outputFormats, resolveSettings, type Settings } from '../settings/settings.ts'
 import { CliError } from './cli-error.ts'
 import type { Command, CommandGroup } from './command.ts'

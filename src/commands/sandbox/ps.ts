@@ -1,8 +1,8 @@
 import { alignTable } from '../../cli/output/text.ts'
 import { runningSandboxes } from '../../cli/process/locator.ts'
-import { isReady, stateText, upTime } from '../../cli/process/sandbox-state.ts'
 import type { Command } from '../../cli/run/command.ts'
 import { stateDirectory } from '../../cli/settings/state.ts'
+import { isReady, stateText, upTime } from './sandbox-state.ts'
 
 export const ps: Command = {
   name: 'ps',

@@ -12,7 +12,7 @@ import { CliError } from '../../cli/run/cli-error.ts'
 import type { Command } from '../../cli/run/command.ts'
 import type { Category } from '../../cli/run/exit-codes.ts'
 import type { Session } from '../../cli/run/session.ts'
-import { configFileName, readSettingFiles } from '../../cli/settings/setting-files.ts'
+import { configFileName, readSettingFiles } from '../../cli/settings/files.ts'
 import {
   defaultHost,
   defaultPort,

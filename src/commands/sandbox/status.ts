@@ -1,9 +1,9 @@
 import { alignPairs, formatTime } from '../../cli/output/text.ts'
-import { isReady, stateText, upTime } from '../../cli/process/sandbox-state.ts'
 import { CliError } from '../../cli/run/cli-error.ts'
 import type { Command } from '../../cli/run/command.ts'
 import { exitCodes } from '../../cli/run/exit-codes.ts'
 import { type Source, settingsTable } from '../../cli/settings/settings.ts'
+import { isReady, stateText, upTime } from './sandbox-state.ts'
 
 export const status: Command = {
   name: 'status',

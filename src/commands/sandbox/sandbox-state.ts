@@ -1,7 +1,8 @@
 /** Whether a sandbox that a locator names answers, and since when it runs. */
+
+import type { Style } from '../../cli/output/style.ts'
+import type { Locator } from '../../cli/process/locator.ts'
 import { createClient } from '../../client/index.ts'
-import type { Style } from '../output/style.ts'
-import type { Locator } from './locator.ts'
 
 /** A sandbox on this machine answers at once or not at all. */
 const answerWithin_ms = 2_000
