@@ -8,7 +8,7 @@ import { writeLocator } from '../../src/cli/process/locator.ts'
 import { pageRules } from '../../src/journal/observe/page/rules.ts'
 import type { CaseResult, RunResult } from '../../src/qa/result.ts'
 import { ensureBuilt } from '../cli/process.ts'
-import { svc, temporaryDirectory } from '../cli/world.ts'
+import { svc, temporaryDirectory } from '../cli/test-cli.ts'
 import { startApp } from '../observe/app.ts'
 import { cleanPage, type Page, pageSins } from '../observe/pages.ts'
 

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Sandbox, startSandbox } from '../../sandbox/index.ts'
 import type { CaseResult, RunResult } from '../../src/qa/result.ts'
 import { ensureBuilt, root, spawnSvc } from '../cli/process.ts'
-import { svc, temporaryDirectory } from '../cli/world.ts'
+import { svc, temporaryDirectory } from '../cli/test-cli.ts'
 
 const home = temporaryDirectory()
 let sandbox: Sandbox

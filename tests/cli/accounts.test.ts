@@ -1,18 +1,18 @@
 /** Projects, keys and consent as the command line administers them. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startWorld, type World } from './world.ts'
+import { startTestCli, type TestCli } from './test-cli.ts'
 
-let world: World
+let cli: TestCli
 beforeAll(async () => {
-  world = await startWorld()
+  cli = await startTestCli()
 })
 afterAll(async () => {
-  await world[Symbol.asyncDispose]()
+  await cli[Symbol.asyncDispose]()
 })
 
 describe('svc projects', () => {
   test('list is a table of what is there', async () => {
-    expect((await world.svc('projects list')).stdout).toBe(`\
+    expect((await cli.svc('projects list')).stdout).toBe(`\
 client_id    enabled  billing_model  consent_required  config_revision  allowed_origins
 proj_strict  true     cpm_viewable   true                            1  https://app.example.com
 proj_other   true     cpm_viewable   false                           1  http://localhost:*, http://127.0.0.1:*
@@ -21,29 +21,29 @@ proj_demo    true     cpm_viewable   false                           1  http://l
   })
 
   test('create takes the name as argument and settings as flags; its keys work', async () => {
-    const { code, stdout, stderr } = await world.svc(
+    const { code, stdout, stderr } = await cli.svc(
       'projects create proj_mine --label-text Ad --set consent.ttl_ms=1000 -o json',
     )
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     const { keys, settings } = JSON.parse(stdout) as { keys: { secret_key: string }; settings: { label_text: string } }
     expect(settings).toMatchObject({ label_text: 'Ad', consent: { ttl_ms: 1000 } })
-    const filled = await world.svc(
+    const filled = await cli.svc(
       `placements create --format banner --client-id proj_mine --secret-key ${keys.secret_key}`,
     )
     expect([filled.code, filled.stderr]).toEqual([0, ''])
-    const again = await world.svc('projects create proj_mine')
+    const again = await cli.svc('projects create proj_mine')
     expect(again.code).toBe(3)
     expect(again.stderr).toContain('There is a project proj_mine already.')
   })
 
   test('update changes what --set names, show tells it', async () => {
-    expect((await world.svc('projects update proj_other --set viewability.ratio=0.6 --enabled false')).code).toBe(0)
-    const { stdout } = await world.svc('projects show proj_other -o json')
+    expect((await cli.svc('projects update proj_other --set viewability.ratio=0.6 --enabled false')).code).toBe(0)
+    const { stdout } = await cli.svc('projects show proj_other -o json')
     expect(JSON.parse(stdout)).toMatchObject({
       config_revision: 2,
       settings: { enabled: false, viewability: { ratio: 0.6 } },
     })
-    const wrong = await world.svc('projects update proj_other --set viewability.ratio=6')
+    const wrong = await cli.svc('projects update proj_other --set viewability.ratio=6')
     expect([wrong.code, wrong.stdout]).toEqual([3, ''])
     expect(wrong.stderr).toContain('viewability.ratio')
   })
@@ -51,10 +51,10 @@ proj_demo    true     cpm_viewable   false                           1  http://l
 
 describe('svc keys', () => {
   test('create shows the key once, list shows what it is, revoke ends it', async () => {
-    const created = await world.svc('keys create proj_strict --class secret --mode live -o json')
+    const created = await cli.svc('keys create proj_strict --class secret --mode live -o json')
     const { key, key_id } = JSON.parse(created.stdout) as { key: string; key_id: string }
     expect(key).toMatch(/^sk_live_/)
-    expect((await world.svc('keys list proj_strict')).stdout).toBe(`\
+    expect((await cli.svc('keys list proj_strict')).stdout).toBe(`\
 key_id           class        mode  created_at_ms             revoked_at_ms
 ${key_id}  secret       live  2026-01-31T12:00:00.000Z  -
 key_00000000009  publishable  test  2026-01-31T12:00:00.000Z  -
@@ -62,9 +62,9 @@ key_00000000008  secret       live  2026-01-31T12:00:00.000Z  -
 key_00000000007  secret       test  2026-01-31T12:00:00.000Z  -
 `)
     const read = `projects config proj_strict --client-id proj_strict --secret-key ${key}`
-    expect((await world.svc(read)).code).toBe(0)
-    expect((await world.svc(`keys revoke ${key_id}`)).stdout).toContain('revoked_at_ms  2026-01-31T12:00:00.000Z')
-    const refused = await world.svc(read)
+    expect((await cli.svc(read)).code).toBe(0)
+    expect((await cli.svc(`keys revoke ${key_id}`)).stdout).toContain('revoked_at_ms  2026-01-31T12:00:00.000Z')
+    const refused = await cli.svc(read)
     expect(refused.code).toBe(4)
     expect(refused.stderr).toContain('The key has been revoked.')
   })
@@ -72,18 +72,18 @@ key_00000000007  secret       test  2026-01-31T12:00:00.000Z  -
 
 describe('svc consent', () => {
   test('withdraw stores a withdrawal over v1, show tells the history', async () => {
-    await world.svc('consent set --session-id s9 --set purposes.semantic_targeting=true')
-    const withdrawn = await world.svc('consent withdraw --session-id s9 -o json')
+    await cli.svc('consent set --session-id s9 --set purposes.semantic_targeting=true')
+    const withdrawn = await cli.svc('consent withdraw --session-id s9 -o json')
     expect(JSON.parse(withdrawn.stdout)).toMatchObject({
       authoritative_consent: { lifecycle_state: 'withdrawn', revision: 2 },
     })
-    expect((await world.svc('consent show --session-id s9')).stdout).toBe(`\
+    expect((await cli.svc('consent show --session-id s9')).stdout).toBe(`\
 updated_at_ms             session_id  revision  is_current  lifecycle_state  semantic_targeting  prompt_shared  source
 2026-01-31T12:00:00.000Z  s9                 2  true        withdrawn        false               false          svc_consent
 2026-01-31T12:00:00.000Z  s9                 1  false       granted          true                false          svc_consent
 `)
-    const conflict = await world.svc('consent withdraw --session-id s9 --expected-revision 1')
+    const conflict = await cli.svc('consent withdraw --session-id s9 --expected-revision 1')
     expect(conflict.stderr).toContain('consent_revision_conflict')
-    expect((await world.svc('consent withdraw')).code).toBe(3)
+    expect((await cli.svc('consent withdraw')).code).toBe(3)
   })
 })

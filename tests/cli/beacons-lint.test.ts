@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { PlacementResponse } from '../../src/contract/v1/placements.ts'
-import { noon, startWorld, svc, temporaryDirectory } from './world.ts'
+import { noon, startTestCli, svc, temporaryDirectory } from './test-cli.ts'
 
 const home = temporaryDirectory()
 const seen = { visible_ratio: 1, visible_ms: 1_200, width_px: 300, height_px: 250, page_visible: true }
@@ -236,8 +236,8 @@ test('an empty file, a file that is not there, and bytes that are no text', asyn
 })
 
 test('the sandbox answers what the lint has said', async () => {
-  await using world = await startWorld()
-  const { stdout } = await world.svc('placements create --format banner -o json')
+  await using cli = await startTestCli()
+  const { stdout } = await cli.svc('placements create --format banner -o json')
   const { decision } = JSON.parse(stdout) as PlacementResponse
   const { asset_token } = decision as { asset_token: string }
   const bodies = [
@@ -251,7 +251,7 @@ test('the sandbox answers what the lint has said', async () => {
   ]
   const told = await found(lines(...bodies), '--now now')
   for (const [index, body] of bodies.entries()) {
-    const answer = await world.svc(`beacons send --data '${JSON.stringify(body)}' -o json`)
+    const answer = await cli.svc(`beacons send --data '${JSON.stringify(body)}' -o json`)
     const { reason_code } = answer.code === 0 ? JSON.parse(answer.stdout) : JSON.parse(answer.stderr).error
     expect(told.filter(({ line }) => line === index + 1).map(({ code }) => code)).toContain(reason_code)
   }

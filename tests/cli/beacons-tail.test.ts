@@ -9,8 +9,8 @@ import { createClient } from '../../src/client/index.ts'
 import { ensureBuilt } from './process.ts'
 import { openScript } from './script-terminal.ts'
 import type { Terminal } from './terminal.ts'
+import { noon, startTestCli, svc, temporaryDirectory } from './test-cli.ts'
 import { isTmuxInstalled, openTmux } from './tmux-terminal.ts'
-import { noon, startWorld, svc, temporaryDirectory } from './world.ts'
 
 const keys = { up: '\u001b[A', enter: '\r', backspace: '\u007f', ctrl_c: '\u0003' }
 
@@ -178,34 +178,34 @@ test('nobody there is told without taking the terminal', async () => {
 }, 60_000)
 
 test('without a terminal each beacon is a line', async () => {
-  await using world = await startWorld()
-  await world.svc('placements create --format banner')
-  await world.svc('beacons send --event render --set beacon_id=tail_line_1')
-  await world.svc('beacons send --event click --set asset_token=nonsense')
-  const text = await follow(world, 'beacons tail --since 10m', 2)
+  await using cli = await startTestCli()
+  await cli.svc('placements create --format banner')
+  await cli.svc('beacons send --event render --set beacon_id=tail_line_1')
+  await cli.svc('beacons send --event click --set asset_token=nonsense')
+  const text = await follow(cli, 'beacons tail --since 10m', 2)
   expect(text.stdout.replace(/slot_\w{11}/, 'slot_*')).toBe(`\
 2026-01-31T12:00:00.000Z  render          banner  slot_*  ✓ accepted
 2026-01-31T12:00:00.000Z  click           -       -                 ✗ rejected asset_token_invalid
 `)
   expect(text).toMatchObject({ code: 130, stderr: 'error: Interrupted by SIGINT.\n' })
-  const jsonl = await follow(world, 'beacons tail --since 10m -o jsonl --rejected', 1)
-  const listed = await world.svc('beacons list -o jsonl --verdict rejected')
+  const jsonl = await follow(cli, 'beacons tail --since 10m -o jsonl --rejected', 1)
+  const listed = await cli.svc('beacons list -o jsonl --verdict rejected')
   expect(jsonl.stdout).toBe(listed.stdout)
-  const picked = await follow(world, 'beacons tail --since 10m -o json --event render --format banner', 1)
+  const picked = await follow(cli, 'beacons tail --since 10m -o json --event render --format banner', 1)
   expect(JSON.parse(picked.stdout)).toMatchObject({ beacon_id: 'tail_line_1', verdict: 'accepted' })
 })
 
 test('a flag off the contract is refused', async () => {
-  await using world = await startWorld()
-  expect(await world.svc('beacons tail --event nonsense')).toMatchObject({ code: 2, stdout: '' })
-  expect(await world.svc('beacons tail --since yesterday')).toMatchObject({ code: 2, stdout: '' })
+  await using cli = await startTestCli()
+  expect(await cli.svc('beacons tail --event nonsense')).toMatchObject({ code: 2, stdout: '' })
+  expect(await cli.svc('beacons tail --since yesterday')).toMatchObject({ code: 2, stdout: '' })
 })
 
 /** Real time and chance, for a sandbox that has them too. */
 const realTime: Partial<Host> = { now: () => Date.now() }
 
 /** Runs a tail until it has printed `lines` lines, then interrupts it. */
-async function follow(world: Awaited<ReturnType<typeof startWorld>>, args: string, lines: number) {
+async function follow(cli: Awaited<ReturnType<typeof startTestCli>>, args: string, lines: number) {
   let stdout = ''
   let interrupt: (signal: Signal) => void = () => {}
   const host: Partial<Host> = {
@@ -222,7 +222,7 @@ async function follow(world: Awaited<ReturnType<typeof startWorld>>, args: strin
       },
     },
   }
-  return { ...(await world.svc(args, { host })), stdout }
+  return { ...(await cli.svc(args, { host })), stdout }
 }
 
 async function temporaryHome(): Promise<string> {

@@ -1,21 +1,21 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startWorld, type World } from './world.ts'
+import { startTestCli, type TestCli } from './test-cli.ts'
 
-let world: World
+let cli: TestCli
 beforeAll(async () => {
-  world = await startWorld()
+  cli = await startTestCli()
 })
 afterAll(async () => {
-  await world[Symbol.asyncDispose]()
+  await cli[Symbol.asyncDispose]()
 })
 
 test('svc billing report tells what counted, the sum, and why the rest did not', async () => {
-  expect((await world.svc('billing report')).stdout).toBe('Nothing has counted.\n')
-  await world.svc('placements create --format banner --topic coffee')
-  await world.svc('beacons send --event render')
-  await world.svc('beacons send --event visible --set measurements.visible_ratio=1 --set measurements.visible_ms=2000')
-  await world.svc('beacons send --event render')
-  const { code, stdout, stderr } = await world.svc('billing report')
+  expect((await cli.svc('billing report')).stdout).toBe('Nothing has counted.\n')
+  await cli.svc('placements create --format banner --topic coffee')
+  await cli.svc('beacons send --event render')
+  await cli.svc('beacons send --event visible --set measurements.visible_ratio=1 --set measurements.visible_ms=2000')
+  await cli.svc('beacons send --event render')
+  const { code, stdout, stderr } = await cli.svc('billing report')
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   expect(stdout).toBe(`\
 project    format  metric               count  price CPM  amount      publisher  currency
@@ -28,6 +28,6 @@ proj_demo  cpm_viewable       1  0.0042    0.00294  USD
 did not count    beacons
 ALREADY_COUNTED        1
 `)
-  const other = await world.svc('billing report --client-id proj_other -o json')
+  const other = await cli.svc('billing report --client-id proj_other -o json')
   expect(JSON.parse(other.stdout)).toMatchObject({ lines: [], not_counted: { count: 0 } })
 })

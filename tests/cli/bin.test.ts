@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
 import { ensureBuilt, root, spawnSvc } from './process.ts'
-import { temporaryDirectory } from './world.ts'
+import { temporaryDirectory } from './test-cli.ts'
 
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { manualClock, type Sandbox, startSandbox } from '../../sandbox/index.ts'
 import { createClient, RefusedError, ServiceError, UnreachableError } from '../../src/client/index.ts'
-import { noon } from './world.ts'
+import { noon } from './test-cli.ts'
 
 let sandbox: Sandbox
 beforeAll(async () => {

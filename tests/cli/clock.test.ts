@@ -1,33 +1,33 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { startWorld, type World } from './world.ts'
+import { startTestCli, type TestCli } from './test-cli.ts'
 
-let world: World
+let cli: TestCli
 beforeEach(async () => {
-  world = await startWorld()
+  cli = await startTestCli()
 })
 afterEach(async () => {
-  await world[Symbol.asyncDispose]()
+  await cli[Symbol.asyncDispose]()
 })
 
 test('svc sandbox clock advance takes an asset token through its life', async () => {
-  await world.svc('placements create --format banner')
-  const clock = await world.svc('sandbox clock advance 5m')
+  await cli.svc('placements create --format banner')
+  const clock = await cli.svc('sandbox clock advance 5m')
   expect(clock).toEqual({ code: 0, stdout: 'now    2026-01-31T12:05:00.000Z\nstate  frozen\n', stderr: '' })
-  expect((await world.svc('render fetch -o none')).code).toBe(0)
-  await world.svc('sandbox clock advance 30m')
-  expect((await world.svc('render fetch -o none')).code).toBe(0)
-  await world.svc('sandbox clock advance 1ms')
-  const late = await world.svc('beacons send --event render')
+  expect((await cli.svc('render fetch -o none')).code).toBe(0)
+  await cli.svc('sandbox clock advance 30m')
+  expect((await cli.svc('render fetch -o none')).code).toBe(0)
+  await cli.svc('sandbox clock advance 1ms')
+  const late = await cli.svc('beacons send --event render')
   expect(late.code).not.toBe(0)
   expect(late.stderr).toContain('asset_token_expired')
-  expect((await world.svc('render fetch')).stderr).toContain('answered 404')
+  expect((await cli.svc('render fetch')).stderr).toContain('answered 404')
 })
 
 test('svc beacons send stamps a beacon with the time of a sandbox that was moved', async () => {
-  await world.svc('sandbox clock advance 7d')
-  await world.svc('placements create --format banner')
-  await world.svc('render fetch -o none')
-  const { code, stdout } = await world.svc('beacons send --event render')
+  await cli.svc('sandbox clock advance 7d')
+  await cli.svc('placements create --format banner')
+  await cli.svc('render fetch -o none')
+  const { code, stdout } = await cli.svc('beacons send --event render')
   expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('verdict     accepted\n') })
 })
 
@@ -38,15 +38,15 @@ test.each([
   ['2h', '2026-01-31T14:00:00.000Z'],
   ['7d', '2026-02-07T12:00:00.000Z'],
 ])('svc sandbox clock advance %s', async (duration, now) => {
-  const { stdout } = await world.svc(`sandbox clock advance ${duration}`)
+  const { stdout } = await cli.svc(`sandbox clock advance ${duration}`)
   expect(stdout).toBe(`now    ${now}\nstate  frozen\n`)
-  expect(await world.svc('sandbox clock show')).toEqual({ code: 0, stdout, stderr: '' })
+  expect(await cli.svc('sandbox clock show')).toEqual({ code: 0, stdout, stderr: '' })
 })
 
 test.each(['31', '31 minutes', '1.5h', '1h30m', '2w', 'soon'])(
   'svc sandbox clock advance %s is refused',
   async (text) => {
-    expect(await world.svc(`sandbox clock advance '${text}'`)).toEqual({
+    expect(await cli.svc(`sandbox clock advance '${text}'`)).toEqual({
       code: 2,
       stdout: '',
       stderr: `error: '${text}' is not a duration.\nhint: Write a whole number and its unit: 500ms, 90s, 31m, 2h or 7d.\n`,
@@ -59,13 +59,13 @@ test.each([
   ['2027-01-01T01:30:00+01:30', '2027-01-01T00:00:00.000Z'],
   ['2020-02-29', '2020-02-29T00:00:00.000Z'],
 ])('svc sandbox clock set %s, forth or back', async (instant, now) => {
-  expect((await world.svc(`sandbox clock set ${instant}`)).stdout).toBe(`now    ${now}\nstate  frozen\n`)
+  expect((await cli.svc(`sandbox clock set ${instant}`)).stdout).toBe(`now    ${now}\nstate  frozen\n`)
 })
 
 test.each(['2027-01-01T00:00:00', '2027-02-30T00:00:00Z', '1969-12-31', 'tomorrow', '1800000000000'])(
   'svc sandbox clock set %s is refused',
   async (text) => {
-    const { code, stdout, stderr } = await world.svc(`sandbox clock set ${text}`)
+    const { code, stdout, stderr } = await cli.svc(`sandbox clock set ${text}`)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain(
       `error: '${text}' is not an instant since 1970.\nhint: Write a day or a time with its zone`,
@@ -74,29 +74,29 @@ test.each(['2027-01-01T00:00:00', '2027-02-30T00:00:00Z', '1969-12-31', 'tomorro
 )
 
 test('svc sandbox info tells where the clock is', async () => {
-  await world.svc('sandbox clock set 2027-01-01')
-  const { stdout } = await world.svc('sandbox info')
+  await cli.svc('sandbox clock set 2027-01-01')
+  const { stdout } = await cli.svc('sandbox info')
   expect(stdout).toMatch(/^clock\n {2}now_ms +2027-01-01T00:00:00\.000Z\n {2}offset_ms +-?\d+\n {2}frozen +true$/m)
 })
 
 test('svc sandbox clock resume, freeze and set now: it runs with the machine, or stands still', async () => {
-  await world.svc('sandbox clock resume')
-  await world.svc('sandbox clock set now')
+  await cli.svc('sandbox clock resume')
+  await cli.svc('sandbox clock set now')
   const state = (stdout: string) => stdout.split('\n').slice(1)
-  expect(state((await world.svc('sandbox clock show')).stdout)).toEqual([
+  expect(state((await cli.svc('sandbox clock show')).stdout)).toEqual([
     'state                running',
     'against the machine  the same',
     '',
   ])
-  const ahead = await world.svc('sandbox clock advance 150m')
+  const ahead = await cli.svc('sandbox clock advance 150m')
   expect(state(ahead.stdout)).toEqual(['state                running', 'against the machine  2h 30m ahead', ''])
-  const shown = JSON.parse((await world.svc('sandbox clock show -o json')).stdout)
+  const shown = JSON.parse((await cli.svc('sandbox clock show -o json')).stdout)
   expect(shown).toMatchObject({ offset_ms: 9_000_000, frozen: false })
-  expect(state((await world.svc('sandbox clock freeze')).stdout)).toEqual(['state  frozen', ''])
+  expect(state((await cli.svc('sandbox clock freeze')).stdout)).toEqual(['state  frozen', ''])
 })
 
 test('svc sandbox clock lists its verbs', async () => {
-  const { code, stderr } = await world.svc('sandbox clock')
+  const { code, stderr } = await cli.svc('sandbox clock')
   expect(code).toBe(2)
   for (const verb of ['show', 'advance', 'set', 'freeze', 'resume'])
     expect(stderr).toMatch(new RegExp(`^  ${verb} `, 'm'))

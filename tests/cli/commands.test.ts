@@ -7,19 +7,19 @@ import { type Command, commandsWithin } from '../../src/cli/run/command.ts'
 import { commands } from '../../src/commands/index.ts'
 import { contract } from '../../src/contract/index.ts'
 import { root } from './process.ts'
-import { exampleFolder, startWorld, type World } from './world.ts'
+import { exampleFolder, startTestCli, type TestCli } from './test-cli.ts'
 
-let world: World
+let cli: TestCli
 beforeAll(async () => {
-  world = await startWorld()
+  cli = await startTestCli()
 })
 afterAll(async () => {
-  await world[Symbol.asyncDispose]()
+  await cli[Symbol.asyncDispose]()
 })
 
 describe('placements create', () => {
   test('prints what was decided and what to do next', async () => {
-    const { code, stdout, stderr } = await world.svc('placements create --format banner --topic coffee')
+    const { code, stdout, stderr } = await cli.svc('placements create --format banner --topic coffee')
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(masked(stdout)).toBe(`\
 slot         slot_*
@@ -40,7 +40,7 @@ next  svc placements explain
   })
 
   test('tells a no-fill with its meaning and its cause', async () => {
-    const { code, stdout } = await world.svc('placements create --no-fill')
+    const { code, stdout } = await cli.svc('placements create --no-fill')
     expect(code).toBe(0)
     expect(masked(stdout)).toBe(`\
 slot       slot_*
@@ -59,7 +59,7 @@ next  svc placements explain
   test('every flag reaches its member of the body', async () => {
     const flags =
       "--format banner clip --topic tea --prompt 'a b' --prompt-shared --job-type code --session s1 --position below --max-width 300 --max-height 250 --consent granted --set overrides.bidfloor=1.5 --set slot_hint.position=above"
-    const { stdout } = await world.svc(`placements create ${flags} --curl`)
+    const { stdout } = await cli.svc(`placements create ${flags} --curl`)
     expect(bodyOf(stdout)).toEqual({
       client_id: 'proj_demo',
       session_id: 's1',
@@ -73,10 +73,10 @@ next  svc placements explain
 
   test('--data comes from the command line, a file or stdin, and flags go into it', async () => {
     const body = { session_id: 's2', slot_hint: { max_width: 320 } }
-    await writeFile(join(world.home, 'body.json'), JSON.stringify(body))
+    await writeFile(join(cli.home, 'body.json'), JSON.stringify(body))
     const sources = [`'${JSON.stringify(body)}'`, '@body.json', '-']
     for (const source of sources) {
-      const { stdout } = await world.svc(`placements create --data ${source} --max-height 50 --curl`, {
+      const { stdout } = await cli.svc(`placements create --data ${source} --max-height 50 --curl`, {
         stdin: JSON.stringify(body),
       })
       expect(bodyOf(stdout)).toMatchObject({ session_id: 's2', slot_hint: { max_width: 320, max_height: 50 } })
@@ -85,21 +85,21 @@ next  svc placements explain
 
   test('--topic implies semantic targeting, unless --consent says otherwise', async () => {
     const consentOf = async (flags: string) =>
-      bodyOf((await world.svc(`placements create ${flags} --curl`)).stdout).consent
+      bodyOf((await cli.svc(`placements create ${flags} --curl`)).stdout).consent
     expect(await consentOf('--topic tea')).toEqual({ semantic_targeting: true })
     expect(await consentOf('--topic tea --consent none')).toBeUndefined()
     expect(await consentOf('--prompt x --prompt-shared')).toEqual({ prompt_shared: true })
   })
 
   test('--consent denied stores the denial, then asks', async () => {
-    const { code, stdout, stderr } = await world.svc('placements create --consent denied --session s3')
+    const { code, stdout, stderr } = await cli.svc('placements create --consent denied --session s3')
     expect(code).toBe(0)
     expect(stderr).toBe('Stored consent denied for session s3 with POST /v1/consent.\n')
     expect(stdout).toContain('reason     consent_not_granted: Consent is denied, withdrawn or expired.\n')
   })
 
   test('--curl names a key that is not of the sandbox instead of printing it', async () => {
-    const { stdout } = await world.svc('placements create --session s4 --curl', {
+    const { stdout } = await cli.svc('placements create --session s4 --curl', {
       env: { SVC_SECRET_KEY: 'sk_live_mine' },
     })
     expect(masked(stdout)).toBe(`\
@@ -111,8 +111,8 @@ curl -sS -X POST 'http://127.0.0.1:*/v1/placements' \\
   })
 
   test('--live takes the live key, and never with --no-fill', async () => {
-    expect((await world.svc('placements create --live --curl')).stdout).toContain('Bearer sk_live_sandbox_demo')
-    const { code, stdout, stderr } = await world.svc('placements create --live --no-fill')
+    expect((await cli.svc('placements create --live --curl')).stdout).toContain('Bearer sk_live_sandbox_demo')
+    const { code, stdout, stderr } = await cli.svc('placements create --live --no-fill')
     expect({ code, stdout }).toEqual({ code: 4, stdout: '' })
     expect(stderr).toBe(`\
 error: Not sent. test_outcome needs a Server Test Key.
@@ -126,10 +126,10 @@ describe('decisions get', () => {
   test('tells that a slot is pending, and with --wait waits until it is not', async () => {
     await using sandbox = await startSandbox({ decision_latency_ms: 600 })
     const env = { SVC_BASE_URL: sandbox.url, SVC_SECRET_KEY: sandbox.keys.secret_key, SVC_CLIENT_ID: 'proj_demo' }
-    const created = await world.svc('placements create --wait 0 -o json', { env })
+    const created = await cli.svc('placements create --wait 0 -o json', { env })
     const { slot_id } = JSON.parse(created.stdout) as { slot_id: string }
     const statusOf = async (flags: string) => {
-      const { stdout, stderr } = await world.svc(`decisions get ${slot_id} -o json ${flags}`, { env })
+      const { stdout, stderr } = await cli.svc(`decisions get ${slot_id} -o json ${flags}`, { env })
       return (JSON.parse(stdout || stderr) as { status: string }).status
     }
     expect(await statusOf('')).toBe('pending')
@@ -153,12 +153,12 @@ describe('exit codes', () => {
     ['placements create', 4, { SVC_BASE_URL: 'http://127.0.0.1:1' }],
   ]
   test.each(cases)('svc %s ends with %i', async (args, code, env = {}) => {
-    const result = await world.svc(args, { env })
+    const result = await cli.svc(args, { env })
     expect(result.code, result.stderr).toBe(code)
   })
 
   test('an unmet expectation still prints the data', async () => {
-    const { stdout, stderr } = await world.svc('placements create --no-fill --expect fill -o json')
+    const { stdout, stderr } = await cli.svc('placements create --no-fill --expect fill -o json')
     expect(JSON.parse(stdout)).toMatchObject({ decision: { fill: false } })
     expect(JSON.parse(stderr)).toMatchObject({ error: { category: 'no_fill', code: 'no_fill' } })
   })
@@ -166,7 +166,7 @@ describe('exit codes', () => {
 
 describe('errors', () => {
   test('say what happened, where, what to do, and the request', async () => {
-    const { stderr } = await world.svc('consent set --decision granted')
+    const { stderr } = await cli.svc('consent set --decision granted')
     expect(masked(stderr)).toBe(`\
 error: The request does not match the schema.
   session_id: is missing (expected: of type string)
@@ -181,7 +181,7 @@ reason schema_invalid, request req_*
       'decisions get slot_00000000001',
       'health live --base-url http://127.0.0.1:1',
     ]) {
-      const { stdout, stderr } = await world.svc(`${args} -o json`)
+      const { stdout, stderr } = await cli.svc(`${args} -o json`)
       expect(stdout).toBe('')
       const { error } = JSON.parse(stderr) as { error: object }
       expect(Object.keys(error)).toEqual(['category', 'code', 'reason_code', 'message', 'hint', 'request_id'])
@@ -189,7 +189,7 @@ reason schema_invalid, request req_*
   })
 
   test('speak as the program was called', async () => {
-    const { stderr } = await world.svc('health live --base-url http://127.0.0.1:1', { env: { npm_execpath: 'npm' } })
+    const { stderr } = await cli.svc('health live --base-url http://127.0.0.1:1', { env: { npm_execpath: 'npm' } })
     expect(stderr).toContain('hint: Start a sandbox: npx svc start.')
   })
 })
@@ -202,32 +202,32 @@ describe('the commands of the contract', () => {
   })
 
   test('a list is a table as text, a page as JSON, an item a line as JSON lines', async () => {
-    await world.svc('sandbox reset')
-    await world.svc('placements create --session s5 --no-fill')
-    await world.svc('placements create --session s5 --format banner')
-    expect(masked((await world.svc('placements list --session-id s5')).stdout)).toBe(`\
+    await cli.svc('sandbox reset')
+    await cli.svc('placements create --session s5 --no-fill')
+    await cli.svc('placements create --session s5 --format banner')
+    expect(masked((await cli.svc('placements list --session-id s5')).stdout)).toBe(`\
 created_at_ms             slot_id           job_type  mode  status  format  no_fill_reason  campaign_id
 2026-01-31T12:00:00.000Z  slot_*  chat      test  ready   banner  -               cmp_latchwell
 2026-01-31T12:00:00.000Z  slot_*  chat      test  ready   -       test_forced     -
 `)
-    const page = JSON.parse((await world.svc('placements list -o json')).stdout) as { items: unknown[] }
+    const page = JSON.parse((await cli.svc('placements list -o json')).stdout) as { items: unknown[] }
     expect(page.items).toHaveLength(2)
-    const lines = (await world.svc('placements list -o jsonl')).stdout.trimEnd().split('\n')
+    const lines = (await cli.svc('placements list -o jsonl')).stdout.trimEnd().split('\n')
     expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual(page.items)
-    expect((await world.svc('placements list -o none')).stdout).toBe('')
+    expect((await cli.svc('placements list -o none')).stdout).toBe('')
   })
 
   test('a list shows every project, unless --client-id names one', async () => {
-    await world.svc('placements create --client-id proj_other')
+    await cli.svc('placements create --client-id proj_other')
     const slots = async (args: string) =>
-      (await world.svc(`placements list -o jsonl ${args}`)).stdout.trim().split('\n').length
+      (await cli.svc(`placements list -o jsonl ${args}`)).stdout.trim().split('\n').length
     expect(await slots('')).toBe((await slots('--client-id proj_other')) + (await slots('--client-id proj_demo')))
   })
 
   test('a beacon takes its asset token from the last placement and its time from now', async () => {
-    await world.svc('placements create --format banner')
-    await world.svc('render fetch')
-    const { code, stdout, stderr } = await world.svc('beacons send --event render')
+    await cli.svc('placements create --format banner')
+    await cli.svc('render fetch')
+    const { code, stdout, stderr } = await cli.svc('beacons send --event render')
     expect(code, stderr).toBe(0)
     expect(masked(stderr)).toBe('asset_token of the last placement: ast_*\n')
     expect(masked(stdout)).toBe(`\
@@ -237,8 +237,8 @@ billable    no
 would bill  false; metric=rendered_impression
 request     req_*
 `)
-    await world.svc('placements create --no-fill')
-    const second = await world.svc('beacons send --event render')
+    await cli.svc('placements create --no-fill')
+    const second = await cli.svc('beacons send --event render')
     expect(second.code).toBe(2)
     expect(masked(second.stderr)).toContain(
       'error: asset_token is missing, and the last placement, slot_*, has none.\n',
@@ -246,8 +246,8 @@ request     req_*
   })
 
   test('explain tells each campaign with its outcome', async () => {
-    await world.svc('placements create --format banner --topic coffee')
-    const { stdout } = await world.svc('placements explain -q')
+    await cli.svc('placements create --format banner --topic coffee')
+    const { stdout } = await cli.svc('placements explain -q')
     expect(stdout).toContain('outcome   ready, fill: banner of cmp_larkfield_coffee\n')
     expect(stdout).toContain(
       '\nTrace\n  campaign                  outcome  rule      why\n  cmp_larkfield_coffee      won      -         The best offer.\n',
@@ -256,15 +256,15 @@ request     req_*
   })
 
   test('a flag is checked before anything is sent, --set is not', async () => {
-    const flag = await world.svc('jobs create --job-type poem')
+    const flag = await cli.svc('jobs create --job-type poem')
     expect({ code: flag.code, stdout: flag.stdout }).toEqual({ code: 2, stdout: '' })
-    expect((await world.svc('jobs create --set job_type=poem')).code).toBe(3)
+    expect((await cli.svc('jobs create --set job_type=poem')).code).toBe(3)
   })
 
   test('activation takes key and origin from the sandbox, and its token works as a credential', async () => {
-    const { stdout } = await world.svc('browser activate -o json')
+    const { stdout } = await cli.svc('browser activate -o json')
     const { activation_token } = JSON.parse(stdout) as { activation_token: string }
-    const result = await world.svc(`placements create --secret-key ${activation_token}`)
+    const result = await cli.svc(`placements create --secret-key ${activation_token}`)
     expect(result.code, result.stderr).toBe(0)
   })
 })
@@ -276,7 +276,7 @@ describe('example requests', () => {
   test.each(files)('%s can be sent with --data', async (file) => {
     const group = file.split('.')[0] as string
     const data = `--data @${join(root, 'fixtures/requests', file)}`
-    const { code, stderr } = await world.svc(`${commandOf[group] ?? `${group} create`} ${data}`)
+    const { code, stderr } = await cli.svc(`${commandOf[group] ?? `${group} create`} ${data}`)
     expect(code, stderr).toBe(0)
   })
 })
@@ -285,12 +285,12 @@ describe('examples in the help', () => {
   test('work as they stand, with JSON alone on stdout where they ask for it', async () => {
     for (const { command, path } of await everyCommand()) {
       if (['start', 'stop', 'stream', 'tail', 'exec', 'observe'].includes(command.name)) continue
-      const cwd = exampleFolder(world, path)
+      const cwd = exampleFolder(cli, path)
       for (const example of command.examples) {
         // Every suite takes a while: tests/cli/qa.test.ts runs them.
         if (example === 'qa run --fresh') continue
-        await world.svc('placements create --format banner -q')
-        const { code, stdout, stderr } = await world.svc(example, { cwd })
+        await cli.svc('placements create --format banner -q')
+        const { code, stdout, stderr } = await cli.svc(example, { cwd })
         expect(code, `svc ${example}: ${stderr}`).toBe(0)
         expect(example.startsWith(short[path] ?? path), `${example} is of ${path}`).toBe(true)
         if (example.includes('-o json')) for (const line of stdout.trim().split('\n')) if (line !== '') JSON.parse(line)

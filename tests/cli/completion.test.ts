@@ -8,7 +8,7 @@ import { outputFormats } from '../../src/cli/settings/settings.ts'
 import { commands } from '../../src/commands/index.ts'
 import { formats, jobTypes, nativeTemplates } from '../../src/contract/fields.ts'
 import { ensureBuilt, root } from './process.ts'
-import { startWorld, svc, temporaryDirectory } from './world.ts'
+import { startTestCli, svc, temporaryDirectory } from './test-cli.ts'
 
 const home = temporaryDirectory()
 const scriptOf = async (shell: string) => {
@@ -139,9 +139,9 @@ test('a script is printed although a config file is wrong', async () => {
 })
 
 test('names are answered one a line, of a running sandbox too; the shell is asked for otherwise', async () => {
-  await using world = await startWorld()
-  await world.svc('sandbox snapshot save before')
-  expect(await world.svc('completion --names snapshots')).toEqual({ code: 0, stdout: 'before\n', stderr: '' })
-  expect((await world.svc('completion --names scenarios -o jsonl')).stdout).toContain('"banner_ok"\n')
-  expect(await world.svc('completion')).toMatchObject({ code: 2, stderr: expect.stringContaining('bash, zsh, fish') })
+  await using cli = await startTestCli()
+  await cli.svc('sandbox snapshot save before')
+  expect(await cli.svc('completion --names snapshots')).toEqual({ code: 0, stdout: 'before\n', stderr: '' })
+  expect((await cli.svc('completion --names scenarios -o jsonl')).stdout).toContain('"banner_ok"\n')
+  expect(await cli.svc('completion')).toMatchObject({ code: 2, stderr: expect.stringContaining('bash, zsh, fish') })
 })

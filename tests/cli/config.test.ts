@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { configFileSchema } from '../../src/cli/settings/settings.ts'
 import { root } from './process.ts'
-import { svc, temporaryDirectory } from './world.ts'
+import { svc, temporaryDirectory } from './test-cli.ts'
 
 let home: string
 let profiles: string

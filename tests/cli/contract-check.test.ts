@@ -2,21 +2,21 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Difference } from '../../src/qa/contract-check/difference.ts'
 import { type BrokenProxy, type Passing, startProxy } from './broken-proxy.ts'
-import { startWorld, type World } from './world.ts'
+import { startTestCli, type TestCli } from './test-cli.ts'
 
-let world: World
+let cli: TestCli
 let proxy: BrokenProxy
 beforeAll(async () => {
-  world = await startWorld()
-  proxy = await startProxy(world.sandbox.url)
+  cli = await startTestCli()
+  proxy = await startProxy(cli.sandbox.url)
 })
 afterAll(async () => {
   await proxy[Symbol.asyncDispose]()
-  await world[Symbol.asyncDispose]()
+  await cli[Symbol.asyncDispose]()
 })
 beforeEach(async () => {
   // The clock stands still otherwise, and with it the rate limit of activations.
-  await world.svc('sandbox clock advance 1m')
+  await cli.svc('sandbox clock advance 1m')
   proxy.alter = () => {}
   proxy.count = 0
   proxy.failures = []
@@ -27,7 +27,7 @@ afterEach(() => {
 
 const keys =
   '--client-id proj_demo --secret-key sk_test_sandbox_demo --publishable-key pk_test_sandbox_demo --origin http://localhost:3000'
-const check = (flags = keys) => world.svc(`contract check ${proxy.url} ${flags}`)
+const check = (flags = keys) => cli.svc(`contract check ${proxy.url} ${flags}`)
 
 /** What the check of an altered service finds, and its exit code. */
 async function foundIn(alter: (passing: Passing) => void) {
@@ -39,9 +39,9 @@ async function foundIn(alter: (passing: Passing) => void) {
 }
 
 test('our own sandbox is as documented, and every endpoint is looked at', async () => {
-  const { code, stdout, stderr } = await world.svc('contract check')
+  const { code, stdout, stderr } = await cli.svc('contract check')
   expect(code).toBe(0)
-  expect(stderr).toContain(`${world.sandbox.url} is as documented, as far as it was checked.\n`)
+  expect(stderr).toContain(`${cli.sandbox.url} is as documented, as far as it was checked.\n`)
   expect(stdout.split('\n').map((line) => line.trimEnd())).toEqual([
     'endpoint           result  requests  documented  observed  assumed',
     'placements.create  ok            13  44/44       20/20     3/3',
@@ -57,16 +57,16 @@ test('our own sandbox is as documented, and every endpoint is looked at', async 
     'Not checked',
     '  placements.create, 429 rate_limited: meeting a rate limit would disturb others',
     '',
-    `OpenAPI document compared: ${world.sandbox.url}/_sandbox/openapi.json`,
+    `OpenAPI document compared: ${cli.sandbox.url}/_sandbox/openapi.json`,
     '',
   ])
 })
 
 test('so it is behind a proxy, asked as contract --check URL, with every difference in JSON', async () => {
-  const { code, stdout } = await world.svc(`contract --check ${proxy.url} ${keys} -o json`)
+  const { code, stdout } = await cli.svc(`contract --check ${proxy.url} ${keys} -o json`)
   expect(code).toBe(0)
   expect(JSON.parse(stdout)).toMatchObject({ ok: true, base_url: proxy.url, mode: 'test', differences: [] })
-  expect((await world.svc(`contract --check=${proxy.url} ${keys} -o jsonl`)).stdout).toBe('')
+  expect((await cli.svc(`contract --check=${proxy.url} ${keys} -o jsonl`)).stdout).toBe('')
 })
 
 const isFill = ({ path, json }: Passing) =>
@@ -305,7 +305,7 @@ describe('the OpenAPI document', () => {
     expect(stdout).toContain(`OpenAPI document not compared: ${proxy.url}/_sandbox/openapi.json answered 404\n`)
     const named = await check(`${keys} --openapi ${proxy.url}/_sandbox/openapi.json`)
     expect(named).toMatchObject({ code: 3, stderr: expect.stringContaining('answered 404') })
-    expect((await check(`${keys} --openapi ${world.sandbox.url}/_sandbox/openapi.json`)).code).toBe(0)
+    expect((await check(`${keys} --openapi ${cli.sandbox.url}/_sandbox/openapi.json`)).code).toBe(0)
   })
 })
 
@@ -339,7 +339,7 @@ describe('keys', () => {
 })
 
 test('the doctor does not take its traffic for that of an integration', async () => {
-  await using fresh = await startWorld()
+  await using fresh = await startTestCli()
   const before = await fresh.svc('doctor -o json')
   expect((await fresh.svc('contract check -q')).code).toBe(0)
   const after = await fresh.svc('doctor -o json')
@@ -348,6 +348,6 @@ test('the doctor does not take its traffic for that of an integration', async ()
 })
 
 test('a service that is not there is exit code 7', async () => {
-  expect((await world.svc(`contract check http://127.0.0.1:9 ${keys}`)).code).toBe(7)
-  expect((await world.svc('contract check nonsense')).code).toBe(2)
+  expect((await cli.svc(`contract check http://127.0.0.1:9 ${keys}`)).code).toBe(7)
+  expect((await cli.svc('contract check nonsense')).code).toBe(2)
 })

@@ -5,7 +5,7 @@ import { delimiter, join } from 'node:path'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { ensureBuilt, spawnSvc } from './process.ts'
 import { openScript } from './script-terminal.ts'
-import { type Result, temporaryDirectory } from './world.ts'
+import { type Result, temporaryDirectory } from './test-cli.ts'
 
 interface Ready {
   url: string

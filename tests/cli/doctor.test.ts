@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Finding } from '../../src/journal/doctor/finding.ts'
 import type { Summary } from '../../src/journal/doctor/report.ts'
-import { noon, type RunOptions, startWorld, svc, temporaryDirectory, type World } from './world.ts'
+import { noon, type RunOptions, startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'
 
 interface Report {
   ok: boolean
@@ -15,8 +15,8 @@ interface Report {
   findings: Finding[]
 }
 
-async function look(world: World, args = '', options: RunOptions = {}): Promise<{ code: number; report: Report }> {
-  const { code, stdout } = await world.svc(`doctor ${args} -o json`, options)
+async function look(cli: TestCli, args = '', options: RunOptions = {}): Promise<{ code: number; report: Report }> {
+  const { code, stdout } = await cli.svc(`doctor ${args} -o json`, options)
   return { code, report: JSON.parse(stdout) as Report }
 }
 
@@ -27,8 +27,8 @@ function about(report: Report, check: string) {
 }
 
 /** One request of the integration. */
-function send(world: World, method: string, path: string, headers: Record<string, string>, body?: unknown) {
-  return fetch(world.sandbox.url + path, {
+function send(cli: TestCli, method: string, path: string, headers: Record<string, string>, body?: unknown) {
+  return fetch(cli.sandbox.url + path, {
     method,
     headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -40,43 +40,43 @@ const asked = { client_id: 'proj_demo', session_id: 's1', job_type: 'chat' }
 
 describe('with a sandbox', () => {
   test('nothing was asked yet: the machine and the sandbox are looked at, and it says what to do', async () => {
-    await using world = await startWorld()
-    const { code, report } = await look(world)
+    await using cli = await startTestCli()
+    const { code, report } = await look(cli)
     expect(code).toBe(0)
     expect(report).toMatchObject({ ok: true, summary: { problem: 0 } })
     expect(about(report, 'database')).toEqual([['ok', ':memory: and 3 evidence chains hold.', null]])
-    expect(about(report, 'port')).toEqual([['ok', `A sandbox answers at ${world.sandbox.url}.`, null]])
+    expect(about(report, 'port')).toEqual([['ok', `A sandbox answers at ${cli.sandbox.url}.`, null]])
     expect(about(report, 'journal')).toEqual([
       [
         'unknown',
         'The journal holds no request.',
-        `Point the integration at ${world.sandbox.url}, use it once, and look again.`,
+        `Point the integration at ${cli.sandbox.url}, use it once, and look again.`,
       ],
     ])
   })
 
   test('looking leaves no trace in the journal', async () => {
-    await using world = await startWorld()
-    await world.svc('placements create')
-    await look(world)
-    const { stdout } = await world.svc('requests list -o jsonl')
+    await using cli = await startTestCli()
+    await cli.svc('placements create')
+    await look(cli)
+    const { stdout } = await cli.svc('requests list -o jsonl')
     expect(stdout.trim().split('\n')).toHaveLength(1)
   })
 
   test('the five points to check when migrating, from what an integration really did', async () => {
-    await using world = await startWorld()
-    await send(world, 'POST', '/v1/placements', { authorization: 'Bearer pk_test_sandbox_demo' }, asked)
-    await send(world, 'POST', '/v1/placements', { ...server, origin: 'http://localhost:3000' }, asked)
+    await using cli = await startTestCli()
+    await send(cli, 'POST', '/v1/placements', { authorization: 'Bearer pk_test_sandbox_demo' }, asked)
+    await send(cli, 'POST', '/v1/placements', { ...server, origin: 'http://localhost:3000' }, asked)
     const activation = { publishable_key: 'pk_test_sandbox_demo' }
-    await send(world, 'POST', '/v1/browser/activate', { origin: 'https://shop.example' }, activation)
-    await send(world, 'GET', '/v1/projects/proj_old/config', server)
+    await send(cli, 'POST', '/v1/browser/activate', { origin: 'https://shop.example' }, activation)
+    await send(cli, 'GET', '/v1/projects/proj_old/config', server)
     const beacon = { beaconId: 'beacon_0001', assetToken: 'ast_x', event: 'render', timestamp: 1 }
-    await send(world, 'POST', '/v1/beacons', server, beacon)
+    await send(cli, 'POST', '/v1/beacons', server, beacon)
     const refused = { ...asked, job_type: 'poem' }
-    await send(world, 'POST', '/v1/placements', server, refused)
-    await send(world, 'POST', '/v1/placements', server, refused)
+    await send(cli, 'POST', '/v1/placements', server, refused)
+    await send(cli, 'POST', '/v1/placements', server, refused)
 
-    const { code, report } = await look(world)
+    const { code, report } = await look(cli)
     expect(code).toBe(5)
     expect(report.ok).toBe(false)
     expect(about(report, 'key type').map(([level, message]) => [level, message])).toEqual([
@@ -108,44 +108,44 @@ describe('with a sandbox', () => {
   })
 
   test('the fix of a refused origin works as it stands', async () => {
-    await using world = await startWorld()
+    await using cli = await startTestCli()
     const activate = () =>
       send(
-        world,
+        cli,
         'POST',
         '/v1/browser/activate',
         { origin: 'https://shop.example' },
         { publishable_key: 'pk_test_sandbox_demo' },
       )
     await activate()
-    const fix = about((await look(world)).report, 'allowed origins')[0]?.[2] as string
-    expect((await world.svc(fix.replace(/^svc /, ''))).code).toBe(0)
+    const fix = about((await look(cli)).report, 'allowed origins')[0]?.[2] as string
+    expect((await cli.svc(fix.replace(/^svc /, ''))).code).toBe(0)
     expect((await activate()).status).toBe(200)
   })
 
   test('a config that was read before the last change is old', async () => {
-    await using world = await startWorld()
-    await send(world, 'GET', '/v1/projects/proj_demo/config', server)
-    expect(about((await look(world)).report, 'project config')[0]?.[0]).toBe('ok')
-    await world.svc('projects update proj_demo --set label_text=Ad')
-    expect(about((await look(world)).report, 'project config')[0]?.slice(0, 2)).toEqual([
+    await using cli = await startTestCli()
+    await send(cli, 'GET', '/v1/projects/proj_demo/config', server)
+    expect(about((await look(cli)).report, 'project config')[0]?.[0]).toBe('ok')
+    await cli.svc('projects update proj_demo --set label_text=Ad')
+    expect(about((await look(cli)).report, 'project config')[0]?.slice(0, 2)).toEqual([
       'warning',
       'The config of proj_demo was last read at revision 1; it is at 2 now.',
     ])
   })
 
   test('what became of placements: loops, polls that never came, frames of which nothing was heard', async () => {
-    await using world = await startWorld()
+    await using cli = await startTestCli()
     for (let time = 0; time < 2; time++) {
-      await send(world, 'POST', '/v1/placements', server, { ...asked, test_outcome: 'no_fill' })
+      await send(cli, 'POST', '/v1/placements', server, { ...asked, test_outcome: 'no_fill' })
     }
-    await send(world, 'POST', '/v1/jobs', server, { client_id: 'proj_demo', session_id: 's2' })
+    await send(cli, 'POST', '/v1/jobs', server, { client_id: 'proj_demo', session_id: 's2' })
     const wanted = { ...asked, session_id: 's3', overrides: { allowed_formats: ['banner'] } }
-    const answer = await send(world, 'POST', '/v1/placements', server, wanted)
+    const answer = await send(cli, 'POST', '/v1/placements', server, wanted)
     const { placement } = (await answer.json()) as { placement: { render: { frame_url: string } } }
     await fetch(placement.render.frame_url)
-    await world.svc('sandbox clock advance 10s')
-    const { report } = await look(world)
+    await cli.svc('sandbox clock advance 10s')
+    const { report } = await look(cli)
     expect(about(report, 'no-fill')[0]?.[1]).toBe(
       'A no-fill (test_forced) was asked for again within a second, once. Last: *.',
     )
@@ -155,47 +155,47 @@ describe('with a sandbox', () => {
   })
 
   test('a fill that nobody shows expires', async () => {
-    await using world = await startWorld()
-    await world.svc('placements create --format banner')
-    await world.svc('sandbox clock advance 1m')
-    expect(about((await look(world)).report, 'fills')[0]?.[1]).toBe(
+    await using cli = await startTestCli()
+    await cli.svc('placements create --format banner')
+    await cli.svc('sandbox clock advance 1m')
+    expect(about((await look(cli)).report, 'fills')[0]?.[1]).toBe(
       'The only fill was not followed by a frame or a beacon.',
     )
-    await world.svc('sandbox clock advance 1h')
-    expect(about((await look(world)).report, 'expired decisions')[0]?.[1]).toBe(
+    await cli.svc('sandbox clock advance 1h')
+    expect(about((await look(cli)).report, 'expired decisions')[0]?.[1]).toBe(
       'A fill expired before its frame was loaded, once: *.',
     )
   })
 
   test('a rate limit that is not waited for', async () => {
-    await using world = await startWorld()
-    await world.svc('projects update proj_demo --set rate_limits.default=1/min')
-    for (let time = 0; time < 3; time++) await send(world, 'POST', '/v1/placements', server, asked)
-    const [finding] = about((await look(world)).report, 'error envelopes')
+    await using cli = await startTestCli()
+    await cli.svc('projects update proj_demo --set rate_limits.default=1/min')
+    for (let time = 0; time < 3; time++) await send(cli, 'POST', '/v1/placements', server, asked)
+    const [finding] = about((await look(cli)).report, 'error envelopes')
     expect(finding?.[1]).toMatch(
       /^POST \/v1\/placements was repeated once before the \d+ s of Retry-After were over \(429\)/,
     )
   })
 
   test('--since looks at what is new only', async () => {
-    await using world = await startWorld()
-    await send(world, 'POST', '/v1/placements', { authorization: 'Bearer pk_test_sandbox_demo' }, asked)
-    expect((await look(world)).code).toBe(5)
-    expect((await look(world, `--since ${noon + 1}`)).code).toBe(0)
+    await using cli = await startTestCli()
+    await send(cli, 'POST', '/v1/placements', { authorization: 'Bearer pk_test_sandbox_demo' }, asked)
+    expect((await look(cli)).code).toBe(5)
+    expect((await look(cli, `--since ${noon + 1}`)).code).toBe(0)
   })
 
   test('a wrong environment is told', async () => {
-    await using world = await startWorld()
+    await using cli = await startTestCli()
     const env = { SVC_SECRET_KEY: 'pk_test_sandbox_demo' }
-    const { code, report } = await look(world, '', { env })
+    const { code, report } = await look(cli, '', { env })
     expect(code).toBe(5)
     expect(about(report, 'keys')[0]?.[1]).toContain('secret_key (environment) holds a publishable key')
   })
 
   test('text is grouped, with one line for each fix and a summary', async () => {
-    await using world = await startWorld()
-    await send(world, 'POST', '/v1/placements', { authorization: 'Bearer pk_test_sandbox_demo' }, asked)
-    const { code, stdout, stderr } = await world.svc('doctor')
+    await using cli = await startTestCli()
+    await send(cli, 'POST', '/v1/placements', { authorization: 'Bearer pk_test_sandbox_demo' }, asked)
+    const { code, stdout, stderr } = await cli.svc('doctor')
     expect({ code, stderr }).toEqual({ code: 5, stderr: '' })
     const lines = stdout.trimEnd().split('\n')
     expect(lines.filter((line) => /^[A-Z]/.test(line))).toEqual([
@@ -285,15 +285,15 @@ describe('without a sandbox', () => {
 
 describe('--serve-dir', () => {
   test('finds a secret key in a directory, and nothing in a clean one', async () => {
-    await using world = await startWorld()
-    const dist = join(world.home, 'dist')
+    await using cli = await startTestCli()
+    const dist = join(cli.home, 'dist')
     await mkdir(join(dist, 'assets'), { recursive: true })
     await writeFile(join(dist, 'index.html'), '<p>pk_test_sandbox_demo</p>')
-    const clean = await look(world, '--serve-dir dist')
+    const clean = await look(cli, '--serve-dir dist')
     expect(clean.code).toBe(0)
     expect(about(clean.report, 'served files')).toEqual([['ok', 'No secret key in 1 file of dist.', null]])
     await writeFile(join(dist, 'assets', 'app.js'), '\nconst key = "sk_test_sandbox_demo"\n')
-    const leaking = await look(world, '--serve-dir dist')
+    const leaking = await look(cli, '--serve-dir dist')
     expect(leaking.code).toBe(5)
     expect(about(leaking.report, 'served files')[0]?.slice(0, 2)).toEqual([
       'problem',
@@ -303,20 +303,20 @@ describe('--serve-dir', () => {
   })
 
   test('finds one in the scripts of a page', async () => {
-    await using world = await startWorld()
+    await using cli = await startTestCli()
     const site = createServer((request, response) =>
       response.end(request.url === '/app.js' ? 'x("sk_live_abcdef123")' : '<script src="/app.js"></script>'),
     ).listen(0, '127.0.0.1')
     await once(site, 'listening')
     const page = `http://127.0.0.1:${(site.address() as AddressInfo).port}`
-    const { report } = await look(world, `--serve-dir ${page}`)
+    const { report } = await look(cli, `--serve-dir ${page}`)
     site.close()
     expect(about(report, 'served files')[0]?.[1]).toBe(`${page}/app.js:1 holds the secret key sk_live_….`)
   })
 
   test('a place that cannot be read is not called clean', async () => {
-    await using world = await startWorld()
-    const { report } = await look(world, '--serve-dir nowhere')
+    await using cli = await startTestCli()
+    const { report } = await look(cli, '--serve-dir nowhere')
     expect(about(report, 'served files')[0]?.[0]).toBe('unknown')
   })
 })

@@ -4,14 +4,14 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startWorld, svc, temporaryDirectory, type World } from './world.ts'
+import { startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'
 
-let world: World
+let cli: TestCli
 beforeAll(async () => {
-  world = await startWorld()
+  cli = await startTestCli()
 })
 afterAll(async () => {
-  await world[Symbol.asyncDispose]()
+  await cli[Symbol.asyncDispose]()
 })
 
 const names = ['SVC_BASE_URL', 'SVC_CLIENT_ID', 'SVC_SECRET_KEY', 'SVC_PUBLISHABLE_KEY', 'SVC_ORIGIN']
@@ -19,38 +19,38 @@ const names = ['SVC_BASE_URL', 'SVC_CLIENT_ID', 'SVC_SECRET_KEY', 'SVC_PUBLISHAB
 describe('svc env', () => {
   test('prints the running sandbox as a .env file', async () => {
     const expected = `\
-SVC_BASE_URL=${world.sandbox.url}
+SVC_BASE_URL=${cli.sandbox.url}
 SVC_CLIENT_ID=proj_demo
 SVC_SECRET_KEY=sk_test_sandbox_demo
 SVC_PUBLISHABLE_KEY=pk_test_sandbox_demo
 SVC_ORIGIN=http://localhost:3000
 `
-    expect(await world.svc('env')).toEqual({ code: 0, stdout: expected, stderr: '' })
-    expect(await world.svc('env -o dotenv')).toEqual({ code: 0, stdout: expected, stderr: '' })
-    expect(await world.svc('env -o dotenv', { env: { SVC_OUTPUT: 'none' } })).toMatchObject({ stdout: expected })
+    expect(await cli.svc('env')).toEqual({ code: 0, stdout: expected, stderr: '' })
+    expect(await cli.svc('env -o dotenv')).toEqual({ code: 0, stdout: expected, stderr: '' })
+    expect(await cli.svc('env -o dotenv', { env: { SVC_OUTPUT: 'none' } })).toMatchObject({ stdout: expected })
   })
 
   test('-o shell prints lines that a shell takes', async () => {
-    const { stdout } = await world.svc('env -o shell')
-    expect(stdout.split('\n')[0]).toBe(`export SVC_BASE_URL='${world.sandbox.url}'`)
+    const { stdout } = await cli.svc('env -o shell')
+    expect(stdout.split('\n')[0]).toBe(`export SVC_BASE_URL='${cli.sandbox.url}'`)
     expect(shellReads(stdout, 'SVC_SECRET_KEY')).toBe('sk_test_sandbox_demo')
   })
 
   test('-o json prints one object', async () => {
     for (const args of ['env -o json', 'env --json']) {
-      const { stdout } = await world.svc(args)
+      const { stdout } = await cli.svc(args)
       expect(Object.keys(JSON.parse(stdout) as object)).toEqual(names)
     }
   })
 
   test('follows --client-id to the keys of that project', async () => {
-    const { stdout } = await world.svc('env --client-id proj_other')
+    const { stdout } = await cli.svc('env --client-id proj_other')
     expect(stdout).toContain('SVC_CLIENT_ID=proj_other\nSVC_SECRET_KEY=sk_test_sandbox_other\n')
   })
 
   test('its formats are its own', async () => {
-    expect((await world.svc('placements list -o dotenv')).code).toBe(2)
-    expect((await world.svc('env -o yaml')).code).toBe(2)
+    expect((await cli.svc('placements list -o dotenv')).code).toBe(2)
+    expect((await cli.svc('env -o yaml')).code).toBe(2)
   })
 
   test('without a sandbox it is told what to do, with exit code 7', async () => {
@@ -79,17 +79,17 @@ describe('quoting', () => {
   ]
 
   test.each(values)('a shell reads %s as it is', async (value) => {
-    const { stdout } = await world.svc('env -o shell', { env: { SVC_SECRET_KEY: value } })
+    const { stdout } = await cli.svc('env -o shell', { env: { SVC_SECRET_KEY: value } })
     expect(shellReads(stdout, 'SVC_SECRET_KEY')).toBe(value)
   })
 
   test.each(values)('a reader of .env files reads %s as it is', async (value) => {
-    const { stdout } = await world.svc('env', { env: { SVC_SECRET_KEY: value } })
+    const { stdout } = await cli.svc('env', { env: { SVC_SECRET_KEY: value } })
     expect(parseEnv(stdout).SVC_SECRET_KEY).toBe(value)
   })
 
   test('what no .env file can hold is refused, not written wrongly', async () => {
-    const { code, stdout, stderr } = await world.svc('env', { env: { SVC_SECRET_KEY: `'"\`` } })
+    const { code, stdout, stderr } = await cli.svc('env', { env: { SVC_SECRET_KEY: `'"\`` } })
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain('SVC_SECRET_KEY holds quotes that a .env file cannot.')
   })

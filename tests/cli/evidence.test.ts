@@ -2,24 +2,24 @@
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startWorld, svc, temporaryDirectory, type World } from './world.ts'
+import { startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'
 
-let world: World
+let cli: TestCli
 let whole: string[]
 /** Without a sandbox: what is offline must not need one. */
 const offline = { env: { SVC_HOME: temporaryDirectory() } }
 
 beforeAll(async () => {
-  world = await startWorld()
+  cli = await startTestCli()
   for (const topic of ['coffee', 'tea']) {
-    await world.svc(`placements create --format banner --topic ${topic}`)
-    await world.svc('beacons send --event render')
+    await cli.svc(`placements create --format banner --topic ${topic}`)
+    await cli.svc('beacons send --event render')
   }
-  await world.svc('placements create --client-id proj_other')
-  whole = (await world.svc('evidence export')).stdout.split('\n')
+  await cli.svc('placements create --client-id proj_other')
+  whole = (await cli.svc('evidence export')).stdout.split('\n')
 })
 afterAll(async () => {
-  await world[Symbol.asyncDispose]()
+  await cli[Symbol.asyncDispose]()
   await rm(offline.env.SVC_HOME, { recursive: true })
 })
 
@@ -66,21 +66,21 @@ describe('an export', () => {
   })
 
   test('goes to a file, whole or not at all, of one project where it is asked for', async () => {
-    const { code, stdout, stderr } = await world.svc('evidence export --file one.jsonl --client-id proj_other')
+    const { code, stdout, stderr } = await cli.svc('evidence export --file one.jsonl --client-id proj_other')
     const one = [...whole.slice(7, 9), '{"line":"end","chains":1}', ''].join('\n')
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
-    expect(stderr).toBe(`3 lines in ${join(world.home, 'one.jsonl')}\n`)
-    expect(await readFile(join(world.home, 'one.jsonl'), 'utf8')).toBe(one)
-    const failed = await world.svc('evidence export --file one.jsonl --client-id proj_nobody')
+    expect(stderr).toBe(`3 lines in ${join(cli.home, 'one.jsonl')}\n`)
+    expect(await readFile(join(cli.home, 'one.jsonl'), 'utf8')).toBe(one)
+    const failed = await cli.svc('evidence export --file one.jsonl --client-id proj_nobody')
     expect(failed.code).toBe(3)
-    expect(await readFile(join(world.home, 'one.jsonl'), 'utf8')).toBe(one)
-    expect((await readdir(world.home)).filter((name) => name.endsWith('.part'))).toEqual([])
-    expect((await world.svc('evidence export --file nowhere/one.jsonl')).code).toBe(2)
+    expect(await readFile(join(cli.home, 'one.jsonl'), 'utf8')).toBe(one)
+    expect((await readdir(cli.home)).filter((name) => name.endsWith('.part'))).toEqual([])
+    expect((await cli.svc('evidence export --file nowhere/one.jsonl')).code).toBe(2)
   })
 
   test('prints a table of its chains', async () => {
-    await world.svc('evidence export --file all.jsonl')
-    const { stdout } = await world.svc('evidence verify all.jsonl')
+    await cli.svc('evidence export --file all.jsonl')
+    const { stdout } = await cli.svc('evidence verify all.jsonl')
     expect(stdout.replace(/[0-9a-f]{16}/g, '<hash>').replace(/by [\w-]{43}/, 'by <key>')).toBe(`\
 project      chain  entries  head              problem
 proj_demo    holds        6  <hash>  -
@@ -144,30 +144,30 @@ describe('what was done to an export is named', () => {
 
 describe('svc evidence tamper', () => {
   test('changes one entry of a copy; export and sandbox stay as they are', async () => {
-    await world.svc('evidence export --file original.jsonl')
-    const before = await readFile(join(world.home, 'original.jsonl'), 'utf8')
+    await cli.svc('evidence export --file original.jsonl')
+    const before = await readFile(join(cli.home, 'original.jsonl'), 'utf8')
     for (const [flags, project, seq] of [
       ['', 'proj_demo', 1],
       ['--seq 4', 'proj_demo', 4],
       ['--client-id proj_other', 'proj_other', 1],
     ] as const) {
-      const tampered = await world.svc(`evidence tamper original.jsonl copy.jsonl ${flags}`)
+      const tampered = await cli.svc(`evidence tamper original.jsonl copy.jsonl ${flags}`)
       expect(tampered).toMatchObject({ code: 0, stdout: '' })
       expect(tampered.stderr).toContain(`entry ${seq} of ${project} is changed in`)
-      const { code, stdout } = await world.svc('evidence verify copy.jsonl -o json')
+      const { code, stdout } = await cli.svc('evidence verify copy.jsonl -o json')
       expect(code).toBe(5)
       const { chains } = JSON.parse(stdout) as { chains: { client_id: string; broken_at: number | null }[] }
       expect(chains.find(({ broken_at }) => broken_at !== null)).toMatchObject({ client_id: project, broken_at: seq })
     }
-    expect(await readFile(join(world.home, 'original.jsonl'), 'utf8')).toBe(before)
-    expect((await world.svc('evidence verify')).code).toBe(0)
+    expect(await readFile(join(cli.home, 'original.jsonl'), 'utf8')).toBe(before)
+    expect((await cli.svc('evidence verify')).code).toBe(0)
   })
 
   test('needs another file to write, and an entry that is there', async () => {
-    expect((await world.svc('evidence tamper original.jsonl original.jsonl')).code).toBe(2)
-    const missing = await world.svc('evidence tamper original.jsonl never.jsonl --seq 99')
+    expect((await cli.svc('evidence tamper original.jsonl original.jsonl')).code).toBe(2)
+    const missing = await cli.svc('evidence tamper original.jsonl never.jsonl --seq 99')
     expect(missing.code).toBe(2)
     expect(missing.stderr).toContain('has no entry 99 to change')
-    expect(await readdir(world.home)).not.toContain('never.jsonl')
+    expect(await readdir(cli.home)).not.toContain('never.jsonl')
   })
 })

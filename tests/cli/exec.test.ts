@@ -4,7 +4,7 @@ import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { ensureBuilt, type Running, root, spawnSvc } from './process.ts'
-import { temporaryDirectory } from './world.ts'
+import { temporaryDirectory } from './test-cli.ts'
 
 const started: Running[] = []
 const bin = join(root, 'bin/svc.js')

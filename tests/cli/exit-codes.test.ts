@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Category, exitCodes } from '../../src/cli/run/exit-codes.ts'
 import { ensureBuilt, type Running, spawnSvc } from './process.ts'
-import { temporaryDirectory } from './world.ts'
+import { temporaryDirectory } from './test-cli.ts'
 
 interface Case {
   args: readonly string[]

@@ -1,27 +1,27 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { ensureBuilt, spawnSvc } from './process.ts'
-import { startWorld, temporaryDirectory, type World } from './world.ts'
+import { startTestCli, type TestCli, temporaryDirectory } from './test-cli.ts'
 
-let world: World
+let cli: TestCli
 beforeAll(async () => {
-  world = await startWorld()
+  cli = await startTestCli()
 })
 beforeEach(async () => {
-  expect((await world.svc('sandbox faults clear -q')).code).toBe(0)
+  expect((await cli.svc('sandbox faults clear -q')).code).toBe(0)
 })
 afterAll(async () => {
-  await world[Symbol.asyncDispose]()
+  await cli[Symbol.asyncDispose]()
 })
 
 test('faults add --times 1 fails one request, then it works; list tells how often', async () => {
-  const added = await world.svc('sandbox faults add --path /v1/placements --times 1 --retry-after-s 0 -o json')
+  const added = await cli.svc('sandbox faults add --path /v1/placements --times 1 --retry-after-s 0 -o json')
   expect({ code: added.code, stderr: added.stderr }).toEqual({ code: 0, stderr: '' })
   const { fault_id } = JSON.parse(added.stdout) as { fault_id: string }
-  const listed = await world.svc('sandbox faults list')
+  const listed = await cli.svc('sandbox faults list')
   expect(listed.stdout).toMatch(new RegExp(`${fault_id} +error +false +- +/v1/placements`))
-  expect((await world.svc('placements create')).code).toBe(7)
-  expect((await world.svc('placements create')).code).toBe(0)
-  const { items } = JSON.parse((await world.svc('sandbox faults list -o json')).stdout) as {
+  expect((await cli.svc('placements create')).code).toBe(7)
+  expect((await cli.svc('placements create')).code).toBe(0)
+  const { items } = JSON.parse((await cli.svc('sandbox faults list -o json')).stdout) as {
     items: Record<string, unknown>[]
   }
   expect(items).toMatchObject([{ fault_id, times: 1, matched: 2, injected: 1 }])
@@ -30,7 +30,7 @@ test('faults add --times 1 fails one request, then it works; list tells how ofte
 test('every kind of fault has its flags', async () => {
   const flags =
     '--method POST --path /v1/never --key sk_live_ --session-id s --format clip --effect delay --served --latency-ms 5 --latency-max-ms 9 --rate 0.5 --seed 3 --after 2 --ttl-ms 1000'
-  const { code, stdout } = await world.svc(`sandbox faults add ${flags} -o json`)
+  const { code, stdout } = await cli.svc(`sandbox faults add ${flags} -o json`)
   expect(code).toBe(0)
   expect(JSON.parse(stdout)).toMatchObject({
     method: 'POST',
@@ -47,24 +47,24 @@ test('every kind of fault has its flags', async () => {
     after: 2,
     ttl_ms: 1000,
   })
-  const rewrite = await world.svc(
+  const rewrite = await cli.svc(
     'sandbox faults add --path /v1/never --effect rewrite --set rewrite.status=later -o json',
   )
   expect(JSON.parse(rewrite.stdout)).toMatchObject({ effect: 'rewrite', rewrite: { status: 'later' } })
 })
 
 test('remove takes one rule away, clear all', async () => {
-  const { stdout } = await world.svc('sandbox faults add -o json')
+  const { stdout } = await cli.svc('sandbox faults add -o json')
   const { fault_id } = JSON.parse(stdout) as { fault_id: string }
-  await world.svc('sandbox faults add --path /v1/never')
-  expect((await world.svc(`sandbox faults remove ${fault_id}`)).code).toBe(0)
-  expect((await world.svc(`sandbox faults remove ${fault_id}`)).code).toBe(3)
-  expect((await world.svc('placements create')).code).toBe(0)
-  expect(JSON.parse((await world.svc('sandbox faults clear -o json')).stdout)).toEqual({ cleared: 1 })
+  await cli.svc('sandbox faults add --path /v1/never')
+  expect((await cli.svc(`sandbox faults remove ${fault_id}`)).code).toBe(0)
+  expect((await cli.svc(`sandbox faults remove ${fault_id}`)).code).toBe(3)
+  expect((await cli.svc('placements create')).code).toBe(0)
+  expect(JSON.parse((await cli.svc('sandbox faults clear -o json')).stdout)).toEqual({ cleared: 1 })
 })
 
 test('a slip of the hand is told before anything is sent', async () => {
-  const { code, stderr } = await world.svc('sandbox faults add --rate 2')
+  const { code, stderr } = await cli.svc('sandbox faults add --rate 2')
   expect(code).toBe(2)
   expect(stderr).toContain('--rate')
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Host, Signal } from '../../src/cli/run/host.ts'
-import { startWorld } from './world.ts'
+import { startTestCli } from './test-cli.ts'
 
 /** A Host whose signals, clock and forced exits are the test's. */
 function interruptible() {
@@ -24,9 +24,9 @@ function interruptible() {
 }
 
 test('the first Ctrl-C ends a command cleanly, with 130', async () => {
-  await using world = await startWorld()
+  await using cli = await startTestCli()
   const { host, interruptAt, exits, handlers } = interruptible()
-  const running = world.svc('events stream', { host })
+  const running = cli.svc('events stream', { host })
   await expect.poll(() => handlers.size).toBe(1)
   interruptAt(1000)
   expect(await running).toEqual({ code: 130, stdout: '', stderr: 'error: Interrupted by SIGINT.\n' })
@@ -35,9 +35,9 @@ test('the first Ctrl-C ends a command cleanly, with 130', async () => {
 })
 
 test('a second one forces the end, unless it is npm doubling the first', async () => {
-  await using world = await startWorld()
+  await using cli = await startTestCli()
   const { host, interruptAt, exits, handlers } = interruptible()
-  const running = world.svc('events stream', { host })
+  const running = cli.svc('events stream', { host })
   await expect.poll(() => handlers.size).toBe(1)
   interruptAt(1000)
   interruptAt(1099)

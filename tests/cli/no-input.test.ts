@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Command } from '../../src/cli/run/command.ts'
 import { runCommand } from '../../src/cli/run/run-command.ts'
-import { keptStream, temporaryDirectory, testHost } from './world.ts'
+import { keptStream, temporaryDirectory, testHost } from './test-cli.ts'
 
 /** Whether a command that is run with these words would ask. */
 async function mayAsk(words: readonly string[], stdin_is_terminal: boolean): Promise<boolean | undefined> {

@@ -1,7 +1,7 @@
 /** `svc openapi`: the document of the contract, whole or a part of it. */
 import { expect, test } from 'vitest'
 import { openapiDocument } from '../../src/contract/openapi.ts'
-import { svc, temporaryDirectory } from './world.ts'
+import { svc, temporaryDirectory } from './test-cli.ts'
 
 interface Document {
   paths: Record<string, object>

@@ -4,21 +4,21 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ensureBuilt } from './process.ts'
 import { openScript } from './script-terminal.ts'
-import { startWorld, type World } from './world.ts'
+import { startTestCli, type TestCli } from './test-cli.ts'
 
-let world: World
+let cli: TestCli
 beforeAll(async () => {
   ensureBuilt()
-  world = await startWorld()
+  cli = await startTestCli()
 })
-afterAll(async () => world[Symbol.asyncDispose]())
+afterAll(async () => cli[Symbol.asyncDispose]())
 
 /** The catalogue of scenarios is longer than 24 lines. */
 const long = 'sandbox scenario list'
 
 /** Runs a command in a terminal to its end; answers what stands there, from the exit code upwards. */
 async function shown(args: string, env: Record<string, string>, size?: { columns: number; rows: number }) {
-  const terminal = await openScript(args, { SVC_HOME: world.home, NO_COLOR: '1', ...env }, size)
+  const terminal = await openScript(args, { SVC_HOME: cli.home, NO_COLOR: '1', ...env }, size)
   try {
     await expect.poll(() => terminal.lines().some((line) => line.startsWith('code ')), { timeout: 15_000 }).toBe(true)
     const lines = terminal.lines()
@@ -30,7 +30,7 @@ async function shown(args: string, env: Record<string, string>, size?: { columns
 }
 
 test('a list longer than the screen goes to the pager, whole', async () => {
-  const file = join(world.home, 'paged')
+  const file = join(cli.home, 'paged')
   const { code } = await shown(long, { SVC_PAGER: `tee ${file}`, PAGER: 'false' })
   expect(code).toBe('code 0')
   const paged = readFileSync(file, 'utf8')
@@ -60,13 +60,13 @@ test.each([
   ['a pipe', `${long} | cat`, {}, undefined],
   ['a terminal that can do nothing', long, { TERM: 'dumb' }, undefined],
 ])('no pager: %s', async (name, args, env, size) => {
-  const file = join(world.home, `not-paged-${name.replaceAll(' ', '-')}`)
+  const file = join(cli.home, `not-paged-${name.replaceAll(' ', '-')}`)
   expect((await shown(args, { SVC_PAGER: `tee ${file}`, ...env }, size)).code).toBe('code 0')
   expect(existsSync(file)).toBe(false)
 })
 
 test('less: q closes it, and the terminal is as it was', async () => {
-  const terminal = await openScript(long, { SVC_HOME: world.home, PAGER: 'less', LESS: '' })
+  const terminal = await openScript(long, { SVC_HOME: cli.home, PAGER: 'less', LESS: '' })
   try {
     await expect.poll(() => terminal.lines().join('\n'), { timeout: 15_000 }).toContain('autoplay_blocked')
     terminal.type('q')

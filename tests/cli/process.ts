@@ -2,7 +2,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import type { Result } from './world.ts'
+import type { Result } from './test-cli.ts'
 
 export const root = join(import.meta.dirname, '../..')
 const bin = join(root, 'bin/svc.js')

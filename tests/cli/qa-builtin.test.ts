@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { RunResult } from '../../src/qa/result.ts'
 import { ensureBuilt, spawnSvc } from './process.ts'
-import { startWorld, temporaryDirectory } from './world.ts'
+import { startTestCli, temporaryDirectory } from './test-cli.ts'
 
 /** Not a limit that a run should come near: a machine that is busy. */
 const timeout = 120_000
@@ -19,8 +19,8 @@ function told({ cases }: RunResult) {
 }
 
 test('every built-in suite that needs no browser passes against a fresh sandbox', { timeout }, async () => {
-  await using world = await startWorld()
-  const { code, stdout } = await world.svc('qa run --fresh -o json')
+  await using cli = await startTestCli()
+  const { code, stdout } = await cli.svc('qa run --fresh -o json')
   const { passed, ...others } = told(JSON.parse(stdout) as RunResult)
   expect(others).toEqual({ failed: [], not_applicable: [], not_run: [] })
   expect(passed).toBeGreaterThanOrEqual(250)

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
 import { ensureBuilt, spawnSvc } from './process.ts'
-import { temporaryDirectory } from './world.ts'
+import { temporaryDirectory } from './test-cli.ts'
 
 beforeAll(ensureBuilt, 60_000)
 

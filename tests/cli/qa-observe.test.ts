@@ -9,7 +9,7 @@ import { trafficRules } from '../../src/journal/observe/rules/index.ts'
 import type { CaseResult, RunResult } from '../../src/qa/result.ts'
 import { sins } from '../observe/sins.ts'
 import { ensureBuilt, root, spawnSvc } from './process.ts'
-import { startWorld, svc, temporaryDirectory, type World } from './world.ts'
+import { startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'
 
 const home = temporaryDirectory()
 const script = join(root, 'tests/observe/run.ts')
@@ -58,11 +58,11 @@ describe('each rule is broken by its sin, and by no other', () => {
 })
 
 describe('how it runs', () => {
-  let world: World
+  let cli: TestCli
   beforeAll(async () => {
-    world = await startWorld()
+    cli = await startTestCli()
   })
-  afterAll(() => world[Symbol.asyncDispose]())
+  afterAll(() => cli[Symbol.asyncDispose]())
 
   const command = (...words: string[]) => `-- ${process.execPath} ${words.join(' ')}`
   const run = (args: string) =>
@@ -108,30 +108,30 @@ describe('how it runs', () => {
   })
 
   test('--since judges what the journal of the running sandbox has, and names the command that shows a request', async () => {
-    const asked = await world.svc('placements create --set session_id=undefined -o json')
+    const asked = await cli.svc('placements create --set session_id=undefined -o json')
     expect(asked.code).toBe(0)
-    const { code, stdout, stderr } = await world.svc('qa observe --since 10m')
+    const { code, stdout, stderr } = await cli.svc('qa observe --since 10m')
     expect({ code, stderr }).toEqual({ code: 5, stderr: '' })
     expect(stdout).toContain('✗ error    session-for-all  each person has a session of their own')
     const id = /see {4}svc requests show (req_\w{11})\n/.exec(stdout)?.[1]
-    expect((await world.svc(`requests show ${id} -o json`)).stdout).toContain('undefined')
+    expect((await cli.svc(`requests show ${id} -o json`)).stdout).toContain('undefined')
   })
 
   test('--for watches the running sandbox so long, and judges only what came meanwhile', async () => {
-    const { code, stdout, stderr } = await world.svc('qa observe --for 1ms')
+    const { code, stdout, stderr } = await cli.svc('qa observe --for 1ms')
     expect({ code, stderr }).toEqual({
       code: 0,
-      stderr: `watching ${world.sandbox.url}: use the integration; it is judged after 0.001 s\n`,
+      stderr: `watching ${cli.sandbox.url}: use the integration; it is judged after 0.001 s\n`,
     })
     expect(stdout).not.toContain('✗')
   })
 
   test('Ctrl-C ends the watch and judges it; its exit code is that of what was seen', async () => {
     ensureBuilt()
-    const { child, ended } = spawnSvc(['qa', 'observe'], { SVC_HOME: world.home }, world.home)
+    const { child, ended } = spawnSvc(['qa', 'observe'], { SVC_HOME: cli.home }, cli.home)
     const [note] = (await once(child.stderr as Readable, 'data')) as [Buffer]
     expect(note.toString()).toContain('use the integration; Ctrl-C judges it')
-    expect((await world.svc('placements create --set session_id=null -o json')).code).toBe(0)
+    expect((await cli.svc('placements create --set session_id=null -o json')).code).toBe(0)
     child.kill('SIGINT')
     const { code, stdout } = await ended
     expect(code).toBe(5)
@@ -162,7 +162,7 @@ describe('how it runs', () => {
   })
 
   test('without a browser nothing is judged: 7', async () => {
-    const { code, stderr } = await world.svc('qa observe --url http://localhost:3000 --browser-path nowhere')
+    const { code, stderr } = await cli.svc('qa observe --url http://localhost:3000 --browser-path nowhere')
     expect({ code, stderr }).toEqual({ code: 7, stderr: expect.stringContaining('There is no browser at nowhere.') })
     expect(stderr).toContain('Without --url the traffic alone is judged.')
   })

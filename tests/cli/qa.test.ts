@@ -4,20 +4,20 @@ import { createServer, type RequestListener, request } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { CaseResult, RunResult } from '../../src/qa/result.ts'
-import { startWorld, svc, temporaryDirectory, type World } from './world.ts'
+import { startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'
 
-let world: World
+let cli: TestCli
 beforeAll(async () => {
-  world = await startWorld()
+  cli = await startTestCli()
 })
-afterAll(() => world[Symbol.asyncDispose]())
+afterAll(() => cli[Symbol.asyncDispose]())
 
 const head = 'suite: shop\ntitle: A shop\n'
 let files = 0
 
 /** A suite file of one case with these steps, one a line, or of all that `text` says. */
 function suite(text: string): string {
-  const folder = join(world.home, 'suites')
+  const folder = join(cli.home, 'suites')
   mkdirSync(folder, { recursive: true })
   const file = join(folder, `shop${++files}.yaml`)
   const steps = text.split('\n').map((line) => `      ${line}\n`)
@@ -27,7 +27,7 @@ function suite(text: string): string {
 
 /** Runs a suite and answers its cases. */
 async function casesOf(text: string, args = '', env: Record<string, string> = {}) {
-  const { code, stdout, stderr } = await world.svc(`qa run ${suite(text)} -o json ${args}`, { env })
+  const { code, stdout, stderr } = await cli.svc(`qa run ${suite(text)} -o json ${args}`, { env })
   expect(stderr).toBe('')
   const result = JSON.parse(stdout) as RunResult
   return { code, result, cases: result.cases, first: result.cases[0]! }
@@ -153,7 +153,7 @@ cases:
 
 describe('what is put back', () => {
   test('clock, faults, scenario and settings, also when a step fails', async () => {
-    const before = await world.svc('sandbox clock show -o json')
+    const before = await cli.svc('sandbox clock show -o json')
     const { first } = await casesOf(`- { scenario: no_fill }
 - { fault: { path: /v1/jobs } }
 - { clock: { set: 1900000000000 } }
@@ -162,12 +162,12 @@ describe('what is put back', () => {
 - { placement: null, expect: { status: 418 } }`)
     expect(first.reason).toBeNull()
     expect(failedChecks(first)).toMatchObject([{ expected: 418, actual: 200 }])
-    const faults = await world.svc('sandbox faults list -o json')
+    const faults = await cli.svc('sandbox faults list -o json')
     expect(JSON.parse(faults.stdout)).toMatchObject({ items: [] })
-    const scenarios = await world.svc('sandbox scenario list -o json')
+    const scenarios = await cli.svc('sandbox scenario list -o json')
     expect(scenarios.stdout).not.toContain('"active":true')
-    expect((await world.svc('projects config -o json')).stdout).toContain('"label_text":"Sponsored"')
-    const { now_ms, frozen } = JSON.parse((await world.svc('sandbox clock show -o json')).stdout)
+    expect((await cli.svc('projects config -o json')).stdout).toContain('"label_text":"Sponsored"')
+    const { now_ms, frozen } = JSON.parse((await cli.svc('sandbox clock show -o json')).stdout)
     expect(JSON.parse(before.stdout)).toMatchObject({ now_ms, frozen })
   })
 
@@ -182,7 +182,7 @@ describe('what is put back', () => {
 
   test('keys that were made for a run are revoked', async () => {
     await casesOf('- { placement: null }')
-    const { stdout } = await world.svc('keys list --limit 1000 -o json')
+    const { stdout } = await cli.svc('keys list --limit 1000 -o json')
     const made = (JSON.parse(stdout) as { items: { revoked_at_ms: number | null }[] }).items
     expect(made.length).toBeGreaterThan(3)
     expect(made.filter(({ revoked_at_ms }) => revoked_at_ms === null)).toHaveLength(3)
@@ -226,7 +226,7 @@ describe('targets', () => {
       expect(test.result.target).toMatchObject({ kind: 'service', version: null, key_mode: 'test' })
       expect(outcomes(test.cases)).toBe('passed not_applicable passed not_applicable not_applicable')
       expect(test.cases[1]!.reason).toContain('needs the control plane of a sandbox')
-      const refused = await world.svc('qa run errors', { env: { ...env, SVC_SECRET_KEY: 'sk_live_sandbox_demo' } })
+      const refused = await cli.svc('qa run errors', { env: { ...env, SVC_SECRET_KEY: 'sk_live_sandbox_demo' } })
       expect(refused).toMatchObject({ code: 2, stdout: '' })
       expect(refused.stderr).toContain('--allow-live')
       const live = await casesOf(text, '--allow-live', { ...env, SVC_SECRET_KEY: 'sk_live_sandbox_demo' })
@@ -284,14 +284,14 @@ ${['a', 'b', 'c'].map((name) => `  - { name: ${name}, steps: [{ placement: null,
   })
 
   test('several reporters, files among them', async () => {
-    const junit = join(world.home, 'qa.xml')
-    const { code, stdout, stderr } = await world.svc(`qa run errors --reporter list --reporter junit=${junit}`)
+    const junit = join(cli.home, 'qa.xml')
+    const { code, stdout, stderr } = await cli.svc(`qa run errors --reporter list --reporter junit=${junit}`)
     expect(code).toBe(0)
     expect(stdout).toContain('✓ errors')
     expect(stderr).toContain('junit report')
     expect(readFileSync(junit, 'utf8')).toContain('<testsuite')
-    expect(await world.svc('qa run errors --reporter lst')).toMatchObject({ code: 2, stdout: '' })
-    const unwritable = await world.svc('qa run errors --reporter list --reporter html=/dev/null/qa.html')
+    expect(await cli.svc('qa run errors --reporter lst')).toMatchObject({ code: 2, stdout: '' })
+    const unwritable = await cli.svc('qa run errors --reporter list --reporter html=/dev/null/qa.html')
     expect(unwritable.code).toBe(2)
     expect(unwritable.stdout).toContain('✓ errors')
     expect(unwritable.stderr).toContain('Cannot write the html report to /dev/null/qa.html')
@@ -300,26 +300,26 @@ ${['a', 'b', 'c'].map((name) => `  - { name: ${name}, steps: [{ placement: null,
   test('bad suites are exit code 2, every problem of every file at once', async () => {
     const first = suite('- { placemnt: null }')
     const second = suite('- { placement: null, expct: {} }')
-    const { code, stderr, stdout } = await world.svc(`qa run ${first} ${second} nowhere`)
+    const { code, stderr, stdout } = await cli.svc(`qa run ${first} ${second} nowhere`)
     expect([code, stdout]).toEqual([2, ''])
     expect(stderr).toContain(`${first}:6:9: placemnt is no action. Did you mean placement?`)
     expect(stderr).toContain(`${second}:6:28: Unknown member expct. Did you mean expect?`)
     expect(stderr).toContain('There is no built-in suite named nowhere.')
-    expect((await world.svc(`qa validate ${first}`)).code).toBe(2)
-    expect((await world.svc('qa validate errors')).stdout).toMatch(/^builtin:errors: good, \d+ cases\n$/)
+    expect((await cli.svc(`qa validate ${first}`)).code).toBe(2)
+    expect((await cli.svc('qa validate errors')).stdout).toMatch(/^builtin:errors: good, \d+ cases\n$/)
   })
 
   test('list, show and what fits nothing', async () => {
-    expect((await world.svc('qa list')).stdout).toMatch(/^suite +cases +title +tags\n/)
-    const { items } = JSON.parse((await world.svc('qa list formats -o json')).stdout) as {
+    expect((await cli.svc('qa list')).stdout).toMatch(/^suite +cases +title +tags\n/)
+    const { items } = JSON.parse((await cli.svc('qa list formats -o json')).stdout) as {
       items: { cases: { id: string }[] }[]
     }
     expect(items[0]!.cases.map(({ id }) => id)).toContain('formats/a clip for chat')
-    const shown = await world.svc("qa show 'formats/a {{format}} for {{job_type}}'")
+    const shown = await cli.svc("qa show 'formats/a {{format}} for {{job_type}}'")
     expect(shown.stdout).toMatch(/^ {2}- name: "?a \{\{format\}\} for \{\{job_type\}\}"?\n/)
-    expect(await world.svc('qa run errors --grep nothing-like-it')).toMatchObject({ code: 2, stdout: '' })
+    expect(await cli.svc('qa run errors --grep nothing-like-it')).toMatchObject({ code: 2, stdout: '' })
     for (const bad of ['--shard 5/4', '--grep (', '--repeat 0']) {
-      expect((await world.svc(`qa run errors ${bad}`)).code).toBe(2)
+      expect((await cli.svc(`qa run errors ${bad}`)).code).toBe(2)
     }
   })
 })
@@ -334,7 +334,7 @@ function outcomes(cases: readonly CaseResult[]): string {
   return cases.map(({ outcome }) => outcome).join(' ')
 }
 
-/** The v1 API of the world's sandbox without its control plane; `change` spoils the bodies of answers. */
+/** The v1 API of the cli's sandbox without its control plane; `change` spoils the bodies of answers. */
 async function openProxy(change: (answer: string) => string): Promise<{ url: string; close(): Promise<void> }> {
   const forward: RequestListener = (incoming, outgoing) => {
     if (incoming.url!.startsWith('/_sandbox')) {
@@ -342,7 +342,7 @@ async function openProxy(change: (answer: string) => string): Promise<{ url: str
       return
     }
     const { host: _, ...headers } = incoming.headers
-    const onward = request(world.sandbox.url + incoming.url, { method: incoming.method!, headers }, async (answer) => {
+    const onward = request(cli.sandbox.url + incoming.url, { method: incoming.method!, headers }, async (answer) => {
       const pieces: Buffer[] = []
       for await (const piece of answer) pieces.push(piece as Buffer)
       const { 'content-length': __, ...kept } = answer.headers

@@ -8,7 +8,7 @@ import Database from 'better-sqlite3'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { startSandbox } from '../../sandbox/index.ts'
 import { ensureBuilt, root, spawnSvc } from './process.ts'
-import { temporaryDirectory } from './world.ts'
+import { temporaryDirectory } from './test-cli.ts'
 
 interface Refusal {
   code: number

@@ -1,29 +1,29 @@
 import { expect, test } from 'vitest'
-import { startWorld } from './world.ts'
+import { startTestCli } from './test-cli.ts'
 
 test('render open tells the frame of the last fill; it is the one that the placement named', async () => {
-  await using world = await startWorld()
-  const created = await world.svc('placements create --format banner -o json')
+  await using cli = await startTestCli()
+  const created = await cli.svc('placements create --format banner -o json')
   const { placement } = JSON.parse(created.stdout) as { placement: { render: { frame_url: string } } }
   const { frame_url } = placement.render
-  const { code, stdout, stderr } = await world.svc('render open -o json')
+  const { code, stdout, stderr } = await cli.svc('render open -o json')
   expect({ code, stdout: JSON.parse(stdout) }).toEqual({ code: 0, stdout: { url: frame_url, opened: false } })
   expect(stderr).toContain(`Not opened, this is no terminal: ${frame_url}\n`)
   expect(await (await fetch(frame_url)).text()).toContain('Preview: opened outside a page')
-  const named = await world.svc(`render open ${frame_url.split('/').at(-1)} -q`)
+  const named = await cli.svc(`render open ${frame_url.split('/').at(-1)} -q`)
   expect(named).toEqual({ code: 0, stdout: `${frame_url}\n`, stderr: '' })
 })
 
 test('on a terminal without a display nothing is opened, and it is told', async () => {
-  await using world = await startWorld()
+  await using cli = await startTestCli()
   const host = { platform: 'linux' }
-  const { code, stderr } = await world.svc('placements create --format banner --open', { isTerminal: true, host })
+  const { code, stderr } = await cli.svc('placements create --format banner --open', { isTerminal: true, host })
   expect(code).toBe(0)
   expect(stderr).toMatch(/Not opened, no browser was found: http:\S+\/v1\/render\/ast_/)
 })
 
 test('placements create --open of a no-fill has nothing to show', async () => {
-  await using world = await startWorld()
-  const { code, stderr } = await world.svc('placements create --no-fill --open -o none')
+  await using cli = await startTestCli()
+  const { code, stderr } = await cli.svc('placements create --no-fill --open -o none')
   expect({ code, stderr }).toEqual({ code: 0, stderr: 'Not opened: there is no fill to show.\n' })
 })

@@ -2,16 +2,16 @@ import { describe, expect, test } from 'vitest'
 import type { Host, Signal } from '../../src/cli/run/host.ts'
 import type { ReplayResult } from '../../src/contract/control/replay.ts'
 import type { RequestItem } from '../../src/contract/control/requests.ts'
-import { startWorld, type World } from './world.ts'
+import { startTestCli, type TestCli } from './test-cli.ts'
 
-/** A world whose journal holds two placements, a refused one and a beacon. */
-async function withJournal(): Promise<World> {
-  const world = await startWorld()
-  await world.svc('placements create --format banner --session s1')
-  await world.svc('beacons send --event render')
-  await world.svc('placements create --format clip --session s2')
-  await world.svc('placements create --session s3 --secret-key sk_test_unknown')
-  return world
+/** A cli whose journal holds two placements, a refused one and a beacon. */
+async function withJournal(): Promise<TestCli> {
+  const cli = await startTestCli()
+  await cli.svc('placements create --format banner --session s1')
+  await cli.svc('beacons send --event render')
+  await cli.svc('placements create --format clip --session s2')
+  await cli.svc('placements create --session s3 --secret-key sk_test_unknown')
+  return cli
 }
 
 /** Times, identifiers, ports and durations, which differ from run to run. */
@@ -22,16 +22,15 @@ function masked(text: string): string {
     .replace(/ {2,}\d+(\.\d+)? {2}req_/g, '  MS  req_')
 }
 
-async function journalled(world: World, flags = ''): Promise<RequestItem[]> {
-  const { stdout } = await world.svc(`requests list ${flags} -o json`)
+async function journalled(cli: TestCli, flags = ''): Promise<RequestItem[]> {
+  const { stdout } = await cli.svc(`requests list ${flags} -o json`)
   return (JSON.parse(stdout) as { items: RequestItem[] }).items
 }
 
 describe('requests list', () => {
   test('is narrowed by each filter', async () => {
-    await using world = await withJournal()
-    const paths = async (flags: string) =>
-      (await journalled(world, flags)).map(({ path, status }) => `${path} ${status}`)
+    await using cli = await withJournal()
+    const paths = async (flags: string) => (await journalled(cli, flags)).map(({ path, status }) => `${path} ${status}`)
     expect(await paths('')).toHaveLength(4)
     expect(await paths('--status-class 4xx')).toEqual(['/v1/placements 401'])
     expect(await paths('--session s2')).toEqual(['/v1/placements 200'])
@@ -40,46 +39,44 @@ describe('requests list', () => {
     expect(await paths('--key sk_test --path /v1/placements')).toHaveLength(2)
     expect(await paths('--reason key_unknown --since 1h')).toEqual(['/v1/placements 401'])
     expect(await paths('--client-id proj_other')).toEqual([])
-    const { code, stderr } = await world.svc('requests list --key mine')
+    const { code, stderr } = await cli.svc('requests list --key mine')
     expect([code, stderr]).toEqual([2, expect.stringContaining('must be sk_test, sk_live, at, bt or the id of a key')])
   })
 })
 
 describe('requests find, count and nearest', () => {
   test('look into bodies and headers', async () => {
-    await using world = await withJournal()
-    const found = await world.svc(
-      'requests find --path /v1/placements --body overrides.allowed_formats.0=clip -o jsonl',
-    )
+    await using cli = await withJournal()
+    const found = await cli.svc('requests find --path /v1/placements --body overrides.allowed_formats.0=clip -o jsonl')
     expect(found.stdout.trim().split('\n')).toHaveLength(1)
-    expect((await world.svc('requests count --header content-type=application/json')).stdout).toBe('4\n')
-    expect((await world.svc('requests count --path /v1/beacons --body event=render -o json')).stdout).toBe(
+    expect((await cli.svc('requests count --header content-type=application/json')).stdout).toBe('4\n')
+    expect((await cli.svc('requests count --path /v1/beacons --body event=render -o json')).stdout).toBe(
       '{"count":1}\n',
     )
-    expect(masked((await world.svc('requests nearest --path /v1/beacons --body event=click')).stdout)).toBe(`\
+    expect(masked((await cli.svc('requests nearest --path /v1/beacons --body event=click')).stdout)).toBe(`\
 POST /v1/beacons 200  req_*
   body.event is "render", not "click"
 `)
-    expect((await world.svc('requests find --limit few')).code).toBe(2)
-    expect(await world.svc('requests find --limit 2 -o jsonl').then(({ stdout }) => stdout.split('\n').length)).toBe(3)
-    const { code, stderr } = await world.svc('requests count --body event')
+    expect((await cli.svc('requests find --limit few')).code).toBe(2)
+    expect(await cli.svc('requests find --limit 2 -o jsonl').then(({ stdout }) => stdout.split('\n').length)).toBe(3)
+    const { code, stderr } = await cli.svc('requests count --body event')
     expect([code, stderr]).toEqual([2, expect.stringContaining('--body event is not name=value.')])
   })
 
   test('a value has the type of its member, so that a session of digits is text', async () => {
-    await using world = await startWorld()
-    await world.svc('placements create --session 123')
-    expect((await world.svc('requests count --path /v1/placements --body session_id=123')).stdout).toBe('1\n')
-    expect((await world.svc('requests count --body session_id=123')).stdout).toBe('0\n')
-    expect((await world.svc(`requests count --body 'session_id="123"'`)).stdout).toBe('1\n')
+    await using cli = await startTestCli()
+    await cli.svc('placements create --session 123')
+    expect((await cli.svc('requests count --path /v1/placements --body session_id=123')).stdout).toBe('1\n')
+    expect((await cli.svc('requests count --body session_id=123')).stdout).toBe('0\n')
+    expect((await cli.svc(`requests count --body 'session_id="123"'`)).stdout).toBe('1\n')
   })
 })
 
 describe('requests show --curl', () => {
   test('prints the command that sends it again, the key by its variable', async () => {
-    await using world = await withJournal()
-    const [item] = await journalled(world, '--session s2')
-    const { code, stdout, stderr } = await world.svc(`requests show ${item!.request_id} --curl`)
+    await using cli = await withJournal()
+    const [item] = await journalled(cli, '--session s2')
+    const { code, stdout, stderr } = await cli.svc(`requests show ${item!.request_id} --curl`)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(masked(stdout)).toBe(`\
 curl -sS -X POST 'http://127.0.0.1:*/v1/placements' \\
@@ -90,9 +87,9 @@ curl -sS -X POST 'http://127.0.0.1:*/v1/placements' \\
   })
 
   test('tells what is redacted', async () => {
-    await using world = await withJournal()
-    const [item] = await journalled(world, '--path /v1/beacons')
-    const { stdout, stderr } = await world.svc(`requests show ${item!.request_id} --curl`)
+    await using cli = await withJournal()
+    const [item] = await journalled(cli, '--path /v1/beacons')
+    const { stdout, stderr } = await cli.svc(`requests show ${item!.request_id} --curl`)
     expect(stdout).toContain('_redacted"')
     expect(stderr).toBe('Redacted, to be filled in: asset_token.\n')
   })
@@ -100,10 +97,10 @@ curl -sS -X POST 'http://127.0.0.1:*/v1/placements' \\
 
 describe('requests replay', () => {
   test('sends it again for the key it had, its body changed by --set', async () => {
-    await using world = await withJournal()
-    const [item] = await journalled(world, '--session s2')
+    await using cli = await withJournal()
+    const [item] = await journalled(cli, '--session s2')
     const set = '--set session_id=s9 --set overrides.allowed_formats=banner'
-    const { code, stdout, stderr } = await world.svc(`requests replay ${item!.request_id} ${set} -o json`)
+    const { code, stdout, stderr } = await cli.svc(`requests replay ${item!.request_id} ${set} -o json`)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     const told = JSON.parse(stdout) as ReplayResult
     expect(told).toMatchObject({
@@ -112,7 +109,7 @@ describe('requests replay', () => {
       exchange: { method: 'POST', path: '/v1/placements', status: 200, key_id: item!.key_id },
     })
     expect(JSON.parse(told.exchange.response_body!)).toMatchObject({ decision: { format: 'banner' } })
-    const [sent] = await journalled(world, '--session s9')
+    const [sent] = await journalled(cli, '--session s9')
     expect(sent?.request_id).toBe(told.exchange.request_id)
     expect(JSON.parse(told.exchange.request_body!)).toEqual({
       client_id: 'proj_demo',
@@ -123,9 +120,9 @@ describe('requests replay', () => {
   })
 
   test('of a beacon needs neither its token nor a key', async () => {
-    await using world = await withJournal()
-    const [item] = await journalled(world, '--path /v1/beacons')
-    const { code, stdout, stderr } = await world.svc(`requests replay ${item!.request_id}`)
+    await using cli = await withJournal()
+    const [item] = await journalled(cli, '--path /v1/beacons')
+    const { code, stdout, stderr } = await cli.svc(`requests replay ${item!.request_id}`)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(masked(stdout)).toBe(`\
 replayed  req_*
@@ -144,17 +141,17 @@ request_id        req_*
   })
 
   test('is the last placement without an id, and a refusal is told with its exit code', async () => {
-    await using world = await startWorld()
-    await world.svc('placements create --session s1')
-    const refused = await world.svc('requests replay --set job_type=poem')
+    await using cli = await startTestCli()
+    await cli.svc('placements create --session s1')
+    const refused = await cli.svc('requests replay --set job_type=poem')
     expect([refused.code, refused.stdout]).toEqual([3, expect.stringMatching(/^status +400, before 200$/m)])
     expect(refused.stderr).toContain('job_type')
   })
 
   test('tells what it went without', async () => {
-    await using world = await startWorld()
-    await world.svc('placements create --prompt hello')
-    const { code, stderr } = await world.svc('requests replay -o none')
+    await using cli = await startTestCli()
+    await cli.svc('placements create --prompt hello')
+    const { code, stderr } = await cli.svc('requests replay -o none')
     expect([code, masked(stderr)]).toEqual([
       0,
       'request_id of the last placement: req_*\nprompt: Left out: prompt text is never kept.\n',
@@ -162,45 +159,43 @@ request_id        req_*
   })
 
   test('is not sent while something is missing, and names it; a key by its id and --set mend it', async () => {
-    await using world = await withJournal()
-    const [item] = await journalled(world, '--status 401')
-    const before = (await journalled(world)).length
-    const { code, stdout, stderr } = await world.svc(`requests replay ${item!.request_id}`)
+    await using cli = await withJournal()
+    const [item] = await journalled(cli, '--status 401')
+    const before = (await journalled(cli)).length
+    const { code, stdout, stderr } = await cli.svc(`requests replay ${item!.request_id}`)
     expect({ code, stdout }).toEqual({ code: 3, stdout: '' })
     expect(stderr).toContain(`\
 error: Nothing was sent: the journal does not keep all of this request.
   authorization: is not kept (expected: the id of a key to act for, in key_id (svc keys list))
 hint: `)
-    expect(await journalled(world)).toHaveLength(before)
-    const [good] = await journalled(world, '--session s2')
-    const again = await world.svc(`requests replay ${item!.request_id} --key-id ${good!.key_id}`)
+    expect(await journalled(cli)).toHaveLength(before)
+    const [good] = await journalled(cli, '--session s2')
+    const again = await cli.svc(`requests replay ${item!.request_id} --key-id ${good!.key_id}`)
     expect([again.code, again.stdout]).toEqual([0, expect.stringMatching(/^status +200, before 401$/m)])
   })
 
   test('that a fault rule breaks is told as no answer', async () => {
-    await using world = await withJournal()
-    await world.svc('sandbox faults add --path /v1/beacons --effect drop')
-    const [item] = await journalled(world, '--path /v1/beacons')
-    const { code, stderr } = await world.svc(`requests replay ${item!.request_id}`)
+    await using cli = await withJournal()
+    await cli.svc('sandbox faults add --path /v1/beacons --effect drop')
+    const [item] = await journalled(cli, '--path /v1/beacons')
+    const { code, stderr } = await cli.svc(`requests replay ${item!.request_id}`)
     expect([code, stderr]).toEqual([7, expect.stringContaining('POST /v1/beacons got no answer: flt_1 broke')])
   })
 })
 
 describe('requests verify', () => {
   test('is content when the count is as expected', async () => {
-    await using world = await withJournal()
-    const { code, stdout, stderr } = await world.svc('requests verify --path /v1/beacons --body event=render --times 1')
+    await using cli = await withJournal()
+    const { code, stdout, stderr } = await cli.svc('requests verify --path /v1/beacons --body event=render --times 1')
     expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: 'count     1\nexpected  exactly 1\n', stderr: '' })
-    expect((await world.svc('requests verify --path /v1/placements')).code).toBe(0)
-    expect((await world.svc('requests verify --path /v1/placements --at-least 3')).code).toBe(0)
-    expect((await world.svc('requests verify --path /v1/jobs --none')).code).toBe(0)
+    expect((await cli.svc('requests verify --path /v1/placements')).code).toBe(0)
+    expect((await cli.svc('requests verify --path /v1/placements --at-least 3')).code).toBe(0)
+    expect((await cli.svc('requests verify --path /v1/jobs --none')).code).toBe(0)
   })
 
   test('exits 5 on a miss, and prints what came nearest', async () => {
-    await using world = await withJournal()
-    const { code, stdout, stderr } = await world.svc(
-      'requests verify --path /v1/beacons --body event=visible --times 1',
-    )
+    await using cli = await withJournal()
+    const { code, stdout, stderr } = await cli.svc('requests verify --path /v1/beacons --body event=visible --times 1')
     expect(code).toBe(5)
     expect(masked(stdout)).toBe(`\
 count     0
@@ -212,8 +207,8 @@ near   POST /v1/beacons 200  req_*
   })
 
   test('shows those that match where there are too many', async () => {
-    await using world = await withJournal()
-    const { code, stdout } = await world.svc('requests verify --path /v1/beacons --none -o json')
+    await using cli = await withJournal()
+    const { code, stdout } = await cli.svc('requests verify --path /v1/beacons --none -o json')
     expect(code).toBe(5)
     expect(JSON.parse(stdout)).toMatchObject({
       ok: false,
@@ -225,15 +220,15 @@ near   POST /v1/beacons 200  req_*
   })
 
   test('takes one expectation', async () => {
-    await using world = await startWorld()
-    expect((await world.svc('requests verify --times 1 --none')).code).toBe(2)
-    expect((await world.svc('requests verify --times few')).code).toBe(2)
+    await using cli = await startTestCli()
+    expect((await cli.svc('requests verify --times 1 --none')).code).toBe(2)
+    expect((await cli.svc('requests verify --times few')).code).toBe(2)
   })
 })
 
 describe('requests tail', () => {
   /** Runs a tail; `ctrlC` ends it. */
-  function tail(world: World, flags: string) {
+  function tail(cli: TestCli, flags: string) {
     const handlers = new Set<(signal: Signal) => void>()
     let text = ''
     const host: Partial<Host> = {
@@ -249,7 +244,7 @@ describe('requests tail', () => {
         },
       },
     }
-    const ended = world.svc(`requests tail ${flags}`, { host })
+    const ended = cli.svc(`requests tail ${flags}`, { host })
     return {
       lines: () => text.split('\n').slice(0, -1),
       ended,
@@ -260,23 +255,23 @@ describe('requests tail', () => {
   }
 
   test('prints each request once, as it comes, until Ctrl-C', async () => {
-    await using world = await withJournal()
-    const tailing = tail(world, '--since 1h -o jsonl')
+    await using cli = await withJournal()
+    const tailing = tail(cli, '--since 1h -o jsonl')
     await expect.poll(() => tailing.lines().length, { timeout: 20_000 }).toBe(4)
-    await world.svc('placements create --session s7')
+    await cli.svc('placements create --session s7')
     await expect.poll(() => tailing.lines().length, { timeout: 20_000 }).toBe(5)
-    await world.svc('beacons send --event render')
+    await cli.svc('beacons send --event render')
     await expect.poll(() => tailing.lines().length, { timeout: 20_000 }).toBe(6)
     tailing.ctrlC()
     const { code, stderr } = await tailing.ended
     expect([code, stderr]).toEqual([130, expect.stringContaining('Interrupted by SIGINT.')])
     const items = tailing.lines().map((line) => JSON.parse(line) as RequestItem)
-    expect(items).toEqual((await journalled(world)).reverse())
+    expect(items).toEqual((await journalled(cli)).reverse())
   })
 
   test('prints only what passes its filters', async () => {
-    await using world = await withJournal()
-    const tailing = tail(world, '--since 1h --status-class 4xx')
+    await using cli = await withJournal()
+    const tailing = tail(cli, '--since 1h --status-class 4xx')
     await expect.poll(() => tailing.lines().length, { timeout: 20_000 }).toBe(1)
     tailing.ctrlC()
     expect((await tailing.ended).code).toBe(130)

@@ -5,13 +5,13 @@ import { manualClock, type Sandbox, startSandbox } from '../../sandbox/index.ts'
 import { removeLocator, writeLocator } from '../../src/cli/process/locator.ts'
 import type { Host, Signal } from '../../src/cli/run/host.ts'
 import type { RequestItem } from '../../src/contract/control/requests.ts'
-import { keptStream, noon, startWorld, svc, temporaryDirectory, type World } from './world.ts'
+import { keptStream, noon, startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'
 
-/** A newer sandbox beside that of a world. Its locator has the pid of a process that is said to run. */
-async function beside(world: World, pid: number): Promise<Sandbox> {
+/** A newer sandbox beside that of a cli. Its locator has the pid of a process that is said to run. */
+async function beside(cli: TestCli, pid: number): Promise<Sandbox> {
   const sandbox = await startSandbox({ database: ':memory:', seed: 2, clock: manualClock(noon) })
   const { url, inspector_url, database, version, projects } = sandbox
-  await writeLocator(world.home, { url, inspector_url, database, pid, version, projects, started_at_ms: noon + 1 })
+  await writeLocator(cli.home, { url, inspector_url, database, pid, version, projects, started_at_ms: noon + 1 })
   onTestFinished(() => sandbox.close())
   return sandbox
 }
@@ -20,35 +20,35 @@ const bothRun: Partial<Host> = { isRunning: () => true, now: () => noon + 90_000
 
 describe('two sandboxes', () => {
   test('ps lists both, the used one marked; status is about that one', async () => {
-    await using world = await startWorld()
-    const newer = await beside(world, 4711)
-    const listed = await world.svc('sandbox ps', { host: bothRun })
+    await using cli = await startTestCli()
+    const newer = await beside(cli, 4711)
+    const listed = await cli.svc('sandbox ps', { host: bothRun })
     const [head, ...lines] = listed.stdout.trimEnd().split('\n')
     expect(head).toMatch(/^ +url +pid +state +up +database$/)
     expect(lines).toEqual([
       expect.stringMatching(new RegExp(`^\\* +${newer.url} +4711 +ready +1m +:memory:$`)),
-      expect.stringMatching(new RegExp(`^ +${world.sandbox.url} +\\d+ +ready +1m +:memory:$`)),
+      expect.stringMatching(new RegExp(`^ +${cli.sandbox.url} +\\d+ +ready +1m +:memory:$`)),
     ])
     expect(listed.stderr).toBe('')
-    const older = `--base-url ${world.sandbox.url}`
-    const rows = JSON.parse((await world.svc(`sandbox ps -o json ${older}`, { host: bothRun })).stdout)
+    const older = `--base-url ${cli.sandbox.url}`
+    const rows = JSON.parse((await cli.svc(`sandbox ps -o json ${older}`, { host: bothRun })).stdout)
     expect(rows).toMatchObject([
       { url: newer.url, used: false },
-      { url: world.sandbox.url, used: true, ready: true },
+      { url: cli.sandbox.url, used: true, ready: true },
     ])
 
-    const used = await world.svc('sandbox status -o json', { host: bothRun })
+    const used = await cli.svc('sandbox status -o json', { host: bothRun })
     expect(JSON.parse(used.stdout)).toMatchObject({ url: newer.url, ready: true, source: 'sandbox' })
     expect(used).toMatchObject({ code: 0, stderr: '2 sandboxes run. All of them: svc sandbox ps\n' })
-    const named = await world.svc(`sandbox status ${older}`, { host: bothRun })
-    expect(named.stdout).toMatch(new RegExp(`^URL +${world.sandbox.url}\nchosen by +--base-url$`, 'm'))
+    const named = await cli.svc(`sandbox status ${older}`, { host: bothRun })
+    expect(named.stdout).toMatch(new RegExp(`^URL +${cli.sandbox.url}\nchosen by +--base-url$`, 'm'))
   })
 
   test('a command that picks one says which, on stderr, once; not when it was told', async () => {
-    await using world = await startWorld()
-    const { url } = await beside(world, 4711)
+    await using cli = await startTestCli()
+    const { url } = await beside(cli, 4711)
     const note = `2 sandboxes run: using ${url}, the newest. Another: --base-url URL, as in svc sandbox ps\n`
-    const run = (args: string, env = {}) => world.svc(args, { host: bothRun, env })
+    const run = (args: string, env = {}) => cli.svc(args, { host: bothRun, env })
     expect(await run('requests count -o json')).toEqual({ code: 0, stdout: '{"count":0}\n', stderr: note })
     expect((await run('env -o json')).stderr).toBe(note)
     expect((await run('placements create --format banner -o none')).stderr).toBe(note)
@@ -59,9 +59,9 @@ describe('two sandboxes', () => {
   })
 
   test('stop without a name stops none', async () => {
-    await using world = await startWorld()
-    await beside(world, 4711)
-    const { code, stderr } = await world.svc('sandbox stop', { host: bothRun })
+    await using cli = await startTestCli()
+    await beside(cli, 4711)
+    const { code, stderr } = await cli.svc('sandbox stop', { host: bothRun })
     expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('Say which: --base-url URL') })
   })
 })
@@ -84,35 +84,35 @@ test('without any, ps is an empty list and status exit code 7', async () => {
 })
 
 test('a sandbox that does not answer is told, with exit code 7', async () => {
-  await using world = await startWorld()
-  await world.sandbox.close()
-  const { code, stdout } = await world.svc('sandbox status')
+  await using cli = await startTestCli()
+  await cli.sandbox.close()
+  const { code, stdout } = await cli.svc('sandbox status')
   expect({ code, stdout }).toMatchObject({ code: 7, stdout: expect.stringMatching(/^state +no answer$/m) })
-  expect((await world.svc('sandbox ps')).stdout).toMatch(/ no answer /)
+  expect((await cli.svc('sandbox ps')).stdout).toMatch(/ no answer /)
 })
 
 describe('sandbox logs', () => {
   test('--no-follow prints the latest requests, oldest first, and ends', async () => {
-    await using world = await startWorld()
-    expect(await world.svc('sandbox logs --no-follow')).toEqual({ code: 0, stdout: '', stderr: 'Nothing there.\n' })
-    for (let turn = 1; turn <= 22; turn++) await world.svc(`placements create --session s${turn} -o none`)
-    const all = JSON.parse((await world.svc('requests list -o json')).stdout) as { items: RequestItem[] }
+    await using cli = await startTestCli()
+    expect(await cli.svc('sandbox logs --no-follow')).toEqual({ code: 0, stdout: '', stderr: 'Nothing there.\n' })
+    for (let turn = 1; turn <= 22; turn++) await cli.svc(`placements create --session s${turn} -o none`)
+    const all = JSON.parse((await cli.svc('requests list -o json')).stdout) as { items: RequestItem[] }
     const ids = (stdout: string) =>
       stdout
         .trimEnd()
         .split('\n')
         .map((line) => (JSON.parse(line) as RequestItem).request_id)
     const oldestFirst = all.items.map(({ request_id }) => request_id).reverse()
-    expect(ids((await world.svc('sandbox logs --no-follow -o jsonl')).stdout)).toEqual(oldestFirst.slice(-20))
-    expect(ids((await world.svc('sandbox logs --no-follow --since 1h -o jsonl')).stdout)).toEqual(oldestFirst)
+    expect(ids((await cli.svc('sandbox logs --no-follow -o jsonl')).stdout)).toEqual(oldestFirst.slice(-20))
+    expect(ids((await cli.svc('sandbox logs --no-follow --since 1h -o jsonl')).stdout)).toEqual(oldestFirst)
   })
 
   test('follows after them, until Ctrl-C', async () => {
-    await using world = await startWorld()
-    await world.svc('placements create --session s1 -o none')
-    const following = follow(world, 'sandbox logs')
+    await using cli = await startTestCli()
+    await cli.svc('placements create --session s1 -o none')
+    const following = follow(cli, 'sandbox logs')
     await expect.poll(following.lines, { timeout: 20_000 }).toHaveLength(1)
-    await world.svc('placements create --session s2 -o none')
+    await cli.svc('placements create --session s2 -o none')
     await expect.poll(following.lines, { timeout: 20_000 }).toHaveLength(2)
     following.ctrlC()
     expect((await following.ended).code).toBe(130)
@@ -121,26 +121,26 @@ describe('sandbox logs', () => {
 
 describe('requests tail', () => {
   test('finds a restarted sandbox again, says so on stderr, and misses nothing', { timeout: 40_000 }, async () => {
-    await using world = await startWorld()
-    const database = join(world.home, 'sandbox.db')
+    await using cli = await startTestCli()
+    const database = join(cli.home, 'sandbox.db')
     const begin = async () => {
       const sandbox = await startSandbox({ database, clock: manualClock(noon) })
       const { url, inspector_url, pid, version, projects } = sandbox
-      // In the place of the world's own one.
-      await writeLocator(world.home, { url, inspector_url, database, pid, version, projects, started_at_ms: noon })
+      // In the place of the cli's own one.
+      await writeLocator(cli.home, { url, inspector_url, database, pid, version, projects, started_at_ms: noon })
       onTestFinished(() => sandbox.close())
       return sandbox
     }
     const first = await begin()
-    await world.svc('placements create --session s1 -o none')
-    const following = follow(world, 'requests tail --since 1h -o jsonl')
+    await cli.svc('placements create --session s1 -o none')
+    const following = follow(cli, 'requests tail --since 1h -o jsonl')
     await expect.poll(following.lines, { timeout: 20_000 }).toHaveLength(1)
     await first.close()
-    await removeLocator(world.home, first.pid)
+    await removeLocator(cli.home, first.pid)
     await expect.poll(following.told, { timeout: 20_000 }).toMatch(/^Connection lost: .*\n$/)
 
     const { url } = await begin()
-    await world.svc('placements create --session s2 -o none')
+    await cli.svc('placements create --session s2 -o none')
     await expect.poll(following.lines, { timeout: 20_000 }).toHaveLength(2)
     following.ctrlC()
     expect((await following.ended).code).toBe(130)
@@ -155,12 +155,12 @@ describe('requests tail', () => {
   })
 
   test('goes on when the sandbox is reset, with what comes then', { timeout: 40_000 }, async () => {
-    await using world = await startWorld()
-    await world.svc('placements create --session s1 -o none')
-    const following = follow(world, 'requests tail --since 1h -o jsonl')
+    await using cli = await startTestCli()
+    await cli.svc('placements create --session s1 -o none')
+    const following = follow(cli, 'requests tail --since 1h -o jsonl')
     await expect.poll(following.lines, { timeout: 20_000 }).toHaveLength(1)
-    await world.svc('sandbox reset -o none')
-    await world.svc('placements create --session s2 -o none')
+    await cli.svc('sandbox reset -o none')
+    await cli.svc('placements create --session s2 -o none')
     await expect.poll(() => following.lines().at(-1), { timeout: 20_000 }).toContain('"s2"')
     following.ctrlC()
     expect((await following.ended).code).toBe(130)
@@ -168,7 +168,7 @@ describe('requests tail', () => {
 })
 
 /** Runs a command that follows; `ctrlC` ends it. */
-function follow(world: World, args: string) {
+function follow(cli: TestCli, args: string) {
   const handlers = new Set<(signal: Signal) => void>()
   const stdout = keptStream(false)
   const stderr = keptStream(false)
@@ -180,7 +180,7 @@ function follow(world: World, args: string) {
       return () => handlers.delete(handler)
     },
   }
-  const ended = world.svc(args, { host })
+  const ended = cli.svc(args, { host })
   return {
     lines: () => stdout.text.split('\n').slice(0, -1),
     told: () => stderr.text,

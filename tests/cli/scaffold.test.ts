@@ -9,7 +9,7 @@ import { problemOfName } from '../../src/scaffold/project-place.ts'
 import { listTemplates } from '../../src/scaffold/templates.ts'
 import { writeProject } from '../../src/scaffold/write-project.ts'
 import { ensureBuilt, root } from './process.ts'
-import { type RunOptions, svc as runSvc, temporaryDirectory } from './world.ts'
+import { type RunOptions, svc as runSvc, temporaryDirectory } from './test-cli.ts'
 
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
 const archive = `vendor/svc-${version}.tgz`

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { startWorld } from './world.ts'
+import { startTestCli } from './test-cli.ts'
 
 test('scenario use tells what to do and what to expect, and placements obey; clear ends it', async () => {
-  await using world = await startWorld()
-  const used = await world.svc('sandbox scenario use no_fill_timeout')
+  await using cli = await startTestCli()
+  const used = await cli.svc('sandbox scenario use no_fill_timeout')
   expect({ code: used.code, stdout: used.stdout }).toEqual({
     code: 0,
     stdout: `\
@@ -19,19 +19,19 @@ Expect
   The next turn asks again; nothing is retried at once.
 `,
   })
-  expect((await world.svc('placements create')).stdout).toContain('timeout')
-  expect((await world.svc('placements explain')).stdout).toContain('Its offer came too late')
-  expect((await world.svc('sandbox scenario clear')).stdout).toBe('no_fill_timeout has ended.\n')
-  expect((await world.svc('sandbox scenario clear')).stdout).toBe('No scenario was in use.\n')
-  expect((await world.svc('placements create')).stdout).toContain('ready, fill')
+  expect((await cli.svc('placements create')).stdout).toContain('timeout')
+  expect((await cli.svc('placements explain')).stdout).toContain('Its offer came too late')
+  expect((await cli.svc('sandbox scenario clear')).stdout).toBe('no_fill_timeout has ended.\n')
+  expect((await cli.svc('sandbox scenario clear')).stdout).toBe('No scenario was in use.\n')
+  expect((await cli.svc('placements create')).stdout).toContain('ready, fill')
 })
 
 test('scenario list shows the catalogue; an unknown name is an error of the API', async () => {
-  await using world = await startWorld()
-  const { stdout } = await world.svc('sandbox scenario list')
+  await using cli = await startTestCli()
+  const { stdout } = await cli.svc('sandbox scenario list')
   expect(stdout.split('\n').length).toBeGreaterThan(30)
   expect(stdout).toMatch(/^rate_limited_http_date +Over the rate limit, with a date +false$/m)
-  const { code, stderr } = await world.svc('sandbox scenario use nothing')
+  const { code, stderr } = await cli.svc('sandbox scenario use nothing')
   expect(code).toBe(3)
   expect(stderr).toContain('svc sandbox scenario list')
 })

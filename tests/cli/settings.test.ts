@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { runningSandboxes, writeLocator } from '../../src/cli/process/locator.ts'
 import { stateDirectory } from '../../src/cli/settings/state.ts'
-import { svc, temporaryDirectory } from './world.ts'
+import { svc, temporaryDirectory } from './test-cli.ts'
 
 const body = async (args: string, options: Parameters<typeof svc>[1]) => {
   const { stdout, stderr } = await svc(`placements create --curl --session s ${args}`, options)

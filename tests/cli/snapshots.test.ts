@@ -2,61 +2,61 @@
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { startWorld, type World } from './world.ts'
+import { startTestCli, type TestCli } from './test-cli.ts'
 
-let world: World
+let cli: TestCli
 beforeEach(async () => {
-  world = await startWorld()
-  return () => world[Symbol.asyncDispose]()
+  cli = await startTestCli()
+  return () => cli[Symbol.asyncDispose]()
 })
 
 const placements = async () => {
-  const { stdout } = await world.svc('placements list -o json')
+  const { stdout } = await cli.svc('placements list -o json')
   return (JSON.parse(stdout) as { items: unknown[] }).items.length
 }
 
 describe('sandbox snapshot', () => {
   test('saves, lists, restores and deletes', async () => {
-    expect(await world.svc('sandbox snapshot list')).toEqual({
+    expect(await cli.svc('sandbox snapshot list')).toEqual({
       code: 0,
       stdout: '',
       stderr: 'There is no snapshot yet. Save one: svc sandbox snapshot save NAME\n',
     })
-    const saved = await world.svc('sandbox snapshot save one')
+    const saved = await cli.svc('sandbox snapshot save one')
     expect(saved.code).toBe(0)
     expect(saved.stdout).toMatch(/^Saved one, \d+ bytes\.\n$/)
-    await world.svc('placements create')
-    const listed = await world.svc('sandbox snapshot list')
+    await cli.svc('placements create')
+    const listed = await cli.svc('sandbox snapshot list')
     expect(listed.stdout).toMatch(/^name +saved +bytes +schema\none +\d{4}-\d\d-\d\dT?.* +\d+ +\d+\n$/i)
-    expect(await world.svc('sandbox snapshot restore one')).toEqual({
+    expect(await cli.svc('sandbox snapshot restore one')).toEqual({
       code: 0,
       stdout: 'The sandbox is as it was in one.\n',
       stderr: '',
     })
     expect(await placements()).toBe(0)
-    expect((await world.svc('sandbox snapshot delete one')).stdout).toBe('Deleted.\n')
-    const gone = await world.svc('sandbox snapshot restore one')
+    expect((await cli.svc('sandbox snapshot delete one')).stdout).toBe('Deleted.\n')
+    const gone = await cli.svc('sandbox snapshot restore one')
     expect([gone.code, gone.stdout]).toEqual([3, ''])
     expect(gone.stderr).toContain('There is no snapshot named one.')
   })
 
   test('refuses a name that is taken, until it is told to replace it', async () => {
-    await world.svc('sandbox snapshot save one')
-    const taken = await world.svc('sandbox snapshot save one -o json')
+    await cli.svc('sandbox snapshot save one')
+    const taken = await cli.svc('sandbox snapshot save one -o json')
     expect([taken.code, taken.stdout]).toEqual([3, ''])
     expect(JSON.parse(taken.stderr)).toMatchObject({ error: { reason_code: 'snapshot_exists' } })
-    expect((await world.svc('sandbox snapshot save one --replace')).code).toBe(0)
+    expect((await cli.svc('sandbox snapshot save one --replace')).code).toBe(0)
   })
 })
 
 describe('sandbox export and import', () => {
   test('carry everything from one sandbox to another', async () => {
-    await world.svc('placements create')
-    const file = join(world.home, 'state.svc.gz')
-    const exported = await world.svc(`sandbox export ${file}`)
+    await cli.svc('placements create')
+    const file = join(cli.home, 'state.svc.gz')
+    const exported = await cli.svc(`sandbox export ${file}`)
     expect([exported.code, exported.stderr]).toEqual([0, ''])
     expect(exported.stdout).toMatch(new RegExp(`^Wrote ${file}, \\d+ bytes\\.\\n$`))
-    await using other = await startWorld()
+    await using other = await startTestCli()
     expect(await other.svc(`sandbox import ${file}`)).toEqual({
       code: 0,
       stdout: 'The sandbox is as it was in state.svc.gz: 3 projects, 1 evidence entries verified.\n',
@@ -66,34 +66,34 @@ describe('sandbox export and import', () => {
   })
 
   test('an export replaces no file unasked, and leaves no part of one behind', async () => {
-    expect((await world.svc('sandbox export')).code).toBe(0)
-    const again = await world.svc('sandbox export')
+    expect((await cli.svc('sandbox export')).code).toBe(0)
+    const again = await cli.svc('sandbox export')
     expect([again.code, again.stdout]).toEqual([2, ''])
     expect(again.stderr).toContain('sandbox.svc.gz exists.')
-    expect((await world.svc('sandbox export --overwrite')).code).toBe(0)
-    const nowhere = await world.svc('sandbox export none/here.svc.gz')
+    expect((await cli.svc('sandbox export --overwrite')).code).toBe(0)
+    const nowhere = await cli.svc('sandbox export none/here.svc.gz')
     expect([nowhere.code, nowhere.stdout]).toEqual([2, ''])
     expect(nowhere.stderr).toContain('cannot be written')
-    const files = readdirSync(world.home).filter((name) => name.includes('.gz'))
+    const files = readdirSync(cli.home).filter((name) => name.includes('.gz'))
     expect(files).toEqual(['sandbox.svc.gz'])
   })
 
   test('an export that nobody answers keeps the file that was there', async () => {
-    writeFileSync(join(world.home, 'sandbox.svc.gz'), 'the one before')
-    await world.sandbox.close()
-    const failed = await world.svc(`sandbox export --overwrite --base-url ${world.sandbox.url}`)
+    writeFileSync(join(cli.home, 'sandbox.svc.gz'), 'the one before')
+    await cli.sandbox.close()
+    const failed = await cli.svc(`sandbox export --overwrite --base-url ${cli.sandbox.url}`)
     expect([failed.code, failed.stdout]).toEqual([7, ''])
-    expect(readdirSync(world.home).filter((name) => name.includes('.gz'))).toEqual(['sandbox.svc.gz'])
+    expect(readdirSync(cli.home).filter((name) => name.includes('.gz'))).toEqual(['sandbox.svc.gz'])
   })
 
   test('an import of anything else changes nothing and says why', async () => {
-    await world.svc('placements create')
-    const file = join(world.home, 'notes.txt')
+    await cli.svc('placements create')
+    const file = join(cli.home, 'notes.txt')
     writeFileSync(file, 'not an export')
-    const refused = await world.svc(`sandbox import ${file}`)
+    const refused = await cli.svc(`sandbox import ${file}`)
     expect([refused.code, refused.stdout]).toEqual([3, ''])
     expect(refused.stderr).toContain('archive_invalid')
-    const missing = await world.svc('sandbox import nothing.svc.gz')
+    const missing = await cli.svc('sandbox import nothing.svc.gz')
     expect([missing.code, missing.stdout]).toEqual([2, ''])
     expect(missing.stderr).toContain('nothing.svc.gz cannot be read.')
     expect(await placements()).toBe(1)

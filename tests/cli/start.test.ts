@@ -5,7 +5,7 @@ import { Chalk } from 'chalk'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { startBlock } from '../../src/commands/sandbox/start-block.ts'
 import { ensureBuilt, type Running, spawnSvc } from './process.ts'
-import { temporaryDirectory } from './world.ts'
+import { temporaryDirectory } from './test-cli.ts'
 
 const started: Running[] = []
 let blocker: Server | undefined

@@ -9,7 +9,7 @@ import { type Command, commandsWithin } from '../../src/cli/run/command.ts'
 import { exitCodes } from '../../src/cli/run/exit-codes.ts'
 import { commands } from '../../src/commands/index.ts'
 import { ensureBuilt, root, spawnSvc } from './process.ts'
-import { exampleFolder, startWorld, temporaryDirectory, type World } from './world.ts'
+import { exampleFolder, startTestCli, type TestCli, temporaryDirectory } from './test-cli.ts'
 
 /** Commands that go on until they are stopped, and the first line of what they print. */
 const endless = new Set(['start', 'stream', 'tail', 'logs', 'observe'])
@@ -18,16 +18,16 @@ const wholeRun = 'qa run --fresh'
 /** Commands whose output is another program's own. */
 const otherLanguage = new Set(['exec'])
 
-let world: World
+let cli: TestCli
 const found: { command: Command; path: string }[] = []
 
 beforeAll(async () => {
   ensureBuilt()
-  world = await startWorld()
+  cli = await startTestCli()
   for (const { name, load } of commands) found.push(...commandsWithin(await load(), name))
 })
 afterAll(async () => {
-  await world[Symbol.asyncDispose]()
+  await cli[Symbol.asyncDispose]()
 })
 
 describe('-o json', () => {
@@ -35,11 +35,11 @@ describe('-o json', () => {
     let checked = 0
     for (const { command, path } of found) {
       if (endless.has(command.name) || otherLanguage.has(command.name) || path === 'sandbox stop') continue
-      const cwd = exampleFolder(world, path)
+      const cwd = exampleFolder(cli, path)
       for (const example of command.examples) {
         if (example === wholeRun) continue
-        await world.svc('placements create --format banner -q')
-        const { stdout, stderr, code } = await world.svc(asJson(example), { cwd })
+        await cli.svc('placements create --format banner -q')
+        const { stdout, stderr, code } = await cli.svc(asJson(example), { cwd })
         expect(code, `svc ${example}: ${stderr}`).toBe(0)
         // An export is a file of JSON lines, whatever the format of answers.
         const documents = path === 'evidence export' ? stdout.trimEnd().split('\n') : [stdout]
@@ -53,7 +53,7 @@ describe('-o json', () => {
   })
 
   test('an error leaves stdout empty', async () => {
-    const { stdout, stderr } = await world.svc('decisions get slot_00000000001 -o json')
+    const { stdout, stderr } = await cli.svc('decisions get slot_00000000001 -o json')
     expect(stdout).toBe('')
     expect(JSON.parse(stderr)).toMatchObject({ error: { category: 'service' } })
   })
@@ -86,7 +86,7 @@ describe('closed streams', () => {
   })
 
   test('a reader that goes away ends a list in silence', async () => {
-    const { url } = world.sandbox
+    const { url } = cli.sandbox
     const { code, stderr } = await shell(`"$@" requests list --limit 1000 | head -c 1`, {
       SVC_HOME: temporaryDirectory(),
       SVC_BASE_URL: url,

@@ -5,19 +5,19 @@ import { parseCommandLine } from '../../src/cli/run/parser.ts'
 import { settingNames, settingsTable } from '../../src/cli/settings/settings.ts'
 import { commands } from '../../src/commands/index.ts'
 import { errorCodes } from '../../src/contract/errors.ts'
-import { startWorld, type World } from './world.ts'
+import { startTestCli, type TestCli } from './test-cli.ts'
 
-let world: World
+let cli: TestCli
 beforeAll(async () => {
-  world = await startWorld()
+  cli = await startTestCli()
 })
 afterAll(async () => {
-  await world[Symbol.asyncDispose]()
+  await cli[Symbol.asyncDispose]()
 })
 
 describe('svc --help', () => {
   test('fits a terminal of 80 by 24, and names every command', async () => {
-    const { code, stdout, stderr } = await world.svc('--help')
+    const { code, stdout, stderr } = await cli.svc('--help')
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     const lines = stdout.trimEnd().split('\n')
     expect(lines.length).toBeLessThanOrEqual(24)
@@ -26,18 +26,18 @@ describe('svc --help', () => {
   })
 
   test('is what svc, svc -h and svc help print', async () => {
-    const { stdout } = await world.svc('--help')
-    for (const args of ['', '-h', 'help']) expect(await world.svc(args)).toEqual({ code: 0, stdout, stderr: '' })
+    const { stdout } = await cli.svc('--help')
+    for (const args of ['', '-h', 'help']) expect(await cli.svc(args)).toEqual({ code: 0, stdout, stderr: '' })
   })
 
   test('is there with other flags too, and on stderr where a command was needed', async () => {
-    const { stdout } = await world.svc('--help')
-    expect(await world.svc('-q --help')).toEqual({ code: 0, stdout, stderr: '' })
-    expect(await world.svc('-o json')).toEqual({ code: 2, stdout: '', stderr: stdout })
+    const { stdout } = await cli.svc('--help')
+    expect(await cli.svc('-q --help')).toEqual({ code: 0, stdout, stderr: '' })
+    expect(await cli.svc('-o json')).toEqual({ code: 2, stdout: '', stderr: stdout })
   })
 
   test('shows npx svc under npm', async () => {
-    const { stdout } = await world.svc('--help', { env: { npm_execpath: 'npm' } })
+    const { stdout } = await cli.svc('--help', { env: { npm_execpath: 'npm' } })
     expect(stdout).toContain('  npx svc placements create --format banner --topic coffee\n')
   })
 })
@@ -45,7 +45,7 @@ describe('svc --help', () => {
 describe('the help of a command', () => {
   test('has a summary of one line and at least two examples', async () => {
     for (const { command, path } of await everyCommand()) {
-      const { code, stdout, stderr } = await world.svc(`${path} --help`)
+      const { code, stdout, stderr } = await cli.svc(`${path} --help`)
       expect({ code, stderr }, path).toEqual({ code: 0, stderr: '' })
       expect(command.summary.length, path).toBeLessThanOrEqual(76)
       expect(command.summary, path).not.toMatch(/\n|\.$/)
@@ -54,14 +54,14 @@ describe('the help of a command', () => {
   })
 
   test('is what svc help COMMAND prints', async () => {
-    const expected = await world.svc('placements create --help')
+    const expected = await cli.svc('placements create --help')
     for (const args of ['help placements create', '--help placements create', 'placements -h create']) {
-      expect(await world.svc(args)).toEqual(expected)
+      expect(await cli.svc(args)).toEqual(expected)
     }
   })
 
   test('names choices, provenance and decision of each field', async () => {
-    const { stdout } = await world.svc('jobs create --help')
+    const { stdout } = await cli.svc('jobs create --help')
     expect(stdout.replace(/\s+/g, ' ')).toContain(
       '--job-type <choice> Workload category; a missing value normalizes to chat. (chat, code, image, voice, agent) [documented]',
     )
@@ -71,7 +71,7 @@ describe('the help of a command', () => {
   })
 
   test('of a noun without a verb is a usage error, on stderr', async () => {
-    const { code, stdout, stderr } = await world.svc('placements')
+    const { code, stdout, stderr } = await cli.svc('placements')
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain('create      Request a placement\n')
   })
@@ -121,7 +121,7 @@ describe('a group within a group', () => {
 
 describe('help topics', () => {
   test('exit-codes has every code and every error of the contract', async () => {
-    const { stdout } = await world.svc('help exit-codes')
+    const { stdout } = await cli.svc('help exit-codes')
     for (const [category, { exit_code }] of Object.entries(exitCodes))
       expect(stdout).toMatch(new RegExp(`^ *${exit_code}  ${category} `, 'm'))
     for (const [code, { status, exit_code }] of Object.entries(errorCodes)) {
@@ -130,7 +130,7 @@ describe('help topics', () => {
   })
 
   test('settings has every flag and variable', async () => {
-    const { stdout } = await world.svc('help settings')
+    const { stdout } = await cli.svc('help settings')
     for (const name of settingNames) expect(stdout).toContain(settingsTable[name].env)
   })
 })
@@ -176,7 +176,7 @@ describe('what is not understood', () => {
     ],
   ]
   test.each(cases)('svc %s is a usage error that says what was meant', async (args, message, hint) => {
-    const { code, stdout, stderr } = await world.svc(args)
+    const { code, stdout, stderr } = await cli.svc(args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     if (message !== '') expect(stderr).toBe(`error: ${message}\nhint: ${hint}\n`)
   })
@@ -191,7 +191,7 @@ describe('what is not understood', () => {
       ['', { SVC_OUTPUT: 'json' }],
     ]
     for (const [flags, env = {}] of ways) {
-      const { stderr } = await world.svc(`placments list ${flags}`, { env })
+      const { stderr } = await cli.svc(`placments list ${flags}`, { env })
       expect(JSON.parse(stderr), flags).toEqual({
         error: {
           category: 'usage',
@@ -209,7 +209,7 @@ describe('what is not understood', () => {
 describe('colours', () => {
   test('are there on a terminal only, unless told otherwise', async () => {
     const isColored = async (args: string, isTerminal: boolean, env = {}) =>
-      (await world.svc(`placements create ${args}`, { isTerminal, env })).stdout.includes('\u001b[')
+      (await cli.svc(`placements create ${args}`, { isTerminal, env })).stdout.includes('\u001b[')
     expect(await isColored('', true)).toBe(true)
     expect(await isColored('', false)).toBe(false)
     expect(await isColored('', true, { NO_COLOR: '1' })).toBe(false)
@@ -220,7 +220,7 @@ describe('colours', () => {
   })
 
   test('JSON has none', async () => {
-    const { stdout } = await world.svc('placements create -o json --color always', { isTerminal: true })
+    const { stdout } = await cli.svc('placements create -o json --color always', { isTerminal: true })
     expect(stdout).not.toContain('\u001b[')
     expect(stdout.split('\n').length).toBeGreaterThan(10)
   })

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { BeaconItem } from '../../src/contract/control/beacons.ts'
 import type { PlacementResponse } from '../../src/contract/v1/placements.ts'
 import { ensureBuilt, root } from '../cli/process.ts'
-import { temporaryDirectory } from '../cli/world.ts'
+import { temporaryDirectory } from '../cli/test-cli.ts'
 import { examples, linkedFiles, readme, scripts, steps } from './readme.ts'
 import { type Ended, endStarted, type Ready, run, start, stop } from './shell.ts'
 

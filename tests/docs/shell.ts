@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { root } from '../cli/process.ts'
-import type { Result } from '../cli/world.ts'
+import type { Result } from '../cli/test-cli.ts'
 
 export type Ended = Result
 

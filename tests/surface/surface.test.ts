@@ -12,18 +12,18 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import * as sandboxModule from '../../sandbox/index.ts'
 import * as clientModule from '../../src/client/index.ts'
-import { keptStream, noon, type Result, type RunOptions, startWorld, type World } from '../cli/world.ts'
+import { keptStream, noon, type Result, type RunOptions, startTestCli, type TestCli } from '../cli/test-cli.ts'
 import { factsOf, type HelpEntry, readCompletion, readHelp } from './help.ts'
 import { inlineDefinitions, type JsonObject, provenanceOf, schemaLines, shapeLines } from './shape.ts'
 
 const root = join(import.meta.dirname, '../..')
 
-let world: World
+let cli: TestCli
 beforeAll(async () => {
-  world = await startWorld()
+  cli = await startTestCli()
 })
 afterAll(async () => {
-  await world[Symbol.asyncDispose]()
+  await cli[Symbol.asyncDispose]()
 })
 
 test('commands, arguments, flags, topics, exit codes, settings', async () => {
@@ -80,7 +80,7 @@ test('commands, arguments, flags, topics, exit codes, settings', async () => {
 })
 
 test('the API: operations and schemas', async () => {
-  const response = await fetch(`${world.sandbox.url}/_sandbox/openapi.json`)
+  const response = await fetch(`${cli.sandbox.url}/_sandbox/openapi.json`)
   const { paths, components } = (await response.json()) as { paths: JsonObject; components: JsonObject }
   const operations = Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item as JsonObject).flatMap(([method, operation]) => [
@@ -94,7 +94,7 @@ test('the API: operations and schemas', async () => {
   ])
   const pages = ['/', '/_sandbox/', '/_sandbox/demo', '/_sandbox/demo/', '/v1/render.js', '/nowhere'].map(
     async (path) => {
-      const { status, headers } = await fetch(world.sandbox.url + path, { redirect: 'manual' })
+      const { status, headers } = await fetch(cli.sandbox.url + path, { redirect: 'manual' })
       return `GET ${path}: ${[status, headers.get('content-type') ?? 'no content', headers.get('location') ?? ''].join(' ')}`
     },
   )
@@ -111,7 +111,7 @@ test('the API: operations and schemas', async () => {
 })
 
 test('ids of rules: qa observe, doctor, beacons lint, contract check', async () => {
-  await using own = await startWorld()
+  await using own = await startTestCli()
   const observed = JSON.parse(await stdoutOf('qa observe --since 10m -o json', {}, own)) as { cases: { id: string }[] }
   const documented = readFileSync(join(root, 'docs/qa-observe.md'), 'utf8')
   const rules = observed.cases.map(({ id }) => {
@@ -187,7 +187,7 @@ test('reason codes, no-fill reasons, accept codes', async () => {
 })
 
 test('fields of JSON output', async () => {
-  await using own = await startWorld()
+  await using own = await startTestCli()
   const lines: string[] = []
   for (const [args, options] of session) {
     const isStream = streams.includes(args)
@@ -206,14 +206,14 @@ test('fields of JSON output', async () => {
 
 test('modules of the package', async () => {
   const { bin, exports } = readJson('package.json') as { bin: JsonObject; exports: JsonObject }
-  const client = clientModule.createClient({ base_url: world.sandbox.url })
+  const client = clientModule.createClient({ base_url: cli.sandbox.url })
   await matches('modules.txt', [
     ...Object.entries(bin).map(([name, file]) => `bin ${name}: ${String(file)}`),
     ...Object.keys(exports).map((name) => `export ${name}`),
     ...Object.keys(sandboxModule)
       .sort()
       .map((name) => `sandbox: ${name}`),
-    ...Object.keys(world.sandbox)
+    ...Object.keys(cli.sandbox)
       .sort()
       .map((name) => `startSandbox(): ${name}`),
     ...Object.keys(clientModule)
@@ -229,7 +229,7 @@ const streams = ['requests tail --since 10m', 'beacons tail --since 10m', 'event
 type Host = Required<NonNullable<RunOptions['host']>>
 
 /** Runs a stream until it has printed nothing for half a second, then interrupts it. */
-async function untilQuiet(own: World, args: string): Promise<Result> {
+async function untilQuiet(own: TestCli, args: string): Promise<Result> {
   let interrupt = () => {}
   let timer: NodeJS.Timeout | undefined
   const stdout: Host['stdout'] & { text: string } = keptStream(false)
@@ -339,7 +339,7 @@ const session: [args: string, options?: RunOptions][] = [
 ]
 
 /** Prints the codes that `svc beacons lint` finds in a file with every mistake it knows, each with its severity. */
-async function lintCodes(own: World): Promise<string[]> {
+async function lintCodes(own: TestCli): Promise<string[]> {
   const seen = { visible_ratio: 1, visible_ms: 1_200, width_px: 300, height_px: 250, page_visible: true }
   const visible = { ...beacon, beacon_id: 'instance-1:visible', event: 'visible', measurements: seen }
   const early = { ...beacon, occurred_at_ms: noon - 20_000 }
@@ -445,7 +445,7 @@ function memberNames(value: object, path: string): string[] {
     )
 }
 
-async function stdoutOf(args: string, options: RunOptions = {}, of: World = world): Promise<string> {
+async function stdoutOf(args: string, options: RunOptions = {}, of: TestCli = cli): Promise<string> {
   const { stdout, stderr } = await of.svc(args, options)
   expect(stdout, `svc ${args}: ${stderr}`).not.toBe('')
   return stdout

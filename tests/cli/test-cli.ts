@@ -1,4 +1,4 @@
-/** What the tests of the command line stand on: a real sandbox, and a Host whose streams are kept. */
+/** The command line under test: a real sandbox, and a Host whose streams are kept in memory. */
 import { copyFileSync, mkdirSync, mkdtempSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -8,7 +8,7 @@ import { writeLocator } from '../../src/cli/process/locator.ts'
 import type { Host, HostStream, Signal } from '../../src/cli/run/host.ts'
 import { run } from '../../src/program.ts'
 
-/** So that no two runs make the same session. */
+/** Counts the random texts, so that no two runs create the same session. */
 let randomTexts = 0
 
 /** 2026-01-31T12:00:00.000Z */
@@ -20,8 +20,8 @@ export interface Result {
   stderr: string
 }
 
-export interface World {
-  /** The state directory, of this world alone. */
+export interface TestCli {
+  /** The state directory, used by nothing else. */
   home: string
   sandbox: Sandbox
   svc(args: string, options?: RunOptions): Promise<Result>
@@ -33,12 +33,12 @@ export interface RunOptions {
   stdin?: string
   cwd?: string
   isTerminal?: boolean
-  /** Members of the Host that the test plays itself. */
+  /** Properties of the Host that the test replaces. */
   host?: Partial<Host>
 }
 
-/** A sandbox with a fixed seed and clock, found by its locator as any other. */
-export async function startWorld(): Promise<World> {
+/** Starts a sandbox with a fixed seed and clock; commands find it through its locator, like any other. */
+export async function startTestCli(): Promise<TestCli> {
   const home = temporaryDirectory()
   const sandbox = await startSandbox({ database: ':memory:', seed: 1, clock: manualClock(noon) })
   const { url, inspector_url, database, pid, version, projects } = sandbox
@@ -54,8 +54,8 @@ export async function startWorld(): Promise<World> {
   }
 }
 
-/** Where the examples of a noun are run: in a folder of their own, with the file that some of them read. */
-export function exampleFolder({ home }: World, path: string): string {
+/** Creates the folder in which the examples of a noun run, with the file that some of them read. */
+export function exampleFolder({ home }: TestCli, path: string): string {
   const folder = join(home, 'examples', path.split(' ')[0]!)
   mkdirSync(folder, { recursive: true })
   copyFileSync(join(import.meta.dirname, '../../fixtures/requests/beacons.render.json'), join(folder, 'beacons.jsonl'))
@@ -66,7 +66,7 @@ export function temporaryDirectory(): string {
   return mkdtempSync(join(tmpdir(), 'svc-test-'))
 }
 
-/** Runs a command line, words separated by spaces, quoted by '...' where they hold some. */
+/** Runs a command line. Words are separated by spaces; a word that contains spaces is quoted by '...'. */
 export async function svc(
   args: string,
   { env = {}, stdin = '', cwd, isTerminal = false, host = {} }: RunOptions,
