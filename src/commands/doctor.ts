@@ -2,11 +2,11 @@ import { Option } from 'commander'
 import type { Command } from '../cli/run/command.ts'
 import { exitCodes } from '../cli/run/exit-codes.ts'
 import { type Session, sessionClient } from '../cli/run/session.ts'
-import { diagnose } from '../journal/doctor/checks.ts'
-import { gatherMachine, settleAnyway } from '../journal/doctor/gather-machine.ts'
-import { findService, gatherSandbox, gatherTraffic } from '../journal/doctor/gather-sandbox.ts'
-import { gatherServed } from '../journal/doctor/gather-served.ts'
 import { reportLines, summaryOf } from '../journal/doctor/report.ts'
+import { diagnose } from '../journal/doctor.ts'
+import { gatherMachine, settleAnyway } from '../journal/facts/machine.ts'
+import { findService, gatherSandbox, gatherTraffic } from '../journal/facts/sandbox.ts'
+import { gatherServed } from '../journal/facts/served-files.ts'
 
 export const doctor: Command = {
   name: 'doctor',

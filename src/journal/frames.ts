@@ -1,7 +1,7 @@
 /** Hosted frames: which were loaded, which were refused, and what was heard of them. */
 import type { BeaconItem } from '../contract/control/beacons.ts'
 import type { PlacementItem } from '../contract/control/placements.ts'
-import { type Exchange, pathOf } from './exchanges.ts'
+import { type Exchange, pathOf } from './exchange.ts'
 
 export function isFrame(exchange: Exchange): boolean {
   return exchange.method === 'GET' && pathOf(exchange).startsWith('/v1/render/')

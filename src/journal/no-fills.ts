@@ -1,5 +1,5 @@
 /** No-fills, and what a session asked for after them. */
-import { type Exchange, groupBy, member, pathOf } from './exchanges.ts'
+import { type Exchange, groupBy, member, pathOf } from './exchange.ts'
 
 /** Asking again within this time is a loop, not the next turn of a conversation. */
 const atOnceMs = 1_000

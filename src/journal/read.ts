@@ -2,7 +2,7 @@
 import type { Client } from '../client/client.ts'
 import type { SandboxInfo } from '../contract/control/health.ts'
 import type { RequestItem } from '../contract/control/requests.ts'
-import type { Exchange, ExchangeDetail, Traffic } from './exchanges.ts'
+import type { Exchange, ExchangeDetail, Traffic } from './exchange.ts'
 import { openSlots } from './slots.ts'
 
 /** Requests under way at once. */

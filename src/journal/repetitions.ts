@@ -1,6 +1,6 @@
 /** The same request sent again: too soon, or although it cannot succeed. */
 import { errorCodes } from '../contract/errors.ts'
-import { type Exchange, groupBy } from './exchanges.ts'
+import { type Exchange, groupBy } from './exchange.ts'
 
 /** A repetition within this time is one of a program, not of a person. */
 const atOnceMs = 1_000

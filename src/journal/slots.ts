@@ -1,5 +1,5 @@
 /** Slots that have no decision yet, and who asked for them again. */
-import { type Exchange, member, pathOf } from './exchanges.ts'
+import { type Exchange, member, pathOf } from './exchange.ts'
 
 /** The slot that a request polls. */
 export function polledSlot(exchange: Exchange): string | undefined {

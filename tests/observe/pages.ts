@@ -1,5 +1,5 @@
 /** The pages of scripted integrations: one that does all right, and for each rule about pages one that breaks it. */
-import type { PageRuleName } from '../../src/journal/observe/page/rules.ts'
+import type { PageRuleName } from '../../src/journal/rules/page.ts'
 
 export interface Page {
   /** What stands in the body, behind render.js. */

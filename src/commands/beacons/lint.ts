@@ -8,8 +8,8 @@ import { CliError } from '../../cli/run/cli-error.ts'
 import type { Command } from '../../cli/run/command.ts'
 import { exitCodes } from '../../cli/run/exit-codes.ts'
 import type { Host } from '../../cli/run/host.ts'
-import { lintBeacons } from '../../journal/lint/lint-beacons.ts'
 import { lintLines, lintSummary } from '../../journal/lint/report.ts'
+import { lintBeacons } from '../../journal/lint.ts'
 
 export const lint: Command = {
   name: 'lint',

@@ -21,7 +21,7 @@ export async function openPage(
   base_url: string,
   signal: AbortSignal,
 ): Promise<PageSeen> {
-  const { PageUnreachable, watchPage } = await import('../../journal/observe/page/watch.ts')
+  const { PageUnreachable, watchPage } = await import('../../journal/facts/page.ts')
   const is_headed = headed === true
   const path = findBrowser(session, browserPath, 'Without --url the traffic alone is judged.')
   const browser = await startBrowser(session, path, { reachable: 'anything', is_headed })

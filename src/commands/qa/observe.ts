@@ -8,7 +8,7 @@ import { type Session, sessionClient } from '../../cli/run/session.ts'
 import { version } from '../../cli/run/version.ts'
 import type { Client } from '../../client/client.ts'
 import { createClient } from '../../client/index.ts'
-import { findService } from '../../journal/doctor/gather-sandbox.ts'
+import { findService } from '../../journal/facts/sandbox.ts'
 import type { PageSeen } from '../../journal/observe/page/seen.ts'
 import { readTraffic } from '../../journal/read.ts'
 import { checkAgent, checkPrefix } from '../../qa/contract-check/mark.ts'
@@ -156,8 +156,8 @@ interface Watched {
 
 async function report(session: Session, flags: ObserveFlags, watched: Watched): Promise<number> {
   const { judge } = await import('../../journal/observe/judge.ts')
-  const { resultOf } = await import('../../journal/observe/results.ts')
-  const { createObservationList } = await import('../../journal/observe/list.ts')
+  const { resultOf } = await import('../../journal/observe.ts')
+  const { createObservationList } = await import('../../journal/observe-list.ts')
   const { host, out, settings, command_name } = session
   const { client, base_url, kind, since, after, is_ended, is_whole, page, what, started_at_ms } = watched
   const info = await client.sandbox.info()

@@ -2,7 +2,7 @@
 import { reasonCodes } from '../../contract/errors.ts'
 import { beaconEventSpellings } from '../../contract/v1/beacons.ts'
 import { beaconMembers, rightName } from '../beacon-names.ts'
-import { type Exchange, groupBy, member, pathOf, type Traffic, times } from '../exchanges.ts'
+import { type Exchange, groupBy, member, pathOf, type Traffic, times } from '../exchange.ts'
 import { type Check, type Outcome, orOk, problem, warning } from './finding.ts'
 import { refusals } from './journal-check.ts'
 

@@ -1,6 +1,6 @@
 /** Error envelopes: the fifth of the five points to check when migrating, seen by what a client does after one. */
 
-import { type Exchange, groupBy, routeOf, type Traffic, times } from '../exchanges.ts'
+import { type Exchange, groupBy, routeOf, type Traffic, times } from '../exchange.ts'
 import { inVain, type Repetition, retryAfterMs, tooSoon } from '../repetitions.ts'
 import { type Check, type Outcome, orOk, problem } from './finding.ts'
 

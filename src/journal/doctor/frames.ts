@@ -1,4 +1,4 @@
-import { type Exchange, some, type Traffic, times } from '../exchanges.ts'
+import { type Exchange, some, type Traffic, times } from '../exchange.ts'
 import { isFrame, unheardFrames, usedSlots, wastedFills } from '../frames.ts'
 import { type Check, type Outcome, orOk, problem, warning } from './finding.ts'
 

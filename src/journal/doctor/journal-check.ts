@@ -1,6 +1,6 @@
 /** What a check says of requests that were refused. */
 import type { ReasonCode } from '../../contract/errors.ts'
-import { type Exchange, groupBy, member, routeOf, times } from '../exchanges.ts'
+import { type Exchange, groupBy, member, routeOf, times } from '../exchange.ts'
 import { type Outcome, problem } from './finding.ts'
 
 /** One problem for each cause and route among the refused requests. */

@@ -1,6 +1,6 @@
 /** Key type: the first of the five points to check when migrating. */
 import { reasonCodes } from '../../contract/errors.ts'
-import { type Traffic, times } from '../exchanges.ts'
+import { type Traffic, times } from '../exchange.ts'
 import { type Check, orOk, warning } from './finding.ts'
 import { refusals } from './journal-check.ts'
 

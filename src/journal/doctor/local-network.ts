@@ -3,7 +3,7 @@
  * the person has agreed. A refused request never arrives, so what is told here comes from those that did.
  */
 
-import type { Traffic } from '../exchanges.ts'
+import type { Traffic } from '../exchange.ts'
 import { type Check, type Outcome, ok, orOk, problem, warning } from './finding.ts'
 
 export const localNetwork: Check<Pick<Traffic, 'exchanges'>> = {

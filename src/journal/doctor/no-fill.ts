@@ -1,4 +1,4 @@
-import { type Traffic, times } from '../exchanges.ts'
+import { type Traffic, times } from '../exchange.ts'
 import { noFillLoops, noFillReasonOf } from '../no-fills.ts'
 import { type Check, orOk, warning } from './finding.ts'
 

@@ -1,4 +1,4 @@
-import { some, type Traffic, times } from '../exchanges.ts'
+import { some, type Traffic, times } from '../exchange.ts'
 import { forgottenSlots } from '../slots.ts'
 import { type Check, orOk, warning } from './finding.ts'
 

@@ -1,6 +1,6 @@
 /** The findings as text, grouped, with one line for each fix. */
 import type { Style } from '../../cli/output/style.ts'
-import { groups } from './checks.ts'
+import { groups } from '../doctor.ts'
 import { type Finding, type Level, levels } from './finding.ts'
 
 const symbols: Readonly<Record<Level, string>> = { ok: '✓', warning: '!', problem: '✗', unknown: '?' }

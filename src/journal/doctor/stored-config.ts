@@ -1,6 +1,6 @@
 /** Stored project config: the third of the five points to check when migrating. */
 import { reasonCodes } from '../../contract/errors.ts'
-import { type Exchange, member, pathOf, type Traffic } from '../exchanges.ts'
+import { type Exchange, member, pathOf, type Traffic } from '../exchange.ts'
 import { type Check, type Outcome, orOk, problem, warning } from './finding.ts'
 import { refusals } from './journal-check.ts'
 

@@ -3,7 +3,7 @@ import { canonicalEvent, clipEvents, occurrenceOf } from '../../contract/beacon-
 import { type AcceptedBeacon, type Creative, judgeBeacons } from '../../contract/beacon-verdict.ts'
 import { limits } from '../../contract/limits.ts'
 import type { AcceptCode, BeaconRequest } from '../../contract/v1/beacons.ts'
-import { refused } from './beacon-body.ts'
+import { refused } from '../rules/beacon-file.ts'
 import type { LooseFinding } from './finding.ts'
 
 /** A beacon that fits the schema, by its place among those of the file. */

@@ -1,7 +1,8 @@
 /** Runs every rule over what was observed. */
-import { type PageRuleName, pageRules } from './page/rules.ts'
-import type { Finding, Judgement, Observed, Rule } from './rule.ts'
-import { type TrafficRuleName, trafficRules } from './rules/index.ts'
+
+import type { Finding, Judgement, Observed, Rule } from '../rule.ts'
+import { type TrafficRuleName, trafficRules } from '../rules/index.ts'
+import { type PageRuleName, pageRules } from '../rules/page.ts'
 
 export type RuleName = TrafficRuleName | PageRuleName
 

@@ -1,7 +1,7 @@
 /** Which requests are taken for the same, and how long an answer asks to wait. */
 import { expect, test } from 'vitest'
-import type { Exchange, ExchangeDetail } from './exchanges.ts'
-import { inVain, repetitions, retryAfterMs, tooSoon } from './repetitions.ts'
+import type { Exchange, ExchangeDetail } from '../exchange.ts'
+import { inVain, repetitions, retryAfterMs, tooSoon } from '../repetitions.ts'
 
 const noon = 1_769_860_800_000
 let exchanges = 0

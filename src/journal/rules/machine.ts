@@ -1,5 +1,5 @@
-import { type Check, type Outcome, orOk, problem, warning } from './finding.ts'
-import type { Machine } from './machine.ts'
+import { type Check, type Outcome, orOk, problem, warning } from '../doctor/finding.ts'
+import type { Machine } from '../doctor/machine.ts'
 
 /** Key type, the first point to check when migrating, in the settings. Keys themselves are never printed. */
 export const keys: Check<Pick<Machine, 'settings'>> = {

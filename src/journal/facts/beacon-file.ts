@@ -1,7 +1,7 @@
 /** The beacons in a file: one body, an array of bodies, JSON lines, or the beacon requests of a HAR file. */
 import { contract } from '../../contract/index.ts'
-import type { LintFinding } from './finding.ts'
-import { createPlaces, type JsonNode, JsonSyntaxError, nameStart, nodeAt, parseJsonText } from './json-text.ts'
+import type { LintFinding } from '../lint/finding.ts'
+import { createPlaces, type JsonNode, JsonSyntaxError, nameStart, nodeAt, parseJsonText } from '../lint/json-text.ts'
 
 /** One body and where it came from. */
 export interface FileBeacon {

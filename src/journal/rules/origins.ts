@@ -1,8 +1,8 @@
 /** Allowed origins: the second of the five points to check when migrating. */
 import { reasonCodes } from '../../contract/errors.ts'
-import { type Exchange, groupBy, routeOf, type Traffic, times } from '../exchanges.ts'
-import { type Check, type Outcome, orOk, problem } from './finding.ts'
-import { refusals } from './journal-check.ts'
+import { type Check, type Outcome, orOk, problem } from '../doctor/finding.ts'
+import { refusals } from '../doctor/journal-check.ts'
+import { type Exchange, groupBy, routeOf, type Traffic, times } from '../exchange.ts'
 
 export const allowedOrigins: Check<Traffic> = {
   name: 'allowed origins',

@@ -1,7 +1,7 @@
 /** Rules about the page itself, for which a browser was there. */
-import { loadedFrames } from '../../frames.ts'
+import { loadedFrames } from '../frames.ts'
+import type { Mount, PageSeen } from '../observe/page/seen.ts'
 import type { Finding, Observed, Rule } from '../rule.ts'
-import type { Mount, PageSeen } from './seen.ts'
 
 /** A rule that is judged by the page; without one, or with nothing of it there, it is not judged. */
 function pageRule(rule: Omit<Rule, 'judge'>, judge: (page: PageSeen, observed: Observed) => ReturnType<Rule['judge']>) {

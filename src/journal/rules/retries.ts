@@ -1,7 +1,7 @@
 /** What a client does after an error or a no-fill. */
-import { type Exchange, groupBy, routeOf, times } from '../../exchanges.ts'
-import { isPlacementRequest, noFillLoops, noFillReasonOf } from '../../no-fills.ts'
-import { inVain, type Repetition, repetitions, retryAfterMs, tooSoon } from '../../repetitions.ts'
+import { type Exchange, groupBy, routeOf, times } from '../exchange.ts'
+import { isPlacementRequest, noFillLoops, noFillReasonOf } from '../no-fills.ts'
+import { inVain, type Repetition, repetitions, retryAfterMs, tooSoon } from '../repetitions.ts'
 import type { Finding, Rule } from '../rule.ts'
 
 export const retryAfterIgnored: Rule = {

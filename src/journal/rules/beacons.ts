@@ -1,8 +1,8 @@
 /** Beacons: whether they come, once, in order, in time and with the right token. */
-import { canonicalEvent } from '../../../contract/beacon-rules.ts'
-import { BeaconEventInput } from '../../../contract/v1/beacons.ts'
-import { type Exchange, groupBy, member, pathOf, some, times } from '../../exchanges.ts'
-import { isFrame, unheardFrames } from '../../frames.ts'
+import { canonicalEvent } from '../../contract/beacon-rules.ts'
+import { BeaconEventInput } from '../../contract/v1/beacons.ts'
+import { type Exchange, groupBy, member, pathOf, some, times } from '../exchange.ts'
+import { isFrame, unheardFrames } from '../frames.ts'
 import { isFromBrowser, type Observed, type Rule, refusalRule, settledAt, settledInBrowserAt } from '../rule.ts'
 
 export const isBeacon = (exchange: Exchange) => exchange.method === 'POST' && pathOf(exchange) === '/v1/beacons'

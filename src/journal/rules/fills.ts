@@ -1,7 +1,7 @@
 /** Fills: whether they are shown, in time, once, and fit. */
-import { type Exchange, groupBy, member, some, times } from '../../exchanges.ts'
-import { isFrame, usedSlots, wastedFills } from '../../frames.ts'
-import { isPlacementRequest, noFillReasonOf } from '../../no-fills.ts'
+import { type Exchange, groupBy, member, some, times } from '../exchange.ts'
+import { isFrame, usedSlots, wastedFills } from '../frames.ts'
+import { isPlacementRequest, noFillReasonOf } from '../no-fills.ts'
 import { type Rule, settledAt } from '../rule.ts'
 import { mountsOf } from './beacons.ts'
 

@@ -1,5 +1,5 @@
 /** Sessions and activations: whose request it is. */
-import { type Exchange, groupBy, pathOf, some, times } from '../../exchanges.ts'
+import { type Exchange, groupBy, pathOf, some, times } from '../exchange.ts'
 import type { Rule } from '../rule.ts'
 
 const asksForAds = (exchange: Exchange) =>

@@ -5,9 +5,9 @@ import type { Client } from '../../client/client.ts'
 import type { SandboxInfo } from '../../contract/control/health.ts'
 import type { RequestItem } from '../../contract/control/requests.ts'
 import { checkAgent, checkPrefix } from '../../qa/contract-check/mark.ts'
-import { pathOf, type Traffic } from '../exchanges.ts'
+import type { SandboxFacts } from '../doctor/sandbox-facts.ts'
+import { pathOf, type Traffic } from '../exchange.ts'
 import { readTraffic } from '../read.ts'
-import type { SandboxFacts } from './sandbox-facts.ts'
 
 /** How far back the look goes. */
 const mostExchanges = 1_000

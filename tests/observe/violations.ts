@@ -1,5 +1,5 @@
 /** For each rule an integration that breaks it. The type demands one for every rule. */
-import type { TrafficRuleName } from '../../src/journal/observe/rules/index.ts'
+import type { TrafficRuleName } from '../../src/journal/rules/index.ts'
 import {
   activate,
   ask,

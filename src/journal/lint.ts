@@ -1,8 +1,9 @@
 /** A file of beacons against the contract. Pure: text in, findings out, in the order of the file. */
-import { checkBody } from './beacon-body.ts'
-import { readBeaconFile } from './beacon-file.ts'
-import { checkSlots, type NumberedBeacon } from './beacon-slots.ts'
-import type { LintFinding, LooseFinding } from './finding.ts'
+
+import { readBeaconFile } from './facts/beacon-file.ts'
+import { checkSlots, type NumberedBeacon } from './lint/beacon-slots.ts'
+import type { LintFinding, LooseFinding } from './lint/finding.ts'
+import { checkBody } from './rules/beacon-file.ts'
 
 export interface LintOptions {
   /** The present, epoch milliseconds. */

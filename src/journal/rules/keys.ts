@@ -1,5 +1,5 @@
 /** Keys, projects and origins. */
-import { type Exchange, routeOf, times } from '../../exchanges.ts'
+import { type Exchange, routeOf, times } from '../exchange.ts'
 import { isFromBrowser, type Rule, refusalRule } from '../rule.ts'
 
 export const secretKeyInBrowser: Rule = {

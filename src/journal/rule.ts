@@ -2,9 +2,9 @@
  * What an integration is judged by: rules over the traffic that was observed. A rule is pure; it never looks by itself,
  * and it says how much there was to judge by, so that "nothing was seen" is not taken for "all is well".
  */
-import type { ReasonCode } from '../../contract/errors.ts'
-import { type Exchange, groupBy, member, routeOf, type Traffic, times } from '../exchanges.ts'
-import type { PageSeen } from './page/seen.ts'
+import type { ReasonCode } from '../contract/errors.ts'
+import { type Exchange, groupBy, member, routeOf, type Traffic, times } from './exchange.ts'
+import type { PageSeen } from './observe/page/seen.ts'
 
 export interface Observed extends Traffic {
   /** The program that was watched has ended: what it did not do by then, it will not do. */

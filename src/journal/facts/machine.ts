@@ -9,8 +9,8 @@ import type { Session } from '../../cli/run/session.ts'
 import { findConfig, loadSettings } from '../../cli/settings/files.ts'
 import { resolveSettings, type Settings } from '../../cli/settings/settings.ts'
 import { stateDirectory } from '../../cli/settings/state.ts'
-import { browserCandidates } from './browser.ts'
-import type { Machine } from './machine.ts'
+import { browserCandidates } from '../doctor/browser.ts'
+import type { Machine } from '../doctor/machine.ts'
 
 /** Longest wait for a port to be taken up, on this machine. */
 const connectWithinMs = 1_000

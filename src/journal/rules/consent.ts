@@ -1,7 +1,7 @@
 /** Consent: whether it is asked for, kept to, and sent. */
-import { type Exchange, groupBy, member, pathOf, some, times } from '../../exchanges.ts'
-import { isFrame } from '../../frames.ts'
-import { noFillReasonOf } from '../../no-fills.ts'
+import { type Exchange, groupBy, member, pathOf, some, times } from '../exchange.ts'
+import { isFrame } from '../frames.ts'
+import { noFillReasonOf } from '../no-fills.ts'
 import { type Observed, type Rule, refusalRule } from '../rule.ts'
 
 const asksForAds = (exchange: Exchange) =>

@@ -1,8 +1,8 @@
 /** Bodies: what the service does not know, what it refuses, and what it only still takes. */
-import { beaconEventSpellings } from '../../../contract/v1/beacons.ts'
-import { variantFieldNames } from '../../../contract/v1/jobs.ts'
-import { beaconMembers, rightName } from '../../beacon-names.ts'
-import { type Exchange, groupBy, member, pathOf, routeOf, times } from '../../exchanges.ts'
+import { beaconEventSpellings } from '../../contract/v1/beacons.ts'
+import { variantFieldNames } from '../../contract/v1/jobs.ts'
+import { beaconMembers, rightName } from '../beacon-names.ts'
+import { type Exchange, groupBy, member, pathOf, routeOf, times } from '../exchange.ts'
 import { type Finding, type Rule, refusalRule } from '../rule.ts'
 
 const isPost = ({ method }: Exchange) => method === 'POST'

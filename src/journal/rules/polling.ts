@@ -1,7 +1,7 @@
 /** Pending slots: whether they are waited for, and how. */
-import { type Exchange, groupBy, member, some, times } from '../../exchanges.ts'
-import { forgottenSlots, openSlots, polledSlot } from '../../slots.ts'
+import { type Exchange, groupBy, member, some, times } from '../exchange.ts'
 import { type Rule, settledAt } from '../rule.ts'
+import { forgottenSlots, openSlots, polledSlot } from '../slots.ts'
 
 export const pendingGivenUp: Rule = {
   title: 'a pending slot is asked for again',

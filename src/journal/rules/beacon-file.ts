@@ -8,7 +8,7 @@ import { limits } from '../../contract/limits.ts'
 import { nearestName } from '../../contract/nearest-name.ts'
 import { BeaconRequest, beaconEventSpellings, Measurements } from '../../contract/v1/beacons.ts'
 import { rightName } from '../beacon-names.ts'
-import type { LooseFinding } from './finding.ts'
+import type { LooseFinding } from '../lint/finding.ts'
 
 /** When a beacon is judged, epoch milliseconds. */
 export interface JudgedAt {

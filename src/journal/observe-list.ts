@@ -1,10 +1,10 @@
 /** Verdicts for people: every finding with what it costs, what to do and the requests that show it, then what holds. */
-import type { Destination, Paint } from '../../qa/report/tools.ts'
-import { durationText, plural, targetText, visible } from '../../qa/report/words.ts'
-import type { Reporter, RunResult } from '../../qa/result.ts'
-import { fixOf, type Verdict } from './judge.ts'
-import { pageRules } from './page/rules.ts'
+import type { Destination, Paint } from '../qa/report/tools.ts'
+import { durationText, plural, targetText, visible } from '../qa/report/words.ts'
+import type { Reporter, RunResult } from '../qa/result.ts'
+import { fixOf, type Verdict } from './observe/judge.ts'
 import type { Finding, Observed } from './rule.ts'
+import { pageRules } from './rules/page.ts'
 
 /** Requests that are listed of one finding. */
 const mostRequests = 4

@@ -1,8 +1,8 @@
 /** Reads what a browser could download: the files of a directory, or a page with its own scripts and styles. */
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
+import type { ServedPlace } from '../doctor/served-files.ts'
 import { secretKeysIn } from '../served-keys.ts'
-import type { ServedPlace } from './served-files.ts'
 
 const mostFiles = 2_000
 const largestFile = 10 * 1024 * 1024

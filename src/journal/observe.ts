@@ -1,9 +1,9 @@
 /** Verdicts as the result of a run: each rule is a case, each finding a step with the requests that show it. */
 
-import type { JsonValue } from '../../qa/json.ts'
-import type { CaseResult, Exchange, RunResult, StepResult } from '../../qa/result.ts'
-import type { Exchange as Seen } from '../exchanges.ts'
-import { fixOf, type Standing, type Verdict } from './judge.ts'
+import type { JsonValue } from '../qa/json.ts'
+import type { CaseResult, Exchange, RunResult, StepResult } from '../qa/result.ts'
+import type { Exchange as Seen } from './exchange.ts'
+import { fixOf, type Standing, type Verdict } from './observe/judge.ts'
 import type { Finding, Observed } from './rule.ts'
 
 export interface ResultOptions {
