@@ -8,9 +8,9 @@ import { type NameSource, nameSources } from '../cli/completion/names.ts'
 import { powershellCompletion } from '../cli/completion/powershell.ts'
 import { placesOf } from '../cli/completion/tree.ts'
 import { zshCompletion } from '../cli/completion/zsh.ts'
-import { shellMediaType } from '../cli/output/curl.ts'
-import { CliError } from '../cli/run/cli-error.ts'
+import { shellMediaType } from '../cli/output/quoting.ts'
 import type { Command } from '../cli/run/command.ts'
+import { CliError } from '../cli/run/errors.ts'
 import type { Session } from '../cli/run/session.ts'
 import { profilesPath, readJson } from '../cli/settings/files.ts'
 import { ProfilesFile } from '../cli/settings/settings.ts'
@@ -26,7 +26,7 @@ export const completion: Command = {
     'It completes commands, flags and their values, and the names of profiles, scenarios and snapshots. Its first lines say how to install it.',
   arguments: [new Argument('[shell]', 'your shell').choices(Object.keys(shells))],
   options: [new Option('--names <source>', 'print the names that a script asks for').choices(nameSources)],
-  mendsSettings: true,
+  acceptsInvalidSettings: true,
   examples: ['completion bash', 'completion fish'],
   async run(session, { args, options }) {
     const { out } = session

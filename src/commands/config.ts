@@ -3,9 +3,8 @@ import { access } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Argument, Option } from 'commander'
 import { alignPairs, alignTable } from '../cli/output/text.ts'
-import { CliError } from '../cli/run/cli-error.ts'
 import type { Command, CommandGroup } from '../cli/run/command.ts'
-import { exitCodes } from '../cli/run/exit-codes.ts'
+import { CliError, exitCodes } from '../cli/run/errors.ts'
 import type { Session } from '../cli/run/session.ts'
 import {
   checkFile,
@@ -99,7 +98,7 @@ const set: Command = {
     new Argument('<value>', "the value; '' removes it, - reads stdin"),
   ],
   options: [new Option('--local', `write ${configFileName} of this project instead of a profile`)],
-  mendsSettings: true,
+  acceptsInvalidSettings: true,
   examples: ['config set client_id proj_demo', 'config set base_url http://127.0.0.1:4010 --profile local'],
   async run(session, { args, options }) {
     const setting = args[0] as (typeof writtenNames)[number]
@@ -124,7 +123,7 @@ const use: Command = {
   summary: 'Choose the profile that commands use',
   details: 'A profile that --profile, SVC_PROFILE or svc.config.json names still wins over it.',
   arguments: [new Argument('<profile>', 'its name; svc config list shows all')],
-  mendsSettings: true,
+  acceptsInvalidSettings: true,
   examples: ['config use local', 'config use default'],
   async run({ host, out }, { args }) {
     const name = args[0] ?? ''
@@ -143,7 +142,7 @@ const validate: Command = {
   summary: 'Check svc.config.json and the profiles',
   details: 'Names everything that is wrong, with exit code 2. --schema prints the JSON schema of svc.config.json.',
   options: [new Option('--schema', 'print the JSON schema instead')],
-  mendsSettings: true,
+  acceptsInvalidSettings: true,
   examples: ['config validate', 'config validate --schema'],
   async run(session, { options }) {
     const { host, out, flags } = session

@@ -1,7 +1,7 @@
 import { Option } from 'commander'
 import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
 import { placementSummary } from '../cli/output/placement-summary.ts'
-import type { Command, CommandGroup, Given } from '../cli/run/command.ts'
+import type { Command, CommandGroup, CommandInput } from '../cli/run/command.ts'
 import type { Session } from '../cli/run/session.ts'
 import { limits } from '../contract/limits.ts'
 import { recallPlacement, rememberPlacement } from './placements/last-placement.ts'
@@ -30,7 +30,7 @@ export const decisions: CommandGroup = {
 }
 
 /** Resolves when the slot is no longer pending: each poll waits as long as the service lets it. Ctrl-C ends it. */
-async function decided(session: Session, { args }: Given): Promise<void> {
+async function decided(session: Session, { args }: CommandInput): Promise<void> {
   const slot_id = args[0] ?? (await recallPlacement(session, 'slot_id'))
   const { client, out, signal } = session
   const request = { params: { slot_id }, query: { wait_ms: limits.wait_ms.max } }

@@ -1,6 +1,6 @@
 import { Option } from 'commander'
 import type { Command } from '../cli/run/command.ts'
-import { exitCodes } from '../cli/run/exit-codes.ts'
+import { exitCodes } from '../cli/run/errors.ts'
 import { type Session, sessionClient } from '../cli/run/session.ts'
 import { reportLines, summaryOf } from '../journal/doctor/report.ts'
 import { diagnose } from '../journal/doctor.ts'
@@ -20,7 +20,7 @@ export const doctor: Command = {
     ),
   ],
   examples: ['doctor', 'doctor --since 10m', 'doctor --serve-dir dist -o json'],
-  mendsSettings: true,
+  acceptsInvalidSettings: true,
   async run(session, { options }) {
     const places = (options.serveDir as string[] | undefined) ?? []
     const facts = session.out.progress('looking', gather(session, options.since as string | undefined, places))

@@ -1,10 +1,10 @@
 /** `svc env`: where the service is, for other programs. */
 
 import { dotenvLines, shellLines } from '../cli/output/quoting.ts'
-import { CliError } from '../cli/run/cli-error.ts'
 import type { Command } from '../cli/run/command.ts'
-import { choiceNote } from '../cli/run/session.ts'
-import { environmentOf } from '../cli/settings/environment.ts'
+import { CliError } from '../cli/run/errors.ts'
+import { severalSandboxesNote } from '../cli/run/session.ts'
+import { environmentOf } from '../cli/settings/settings.ts'
 
 export const env: Command = {
   name: 'env',
@@ -23,7 +23,7 @@ export const env: Command = {
         'No sandbox runs.',
         'Start one: svc start. Or name a service: --base-url URL.',
       )
-    const note = choiceNote(settings, command_name)
+    const note = severalSandboxesNote(settings, command_name)
     if (note !== null) out.note(note)
     const variables = environmentOf(settings)
     out.data(variables, () => (flags.output === 'shell' ? shellLines : dotenvLines)(variables))

@@ -2,14 +2,13 @@
 import { Argument } from 'commander'
 import { flagValues } from '../cli/endpoint/flags.ts'
 import { codeOfSignal, startGroup } from '../cli/process/process-group.ts'
-import { CliError } from '../cli/run/cli-error.ts'
 import type { Command } from '../cli/run/command.ts'
+import { CliError } from '../cli/run/errors.ts'
 import type { Signal } from '../cli/run/host.ts'
 import type { Session } from '../cli/run/session.ts'
-import { environmentOf } from '../cli/settings/environment.ts'
-import { pageOrigin } from '../cli/settings/settings.ts'
+import { stateDirectory } from '../cli/settings/files.ts'
+import { environmentOf, pageOrigin } from '../cli/settings/settings.ts'
 import { type StartOptionName, startFlags } from '../cli/settings/start-options.ts'
-import { stateDirectory } from '../cli/settings/state.ts'
 import { startOnFreePort } from './sandbox/start.ts'
 
 /** Options of `start` that mean something for a sandbox in memory, on a free port. */
@@ -25,10 +24,10 @@ export const exec: Command = {
   ].join('\n\n'),
   arguments: [new Argument('[-- command...]', 'the command, with its arguments')],
   options: [...flags.values()],
-  passesOn: true,
+  passesThrough: true,
   examples: ['exec -- npm test', 'exec --seed 1 -q -- node --test'],
-  async run(session, { options, args, passedOn }) {
-    if (!passedOn?.length || args.flat().length > 0) throw commandMissing(args.flat())
+  async run(session, { options, args, passthrough }) {
+    if (!passthrough?.length || args.flat().length > 0) throw commandMissing(args.flat())
     const interrupted = interruption(session)
     const sandbox = await startOnFreePort(
       session,
@@ -36,13 +35,13 @@ export const exec: Command = {
       stateDirectory(session.host),
     )
     try {
-      session.out.note(`sandbox ${sandbox.url} for ${passedOn.join(' ')}`)
+      session.out.note(`sandbox ${sandbox.url} for ${passthrough.join(' ')}`)
       const { host } = session
       const early = interrupted.signal()
       if (early !== null) return codeOfSignal(early)
       const origin = sandbox.projects.map(pageOrigin)[0] ?? null
       const variables = environmentOf({ base_url: sandbox.url, ...sandbox.keys, origin })
-      const group = startGroup(host, passedOn, { ...host.env, ...variables })
+      const group = startGroup(host, passthrough, { ...host.env, ...variables })
       interrupted.tell(group.end)
       return await group.ended
     } finally {

@@ -1,12 +1,11 @@
 /** A program against a sandbox of its own, watched to its end. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { codeOfSignal, startGroup } from '../cli/process/process-group.ts'
-import { CliError } from '../cli/run/cli-error.ts'
+import { CliError } from '../cli/run/errors.ts'
 import type { Signal } from '../cli/run/host.ts'
 import type { Session } from '../cli/run/session.ts'
-import { environmentOf } from '../cli/settings/environment.ts'
-import { pageOrigin } from '../cli/settings/settings.ts'
-import { stateDirectory } from '../cli/settings/state.ts'
+import { stateDirectory } from '../cli/settings/files.ts'
+import { environmentOf, pageOrigin } from '../cli/settings/settings.ts'
 import { startOnFreePort } from './sandbox/start.ts'
 
 export interface Driven {

@@ -1,7 +1,7 @@
 import { Argument } from 'commander'
 import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
-import { CliError } from '../cli/run/cli-error.ts'
 import type { Command, CommandGroup } from '../cli/run/command.ts'
+import { CliError } from '../cli/run/errors.ts'
 import type { Session } from '../cli/run/session.ts'
 
 export const projects: CommandGroup = {

@@ -1,7 +1,7 @@
 /** The tail over the whole terminal: the feed goes into the store, keys become deeds. */
 
 import { openUrl } from '../cli/process/open-url.ts'
-import { CliError } from '../cli/run/cli-error.ts'
+import { CliError } from '../cli/run/errors.ts'
 import type { Session } from '../cli/run/session.ts'
 import type { Client } from '../client/client.ts'
 import type { SandboxInfo } from '../contract/control/health.ts'

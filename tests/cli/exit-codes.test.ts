@@ -2,7 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Category, exitCodes } from '../../src/cli/run/exit-codes.ts'
+import { type Category, exitCodes } from '../../src/cli/run/errors.ts'
 import { ensureBuilt, type Running, spawnSvc } from './process.ts'
 import { temporaryDirectory } from './test-cli.ts'
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Command, type CommandGroup, commandsWithin } from '../../src/cli/run/command.ts'
-import { exitCodes } from '../../src/cli/run/exit-codes.ts'
+import { exitCodes } from '../../src/cli/run/errors.ts'
 import { parseCommandLine } from '../../src/cli/run/parser.ts'
 import { settingNames, settingsTable } from '../../src/cli/settings/settings.ts'
 import { commands } from '../../src/commands/index.ts'

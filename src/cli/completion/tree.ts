@@ -1,6 +1,6 @@
 /** The command tree as completion needs it: what may follow which words. */
 import type { Option } from 'commander'
-import { valuesOf } from '../endpoint/offered-values.ts'
+import { suggestedValues } from '../endpoint/flags.ts'
 import { type Command, type CommandGroup, isGroup } from '../run/command.ts'
 import { globalOptions } from '../run/parser.ts'
 import { topics } from '../run/topics.ts'
@@ -96,7 +96,7 @@ function flagOf(option: Option): Flag {
     long: option.long ?? '',
     summary: option.description,
     takes: !option.required ? 'nothing' : option.flags.endsWith('<file>') ? 'file' : 'value',
-    values: valuesOf(option),
-    names: valuesOf(option).length === 0 ? (flagNames[option.long ?? ''] ?? null) : null,
+    values: suggestedValues(option),
+    names: suggestedValues(option).length === 0 ? (flagNames[option.long ?? ''] ?? null) : null,
   }
 }

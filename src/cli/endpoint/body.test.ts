@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { JobRequest } from '../../contract/v1/jobs.ts'
 import { PlacementRequest } from '../../contract/v1/placements.ts'
-import { assign, type Body } from './assign.ts'
+import { assign, type Body } from './body.ts'
 
 const assigned = (...assignments: string[]) => {
   const body: Body = {}

@@ -7,11 +7,11 @@ import type { Output as Answer, Endpoint } from '../../contract/endpoint.ts'
 import { type Contract, contract, type EndpointId } from '../../contract/index.ts'
 import type { Style } from '../output/style.ts'
 import { alignTable, describeValue, formatMember, isTime } from '../output/text.ts'
-import { CliError } from '../run/cli-error.ts'
-import type { Command, Given } from '../run/command.ts'
+import type { Command, CommandInput } from '../run/command.ts'
+import { CliError } from '../run/errors.ts'
 import type { Session } from '../run/session.ts'
 import { settingsTable } from '../settings/settings.ts'
-import type { Body } from './assign.ts'
+import type { Body } from './body.ts'
 import { bodyOptions, buildBody } from './body.ts'
 import { flagValues, schemaOptions } from './flags.ts'
 
@@ -27,11 +27,11 @@ export interface EndpointCommand<Id extends EndpointId> {
   /** In place of the flags from the schemas. */
   options?: readonly Option[]
   /** Fields of the body when the command line does not give them. */
-  defaults?: (session: Session, options: Given['options']) => Body | Promise<Body>
+  defaults?: (session: Session, options: CommandInput['options']) => Body | Promise<Body>
   /** The path parameter when it is left out. Without this it is required. */
   defaultParam?: (session: Session) => Promise<string> | string
   /** The whole input of the request, in place of what arguments, flags and --data give. */
-  input?: (session: Session, given: Given) => CallInput | Promise<CallInput>
+  input?: (session: Session, given: CommandInput) => CallInput | Promise<CallInput>
   /** Columns of a list, by field name. */
   columns?: readonly string[]
   text?: (answer: Answer<Contract[Id]>, meta: ResponseMeta, style: Style, session: Session) => string[]
@@ -50,7 +50,7 @@ export function endpointCommand<Id extends EndpointId>(id: Id, extra: EndpointCo
   const flags = endpointOptions(endpoint)
   const argument = ([name, schema]: [string, z.ZodType]) =>
     new Argument(extra.defaultParam === undefined ? `<${name}>` : `[${name}]`, schema.meta()?.description ?? name)
-  const inputOf = async (session: Session, given: Given): Promise<CallInput> => ({
+  const inputOf = async (session: Session, given: CommandInput): Promise<CallInput> => ({
     params: await readParams(
       params.map(([name]) => name),
       given,
@@ -123,7 +123,7 @@ function queryOf(
   session: Session,
   endpoint: Endpoint,
   options: ReturnType<typeof endpointOptions>,
-  given: Given,
+  given: CommandInput,
 ): Body {
   const isFiltered = endpoint.query !== undefined && 'client_id' in endpoint.query.shape
   const client_id = isFiltered && session.settings.source.client_id === 'flag' ? session.settings.client_id : null
@@ -134,7 +134,7 @@ async function bodyOf(
   session: Session,
   endpoint: Endpoint,
   options: ReturnType<typeof endpointOptions>,
-  given: Given,
+  given: CommandInput,
   defaults: EndpointCommand<EndpointId>['defaults'],
 ): Promise<unknown> {
   const { client_id } = session.settings
@@ -148,7 +148,7 @@ async function bodyOf(
 
 async function readParams(
   names: readonly string[],
-  { args }: Given,
+  { args }: CommandInput,
   fallback: () => Promise<string> | string | undefined,
 ): Promise<Record<string, string>> {
   const params: Record<string, string> = {}

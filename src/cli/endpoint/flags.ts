@@ -2,7 +2,6 @@
 import { InvalidArgumentError, Option } from 'commander'
 import type { z } from 'zod'
 import { sourceOf } from '../../contract/provenance.ts'
-import { offer } from './offered-values.ts'
 
 /** More choices than this are not listed in the help. */
 const mostChoices = 14
@@ -62,7 +61,7 @@ function memberOption(name: string, member: z.ZodType): Option | null {
   const option = new Option(flag + placeholder, describe(member))
     .preset(kind === 'boolean' ? 'true' : undefined)
     .argParser((text) => parseFlag(member, text))
-  return offer(option, choicesOf(member))
+  return suggestValues(option, choicesOf(member))
 }
 
 /** Checks a flag against its schema, so that a slip of the hand is told before anything is sent. */
@@ -91,4 +90,17 @@ function describe(member: z.ZodType): string {
   ]
     .filter((part) => part !== undefined)
     .join(' ')
+}
+
+const suggestions = new WeakMap<Option, readonly string[]>()
+
+/** Sets the values that completion suggests for a flag whose values commander does not check. Returns the flag. */
+export function suggestValues(option: Option, values: readonly string[]): Option {
+  suggestions.set(option, values)
+  return option
+}
+
+/** Returns the values that completion suggests for a flag. */
+export function suggestedValues(option: Option): readonly string[] {
+  return option.argChoices ?? suggestions.get(option) ?? []
 }

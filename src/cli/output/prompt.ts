@@ -1,5 +1,5 @@
 /** Questions on a terminal, one line each. They go to stderr, because stdout is for data. */
-import { CliError } from '../run/cli-error.ts'
+import { CliError } from '../run/errors.ts'
 import type { Session } from '../run/session.ts'
 
 export interface Prompt {

@@ -1,5 +1,5 @@
 /** Instants as a person types them. */
-import { CliError } from '../run/cli-error.ts'
+import { CliError } from '../run/errors.ts'
 import { formatTime } from './text.ts'
 
 /** Epoch milliseconds of an instant of RFC 3339 or a day (its first moment, UTC); null for `now`. Throws CliError. */

@@ -8,8 +8,7 @@ import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { formatTime } from '../output/text.ts'
-import { CliError } from '../run/cli-error.ts'
-import { type Category, exitCodes } from '../run/exit-codes.ts'
+import { type Category, CliError, exitCodes } from '../run/errors.ts'
 import type { Host } from '../run/host.ts'
 
 /** A start takes well under a second; a migration of a large database may take its time. */

@@ -8,7 +8,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { constants } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { CliError } from '../run/cli-error.ts'
+import { CliError } from '../run/errors.ts'
 import type { Host, Signal } from '../run/host.ts'
 
 /** How long a group may take to end after a signal. */

@@ -13,13 +13,13 @@ export interface Command {
   /** Values of -o that only this command has, beside the common ones. They are in `session.flags.output`. */
   formats?: readonly string[]
   /** It runs although a config file is wrong, because it is there to mend it. Its settings are the defaults then. */
-  mendsSettings?: true
+  acceptsInvalidSettings?: true
   /** What stands behind `--` is a command line of another program: it is not parsed. */
-  passesOn?: true
+  passesThrough?: true
   /** Command lines that work as they stand, without the leading `svc`. */
   examples: readonly [string, string, ...string[]]
   /** Answers the exit code. Failures are thrown. */
-  run(session: Session, given: Given): Promise<number>
+  run(session: Session, given: CommandInput): Promise<number>
 }
 
 /** A noun with its verbs, `placements` and `create, list, explain`, or with nouns of its own: `sandbox` and `clock`. */
@@ -28,16 +28,16 @@ export interface CommandGroup {
   summary: string
   commands: readonly (Command | CommandGroup)[]
   /** Flags that stand for a command of it, right behind its name: `contract --check URL` is `contract check URL`. */
-  commandFlags?: Readonly<Record<string, string>>
+  flagCommands?: Readonly<Record<string, string>>
 }
 
 /** A noun of the first level. Its name stands in the table of all commands, `src/commands/index.ts`. */
 export type Noun = Omit<CommandGroup, 'name'>
 
 /** What the command line gave. Options by their camel-case name. */
-export interface Given {
+export interface CommandInput {
   /** What stands behind `--`, for a command that passes it on; null without `--`. */
-  passedOn?: readonly string[] | null
+  passthrough?: readonly string[] | null
   options: Readonly<Record<string, unknown>>
   args: readonly (string | undefined)[]
 }

@@ -1,18 +1,7 @@
-/** Any error as what the command line reports: one category, one exit code, what happened and what to do. */
+/** Any error as the command line reports it: its category and exit code, what happened, and what to do. */
 import { ContractError, RefusedError, ServiceError, UnreachableError } from '../../client/errors.ts'
 import { type ErrorCode, errorCodes, type FieldError } from '../../contract/errors.ts'
-import { CliError } from './cli-error.ts'
-import { type Category, categoryOf, exitCodes } from './exit-codes.ts'
-
-/** The members of `{"error": ...}` with `-o json`. */
-export interface Failure {
-  category: Category
-  code: string
-  reason_code: string | null
-  message: string
-  hint: string | null
-  request_id: string | null
-}
+import { type Category, CliError, categoryOf, exitCodes, type Failure } from './errors.ts'
 
 export function describeFailure(error: unknown): Failure {
   if (error instanceof CliError) {

@@ -7,12 +7,12 @@
 import { Command as Commander, CommanderError, Option } from 'commander'
 import { type ColorChoice, colorChoices } from '../output/style.ts'
 import { settingNames, settingsTable, type Values } from '../settings/settings.ts'
-import { CliError } from './cli-error.ts'
-import { type Command, type CommandGroup, commandsWithin, type Given, isGroup } from './command.ts'
+import { type Command, type CommandGroup, type CommandInput, commandsWithin, isGroup } from './command.ts'
+import { CliError } from './errors.ts'
 import { version } from './version.ts'
 
 export type Parsed =
-  | { kind: 'command'; command: Command; given: Given; globals: Globals }
+  | { kind: 'command'; command: Command; given: CommandInput; globals: Globals }
   | { kind: 'help'; text: string; isAsked: boolean }
 
 /** Options that every command takes. */
@@ -43,13 +43,13 @@ export interface ParserOptions {
 /** Parses `args`. Throws CliError for what it does not understand, with the nearest it does. */
 export function parseCommandLine(entries: readonly Entry[], args: readonly string[], options: ParserOptions): Parsed {
   const written: string[] = []
-  const chosen: { command: Command; given: Given }[] = []
+  const chosen: { command: Command; given: CommandInput }[] = []
   const root = quiet(new Commander(options.command_name), options, written)
     .usage('<command> [options]')
     .helpCommand(false)
   root.version(version, '-V, --version').helpInformation = () => options.root_help
   for (const option of globalOptions()) root.addOption(option)
-  const { own, passedOn } = splitPassedOn(entries, args)
+  const { own, passthrough } = splitPassedOn(entries, args)
   for (const { name, loaded } of entries) {
     if (loaded === null) root.addCommand(quiet(new Commander(name), options, written))
     else root.addCommand(build(loaded))
@@ -95,7 +95,7 @@ export function parseCommandLine(entries: readonly Entry[], args: readonly strin
       .allowExcessArguments(false)
       .action((...given: unknown[]) => {
         const args = given.slice(0, -2) as (string | undefined)[]
-        chosen.push({ command: entry, given: { options: given.at(-2) as Given['options'], args, passedOn } })
+        chosen.push({ command: entry, given: { options: given.at(-2) as CommandInput['options'], args, passthrough } })
       })
   }
 }
@@ -103,7 +103,7 @@ export function parseCommandLine(entries: readonly Entry[], args: readonly strin
 /** `contract --check URL` as `contract check URL`. */
 function flagsAsCommands(entries: readonly Entry[], args: readonly string[]): string[] {
   const { name, loaded } = entries.find((entry) => entry.loaded !== null) ?? { name: '', loaded: null }
-  const flags = loaded !== null && isGroup(loaded) ? (loaded.commandFlags ?? {}) : {}
+  const flags = loaded !== null && isGroup(loaded) ? (loaded.flagCommands ?? {}) : {}
   const at = args.indexOf(name) + 1
   const [flag = '', ...value] = args[at]?.split('=') ?? []
   const command = flags[flag]
@@ -118,12 +118,12 @@ function splitPassedOn(entries: readonly Entry[], args: readonly string[]) {
     ({ loaded }) =>
       loaded !== null &&
       commandsWithin(loaded).some(
-        ({ command, path }) => command.passesOn === true && isCalled(path.split(' '), args.slice(0, end)),
+        ({ command, path }) => command.passesThrough === true && isCalled(path.split(' '), args.slice(0, end)),
       ),
   )
   return isPassedOn && end >= 0
-    ? { own: args.slice(0, end), passedOn: args.slice(end + 1) }
-    : { own: args, passedOn: null }
+    ? { own: args.slice(0, end), passthrough: args.slice(end + 1) }
+    : { own: args, passthrough: null }
 }
 
 /** Whether the words of a command stand there in their order; flags and their values may stand between them. */

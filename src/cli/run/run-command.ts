@@ -5,14 +5,13 @@ import { styleOf } from '../output/style.ts'
 import { watchStarter } from '../process/parent-watch.ts'
 import { loadSettings } from '../settings/files.ts'
 import { outputFormats, resolveSettings, type Settings } from '../settings/settings.ts'
-import { CliError } from './cli-error.ts'
 import type { Command, CommandGroup } from './command.ts'
 import { commandName } from './command-name.ts'
-import { exitCodes } from './exit-codes.ts'
+import { CliError, exitCodes } from './errors.ts'
 import { describeFailure, exitCodeOf } from './failure.ts'
 import type { Host } from './host.ts'
 import { firstOperand, type Parsed, parseCommandLine } from './parser.ts'
-import { choiceNote, sessionClient } from './session.ts'
+import { sessionClient, severalSandboxesNote } from './session.ts'
 import { topics } from './topics.ts'
 
 /** A command by name, loaded when it is called. */
@@ -84,7 +83,7 @@ async function settle({ command, globals }: ParsedCommand, host: Host): Promise<
   const flags = { ...globals.settings }
   if (command.formats?.includes(flags.output ?? '')) flags.output = 'text'
   return loadSettings(host, flags).catch((error) => {
-    if (!command.mendsSettings) throw error
+    if (!command.acceptsInvalidSettings) throw error
     const { output } = flags
     return resolveSettings({ flags: { output }, environment: {}, config: {}, profile: {}, sandboxes: [] })
   })
@@ -105,7 +104,7 @@ async function runSession(
     out.note(`The process that ran this one (pid ${pid}) is gone.`)
     onInterrupt('SIGHUP')
   })
-  let note = choiceNote(settings, commandName(host.env))
+  let note = severalSandboxesNote(settings, commandName(host.env))
   try {
     return await command.run(
       {

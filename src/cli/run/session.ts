@@ -22,7 +22,7 @@ export interface Session {
 }
 
 /** What to tell when several sandboxes run and nothing says which is meant; null where that is clear. */
-export function choiceNote({ running, source, base_url }: Settings, command_name: string): string | null {
+export function severalSandboxesNote({ running, source, base_url }: Settings, command_name: string): string | null {
   if (running < 2 || source.base_url !== 'sandbox') return null
   return `${running} sandboxes run: using ${base_url}, the newest. Another: --base-url URL, as in ${command_name} sandbox ps`
 }

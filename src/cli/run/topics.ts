@@ -3,7 +3,7 @@ import { errorCodes } from '../../contract/errors.ts'
 import type { Style } from '../output/style.ts'
 import { alignTable } from '../output/text.ts'
 import { settingNames, settingsTable } from '../settings/settings.ts'
-import { exitCodes } from './exit-codes.ts'
+import { exitCodes } from './errors.ts'
 
 export const topics: Readonly<Record<string, (style: Style) => string[]>> = {
   'exit-codes': exitCodesTopic,

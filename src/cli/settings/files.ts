@@ -3,7 +3,7 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
 import { runningSandboxes } from '../process/locator.ts'
-import { CliError } from '../run/cli-error.ts'
+import { CliError } from '../run/errors.ts'
 import type { Host } from '../run/host.ts'
 import {
   ConfigFile,
@@ -14,7 +14,6 @@ import {
   type Settings,
   type Values,
 } from './settings.ts'
-import { stateDirectory } from './state.ts'
 
 export const configFileName = 'svc.config.json'
 
@@ -134,4 +133,13 @@ function parseJson(text: string, path: string): unknown {
   } catch (error) {
     throw new CliError('usage', 'file_invalid', `${path} is not JSON: ${(error as Error).message}.`)
   }
+}
+
+/** Returns the state directory: `$SVC_HOME`, else the platform's own place. Nothing is kept in the current directory. */
+export function stateDirectory({ env, home, platform }: Pick<Host, 'env' | 'home' | 'platform'>): string {
+  if (env.SVC_HOME) return env.SVC_HOME
+  if (env.XDG_STATE_HOME) return join(env.XDG_STATE_HOME, 'svc')
+  if (platform === 'win32') return join(env.LOCALAPPDATA || join(home, 'AppData', 'Local'), 'svc')
+  if (platform === 'darwin') return join(home, 'Library', 'Application Support', 'svc')
+  return join(home, '.local', 'state', 'svc')
 }

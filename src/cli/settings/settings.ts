@@ -8,7 +8,7 @@
 import { z } from 'zod'
 import { ClientId } from '../../contract/fields.ts'
 import type { Locator } from '../process/locator.ts'
-import { CliError } from '../run/cli-error.ts'
+import { CliError } from '../run/errors.ts'
 import { StartSection } from './start-options.ts'
 
 export const outputFormats = ['text', 'json', 'jsonl', 'none'] as const
@@ -230,4 +230,19 @@ export function checkSetting(name: SettingName, value: string, label: string): s
 
 function sameService(a: string, b: string): boolean {
   return new URL(a).origin === new URL(b).origin
+}
+
+const exported = ['base_url', 'client_id', 'secret_key', 'publishable_key', 'origin'] as const
+
+/**
+ * Returns the SVC_* variables by which another program finds the service, without those that are not set: what `svc exec`
+ * sets and `svc env` prints.
+ */
+export function environmentOf(values: Pick<Settings, (typeof exported)[number]>): Record<string, string> {
+  return Object.fromEntries(
+    exported.flatMap((name) => {
+      const value = values[name]
+      return value === null ? [] : [[settingsTable[name].env, value]]
+    }),
+  )
 }

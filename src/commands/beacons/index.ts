@@ -1,7 +1,7 @@
-import type { Body } from '../../cli/endpoint/assign.ts'
+import type { Body } from '../../cli/endpoint/body.ts'
 import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
 import { alignPairs, formatValue } from '../../cli/output/text.ts'
-import type { CommandGroup, Given } from '../../cli/run/command.ts'
+import type { CommandGroup, CommandInput } from '../../cli/run/command.ts'
 import type { Session } from '../../cli/run/session.ts'
 import { recallPlacement } from '../placements/last-placement.ts'
 import { lint } from './lint.ts'
@@ -41,7 +41,7 @@ export const beacons: CommandGroup = {
 }
 
 /** None for a body from --data, which is sent as it is. */
-async function defaults(session: Session, options: Given['options']): Promise<Body> {
+async function defaults(session: Session, options: CommandInput['options']): Promise<Body> {
   if (options.data !== undefined) return {}
   const { host } = session
   const isSet = (name: string) =>

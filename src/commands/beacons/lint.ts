@@ -4,9 +4,8 @@ import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { Argument, Option } from 'commander'
 import { readInstant } from '../../cli/output/time.ts'
-import { CliError } from '../../cli/run/cli-error.ts'
 import type { Command } from '../../cli/run/command.ts'
-import { exitCodes } from '../../cli/run/exit-codes.ts'
+import { CliError, exitCodes } from '../../cli/run/errors.ts'
 import type { Host } from '../../cli/run/host.ts'
 import { lintLines, lintSummary } from '../../journal/lint/report.ts'
 import { lintBeacons } from '../../journal/lint.ts'
@@ -21,7 +20,7 @@ export const lint: Command = {
     new Option('--now <instant>', 'when they are sent: now, a day, a time with its zone, or epoch milliseconds'),
   ],
   examples: ['beacons lint beacons.jsonl', 'beacons lint beacons.jsonl --now 2026-01-01 -o json'],
-  mendsSettings: true,
+  acceptsInvalidSettings: true,
   async run({ host, out }, { args, options }) {
     const file = args[0] as string
     const name = file === '-' ? 'stdin' : file

@@ -3,7 +3,7 @@ import { Option } from 'commander'
 import { flagValues, schemaOptions } from '../../cli/endpoint/flags.ts'
 import type { Style } from '../../cli/output/style.ts'
 import { formatTime, formatValue } from '../../cli/output/text.ts'
-import type { Command, Given } from '../../cli/run/command.ts'
+import type { Command, CommandInput } from '../../cli/run/command.ts'
 import type { Session } from '../../cli/run/session.ts'
 import type { BeaconItem } from '../../contract/control/beacons.ts'
 import { contract } from '../../contract/index.ts'
@@ -43,7 +43,7 @@ export const tail: Command = {
 }
 
 /** What the flags say: the stream selects project and slot, the rest is filtered here. */
-function read(session: Session, given: Given): { filter: TailFilter; feed: FeedOptions } {
+function read(session: Session, given: CommandInput): { filter: TailFilter; feed: FeedOptions } {
   const { settings, signal } = session
   const flags = flagValues(filters, given.options) as {
     event?: TailFilter['event']

@@ -1,9 +1,8 @@
 /** `svc contract check`: a live service beside the contract. */
 import { setTimeout } from 'node:timers/promises'
 import { Argument, Option } from 'commander'
-import { CliError } from '../../cli/run/cli-error.ts'
 import type { Command } from '../../cli/run/command.ts'
-import { exitCodes } from '../../cli/run/exit-codes.ts'
+import { CliError, exitCodes } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
 import { loadSettings } from '../../cli/settings/files.ts'
 import { type Settings, settingsTable } from '../../cli/settings/settings.ts'

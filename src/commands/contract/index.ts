@@ -44,5 +44,5 @@ export const contractGroup: CommandGroup = {
     }),
     check,
   ],
-  commandFlags: { '--check': 'check' },
+  flagCommands: { '--check': 'check' },
 }

@@ -15,7 +15,7 @@ export const openapi: Command = {
     new Option('--control', 'only the control plane of the sandbox'),
   ],
   examples: ['openapi --v1', 'openapi -o json'],
-  mendsSettings: true,
+  acceptsInvalidSettings: true,
   async run({ out, settings }, { options }) {
     const whole = openapiDocument({ server_url: settings.base_url })
     const tag = options.v1 === true ? 'v1' : options.control === true ? 'sandbox' : null

@@ -3,7 +3,7 @@ import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
 import type { Style } from '../../cli/output/style.ts'
 import { alignTable } from '../../cli/output/text.ts'
 import type { Command, CommandGroup } from '../../cli/run/command.ts'
-import { exitCodes } from '../../cli/run/exit-codes.ts'
+import { exitCodes } from '../../cli/run/errors.ts'
 import type { EvidenceVerification } from '../../contract/control/evidence.ts'
 import { exportEvidence, tamperEvidence, verifyFile } from './export.ts'
 

@@ -2,12 +2,12 @@
 import { InvalidArgumentError, Option } from 'commander'
 import { bodyOptions, buildBody } from '../../cli/endpoint/body.ts'
 import { callEndpoint } from '../../cli/endpoint/endpoint-command.ts'
-import { curlCommand, secretKeyVariable, shellMediaType } from '../../cli/output/curl.ts'
 import { placementSummary } from '../../cli/output/placement-summary.ts'
+import { curlCommand, secretKeyVariable, shellMediaType } from '../../cli/output/quoting.ts'
 import { describeValue } from '../../cli/output/text.ts'
 import { openPage } from '../../cli/process/open-url.ts'
-import { CliError } from '../../cli/run/cli-error.ts'
-import type { Command, Given } from '../../cli/run/command.ts'
+import type { Command, CommandInput } from '../../cli/run/command.ts'
+import { CliError } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
 import { buildRequest, type HttpRequest, isProductionKey } from '../../client/request.ts'
 import { formats, jobTypes, nativeTemplates, positions } from '../../contract/fields.ts'
@@ -78,7 +78,7 @@ export const createPlacementCommand: Command = {
   run: create,
 }
 
-async function create(session: Session, given: Given): Promise<number> {
+async function create(session: Session, given: CommandInput): Promise<number> {
   const options = given.options as unknown as CreateOptions
   const body = await createBody(session, options)
   const query = options.wait === undefined ? {} : { wait_ms: options.wait }

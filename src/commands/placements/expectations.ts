@@ -1,7 +1,7 @@
 /** `--expect`: what a placement must have come to. */
 import { InvalidArgumentError, Option } from 'commander'
-import { offer } from '../../cli/endpoint/offered-values.ts'
-import { CliError } from '../../cli/run/cli-error.ts'
+import { suggestValues } from '../../cli/endpoint/flags.ts'
+import { CliError } from '../../cli/run/errors.ts'
 import { Format, NoFillReasonCode } from '../../contract/fields.ts'
 import type { PlacementResponse } from '../../contract/v1/placements.ts'
 
@@ -14,7 +14,7 @@ const option = new Option(
   }
   return [...(before ?? []), text]
 })
-export const expectOption = offer(option, ['fill', 'no_fill', 'pending'])
+export const expectOption = suggestValues(option, ['fill', 'no_fill', 'pending'])
 
 /** Throws for the first expectation that the answer does not meet. */
 export function checkExpectations(answer: PlacementResponse, expected: readonly string[]): void {

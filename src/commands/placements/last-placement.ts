@@ -5,9 +5,9 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { CliError } from '../../cli/run/cli-error.ts'
+import { CliError } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
-import { stateDirectory } from '../../cli/settings/state.ts'
+import { stateDirectory } from '../../cli/settings/files.ts'
 import type { ResponseMeta } from '../../client/response.ts'
 import type { PlacementResponse } from '../../contract/v1/placements.ts'
 

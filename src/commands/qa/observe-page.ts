@@ -1,5 +1,5 @@
 /** The integrator's page in a browser, for `svc qa observe --url`. */
-import { CliError } from '../../cli/run/cli-error.ts'
+import { CliError } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
 import type { PageSeen } from '../../journal/observe/page/seen.ts'
 import { findBrowser, startBrowser } from './run.ts'

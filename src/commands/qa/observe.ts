@@ -1,9 +1,8 @@
 /** `svc qa observe`: drives or watches an integration, then judges its traffic and its page. */
 import { Argument, InvalidArgumentError, Option } from 'commander'
-import { curlCommand } from '../../cli/output/curl.ts'
-import { CliError } from '../../cli/run/cli-error.ts'
+import { curlCommand } from '../../cli/output/quoting.ts'
 import type { Command } from '../../cli/run/command.ts'
-import { exitCodes } from '../../cli/run/exit-codes.ts'
+import { CliError, exitCodes } from '../../cli/run/errors.ts'
 import { type Session, sessionClient } from '../../cli/run/session.ts'
 import { version } from '../../cli/run/version.ts'
 import type { Client } from '../../client/client.ts'
@@ -47,16 +46,16 @@ export const observe: Command = {
     new Option('--strict', 'warnings fail too'),
     reporterOption,
   ],
-  passesOn: true,
+  passesThrough: true,
   examples: ['qa observe -- npm test', 'qa observe --since 10m', 'qa observe --url http://localhost:3000 --for 30s'],
-  async run(session, { options, args, passedOn }) {
+  async run(session, { options, args, passthrough }) {
     const flags = options as unknown as ObserveFlags
-    checkFlags(session, flags, args.flat(), passedOn ?? [])
+    checkFlags(session, flags, args.flat(), passthrough ?? [])
     const interrupt = new AbortController()
     session.onInterrupt((signal) => interrupt.abort(signal))
     const started_at_ms = session.host.now()
-    if (passedOn?.length) {
-      return driveCommand(session, passedOn, interrupt.signal, flags.url !== undefined, (driven) =>
+    if (passthrough?.length) {
+      return driveCommand(session, passthrough, interrupt.signal, flags.url !== undefined, (driven) =>
         judgeDriven(session, flags, driven, interrupt.signal, started_at_ms),
       )
     }

@@ -2,11 +2,10 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { Argument, InvalidArgumentError, Option } from 'commander'
-import { offer } from '../../cli/endpoint/offered-values.ts'
-import { curlCommand } from '../../cli/output/curl.ts'
-import { CliError } from '../../cli/run/cli-error.ts'
+import { suggestValues } from '../../cli/endpoint/flags.ts'
+import { curlCommand } from '../../cli/output/quoting.ts'
 import type { Command } from '../../cli/run/command.ts'
-import { exitCodes } from '../../cli/run/exit-codes.ts'
+import { CliError, exitCodes } from '../../cli/run/errors.ts'
 import type { HostStream } from '../../cli/run/host.ts'
 import type { Session } from '../../cli/run/session.ts'
 import { version } from '../../cli/run/version.ts'
@@ -20,7 +19,7 @@ import { openTargets } from './targets.ts'
 
 const gather = (value: string, before: string[] | undefined) => [...(before ?? []), value]
 
-export const reporterOption = offer(
+export const reporterOption = suggestValues(
   new Option('--reporter <name[=file]>', 'list, dot, junit, json, tap or html (repeatable); default: list').argParser(
     gather,
   ),

@@ -1,7 +1,7 @@
 /** What `svc qa run` looks at: a fresh sandbox for each worker, the running one, or a service by its base URL. */
-import { CliError } from '../../cli/run/cli-error.ts'
+import { CliError } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
-import { stateDirectory } from '../../cli/settings/state.ts'
+import { stateDirectory } from '../../cli/settings/files.ts'
 import type { BrowserHost } from '../../qa/browser/launch.ts'
 import type { PlannedCase } from '../../qa/plan/plan.ts'
 import type { Target, TargetOptions } from '../../qa/target/target.ts'

@@ -1,9 +1,9 @@
 import { Option } from 'commander'
 import { callEndpoint, endpointCommand, endpointOptions } from '../../cli/endpoint/endpoint-command.ts'
 import { flagValues } from '../../cli/endpoint/flags.ts'
-import { curlCommand, secretKeyVariable, shellMediaType } from '../../cli/output/curl.ts'
+import { curlCommand, secretKeyVariable, shellMediaType } from '../../cli/output/quoting.ts'
 import { alignTable, describeValue, formatMember, isTime } from '../../cli/output/text.ts'
-import type { Command, CommandGroup, Given } from '../../cli/run/command.ts'
+import type { Command, CommandGroup, CommandInput } from '../../cli/run/command.ts'
 import type { Session } from '../../cli/run/session.ts'
 import type { RequestDetail, RequestItem } from '../../contract/control/requests.ts'
 import type { Output } from '../../contract/endpoint.ts'
@@ -112,7 +112,7 @@ function within(options: Map<string, Option>, names: readonly string[]): Map<str
   return new Map([...options].filter(([name]) => names.includes(name)))
 }
 
-async function showCurl(session: Session, given: Given): Promise<number> {
+async function showCurl(session: Session, given: CommandInput): Promise<number> {
   const request_id = given.args[0] ?? (await recallPlacement(session, 'request_id'))
   const { data } = await callEndpoint(session, 'requests.show', { params: { request_id } })
   const { base_url } = session.settings

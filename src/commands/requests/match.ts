@@ -1,11 +1,11 @@
 /** Flags that say which requests of the journal are meant, and the match that they make. */
 import { Option } from 'commander'
 import type { z } from 'zod'
-import { valueAt } from '../../cli/endpoint/assign.ts'
+import { valueAt } from '../../cli/endpoint/body.ts'
 import { endpointOptions } from '../../cli/endpoint/endpoint-command.ts'
 import { flagValues } from '../../cli/endpoint/flags.ts'
-import { CliError } from '../../cli/run/cli-error.ts'
-import type { Given } from '../../cli/run/command.ts'
+import type { CommandInput } from '../../cli/run/command.ts'
+import { CliError } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
 import type { RequestMatch } from '../../contract/control/requests.ts'
 import type { Endpoint } from '../../contract/endpoint.ts'
@@ -21,12 +21,16 @@ export function matchOptions(): Option[] {
   return [...scalarOptions.values(), headerOption, bodyOption]
 }
 
-export function listQuery(session: Session, options: Map<string, Option>, given: Given): Record<string, unknown> {
+export function listQuery(
+  session: Session,
+  options: Map<string, Option>,
+  given: CommandInput,
+): Record<string, unknown> {
   return { ...projectOf(session), ...flagValues(options, given.options) }
 }
 
 /** The match of a command line; a text value has the type that its member has at that path of the API. */
-export function matchOf(session: Session, given: Given): RequestMatch {
+export function matchOf(session: Session, given: CommandInput): RequestMatch {
   const values = flagValues(scalarOptions, given.options) as RequestMatch
   const headers = ((given.options.header as string[] | undefined) ?? []).map((text) => split('--header', text))
   const schema = bodySchema(values)

@@ -1,10 +1,10 @@
 /** `svc requests replay`: has the sandbox send a request of its journal again. */
 import { Argument, Option } from 'commander'
-import { readAssignment } from '../../cli/endpoint/assign.ts'
+import { readAssignment } from '../../cli/endpoint/body.ts'
 import { callEndpoint } from '../../cli/endpoint/endpoint-command.ts'
 import { alignPairs, describeValue } from '../../cli/output/text.ts'
-import { CliError } from '../../cli/run/cli-error.ts'
-import type { Command, Given } from '../../cli/run/command.ts'
+import type { Command, CommandInput } from '../../cli/run/command.ts'
+import { CliError } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
 import { ServiceError } from '../../client/errors.ts'
 import type { ReplayResult } from '../../contract/control/replay.ts'
@@ -31,7 +31,7 @@ export const replayRequest: Command = {
   run: replay,
 }
 
-async function replay(session: Session, given: Given): Promise<number> {
+async function replay(session: Session, given: CommandInput): Promise<number> {
   const request_id = given.args[0] ?? (await recallPlacement(session, 'request_id'))
   const set = await valuesOf(session, request_id, (given.options.set as string[] | undefined) ?? [])
   const key_id = given.options.keyId as string | undefined

@@ -1,6 +1,6 @@
 /** A journalled request as one that can be shown as a command. What the journal does not keep stays redacted in it. */
 
-import { CliError } from '../../cli/run/cli-error.ts'
+import { CliError } from '../../cli/run/errors.ts'
 import type { HttpRequest } from '../../client/request.ts'
 import type { RequestDetail } from '../../contract/control/requests.ts'
 

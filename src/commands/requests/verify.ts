@@ -3,8 +3,8 @@ import { InvalidArgumentError, Option } from 'commander'
 import { callEndpoint } from '../../cli/endpoint/endpoint-command.ts'
 import type { Style } from '../../cli/output/style.ts'
 import { alignPairs, formatValue } from '../../cli/output/text.ts'
-import { CliError } from '../../cli/run/cli-error.ts'
-import type { Command, Given } from '../../cli/run/command.ts'
+import type { Command, CommandInput } from '../../cli/run/command.ts'
+import { CliError } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
 import type { FailedCondition, NearMiss, RequestItem, RequestMatch } from '../../contract/control/requests.ts'
 import type { Output } from '../../contract/endpoint.ts'
@@ -43,7 +43,7 @@ export const verifyRequests: Command = {
   run: verify,
 }
 
-async function verify(session: Session, given: Given): Promise<number> {
+async function verify(session: Session, given: CommandInput): Promise<number> {
   const match = matchOf(session, given)
   const expected = expectedOf(given.options as VerifyOptions)
   const count = await countAll(session, match)

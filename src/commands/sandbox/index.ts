@@ -1,6 +1,6 @@
 import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
 import type { CommandGroup } from '../../cli/run/command.ts'
-import { exitCodes } from '../../cli/run/exit-codes.ts'
+import { exitCodes } from '../../cli/run/errors.ts'
 import { logs } from '../requests/tail.ts'
 import { clock } from './clock.ts'
 import { exportCommand, importCommand } from './export.ts'

@@ -1,7 +1,7 @@
 import { alignTable } from '../../cli/output/text.ts'
 import { runningSandboxes } from '../../cli/process/locator.ts'
 import type { Command } from '../../cli/run/command.ts'
-import { stateDirectory } from '../../cli/settings/state.ts'
+import { stateDirectory } from '../../cli/settings/files.ts'
 import { isReady, stateText, upTime } from './sandbox-state.ts'
 
 export const ps: Command = {

@@ -8,11 +8,11 @@ import { startInBackground } from '../../cli/process/background.ts'
 import { Locator, removeLocator, runningSandboxes, writeLocator } from '../../cli/process/locator.ts'
 import { openPage } from '../../cli/process/open-url.ts'
 import { portHolder } from '../../cli/process/port-holder.ts'
-import { CliError } from '../../cli/run/cli-error.ts'
 import type { Command } from '../../cli/run/command.ts'
-import type { Category } from '../../cli/run/exit-codes.ts'
+import type { Category } from '../../cli/run/errors.ts'
+import { CliError } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
-import { configFileName, readSettingFiles } from '../../cli/settings/files.ts'
+import { configFileName, readSettingFiles, stateDirectory } from '../../cli/settings/files.ts'
 import {
   defaultHost,
   defaultPort,
@@ -21,7 +21,6 @@ import {
   startFlags,
   startWords,
 } from '../../cli/settings/start-options.ts'
-import { stateDirectory } from '../../cli/settings/state.ts'
 import { startBlock } from './start-block.ts'
 
 /** How many ports after a busy default one are tried. */

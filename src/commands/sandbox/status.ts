@@ -1,7 +1,6 @@
 import { alignPairs, formatTime } from '../../cli/output/text.ts'
-import { CliError } from '../../cli/run/cli-error.ts'
 import type { Command } from '../../cli/run/command.ts'
-import { exitCodes } from '../../cli/run/exit-codes.ts'
+import { CliError, exitCodes } from '../../cli/run/errors.ts'
 import { type Source, settingsTable } from '../../cli/settings/settings.ts'
 import { isReady, stateText, upTime } from './sandbox-state.ts'
 

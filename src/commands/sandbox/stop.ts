@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Option } from 'commander'
 import { type Locator, runningSandboxes } from '../../cli/process/locator.ts'
-import { CliError } from '../../cli/run/cli-error.ts'
 import type { Command } from '../../cli/run/command.ts'
+import { CliError } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
-import { stateDirectory } from '../../cli/settings/state.ts'
+import { stateDirectory } from '../../cli/settings/files.ts'
 
 /** The sandbox itself takes at most 5 s to finish what is under way. */
 const stopWithinMs = 8_000

@@ -1,0 +1,51 @@
+/**
+ * Exit codes by category, and the error that carries a category. `-o json` errors name the category;
+ * `svc help exit-codes` prints the table.
+ */
+export const exitCodes = {
+  ok: { exit_code: 0, meaning: 'Success. Also a clean stop of `svc start` by a signal.' },
+  unexpected: { exit_code: 1, meaning: 'A failure of no other category; most likely a bug of svc.' },
+  usage: { exit_code: 2, meaning: 'The command line, a setting or a config file is invalid. Nothing was sent.' },
+  service: { exit_code: 3, meaning: 'The API returned an error, or a response that breaks its contract.' },
+  credentials: { exit_code: 4, meaning: 'A credential or consent is missing, unknown, expired or not allowed.' },
+  expectation: { exit_code: 5, meaning: 'An expectation or check failed: --expect, evidence verify.' },
+  no_fill: { exit_code: 6, meaning: 'No fill where --expect fill asked for one.' },
+  unreachable: { exit_code: 7, meaning: 'The service does not respond, or not in time; or no sandbox is running.' },
+  busy: { exit_code: 8, meaning: 'The port or the database is in use.' },
+  interrupted: { exit_code: 130, meaning: 'Interrupted by Ctrl-C.' },
+} as const satisfies Record<string, { exit_code: number; meaning: string }>
+
+export type Category = keyof typeof exitCodes
+
+/** Returns the category of an exit code of the contract's error table. */
+export function categoryOf(exit_code: number): Category {
+  const categories = Object.keys(exitCodes) as Category[]
+  return categories.find((category) => exitCodes[category].exit_code === exit_code) ?? 'unexpected'
+}
+
+/** A failure that the command line itself detects. Its category gives the exit code. */
+export class CliError extends Error {
+  override readonly name = 'CliError'
+  readonly category: Category
+  /** Stable name of the cause: `option_unknown`, `port_in_use`. */
+  readonly code: string
+  /** What to do, or null. */
+  readonly hint: string | null
+
+  constructor(category: Category, code: string, message: string, hint: string | null = null) {
+    super(message)
+    this.category = category
+    this.code = code
+    this.hint = hint
+  }
+}
+
+/** The fields of `{"error": ...}` with `-o json`. */
+export interface Failure {
+  category: Category
+  code: string
+  reason_code: string | null
+  message: string
+  hint: string | null
+  request_id: string | null
+}
