@@ -7,13 +7,13 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { configFileSchema } from '../src/cli/settings/settings.ts'
 import { openapiDocument } from '../src/contract/openapi.ts'
 import { referenceMarkdown } from '../src/contract/reference.ts'
-import { qaSuiteSchema } from '../src/qa/suite/json-schema.ts'
+import { qaSuiteSchema } from '../src/qa/suite/schema.ts'
 
 const files = {
   'reference.md': referenceMarkdown(),
   'openapi.json': `${JSON.stringify(openapiDocument({ server_url: 'http://127.0.0.1:4010' }), null, 2)}\n`,
   '../fixtures/svc.config.schema.json': `${JSON.stringify(configFileSchema, null, 2)}\n`,
-  '../fixtures/svc.qa.schema.json': `${JSON.stringify(qaSuiteSchema, null, 2)}\n`,
+  '../fixtures/svc.qa.schema.json': `${JSON.stringify(qaSuiteSchema(), null, 2)}\n`,
 }
 
 const stale = Object.entries(files).filter(([name, text]) => current(name) !== text)

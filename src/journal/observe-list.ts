@@ -1,6 +1,6 @@
 /** Verdicts for people: every finding with what it costs, what to do and the requests that show it, then what holds. */
-import type { Destination, Paint } from '../qa/report/tools.ts'
-import { durationText, plural, targetText, visible } from '../qa/report/words.ts'
+
+import { type Destination, durationText, type Paint, plural, targetText, visible } from '../qa/report/text.ts'
 import type { Reporter, RunResult } from '../qa/result.ts'
 import { fixOf, type Verdict } from './observe/judge.ts'
 import type { Finding, Observed } from './rule.ts'

@@ -1,6 +1,5 @@
 /** Verdicts as the result of a run: each rule is a case, each finding a step with the requests that show it. */
-
-import type { JsonValue } from '../qa/json.ts'
+import type { Json } from '../foundation/json.ts'
 import type { CaseResult, Exchange, RunResult, StepResult } from '../qa/result.ts'
 import type { Exchange as Seen } from './exchange.ts'
 import { fixOf, type Standing, type Verdict } from './observe/judge.ts'
@@ -99,7 +98,7 @@ function stepOf(
   }
 }
 
-function actualOf({ seen, requests }: Finding): JsonValue {
+function actualOf({ seen, requests }: Finding): Json {
   return requests.length === 0 ? seen : `${seen} (${requests.map(({ request_id }) => request_id).join(', ')})`
 }
 

@@ -2,7 +2,7 @@
  * What a run of scripted QA produces, as plain data: the runner writes it, reporters read it. A run is made of cases, a
  * case of steps, a step of exchanges (what went over the wire) and checks (what was expected of it).
  */
-import type { JsonValue } from './json.ts'
+import type { Json } from '../foundation/json.ts'
 
 /** A place in a suite file, counted from 1. */
 export interface Place {
@@ -25,8 +25,8 @@ export interface Check {
   subject: string
   passed: boolean
   /** In words or as a value: `fill`, `greater than 0`, `the schema of placements.create`. */
-  expected: JsonValue
-  actual: JsonValue
+  expected: Json
+  actual: Json
   /** Only of a failure: what it means or what to do, when there is more to say than the two values. */
   hint?: string
   place?: Place
@@ -56,6 +56,15 @@ export interface Screenshot {
   height: number
 }
 
+/** An answer, as later steps refer to it: `{{name.body.slot_id}}`. */
+export interface Answer {
+  status: number
+  headers: Record<string, string>
+  /** Parsed JSON, or the text where it is not JSON. */
+  body: Json
+  duration_ms: number
+}
+
 export interface StepResult {
   /** `placement`, `beacon visible`, or the step's own name. */
   title: string
@@ -77,7 +86,7 @@ export interface CaseResult {
   place: Place
   tags: readonly string[]
   /** The values that its matrix gave it: `{ format: 'clip' }`. */
-  matrix: Readonly<Record<string, JsonValue>>
+  matrix: Readonly<Record<string, Json>>
   /** From 1; more only with `--repeat`. */
   attempt: number
   outcome: Outcome

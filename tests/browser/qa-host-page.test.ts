@@ -1,4 +1,5 @@
 /** The host page of browser steps against a service that is nothing but what it writes down. */
+
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import chromium from '@sparticuz/chromium'

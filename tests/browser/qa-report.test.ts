@@ -1,4 +1,5 @@
 /** The page of a QA run in a real browser, opened as a file: it loads nothing, runs nothing foreign, and can be used. */
+
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'

@@ -1,11 +1,11 @@
 /** Runs built-in suites in this process against a sandbox by its address: what a mutation must not survive. */
 import chromium from '@sparticuz/chromium'
 import { type BrowserHost, openBrowserHost } from '../../src/qa/browser/launch.ts'
-import { expand, needsBrowser, type PlannedCase } from '../../src/qa/plan/plan.ts'
 import type { RunResult } from '../../src/qa/result.ts'
+import { expand, needsBrowser, type PlannedCase } from '../../src/qa/run/plan.ts'
 import { runPlan } from '../../src/qa/run/runner.ts'
+import { openTarget } from '../../src/qa/run/target.ts'
 import { builtinNames, loadSuites } from '../../src/qa/suite/builtin.ts'
-import { openTarget } from '../../src/qa/target/target.ts'
 import type { Mutation } from './mutation.ts'
 
 export interface Sandbox {

@@ -1,7 +1,7 @@
 /** TAP and JSON, read back. */
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { createReporters } from '../../src/qa/report/index.ts'
+import { createReporters } from '../../src/qa/report/reporters.ts'
 import type { RunResult } from '../../src/qa/result.ts'
 import { everything, failedItem, hostile, item, run, screenshot, step } from './results.ts'
 import { tell, testTools } from './sinks.ts'

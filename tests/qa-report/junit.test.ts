@@ -1,9 +1,10 @@
 /** The XML for build servers: valid, whatever came off the wire, and with the counts that the run has. */
+
 import { readFileSync } from 'node:fs'
 import { parse, type TestSuites } from 'junit2json'
 import { expect, test } from 'vitest'
 import { validateXML } from 'xmllint-wasm'
-import { createReporters } from '../../src/qa/report/index.ts'
+import { createReporters } from '../../src/qa/report/reporters.ts'
 import type { RunResult } from '../../src/qa/result.ts'
 import { check, everything, failedItem, hostile, item, run, step } from './results.ts'
 import { tell, testTools } from './sinks.ts'

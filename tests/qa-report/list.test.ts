@@ -1,9 +1,11 @@
 /** What a person sees: plain lines in a pipe, a line that is redrawn on a terminal, failures in full at the end. */
+
 import { stripVTControlCharacters } from 'node:util'
 import { Chalk } from 'chalk'
 import { expect, test } from 'vitest'
-import { diffOf } from '../../src/qa/report/diff.ts'
-import { createReporters, type Paint } from '../../src/qa/report/index.ts'
+import { diffOf } from '../../src/qa/report/failure.ts'
+import { createReporters } from '../../src/qa/report/reporters.ts'
+import type { Paint } from '../../src/qa/report/text.ts'
 import type { RunResult } from '../../src/qa/result.ts'
 import { createTerminalScreen } from '../cli/terminal-screen.ts'
 import { check, everything, failedItem, hostile, item, run, step } from './results.ts'

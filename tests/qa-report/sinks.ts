@@ -1,6 +1,5 @@
 /** Streams and files of a test, for reporters. */
-import type { ReportTools, Sink } from '../../src/qa/report/index.ts'
-import { plain } from '../../src/qa/report/tools.ts'
+import { plain, type ReportTools, type Sink } from '../../src/qa/report/text.ts'
 import type { Reporter, RunResult } from '../../src/qa/result.ts'
 
 export interface TestTools extends ReportTools {

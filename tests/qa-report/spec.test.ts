@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { createReporters, ReporterSpecError, writeReportFile } from '../../src/qa/report/index.ts'
+import { createReporters, ReporterSpecError, writeReportFile } from '../../src/qa/report/reporters.ts'
 import { everything, failedItem, item, run } from './results.ts'
 import { tell, testTools } from './sinks.ts'
 

@@ -1,4 +1,5 @@
 /** `svc contract check`: a live service beside the contract. */
+
 import { setTimeout } from 'node:timers/promises'
 import { Argument, Option } from 'commander'
 import type { Command } from '../../cli/run/command.ts'
@@ -8,9 +9,9 @@ import { loadSettings } from '../../cli/settings/files.ts'
 import { type Settings, settingsTable } from '../../cli/settings/settings.ts'
 import { fetchRaw } from '../../client/raw-answer.ts'
 import { type HttpRequest, isProductionKey } from '../../client/request.ts'
-import { compareOpenapi } from '../../qa/contract-check/compare-openapi.ts'
 import type { Difference, EndpointReport } from '../../qa/contract-check/difference.ts'
 import { checkPrefix } from '../../qa/contract-check/mark.ts'
+import { compareOpenapi } from '../../qa/contract-check/openapi.ts'
 import { probeService, type Subject } from '../../qa/contract-check/probes.ts'
 import { createRecorder } from '../../qa/contract-check/recorder.ts'
 import { checkLines, summaryOf } from '../../qa/contract-check/report.ts'

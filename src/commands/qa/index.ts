@@ -4,8 +4,8 @@ import { alignTable } from '../../cli/output/text.ts'
 import type { Command, CommandGroup } from '../../cli/run/command.ts'
 import { CliError } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
-import type { PlannedCase } from '../../qa/plan/plan.ts'
-import type { LoadedSuite } from '../../qa/suite/suite.ts'
+import type { PlannedCase } from '../../qa/run/plan.ts'
+import type { LoadedSuite } from '../../qa/suite/schema.ts'
 import { observe } from './observe.ts'
 import { run } from './run.ts'
 
@@ -19,7 +19,7 @@ const list: Command = {
   examples: ['qa list', 'qa list formats -o json'],
   async run(session, { args }) {
     const names = args.flat().filter((name) => name !== undefined)
-    const { expand, needsBrowser } = await import('../../qa/plan/plan.ts')
+    const { expand, needsBrowser } = await import('../../qa/run/plan.ts')
     const loaded = await load(session, names)
     const items = loaded.map((suite) => ({
       suite: suite.name,
@@ -54,7 +54,7 @@ const show: Command = {
   arguments: [new Argument('<suite-or-case>', 'name or file of a suite, or the id of a case: formats/NAME')],
   examples: ['qa show formats', "qa show 'consent/another session is not bound by it'"],
   async run(session, { args }) {
-    const { showText } = await import('../../qa/suite/show.ts')
+    const { showText } = await import('../../qa/suite/builtin.ts')
     try {
       const text = showText(String(args[0]), (file) => resolve(session.host.cwd, file))
       session.out.data({ text }, () => text.trimEnd().split('\n'))
@@ -72,7 +72,7 @@ const validate: Command = {
   arguments: [new Argument('<suites...>', 'suite files, or names of built-in suites')],
   examples: ['qa validate formats', 'qa validate formats errors -o json'],
   async run(session, { args }) {
-    const { expand } = await import('../../qa/plan/plan.ts')
+    const { expand } = await import('../../qa/run/plan.ts')
     const loaded = await load(
       session,
       args.flat().filter((name) => name !== undefined),
@@ -100,7 +100,7 @@ export async function load(session: Session, names: readonly string[]): Promise<
 }
 
 async function suiteFailure(error: unknown): Promise<unknown> {
-  const { SuiteError } = await import('../../qa/suite/suite.ts')
+  const { SuiteError } = await import('../../qa/suite/problems.ts')
   if (!(error instanceof SuiteError)) return error
   const count = error.problems.length
   const head = count === 1 ? '' : `${count} problems in suites:\n`

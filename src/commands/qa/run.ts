@@ -1,4 +1,5 @@
 /** `svc qa run`: settles what is looked at and what is run, and tells it to the reporters. */
+
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { Argument, InvalidArgumentError, Option } from 'commander'
@@ -11,10 +12,10 @@ import type { Session } from '../../cli/run/session.ts'
 import { version } from '../../cli/run/version.ts'
 import { browserCandidates } from '../../journal/doctor/browser.ts'
 import type { BrowserHost, BrowserOptions } from '../../qa/browser/launch.ts'
-import type { PlannedCase, Selection } from '../../qa/plan/plan.ts'
-import type { OwnReporters } from '../../qa/report/index.ts'
+import type { OwnReporters } from '../../qa/report/reporters.ts'
 import type { Reporter } from '../../qa/result.ts'
-import type { Target } from '../../qa/target/target.ts'
+import type { PlannedCase, Selection } from '../../qa/run/plan.ts'
+import type { Target } from '../../qa/run/target.ts'
 import { openTargets } from './targets.ts'
 
 const gather = (value: string, before: string[] | undefined) => [...(before ?? []), value]
@@ -169,7 +170,7 @@ export async function startBrowser(
 
 async function chosenCases(session: Session, names: readonly string[], flags: RunFlags): Promise<PlannedCase[]> {
   const { load } = await import('./index.ts')
-  const { expand, needsBrowser, select } = await import('../../qa/plan/plan.ts')
+  const { expand, needsBrowser, select } = await import('../../qa/run/plan.ts')
   const all = expand(await load(session, names))
   const selection: Selection = {
     ...(flags.grep === undefined ? {} : { grep: flags.grep }),
@@ -192,7 +193,7 @@ export async function reporterOf(
   { reporter = [] }: Pick<RunFlags, 'reporter'>,
   own: OwnReporters = {},
 ): Promise<Reporter> {
-  const { createReporters, ReporterSpecError, writeReportFile } = await import('../../qa/report/index.ts')
+  const { createReporters, ReporterSpecError, writeReportFile } = await import('../../qa/report/reporters.ts')
   const isJson = settings.output === 'json' || settings.output === 'jsonl'
   const specs = isJson ? [...reporter.filter((spec) => spec.includes('=')), 'json'] : reporter
   const silent: HostStream = { write: () => {}, is_terminal: false, columns: undefined }
@@ -214,7 +215,7 @@ export async function reporterOf(
 
 /** A report that cannot be written is a matter of the command line; the run itself went on to its end. */
 export async function reportFailure(error: unknown): Promise<unknown> {
-  const { ReportFileError } = await import('../../qa/report/index.ts')
+  const { ReportFileError } = await import('../../qa/report/reporters.ts')
   return error instanceof ReportFileError
     ? new CliError('usage', 'report_unwritable', error.message, error.hint)
     : error

@@ -3,8 +3,8 @@ import { CliError } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
 import { stateDirectory } from '../../cli/settings/files.ts'
 import type { BrowserHost } from '../../qa/browser/launch.ts'
-import type { PlannedCase } from '../../qa/plan/plan.ts'
-import type { Target, TargetOptions } from '../../qa/target/target.ts'
+import type { PlannedCase } from '../../qa/run/plan.ts'
+import type { Target, TargetOptions } from '../../qa/run/target.ts'
 import type { RunFlags } from './run.ts'
 
 type Chosen = Omit<TargetOptions, 'browser'>
@@ -26,7 +26,7 @@ export async function openTargets(
   cases: readonly PlannedCase[],
   browser: BrowserHost | null,
 ): Promise<OpenTargets> {
-  const { openTarget, TargetError } = await import('../../qa/target/target.ts')
+  const { openTarget, TargetError } = await import('../../qa/run/target.ts')
   const closing: (() => Promise<void>)[] = []
   const close = async () => {
     for (const each of closing.reverse()) await each()

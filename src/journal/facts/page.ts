@@ -1,6 +1,6 @@
 /** Opens the integrator's page in a browser, lets its ads come into view, and writes down what is to be seen. */
 import type { Browser, ConsoleMessage, Page, Request, Response } from 'playwright-core'
-import { pixelsOf } from '../../qa/browser/pixels.ts'
+import { pixelsOf } from '../../qa/browser/screenshot.ts'
 import type { Mount, PageSeen } from '../observe/page/seen.ts'
 import { secretKeysIn } from '../served-keys.ts'
 import { bringIntoView, lookAtPage, noteFromStart, type PageLook } from './in-page.ts'

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { loadSuite } from '../suite/load.ts'
-import { SuiteError } from '../suite/suite.ts'
-import { wordsOf } from './events.ts'
+import { SuiteError } from '../suite/problems.ts'
+import { wordsOf } from './actions.ts'
 import { rendererEvents } from './schema.ts'
 
 function problems(step: string): string[] {

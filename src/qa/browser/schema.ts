@@ -1,6 +1,6 @@
 /** The `browser` and `page` steps as they are written in a suite. */
 import { z } from 'zod'
-import { Duration, Json, orVariable } from '../suite/fields.ts'
+import { AnyJson, Duration, orVariable } from '../suite/variables.ts'
 
 /** What the renderer tells, as `docs/renderer.md` lists it. */
 export const rendererEvents = [
@@ -21,7 +21,7 @@ export const rendererEvents = [
 ] as const
 
 const pixels = () => orVariable(z.int().min(0).max(10_000), 'a number of CSS pixels')
-const members = orVariable(z.record(z.string(), Json), 'an object of members')
+const members = orVariable(z.record(z.string(), AnyJson), 'an object of members')
 
 const Changes = {
   set: members.optional().describe('Members of the response to change, by dotted path.'),
@@ -31,7 +31,7 @@ const Changes = {
 const Served = z.strictObject({
   status: orVariable(z.int().min(200).max(599), 'a status').optional().describe('Default 200.'),
   headers: z.record(z.string(), z.string()).optional(),
-  body: Json.optional().describe('Text is an HTML page; anything else is JSON.'),
+  body: AnyJson.optional().describe('Text is an HTML page; anything else is JSON.'),
   after: Duration.optional().describe('Waits before it answers.'),
 })
 export type Served = z.infer<typeof Served>
@@ -79,11 +79,11 @@ const Screenshot = z.union([
   z.strictObject({
     name: z.string().describe('What reports call it.'),
     of: z.enum(['slot', 'ad', 'label', 'page']).optional().describe('What is taken; default slot.'),
-    colors: Json.optional().describe('How many colours it must have, by matcher: { $gte: 16 }.'),
-    commonest: Json.optional().describe('Share of its commonest colour, 0 to 1, by matcher.'),
-    brightness: Json.optional().describe('How bright it is at large, 0 (black) to 1 (white), by matcher.'),
-    width: Json.optional().describe('Its width, CSS pixels, by matcher.'),
-    height: Json.optional().describe('Its height, CSS pixels, by matcher.'),
+    colors: AnyJson.optional().describe('How many colours it must have, by matcher: { $gte: 16 }.'),
+    commonest: AnyJson.optional().describe('Share of its commonest colour, 0 to 1, by matcher.'),
+    brightness: AnyJson.optional().describe('How bright it is at large, 0 (black) to 1 (white), by matcher.'),
+    width: AnyJson.optional().describe('Its width, CSS pixels, by matcher.'),
+    height: AnyJson.optional().describe('Its height, CSS pixels, by matcher.'),
     matches: z
       .string()
       .endsWith('.png')

@@ -1,13 +1,11 @@
 /** The steps that need a browser: `browser` opens a host page, `page` goes on with it. */
 import { stripVTControlCharacters } from 'node:util'
-import { isObject } from '../expect/paths.ts'
-import type { JsonValue } from '../json.ts'
+import { isObject, type Json } from '../../foundation/json.ts'
+import type { Answer } from '../result.ts'
 import type { CaseState } from '../run/case-state.ts'
-import type { Turn } from '../run/turn.ts'
-import { type Answer, stepKind } from '../steps/step-kind.ts'
-import { mount, perform, startTurn } from './acts.ts'
-import { type HostPage, openHostPage } from './host-page.ts'
-import { observe } from './observe.ts'
+import { stepKind, type Turn } from '../steps/step-kind.ts'
+import { mount, perform, startTurn } from './actions.ts'
+import { type HostPage, observe, openHostPage } from './host-page.ts'
 import { type Act, Acts, Open } from './schema.ts'
 
 /** The page of a case; there is one at a time. */
@@ -67,7 +65,7 @@ export const page = stepKind({
     }),
 })
 
-async function begin(wish: Open, body: Record<string, JsonValue>, host: HostPage, turn: Turn): Promise<void> {
+async function begin(wish: Open, body: Record<string, Json>, host: HostPage, turn: Turn): Promise<void> {
   const { state } = turn
   const endpoint = wish.endpoint ?? null
   const publishable_key = endpoint === null ? (wish.publishable_key ?? (await state.key('publishable'))) : null
@@ -105,17 +103,17 @@ async function inBrowser<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** Whether its turn takes the publishable key of the project. */
-function activates(browser: JsonValue | undefined): boolean {
+function activates(browser: Json | undefined): boolean {
   return isObject(browser) && 'turn' in browser && !('endpoint' in browser) && !('publishable_key' in browser)
 }
 
-function actNames(acts: JsonValue | undefined): string {
-  const list = (Array.isArray(acts) ? acts : [acts]) as (JsonValue | undefined)[]
+function actNames(acts: Json | undefined): string {
+  const list = (Array.isArray(acts) ? acts : [acts]) as (Json | undefined)[]
   return list.flatMap((each) => (isObject(each) ? Object.entries(each).map(actName) : [])).join(', ')
 }
 
 /** `wait_for visible`, `click ad`. */
-function actName([name, value]: [string, JsonValue]): string {
+function actName([name, value]: [string, Json]): string {
   const of = isObject(value) ? (value.type ?? value.name) : value
   return typeof of === 'string' && name !== 'run' && of.length < 24 ? `${name} ${of}` : name
 }

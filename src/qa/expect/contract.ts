@@ -2,19 +2,19 @@
  * Every answer of a known endpoint against the contract: its schema, strictly; the error body; the headers that answers
  * have. What is assumed of the service, and not documented, is asked of sandboxes only.
  */
+/** What the document says of a placement beyond its fields: which of them go together. */
 import type { Endpoint } from '../../contract/endpoint.ts'
 import { ErrorBody, errorCodes, type ReasonCode, reasonCodes } from '../../contract/errors.ts'
 import { failureHeaders, type ResponseHeader, responseHeaders, successHeaders } from '../../contract/headers.ts'
-import type { JsonValue } from '../json.ts'
+import { isObject, type Json } from '../../foundation/json.ts'
+import { valueAt } from '../../foundation/json-path.ts'
 import type { Check } from '../result.ts'
-import { isObject } from './paths.ts'
-import { placementProblems } from './placement-shape.ts'
 
 export interface SeenAnswer {
   status: number
   headers: Readonly<Record<string, string>>
   /** Parsed JSON; undefined where it is none. */
-  json: JsonValue | undefined
+  json: Json | undefined
   text: string
 }
 
@@ -122,7 +122,7 @@ function retryAfterProblems(status: number, headers: Readonly<Record<string, str
   return isRight ? [] : [`retry-after is ${value}`]
 }
 
-function requestIdProblems(json: JsonValue, headers: Readonly<Record<string, string>>): string[] {
+function requestIdProblems(json: Json, headers: Readonly<Record<string, string>>): string[] {
   const id = isObject(json) ? json.request_id : undefined
   const header = headers['x-request-id']
   return id === undefined || header === undefined || id === header
@@ -136,4 +136,55 @@ function jsonTypeProblems(type: string): string[] {
 
 function sameType(type: string, wanted: string): boolean {
   return type.split(';')[0]!.trim().toLowerCase() === wanted.split(';')[0]
+}
+
+const mediaTypes: Readonly<Record<string, string>> = { banner: 'image', clip: 'video', native: 'native' }
+
+/** Of an answer whose fields are right by themselves. */
+export function placementProblems(body: Json): string[] {
+  const { status, placement, decision } = body as Record<string, Json>
+  if (status === 'pending') return placement === null && decision === null ? [] : ['pending, yet decided']
+  if (!isObject(decision)) return status === 'ready' ? ['ready without a decision'] : []
+  if (decision.fill !== true) return placement === null ? [] : ['a placement without a fill']
+  if (status === 'expired') return placement === null ? [] : ['expired, yet a placement']
+  if (!isObject(placement)) return ['a fill without a placement']
+  const format = String(decision.format)
+  const url = format === 'clip' ? placement.video_url : placement.image_url
+  const native = valueAt(decision, 'assets.image_url')
+  const { width, height } = placement
+  return [
+    ...same('format', placement.format, format),
+    ...same('asset_token', placement.asset_token, decision.asset_token),
+    ...same('sponsor_name', placement.sponsor_name, decision.sponsor_name, valueAt(placement, 'render.sponsor_name')),
+    ...same('click_url', placement.click_url, decision.click_url, valueAt(placement, 'render.click_url')),
+    ...same('label', placement.ad_label_text, decision.ad_label_text, valueAt(placement, 'render.label_text')),
+    ...same('width', width, valueAt(decision, 'dimensions.width'), valueAt(placement, 'render.width')),
+    ...same('height', height, valueAt(decision, 'dimensions.height'), valueAt(placement, 'render.height')),
+    ...same('render.media_type', valueAt(placement, 'render.media_type'), mediaTypes[format]),
+    ...same('render.aspect_ratio', valueAt(placement, 'render.aspect_ratio'), `${String(width)}/${String(height)}`),
+    ...(format === 'clip' ? [] : same('video_url', placement.video_url, null)),
+    ...(format === 'clip' ? same('image_url', placement.image_url, null) : []),
+    ...(format === 'native'
+      ? same('image_url', placement.image_url, native)
+      : same('delivery_url', decision.delivery_url, url)),
+    ...(format === 'native'
+      ? same('delivery_url', decision.delivery_url, null)
+      : same('assets', decision.assets, null)),
+    ...(typeof url === 'string' ? [] : [`a ${format} without its address`]),
+    ...templateProblems(format, valueAt(placement, 'render.native_template_id')),
+  ]
+}
+
+function templateProblems(format: string, template: Json | undefined): string[] {
+  if (format === 'native') return typeof template === 'string' ? [] : ['native without render.native_template_id']
+  return template === undefined ? [] : [`${format} with render.native_template_id`]
+}
+
+/** The same thing, said in several places. */
+function same(what: string, ...values: (Json | undefined)[]): string[] {
+  const [first, ...others] = values
+  const different = others.find((value) => value !== first)
+  return others.every((value) => value === first)
+    ? []
+    : [`${what}: ${JSON.stringify(first)} and ${JSON.stringify(different)}`]
 }

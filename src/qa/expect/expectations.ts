@@ -1,11 +1,71 @@
+/** What a step may expect of its answer. */
 /** Judges an answer by what a step expects of it: one check for each expectation. */
+import { z } from 'zod'
+import { eventTypes } from '../../contract/control/events.ts'
 import { errorCodes, type ReasonCode, reasonCodes } from '../../contract/errors.ts'
-import type { JsonValue } from '../json.ts'
-import type { Check } from '../result.ts'
-import type { Answer } from '../steps/step-kind.ts'
+import { isObject, type Json } from '../../foundation/json.ts'
+import { valueAt, withoutValue } from '../../foundation/json-path.ts'
+import type { Answer, Check } from '../result.ts'
+import { AnyJson, orVariable } from '../suite/variables.ts'
 import { describeExpected, matches } from './matchers.ts'
-import { isObject, valueAt, withoutValue } from './paths.ts'
-import type { Expect } from './schema.ts'
+
+const Status = orVariable(
+  z.union([
+    z.int().min(100).max(599),
+    z.string().regex(/^[1-5]xx$/),
+    z.array(z.union([z.int(), z.string().regex(/^[1-5]xx$/)])).min(1),
+  ]),
+  'a status such as 200, a list of them, or a class such as 4xx',
+)
+
+const reason = z.string()
+const paths = z.union([z.string(), z.array(z.string()).min(1)])
+const matchers = z.record(z.string(), AnyJson)
+
+const ExpectedEvent = z.union([z.string(), z.strictObject({ type: z.string(), data: matchers.optional() })], {
+  error: `must be a type such as ${eventTypes[1]}, or { type, data }`,
+})
+export type ExpectedEvent = z.infer<typeof ExpectedEvent>
+
+const EvidenceKinds = z.array(z.enum(['decision', 'consent', 'beacon']))
+
+export const Expect = z.strictObject({
+  status: Status.optional().describe('Status: 200, [200, 201], 4xx. A success where neither this nor reason is given.'),
+  reason: z
+    .union([reason, z.array(reason).min(1)])
+    .optional()
+    .describe(`reason_code of the error body, such as ${Object.keys(reasonCodes)[0]}; its status follows from it.`),
+  body: matchers.optional().describe('Members of the body by dotted path, and what they must be.'),
+  absent: paths.optional().describe('Members that must not be there, by dotted path.'),
+  keys: z
+    .union([z.array(z.string()), z.record(z.string(), z.array(z.string()))])
+    .optional()
+    .describe('Exactly these members, of the body or of objects in it by dotted path.'),
+  headers: matchers.optional().describe('Headers of the answer; null for one that must not be there.'),
+  same_as: z
+    .union([
+      z.string(),
+      z.strictObject({
+        step: z.string(),
+        paths: z.array(z.string()).optional(),
+        except: z.array(z.string()).optional(),
+      }),
+    ])
+    .optional()
+    .describe('The body equals that of an earlier step; request_id is not compared.'),
+  answer: z.literal('none').optional().describe('No answer comes: the connection breaks, or the answer ends early.'),
+  duration_ms: AnyJson.optional().describe('How long the answer took.'),
+  events: z.array(ExpectedEvent).min(1).optional().describe('Events of this case, in this order, others between them.'),
+  billing: z
+    .union([z.boolean(), matchers])
+    .optional()
+    .describe('Whether production would bill the placement, or members of the verdict by path.'),
+  evidence: z
+    .union([z.literal(true), EvidenceKinds])
+    .optional()
+    .describe('true: every chain holds. A list: the kinds of the entries about the slot, in order.'),
+})
+export type Expect = z.infer<typeof Expect>
 
 export type PlaceOf = (path: readonly (string | number)[]) => Pick<Check, 'place'>
 
@@ -35,12 +95,7 @@ export function judge(
 }
 
 /** One value against what it should be. */
-export function check(
-  subject: string,
-  wanted: JsonValue,
-  actual: JsonValue | undefined,
-  place: Pick<Check, 'place'>,
-): Check {
+export function check(subject: string, wanted: Json, actual: Json | undefined, place: Pick<Check, 'place'>): Check {
   const passed = matches(wanted, actual)
   return {
     subject,
@@ -147,11 +202,11 @@ function sameChecks(
     )
   }
   const left = ['request_id', ...(except ?? [])]
-  const without = (body: JsonValue) => left.reduce(withoutValue, body)
+  const without = (body: Json) => left.reduce(withoutValue, body)
   return [{ ...check(`same as ${step}`, literal(without(before.body)), without(answer.body), place) }]
 }
 
 /** An answer is never an operator, whatever it holds. */
-function literal(value: JsonValue | undefined): JsonValue {
+function literal(value: Json | undefined): Json {
   return value === undefined ? { $exists: false } : value
 }

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import type { JsonValue } from '../json.ts'
+import type { Json } from '../../foundation/json.ts'
 import { describeExpected, matches, operators } from './matchers.ts'
 
-const holding: [JsonValue, JsonValue | undefined][] = [
+const holding: [Json, Json | undefined][] = [
   ['a', 'a'],
   [{ a: [1, { b: null }] }, { a: [1, { b: null }] }],
   [{ a: { $gt: 1 } }, { a: 2 }],
@@ -25,7 +25,7 @@ const holding: [JsonValue, JsonValue | undefined][] = [
   [{ $each: { $type: 'string' } }, ['a', 'b']],
 ]
 
-const failing: [JsonValue, JsonValue | undefined][] = [
+const failing: [Json, Json | undefined][] = [
   ['1', 1],
   [null, undefined],
   [{ a: 1 }, { a: 1, b: 2 }],

@@ -2,16 +2,15 @@
  * Matchers: a literal is compared as it is, member by member; an object whose members begin with `$` is made of
  * operators, all of which must hold. Operators may stand anywhere within a literal.
  */
-import type { JsonValue } from '../json.ts'
-import { isObject } from './paths.ts'
+import { isObject, type Json } from '../../foundation/json.ts'
 
-type Actual = JsonValue | undefined
+type Actual = Json | undefined
 
 interface Operator {
-  holds(operand: JsonValue, actual: Actual): boolean
-  words(operand: JsonValue): string
+  holds(operand: Json, actual: Actual): boolean
+  words(operand: Json): string
   /** Why an operand makes no sense; null when it does. */
-  problem(operand: JsonValue): string | null
+  problem(operand: Json): string | null
 }
 
 const types = ['string', 'number', 'integer', 'boolean', 'null', 'object', 'array'] as const
@@ -88,7 +87,7 @@ export const operators: Readonly<Record<string, Operator>> = {
 }
 
 /** Whether a value is what was expected. */
-export function matches(expected: JsonValue, actual: Actual): boolean {
+export function matches(expected: Json, actual: Actual): boolean {
   if (isOperators(expected)) {
     return Object.entries(expected).every(([name, operand]) => operators[name]?.holds(operand, actual) === true)
   }
@@ -111,18 +110,18 @@ export function matches(expected: JsonValue, actual: Actual): boolean {
 }
 
 /** What is expected, for people: a literal as it is, operators in words. */
-export function describeExpected(expected: JsonValue): JsonValue {
+export function describeExpected(expected: Json): Json {
   return isOperators(expected) ? wordsOf(expected) : expected
 }
 
 /** Whether a value is made of operators. */
-export function isOperators(value: JsonValue): value is { [name: string]: JsonValue } {
+export function isOperators(value: Json): value is { [name: string]: Json } {
   if (!isObject(value)) return false
   const names = Object.keys(value)
   return names.length > 0 && names.every((name) => name.startsWith('$'))
 }
 
-function wordsOf(expected: JsonValue): string {
+function wordsOf(expected: Json): string {
   if (!isOperators(expected)) return typeof expected === 'string' ? expected : JSON.stringify(expected)
   return Object.entries(expected)
     .map(([name, operand]) => operators[name]?.words(operand) ?? name)
@@ -137,7 +136,7 @@ function comparison(words: string, holds: (actual: number, operand: number) => b
   }
 }
 
-function contains(operand: JsonValue, actual: Actual): boolean {
+function contains(operand: Json, actual: Actual): boolean {
   if (typeof actual === 'string') return actual.includes(String(operand))
   if (Array.isArray(actual)) return actual.some((item) => matches(operand, item))
   if (!isObject(actual) || !isObject(operand)) return false
@@ -157,7 +156,7 @@ function lengthOf(actual: Actual): number | undefined {
   return isObject(actual) ? Object.keys(actual).length : undefined
 }
 
-function patternProblem(operand: JsonValue): string | null {
+function patternProblem(operand: Json): string | null {
   if (typeof operand !== 'string') return 'takes a regular expression'
   if (operand.includes('{{')) return null
   try {
@@ -168,14 +167,14 @@ function patternProblem(operand: JsonValue): string | null {
   }
 }
 
-function listProblem(operand: JsonValue): string | null {
+function listProblem(operand: Json): string | null {
   return Array.isArray(operand) || isVariable(operand) ? null : 'takes a list'
 }
 
-function isVariable(value: JsonValue): boolean {
+function isVariable(value: Json): boolean {
   return typeof value === 'string' && value.includes('{{')
 }
 
-function asList(operand: JsonValue): JsonValue[] {
+function asList(operand: Json): Json[] {
   return Array.isArray(operand) ? operand : [operand]
 }

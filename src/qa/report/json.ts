@@ -1,4 +1,5 @@
 /** The whole result as one JSON document, members always in the same order. */
+
 import {
   type CaseResult,
   type Check,
@@ -8,7 +9,7 @@ import {
   type RunResult,
   totalsOf,
 } from '../result.ts'
-import type { Destination } from './tools.ts'
+import type { Destination } from './text.ts'
 
 /** Indented for files and eyes, one line for a program at the other end of a pipe. */
 export function createJsonReporter({ write, stream }: Destination): Reporter {

@@ -1,9 +1,9 @@
 /** JUnit's XML as build servers read it: one testsuite a suite, times in seconds, at most one failure a case. */
+/** Elements of XML 1.0 as text. */
+
 import { type CaseResult, type Reporter, type RunResult, totalsOf } from '../result.ts'
 import { exchangeLine, failureLines } from './failure.ts'
-import { type Destination, plain } from './tools.ts'
-import { bySuite, outcomeWords, placeText, reasonOf, scalarText, titleOf } from './words.ts'
-import { element, text } from './xml.ts'
+import { bySuite, type Destination, outcomeWords, placeText, plain, reasonOf, scalarText, titleOf } from './text.ts'
 
 export function createJunitReporter({ write }: Destination): Reporter {
   return { end: (result) => write(documentOf(result)) }
@@ -96,4 +96,38 @@ function seconds(duration_ms: number): string {
 
 function shortened(message: string): string {
   return message.length <= 300 ? message : `${message.slice(0, 299)}…`
+}
+
+/** An element with its attributes, and content that is already XML. */
+export function element(
+  name: string,
+  attributes: Readonly<Record<string, string | number>>,
+  content: readonly string[],
+): string {
+  const head = Object.entries(attributes)
+    .map(([name, value]) => ` ${name}="${attribute(String(value))}"`)
+    .join('')
+  if (content.length === 0) return `<${name}${head}/>`
+  const isText = content.every((part) => !part.startsWith('<'))
+  return isText
+    ? `<${name}${head}>${content.join('')}</${name}>`
+    : `<${name}${head}>\n${content.join('\n')}\n</${name}>`
+}
+
+/** Text as content. */
+export function text(value: string): string {
+  return allowed(value).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+}
+
+function attribute(value: string): string {
+  return text(value)
+    .replaceAll('"', '&quot;')
+    .replaceAll('\n', '&#10;')
+    .replaceAll('\t', '&#9;')
+    .replaceAll('\r', '&#13;')
+}
+
+/** Characters that XML 1.0 does not have, not even as references, are removed: control characters, lone surrogates. */
+function allowed(value: string): string {
+  return value.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|\p{Surrogate}/gu, '')
 }

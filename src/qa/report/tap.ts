@@ -2,8 +2,7 @@
 import { stringify } from 'yaml'
 import type { CaseResult, Reporter } from '../result.ts'
 import { exchangeLine } from './failure.ts'
-import type { Destination } from './tools.ts'
-import { placeText, reasonOf, titleOf, visible } from './words.ts'
+import { type Destination, placeText, reasonOf, titleOf, visible } from './text.ts'
 
 export function createTapReporter({ write }: Destination): Reporter {
   const told = new Set<string>()

@@ -1,12 +1,12 @@
 /** What a case knows while it runs: its session and project, its answers so far, its events. */
 import { createHash } from 'node:crypto'
 import type { SandboxEvent } from '../../contract/control/events.ts'
-import { valueAt } from '../expect/paths.ts'
-import type { JsonValue } from '../json.ts'
-import type { Answer, KeyChoice } from '../steps/step-kind.ts'
+import type { Json } from '../../foundation/json.ts'
+import { valueAt } from '../../foundation/json-path.ts'
+import type { Answer } from '../result.ts'
 import type { BuiltIn, Lookup } from '../suite/variables.ts'
-import type { Target } from '../target/target.ts'
-import type { EventTap, WantedEvent } from './event-tap.ts'
+import type { EventTap, WantedEvent } from './events.ts'
+import type { Target } from './target.ts'
 
 /** What later steps need of a fill. */
 export interface Fill {
@@ -19,12 +19,16 @@ export interface Fill {
   duration_ms: number | null
 }
 
+export type KeyChoice =
+  | string
+  | { project?: string | undefined; class?: 'secret' | 'publishable' | undefined; mode?: 'test' | 'live' | undefined }
+
 export interface CaseStateOptions {
   target: Target
   /** Makes what is random in this case; the same seed makes the same. */
   seed: string
   case_name: string
-  variables: Readonly<Record<string, JsonValue>>
+  variables: Readonly<Record<string, Json>>
   /** Milliseconds since the epoch, of this machine. */
   machineNow(): number
 }
@@ -179,7 +183,7 @@ export class CaseState {
 
   readonly lookup: Lookup = async (name) => {
     const answer = this.#answers.get(name)
-    if (answer !== undefined) return answer as unknown as JsonValue
+    if (answer !== undefined) return answer as unknown as Json
     const { variables } = this.#options
     if (Object.hasOwn(variables, name)) return variables[name]
     return this.#builtIns[name as BuiltIn]?.()
@@ -191,7 +195,7 @@ export class CaseState {
     return this.tap!.waitFor(wanted, (event) => this.#isOwn(event, types), signal)
   }
 
-  readonly #builtIns: Record<BuiltIn, () => JsonValue | Promise<JsonValue>> = {
+  readonly #builtIns: Record<BuiltIn, () => Json | Promise<Json>> = {
     session: () => this.session,
     client_id: () => this.client_id,
     origin: () => this.origin,

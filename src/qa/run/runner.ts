@@ -2,11 +2,11 @@
  * Runs a plan: cases side by side, spread over the targets. A case that moves what all share waits until it has a target
  * to itself.
  */
-import type { PlannedCase } from '../plan/plan.ts'
 import type { CaseResult, Reporter, RunResult } from '../result.ts'
-import type { Target } from '../target/target.ts'
 import { notRun, runCase } from './case.ts'
-import type { Environment } from './environment.ts'
+import type { Environment } from './exchange.ts'
+import type { PlannedCase } from './plan.ts'
+import type { Target } from './target.ts'
 
 export interface RunOptions {
   /** At least one; workers share them. */

@@ -1,23 +1,19 @@
 /** Runs one step: variables, its kind, how often, and what is expected of it. */
+/** Expectations that the answer itself does not show: events, billing, evidence. They need the control plane. */
 import { contract, type EndpointId } from '../../contract/index.ts'
-import { judge, type PlaceOf } from '../expect/expectations.ts'
-import { isObject, valueAt } from '../expect/paths.ts'
-import type { Expect } from '../expect/schema.ts'
-import type { JsonValue } from '../json.ts'
-import type { Check, StepResult } from '../result.ts'
-import { pause } from '../steps/slot-steps.ts'
-import type { Answer, RequestMembers, StepKind } from '../steps/step-kind.ts'
-import { durationMs } from '../suite/fields.ts'
-import { stepSchema } from '../suite/schema.ts'
-import type { LoadedStep } from '../suite/suite.ts'
-import { type Lookup, substitute, VariableError } from '../suite/variables.ts'
-import { ControlError } from '../target/target.ts'
+import { isObject, type Json } from '../../foundation/json.ts'
+import { valueAt } from '../../foundation/json-path.ts'
+import { check, type Expect, type ExpectedEvent, judge, type PlaceOf } from '../expect/expectations.ts'
+import { matches } from '../expect/matchers.ts'
+import type { Answer, Check, StepResult } from '../result.ts'
+import { pause, type RequestMembers, type StepKind } from '../steps/step-kind.ts'
+import { type LoadedStep, stepSchema } from '../suite/schema.ts'
+import { durationMs, type Lookup, substitute, VariableError } from '../suite/variables.ts'
 import { MissingError } from './case-state.ts'
-import { EventsMissing } from './event-tap.ts'
-import { hiddenChecks } from './inside.ts'
-import { createTurn, type Recording, type RunContext, type StepContext } from './recording.ts'
-import { redact, redactValue } from './redact.ts'
-import { NoAnswer } from './wire.ts'
+import { EventsMissing } from './events.ts'
+import { createTurn, type Recording, type RunContext, redact, redactValue, type StepContext } from './exchange.ts'
+import { NoAnswer } from './http.ts'
+import { ControlError } from './target.ts'
 
 interface StepMembers extends RequestMembers {
   name?: string
@@ -93,17 +89,17 @@ async function attempt(
     // Of this time alone: others may be under way beside it.
     const lookup: Lookup = async (name) => (name === 'index' ? index : state.lookup(name))
     const { expect, ...unjudged } = step.data
-    const { until: _, ...repeating } = (plan ?? {}) as Record<string, JsonValue>
+    const { until: _, ...repeating } = (plan ?? {}) as Record<string, Json>
     const data = (await substitute(
-      (plan === null ? unjudged : { ...unjudged, repeat: repeating }) as JsonValue,
+      (plan === null ? unjudged : { ...unjudged, repeat: repeating }) as Json,
       lookup,
     )) as unknown as StepMembers
     const members = parse(step.kind, data)
-    shown = titleOf(step, data as unknown as Record<string, JsonValue>)
+    shown = titleOf(step, data as unknown as Record<string, Json>)
     const answer = await answerOf(
       step,
       members,
-      expect as JsonValue | undefined,
+      expect as Json | undefined,
       context,
       recording,
       signal,
@@ -111,7 +107,7 @@ async function attempt(
       index === 1,
     )
     if (plan?.until !== undefined && answer !== null) {
-      const until = (await substitute(plan.until as unknown as JsonValue, lookup)) as unknown as Expect
+      const until = (await substitute(plan.until as unknown as Json, lookup)) as unknown as Expect
       const checks = judge(until, answer, (name) => state.answer(name), noPlace)
       isUntilMet = checks.every((check) => check.passed)
       if (isUntilMet || index === times) {
@@ -134,7 +130,7 @@ async function attempt(
 async function answerOf(
   step: LoadedStep,
   members: StepMembers,
-  wanted: JsonValue | undefined,
+  wanted: Json | undefined,
   context: StepContext,
   recording: Recording,
   signal: AbortSignal,
@@ -215,7 +211,7 @@ function parse(kind: StepKind, data: StepMembers): StepMembers {
   throw new VariableError(`With its variables filled in, ${issue?.path.join('.')} is wrong: ${issue?.message}.`)
 }
 
-async function timesOf(repeat: JsonValue | undefined, { state }: RunContext): Promise<number> {
+async function timesOf(repeat: Json | undefined, { state }: RunContext): Promise<number> {
   const times = isObject(repeat) ? repeat.times : repeat
   return times === undefined ? 1 : Number(await substitute(times, state.lookup))
 }
@@ -227,11 +223,11 @@ function timeoutOf({ data }: LoadedStep, fallback_ms: number): number {
     : fallback_ms
 }
 
-function titleOf({ kind }: LoadedStep, data: Readonly<Record<string, JsonValue>>): string {
+function titleOf({ kind }: LoadedStep, data: Readonly<Record<string, Json>>): string {
   return typeof data.name === 'string' ? data.name : kind.title(data)
 }
 
-function expects(wanted: JsonValue | undefined, status: number): boolean {
+function expects(wanted: Json | undefined, status: number): boolean {
   const text = JSON.stringify([valueAt(wanted, 'status'), valueAt(wanted, 'reason')])
   return text.includes(String(status)) || text.includes('4xx') || text.includes('rate_limited')
 }
@@ -265,3 +261,57 @@ function trimmed<T>(exchanges: readonly T[]): T[] {
 }
 
 const noPlace: PlaceOf = () => ({})
+
+export async function hiddenChecks(
+  { events, billing, evidence }: Expect,
+  answer: Answer,
+  { state, target }: RunContext,
+  signal: AbortSignal,
+  placeOf: PlaceOf,
+): Promise<Check[]> {
+  const checks: Check[] = []
+  if (events !== undefined) checks.push(await eventsCheck(events))
+  if (billing === undefined && evidence === undefined) return checks
+  const slot = valueAt(answer.body, 'slot_id')
+  const slot_id = typeof slot === 'string' ? slot : state.slotOf(undefined)
+  const ledger = await target.control('placements.explain', { slot_id }, undefined, signal)
+  if (billing !== undefined) {
+    const wanted = typeof billing === 'boolean' ? { would_bill: billing } : billing
+    for (const [path, expected] of Object.entries(wanted)) {
+      const actual = valueAt(ledger, `billing.${path}`)
+      checks.push(check(`billing.${path}`, expected, actual, placeOf(['expect', 'billing'])))
+    }
+  }
+  if (Array.isArray(evidence)) {
+    const kinds = (valueAt(ledger, 'evidence') as { kind: string }[]).map(({ kind }) => kind)
+    checks.push(check('evidence', evidence, kinds, placeOf(['expect', 'evidence'])))
+  }
+  if (evidence === true) {
+    const verified = (await target.control('evidence.verify', {}, undefined, signal)) as { ok: boolean }
+    checks.push(check('evidence', true, matches(true, verified.ok), placeOf(['expect', 'evidence'])))
+  }
+  return checks
+
+  async function eventsCheck(wanted: readonly ExpectedEvent[]): Promise<Check> {
+    const expected = wanted.map((event) => (typeof event === 'string' ? event : event.type))
+    const place = placeOf(['expect', 'events'])
+    // Events come within moments of the answer; those of a step that fails should not take its whole time.
+    const soon = AbortSignal.any([signal, AbortSignal.timeout(eventsWithin_ms)])
+    try {
+      const seen = await state.waitForEvents(wanted as never, soon)
+      return { subject: 'events', passed: true, expected, actual: seen.map(({ type }) => type), ...place }
+    } catch (error) {
+      if (!(error instanceof EventsMissing)) throw error
+      return {
+        subject: 'events',
+        passed: false,
+        expected,
+        actual: [...error.seen] as Json,
+        hint: error.message,
+        ...place,
+      }
+    }
+  }
+}
+
+const eventsWithin_ms = 2_000

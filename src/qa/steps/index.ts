@@ -1,14 +1,11 @@
 /** Every kind of step, in the order in which they are explained. A new kind is added here, and nowhere else. */
 import { browser, page } from '../browser/steps.ts'
-import { beacon } from './beacon.ts'
-import { call } from './call.ts'
 import { job, placement } from './placement.ts'
-import { request } from './request.ts'
-import { clock, evidence, fault, reset, scenario } from './sandbox-steps.ts'
-import { activate, config, consent } from './session-steps.ts'
-import { frame, ledger, poll } from './slot-steps.ts'
+import { call, request } from './request.ts'
+import { clock, evidence, fault, reset, scenario, waitFor } from './sandbox.ts'
+import { activate, config, consent } from './session.ts'
+import { beacon, frame, ledger, poll } from './slot.ts'
 import type { StepKind } from './step-kind.ts'
-import { waitFor } from './wait-for.ts'
 
 export const stepKinds: readonly StepKind[] = [
   placement,

@@ -1,10 +1,9 @@
 import { z } from 'zod'
 import { Format, JobType, NativeTemplateId, Position } from '../../contract/fields.ts'
-import type { JsonValue } from '../json.ts'
+import type { Json } from '../../foundation/json.ts'
 import type { CaseState } from '../run/case-state.ts'
-import { Json, orVariable } from '../suite/fields.ts'
-import { needsOfMembers } from './effects.ts'
-import { stepKind } from './step-kind.ts'
+import { AnyJson, orVariable } from '../suite/variables.ts'
+import { needsOfMembers, stepKind } from './step-kind.ts'
 
 const formats = orVariable(
   z.union([Format, z.array(orVariable(Format, 'a format'))]),
@@ -15,7 +14,7 @@ const text = z.string()
 
 /** How consent goes with a request: in words, or as the object itself. */
 const Consent = orVariable(
-  z.union([z.enum(['granted', 'denied', 'none']), z.record(z.string(), Json)]),
+  z.union([z.enum(['granted', 'denied', 'none']), z.record(z.string(), AnyJson)]),
   'granted, denied, none, or the object itself',
 )
 
@@ -73,7 +72,7 @@ export const job = stepKind({
 })
 
 /** What a correct client sends. */
-function bodyOf(wish: z.output<typeof Job>, state: CaseState): Record<string, JsonValue> {
+function bodyOf(wish: z.output<typeof Job>, state: CaseState): Record<string, Json> {
   const {
     format,
     job_type = 'chat',
@@ -105,27 +104,27 @@ function bodyOf(wish: z.output<typeof Job>, state: CaseState): Record<string, Js
   }
 }
 
-function consentOf(consent: z.output<typeof Consent>): JsonValue | undefined {
+function consentOf(consent: z.output<typeof Consent>): Json | undefined {
   if (typeof consent === 'object') return consent
   if (consent === 'none') return undefined
   return { semantic_targeting: consent === 'granted', prompt_shared: consent === 'granted' }
 }
 
-function defined(members: Record<string, JsonValue | undefined>): Record<string, JsonValue> {
+function defined(members: Record<string, Json | undefined>): Record<string, Json> {
   return Object.fromEntries(
-    Object.entries(members).filter((member): member is [string, JsonValue] => member[1] !== undefined),
+    Object.entries(members).filter((member): member is [string, Json] => member[1] !== undefined),
   )
 }
 
-function nonEmpty(object: Record<string, JsonValue>): Record<string, JsonValue> | undefined {
+function nonEmpty(object: Record<string, Json>): Record<string, Json> | undefined {
   return Object.keys(object).length === 0 ? undefined : object
 }
 
-function isNoFill(value: JsonValue | undefined): boolean {
+function isNoFill(value: Json | undefined): boolean {
   return typeof value === 'object' && value !== null && 'no_fill' in value
 }
 
-function formatWords(value: JsonValue | undefined): string {
+function formatWords(value: Json | undefined): string {
   const format = typeof value === 'object' && value !== null && 'format' in value ? value.format : undefined
   return format === undefined ? '' : String(format)
 }

@@ -1,7 +1,37 @@
 import { z } from 'zod'
-import { Json, orVariable } from '../suite/fields.ts'
-import { needsOfMembers } from './effects.ts'
-import { type StepData, stepKind } from './step-kind.ts'
+import { contract, type EndpointId } from '../../contract/index.ts'
+import { AnyJson, orVariable } from '../suite/variables.ts'
+import { movesOf, needsOf, needsOfMembers, type StepData, stepKind } from './step-kind.ts'
+
+/** Any endpoint of the contract, by its id. */
+export const call = stepKind({
+  name: 'call',
+  summary: 'calls an endpoint of the contract by its id, v1 or control plane',
+  shape: {
+    call: z.enum(Object.keys(contract) as [EndpointId, ...EndpointId[]]).describe('Id of the endpoint.'),
+    params: z
+      .record(z.string(), z.union([z.string(), z.number()]))
+      .optional()
+      .describe('Parameters of the path.'),
+    body: AnyJson.optional().describe('The body, as JSON.'),
+  },
+  isRequest: true,
+  needs: (step) => needsOf(step.call as EndpointId, step),
+  moves: (step) => movesOf(step.call as EndpointId),
+  title: (step) => String(step.call),
+  run: ({ call, params = {}, body, ...members }, turn) =>
+    turn.call(call, {
+      params: Object.fromEntries(Object.entries(params).map(([name, value]) => [name, String(value)])),
+      body: body ?? (needsBody(call) ? {} : undefined),
+      members,
+    }),
+})
+
+/** The control plane's bodies are objects without a required member, mostly. */
+function needsBody(id: EndpointId): boolean {
+  const endpoint = contract[id]
+  return endpoint.stability === 'sandbox' && 'body' in endpoint
+}
 
 /** Any request at all, malformed ones too. */
 export const request = stepKind({
@@ -15,7 +45,7 @@ export const request = stepKind({
           .string()
           .regex(/^(\/|https?:\/\/|\{\{)/, 'must be a path such as /v1/jobs, or a whole address')
           .describe('Path and query; or a whole address, as answers hold them.'),
-        body: Json.optional().describe('Text is sent as it is, anything else as JSON.'),
+        body: AnyJson.optional().describe('Text is sent as it is, anything else as JSON.'),
         bytes: orVariable(z.int().min(0).max(20_000_000), 'a whole number')
           .optional()
           .describe('Instead of body: a JSON text of so many bytes.'),

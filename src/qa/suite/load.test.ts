@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { loadSuite } from './load.ts'
-import { SuiteError } from './suite.ts'
+import { SuiteError } from './problems.ts'
 
 /** What is wrong in a suite, without the name of its file. */
 function problems(text: string): string[] {

@@ -1,24 +1,22 @@
 /** Reads a suite file: YAML, then its shape, then what it refers to. Everything wrong in it is told at once. */
 import { LineCounter, parseDocument } from 'yaml'
 import { nearestName } from '../../contract/nearest-name.ts'
-import type { JsonValue } from '../json.ts'
+import type { Json } from '../../foundation/json.ts'
 import { kindNamed, stepKinds } from '../steps/index.ts'
-import { commonMembers, requestMembers } from '../steps/members.ts'
-import type { StepData } from '../steps/step-kind.ts'
-import { durationMs } from './fields.ts'
-import { problemsOf } from './issues.ts'
-import { type Path, Places } from './places.ts'
+import { commonMembers, requestMembers, type StepData } from '../steps/step-kind.ts'
+import { type Path, Places, problemsOf, SuiteError, type SuiteProblem, suggestion } from './problems.ts'
 import { referenceProblems } from './references.ts'
-import { Case, type ProjectChoice, Suite, stepSchema } from './schema.ts'
-import { suggestion } from './suggestion.ts'
 import {
   type Axes,
+  Case,
   type LoadedCase,
   type LoadedStep,
   type LoadedSuite,
-  SuiteError,
-  type SuiteProblem,
-} from './suite.ts'
+  type ProjectChoice,
+  Suite,
+  stepSchema,
+} from './schema.ts'
+import { durationMs } from './variables.ts'
 
 /** Throws SuiteError with everything that is wrong. `file` is what messages call it. */
 export function loadSuite(text: string, file: string, folder: string): LoadedSuite {
@@ -42,8 +40,8 @@ interface SuiteData {
   title: string
   tags?: string[]
   project?: ProjectChoice
-  variables?: Record<string, JsonValue>
-  matrix?: Record<string, JsonValue[]>
+  variables?: Record<string, Json>
+  matrix?: Record<string, Json[]>
   setup?: unknown[]
   teardown?: unknown[]
   cases: unknown[]
@@ -51,8 +49,8 @@ interface SuiteData {
 
 interface CaseData extends Omit<SuiteData, 'suite' | 'title' | 'cases' | 'matrix'> {
   name: string
-  matrix?: string[] | Record<string, JsonValue[]>
-  except?: Record<string, JsonValue>[]
+  matrix?: string[] | Record<string, Json[]>
+  except?: Record<string, Json>[]
   timeout?: number | string
   steps: unknown[]
 }
@@ -104,7 +102,7 @@ class Reader {
     return [loaded]
   }
 
-  #axes(wanted: CaseData['matrix'], known: Record<string, JsonValue[]>, path: Path): Axes {
+  #axes(wanted: CaseData['matrix'], known: Record<string, Json[]>, path: Path): Axes {
     if (!Array.isArray(wanted)) return typeof wanted === 'object' && wanted !== null ? wanted : {}
     return Object.fromEntries(
       wanted.flatMap((name, index) => {

@@ -2,13 +2,11 @@
 import { eventTypes } from '../../contract/control/events.ts'
 import { reasonCodes } from '../../contract/errors.ts'
 import { acceptCodes } from '../../contract/v1/beacons.ts'
+import { isObject, type Json } from '../../foundation/json.ts'
 import { operators } from '../expect/matchers.ts'
-import { isObject } from '../expect/paths.ts'
-import type { JsonValue } from '../json.ts'
 import type { Place } from '../result.ts'
-import type { Path } from './places.ts'
-import { suggestion } from './suggestion.ts'
-import type { LoadedCase, LoadedStep, SuiteProblem } from './suite.ts'
+import { type Path, type SuiteProblem, suggestion } from './problems.ts'
+import type { LoadedCase, LoadedStep } from './schema.ts'
 import { builtIns, expressionsIn, filterNames } from './variables.ts'
 
 /** Steps by name whose value, when it is plain text, may be the name of an earlier step. */
@@ -22,7 +20,7 @@ export function referenceProblems(loaded: LoadedCase, place: Place): SuiteProble
   for (const step of [...loaded.setup, ...loaded.steps, ...loaded.teardown]) {
     const { as } = step.data
     const names = new Set([...known, ...answers])
-    problems.push(...walk(step.data as JsonValue, [], (value, path) => variablesOf(value, path, step, as, names)))
+    problems.push(...walk(step.data as Json, [], (value, path) => variablesOf(value, path, step, as, names)))
     problems.push(...unknownStep(step, answers), ...expectationProblems(step))
     if (typeof as === 'string') answers.add(as)
   }
@@ -30,7 +28,7 @@ export function referenceProblems(loaded: LoadedCase, place: Place): SuiteProble
 }
 
 /** Variables of one text; a step's own answer is known to its expectations. */
-function variablesOf(value: JsonValue, path: Path, step: LoadedStep, as: unknown, names: Set<string>): SuiteProblem[] {
+function variablesOf(value: Json, path: Path, step: LoadedStep, as: unknown, names: Set<string>): SuiteProblem[] {
   if (typeof value !== 'string') return []
   const known = typeof as === 'string' && path[0] === 'expect' ? new Set([...names, as]) : names
   return unknownVariables(value, known, () => step.at(path))
@@ -61,7 +59,7 @@ function unknownVariables(text: string, known: ReadonlySet<string>, place: () =>
 /** `frame: p`, `beacon: { of: p }`, `same_as: p`: p must be an earlier step. */
 function unknownStep({ kind, data, at }: LoadedStep, answers: ReadonlySet<string>): SuiteProblem[] {
   const main = data[kind.name]
-  const uses: [JsonValue | undefined, Path][] = []
+  const uses: [Json | undefined, Path][] = []
   if (kindsOfSlots.has(kind.name) && typeof main === 'string') uses.push([main, [kind.name]])
   if (isObject(main) && 'of' in main) uses.push([main.of, [kind.name, 'of']])
   const same = isObject(data.expect) ? data.expect.same_as : undefined
@@ -105,7 +103,7 @@ function expectationProblems({ data, at }: LoadedStep): SuiteProblem[] {
   return problems
 }
 
-function operatorProblems(value: { [name: string]: JsonValue }, path: Path, at: LoadedStep['at']): SuiteProblem[] {
+function operatorProblems(value: { [name: string]: Json }, path: Path, at: LoadedStep['at']): SuiteProblem[] {
   const names = Object.keys(value)
   if (!names.some((name) => name.startsWith('$'))) return []
   return names.flatMap((name) => {
@@ -120,7 +118,7 @@ function operatorProblems(value: { [name: string]: JsonValue }, path: Path, at: 
 }
 
 /** Visits a value and all within it; the names of members too. */
-function walk(value: JsonValue, path: Path, visit: (value: JsonValue, path: Path) => SuiteProblem[]): SuiteProblem[] {
+function walk(value: Json, path: Path, visit: (value: Json, path: Path) => SuiteProblem[]): SuiteProblem[] {
   const own = visit(value, path)
   if (Array.isArray(value)) return [...own, ...value.flatMap((item, index) => walk(item, [...path, index], visit))]
   if (!isObject(value)) return own

@@ -1,11 +1,15 @@
 /** The shape of a suite file. The JSON schema for editors is made of it (`json-schema.ts`). */
+/** A suite that was read: what the plan is made of. */
+/** The JSON schema of suite files, for editors: `fixtures/svc.qa.schema.json`. */
 import { z } from 'zod'
 import { ProjectSettingsPatch } from '../../contract/control/project-admin.ts'
 import { ClientId } from '../../contract/fields.ts'
+import type { Json } from '../../foundation/json.ts'
+import type { Place } from '../result.ts'
 import { stepKinds } from '../steps/index.ts'
-import { commonMembers, requestMembers } from '../steps/members.ts'
-import type { StepKind } from '../steps/step-kind.ts'
-import { Duration, Json, Name } from './fields.ts'
+import { commonMembers, requestMembers, type StepData, type StepKind } from '../steps/step-kind.ts'
+import type { Path } from './problems.ts'
+import { AnyJson, Duration, Name } from './variables.ts'
 
 const stepSchemas = new Map<string, z.ZodObject>(stepKinds.map((kind) => [kind.name, schemaOf(kind)]))
 
@@ -24,8 +28,8 @@ function schemaOf(kind: StepKind): z.ZodObject {
 export const Step = z.union([...stepSchemas.values()] as [z.ZodObject, ...z.ZodObject[]])
 
 const Tag = z.string().regex(/^[a-z0-9][a-z0-9_.-]{0,63}$/, 'must be lower-case letters, digits, - _ and .')
-const Axis = z.array(Json).min(1)
-const variables = z.record(Name, Json)
+const Axis = z.array(AnyJson).min(1)
+const variables = z.record(Name, AnyJson)
 
 /** A project of the sandbox by its id, or settings: the case then has a new project of its own. */
 const Project = z.union([ClientId, ProjectSettingsPatch], {
@@ -40,7 +44,7 @@ export const Case = z.strictObject({
     .union([z.array(z.string()).min(1), z.record(Name, Axis)])
     .optional()
     .describe('Names of axes of the suite, or axes of its own: one case for each combination.'),
-  except: z.array(z.record(z.string(), Json)).optional().describe('Combinations that are left out.'),
+  except: z.array(z.record(z.string(), AnyJson)).optional().describe('Combinations that are left out.'),
   project: Project.optional().describe('A project by its id, or settings of a new one for this case alone.'),
   variables: variables.optional(),
   timeout: Duration.optional().describe('How long the whole case may take; default 60s.'),
@@ -63,3 +67,53 @@ export const Suite = z.strictObject({
   teardown: z.array(z.unknown()).optional().describe('Steps after each case, whatever happened.'),
   cases: z.array(z.unknown()).min(1),
 })
+
+export interface LoadedStep {
+  kind: StepKind
+  /** As it is written, variables and all. */
+  data: StepData
+  place: Place
+  /** The place of a member of it. */
+  at(path: Path): Place
+}
+
+export type Axes = Readonly<Record<string, readonly Json[]>>
+
+export interface LoadedCase {
+  name: string
+  tags: readonly string[]
+  axes: Axes
+  except: readonly Readonly<Record<string, Json>>[]
+  project: ProjectChoice | null
+  variables: Readonly<Record<string, Json>>
+  timeout_ms: number | null
+  setup: readonly LoadedStep[]
+  steps: readonly LoadedStep[]
+  teardown: readonly LoadedStep[]
+  place: Place
+}
+
+export interface LoadedSuite {
+  name: string
+  title: string
+  file: string
+  /** Where files that it names are looked for. */
+  folder: string
+  cases: readonly LoadedCase[]
+}
+
+/** Returns the JSON schema of suite files, for editors: `fixtures/svc.qa.schema.json`. */
+export function qaSuiteSchema(): object {
+  const steps = z.array(Step)
+  return z.toJSONSchema(
+    Suite.extend({
+      setup: steps.optional(),
+      teardown: steps.optional(),
+      cases: z
+        .array(Case.extend({ setup: steps.optional(), steps: steps.min(1), teardown: steps.optional() }))
+        .min(1)
+        .describe('What the suite shows, each by itself.'),
+    }),
+    { io: 'input', reused: 'ref', unrepresentable: 'any' },
+  )
+}

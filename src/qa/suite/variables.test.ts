@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
-import type { JsonValue } from '../json.ts'
+import type { Json } from '../../foundation/json.ts'
 import { expressionsIn, substitute, VariableError } from './variables.ts'
 
-const known: Record<string, JsonValue> = {
+const known: Record<string, Json> = {
   now_ms: 1_769_860_800_000,
   p: { body: { slot_ids: ['slot_a', 'slot_b'], 'x-y': true, format: null } },
   name: 'shoes & hats',
 }
-const fill = (value: JsonValue) => substitute(value, async (name) => known[name])
+const fill = (value: Json) => substitute(value, async (name) => known[name])
 
 test('a value that is one variable keeps its type', async () => {
   expect(

@@ -2,9 +2,10 @@
  * Variables in a suite: `{{path}}`, `{{now_ms - 301s}}`, `{{now_ms | iso}}`. Text that is one variable and nothing else
  * becomes its value, with its type; within other text it becomes text.
  */
-import { isObject, valueAt } from '../expect/paths.ts'
-import type { JsonValue } from '../json.ts'
-import { units_ms } from './fields.ts'
+/** Schemas that many members of a suite share. */
+import { z } from 'zod'
+import { isObject, type Json } from '../../foundation/json.ts'
+import { valueAt } from '../../foundation/json-path.ts'
 
 /** Variables that every case has. */
 export const builtIns = {
@@ -23,7 +24,7 @@ export const builtIns = {
 
 export type BuiltIn = keyof typeof builtIns
 
-const filters: Readonly<Record<string, (value: JsonValue) => JsonValue>> = {
+const filters: Readonly<Record<string, (value: Json) => Json>> = {
   /** Epoch milliseconds as RFC 3339. */
   iso: (value) => new Date(Number(value)).toISOString(),
   /** Epoch milliseconds as whole seconds. */
@@ -58,18 +59,18 @@ export function expressionsIn(text: string): (Expression | null)[] {
 }
 
 /** The name of what a suite calls a value, when it is known. undefined: there is no such variable. */
-export type Lookup = (name: string) => Promise<JsonValue | undefined>
+export type Lookup = (name: string) => Promise<Json | undefined>
 
 /** A copy with every variable replaced. Throws VariableError. */
-export async function substitute(value: JsonValue, lookup: Lookup): Promise<JsonValue> {
+export async function substitute(value: Json, lookup: Lookup): Promise<Json> {
   if (typeof value === 'string') return value.includes('{{') ? substituteText(value, lookup) : value
   if (Array.isArray(value)) {
-    const items: JsonValue[] = []
+    const items: Json[] = []
     for (const item of value) items.push(await substitute(item, lookup))
     return items
   }
   if (!isObject(value)) return value
-  const members: [string, JsonValue][] = []
+  const members: [string, Json][] = []
   for (const [name, member] of Object.entries(value)) {
     const named = name.includes('{{') ? String(await substituteText(name, lookup)) : name
     members.push([named, await substitute(member, lookup)])
@@ -77,7 +78,7 @@ export async function substitute(value: JsonValue, lookup: Lookup): Promise<Json
   return Object.fromEntries(members)
 }
 
-async function substituteText(text: string, lookup: Lookup): Promise<JsonValue> {
+async function substituteText(text: string, lookup: Lookup): Promise<Json> {
   const whole = /^\{\{([^{}]*)\}\}$/.exec(text)
   if (whole !== null) return evaluate(whole[1] ?? '', lookup)
   let result = ''
@@ -90,7 +91,7 @@ async function substituteText(text: string, lookup: Lookup): Promise<JsonValue> 
   return result + text.slice(from)
 }
 
-async function evaluate(text: string, lookup: Lookup): Promise<JsonValue> {
+async function evaluate(text: string, lookup: Lookup): Promise<Json> {
   const parsed = parseExpression(text)
   if (parsed === null) throw new VariableError(`{{${text}}} is not a variable.`)
   const { name, path, steps, filter } = parsed
@@ -105,7 +106,7 @@ async function evaluate(text: string, lookup: Lookup): Promise<JsonValue> {
   if (steps.length > 0 && typeof value !== 'number') {
     throw new VariableError(`{{${text}}} needs a number, and ${name} is ${JSON.stringify(value)}.`)
   }
-  const moved = steps.reduce<JsonValue>((sum, { sign, amount }) => Number(sum) + sign * amount, value)
+  const moved = steps.reduce<Json>((sum, { sign, amount }) => Number(sum) + sign * amount, value)
   return filter === null ? moved : filters[filter]!(moved)
 }
 
@@ -117,4 +118,36 @@ function parseExpression(text: string): Expression | null {
     amount: Number(count) * (unit === undefined ? 1 : units_ms[unit as keyof typeof units_ms]),
   }))
   return { name, path: path.slice(1), steps, filter }
+}
+
+/** `abort`: a union then tells its own error, not that of its last branch. */
+const wholeVariable = z.string().regex(/^\{\{[^{}]+\}\}$/, { abort: true })
+
+/** A member that a variable may fill: `{{name}}` stands for the value itself until it is known. */
+export function orVariable<Schema extends z.ZodType>(schema: Schema, what: string): Schema {
+  return z.union([schema, wholeVariable], { error: `must be ${what}` }) as unknown as Schema
+}
+
+/** Anything that JSON holds. */
+export const AnyJson = z.unknown() as z.ZodType<Json>
+
+/** A name that steps and variables go by: `{{name}}`. */
+export const Name = z
+  .string()
+  .regex(/^[a-z][a-z0-9_]{0,63}$/, 'must be lower-case letters, digits and _, beginning with a letter')
+
+/** How long: `500ms`, `10s`, `31m`, `2h`, `180d`, or a number of milliseconds. */
+export const Duration = orVariable(
+  z.union([z.number().min(0), z.string().regex(/^\d+(\.\d+)?(ms|s|m|h|d)$/, { abort: true })]),
+  'a time such as 500ms, 10s or 31m, or milliseconds',
+)
+export type Duration = z.infer<typeof Duration>
+
+export const units_ms = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
+
+/** Milliseconds. */
+export function durationMs(duration: Duration): number {
+  if (typeof duration === 'number') return duration
+  const [, count = '', unit = ''] = /^([\d.]+)(ms|s|m|h|d)$/.exec(duration) ?? []
+  return Number(count) * units_ms[unit as keyof typeof units_ms]
 }

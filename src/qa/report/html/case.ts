@@ -1,9 +1,11 @@
 /** One case: a line that unfolds into its steps. */
-import type { CaseResult } from '../../result.ts'
-import { durationText, placeText, reasonOf, scalarText, titleOf } from '../words.ts'
-import { type Hole, html, type Markup } from './markup.ts'
-import { mark } from './pieces.ts'
-import { stepMarkup } from './step.ts'
+/** One step: its checks, what went over the wire, what the page looked like. */
+/** What keeps a report of a thousand cases a page that opens at once. */
+import type { Json } from '../../../foundation/json.ts'
+import type { CaseResult, Check, Exchange, Screenshot, StepResult } from '../../result.ts'
+import { diffOf, valueText } from '../failure.ts'
+import { durationText, placeText, plural, reasonOf, scalarText, sizeText, titleOf } from '../text.ts'
+import { bar, copyable, type Hole, html, type Markup, mark } from './markup.ts'
 
 /** A case and its number, which is its address within the page: `#case-12`. */
 export interface Numbered {
@@ -48,4 +50,135 @@ export function caseLink({ number, item }: Numbered): Markup {
 /** What the filter looks at. */
 function attributes({ number, item }: Numbered): Hole {
   return html` data-case="${number}" data-outcome="${item.outcome}" data-tags="${JSON.stringify(item.tags)}" data-text="${`${item.id} ${item.tags.join(' ')}`.toLowerCase()}"`
+}
+
+export interface StepSetting {
+  /** Where its time lies within the case, of 1. */
+  start: number
+  length: number
+  /** Whether all of its bodies stay. */
+  isWhole: boolean
+  /** Whether there is room for a screenshot of so many bytes. */
+  hasRoom: (bytes: number) => boolean
+}
+
+export function stepMarkup(step: StepResult, { start, length, isWhole, hasRoom }: StepSetting): Markup {
+  const { title, outcome, checks, exchanges, screenshots, reason, duration_ms, place } = step
+  const failed = checks.filter(({ passed }) => !passed)
+  const passed = checks.filter(({ passed }) => passed)
+  const all = plural(checks.length, 'check')
+  const count = failed.length === 0 ? all : `${passed.length === 0 ? all : `${failed.length} of ${all}`} failed`
+  return html`<details class="step${outcome === 'not_run' && ' unrun'}"${outcome === 'failed' && html` open`}>
+<summary>${mark(outcome)}<span class="title">${title}</span><span class="soft count">${checks.length > 0 && count}</span>${outcome !== 'not_run' && html`${bar(start, length, outcome)}<span class="soft time">${durationText(duration_ms)}</span>`}</summary>
+<div class="body"><p class="soft place">${placeText(place)}</p>
+${reason !== null && html`<p class="reason ${outcome}">${reason}</p>`}
+${failed.map(failedCheck)}
+${screenshots.map((shot) => figure(shot, outcome === 'failed' || hasRoom(shot.png.length)))}
+${exchanges.map((exchange, index) =>
+  exchangeMarkup(exchange, isWhole, outcome === 'failed' && index === exchanges.length - 1),
+)}
+${passed.length > 0 && html`<details class="fold"><summary>${plural(passed.length, 'check')} passed</summary><ul class="checks">${passed.map((check) => passedCheck(check, isWhole))}</ul></details>`}
+</div></details>
+`
+}
+
+function failedCheck({ subject, expected, actual, hint, place }: Check): Markup {
+  return html`<div class="check"><p><strong>${subject}</strong>${place !== undefined && html` <span class="soft place">${placeText(place)}</span>`}</p>
+${difference(expected, actual)}
+${hint !== undefined && html`<p class="hint">${hint}</p>`}</div>
+`
+}
+
+function difference(expected: Json, actual: Json): Markup {
+  const diff = diffOf(expected, actual)
+  if (diff === null) {
+    return html`<dl class="values"><dt>expected</dt><dd class="expected"><code>${shown(expected)}</code></dd><dt>actual</dt><dd class="actual"><code>${shown(actual)}</code></dd></dl>`
+  }
+  const signs = { same: ' ', expected: '-', actual: '+', gap: '…' }
+  return html`<p class="legend"><span class="expected">- expected</span> <span class="actual">+ actual</span></p><pre class="diff"><code>${diff.map(
+    ({ kind, text }) => html`<span class="${kind}">${signs[kind]} ${text}</span>`,
+  )}</code></pre>`
+}
+
+function passedCheck({ subject, expected, actual }: Check, isWhole: boolean): Markup {
+  const value = isWhole ? shown(actual) : shown(actual).slice(0, 200)
+  const meets =
+    JSON.stringify(expected) === JSON.stringify(actual)
+      ? null
+      : html` <span class="soft">meets ${shown(expected)}</span>`
+  return html`<li><span>${subject}</span> <code>${value}</code>${meets}</li>`
+}
+
+function shown(value: Json): string {
+  return value === '' ? '""' : valueText(value)
+}
+
+function figure({ name, width, height, png }: Screenshot, isKept: boolean): Markup {
+  if (!isKept)
+    return html`<p class="soft">Screenshot ${name}, ${sizeText(png.length)}: left out to keep this page small. The json report has it.</p>`
+  return html`<figure><img src="data:image/png;base64,${Buffer.from(png).toString('base64')}" width="${width}" height="${height}" alt="Screenshot ${name}" loading="lazy"><figcaption class="soft">${name} · ${width} × ${height}</figcaption></figure>`
+}
+
+/** `isCulprit`: the last one of a step that failed; what repeats it is in sight. */
+function exchangeMarkup(exchange: Exchange, isWhole: boolean, isCulprit: boolean): Markup {
+  const { method, url, status, duration_ms, error, curl } = exchange
+  const kind = status === 0 ? 'none' : `s${Math.floor(status / 100)}`
+  return html`<div class="exchange"><p class="line"><span class="method">${method}</span> <span class="url">${url}</span> <span class="status ${kind}">${status === 0 ? 'no answer' : status}</span> <span class="soft">${durationText(duration_ms)}</span></p>
+${error !== null && html`<p class="reason failed">${error}</p>`}
+${message('Request', exchange.request_headers, exchange.request_body, isWhole)}
+${status !== 0 && message('Response', exchange.response_headers, exchange.response_body, isWhole)}
+<details class="fold"${isCulprit && html` open`}><summary>Repeat it with curl</summary>${copyable(curl, 'the curl command')}</details></div>
+`
+}
+
+function message(
+  name: string,
+  headers: Readonly<Record<string, string>>,
+  body: string | null,
+  isWhole: boolean,
+): Markup {
+  const size = body === null ? 'no body' : sizeText(Buffer.byteLength(body))
+  return html`<details class="fold"><summary>${name} <span class="soft">${size}</span></summary>
+<dl class="headers">${Object.entries(headers).map(([header, value]) => html`<dt>${header}</dt><dd>${value}</dd>`)}</dl>
+${body !== null && body !== '' && html`<pre><code>${bodyText(body, isWhole)}</code></pre>`}</details>`
+}
+
+/** JSON is indented; of a long body, a passed case keeps its beginning. */
+function bodyText(body: string, isWhole: boolean): Hole {
+  const text = indented(body)
+  if (isWhole || text.length <= passed_body_length) return text
+  return html`${text.slice(0, passed_body_length)}
+<span class="soft">… ${text.length - passed_body_length} more characters, left out because the case passed. The json report has them.</span>`
+}
+
+function indented(body: string): string {
+  if (!/^\s*[[{]/.test(body)) return body
+  try {
+    return JSON.stringify(JSON.parse(body), null, 2)
+  } catch {
+    // A body that was garbled or cut on purpose is shown as it came.
+    return body
+  }
+}
+
+/** Characters of a body or a value that a case which passed keeps; one that failed keeps all it has. */
+export const passed_body_length = 4_000
+
+/** Bytes of screenshots of cases that passed, over the whole page; those of failed cases are always there. */
+export const passed_screenshot_bytes = 12_000_000
+
+/** Failed cases that are unfolded when the page opens. */
+export const open_failures = 10
+
+/** Cases above which suites are folded when the page opens. */
+export const open_cases = 150
+
+/** Which screenshots of passed cases there is still room for. Asked once for each, in the order of the page. */
+export function createScreenshotBudget(): (bytes: number) => boolean {
+  let left = passed_screenshot_bytes
+  return (bytes) => {
+    if (bytes > left) return false
+    left -= bytes
+    return true
+  }
 }

@@ -1,5 +1,8 @@
 /** Markup whose holes are escaped unless they are markup themselves, so that nothing off the wire can become a tag. */
-import { visible } from '../words.ts'
+/** Small pieces that every part of the page uses. */
+
+import type { Outcome } from '../../result.ts'
+import { outcomeWords, visible } from '../text.ts'
 
 export interface Markup {
   readonly markup: string
@@ -34,4 +37,23 @@ const entities: Readonly<Record<string, string>> = {
 
 function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character]!)
+}
+
+export const glyphs: Record<Outcome, string> = { passed: '✓', failed: '✗', not_applicable: '–', not_run: '○' }
+
+/** The outcome as a coloured sign, with its word for who cannot see it. */
+export function mark(outcome: Outcome): Markup {
+  return html`<span class="mark ${outcome}" role="img" aria-label="${outcomeWords[outcome]}" title="${outcomeWords[outcome]}">${glyphs[outcome]}</span>`
+}
+
+/** A bar from `start` to `start + length`, of a whole of 1. */
+export function bar(start: number, length: number, kind: string): Markup {
+  const x = (start * 100).toFixed(2)
+  const width = Math.max(0.6, length * 100).toFixed(2)
+  return html`<svg class="bar ${kind}" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect x="${x}" width="${width}" height="4"/></svg>`
+}
+
+/** Text that can be copied, in the letters of code. */
+export function copyable(text: string, name: string): Markup {
+  return html`<div class="copyable"><pre><code>${text}</code></pre><button type="button" class="copy" data-copy aria-label="Copy ${name}">Copy</button></div>`
 }

@@ -1,10 +1,9 @@
 /** Cases that differ only in a value of their matrix, side by side: a row each, a column for every value. */
-import type { JsonValue } from '../../json.ts'
+import type { Json } from '../../../foundation/json.ts'
 import type { Outcome } from '../../result.ts'
-import { outcomeWords, placeText, scalarText, titleOf, visible } from '../words.ts'
+import { outcomeWords, placeText, scalarText, titleOf, visible } from '../text.ts'
 import type { Numbered } from './case.ts'
-import { html, type Markup } from './markup.ts'
-import { glyphs } from './pieces.ts'
+import { glyphs, html, type Markup } from './markup.ts'
 
 interface Row {
   suite: string
@@ -63,7 +62,7 @@ function rowsOf(axis: string, cases: readonly Numbered[]): Row[] {
   const rows = new Map<string, Row>()
   for (const numbered of cases) {
     const { suite, place, matrix, name } = numbered.item
-    const { [axis]: value, ...others } = matrix as Record<string, JsonValue>
+    const { [axis]: value, ...others } = matrix as Record<string, Json>
     const key = `${suite}\n${placeText(place)}\n${JSON.stringify(others)}`
     const column = scalarText(value!)
     const row = rows.get(key) ?? {

@@ -1,17 +1,27 @@
 /** The whole page. It loads nothing, sends nothing, and runs only the one script that its policy names by hash. */
+/** The head of the page: what was run against what, and how it ended. */
+/** The bar that filters cases. It is there only when the script runs. */
+/** Where the time went: the slowest cases, and suites by the time of their cases. */
+/** One page for people who were not there: every case, folded, with all that went over the wire. */
 import { createHash } from 'node:crypto'
-import { type CaseResult, type RunResult, totalsOf } from '../../result.ts'
-import { countsText, durationText, outcomes, plural, reasonsOf, unsteadyCases } from '../words.ts'
-import { caseLink, caseMarkup, type Numbered } from './case.ts'
-import { filtersMarkup } from './filters.ts'
-import { headline, headMarkup } from './head.ts'
-import { createScreenshotBudget, open_cases, open_failures } from './limits.ts'
-import { html, type Markup, trusted } from './markup.ts'
+import { type CaseResult, type Reporter, type RunResult, type Totals, totalsOf } from '../../result.ts'
+import {
+  bySuite,
+  countsText,
+  type Destination,
+  durationText,
+  outcomes,
+  outcomeWords,
+  plural,
+  reasonsOf,
+  targetText,
+  titleOf,
+  unsteadyCases,
+} from '../text.ts'
+import { behave, style } from './assets.ts'
+import { caseLink, caseMarkup, createScreenshotBudget, type Numbered, open_cases, open_failures } from './case.ts'
+import { bar, html, type Markup, mark, trusted } from './markup.ts'
 import { matrixMarkup } from './matrix.ts'
-import { mark } from './pieces.ts'
-import { behave } from './script.ts'
-import { style } from './style.ts'
-import { timingsMarkup } from './timings.ts'
 
 /** A run as one self-contained page of HTML. */
 export function pageOf(result: RunResult): string {
@@ -90,4 +100,80 @@ ${unsteady.length > 0 && html`<h2>Passed in one attempt, failed in another</h2><
 
 function hashOf(text: string): string {
   return `sha256-${createHash('sha256').update(text).digest('base64')}`
+}
+
+export function headMarkup(result: RunResult): Markup {
+  const totals = totalsOf(result.cases)
+  const { target, started_at_ms, duration_ms, svc_version, interrupted } = result
+  const started = new Date(started_at_ms).toISOString()
+  const shown = outcomes.filter((outcome) => totals[outcome] > 0 || outcome === 'failed' || outcome === 'passed')
+  return html`<header class="top"><div class="wrap">
+<p class="brand">svc qa</p>
+<h1>${headline(totals)}</h1>
+<p class="soft">Against ${targetText(target)} · <time datetime="${started}">${started.slice(0, 19).replace('T', ' ')} UTC</time> · ${durationText(duration_ms)} · svc ${svc_version}</p>
+${interrupted !== null && html`<p class="reason not_run">Interrupted by ${interrupted}: this is not the whole run.</p>`}
+${proportions(totals)}
+<dl class="totals">${shown.map((outcome) => html`<div class="${totals[outcome] > 0 ? outcome : 'none'}"><dt>${outcomeWords[outcome]}</dt><dd>${totals[outcome]}</dd></div>`)}<div><dt>checks</dt><dd>${totals.checks}${totals.failed_checks > 0 && html` <small>${totals.failed_checks} failed</small>`}</dd></div></dl>
+</div></header>`
+}
+
+/** In a few words, also the title of the page. */
+export function headline({ cases, failed, passed, not_run }: Totals): string {
+  if (cases === 0) return 'No case was run'
+  if (failed > 0) return `${failed} of ${plural(cases, 'case')} failed`
+  if (passed === cases) return cases === 1 ? 'The case passed' : `All ${cases} cases passed`
+  if (not_run > 0) return `${passed} of ${plural(cases, 'case')} passed, ${not_run} did not run`
+  return passed === 0 ? 'No case applies to this target' : `All ${plural(passed, 'case')} that apply here passed`
+}
+
+function proportions(totals: Totals): Markup {
+  let x = 0
+  const parts = outcomes.map((outcome) => {
+    const width = totals.cases === 0 ? 0 : (totals[outcome] / totals.cases) * 100
+    x += width
+    return html`<rect class="${outcome}" x="${(x - width).toFixed(3)}" width="${width.toFixed(3)}" height="4"/>`
+  })
+  return html`<svg class="proportions" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">${parts}</svg>`
+}
+
+export function filtersMarkup(cases: readonly CaseResult[]): Markup {
+  const totals = totalsOf(cases)
+  const tags = [...new Set(cases.flatMap(({ tags }) => tags))].toSorted()
+  const present = outcomes.filter((outcome) => totals[outcome] > 0)
+  return html`<form class="filters" id="filters" aria-label="Filter cases" hidden>
+<label class="search"><span class="soft">Find</span> <input type="search" id="filter-text" placeholder="name, suite or tag" autocomplete="off" aria-keyshortcuts="/"></label>
+<fieldset><legend class="hidden">Outcome</legend>${present.map((outcome) => html`<label class="toggle ${outcome}"><input type="checkbox" name="outcome" value="${outcome}"> ${outcomeWords[outcome]} <b>${totals[outcome]}</b></label>`)}</fieldset>
+${tags.length > 0 && html`<label><span class="soft">Tag</span> <select id="filter-tag"><option value="">any</option>${tags.map((tag) => html`<option value="${tag}">${tag}</option>`)}</select></label>`}
+<button type="reset">Clear</button>
+<output id="filter-count" class="soft"></output>
+</form>`
+}
+
+const most = 10
+
+export function timingsMarkup(cases: readonly Numbered[]): Markup | null {
+  const ran = cases.filter(({ item }) => item.outcome === 'passed' || item.outcome === 'failed')
+  if (ran.length === 0) return null
+  const slowest = ran.toSorted((a, b) => b.item.duration_ms - a.item.duration_ms).slice(0, most)
+  const longest_ms = Math.max(1, slowest[0]!.item.duration_ms)
+  const suites = [...bySuite(ran.map(({ item }) => item))]
+    .map(([name, items]) => ({ name, duration_ms: items.reduce((sum, { duration_ms }) => sum + duration_ms, 0) }))
+    .toSorted((a, b) => b.duration_ms - a.duration_ms)
+    .slice(0, most)
+  const most_ms = Math.max(1, suites[0]!.duration_ms)
+  return html`<section id="timings" aria-labelledby="timings-title"><h2 id="timings-title">Timings</h2><div class="columns">
+<div><h3>Slowest cases</h3><ol class="times">${slowest.map(
+    ({ number, item }) =>
+      html`<li><a href="#case-${number}">${titleOf(item)}</a><span class="soft time">${durationText(item.duration_ms)}</span>${bar(0, item.duration_ms / longest_ms, item.outcome)}</li>
+`,
+  )}</ol></div>
+<div><h3>Suites, the time of their cases added up</h3><ol class="times">${suites.map(
+    ({ name, duration_ms }) =>
+      html`<li><span>${name}</span><span class="soft time">${durationText(duration_ms)}</span>${bar(0, duration_ms / most_ms, 'neutral')}</li>
+`,
+  )}</ol></div></div></section>`
+}
+
+export function createHtmlReporter({ write }: Destination): Reporter {
+  return { end: (result) => write(pageOf(result)) }
 }

@@ -2,12 +2,12 @@
 import { readEvents } from '../../client/events.ts'
 import type { SandboxEvent } from '../../contract/control/events.ts'
 import { contract } from '../../contract/index.ts'
+import type { Json } from '../../foundation/json.ts'
+import { valueAt } from '../../foundation/json-path.ts'
 import { matches } from '../expect/matchers.ts'
-import { valueAt } from '../expect/paths.ts'
-import type { JsonValue } from '../json.ts'
-import type { Target } from '../target/target.ts'
+import type { Target } from './target.ts'
 
-export type WantedEvent = string | { type: string; data?: Record<string, JsonValue> | undefined }
+export type WantedEvent = string | { type: string; data?: Record<string, Json> | undefined }
 
 export interface EventTap {
   /** The events that were wanted, in order, with others between them. Rejects with what was there when time is up. */
@@ -97,7 +97,7 @@ function inOrder(wanted: readonly WantedEvent[], events: readonly SandboxEvent[]
 
 function fits(wanted: WantedEvent, event: SandboxEvent): boolean {
   if (typeof wanted === 'string') return wanted === event.type
-  const data = event.data as JsonValue
+  const data = event.data as Json
   return (
     wanted.type === event.type &&
     Object.entries(wanted.data ?? {}).every(([path, expected]) => matches(expected, valueAt(data, path)))

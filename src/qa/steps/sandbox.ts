@@ -1,10 +1,11 @@
 /** Steps that steer the sandbox: clock, faults, scenarios, reset; and its evidence. */
+/** Members of a fault rule in a suite: those of the contract, each of which a variable may fill. */
 import { z } from 'zod'
-import type { JsonValue } from '../json.ts'
-import type { Turn } from '../run/turn.ts'
-import { Duration, durationMs, orVariable } from '../suite/fields.ts'
-import { faultMembers } from './fault-members.ts'
-import { stepKind } from './step-kind.ts'
+import { eventTypes } from '../../contract/control/events.ts'
+import { FaultDraft } from '../../contract/control/faults.ts'
+import type { Json } from '../../foundation/json.ts'
+import { AnyJson, Duration, durationMs, orVariable } from '../suite/variables.ts'
+import { stepKind, type Turn } from './step-kind.ts'
 
 const common = { isRequest: false, needs: () => ['control'] as const }
 
@@ -32,6 +33,18 @@ export const clock = stepKind({
   },
 })
 
+type Shape = typeof FaultDraft.shape
+
+/** Fields of a fault rule in a suite: those of the contract, each of which a variable may fill. */
+const faultMembers = z.strictObject(
+  Object.fromEntries(
+    Object.entries(FaultDraft.shape).map(([name, member]) => [
+      name,
+      orVariable(member.unwrap() as z.ZodType, `what a fault rule takes as ${name}`).optional(),
+    ]),
+  ) as unknown as Shape,
+)
+
 export const fault = stepKind({
   ...common,
   name: 'fault',
@@ -43,9 +56,9 @@ export const fault = stepKind({
   title: ({ fault }) => `fault ${words(fault)}`,
   run: async ({ fault }, turn) => {
     if (fault === 'clear') return turn.call('faults.clear', {})
-    const answer = await turn.call('faults.add', { body: fault as Record<string, JsonValue> })
+    const answer = await turn.call('faults.add', { body: fault as Record<string, Json> })
     const { fault_id } = answer.body as { fault_id?: string }
-    if (fault_id !== undefined && isOfSession(fault as Record<string, JsonValue>)) {
+    if (fault_id !== undefined && isOfSession(fault as Record<string, Json>)) {
       turn.state.atEnd(() => removeFault(turn.target, fault_id))
     }
     return answer
@@ -90,15 +103,14 @@ export const evidence = stepKind({
       subject: 'evidence',
       passed: ok === true,
       expected: 'every chain holds',
-      actual:
-        ok === true ? 'every chain holds' : ((chains ?? []).filter((chain) => chain.broken_at !== null) as JsonValue),
+      actual: ok === true ? 'every chain holds' : ((chains ?? []).filter((chain) => chain.broken_at !== null) as Json),
     })
     return answer
   },
 })
 
 /** A rule for this session alone meets no other case: it may run beside them. */
-function isOfSession(fault: JsonValue | undefined): boolean {
+function isOfSession(fault: Json | undefined): boolean {
   if (typeof fault !== 'object' || fault === null || !('session_id' in fault)) return false
   return true
 }
@@ -109,9 +121,39 @@ async function removeFault({ control }: Turn['target'], fault_id: string): Promi
   if (items.some((rule) => rule.fault_id === fault_id)) await control('faults.remove', { fault_id })
 }
 
-function words(value: JsonValue | undefined): string {
+function words(value: Json | undefined): string {
   if (typeof value !== 'object' || value === null) return String(value)
   return Object.values(value)
     .filter((member) => typeof member !== 'object')
     .join(' ')
+}
+
+const Event = z.strictObject({
+  type: z.string().describe(eventTypes.join(', ')),
+  data: z.record(z.string(), AnyJson).optional().describe('Members of its data by dotted path.'),
+})
+
+/** Events of the case so far and from now on: what was there already is found at once. */
+export const waitFor = stepKind({
+  name: 'wait_for',
+  summary: 'waits until an event of this case, or several in order, have happened',
+  shape: { wait_for: z.union([z.string(), Event, z.array(z.union([z.string(), Event])).min(1)]).describe('Events.') },
+  isRequest: false,
+  needs: () => ['control'],
+  moves: () => [],
+  title: ({ wait_for }) => `wait for ${[wait_for].flat().map(typeOf).join(', ')}`,
+  run: async ({ wait_for }, turn) => {
+    const events = await turn.state.waitForEvents([wait_for].flat(), turn.signal)
+    turn.check({
+      subject: 'events',
+      passed: true,
+      expected: [wait_for].flat().map(typeOf),
+      actual: events.map((event) => event.type),
+    })
+    return { status: 200, headers: {}, body: events.at(-1) as unknown as Json, duration_ms: 0 }
+  },
+})
+
+function typeOf(event: unknown): string {
+  return typeof event === 'string' ? event : String((event as { type?: unknown } | null)?.type)
 }

@@ -1,18 +1,16 @@
 /** The turn of a step over a real target: what it sends is written down, and checked against the contract. */
+/** Nothing that opens a door may stand in a result: keys and tokens are replaced by what they are. */
+/** What a run needs of the machine and of the command line; `src/commands` fills it in. */
 import type { Endpoint } from '../../contract/endpoint.ts'
 import { contract } from '../../contract/index.ts'
+import { isObject, type Json } from '../../foundation/json.ts'
+import { withoutValue, withValue } from '../../foundation/json-path.ts'
 import { contractCheck } from '../expect/contract.ts'
-import { isObject, withoutValue, withValue } from '../expect/paths.ts'
-import type { JsonValue } from '../json.ts'
-import type { Check, Exchange, Screenshot } from '../result.ts'
-import { pause } from '../steps/slot-steps.ts'
-import type { Answer, RequestMembers } from '../steps/step-kind.ts'
-import type { Target } from '../target/target.ts'
+import type { Answer, Check, Exchange, Screenshot } from '../result.ts'
+import { pause, type RawCall, type RequestMembers, type Turn } from '../steps/step-kind.ts'
 import type { CaseState } from './case-state.ts'
-import type { Environment } from './environment.ts'
-import { keptBody, redact, shellVariables, toVariables } from './redact.ts'
-import type { RawCall, Turn } from './turn.ts'
-import { NoAnswer, type RawAnswer, type RawRequest } from './wire.ts'
+import { NoAnswer, type RawAnswer, type RawRequest } from './http.ts'
+import type { Target } from './target.ts'
 
 export interface RunContext {
   target: Target
@@ -151,12 +149,12 @@ function withHeaders(headers: Record<string, string>, { headers: own = {} }: Req
   return result
 }
 
-function changedBody(body: JsonValue, { set = {}, unset = [] }: RequestMembers): JsonValue {
+function changedBody(body: Json, { set = {}, unset = [] }: RequestMembers): Json {
   const written = Object.entries(set).reduce((whole, [path, value]) => withValue(whole, path, value), body)
   return unset.reduce(withoutValue, written)
 }
 
-function queryText(query: Readonly<Record<string, JsonValue>>): string {
+function queryText(query: Readonly<Record<string, Json>>): string {
   const pairs = Object.entries(query).flatMap(([name, value]) =>
     (Array.isArray(value) ? value : [value]).map((each): [string, string] => [
       name,
@@ -216,10 +214,62 @@ function answerMembers({ status, headers, text, duration_ms }: RawAnswer): Parti
 }
 
 /** undefined when the text is not JSON. */
-function parseJson(text: string): JsonValue | undefined {
+function parseJson(text: string): Json | undefined {
   try {
-    return JSON.parse(text) as JsonValue
+    return JSON.parse(text) as Json
   } catch {
     return undefined
   }
+}
+
+/** A text with its secrets replaced. */
+export type Redact = (text: string) => string
+
+const longest = 65_536
+const tokens = /(ast|at|bt)_([0-9a-z]{11})_[A-Za-z0-9_-]{8,}/g
+const keys = /(sk|pk)_(test|live)_[A-Za-z0-9_-]+/g
+
+/** For people: `Bearer sk_test_redacted`. */
+export const redact: Redact = (text) => text.replace(tokens, '$1_$2_redacted').replace(keys, '$1_$2_redacted')
+
+export function redactValue(value: Json): Json {
+  if (typeof value === 'string') return redact(value)
+  if (Array.isArray(value)) return value.map(redactValue)
+  if (!isObject(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, redactValue(member)]))
+}
+
+/** For a shell: `Bearer $SVC_SECRET_KEY`, with the names of the variables. */
+export function toVariables(text: string): string {
+  return text
+    .replace(tokens, (_, kind: string) => `$${tokenVariables[kind]}`)
+    .replace(keys, (_, kind: string, mode: string) =>
+      kind === 'pk' ? '$SVC_PUBLISHABLE_KEY' : mode === 'live' ? '$SVC_LIVE_SECRET_KEY' : '$SVC_SECRET_KEY',
+    )
+}
+
+const tokenVariables: Readonly<Record<string, string>> = {
+  ast: 'ASSET_TOKEN',
+  at: 'ACTIVATION_TOKEN',
+  bt: 'BEACON_TOKEN',
+}
+
+/** Every variable that `toVariables` may put in. */
+export const shellVariables = [
+  '$SVC_SECRET_KEY',
+  '$SVC_LIVE_SECRET_KEY',
+  '$SVC_PUBLISHABLE_KEY',
+  ...Object.values(tokenVariables).map((name) => `$${name}`),
+]
+
+/** A body as it is kept: redacted, and not longer than a report can bear. */
+export function keptBody(text: string): string {
+  return redact(text.length > longest ? `${text.slice(0, longest)}... [cut: ${text.length} characters]` : text)
+}
+
+export interface Environment {
+  /** Milliseconds since the epoch. */
+  now(): number
+  /** The command that sends the same request; `variables` are put in by the shell. */
+  curl(request: RawRequest, variables: readonly string[]): string
 }

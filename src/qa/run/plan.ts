@@ -1,8 +1,10 @@
 /** Which cases there are to run: every combination of each matrix, filtered, repeated and sharded. */
-import { isObject, valueAt } from '../expect/paths.ts'
-import type { JsonValue } from '../json.ts'
-import type { Move, Need } from '../steps/step-kind.ts'
-import type { LoadedCase, LoadedStep, LoadedSuite } from '../suite/suite.ts'
+
+import { isObject, type Json } from '../../foundation/json.ts'
+import { valueAt } from '../../foundation/json-path.ts'
+import type { Move } from '../steps/step-kind.ts'
+import type { LoadedCase, LoadedStep, LoadedSuite } from '../suite/schema.ts'
+import type { Need } from './target.ts'
 
 export interface PlannedCase {
   /** `suite/name`, with the values of its matrix in it. */
@@ -10,7 +12,7 @@ export interface PlannedCase {
   suite: LoadedSuite
   loaded: LoadedCase
   name: string
-  matrix: Readonly<Record<string, JsonValue>>
+  matrix: Readonly<Record<string, Json>>
   attempt: number
   needs: readonly { need: Need; step: LoadedStep }[]
   moves: ReadonlySet<Move>
@@ -58,11 +60,11 @@ export function needsBrowser({ needs }: PlannedCase): boolean {
   return needs.some(({ need }) => need === 'browser')
 }
 
-function planned(suite: LoadedSuite, loaded: LoadedCase, matrix: Record<string, JsonValue>): PlannedCase {
+function planned(suite: LoadedSuite, loaded: LoadedCase, matrix: Record<string, Json>): PlannedCase {
   const written = [...loaded.setup, ...loaded.steps, ...loaded.teardown]
   const steps = written.map((step) => ({
     ...step,
-    data: withMatrix(step.data as JsonValue, matrix) as LoadedStep['data'],
+    data: withMatrix(step.data as Json, matrix) as LoadedStep['data'],
   }))
   const name = nameOf(loaded.name, matrix)
   const project = typeof loaded.project === 'object' && loaded.project !== null
@@ -79,7 +81,7 @@ function planned(suite: LoadedSuite, loaded: LoadedCase, matrix: Record<string, 
 }
 
 /** With the values of the matrix in it, as far as they are all that a text is: what a step needs may depend on them. */
-function withMatrix(value: JsonValue, matrix: Readonly<Record<string, JsonValue>>): JsonValue {
+function withMatrix(value: Json, matrix: Readonly<Record<string, Json>>): Json {
   if (typeof value === 'string') {
     const [, name, path = ''] = /^\{\{\s*([a-z][a-z0-9_]*)(?:\.([\w.-]+))?\s*\}\}$/.exec(value) ?? []
     const axis = name === undefined ? undefined : matrix[name]
@@ -107,8 +109,8 @@ function needsOf({ kind, data }: LoadedStep): readonly Need[] {
 }
 
 /** Every combination of the values of the axes but the excepted ones. */
-function combinations({ axes, except }: LoadedCase): Record<string, JsonValue>[] {
-  const all = Object.entries(axes).reduce<Record<string, JsonValue>[]>(
+function combinations({ axes, except }: LoadedCase): Record<string, Json>[] {
+  const all = Object.entries(axes).reduce<Record<string, Json>[]>(
     (before, [name, values]) =>
       before.flatMap((combination) => values.map((value) => ({ ...combination, [name]: value }))),
     [{}],
@@ -116,12 +118,12 @@ function combinations({ axes, except }: LoadedCase): Record<string, JsonValue>[]
   return all.filter((combination) => !except.some((each) => isExcepted(combination, each)))
 }
 
-function isExcepted(combination: Record<string, JsonValue>, except: Readonly<Record<string, JsonValue>>): boolean {
+function isExcepted(combination: Record<string, Json>, except: Readonly<Record<string, Json>>): boolean {
   return Object.entries(except).every(([name, value]) => labelOf(combination[name]!) === labelOf(value))
 }
 
 /** The name with the values of its matrix; those that it does not mention stand behind it. */
-function nameOf(name: string, matrix: Readonly<Record<string, JsonValue>>): string {
+function nameOf(name: string, matrix: Readonly<Record<string, Json>>): string {
   let text = name
   const left: string[] = []
   for (const [axis, value] of Object.entries(matrix)) {
@@ -134,7 +136,7 @@ function nameOf(name: string, matrix: Readonly<Record<string, JsonValue>>): stri
 }
 
 /** A value of a matrix in one word: an object goes by its name. */
-function labelOf(value: JsonValue): string {
+function labelOf(value: Json): string {
   if (!isObject(value)) return Array.isArray(value) ? value.map(labelOf).join('+') : String(value)
   const { name } = value
   return typeof name === 'string' ? name : JSON.stringify(value)

@@ -1,8 +1,35 @@
 /** What a schema says against a value, as problems of a suite: with its place, and with the nearest name. */
+/** Where in a YAML file each value stands. */
+/** What to do about a name that is none: the one that was most likely meant, or those that there are. */
+import { type Document, isMap, isNode, isPair, isSeq, type LineCounter, type Node } from 'yaml'
 import type { z } from 'zod'
-import type { Path, Places } from './places.ts'
-import { suggestion } from './suggestion.ts'
-import type { SuiteProblem } from './suite.ts'
+import { nearestName } from '../../contract/nearest-name.ts'
+import type { Place } from '../result.ts'
+
+/** Something wrong in a suite file. */
+export interface SuiteProblem {
+  place: Place
+  /** What is wrong, as a sentence. */
+  message: string
+  /** What to do. */
+  hint: string
+}
+
+/** A suite file, or several, with everything that is wrong in them. */
+export class SuiteError extends Error {
+  override readonly name = 'SuiteError'
+  readonly problems: readonly SuiteProblem[]
+
+  constructor(problems: readonly SuiteProblem[]) {
+    super(problems.map(problemText).join('\n'))
+    this.problems = problems
+  }
+}
+
+/** `shop.yaml:12:5: Unknown member expct. Did you mean expect?` */
+export function problemText({ place: { file, line, column }, message, hint }: SuiteProblem): string {
+  return `${file}:${line}:${column}: ${message}${hint === '' ? '' : ` ${hint}`}`
+}
 
 type Issue = z.core.$ZodIssue
 
@@ -122,4 +149,65 @@ function valueAt(value: unknown, path: readonly (string | number)[]): unknown {
       typeof inner === 'object' && inner !== null ? (inner as Record<string, unknown>)[name] : undefined,
     value,
   )
+}
+
+export type Path = readonly (string | number)[]
+
+export class Places {
+  readonly #document: Document
+  readonly #lines: LineCounter
+  readonly #file: string
+
+  constructor(document: Document, lines: LineCounter, file: string) {
+    this.#document = document
+    this.#lines = lines
+    this.#file = file
+  }
+
+  /** The place of a value; of what holds it where it is not there itself. */
+  of(path: Path): Place {
+    let node: unknown = this.#document.contents
+    let found = node
+    for (const name of path) {
+      node = childOf(node, name, this.#document)
+      if (!isNode(node)) break
+      found = node
+    }
+    return this.#at(found)
+  }
+
+  /** The place of the name of a member. */
+  ofName(path: Path, name: string): Place {
+    let node: unknown = this.#document.contents
+    for (const step of path) node = childOf(node, step, this.#document)
+    if (isMap(node)) {
+      const pair = node.items.find(({ key }) => isNode(key) && String(key) === name)
+      if (isPair(pair) && isNode(pair.key)) return this.#at(pair.key)
+    }
+    return this.of(path)
+  }
+
+  offset(offset: number): Place {
+    const { line, col } = this.#lines.linePos(offset)
+    return { file: this.#file, line: Math.max(1, line), column: Math.max(1, col) }
+  }
+
+  #at(node: unknown): Place {
+    return this.offset(isNode(node) ? ((node as Node).range?.[0] ?? 0) : 0)
+  }
+}
+
+function childOf(node: unknown, name: string | number, document: Document): unknown {
+  const target =
+    isNode(node) && 'source' in node && 'resolve' in node
+      ? (node as { resolve(doc: Document): unknown }).resolve(document)
+      : node
+  return isMap(target) || isSeq(target) ? target.get(name, true) : undefined
+}
+
+/** `Did you mean x?`, or else what there is. */
+export function suggestion(word: string, candidates: readonly string[]): string {
+  const near = nearestName(word, candidates)
+  if (near !== null) return `Did you mean ${near}?`
+  return candidates.length === 0 ? 'There is none.' : `There is: ${candidates.join(', ')}.`
 }

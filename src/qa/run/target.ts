@@ -1,13 +1,18 @@
 /** The service that a run looks at, and what it offers. */
-
+/**
+ * Credentials for cases. Rate limits are per key: on a sandbox cases take turns with keys that are made for the run, so
+ * that no case meets the limit because of what others sent. A service has the keys that it was given.
+ */
 import type { SandboxInfo } from '../../contract/control/health.ts'
 import { contract, type EndpointId } from '../../contract/index.ts'
+import type { Json } from '../../foundation/json.ts'
+import { redactSecrets } from '../../foundation/redaction.ts'
 import type { BrowserHost } from '../browser/launch.ts'
-import type { JsonValue } from '../json.ts'
 import type { TargetSummary } from '../result.ts'
-import { createWire, NoAnswer, type RawAnswer, type Wire } from '../run/wire.ts'
-import type { Need } from '../steps/step-kind.ts'
-import { createKeys, type GivenKeys, type Keys } from './keys.ts'
+import { createWire, NoAnswer, type RawAnswer, type Wire } from './http.ts'
+
+/** What a target must have. */
+export type Need = 'control' | 'browser' | 'publishable_key' | 'test_key' | 'live_key' | 'erasable'
 
 export interface TargetOptions {
   kind: TargetSummary['kind']
@@ -36,12 +41,7 @@ export interface Target {
   /** Why this target lacks something; null when it has it. */
   lacks(need: Need): string | null
   /** Calls the control plane aside from any step. Throws NoAnswer or ControlError. */
-  control(
-    id: EndpointId,
-    params?: Readonly<Record<string, string>>,
-    body?: JsonValue,
-    signal?: AbortSignal,
-  ): Promise<JsonValue>
+  control(id: EndpointId, params?: Readonly<Record<string, string>>, body?: Json, signal?: AbortSignal): Promise<Json>
   close(): Promise<void>
 }
 
@@ -76,7 +76,7 @@ export async function openTarget(options: TargetOptions): Promise<Target> {
     const headers = { ...control_headers, ...(text === null ? {} : { 'content-type': 'application/json' }) }
     const answer = await wire.send({ method: endpoint.method, url: base_url + path, headers, body: text }, signal)
     if (answer.status !== endpoint.status) throw new ControlError(refusal(endpoint.method, path, answer))
-    return JSON.parse(answer.text) as JsonValue
+    return JSON.parse(answer.text) as Json
   }
   const info = await infoOf(options, base_url, wire, control)
   const project = info?.projects.find(({ client_id }) => client_id === options.client_id) ?? info?.projects[0]
@@ -156,4 +156,80 @@ async function infoOf(
 
 function refusal(method: string, path: string, { status, text }: RawAnswer): string {
   return `${method} ${path} answered ${status}: ${text.replace(/\s+/g, ' ').slice(0, 200)}`
+}
+
+export interface GivenKeys {
+  secret: string | null
+  publishable: string | null
+}
+
+export interface KeyWish {
+  client_id: string
+  class: 'secret' | 'publishable'
+  mode: 'test' | 'live'
+}
+
+export interface Keys {
+  /** A key for one case. `client_id` null means the project of the target. Throws Error where there is none. */
+  take(wish: Omit<KeyWish, 'client_id'> & { client_id: string | null }): Promise<string>
+  /** Given keys that do not look like keys: results must not show them either. */
+  readonly unmarked: readonly string[]
+  /** Revokes what was made. */
+  close(): Promise<void>
+}
+
+/** Cases that share one key: few enough that their requests stay within the burst of its limit. */
+const casesPerKey: Readonly<Record<KeyWish['class'], number>> = { secret: 12, publishable: 6 }
+
+export interface KeysOptions {
+  client_id: string
+  given: GivenKeys
+  control: Target['control'] | null
+  /** The sandbox ends with the run: its keys need not be revoked. */
+  is_kept: boolean
+}
+
+export function createKeys({ client_id, given, control, is_kept }: KeysOptions): Keys {
+  const rings = new Map<string, { key: Promise<string>; left: number }>()
+  const made: string[] = []
+
+  async function make(wish: KeyWish): Promise<string> {
+    const { client_id, ...body } = wish
+    const created = (await control!('keys.create', { client_id }, body as unknown as Json)) as {
+      key: string
+      key_id: string
+    }
+    made.push(created.key_id)
+    return created.key
+  }
+
+  return {
+    take({ client_id: wanted, ...rest }) {
+      const wish = { client_id: wanted ?? client_id, ...rest }
+      if (control === null) return Promise.resolve(ofService(wish, client_id, given))
+      const name = JSON.stringify(wish)
+      const ring = rings.get(name)
+      if (ring !== undefined && ring.left > 0) {
+        ring.left--
+        return ring.key
+      }
+      const key = make(wish)
+      rings.set(name, { key, left: casesPerKey[wish.class] - 1 })
+      key.catch(() => rings.delete(name))
+      return key
+    },
+    unmarked: Object.values(given).filter((key): key is string => key !== null && redactSecrets(key) === key),
+    async close() {
+      if (is_kept || control === null) return
+      for (const key_id of made) await control('keys.revoke', { key_id }, {})
+    },
+  }
+}
+
+function ofService(wish: KeyWish, client_id: string, given: GivenKeys): string {
+  const key = given[wish.class]
+  const isGiven = key !== null && wish.client_id === client_id && key.includes(`_${wish.mode}_`)
+  if (isGiven) return key
+  if (key !== null && wish.class === 'secret' && wish.mode === 'test' && wish.client_id === client_id) return key
+  throw new Error(`No ${wish.mode} ${wish.class} key of ${wish.client_id} was given.`)
 }

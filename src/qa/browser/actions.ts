@@ -1,16 +1,15 @@
 /** What steps do to a host page, one act after the other. */
+/** Waiting for events of the renderer, and judging that others did not come. */
 import { stripVTControlCharacters } from 'node:util'
 import type { Page } from 'playwright-core'
-import { withoutValue, withValue } from '../expect/paths.ts'
-import type { JsonValue } from '../json.ts'
+import type { Json } from '../../foundation/json.ts'
+import { withoutValue, withValue } from '../../foundation/json-path.ts'
 import type { Check } from '../result.ts'
-import type { Turn } from '../run/turn.ts'
-import { pause } from '../steps/slot-steps.ts'
-import { durationMs } from '../suite/fields.ts'
-import { noneOf, waitForEvent } from './events.ts'
-import type { HostPage } from './host-page.ts'
-import { pictureOfFailure, takePicture } from './pictures.ts'
-import type { Act } from './schema.ts'
+import { pause, type Turn } from '../steps/step-kind.ts'
+import { durationMs } from '../suite/variables.ts'
+import type { HostPage, PageEvent } from './host-page.ts'
+import type { Act, WantedPageEvent } from './schema.ts'
+import { pictureOfFailure, takePicture } from './screenshot.ts'
 
 /** The renderer, as far as acts call it. */
 interface RendererWindow {
@@ -27,7 +26,7 @@ interface RendererWindow {
 /** A response to mount: that of a step, changed. */
 export interface Mounting {
   of?: string | undefined
-  set?: Record<string, JsonValue> | undefined
+  set?: Record<string, Json> | undefined
   unset?: readonly string[] | undefined
 }
 
@@ -82,8 +81,10 @@ async function one(name: keyof Act, value: unknown, host: HostPage, turn: Turn, 
   return isGood
 }
 
-/** Before the time of the step is up, so that it is told what hung. */
+/** Milliseconds before the time of a step is up: enough for a message that names what hung. */
 const spare_ms = 300
+/** The same for a missing event, which also asks the page what it has seen. */
+const eventSpare_ms = 1_500
 
 /** Mounts the answer of an earlier step, as a page does that got it from its backend. */
 export async function mount(
@@ -109,7 +110,7 @@ export async function mount(
 /** What an integration does for a turn: with an endpoint of its own, or activated by the publishable key. */
 export async function startTurn(
   { page }: HostPage,
-  turn: { body: Record<string, JsonValue>; endpoint: string | null; publishable_key: string | null },
+  turn: { body: Record<string, Json>; endpoint: string | null; publishable_key: string | null },
 ): Promise<void> {
   await page.evaluate(
     async ({ body, endpoint, publishable_key }) => {
@@ -184,4 +185,82 @@ function setHidden(page: Page, isHidden: boolean): Promise<void> {
     Object.defineProperty(document, 'hidden', { configurable: true, get: () => isHidden })
     document.dispatchEvent(new Event('visibilitychange'))
   }, isHidden)
+}
+
+interface Wanted {
+  type: string
+  /** Members that it must have. */
+  members: Record<string, Json>
+}
+
+export async function waitForEvent(wanted: WantedPageEvent, { page }: HostPage, turn: Turn): Promise<void> {
+  const { type, members } = read(wanted)
+  const subject = `event ${type}`
+  const expected = wanted as Json
+  const left_ms = Math.max(0, turn.ends_at_ms - performance.now() - eventSpare_ms)
+  const isCome = await page.evaluate(comeInPage, { type, members: members as object, left_ms })
+  if (isCome) return turn.check({ subject, passed: true, expected, actual: expected })
+  const seen = await seenOn(page)
+  const hint = `The renderer did not tell it within ${Math.round(left_ms)} ms.`
+  turn.check({ subject, passed: false, expected, actual: seen, hint })
+}
+
+export async function noneOf(list: readonly WantedPageEvent[], { page }: HostPage, turn: Turn): Promise<void> {
+  const events = await page.evaluate(eventsInPage)
+  const seen = events.map(wordsOf)
+  for (const wanted of list) {
+    const { type, members } = read(wanted)
+    const found = events.some(
+      (event) => event.type === type && Object.entries(members).every(([name, value]) => event[name] === value),
+    )
+    const words = wordsOf({ type, ...members })
+    turn.check({ subject: `no event ${words}`, passed: !found, expected: `no ${words}`, actual: seen })
+  }
+}
+
+function read(wanted: WantedPageEvent): Wanted {
+  const { type, ...members } = typeof wanted === 'string' ? { type: wanted } : wanted
+  return { type, members: members as Wanted['members'] }
+}
+
+async function seenOn(page: HostPage['page']): Promise<Json> {
+  return (await page.evaluate(eventsInPage)).map(wordsOf)
+}
+
+/** `error render_timeout`, `beacon visible rejected: beacon_stale`. */
+export function wordsOf(event: PageEvent): string {
+  const { type, code, reason, no_fill_reason, event: beacon, accepted, reason_code } = event
+  const what = [type, code, reason, no_fill_reason, beacon].filter((word) => typeof word === 'string')
+  if (accepted !== undefined) what.push(accepted === true ? 'accepted' : 'rejected:')
+  if (accepted === false || (accepted === undefined && typeof reason_code === 'string')) what.push(String(reason_code))
+  return what.join(' ')
+}
+
+/** Runs in the page. Nothing where render.js has not come. */
+function eventsInPage(): PageEvent[] {
+  const { SponsoredPlacement: renderer } = window as unknown as { SponsoredPlacement?: { getEvents(): PageEvent[] } }
+  return renderer?.getEvents() ?? []
+}
+
+/** Runs in the page: resolves as soon as the renderer tells it, or with false when the time is up. */
+function comeInPage({ type, members, left_ms }: { type: string; members: object; left_ms: number }): Promise<boolean> {
+  const { SponsoredPlacement: renderer } = window as unknown as {
+    SponsoredPlacement?: { getEvents(): PageEvent[]; on(type: string, heard: () => void): () => void }
+  }
+  const isThere = () =>
+    (renderer?.getEvents() ?? []).some(
+      (event) => event.type === type && Object.entries(members).every(([name, value]) => event[name] === value),
+    )
+  return new Promise((resolve) => {
+    if (isThere()) return resolve(true)
+    const off = renderer?.on('*', () => {
+      if (isThere()) end(true)
+    })
+    const timer = setTimeout(() => end(false), left_ms)
+    const end = (isCome: boolean) => {
+      off?.()
+      clearTimeout(timer)
+      resolve(isCome)
+    }
+  })
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PNG } from 'pngjs'
 import { afterAll, expect, test } from 'vitest'
-import { compareWithStored, pixelsOf, SnapshotError } from './pixels.ts'
+import { compareWithStored, pixelsOf, SnapshotError } from './screenshot.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-pixels-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

@@ -1,9 +1,8 @@
 /** Steps about the session and its page: consent, activation, the project's config. */
 import { z } from 'zod'
 import { consentDecisions } from '../../contract/v1/consent.ts'
-import { Json, orVariable } from '../suite/fields.ts'
-import { needsOfMembers } from './effects.ts'
-import { stepKind } from './step-kind.ts'
+import { AnyJson, orVariable } from '../suite/variables.ts'
+import { needsOfMembers, stepKind } from './step-kind.ts'
 
 const decision = orVariable(z.enum(consentDecisions), consentDecisions.join(', '))
 const Wish = z.strictObject({
@@ -12,8 +11,8 @@ const Wish = z.strictObject({
   prompt_shared: orVariable(z.boolean(), 'true or false').optional(),
   source: z.string().optional(),
   session: z.string().optional().describe('Another session than that of the case.'),
-  expires_at_ms: Json.optional(),
-  expected_revision: Json.optional(),
+  expires_at_ms: AnyJson.optional(),
+  expected_revision: AnyJson.optional(),
 })
 const Consent = z.union([decision, Wish])
 

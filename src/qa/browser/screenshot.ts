@@ -1,0 +1,173 @@
+/** Pictures that acts take, and what is expected of them. */
+/** What a screenshot shows, in figures, and how far it differs from a stored one. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, relative, resolve } from 'node:path'
+import pixelmatch from 'pixelmatch'
+import type { Locator, Page } from 'playwright-core'
+import { PNG } from 'pngjs'
+import type { Json } from '../../foundation/json.ts'
+import { check as judged } from '../expect/expectations.ts'
+import type { Turn } from '../steps/step-kind.ts'
+import type { HostPage } from './host-page.ts'
+import type { Screenshot } from './schema.ts'
+
+const areas = { slot: '#slot', ad: '#slot iframe', label: '#slot [data-sp-label]' } as const
+
+export async function takePicture(wanted: Screenshot, { page }: HostPage, turn: Turn): Promise<void> {
+  const {
+    name,
+    of = 'slot',
+    matches,
+    tolerance = 0.01,
+    ...figures
+  } = typeof wanted === 'string' ? ({ name: wanted } as Exclude<Screenshot, string>) : wanted
+  const png = await pictureOf(page, of)
+  if (png === null) {
+    const hint = `The page shows no ${of}, or it has no size.`
+    turn.check({
+      subject: `pixels ${name}`,
+      passed: false,
+      expected: `a picture of the ${of}`,
+      actual: 'nothing',
+      hint,
+    })
+    return
+  }
+  const seen = pixelsOf(png)
+  turn.screenshot({ name, png, width: seen.width, height: seen.height })
+  for (const [member, expected] of Object.entries(figures)) {
+    if (expected === undefined) continue
+    turn.check(judged(`pixels ${name}.${member}`, expected as Json, seen[member as keyof typeof seen], {}))
+  }
+  if (matches !== undefined) compare(png, name, matches, tolerance, turn)
+}
+
+/** The window as it is, for whoever wants to see why something failed. */
+export async function pictureOfFailure({ page }: HostPage, turn: Turn): Promise<void> {
+  // Its failure is told already; a page that hangs or has crashed has no picture to add.
+  const png = await page.screenshot({ timeout: 1_000 }).catch(() => null)
+  if (png === null) return
+  const { width, height } = pixelsOf(png)
+  turn.screenshot({ name: 'the page when it failed', png, width, height })
+}
+
+async function pictureOf(page: Page, of: keyof typeof areas | 'page'): Promise<Uint8Array | null> {
+  if (of === 'page') return page.screenshot({ animations: 'disabled' })
+  const area: Locator = page.locator(areas[of]).first()
+  const box = (await area.count()) === 0 ? null : await area.boundingBox()
+  if (box === null || box.width < 1 || box.height < 1) return null
+  return area.screenshot({ animations: 'disabled' })
+}
+
+function compare(png: Uint8Array, name: string, file: string, tolerance: number, turn: Turn): void {
+  const subject = `pixels ${name} like ${file}`
+  const compared = compareWithStored(png, turn.folder, file, turn.update_snapshots)
+  if (compared.status === 'written') {
+    turn.check({ subject, passed: true, expected: 'stored now', actual: 'stored now' })
+    return
+  }
+  if (compared.status === 'missing') {
+    const hint = 'Look at it, then store it: --update-snapshots.'
+    turn.check({ subject, passed: false, expected: 'a stored picture', actual: 'none', hint })
+    return
+  }
+  const { difference, difference_png, stored, seen } = compared
+  if (difference_png !== null) turn.screenshot({ name: `${name}, difference`, png: difference_png, ...seen })
+  const isResized = stored.width !== seen.width || stored.height !== seen.height
+  turn.check({
+    subject,
+    passed: difference <= tolerance,
+    expected: `at most ${tolerance} of the pixels differ`,
+    actual: isResized
+      ? `${seen.width}x${seen.height} instead of ${stored.width}x${stored.height}`
+      : Math.round(difference * 1e4) / 1e4,
+    ...(difference <= tolerance ? {} : { hint: 'Is it meant to look so? Store it: --update-snapshots.' }),
+  })
+}
+
+export interface Size {
+  width: number
+  height: number
+}
+
+export interface Pixels extends Size {
+  /** Different colours, each channel cut to 16 steps: a blank area has one, text a few, a photograph many. */
+  colors: number
+  /** Share of the commonest colour, 0 to 1. */
+  commonest: number
+  /** Mean luma, 0 (black) to 1 (white): a light card is above a half, a dark one below. */
+  brightness: number
+}
+
+export function pixelsOf(png: Uint8Array): Pixels {
+  const { width, height, data } = PNG.sync.read(Buffer.from(png))
+  const counts = new Map<number, number>()
+  let luma = 0
+  for (let at = 0; at < data.length; at += 4) {
+    const [red, green, blue] = [data[at]!, data[at + 1]!, data[at + 2]!]
+    const color = ((red >> 4) << 8) | ((green >> 4) << 4) | (blue >> 4)
+    counts.set(color, (counts.get(color) ?? 0) + 1)
+    luma += 0.2126 * red + 0.7152 * green + 0.0722 * blue
+  }
+  const area = width * height
+  const share = (value: number) => Math.round(value * 1e4) / 1e4
+  return {
+    width,
+    height,
+    colors: counts.size,
+    commonest: share(Math.max(...counts.values()) / area),
+    brightness: share(luma / 255 / area),
+  }
+}
+
+export type Comparison =
+  | { status: 'written'; path: string }
+  | { status: 'missing'; path: string }
+  | {
+      status: 'compared'
+      path: string
+      difference: number
+      difference_png: Uint8Array | null
+      stored: Size
+      seen: Size
+    }
+
+/** A stored picture that cannot be used. */
+export class SnapshotError extends Error {
+  override readonly name = 'SnapshotError'
+}
+
+/**
+ * Compares with a stored picture, or stores it. `difference` is the share of pixels that differ, 0 to 1; 1 when the sizes
+ * do. @throws SnapshotError when it is no PNG, or stands outside of the suite's folder
+ */
+export function compareWithStored(png: Uint8Array, folder: string, file: string, update: boolean): Comparison {
+  const path = resolve(folder, file)
+  if (relative(folder, path).startsWith('..')) throw new SnapshotError(`${file} is not beside its suite.`)
+  if (update) {
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, png)
+    return { status: 'written', path }
+  }
+  if (!existsSync(path)) return { status: 'missing', path }
+  const before = read(path, file)
+  const now = PNG.sync.read(Buffer.from(png))
+  const stored = { width: before.width, height: before.height }
+  const seen = { width: now.width, height: now.height }
+  if (stored.width !== seen.width || stored.height !== seen.height) {
+    return { status: 'compared', path, difference: 1, difference_png: null, stored, seen }
+  }
+  const marked = new PNG(seen)
+  const count = pixelmatch(before.data, now.data, marked.data, seen.width, seen.height, { threshold: 0.1 })
+  const difference = count / (seen.width * seen.height)
+  const difference_png = count === 0 ? null : PNG.sync.write(marked)
+  return { status: 'compared', path, difference, difference_png, stored, seen }
+}
+
+function read(path: string, file: string): PNG {
+  try {
+    return PNG.sync.read(readFileSync(path))
+  } catch (error) {
+    throw new SnapshotError(`${file} cannot be read as PNG: ${(error as Error).message}. Store it: --update-snapshots.`)
+  }
+}

@@ -1,0 +1,242 @@
+/** What a run of scripted QA looks like to others: several reporters at once, to stdout and to files. */
+/** `--reporter` as it is written: a name, or `name=file`. */
+import { existsSync } from 'node:fs'
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { nearestName } from '../../contract/nearest-name.ts'
+import { type Reporter, totalsOf } from '../result.ts'
+import { createHtmlReporter } from './html/page.ts'
+import { createJsonReporter } from './json.ts'
+import { createJunitReporter } from './junit.ts'
+import { createTapReporter } from './tap.ts'
+import { createDotReporter, createListReporter, createProgressLine, drawn, type ProgressLine } from './terminal.ts'
+import { countsText, type Destination, durationText, plain, type ReportTools, sizeText } from './text.ts'
+
+type Creator = (to: Destination) => Reporter
+/** What takes the place of reporters, by their names: findings are told in other words than cases. */
+export type OwnReporters = Readonly<Partial<Record<ReporterName, Creator>>>
+
+const known: Readonly<Record<ReporterName, Creator>> = {
+  list: createListReporter,
+  dot: createDotReporter,
+  junit: createJunitReporter,
+  json: createJsonReporter,
+  tap: createTapReporter,
+  html: createHtmlReporter,
+}
+
+/**
+ * The reporters that were asked for, as one: `list`, `junit=report.xml`, ...; `list` when none was. One without a file
+ * writes to stdout; at most one may. Throws ReporterSpecError, a mistake in usage, before anything is written. `end`
+ * rejects with ReportFileError when a file cannot be written; the other reports are complete then.
+ */
+export function createReporters(specs: readonly string[], tools: ReportTools, own: OwnReporters = {}): Reporter {
+  const creators = { ...known, ...own }
+  const parsed = parseReporterSpecs(specs)
+  const shown = parsed.find(({ file }) => file === null)?.name
+  const progress = createProgressLine(tools)
+  const isDrawn = shown !== 'dot' && !(shown !== undefined && shown !== 'list' && tools.stdout.is_terminal)
+  return together([
+    ...parsed.map(({ name, file }) =>
+      file === null ? creators[name](toStdout(tools, progress)) : toFile(name, creators[name], file, tools, progress),
+    ),
+    ...(isDrawn ? [drawn(progress)] : []),
+    ...(shown === 'list' || shown === 'dot' ? [] : [noteOfTotals(tools, progress)]),
+  ])
+}
+
+/** Calls each in turn. One that fails keeps none of the others from hearing the same; its error comes last. */
+function together(reporters: readonly Reporter[]): Reporter {
+  async function each(tell: (reporter: Reporter) => Promise<void> | void): Promise<void> {
+    const errors: unknown[] = []
+    for (const reporter of reporters) {
+      try {
+        await tell(reporter)
+      } catch (error) {
+        errors.push(error)
+      }
+    }
+    if (errors.length > 0) throw errors[0]
+  }
+  return {
+    start: (run) => each((reporter) => reporter.start?.(run)),
+    begin: (item) => each((reporter) => reporter.begin?.(item)),
+    case: (result) => each((reporter) => reporter.case?.(result)),
+    end: (result) => each((reporter) => reporter.end?.(result)),
+  }
+}
+
+function toStdout({ stdout }: ReportTools, progress: ProgressLine): Destination {
+  return {
+    stream: stdout,
+    paint: stdout.paint,
+    write(text) {
+      progress.clear()
+      stdout.write(text)
+    },
+  }
+}
+
+/** A reporter whose text is kept until the run has ended, and then written as one file. */
+function toFile(
+  name: ReporterName,
+  create: Creator,
+  file: string,
+  tools: ReportTools,
+  progress: ProgressLine,
+): Reporter {
+  const parts: string[] = []
+  const reporter = create({ stream: null, paint: plain, write: (text) => void parts.push(text) })
+  return {
+    ...reporter,
+    async end(result) {
+      await reporter.end?.(result)
+      const content = parts.join('')
+      try {
+        await tools.writeFile(file, content)
+      } catch (error) {
+        throw new ReportFileError(name, file, error)
+      }
+      note(tools, progress, `${name} report: ${file} (${sizeText(Buffer.byteLength(content))})`)
+    },
+  }
+}
+
+function noteOfTotals(tools: ReportTools, progress: ProgressLine): Reporter {
+  return {
+    end({ cases, duration_ms }) {
+      note(tools, progress, `${countsText(totalsOf(cases))} in ${durationText(duration_ms)}`)
+    },
+  }
+}
+
+function note({ progress: sink, quiet }: ReportTools, progress: ProgressLine, text: string): void {
+  if (quiet) return
+  progress.clear()
+  sink.write(`${sink.paint.dim(text)}\n`)
+}
+
+export const reporterNames = ['list', 'dot', 'junit', 'json', 'tap', 'html'] as const
+export type ReporterName = (typeof reporterNames)[number]
+
+export interface ReporterSpec {
+  name: ReporterName
+  /** Null: to stdout. */
+  file: string | null
+}
+
+/** `--reporter` was given something it does not understand: a mistake in usage. */
+export class ReporterSpecError extends Error {
+  override readonly name = 'ReporterSpecError'
+  /** Stable name of the cause. */
+  readonly code: 'reporter_unknown' | 'reporter_file_missing' | 'reporter_stdout_taken' | 'reporter_file_taken'
+  /** What to do. */
+  readonly hint: string
+
+  constructor(code: ReporterSpecError['code'], message: string, hint: string) {
+    super(message)
+    this.code = code
+    this.hint = hint
+  }
+}
+
+/** Reads what was given, in its order; `list` when nothing was. Throws ReporterSpecError. */
+export function parseReporterSpecs(given: readonly string[]): ReporterSpec[] {
+  const specs = (given.length === 0 ? ['list'] : given).map(parseSpec)
+  const toStdout = specs.filter(({ file }) => file === null)
+  if (toStdout.length > 1) {
+    const [first, second] = toStdout as [ReporterSpec, ReporterSpec]
+    throw new ReporterSpecError(
+      'reporter_stdout_taken',
+      `Only one reporter can write to stdout, and ${toStdout.map(({ name }) => name).join(' and ')} would.`,
+      `Give all but one a file: --reporter ${first.name} --reporter ${second.name}=${fileOf(second.name)}`,
+    )
+  }
+  const files = specs.flatMap(({ file }) => (file === null ? [] : [file]))
+  const twice = files.find((file, index) => files.indexOf(file) !== index)
+  if (twice !== undefined) {
+    throw new ReporterSpecError(
+      'reporter_file_taken',
+      `Two reporters would write to ${twice}.`,
+      'Give each a file of its own.',
+    )
+  }
+  return specs
+}
+
+function parseSpec(text: string): ReporterSpec {
+  const [written = '', ...rest] = text.split('=')
+  const name = reporterNames.find((known) => known === written)
+  if (name === undefined) {
+    const near = nearestName(written, reporterNames)
+    throw new ReporterSpecError(
+      'reporter_unknown',
+      `There is no reporter '${written}'.`,
+      `${near === null ? '' : `Did you mean ${near}? `}There are ${reporterNames.join(', ')}.`,
+    )
+  }
+  if (rest.length === 0) return { name, file: null }
+  const file = rest.join('=')
+  if (file !== '') return { name, file }
+  throw new ReporterSpecError(
+    'reporter_file_missing',
+    `--reporter ${text} names no file.`,
+    `Name one, as in --reporter ${name}=${fileOf(name)}, or leave the = out for stdout.`,
+  )
+}
+
+const examples: Record<ReporterName, string> = {
+  list: 'qa.txt',
+  dot: 'qa-dots.txt',
+  junit: 'report.xml',
+  json: 'qa.json',
+  tap: 'qa.tap',
+  html: 'qa.html',
+}
+
+function fileOf(name: ReporterName): string {
+  return examples[name]
+}
+
+/**
+ * Writes a report aside and renames it, so that what reads it never sees half of one, and a failure keeps the old one.
+ * Makes the directories that are missing. Rejects with the system's error.
+ */
+export async function writeReportFile(path: string, content: string): Promise<void> {
+  await makeDirectory(dirname(path))
+  const aside = join(dirname(path), `.${basename(path)}.${process.pid}.part`)
+  try {
+    await writeFile(aside, content)
+    await rename(aside, path)
+  } catch (error) {
+    await rm(aside, { force: true })
+    throw error
+  }
+}
+
+/** One level at a time: the recursive form of mkdir never ends where the system refuses names, as in /proc. */
+async function makeDirectory(path: string): Promise<void> {
+  if (existsSync(path)) return
+  await makeDirectory(dirname(path))
+  try {
+    await mkdir(path)
+  } catch (error) {
+    // Another report may have made it meanwhile.
+    if (!existsSync(path)) throw error
+  }
+}
+
+/** A report could not be written. */
+export class ReportFileError extends Error {
+  override readonly name = 'ReportFileError'
+  readonly file: string
+  /** What to do. */
+  readonly hint = 'Name another file, or free its place. The run itself went on to its end.'
+
+  constructor(reporter: string, file: string, cause: unknown) {
+    super(`Cannot write the ${reporter} report to ${file}: ${cause instanceof Error ? cause.message : String(cause)}`, {
+      cause,
+    })
+    this.file = file
+  }
+}

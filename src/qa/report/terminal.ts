@@ -1,0 +1,271 @@
+/** For people: a line for each suite as it ends, every failure by name at once, and in full at the end. */
+/** One character a case, for a thousand of them: `.` passed, `F` failed, `-` not applicable, `!` not run. */
+/** What stands at the end of a run: the failures in full, what could not be shown, the totals. */
+/** One line at the foot of a terminal that says how far a run is. Whoever prints takes it away first. */
+
+import { type CaseResult, type Outcome, type Reporter, type RunResult, totalsOf } from '../result.ts'
+import { failureLines } from './failure.ts'
+import {
+  bySuite,
+  countsText,
+  type Destination,
+  durationText,
+  type Paint,
+  plural,
+  type ReportTools,
+  reasonsOf,
+  targetText,
+  titleOf,
+  unsteadyCases,
+  visible,
+} from './text.ts'
+
+/** A suite's line is printed once all its cases have ended; without `suites` in the start, at the end of the run. */
+export function createListReporter({ write, paint }: Destination): Reporter {
+  const ended = new Map<string, CaseResult[]>()
+  const expected = new Map<string, number>()
+  const printed = new Set<string>()
+  /** Of the names of suites, so that their counts stand in one column. */
+  let width = 0
+
+  function print(lines: readonly string[]): void {
+    write(lines.map((line) => `${line}\n`).join(''))
+  }
+  function printSuite(suite: string): void {
+    printed.add(suite)
+    print(suiteLines(suite, ended.get(suite) ?? [], width, paint))
+  }
+
+  return {
+    start({ target, cases, suites = [] }) {
+      for (const { name, cases } of suites) expected.set(name, cases)
+      width = widthOf(expected.keys())
+      print([`${paint.bold('svc qa')}  ${plural(cases, 'case')} against ${targetText(target)}`, ''])
+    },
+    case(result) {
+      const { suite } = result
+      const cases = ended.get(suite)
+      if (cases === undefined) ended.set(suite, [result])
+      else cases.push(result)
+      if (ended.get(suite)!.length === expected.get(suite)) printSuite(suite)
+    },
+    end(result) {
+      const suites = bySuite(result.cases)
+      width = Math.max(width, widthOf(suites.keys()))
+      for (const [suite, cases] of suites) {
+        if (printed.has(suite)) continue
+        ended.set(suite, cases)
+        printSuite(suite)
+      }
+      print(summaryLines(result, paint))
+    },
+  }
+}
+
+function widthOf(suites: Iterable<string>): number {
+  return Math.min(32, Math.max(0, ...[...suites].map((suite) => visible(suite).length)))
+}
+
+function suiteLines(suite: string, cases: readonly CaseResult[], width: number, paint: Paint): string[] {
+  const totals = totalsOf(cases)
+  const mark = totals.failed > 0 ? paint.red('✗') : totals.passed > 0 ? paint.green('✓') : paint.yellow('-')
+  const counts = countsText(totals)
+  const failed = cases.filter(({ outcome }) => outcome === 'failed')
+  return [
+    `${mark} ${visible(suite).padEnd(width)}  ${totals.failed > 0 ? paint.red(counts) : paint.dim(counts)}${timeText(cases, paint)}`,
+    ...[...Map.groupBy(failed, ({ id }) => id).values()].map((attempts) => {
+      const times = attempts.length === 1 ? '' : paint.red(`  ${attempts.length} times`)
+      return `    ${paint.red('✗')} ${titleOf(attempts[0]!)}${times}${timeText(attempts, paint)}`
+    }),
+  ]
+}
+
+/** Nothing of cases that did not run. */
+function timeText(cases: readonly CaseResult[], paint: Paint): string {
+  const duration_ms = cases.reduce((sum, item) => sum + item.duration_ms, 0)
+  return duration_ms === 0 ? '' : paint.dim(`  ${durationText(duration_ms)}`)
+}
+
+const marks: Record<Outcome, string> = { passed: '.', failed: 'F', not_applicable: '-', not_run: '!' }
+
+export function createDotReporter({ write, stream, paint }: Destination): Reporter {
+  const paints = { passed: paint.green, failed: paint.red, not_applicable: paint.yellow, not_run: paint.yellow }
+  let column = 0
+  let told = 0
+  function mark(outcome: Outcome): void {
+    write(paints[outcome](marks[outcome]))
+    told++
+    column++
+    if (column < (stream?.columns ?? 80)) return
+    write('\n')
+    column = 0
+  }
+  return {
+    case: ({ outcome }) => mark(outcome),
+    end(result) {
+      // Cases that an interrupt kept from running may never have been told one by one.
+      for (const { outcome } of result.cases
+        .filter(({ outcome }) => outcome === 'not_run')
+        .slice(0, result.cases.length - told)) {
+        mark(outcome)
+      }
+      if (column > 0) write('\n')
+      write(
+        summaryLines(result, paint)
+          .map((line) => `${line}\n`)
+          .join(''),
+      )
+    },
+  }
+}
+
+export function summaryLines(result: RunResult, paint: Paint): string[] {
+  const failed = [...Map.groupBy(result.cases.filter(isFailed), ({ id }) => id).values()]
+  return [
+    ...(failed.length === 0 ? [] : ['', paint.bold(plural(failed.length, 'failure'))]),
+    ...failed.flatMap((attempts) => ['', ...attemptLines(attempts, paint)]),
+    ...leftOut(result, 'not_applicable', 'Not applicable here', paint),
+    ...leftOut(result, 'not_run', 'Not run', paint),
+    ...unsteady(result, paint),
+    '',
+    ...totalLines(result, paint),
+  ]
+}
+
+/** Of a case that failed more than once, the first failure stands for the others. */
+function attemptLines(attempts: readonly CaseResult[], paint: Paint): string[] {
+  const others = attempts.slice(1).map(({ attempt }) => attempt)
+  return [
+    ...failureLines(attempts[0]!, paint),
+    ...(others.length === 0
+      ? []
+      : [paint.dim(`  failed again in attempt${others.length === 1 ? '' : 's'} ${others.join(', ')}`)]),
+  ]
+}
+
+function isFailed({ outcome }: CaseResult): boolean {
+  return outcome === 'failed'
+}
+
+function leftOut(result: RunResult, outcome: 'not_applicable' | 'not_run', title: string, paint: Paint): string[] {
+  const reasons = reasonsOf(result.cases, outcome)
+  if (reasons.length === 0) return []
+  const width = String(reasons[0]!.count).length
+  return [
+    '',
+    paint.yellow(title),
+    ...reasons.map(
+      ({ reason, count }) => `  ${String(count).padStart(width)}  ${visible(reason).replaceAll('\n', ' ')}`,
+    ),
+  ]
+}
+
+function unsteady(result: RunResult, paint: Paint): string[] {
+  const cases = unsteadyCases(result)
+  if (cases.length === 0) return []
+  return [
+    '',
+    paint.yellow('Passed in one attempt, failed in another'),
+    ...cases.map(({ id, failed, attempts }) => `  ${visible(id)}: failed ${failed} of ${attempts}`),
+  ]
+}
+
+function totalLines(result: RunResult, paint: Paint): string[] {
+  const totals = totalsOf(result.cases)
+  const color = totals.failed > 0 ? paint.red : totals.passed > 0 ? paint.green : paint.yellow
+  const checks = totals.failed_checks > 0 ? `${totals.checks}, ${totals.failed_checks} failed` : String(totals.checks)
+  return [
+    ...(result.interrupted === null
+      ? []
+      : [paint.yellow(`Interrupted by ${visible(result.interrupted)}: this is not the whole run.`)]),
+    `${paint.dim('Cases ')}  ${color(countsText(totals))}${totals.passed === totals.cases ? '' : ` of ${totals.cases}`}`,
+    `${paint.dim('Checks')}  ${checks}`,
+    `${paint.dim('Time  ')}  ${durationText(result.duration_ms)}`,
+  ]
+}
+
+type Running = Pick<CaseResult, 'id' | 'attempt'>
+
+export interface ProgressLine {
+  /** Of a run that begins: how many cases are to come. */
+  total(cases: number): void
+  begin(item: Running): void
+  done(item: Running, outcome: Outcome): void
+  /** Takes the line away, so that others may print. */
+  clear(): void
+}
+
+/** Drawings are at least this far apart, for runs of a thousand short cases. */
+const apart_ms = 60
+const eraseLine = '\r\u001b[K'
+
+export function createProgressLine({ progress, quiet, now }: ReportTools): ProgressLine {
+  const isOn = progress.is_terminal && !quiet
+  /** By case and attempt, the oldest first. */
+  const running = new Map<string, string>()
+  const started_at_ms = now()
+  let total = 0
+  let ended = 0
+  let failed = 0
+  let isShown = false
+  let drawn_at_ms = Number.NEGATIVE_INFINITY
+
+  function text(): string {
+    const { paint, columns = 80 } = progress
+    const head = ` ${ended}/${total}`
+    const bad = failed === 0 ? '' : `  ${failed} failed`
+    const time = `  ${secondsText(now() - started_at_ms)}`
+    const room = columns - head.length - bad.length - time.length - 3
+    const [oldest = ''] = running.values()
+    const name = [...visible(oldest).replaceAll('\n', ' ')]
+    const shown = name.length <= room ? name.join('') : `${name.slice(0, Math.max(0, room - 1)).join('')}…`
+    return `${paint.bold(head)}${paint.red(bad)}${paint.dim(time)}${room > 8 ? `  ${shown}` : ''}`
+  }
+
+  function draw(): void {
+    if (!isOn || total === 0) return
+    drawn_at_ms = now()
+    isShown = true
+    progress.write(`${eraseLine}${text()}`)
+  }
+  const drawSoon = () => {
+    if (!isShown || now() - drawn_at_ms >= apart_ms) draw()
+  }
+
+  return {
+    total(cases) {
+      total = cases
+      draw()
+    },
+    begin({ id, attempt }) {
+      running.set(`${id}\n${attempt}`, id)
+      drawSoon()
+    },
+    done({ id, attempt }, outcome) {
+      running.delete(`${id}\n${attempt}`)
+      ended++
+      if (outcome === 'failed') failed++
+      drawSoon()
+    },
+    clear() {
+      if (isShown) progress.write(eraseLine)
+      isShown = false
+    },
+  }
+}
+
+/** Whole seconds: `4 s`, `1 min 2 s`. */
+function secondsText(duration_ms: number): string {
+  const seconds = Math.floor(duration_ms / 1000)
+  return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`
+}
+
+/** Draws the line as a run goes on; the last among reporters, so that what they print stands above it. */
+export function drawn(progress: ProgressLine): Reporter {
+  return {
+    start: ({ cases }) => progress.total(cases),
+    begin: (item) => progress.begin(item),
+    case: (result) => progress.done(result, result.outcome),
+    end: () => progress.clear(),
+  }
+}
