@@ -2,7 +2,7 @@
  * What each format and each native template looks like on a host page: mounted by render.js from placements of the
  * emulator, label included, and photographed when all of them are painted.
  */
-import { type Host, openWorld, type PlaceOptions, type World } from '../../tests/browser/world.ts'
+import { type Host, openStage, type PlaceOptions, type Stage } from '../../tests/browser/stage.ts'
 import { keep } from './png.ts'
 
 interface Exhibit {
@@ -28,13 +28,13 @@ const templates: Exhibit[] = (['card', 'minimal', 'list_item', 'featured'] as co
 const schemes = ['light', 'dark'] as const
 
 export async function makeGallery(): Promise<void> {
-  await using world = await openWorld({ seed: 11 })
-  await photograph(world, 'formats', formats, 'light', formatsStyle)
-  for (const scheme of schemes) await photograph(world, `templates-${scheme}`, templates, scheme, templatesStyle)
+  await using stage = await openStage({ seed: 11 })
+  await photograph(stage, 'formats', formats, 'light', formatsStyle)
+  for (const scheme of schemes) await photograph(stage, `templates-${scheme}`, templates, scheme, templatesStyle)
 }
 
 async function photograph(
-  world: World,
+  stage: Stage,
   name: string,
   exhibits: Exhibit[],
   colorScheme: (typeof schemes)[number],
@@ -43,13 +43,13 @@ async function photograph(
   const figures = exhibits.map(
     ({ id, caption }) => `<figure class="${id}"><div id="${id}"></div><figcaption>${caption}</figcaption></figure>`,
   )
-  await using host = await world.open({
+  await using host = await stage.open({
     html: `<style>${style}${layout}</style><main>${figures.join('')}</main>`,
     context: { viewport: { width: 1120, height: 1000 }, deviceScaleFactor: 1.5, colorScheme },
   })
   for (const [index, { id, place }] of exhibits.entries()) await show(host, id, place, index)
-  await host.told('rendered', {}, exhibits.length)
-  for (const { place } of exhibits) if (place.format === 'clip') await host.told('visible', {}, exhibits.length)
+  await host.waitForEvent('rendered', {}, exhibits.length)
+  for (const { place } of exhibits) if (place.format === 'clip') await host.waitForEvent('visible', {}, exhibits.length)
   // Heights of native frames follow their content a moment after they are painted.
   await host.page.waitForTimeout(400)
   await keep(name, host.page, await host.page.locator('main').screenshot())

@@ -7,22 +7,22 @@ import { oneCampaign } from './campaign.ts'
 import { databaseWith } from './database.ts'
 import { attempts } from './exposure.ts'
 import { openSponsor, type Sponsor } from './sponsor.ts'
-import { type Host, openWorld, type PlaceOptions, type World } from './world.ts'
+import { type Host, openStage, type PlaceOptions, type Stage } from './stage.ts'
 
 vi.setConfig({ maxConcurrency: 8, testTimeout: 40_000 })
 
 let database: Awaited<ReturnType<typeof databaseWith>>
 /** Bills clicks. */
-let world: World
+let stage: Stage
 let sponsor: Sponsor
 
 beforeAll(async () => {
   sponsor = await openSponsor()
   database = await databaseWith({ billing_model: 'cpc' })
-  world = await openWorld({ database: database.path, demand: oneCampaign({ click_url: sponsor.click_url }) })
+  stage = await openStage({ database: database.path, demand: oneCampaign({ click_url: sponsor.click_url }) })
 })
 afterAll(async () => {
-  await world?.[Symbol.asyncDispose]()
+  await stage?.[Symbol.asyncDispose]()
   database?.[Symbol.dispose]()
   sponsor?.[Symbol.dispose]()
 })
@@ -60,14 +60,14 @@ const cases = Object.entries(kinds).flatMap(([format, place]) =>
 
 describe.concurrent('a click', () => {
   test.each(cases)('on a $format by $gesture opens a free tab and counts once', async ({ place, perform, tabs }) => {
-    await using host = await world.open()
+    await using host = await stage.open()
     await sponsor.introduce(host)
     const { slot_id } = await host.show(place)
-    await host.told('beacon', { event: 'render' })
+    await host.waitForEvent('beacon', { event: 'render' })
     const link = linkOf(host)
 
     await perform(link, host.page)
-    await host.told('beacon', { event: 'click' })
+    await host.waitForEvent('beacon', { event: 'click' })
     await sponsor.visits(host, 2 * tabs)
     await perform(link, host.page)
     const visits = await sponsor.visits(host, 4 * tabs)
@@ -79,20 +79,19 @@ describe.concurrent('a click', () => {
 
     expect(await clicksOf(host)).toEqual(oneClick(true))
     expect(await billOf(slot_id)).toEqual(['click', true, 'One click counted.'])
-    expect(host.page.url()).toContain(world.host_url)
+    expect(host.page.url()).toContain(stage.host_url)
     expect(host.console_lines).toEqual([])
   })
 
   test('counts, but is not billed, where views are', async () => {
-    await using other = await openWorld({
-      browser: world.browser,
+    await using other = await openStage({
       demand: oneCampaign({ click_url: sponsor.click_url }),
     })
     await using host = await other.open()
     const { slot_id } = await host.show(kinds.banner)
-    await host.told('beacon', { event: 'visible' })
+    await host.waitForEvent('beacon', { event: 'visible' })
     await linkOf(host).click()
-    await host.told('beacon', { event: 'click' })
+    await host.waitForEvent('beacon', { event: 'click' })
     expect(await host.ledger()).toEqual([
       'render accepted OK',
       'visible accepted OK +viewable_impression',
@@ -104,9 +103,9 @@ describe.concurrent('a click', () => {
   })
 
   test('by the right button opens a menu, and is none', async () => {
-    await using host = await world.open()
+    await using host = await stage.open()
     const { slot_id } = await host.show(kinds.banner)
-    await host.told('beacon', { event: 'render' })
+    await host.waitForEvent('beacon', { event: 'render' })
     await linkOf(host).click({ button: 'right' })
     await linkOf(host).hover()
     expect(await clicksOf(host)).toEqual(noClick)
@@ -114,21 +113,21 @@ describe.concurrent('a click', () => {
   })
 
   test('on Play, Pause or Mute of a clip is none, and one on the clip beside them is', async () => {
-    await using host = await world.open()
+    await using host = await stage.open()
     await host.show(kinds.clip)
-    await host.told('play_started')
+    await host.waitForEvent('play_started')
     const frame = host.page.frameLocator('iframe')
     for (const name of ['Pause', 'Play', 'Unmute', 'Mute']) await frame.getByRole('button', { name }).click()
     await frame.getByRole('button', { name: 'Unmute' }).waitFor()
     expect(await clicksOf(host)).toEqual(noClick)
     expect(host.context.pages()).toHaveLength(1)
     await linkOf(host).click({ position: { x: 20, y: 20 } })
-    await host.told('beacon', { event: 'click' })
+    await host.waitForEvent('beacon', { event: 'click' })
     expect(await clicksOf(host)).toEqual(oneClick(true))
   })
 
   test('made by a script says that no user was there', async () => {
-    await using host = await world.open({
+    await using host = await stage.open({
       before: (page) =>
         page.addInitScript(() => {
           addEventListener('message', ({ data }) => {
@@ -137,9 +136,9 @@ describe.concurrent('a click', () => {
         }),
     })
     const { slot_id } = await host.show(kinds.banner)
-    await host.told('beacon', { event: 'render' })
+    await host.waitForEvent('beacon', { event: 'render' })
     await host.page.evaluate(() => document.querySelector('iframe')!.contentWindow!.postMessage('test:click', '*'))
-    await host.told('beacon', { event: 'click' })
+    await host.waitForEvent('beacon', { event: 'click' })
     expect(await clicksOf(host)).toEqual(oneClick(false))
     // The contract has no verdict against it: it counts, and its measurements tell it apart.
     expect(await billOf(slot_id)).toEqual(['click', true, 'One click counted.'])
@@ -149,15 +148,18 @@ describe.concurrent('a click', () => {
 describe.concurrent('a click before the creative is rendered', () => {
   test('waits for the render, and counts with it', async () => {
     await attempts(async () => {
-      await using host = await world.open({ before: holdPaint })
+      await using host = await stage.open({ before: holdPaint })
       const { slot_id } = await host.show(kinds.banner)
       const frame = (await (await host.page.waitForSelector('iframe')).contentFrame())!
       await frame.waitForFunction(() => window.isConnected && window.paint)
       await linkOf(host).click()
-      expect(await host.told('beacon', { event: 'click' })).toMatchObject({ reason_code: 'AWAITING_RENDER' })
+      expect(await host.waitForEvent('beacon', { event: 'click' })).toMatchObject({ reason_code: 'AWAITING_RENDER' })
       const waiting = [await host.ledger(), await billOf(slot_id)]
       await frame.evaluate(() => window.paint!()).catch(() => undefined)
-      const rendered = await Promise.race([host.told('beacon', { event: 'render' }), host.told('cleared')])
+      const rendered = await Promise.race([
+        host.waitForEvent('beacon', { event: 'render' }),
+        host.waitForEvent('cleared'),
+      ])
       if (rendered.type === 'cleared') return rendered.reason
       expect(waiting).toEqual([
         ['click accepted AWAITING_RENDER'],
@@ -173,7 +175,7 @@ describe.concurrent('a click before the creative is rendered', () => {
   test('while its image still loads: there is one click beacon in the end', async () => {
     await attempts(async () => {
       const image = Promise.withResolvers<void>()
-      await using host = await world.open({
+      await using host = await stage.open({
         before: (page) =>
           page.route('**/v1/test-assets/banner?**', async (route) => {
             await image.promise
@@ -183,10 +185,13 @@ describe.concurrent('a click before the creative is rendered', () => {
       const { slot_id } = await host.show(kinds.banner)
       await linkOf(host).click()
       image.resolve()
-      const rendered = await Promise.race([host.told('beacon', { event: 'render' }), host.told('cleared')])
+      const rendered = await Promise.race([
+        host.waitForEvent('beacon', { event: 'render' }),
+        host.waitForEvent('cleared'),
+      ])
       if (rendered.type === 'cleared') return rendered.reason
       await linkOf(host).click()
-      await host.told('beacon', { event: 'click' })
+      await host.waitForEvent('beacon', { event: 'click' })
       expect(await clicksOf(host)).toEqual(oneClick(true))
       expect(await billOf(slot_id)).toEqual(['click', true, 'One click counted.'])
       return null
@@ -215,11 +220,11 @@ describe.concurrent('a click target', () => {
     ['http://localhost:9/landing', 1],
     ['https://secure.example/', 1],
   ])('%s is a link: %i', async (click_url, links) => {
-    await using other = await openWorld({ browser: world.browser, demand: oneCampaign({ click_url }) })
+    await using other = await openStage({ demand: oneCampaign({ click_url }) })
     for (const place of Object.values(kinds)) {
       await using host = await other.open()
       await host.show(place)
-      await host.told('beacon', { event: 'render' })
+      await host.waitForEvent('beacon', { event: 'render' })
       const frame = host.page.frameLocator('iframe')
       expect(await frame.locator('[href]').count()).toBe(links)
       if (links > 0) continue
@@ -253,7 +258,7 @@ function linkOf(host: Host): Locator {
   return host.page.frameLocator('iframe').getByRole('link')
 }
 
-/** Everything about clicks: what the page was told, what was sent, what was kept; and whatever was not accepted. */
+/** Everything about clicks: events of the page, beacons sent and kept, and every beacon that was not accepted. */
 async function clicksOf(host: Host) {
   const sent = host.requests
     .filter((request) => request.method() === 'POST' && request.url().endsWith('/v1/beacons'))
@@ -261,16 +266,16 @@ async function clicksOf(host: Host) {
     .filter(({ event }) => event === 'click')
   const kept = await host.kept()
   return {
-    told: (await host.events()).flatMap((event) => (event.type === 'click' ? [event.user_activated] : [])),
+    waitForEvent: (await host.events()).flatMap((event) => (event.type === 'click' ? [event.user_activated] : [])),
     sent: sent.map(({ measurements }) => measurements?.user_activated),
     kept: kept.flatMap(({ event, reason_code, would_bill }) => (event === 'click' ? [[reason_code, would_bill]] : [])),
     unaccepted: kept.filter(({ verdict }) => verdict !== 'accepted'),
   }
 }
 
-const noClick = { told: [], sent: [], kept: [], unaccepted: [] }
+const noClick = { waitForEvent: [], sent: [], kept: [], unaccepted: [] }
 const oneClick = (user_activated: boolean) => ({
-  told: [user_activated],
+  waitForEvent: [user_activated],
   sent: [user_activated],
   kept: [['OK', true]],
   unaccepted: [],
@@ -278,7 +283,7 @@ const oneClick = (user_activated: boolean) => ({
 
 /** The verdict of the bill, once the evidence holds what the verdict stands on. */
 async function billOf(slot_id: string): Promise<[string, boolean, string]> {
-  const { billing, evidence, beacons } = await world.client.placements.explain({ params: { slot_id } })
+  const { billing, evidence, beacons } = await stage.client.placements.explain({ params: { slot_id } })
   const accepted = beacons.filter(({ verdict }) => verdict === 'accepted')
   expect(evidence.map(({ kind }) => kind)).toEqual(['decision', ...accepted.map(() => 'beacon')])
   return [billing!.metric, billing!.would_bill, billing!.explanation]

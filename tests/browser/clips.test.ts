@@ -1,6 +1,6 @@
 /**
  * A clip's life: when it plays, what counts as started and completed, what its viewer can do, and what cannot play.
- * Looks at the video itself, beside what the page is told and what the emulator keeps. Over 300 lines because these
+ * Looks at the video itself, beside the events of the page and what the emulator keeps. Over 300 lines because these
  * are the stages of one life, seen with the same few questions.
  */
 import type { Frame, Page } from 'playwright-core'
@@ -9,16 +9,16 @@ import type { BeaconRequest } from '../../src/contract/v1/beacons.ts'
 import { oneCampaign } from './campaign.ts'
 import { databaseWith } from './database.ts'
 import { attempts, expose, scrollable } from './exposure.ts'
-import { type Host, openWorld, type World } from './world.ts'
+import { type Host, openStage, type Stage } from './stage.ts'
 
 vi.setConfig({ maxConcurrency: 8, testTimeout: 40_000 })
 
-let world: World
+let stage: Stage
 
 beforeAll(async () => {
-  world = await openWorld({ demand: oneCampaign() })
+  stage = await openStage({ demand: oneCampaign() })
 })
-afterAll(() => world?.[Symbol.asyncDispose]())
+afterAll(() => stage?.[Symbol.asyncDispose]())
 
 const place = { format: 'clip', max_width: 320, max_height: 180 } as const
 const media = '**/v1/test-assets/clip?**'
@@ -26,20 +26,20 @@ const hasPoster = /poster=true/
 
 describe.concurrent('a clip', () => {
   test('plays muted from half in view on, pauses below, and goes on where it was', async () => {
-    await using host = await world.open({ html: scrollable() })
+    await using host = await stage.open({ html: scrollable() })
     await host.show(place)
-    await host.told('beacon', { event: 'render' })
+    await host.waitForEvent('beacon', { event: 'render' })
     const frame = await frameOf(host)
     await expose(host.page, [{ share: 0.49, for_ms: 500 }])
     expect(await stateOf(frame)).toEqual({ paused: true, muted: true, at: 0, rate: 1 })
     expect(await host.types()).toEqual(['rendered', 'beacon'])
 
-    // Driven inside the page: on a busy machine the clip would else be over before it is told to pause.
+    // Driven inside the page: on a busy machine the clip would else be over before it is asked to pause.
     await expose(host.page, [
       { share: 0.5, for_ms: 800, once_playing: true },
       { share: 0.49, for_ms: 0 },
     ])
-    await host.told('play_started')
+    await host.waitForEvent('play_started')
     await isPaused(frame)
     const { at } = await stateOf(frame)
     expect(at).toBeGreaterThan(0)
@@ -54,9 +54,9 @@ describe.concurrent('a clip', () => {
   })
 
   test('pauses while its tab is hidden', async () => {
-    await using host = await world.open({ html: scrollable() })
+    await using host = await stage.open({ html: scrollable() })
     await host.show(place)
-    await host.told('beacon', { event: 'render' })
+    await host.waitForEvent('beacon', { event: 'render' })
     const frame = await frameOf(host)
     await expose(host.page, [{ share: 1, for_ms: 0 }])
     await playsPast(frame, 0.3)
@@ -67,20 +67,20 @@ describe.concurrent('a clip', () => {
     expect((await stateOf(frame)).at).toBe(at)
     await expose(host.page, [{ tab: 'visible', for_ms: 0 }])
     await playsPast(frame, at + 0.2)
-    await host.told('beacon', { event: 'play_started' })
+    await host.waitForEvent('beacon', { event: 'play_started' })
     expect(await playsOf(host)).toEqual(started)
   })
 
   test('is paused and played by its viewer; a pause in mid-dwell starts the dwell again', async () => {
     await attempts(async () => {
-      await using host = await world.open()
+      await using host = await stage.open()
       await host.show(place)
       const frame = await frameOf(host)
-      await host.told('play_started')
+      await host.waitForEvent('play_started')
       await frame.getByRole('button', { name: 'Pause' }).click()
       await isPaused(frame)
       if ((await host.types()).includes('visible')) return 'viewed before the pause'
-      // In view all the time, and told so again, which must not start it.
+      // In view all the time, and reported so again, which must not start it.
       await host.page.evaluate(() => document.dispatchEvent(new Event('visibilitychange', { bubbles: true })))
       await pass(host.page, 300)
       expect((await stateOf(frame)).paused).toBe(true)
@@ -95,7 +95,7 @@ describe.concurrent('a clip', () => {
         })
       })
       await frame.getByRole('button', { name: 'Play' }).click()
-      await host.told('beacon', { event: 'visible' })
+      await host.waitForEvent('beacon', { event: 'visible' })
       const timeOf = (where: Page | Frame): Promise<number> =>
         where.evaluate(() => Number(document.documentElement.dataset.at))
       expect((await timeOf(host.page)) - (await timeOf(frame))).toBeGreaterThanOrEqual(1_990)
@@ -109,13 +109,13 @@ describe.concurrent('a clip', () => {
   })
 
   test('is unmuted and muted by its viewer, and its beacons tell', async () => {
-    await using host = await world.open()
+    await using host = await stage.open()
     await host.show(place)
     const frame = await frameOf(host)
-    await host.told('play_started')
+    await host.waitForEvent('play_started')
     await frame.getByRole('button', { name: 'Unmute' }).click()
     expect(await stateOf(frame)).toMatchObject({ muted: false, paused: false })
-    await host.told('beacon', { event: 'play_completed' })
+    await host.waitForEvent('beacon', { event: 'play_completed' })
     const mutedAt = sentBy(host).flatMap(({ event, measurements }) =>
       event === 'visible' ? [] : [[event, measurements?.muted]],
     )
@@ -131,28 +131,28 @@ describe.concurrent('a clip', () => {
 
 describe.concurrent('a clip is completed', () => {
   test('when it was played to its end, once, also with a pause on the way', async () => {
-    await using host = await world.open({ html: scrollable() })
+    await using host = await stage.open({ html: scrollable() })
     const { slot_id } = await host.show(place)
-    await host.told('beacon', { event: 'render' })
+    await host.waitForEvent('beacon', { event: 'render' })
     const frame = await frameOf(host)
     await expose(host.page, [
       { share: 1, for_ms: 2_500, once_playing: true },
       { share: 0, for_ms: 600 },
       { share: 1, for_ms: 0 },
     ])
-    await host.told('beacon', { event: 'play_completed' })
+    await host.waitForEvent('beacon', { event: 'play_completed' })
     await frame.getByRole('button', { name: 'Play' }).click()
     await playsPast(frame, 0.3)
-    expect(await toldTo(host)).toEqual(['rendered', 'play_started', 'visible', 'play_completed'])
+    expect(await emittedOn(host)).toEqual(['rendered', 'play_started', 'visible', 'play_completed'])
     expect(await keptOf(host)).toEqual(watched('+viewable_impression', ''))
-    expect(await billOf(world, slot_id)).toEqual(oneView)
+    expect(await billOf(stage, slot_id)).toEqual(oneView)
   })
 
   test('not by a seek to its end', async () => {
-    await using host = await world.open()
+    await using host = await stage.open()
     await host.show(place)
     const frame = await frameOf(host)
-    await host.told('play_started')
+    await host.waitForEvent('play_started')
     await playsPast(frame, 0.5)
     await frame.evaluate(() => {
       const video = document.querySelector('video')!
@@ -160,14 +160,14 @@ describe.concurrent('a clip is completed', () => {
     })
     await hasEnded(host, frame)
     expect(await playsOf(host)).toEqual([...started, 'click accepted OK'])
-    expect(await toldTo(host)).not.toContain('play_completed')
+    expect(await emittedOn(host)).not.toContain('play_completed')
   })
 
   test('not by seeking back and forth either, without playing what lies between', async () => {
-    await using host = await world.open()
+    await using host = await stage.open()
     await host.show(place)
     const frame = await frameOf(host)
-    await host.told('play_started')
+    await host.waitForEvent('play_started')
     await frame.evaluate(async () => {
       const video = document.querySelector('video')!
       for (const at of [4.5, 0.2, 5.5]) {
@@ -177,30 +177,30 @@ describe.concurrent('a clip is completed', () => {
     })
     await hasEnded(host, frame)
     expect(await playsOf(host)).toEqual([...started, 'click accepted OK'])
-    expect(await toldTo(host)).not.toContain('play_completed')
+    expect(await emittedOn(host)).not.toContain('play_completed')
   })
 
   test('not at sixteen times its speed: that much of it was not really played', async () => {
-    await using host = await world.open()
+    await using host = await stage.open()
     await host.show(place)
     const frame = await frameOf(host)
-    await host.told('play_started')
+    await host.waitForEvent('play_started')
     await frame.evaluate(() => {
       document.querySelector('video')!.playbackRate = 16
     })
     await hasEnded(host, frame)
     expect(await playsOf(host)).toEqual([...started, 'click accepted OK'])
-    expect(await toldTo(host)).not.toContain('play_completed')
+    expect(await emittedOn(host)).not.toContain('play_completed')
   })
 })
 
 describe.concurrent('under cpcv', () => {
   let database: Awaited<ReturnType<typeof databaseWith>>
-  let billing: World
+  let billing: Stage
 
   beforeAll(async () => {
     database = await databaseWith({ billing_model: 'cpcv' })
-    billing = await openWorld({ browser: world.browser, database: database.path, demand: oneCampaign() })
+    billing = await openStage({ database: database.path, demand: oneCampaign() })
   })
   afterAll(async () => {
     await billing?.[Symbol.asyncDispose]()
@@ -210,9 +210,9 @@ describe.concurrent('under cpcv', () => {
   test('a completed view is billed, the impression before it is not', async () => {
     await using host = await billing.open()
     const { slot_id } = await host.show(place)
-    await host.told('beacon', { event: 'visible' })
+    await host.waitForEvent('beacon', { event: 'visible' })
     expect(await billOf(billing, slot_id)).toEqual(uncompleted)
-    await host.told('beacon', { event: 'play_completed' })
+    await host.waitForEvent('beacon', { event: 'play_completed' })
     expect(await keptOf(host)).toEqual(watched('', ' +completed_view'))
     expect(await billOf(billing, slot_id)).toEqual(['completed_view', true, 'One completed view counted.'])
   })
@@ -221,7 +221,7 @@ describe.concurrent('under cpcv', () => {
     await using host = await billing.open()
     const { slot_id } = await host.show(place)
     const frame = await frameOf(host)
-    await host.told('beacon', { event: 'visible' })
+    await host.waitForEvent('beacon', { event: 'visible' })
     await frame.evaluate(() => {
       document.querySelector('video')!.currentTime = 5.8
     })
@@ -230,12 +230,12 @@ describe.concurrent('under cpcv', () => {
     expect(await keptOf(host)).toEqual([...watched('', '').slice(0, 3), 'click accepted OK'])
   })
 
-  test('a page that claims it too soon is told so, and not billed', async () => {
+  test('a page that claims it too soon gets an accept code that says so, and is not billed', async () => {
     await using host = await billing.open({ html: scrollable() })
     const { slot_id } = await host.show(place)
-    await host.told('beacon', { event: 'render' })
+    await host.waitForEvent('beacon', { event: 'render' })
     await expose(host.page, [{ share: 1, for_ms: 300, once_playing: true }])
-    await host.told('beacon', { event: 'play_started' })
+    await host.waitForEvent('beacon', { event: 'play_started' })
     const sent = host.requests.find((request) => request.postData()?.includes('"play_started"'))!
     const headers = { authorization: (await sent.allHeaders()).authorization!, 'content-type': 'application/json' }
     const body = {
@@ -257,7 +257,7 @@ describe.concurrent('under cpcv', () => {
   test('a banner can complete nothing', async () => {
     await using host = await billing.open()
     const { slot_id } = await host.show({ format: 'banner' })
-    await host.told('beacon', { event: 'visible' })
+    await host.waitForEvent('beacon', { event: 'visible' })
     const reason = 'No completed view: only a clip can be completed.'
     expect(await billOf(billing, slot_id)).toEqual(['completed_view', false, reason])
   })
@@ -265,10 +265,10 @@ describe.concurrent('under cpcv', () => {
 
 describe.concurrent('a clip that may not start by itself', () => {
   test('shows its poster and a play button, says so, and starts when its viewer wants', async () => {
-    await using host = await world.open({ before: refuseAutoplay })
+    await using host = await stage.open({ before: refuseAutoplay })
     const { slot_id } = await host.show(place)
-    expect(await host.told('error')).toMatchObject({ code: 'autoplay_blocked' })
-    await host.told('beacon', { event: 'render' })
+    expect(await host.waitForEvent('error')).toMatchObject({ code: 'autoplay_blocked' })
+    await host.waitForEvent('beacon', { event: 'render' })
     const frame = await frameOf(host)
     expect(await frame.getByRole('button', { name: 'Play' }).isVisible()).toBe(true)
     const poster = await frame.locator('video').evaluate(async (video: HTMLVideoElement) => {
@@ -284,33 +284,33 @@ describe.concurrent('a clip that may not start by itself', () => {
     expect(await keptOf(host)).toEqual(['render accepted OK'])
     expect(await host.types()).toEqual(expect.not.arrayContaining(['play_started', 'visible', 'cleared']))
     expect((await host.types()).filter((type) => type === 'error')).toHaveLength(1)
-    expect(await billOf(world, slot_id)).toEqual(noView)
+    expect(await billOf(stage, slot_id)).toEqual(noView)
 
     await frame.getByRole('button', { name: 'Play' }).click()
-    await host.told('beacon', { event: 'visible' })
+    await host.waitForEvent('beacon', { event: 'visible' })
     expect(await keptOf(host)).toEqual(watched('+viewable_impression', '').slice(0, 3))
-    expect(await billOf(world, slot_id)).toEqual(oneView)
+    expect(await billOf(stage, slot_id)).toEqual(oneView)
     expect(host.console_lines).toEqual([])
   })
 })
 
 describe.concurrent('a clip that cannot play', () => {
   test('whose file is not there is cleared, and sends nothing', async () => {
-    await using host = await world.open({
+    await using host = await stage.open({
       before: (page) =>
         page.route(media, (route) =>
           hasPoster.test(route.request().url()) ? route.continue() : route.fulfill({ status: 404, body: '' }),
         ),
     })
     const { slot_id } = await host.show(place)
-    expect(await host.told('cleared')).toMatchObject({ reason: 'creative_failed' })
+    expect(await host.waitForEvent('cleared')).toMatchObject({ reason: 'creative_failed' })
     expect(await host.types()).toEqual(['error', 'cleared'])
-    expect(await billOf(world, slot_id)).toEqual(noView)
+    expect(await billOf(stage, slot_id)).toEqual(noView)
     await leftNothing(host)
   })
 
   test('whose file is no video is cleared, and sends nothing', async () => {
-    await using host = await world.open({
+    await using host = await stage.open({
       before: (page) =>
         page.route(media, (route) =>
           hasPoster.test(route.request().url())
@@ -323,19 +323,19 @@ describe.concurrent('a clip that cannot play', () => {
         ),
     })
     await host.show(place)
-    expect(await host.told('cleared')).toMatchObject({ reason: 'creative_failed' })
+    expect(await host.waitForEvent('cleared')).toMatchObject({ reason: 'creative_failed' })
     await leftNothing(host)
   })
 
   test('whose stream stalls before its first frame times out, and sends nothing', async () => {
-    await using host = await world.open({
+    await using host = await stage.open({
       before: (page) =>
         page.route(media, (route) => (hasPoster.test(route.request().url()) ? route.continue() : undefined)),
     })
     const { slot_id } = await host.show(place)
-    expect(await host.told('cleared')).toMatchObject({ reason: 'render_timeout' })
+    expect(await host.waitForEvent('cleared')).toMatchObject({ reason: 'render_timeout' })
     expect(await host.events()).toMatchObject([{ type: 'error', code: 'render_timeout' }, { type: 'cleared' }])
-    expect(await billOf(world, slot_id)).toEqual(noView)
+    expect(await billOf(stage, slot_id)).toEqual(noView)
     await leftNothing(host)
   })
 
@@ -402,7 +402,7 @@ async function isPaused(frame: Frame): Promise<void> {
   await frame.waitForFunction(() => document.querySelector('video')!.paused, undefined, polling)
 }
 
-/** Waits for the end, and until the page has heard of it: a click, told after it over the same port, is answered. */
+/** Waits for the end, and until the page knows: a click, sent after it over the same port, has been handled. */
 async function hasEnded(host: Host, frame: Frame): Promise<void> {
   await frame.waitForFunction(() => document.querySelector('video')!.ended, undefined, polling)
   await frame.evaluate(() => {
@@ -410,7 +410,7 @@ async function hasEnded(host: Host, frame: Frame): Promise<void> {
     link.addEventListener('click', (event) => event.preventDefault())
     link.click()
   })
-  await host.told('beacon', { event: 'click' })
+  await host.waitForEvent('beacon', { event: 'click' })
 }
 
 /** Lets time pass in the page. */
@@ -428,12 +428,12 @@ async function keptOf(host: Host): Promise<string[]> {
 
 /** What was kept, but for the view: how soon that comes is the subject of viewability.test.ts. */
 async function playsOf(host: Host): Promise<string[]> {
-  await host.told('beacon', { event: 'play_started' })
+  await host.waitForEvent('beacon', { event: 'play_started' })
   return (await keptOf(host)).filter((line) => !line.startsWith('visible accepted OK'))
 }
 
-/** What the page was told, but for the answers to beacons, which may come in either order. */
-async function toldTo(host: Host) {
+/** Events of the page except those about beacons, which may come in either order. */
+async function emittedOn(host: Host) {
   return (await host.types()).filter((type) => type !== 'beacon')
 }
 
@@ -443,7 +443,7 @@ function sentBy(host: Host) {
     .map((request) => request.postDataJSON() as BeaconRequest)
 }
 
-async function billOf({ client }: World, slot_id: string): Promise<[string, boolean, string]> {
+async function billOf({ client }: Stage, slot_id: string): Promise<[string, boolean, string]> {
   const { billing, evidence, beacons } = await client.placements.explain({ params: { slot_id } })
   const accepted = beacons.filter(({ verdict }) => verdict === 'accepted')
   expect(evidence.map(({ kind }) => kind)).toEqual(['decision', ...accepted.map(() => 'beacon')])

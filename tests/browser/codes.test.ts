@@ -4,28 +4,25 @@
  *
  * Over 300 lines because the tables are one list.
  */
-import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type ManualClock, manualClock, type SandboxOptions } from '../../sandbox/index.ts'
 import type { ConsentReason } from '../../sandbox/renderer/host/consent.ts'
 import type { ErrorCode, RendererEvent } from '../../sandbox/renderer/host/events.ts'
 import { honestly, replaceFrames } from './hostile-frame.ts'
+import { type Host, type OpenOptions, openStage, type Stage } from './stage.ts'
 import { beaconPosts, blockedLine, endTurn, expectNothing, nothing, startTurn, until, view, warnings } from './turns.ts'
-import { type Host, type OpenOptions, openWorld, type World } from './world.ts'
 
 vi.setConfig({ maxConcurrency: 8 })
 
-let world: World
-let browser: Browser
+let stage: Stage
 
 beforeAll(async () => {
-  world = await openWorld()
-  browser = world.browser
+  stage = await openStage()
 })
-afterAll(() => world?.[Symbol.asyncDispose]())
+afterAll(() => stage?.[Symbol.asyncDispose]())
 
 interface Given {
-  on: World
+  on: Stage
   host: Host
   /** The emulator's, where the scenario has one of its own. */
   clock: ManualClock
@@ -37,7 +34,7 @@ interface Scenario {
   open?: OpenOptions
   provoke(given: Given): Promise<unknown>
   /** What the event says besides its code. */
-  told?: Partial<RendererEvent<'error'>>
+  emitted?: Partial<RendererEvent<'error'>>
   /** What was counted all the same; without it no beacon was even tried. */
   ledger?: string[]
   /** The ad stays: the code says what it lacks. */
@@ -46,8 +43,8 @@ interface Scenario {
 
 async function play({ own, open, provoke }: Scenario, check: (given: Given) => Promise<void>): Promise<void> {
   const clock = manualClock(Date.now())
-  await using beside = own === undefined ? null : await openWorld({ browser, clock, ...own })
-  const on = beside ?? world
+  await using beside = own === undefined ? null : await openStage({ clock, ...own })
+  const on = beside ?? stage
   await using host = await on.open(open)
   await provoke({ on, host, clock })
   await check({ on, host, clock })
@@ -84,7 +81,7 @@ const errors: Record<ErrorCode, Scenario> = {
   activation_failed: {
     provoke: ({ host }) =>
       host.page.evaluate(() => window.SponsoredPlacement!.activate({ publishableKey: 'pk_test_unknown' })),
-    told: { status: 401, reason_code: 'key_unknown' },
+    emitted: { status: 401, reason_code: 'key_unknown' },
   },
   autoplay_blocked: {
     open: {
@@ -95,7 +92,7 @@ const errors: Record<ErrorCode, Scenario> = {
     },
     provoke: async ({ host }) => {
       await startTurn(host, { place: { format: 'clip', max_width: 320 } })
-      await host.told('beacon', { event: 'render', accepted: true })
+      await host.waitForEvent('beacon', { event: 'render', accepted: true })
     },
     ledger: ['render accepted OK'],
     stays: true,
@@ -137,7 +134,7 @@ const errors: Record<ErrorCode, Scenario> = {
     open: below,
     provoke: async ({ host }) => {
       await startTurn(host, { place })
-      await host.told('beacon', { event: 'render', accepted: true })
+      await host.waitForEvent('beacon', { event: 'render', accepted: true })
       await host.page.locator('iframe').evaluate((frame) => frame.setAttribute('src', 'about:blank'))
     },
     ledger: ['render accepted OK'],
@@ -152,7 +149,7 @@ const errors: Record<ErrorCode, Scenario> = {
         }
         window.SponsoredPlacement!.renderPlacement(options)
       }),
-    told: { message: 'RangeError: of the host' },
+    emitted: { message: 'RangeError: of the host' },
   },
   label_removed: {
     provoke: async ({ host }) =>
@@ -191,7 +188,7 @@ const errors: Record<ErrorCode, Scenario> = {
       host.answers.push({ status: 500, body: '{"reason_code":"internal_error"}' })
       await startTurn(host)
     },
-    told: { status: 500, reason_code: 'internal_error' },
+    emitted: { status: 500, reason_code: 'internal_error' },
   },
   response_unreadable: {
     provoke: ({ host }) => answerTurn(host, { ok: true }),
@@ -211,7 +208,7 @@ const errors: Record<ErrorCode, Scenario> = {
     },
     provoke: async ({ host }) => {
       await startTurn(host, { place, keepMounted: true })
-      await host.told('beacon', { event: 'render', accepted: true })
+      await host.waitForEvent('beacon', { event: 'render', accepted: true })
     },
     ledger: ['render accepted OK'],
     stays: true,
@@ -220,12 +217,12 @@ const errors: Record<ErrorCode, Scenario> = {
 
 describe.concurrent('an error', () => {
   test.concurrent.each(Object.entries(errors) as [ErrorCode, Scenario][])(
-    '%s is told, once',
+    '%s is emitted, once',
     async (code, scenario) => {
       await play(scenario, async ({ host }) => {
-        await host.told('error', { code, ...scenario.told })
-        const told = (await host.events()).filter((event) => event.type === 'error')
-        expect(told.map((event) => event.code)).toEqual([code])
+        await host.waitForEvent('error', { code, ...scenario.emitted })
+        const emitted = (await host.events()).filter((event) => event.type === 'error')
+        expect(emitted.map((event) => event.code)).toEqual([code])
         if (scenario.stays) expect(await view(host)).toMatchObject({ frames: 1, nodes: 1, occupied: 1 })
         else expect(await view(host)).toEqual(nothing)
         if (scenario.ledger) expect(await host.ledger()).toEqual(scenario.ledger)
@@ -242,7 +239,7 @@ async function changedConsent(host: Host, change: object): Promise<void> {
   await answerTurn(host, { ...response, authoritative_consent: { ...response.authoritative_consent, ...change } })
 }
 
-function consent({ client, sandbox }: World, { session_id }: Host, more: object): Promise<unknown> {
+function consent({ client, sandbox }: Stage, { session_id }: Host, more: object): Promise<unknown> {
   return client.consent.set({ body: { client_id: sandbox.keys.client_id, session_id, ...more } })
 }
 
@@ -289,12 +286,12 @@ const blocks: Record<ConsentReason, Pick<Scenario, 'own' | 'open' | 'provoke' | 
 
 describe.concurrent('a block', () => {
   test.concurrent.each(Object.entries(blocks) as [ConsentReason, Scenario][])(
-    'by %s is told by an event and on the console, once each',
+    'by %s is reported by an event and on the console, once each',
     async (reason, scenario) => {
       await play(scenario, async ({ host }) => {
-        await host.told('blocked', { reason })
-        const told = (await host.events()).filter((event) => event.type === 'blocked')
-        expect(told.map((event) => event.reason)).toEqual([reason])
+        await host.waitForEvent('blocked', { reason })
+        const emitted = (await host.events()).filter((event) => event.type === 'blocked')
+        expect(emitted.map((event) => event.reason)).toEqual([reason])
         expect(await host.types()).not.toContain('error')
         expect(warnings(host)).toEqual([blockedLine(reason)])
         expect(await view(host)).toEqual(nothing)
@@ -363,10 +360,10 @@ describe.concurrent('a beacon', () => {
   ] as [string, Fate[], number][])(
     'gets through %s: tried again under its own id, kept once',
     async (_, fates, count) => {
-      await using host = await world.open(below)
+      await using host = await stage.open(below)
       const times = await decideBeacons(host, 'render', fates)
       await startTurn(host, { place })
-      await host.told('beacon', { event: 'render', accepted: true, reason_code: 'OK' })
+      await host.waitForEvent('beacon', { event: 'render', accepted: true, reason_code: 'OK' })
       expectTries(host, 'render', count)
       const isOrdered = fates.some((fate) => typeof fate === 'object' && fate.retry_after)
       expect(times[1]! - times[0]!).toBeGreaterThan(isOrdered ? 1_900 : 400)
@@ -376,17 +373,21 @@ describe.concurrent('a beacon', () => {
   )
 
   test.concurrent('whose answer is lost is a duplicate the second time, and billed once', async () => {
-    await using host = await world.open()
+    await using host = await stage.open()
     await decideBeacons(host, 'visible', ['lost'])
     await startTurn(host, { place, keepMounted: true })
-    const { slot_id } = await host.told('beacon', { event: 'visible', accepted: true, reason_code: 'DUPLICATE' })
+    const { slot_id } = await host.waitForEvent('beacon', {
+      event: 'visible',
+      accepted: true,
+      reason_code: 'DUPLICATE',
+    })
     expectTries(host, 'visible', 2)
     expect((await host.ledger()).toSorted()).toEqual([
       'render accepted OK',
       'visible accepted OK +viewable_impression',
       'visible duplicate DUPLICATE',
     ])
-    const { billing } = await world.client.placements.explain({ params: { slot_id: slot_id! } })
+    const { billing } = await stage.client.placements.explain({ params: { slot_id: slot_id! } })
     expect(billing).toMatchObject({ metric: 'viewable_impression', would_bill: true })
   })
 
@@ -400,10 +401,10 @@ describe.concurrent('a beacon', () => {
   ] as [string, Fate[], string, number][])(
     'is given up after %s, and the page learns why',
     async (_, fates, reason_code, count) => {
-      await using host = await world.open(below)
+      await using host = await stage.open(below)
       await decideBeacons(host, 'render', fates)
       await startTurn(host, { place })
-      await host.told('beacon', { event: 'render', accepted: false, reason_code })
+      await host.waitForEvent('beacon', { event: 'render', accepted: false, reason_code })
       expectTries(host, 'render', count)
       expect(await host.ledger()).toEqual([])
       expect(await view(host)).toMatchObject({ frames: 1 })
@@ -412,13 +413,13 @@ describe.concurrent('a beacon', () => {
 
   test.concurrent('with a token that has run out is a 401, and not tried again', async () => {
     const clock = manualClock(Date.now())
-    await using own = await openWorld({ browser, clock })
+    await using own = await openStage({ clock })
     await using host = await own.open(below)
     await startTurn(host, { place })
-    await host.told('beacon', { event: 'render', accepted: true })
+    await host.waitForEvent('beacon', { event: 'render', accepted: true })
     clock.advance(1_800_001)
     await host.page.evaluate(() => document.querySelector('#slot')!.scrollIntoView())
-    await host.told('beacon', { event: 'visible', accepted: false, reason_code: 'activation_token_expired' })
+    await host.waitForEvent('beacon', { event: 'visible', accepted: false, reason_code: 'activation_token_expired' })
     expectTries(host, 'visible', 1)
     expect(await host.ledger()).toEqual(['render accepted OK'])
   })
@@ -427,32 +428,32 @@ describe.concurrent('a beacon', () => {
     ['a secret key', 'sk_test_sandbox_demo', 'secret_key_in_browser'],
     ['a publishable key', 'pk_test_sandbox_demo', 'key_class'],
   ])('with %s of the host for a token is a 403, and not tried again', async (_, beaconToken, reason_code) => {
-    await using host = await world.open(below)
+    await using host = await stage.open(below)
     await startTurn(host, { place, beaconToken })
-    await host.told('beacon', { event: 'render', accepted: false, reason_code })
+    await host.waitForEvent('beacon', { event: 'render', accepted: false, reason_code })
     expect((await beaconPosts(host)[0]?.response())?.status()).toBe(403)
     expectTries(host, 'render', 1)
     expect(await host.ledger()).toEqual([])
   })
 
   test.concurrent('of a slot that the host has mixed up is a 400, kept apart, and not tried again', async () => {
-    await using host = await world.open(below)
+    await using host = await stage.open(below)
     const [response, other] = [await host.place(place), await host.place(place)]
     await answerTurn(host, { ...response, slot_id: other.slot_id })
-    await host.told('beacon', { event: 'render', accepted: false, reason_code: 'slot_mismatch' })
+    await host.waitForEvent('beacon', { event: 'render', accepted: false, reason_code: 'slot_mismatch' })
     expectTries(host, 'render', 1)
     expect(await host.ledger()).toEqual(['render rejected slot_mismatch'])
-    const { billing } = await world.client.placements.explain({ params: { slot_id: response.slot_id } })
+    const { billing } = await stage.client.placements.explain({ params: { slot_id: response.slot_id } })
     expect(billing).toMatchObject({ would_bill: false })
   })
 
   test.concurrent('beyond the rate limit of the emulator waits for it, and is kept once', async () => {
-    await using limited = await openWorld({ browser, rate_limit: '1/s' })
+    await using limited = await openStage({ rate_limit: '1/s' })
     await using host = await limited.open()
     await replaceFrames(host.context, `${honestly} say({ t: 'click', user_activated: true })`)
     await startTurn(host, { place, keepMounted: true })
     for (const event of ['render', 'click', 'visible'] as const) {
-      await host.told('beacon', { event, accepted: true, reason_code: 'OK' })
+      await host.waitForEvent('beacon', { event, accepted: true, reason_code: 'OK' })
     }
     expect(beaconPosts(host).length).toBeGreaterThan(3)
     for (const event of ['render', 'click', 'visible']) expect(new Set(tries(host, event)).size).toBe(1)

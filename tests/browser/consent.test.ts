@@ -4,13 +4,13 @@
  *
  * Over 300 lines because every place where consent is looked at stands here beside the others.
  */
-import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type ManualClock, manualClock } from '../../sandbox/index.ts'
 import type { ConsentReason } from '../../sandbox/renderer/host/consent.ts'
 import type { AuthoritativeConsent } from '../../src/contract/fields.ts'
 import type { ConsentRequest } from '../../src/contract/v1/consent.ts'
 import type { PlacementResponse } from '../../src/contract/v1/placements.ts'
+import { type Host, openStage, type Stage } from './stage.ts'
 import {
   beaconPosts,
   blockedLine,
@@ -24,24 +24,21 @@ import {
   view,
   warnings,
 } from './turns.ts'
-import { type Host, openWorld, type World } from './world.ts'
 
 vi.setConfig({ maxConcurrency: 8 })
 
 const minute_ms = 60_000
 const day_ms = 24 * 60 * minute_ms
 
-let world: World
-let browser: Browser
+let stage: Stage
 
 beforeAll(async () => {
-  world = await openWorld()
-  browser = world.browser
+  stage = await openStage()
 })
-afterAll(() => world?.[Symbol.asyncDispose]())
+afterAll(() => stage?.[Symbol.asyncDispose]())
 
 /** Stores consent of a session as the integrator's backend does. */
-async function store({ client, sandbox }: World, { session_id }: Host, more: Partial<ConsentRequest>) {
+async function store({ client, sandbox }: Stage, { session_id }: Host, more: Partial<ConsentRequest>) {
   const { client_id } = sandbox.keys
   const { authoritative_consent } = await client.consent.set({ body: { client_id, session_id, ...more } })
   return authoritative_consent
@@ -54,9 +51,9 @@ async function scrollToSlot({ page }: Host): Promise<void> {
   await page.evaluate(() => document.querySelector('#slot')!.scrollIntoView({ block: 'center' }))
 }
 
-/** One block was told by an event and on the console, and nothing shows any more. */
+/** One block was reported by an event and on the console, and nothing shows any more. */
 async function expectBlocked(host: Host, reason: ConsentReason): Promise<void> {
-  await host.told('blocked', { reason })
+  await host.waitForEvent('blocked', { reason })
   expect((await host.types()).filter((type) => type === 'blocked')).toHaveLength(1)
   expect(warnings(host)).toEqual([blockedLine(reason)])
   expect(await view(host)).toEqual(nothing)
@@ -106,7 +103,7 @@ const refused: Record<string, [unknown, ConsentReason]> = {
 
 describe.concurrent('a snapshot that permits nothing', () => {
   test.concurrent('stops the turn before it asks for anything', async () => {
-    await using host = await world.open()
+    await using host = await stage.open()
     const expected: string[] = []
     for (const [snapshot, reason] of Object.values(refused)) {
       await runTurn(host, { authoritative_consent: snapshot as AuthoritativeConsent })
@@ -123,7 +120,7 @@ describe.concurrent('a snapshot that permits nothing', () => {
   })
 
   test.concurrent('in the answer stops the fill before its frame is loaded', async () => {
-    await using host = await world.open()
+    await using host = await stage.open()
     const response = await host.place({ format: 'banner' })
     const cases = [...Object.values(refused), [undefined, 'consent_missing'] as const]
     const expected: string[] = []
@@ -143,7 +140,7 @@ describe.concurrent('a snapshot that permits nothing', () => {
   })
 
   test.concurrent('at the mount leaves no handle', async () => {
-    await using host = await world.open()
+    await using host = await stage.open()
     const response = await host.place({ format: 'banner' })
     for (const [authoritative_consent] of Object.values(refused)) {
       expect(await host.mount({ ...response, authoritative_consent })).toBe(false)
@@ -165,8 +162,8 @@ describe.concurrent('a snapshot that permits nothing', () => {
   })
 
   test.concurrent("which the host knows of stops a fill, though the answer's own permits it", async () => {
-    await using host = await world.open()
-    const known = await store(world, host, { decision: 'granted', purposes: { semantic_targeting: true } })
+    await using host = await stage.open()
+    const known = await store(stage, host, { decision: 'granted', purposes: { semantic_targeting: true } })
     const response = await host.place({ format: 'banner' })
     expect(response.authoritative_consent).toMatchObject({ lifecycle_state: 'granted', revision: 1 })
     const { promise: held, resolve: release } = Promise.withResolvers<void>()
@@ -179,13 +176,13 @@ describe.concurrent('a snapshot that permits nothing', () => {
   })
 
   test.concurrent('because a later revision of the session has been seen is superseded', async () => {
-    await using host = await world.open()
+    await using host = await stage.open()
     const older = await host.place({ format: 'banner', more: { consent: { semantic_targeting: false } } })
     const newer = await host.place({ format: 'banner', more: { consent: { semantic_targeting: true } } })
     expect([older.authoritative_consent?.revision, newer.authoritative_consent?.revision]).toEqual([1, 2])
     host.answers.push({ body: JSON.stringify(newer) }, { body: JSON.stringify(older) })
     await startTurn(host)
-    await host.told('beacon', { event: 'render', accepted: true })
+    await host.waitForEvent('beacon', { event: 'render', accepted: true })
     await endTurn(host, 'cancel')
     const counted = await host.ledger()
     await runTurn(host)
@@ -195,7 +192,7 @@ describe.concurrent('a snapshot that permits nothing', () => {
   })
 
   test.concurrent('for one session says nothing about another', async () => {
-    await using host = await world.open()
+    await using host = await stage.open()
     const newer = { ...(await host.place({ format: 'banner' })), authoritative_consent: { ...granted(), revision: 5 } }
     host.answers.push({ body: JSON.stringify(newer) })
     await runTurn(host)
@@ -206,19 +203,19 @@ describe.concurrent('a snapshot that permits nothing', () => {
 
 describe.concurrent('consent that ends while the ad shows', () => {
   test.concurrent('by its expiry takes the ad away at that instant', async () => {
-    await using host = await world.open(belowTheFold)
-    const { expires_at_ms } = await store(world, host, { decision: 'granted', expires_at_ms: Date.now() + 6_000 })
+    await using host = await stage.open(belowTheFold)
+    const { expires_at_ms } = await store(stage, host, { decision: 'granted', expires_at_ms: Date.now() + 6_000 })
     await startTurn(host, { place: { format: 'banner' }, keepMounted: true })
-    const { slot_id } = await host.told('beacon', { event: 'render', accepted: true })
-    const { at_ms } = await host.told('blocked')
+    const { slot_id } = await host.waitForEvent('beacon', { event: 'render', accepted: true })
+    const { at_ms } = await host.waitForEvent('blocked')
     expect(at_ms - expires_at_ms).toBeGreaterThanOrEqual(0)
     expect(at_ms - expires_at_ms).toBeLessThan(4_000)
     await expectBlocked(host, 'consent_expired')
-    expect(await host.told('cleared')).toMatchObject({ reason: 'consent_expired' })
+    expect(await host.waitForEvent('cleared')).toMatchObject({ reason: 'consent_expired' })
     expect(await turnState(host)).toBe('blocked')
     expect(beaconPosts(host)).toHaveLength(1)
     expect(await host.ledger()).toEqual(['render accepted OK'])
-    const { billing } = await world.client.placements.explain({ params: { slot_id: slot_id! } })
+    const { billing } = await stage.client.placements.explain({ params: { slot_id: slot_id! } })
     expect(billing).toMatchObject({ would_bill: false })
   })
 
@@ -229,30 +226,30 @@ describe.concurrent('consent that ends while the ad shows', () => {
   ] as const)(
     '%s in mid-turn: the next beacon is 403, the ad goes, its view does not count',
     async (_, more, reason) => {
-      await using host = await world.open(belowTheFold)
-      await store(world, host, { decision: 'granted' })
+      await using host = await stage.open(belowTheFold)
+      await store(stage, host, { decision: 'granted' })
       await startTurn(host, { place: { format: 'banner' } })
-      const { slot_id } = await host.told('beacon', { event: 'render', accepted: true })
-      await store(world, host, more)
+      const { slot_id } = await host.waitForEvent('beacon', { event: 'render', accepted: true })
+      await store(stage, host, more)
       await scrollToSlot(host)
       await expectBlocked(host, reason)
-      await host.told('beacon', { event: 'visible', accepted: false, reason_code: reason })
+      await host.waitForEvent('beacon', { event: 'visible', accepted: false, reason_code: reason })
       expect(await turnState(host)).toBe('blocked')
       const posts = await Promise.all(beaconPosts(host).map(async (post) => (await post.response())?.status()))
       expect(posts).toEqual([200, 403])
       expect(await host.ledger()).toEqual(['render accepted OK', `visible rejected ${reason}`])
-      const { billing } = await world.client.placements.explain({ params: { slot_id: slot_id! } })
+      const { billing } = await stage.client.placements.explain({ params: { slot_id: slot_id! } })
       expect(billing).toMatchObject({ would_bill: false })
     },
   )
 
   test.concurrent("by the service's clock: the page learns it from the next beacon", async () => {
     const clock = manualClock(Date.now())
-    await using own = await openWorld({ browser, clock })
+    await using own = await openStage({ clock })
     await using host = await own.open(belowTheFold)
     await store(own, host, { decision: 'granted', expires_at_ms: clock.now() + 4 * minute_ms })
     await startTurn(host, { place: { format: 'banner' } })
-    await host.told('beacon', { event: 'render', accepted: true })
+    await host.waitForEvent('beacon', { event: 'render', accepted: true })
     clock.advance(4 * minute_ms)
     await scrollToSlot(host)
     await expectBlocked(host, 'consent_expired')
@@ -260,10 +257,10 @@ describe.concurrent('consent that ends while the ad shows', () => {
   })
 
   test.concurrent('after a view has counted: the view stays counted, a click does not', async () => {
-    await using host = await world.open()
+    await using host = await stage.open()
     await startTurn(host, { place: { format: 'native', native_template_id: 'list_item' }, keepMounted: true })
-    const { slot_id } = await host.told('beacon', { event: 'visible', accepted: true })
-    await store(world, host, { decision: 'withdrawn' })
+    const { slot_id } = await host.waitForEvent('beacon', { event: 'visible', accepted: true })
+    await store(stage, host, { decision: 'withdrawn' })
     await host.context.route('https://**', (route) => route.fulfill({ body: 'landing' }))
     await host.page.frameLocator('iframe').getByRole('link').click()
     await expectBlocked(host, 'consent_not_granted')
@@ -272,7 +269,7 @@ describe.concurrent('consent that ends while the ad shows', () => {
       'visible accepted OK +viewable_impression',
       'click rejected consent_not_granted',
     ])
-    const { billing } = await world.client.placements.explain({ params: { slot_id: slot_id! } })
+    const { billing } = await stage.client.placements.explain({ params: { slot_id: slot_id! } })
     expect(billing).toMatchObject({ metric: 'viewable_impression', would_bill: true })
   })
 })
@@ -282,10 +279,10 @@ describe.concurrent('consent that ends before the frame loads', () => {
     ['withdrawn', { decision: 'withdrawn' }, 'consent_not_granted'],
     ['superseded', { decision: 'granted', purposes: { semantic_targeting: true } }, 'consent_superseded'],
   ] as const)('because it is %s: the frame is a 403 that says so', async (_, more, reason) => {
-    await using host = await world.open()
-    await store(world, host, { decision: 'granted' })
+    await using host = await stage.open()
+    await store(stage, host, { decision: 'granted' })
     host.answers.push({ body: JSON.stringify(await host.place({ format: 'banner' })) })
-    await store(world, host, more)
+    await store(stage, host, more)
     await startTurn(host)
     await expectBlocked(host, reason)
     expect(await turnState(host)).toBe('blocked')
@@ -309,7 +306,7 @@ function misreadClock(by_ms: number): void {
 }
 
 /** Every beacon of the session was accepted, and says the service's time. */
-async function expectInTime({ client }: World, { session_id }: Host): Promise<void> {
+async function expectInTime({ client }: Stage, { session_id }: Host): Promise<void> {
   const { items } = await client.beacons.list({ query: { session_id } })
   expect(items.map(({ event, verdict }) => `${event} ${verdict}`).toSorted()).toEqual([
     'render accepted',
@@ -329,19 +326,19 @@ describe.concurrent('a wrong clock', () => {
   }
 
   test.concurrent.each(Object.entries(wrong))('of the user, %s, loses no placement and no beacon', async (_, by_ms) => {
-    await using host = await world.open({ before: (page) => page.addInitScript(misreadClock, by_ms) })
+    await using host = await stage.open({ before: (page) => page.addInitScript(misreadClock, by_ms) })
     const read_ms = await host.page.evaluate(() => Date.now())
     expect(Math.abs(read_ms - Date.now() - by_ms)).toBeLessThan(5_000)
-    await store(world, host, { decision: 'granted', expires_at_ms: Date.now() + 5 * minute_ms })
+    await store(stage, host, { decision: 'granted', expires_at_ms: Date.now() + 5 * minute_ms })
     await startTurn(host, { place: { format: 'banner' }, keepMounted: true })
-    await host.told('beacon', { event: 'visible', accepted: true })
-    await expectInTime(world, host)
+    await host.waitForEvent('beacon', { event: 'visible', accepted: true })
+    await expectInTime(stage, host)
     expect(await host.types()).not.toContain('blocked')
     expect(host.console_lines).toEqual([])
   })
 
   test.concurrent.each(Object.entries(wrong))('of the user, %s, brings no expired consent back', async (_, by_ms) => {
-    await using host = await world.open({ before: (page) => page.addInitScript(misreadClock, by_ms) })
+    await using host = await stage.open({ before: (page) => page.addInitScript(misreadClock, by_ms) })
     const response = await host.place({ format: 'banner' })
     const authoritative_consent = { ...granted(), expires_at_ms: Date.now() - 10_000 }
     host.answers.push({ body: JSON.stringify({ ...response, authoritative_consent }) })
@@ -353,12 +350,12 @@ describe.concurrent('a wrong clock', () => {
   test.concurrent.each(Object.entries(wrong))(
     'of the user, %s, loses nothing without a backend either',
     async (_, by_ms) => {
-      await using host = await world.open({ before: (page) => page.addInitScript(misreadClock, by_ms) })
-      await store(world, host, { decision: 'granted', expires_at_ms: Date.now() + 5 * minute_ms })
-      await activate(world, host)
+      await using host = await stage.open({ before: (page) => page.addInitScript(misreadClock, by_ms) })
+      await store(stage, host, { decision: 'granted', expires_at_ms: Date.now() + 5 * minute_ms })
+      await activate(stage, host)
       await startTurn(host, { endpoint: '', place: { format: 'banner' }, keepMounted: true })
-      await host.told('beacon', { event: 'visible', accepted: true })
-      await expectInTime(world, host)
+      await host.waitForEvent('beacon', { event: 'visible', accepted: true })
+      await expectInTime(stage, host)
       expect(await host.types()).not.toContain('blocked')
     },
   )
@@ -369,28 +366,28 @@ describe.concurrent('a wrong clock', () => {
   }
   test.concurrent.each(Object.entries(moved))('of the sandbox, %s, works in the browser too', async (_, move) => {
     const clock = manualClock(Date.now())
-    await using own = await openWorld({ browser, clock })
+    await using own = await openStage({ clock })
     move(clock)
     await using host = await own.open()
     await store(own, host, { decision: 'granted', expires_at_ms: clock.now() + day_ms })
     await startTurn(host, { place: { format: 'banner' }, keepMounted: true })
-    await host.told('beacon', { event: 'visible', accepted: true })
+    await host.waitForEvent('beacon', { event: 'visible', accepted: true })
     await expectInTime(own, host)
     expect(await host.types()).not.toContain('blocked')
   })
 
   test.concurrent('of the sandbox, thirty days ahead, works without a backend too', async () => {
     const clock = manualClock(Date.now() + 30 * day_ms)
-    await using own = await openWorld({ browser, clock })
+    await using own = await openStage({ clock })
     await using host = await own.open()
     await store(own, host, { decision: 'granted' })
     await activate(own, host)
     await startTurn(host, { endpoint: '', place: { format: 'banner' }, keepMounted: true })
-    await host.told('beacon', { event: 'visible', accepted: true })
+    await host.waitForEvent('beacon', { event: 'visible', accepted: true })
     await expectInTime(own, host)
   })
 
-  async function activate({ sandbox }: World, { page }: Host): Promise<void> {
+  async function activate({ sandbox }: Stage, { page }: Host): Promise<void> {
     const { publishable_key } = sandbox.keys
     await page.evaluate(async (publishableKey) => {
       await window.SponsoredPlacement!.activate({ publishableKey })
@@ -399,10 +396,10 @@ describe.concurrent('a wrong clock', () => {
 })
 
 test.concurrent('a snapshot in an answer that fills nothing is not looked at', async () => {
-  await using host = await world.open()
+  await using host = await stage.open()
   const response: PlacementResponse = await host.place({ more: { test_outcome: 'no_fill' } })
   host.answers.push({ body: JSON.stringify({ ...response, authoritative_consent: null }) })
   await runTurn(host)
-  await host.told('no_fill', { no_fill_reason: 'test_forced' })
+  await host.waitForEvent('no_fill', { no_fill_reason: 'test_forced' })
   expect(warnings(host)).toEqual([])
 })

@@ -1,4 +1,4 @@
-/** A database file whose demo project is set otherwise than seeded, for `openWorld({ database })`. */
+/** A database file whose demo project is set otherwise than seeded, for `openStage({ database })`. */
 import { join } from 'node:path'
 import { startSandbox } from '../../sandbox/index.ts'
 import type { ProjectSettings } from '../../src/contract/control/projects.ts'

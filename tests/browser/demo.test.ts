@@ -8,7 +8,7 @@ import { type Sandbox, startSandbox } from '../../sandbox/index.ts'
 import { type Client, createClient } from '../../src/client/index.ts'
 import type { JobType } from '../../src/contract/fields.ts'
 import { ensureBuilt } from '../cli/process.ts'
-import { launchChromium } from './chromium.ts'
+import { sharedChromium } from './chromium.ts'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const patience_ms = 20_000
@@ -21,11 +21,10 @@ beforeAll(async () => {
   ensureBuilt()
   sandbox = await startSandbox({ port: 0 })
   client = createClient({ base_url: sandbox.url, credential: sandbox.keys.secret_key })
-  browser = await launchChromium()
+  browser = await sharedChromium()
 })
 
 afterAll(async () => {
-  await browser?.close()
   await sandbox?.close()
 })
 

@@ -20,9 +20,9 @@ export interface Step {
   /** Keeps the main thread busy from the start on. */
   busy_ms?: number
   for_ms: number
-  /** Begins to count the time only once the clip has told that it plays. */
+  /** Starts counting once the clip reports that it plays. */
   once_playing?: true
-  /** Lasts longer if need be, until the clip has told that it was played to its end; at most twice as long. */
+  /** Lasts up to twice as long, until the clip reports that it has played to its end. */
   until_completed?: true
 }
 
@@ -89,7 +89,7 @@ export function expose(page: Page, steps: readonly Step[]): Promise<Exposed> {
       })
     const isPlaying = isTold('play_started')
     const isCompleted = isTold('play_completed')
-    /** Resolves in the next frame, when observers are about to be told. */
+    /** Resolves in the next frame, just before observers are notified. */
     const nextFrame = (): Promise<number> =>
       new Promise((resolve) => requestAnimationFrame(() => resolve(performance.now())))
     const shareInView = (): number => {

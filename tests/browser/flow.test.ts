@@ -3,14 +3,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Format } from '../../src/contract/fields.ts'
 import type { BeaconEvent } from '../../src/contract/v1/beacons.ts'
 import type { PlacementResponse } from '../../src/contract/v1/placements.ts'
+import { type Host, openStage, type Stage } from './stage.ts'
 import { beaconPosts } from './turns.ts'
-import { type Host, openWorld, type World } from './world.ts'
 
-let world: World
+let stage: Stage
 beforeAll(async () => {
-  world = await openWorld()
+  stage = await openStage()
 })
-afterAll(() => world?.[Symbol.asyncDispose]())
+afterAll(() => stage?.[Symbol.asyncDispose]())
 
 /** A placement as a page gets it with a publishable key alone, mounted on the element of its format. */
 function renderFromBrowser(host: Host, formats: readonly Format[]): Promise<PlacementResponse[]> {
@@ -26,7 +26,7 @@ function renderFromBrowser(host: Host, formats: readonly Format[]): Promise<Plac
       )
     },
     {
-      publishableKey: world.sandbox.keys.publishable_key,
+      publishableKey: stage.sandbox.keys.publishable_key,
       wanted: formats.map((format) => ({
         target: `#${format}`,
         body: host.body({ format, max_width: 640, max_height: 300 }),
@@ -40,11 +40,11 @@ const context = { viewport: { width: 800, height: 1_100 } }
 
 describe('a page with a publishable key', () => {
   test('shows every format, and each is counted as production would, with evidence that holds', async () => {
-    await using host = await world.open({ html, context })
+    await using host = await stage.open({ html, context })
     const responses = await renderFromBrowser(host, ['banner', 'clip', 'native'])
-    await host.told('beacon', { event: 'visible' }, 3)
+    await host.waitForEvent('beacon', { event: 'visible' }, 3)
     for (const { slot_id, placement } of responses) {
-      const detail = await world.client.placements.explain({ params: { slot_id } })
+      const detail = await stage.client.placements.explain({ params: { slot_id } })
       const isClip = placement?.format === 'clip'
       expect(detail).toMatchObject({
         session_id: host.session_id,
@@ -61,17 +61,17 @@ describe('a page with a publishable key', () => {
       expect(at('visible') - Math.max(at('play_started'), at('render'))).toBeGreaterThanOrEqual(isClip ? 1_990 : 990)
       expect(detail.evidence.map(({ kind }) => kind)).toEqual(['decision', ...detail.beacons.map(() => 'beacon')])
     }
-    expect(await world.client.evidence.verify()).toMatchObject({ ok: true })
+    expect(await stage.client.evidence.verify()).toMatchObject({ ok: true })
     expect(host.console_lines).toEqual([])
   })
 
   test('after a denial gets no fill, and sends no beacon', async () => {
-    await using host = await world.open({ html, context })
-    const { client_id } = world.sandbox.keys
-    await world.client.consent.set({ body: { client_id, session_id: host.session_id, decision: 'denied' } })
+    await using host = await stage.open({ html, context })
+    const { client_id } = stage.sandbox.keys
+    await stage.client.consent.set({ body: { client_id, session_id: host.session_id, decision: 'denied' } })
     const [response] = await renderFromBrowser(host, ['banner'])
     expect(response?.decision).toMatchObject({ fill: false, no_fill_reason: 'consent_not_granted' })
-    await host.told('no_fill')
+    await host.waitForEvent('no_fill')
     expect(await host.page.locator('iframe, [data-sp-label]').count()).toBe(0)
     expect(beaconPosts(host)).toEqual([])
     expect(await host.kept()).toEqual([])
@@ -80,21 +80,21 @@ describe('a page with a publishable key', () => {
 
 describe('a page with a backend', () => {
   test("sends beacons with the frame's token alone, and never sees the secret key", async () => {
-    await using host = await world.open()
+    await using host = await stage.open()
     await host.show({ format: 'native' })
-    await host.told('beacon', { event: 'visible' })
+    await host.waitForEvent('beacon', { event: 'visible' })
     for (const post of beaconPosts(host)) {
       const headers = await post.allHeaders()
-      expect(headers).toMatchObject({ authorization: expect.stringMatching(/^Bearer bt_/), origin: world.host_url })
+      expect(headers).toMatchObject({ authorization: expect.stringMatching(/^Bearer bt_/), origin: stage.host_url })
     }
     const credentials = host.requests.flatMap((request) => request.headers().authorization ?? [])
     expect(credentials.filter((credential) => !credential.startsWith('Bearer bt_'))).toEqual([])
   })
 
   test("a frame's token is pinned to the origin of its page: on another one it is good for nothing", async () => {
-    await using host = await world.open()
+    await using host = await stage.open()
     await host.show({ format: 'banner' })
-    await host.told('beacon', { event: 'render' })
+    await host.waitForEvent('beacon', { event: 'render' })
     const [post] = beaconPosts(host)
     const { authorization } = await post!.allHeaders()
     const elsewhere = await host.context.newPage()
@@ -114,7 +114,7 @@ describe('a page with a backend', () => {
       },
     )
     expect(outcome).toBe('unreadable')
-    const { items } = await world.client.requests.list({ query: { path: '/v1/beacons', status: 403 } })
+    const { items } = await stage.client.requests.list({ query: { path: '/v1/beacons', status: 403 } })
     expect(items[0]).toMatchObject({ status: 403, reason_code: 'origin_mismatch' })
     expect((await host.kept()).filter(({ event }) => event === 'click')).toEqual([])
   })

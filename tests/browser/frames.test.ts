@@ -6,16 +6,16 @@ import type { FrameMessage, HostMessage } from '../../sandbox/renderer/messages.
 import { type NativeTemplateId, nativeTemplates } from '../../src/contract/fields.ts'
 import { about } from './catalogue.ts'
 import { framesCatalogue, type Topic, texts } from './frames-catalogue.ts'
+import { type Host, openStage, type PlaceOptions, type Stage } from './stage.ts'
 import { until } from './turns.ts'
-import { type Host, openWorld, type PlaceOptions, type World } from './world.ts'
 
 vi.setConfig({ maxConcurrency: 4, testTimeout: 60_000 })
 
-let world: World
+let stage: Stage
 beforeAll(async () => {
-  world = await openWorld({ demand: framesCatalogue(), rate_limit: 'off' })
+  stage = await openStage({ demand: framesCatalogue(), rate_limit: 'off' })
 })
-afterAll(() => world?.[Symbol.asyncDispose]())
+afterAll(() => stage?.[Symbol.asyncDispose]())
 
 const topics = Object.keys(texts) as Topic[]
 const schemes = ['light', 'dark'] as const
@@ -35,11 +35,11 @@ const nativeSlot = (native_template_id: NativeTemplateId, topic: Topic, width: n
 })
 
 /** A host page with these slots, each of them filled and rendered. */
-async function openSlots(slots: readonly Slot[], options: Parameters<World['open']>[0] = {}): Promise<Host> {
+async function openSlots(slots: readonly Slot[], options: Parameters<Stage['open']>[0] = {}): Promise<Host> {
   const html = slots
     .map(({ id, width }) => `<div id="${id}" style="width:${width}px;margin-bottom:8px"></div>`)
     .join('')
-  const host = await world.open({ html, ...options, context: { viewport, ...options.context } })
+  const host = await stage.open({ html, ...options, context: { viewport, ...options.context } })
   // One by one: on a busy machine many frames at once do not all load in the time that the renderer gives each.
   for (const [index, { id, request }] of slots.entries()) {
     await host.page.evaluate((turn) => void window.SponsoredPlacement!.startTurn(turn), {
@@ -47,7 +47,7 @@ async function openSlots(slots: readonly Slot[], options: Parameters<World['open
       endpoint: host.endpoint,
       body: host.body(request),
     })
-    await host.told('rendered', {}, index + 1)
+    await host.waitForEvent('rendered', {}, index + 1)
   }
   return host
 }
@@ -228,7 +228,7 @@ describe.concurrent('every format', () => {
       await using host = await openSlots([slot])
       await host.page.keyboard.press('Tab')
       await Promise.all([host.context.waitForEvent('page'), host.page.keyboard.press('Enter')])
-      expect(await host.told('click')).toMatchObject({ user_activated: true })
+      expect(await host.waitForEvent('click')).toMatchObject({ user_activated: true })
     },
   )
 })
@@ -265,7 +265,7 @@ describe.concurrent('clips', () => {
   test('that have ended offer to play again, and a jump to the end is no completion', async () => {
     await using host = await openSlots([slot])
     const frame = await frameIn(host.page, '#slot')
-    await host.told('play_started')
+    await host.waitForEvent('play_started')
     await frame.locator('video').evaluate((video: HTMLVideoElement) => {
       video.currentTime = video.duration - 0.3
     })
@@ -279,11 +279,11 @@ describe.concurrent('clips', () => {
   test('stand still for a viewer who wants less motion, until that viewer plays them', async () => {
     await using host = await openSlots([slot], { context: { reducedMotion: 'reduce', viewport } })
     const frame = await frameIn(host.page, '#slot')
-    expect(await host.told('error')).toMatchObject({ code: 'autoplay_blocked' })
+    expect(await host.waitForEvent('error')).toMatchObject({ code: 'autoplay_blocked' })
     expect(await host.types()).not.toContain('play_started')
     expect(await violations(frame)).toEqual([])
     await button(frame, 'Play').click()
-    await host.told('play_started')
+    await host.waitForEvent('play_started')
   })
 
   test('mark a test substitute where no control is', async () => {
@@ -314,10 +314,10 @@ describe.concurrent('clips', () => {
 })
 
 describe.concurrent('what the frame tells', () => {
-  type Wire = { told: FrameMessage[]; send: (message: HostMessage) => void }
+  type Wire = { messages: FrameMessage[]; send: (message: HostMessage) => void }
   /** A frame alone, with a port that keeps what it says. */
   async function openPort(request: PlaceOptions, height: number): Promise<{ host: Host; frame: Frame }> {
-    const host = await world.open({ html: '<div id="slot" style="width:320px"></div>' })
+    const host = await stage.open({ html: '<div id="slot" style="width:320px"></div>' })
     const { placement } = await host.place(request)
     await host.page.evaluate(
       async ({ url, height }) => {
@@ -330,8 +330,8 @@ describe.concurrent('what the frame tells', () => {
           frame.onload = resolve
         })
         const { port1, port2 } = new MessageChannel()
-        const wire: Wire = { told: [], send: (message) => port1.postMessage(message) }
-        port1.onmessage = ({ data }) => wire.told.push(data)
+        const wire: Wire = { messages: [], send: (message) => port1.postMessage(message) }
+        port1.onmessage = ({ data }) => wire.messages.push(data)
         Object.assign(window, { wire })
         frame.contentWindow!.postMessage({ t: 'sp:init', v: 1, nonce: 'n', instance_id: 'i' }, '*', [port2])
       },
@@ -339,8 +339,8 @@ describe.concurrent('what the frame tells', () => {
     )
     return { host, frame: await frameIn(host.page, '#slot') }
   }
-  const told = ({ page }: Host) => page.evaluate(() => (window as unknown as { wire: Wire }).wire.told)
-  const kinds = async (host: Host) => (await told(host)).map(({ t }) => t)
+  const messagesOf = ({ page }: Host) => page.evaluate(() => (window as unknown as { wire: Wire }).wire.messages)
+  const kinds = async (host: Host) => (await messagesOf(host)).map(({ t }) => t)
   const send = ({ page }: Host, message: HostMessage) =>
     page.evaluate((message) => (window as unknown as { wire: Wire }).wire.send(message), message)
 
@@ -351,20 +351,20 @@ describe.concurrent('what the frame tells', () => {
     const rate = await host.page.evaluate(async () => {
       const { wire } = window as unknown as { wire: Wire }
       const slot = document.querySelector<HTMLElement>('#slot')!
-      const before = wire.told.length
+      const before = wire.messages.length
       const started = performance.now()
       for (let width = 320; width < 420; width += 2) {
         slot.style.width = `${width}px`
         await new Promise((resolve) => setTimeout(resolve, 20))
       }
       await new Promise((resolve) => setTimeout(resolve, 1_000))
-      return { told: wire.told.length - before, seconds: (performance.now() - started) / 1_000 }
+      return { messages: wire.messages.length - before, seconds: (performance.now() - started) / 1_000 }
     })
-    expect(rate.told).toBeGreaterThan(0)
-    expect(rate.told / rate.seconds).toBeLessThan(10)
-    const last = (await told(host)).length
+    expect(rate.messages).toBeGreaterThan(0)
+    expect(rate.messages / rate.seconds).toBeLessThan(10)
+    const last = (await messagesOf(host)).length
     await host.page.waitForTimeout(500)
-    expect(await told(host)).toHaveLength(last)
+    expect(await messagesOf(host)).toHaveLength(last)
   })
 
   test('a clip tells where a jump began before it tells where it ended, and nothing once it is torn down', async () => {
@@ -372,7 +372,7 @@ describe.concurrent('what the frame tells', () => {
     await using _ = host
     await until(() => kinds(host), ['ready', 'rendered'])
     await send(host, { t: 'visibility', ratio: 1, page_visible: true })
-    const media = async () => (await told(host)).filter((message) => message.t === 'media')
+    const media = async () => (await messagesOf(host)).filter((message) => message.t === 'media')
     await until(async () => (await media())[0]?.state, 'playing')
     await frame.locator('video').evaluate((video: HTMLVideoElement) => {
       video.currentTime = 5
@@ -382,16 +382,16 @@ describe.concurrent('what the frame tells', () => {
     expect(jump.at(-1)?.state).toBe('stalled')
     await send(host, { t: 'teardown' })
     await until(() => frame.locator('video').evaluate((video: HTMLVideoElement) => video.paused), true)
-    const last = (await told(host)).length
+    const last = (await messagesOf(host)).length
     await frame.locator('button.mute').click()
     await host.page.waitForTimeout(300)
-    expect(await told(host)).toHaveLength(last)
+    expect(await messagesOf(host)).toHaveLength(last)
   })
 })
 
 describe.concurrent('opened at top level', () => {
   test.for(schemes)('a frame is a labelled preview (%s)', async (colorScheme) => {
-    await using host = await world.open({ context: { colorScheme, viewport } })
+    await using host = await stage.open({ context: { colorScheme, viewport } })
     const { placement } = await host.place(about('usual', { format: 'native', native_template_id: 'featured' }))
     await host.page.goto(placement!.render.frame_url)
     expect(await host.page.title()).toBe('Sponsored: Larkfield Coffee')
@@ -401,8 +401,8 @@ describe.concurrent('opened at top level', () => {
   })
 
   test.for(schemes)('a frame that may not be shown says why (%s)', async (colorScheme) => {
-    await using host = await world.open({ context: { colorScheme, viewport } })
-    await host.page.goto(`${world.sandbox.url}/v1/render/ast_unknown`)
+    await using host = await stage.open({ context: { colorScheme, viewport } })
+    await host.page.goto(`${stage.sandbox.url}/v1/render/ast_unknown`)
     expect(await host.page.getByRole('main').locator('code').textContent()).toMatch(/^asset_token_/)
     expect(await violations(host.page)).toEqual([])
   })
@@ -412,9 +412,9 @@ describe('the colour scheme', () => {
   /** What the frame takes for the scheme, where the browser itself is asked and not a setting of the test. */
   async function schemeIn(head: string): Promise<string> {
     const html = `${head}<div id="slot"></div>`
-    await using host = await world.open({ html, context: { colorScheme: null } })
+    await using host = await stage.open({ html, context: { colorScheme: null } })
     await host.show(about('usual', { format: 'native', native_template_id: 'minimal' }))
-    await host.told('rendered')
+    await host.waitForEvent('rendered')
     const frame = await frameIn(host.page, '#slot')
     return await frame.evaluate(() => (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'))
   }

@@ -1,19 +1,19 @@
 /** What a host page has of a placement that goes well: its frame, its size, its API, and what each beacon says. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openStage, type Stage } from './stage.ts'
 import { beaconPosts } from './turns.ts'
-import { openWorld, type World } from './world.ts'
 
-let world: World
+let stage: Stage
 beforeAll(async () => {
-  world = await openWorld()
+  stage = await openStage()
 })
-afterAll(() => world?.[Symbol.asyncDispose]())
+afterAll(() => stage?.[Symbol.asyncDispose]())
 
 describe.concurrent('a placement on a host page', () => {
-  test('is rendered, then visible, and says so with beacons that can be told apart', async () => {
-    await using host = await world.open()
+  test('is rendered, then visible, with beacons that can be told apart', async () => {
+    await using host = await stage.open()
     const { slot_id, placement, authoritative_consent } = await host.show({ format: 'banner' })
-    await host.told('beacon', { event: 'visible' })
+    await host.waitForEvent('beacon', { event: 'visible' })
     expect(await host.types()).toEqual(['rendered', 'beacon', 'visible', 'beacon'])
     const posts = beaconPosts(host)
     const [rendered, visible] = posts.map((post) => post.postDataJSON())
@@ -41,9 +41,9 @@ describe.concurrent('a placement on a host page', () => {
   })
 
   test('has one isolated frame, and its label outside of it', async () => {
-    await using host = await world.open()
+    await using host = await stage.open()
     const { placement } = await host.show({ format: 'banner' })
-    await host.told('rendered')
+    await host.waitForEvent('rendered')
     const { render, sponsor_name } = placement!
     const attributes = await host.page.locator('iframe').evaluate((frame) => {
       return Object.fromEntries([...frame.attributes].map(({ name, value }) => [name, value]))
@@ -63,18 +63,18 @@ describe.concurrent('a placement on a host page', () => {
   })
 
   test('keeps its aspect ratio where there is less room', async () => {
-    await using host = await world.open({ html: '<div id="slot" style="width:200px"></div>' })
+    await using host = await stage.open({ html: '<div id="slot" style="width:200px"></div>' })
     await host.show({ format: 'banner' })
-    await host.told('rendered')
+    await host.waitForEvent('rendered')
     const box = await host.page.locator('iframe').boundingBox()
     expect(box?.width).toBe(200)
     expect(box?.height).toBeCloseTo(200 * (250 / 300), 1)
   })
 
   test('of a native template takes the height of its content', async () => {
-    await using host = await world.open()
+    await using host = await stage.open()
     await host.show({ format: 'native', native_template_id: 'card' })
-    await host.told('beacon', { event: 'visible' })
+    await host.waitForEvent('beacon', { event: 'visible' })
     const { outside, inside } = {
       outside: (await host.page.locator('iframe').boundingBox())!.height,
       inside: await host.page
@@ -87,7 +87,7 @@ describe.concurrent('a placement on a host page', () => {
 })
 
 test('no entry point throws, whatever it is given', async () => {
-  await using host = await world.open()
+  await using host = await stage.open()
   const occupied = await host.page.evaluate(async () => {
     const api = window.SponsoredPlacement! as unknown as Record<string, (...given: unknown[]) => unknown>
     for (const given of [undefined, null, 1, 'x', {}, { target: '>>>' }, { target: null }]) {
@@ -105,8 +105,8 @@ test('no entry point throws, whatever it is given', async () => {
 })
 
 test('an activation says what it belongs to, and keeps its token to itself', async () => {
-  await using host = await world.open()
-  const { publishable_key, client_id } = world.sandbox.keys
+  await using host = await stage.open()
+  const { publishable_key, client_id } = stage.sandbox.keys
   const { activation, state } = await host.page.evaluate(async (publishableKey) => {
     const activation = await window.SponsoredPlacement!.activate({ publishableKey })
     return { activation, state: window.SponsoredPlacement!.state() }
@@ -120,7 +120,7 @@ test('an activation says what it belongs to, and keeps its token to itself', asy
 })
 
 test('at top level a frame is a labelled preview that sends nothing', async () => {
-  await using host = await world.open()
+  await using host = await stage.open()
   const { placement } = await host.place({ format: 'native' })
   await host.page.goto(placement!.render.frame_url)
   expect(await host.page.locator('.preview').textContent()).toContain('Preview: opened outside a page')

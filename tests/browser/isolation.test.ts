@@ -10,8 +10,8 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { formats, nativeTemplates } from '../../src/contract/fields.ts'
 import { about, catalogueOf, type Texts } from './catalogue.ts'
 import { frameDocuments, honestly, replaceFrames } from './hostile-frame.ts'
+import { type Host, type OpenOptions, openStage, type PlaceOptions, type Stage } from './stage.ts'
 import { beaconPosts, expectNothing, frameLoads, startTurn, turnState, until, view } from './turns.ts'
-import { type Host, type OpenOptions, openWorld, type PlaceOptions, type World } from './world.ts'
 
 vi.setConfig({ maxConcurrency: 8 })
 
@@ -42,16 +42,16 @@ const texts = {
   },
 } satisfies Record<string, Texts>
 
-let world: World
-let printed: World
+let stage: Stage
+let printed: Stage
 
 beforeAll(async () => {
-  world = await openWorld()
-  printed = await openWorld({ browser: world.browser, demand: catalogueOf(texts) })
+  stage = await openStage()
+  printed = await openStage({ demand: catalogueOf(texts) })
 })
 afterAll(async () => {
   await printed?.[Symbol.asyncDispose]()
-  await world?.[Symbol.asyncDispose]()
+  await stage?.[Symbol.asyncDispose]()
 })
 
 declare global {
@@ -63,7 +63,7 @@ declare global {
 }
 
 /** Opens a page that keeps what its policies have stopped: `violations` tells. */
-function openWatched(on: World, options: OpenOptions): Promise<Host> {
+function openWatched(on: Stage, options: OpenOptions): Promise<Host> {
   return on.open({
     ...options,
     before: (page) =>
@@ -91,22 +91,22 @@ describe.concurrent('a creative that is not there', () => {
     ['clip', '**/v1/test-assets/clip**'],
     ['native', '**/assets/creatives/*/native.webp'],
   ] as const)('of a %s: an error, no beacon, and nothing shows', async (format, missing) => {
-    await using host = await world.open()
+    await using host = await stage.open()
     await host.context.route(missing, (route) => route.fulfill({ status: 404, body: 'not found' }))
     await startTurn(host, { place: { format, max_width: 320 } })
-    const { slot_id } = await host.told('error', { code: 'creative_failed' })
-    expect(await host.told('cleared')).toMatchObject({ reason: 'creative_failed' })
+    const { slot_id } = await host.waitForEvent('error', { code: 'creative_failed' })
+    expect(await host.waitForEvent('cleared')).toMatchObject({ reason: 'creative_failed' })
     expect(await turnState(host)).toBe('failed')
     await expectNothing(host)
-    const detail = await world.client.placements.explain({ params: { slot_id: slot_id! } })
+    const detail = await stage.client.placements.explain({ params: { slot_id: slot_id! } })
     expect(detail).toMatchObject({ first_frame_at_ms: expect.any(Number), billing: { would_bill: false } })
   })
 
   test.concurrent('is no loss where it is the icon alone: the card shows without it', async () => {
-    await using host = await world.open()
+    await using host = await stage.open()
     await host.context.route('**/assets/creatives/*/icon.webp', (route) => route.fulfill({ status: 404 }))
     await startTurn(host, { place: { format: 'native', native_template_id: 'list_item' } })
-    await host.told('beacon', { event: 'visible', accepted: true })
+    await host.waitForEvent('beacon', { event: 'visible', accepted: true })
     const frame = await frameOf(host)
     expect(await frame.locator('.icon').count()).toBe(0)
     expect(await frame.locator('.title').isVisible()).toBe(true)
@@ -114,10 +114,10 @@ describe.concurrent('a creative that is not there', () => {
   })
 
   test.concurrent('is no loss where it is the poster alone: the clip plays', async () => {
-    await using host = await world.open()
+    await using host = await stage.open()
     await host.context.route('**/v1/test-assets/clip**poster**', (route) => route.fulfill({ status: 404 }))
     await startTurn(host, { place: { format: 'clip', max_width: 320 } })
-    await host.told('beacon', { event: 'play_started', accepted: true })
+    await host.waitForEvent('beacon', { event: 'play_started', accepted: true })
     expect(await host.types()).not.toContain('error')
   })
 })
@@ -126,7 +126,7 @@ describe.concurrent('a policy of the host page', () => {
   const ownStyle = `'sha256-${createHash('sha256').update('body{margin:8px}').digest('base64')}'`
   /** The least that an integrator must allow, and what of it may be left out. */
   function policy(without = ''): Record<string, string> {
-    const { url } = world.sandbox
+    const { url } = stage.sandbox
     const directives: Record<string, string> = {
       'default-src': "'none'",
       'script-src': `'nonce-x' ${url}`,
@@ -147,10 +147,10 @@ describe.concurrent('a policy of the host page', () => {
   test.concurrent.each(formats)(
     'may be strict: scripts, frame and beacons of one origin are enough for a %s',
     async (format) => {
-      await using host = await openWatched(world, { html, headers: policy() })
+      await using host = await openWatched(stage, { html, headers: policy() })
       expect(await host.page.evaluate(() => window.owned)).toBe('by the host')
       await startTurn(host, { place: { format, max_width: 320 } })
-      await host.told('beacon', { event: 'visible', accepted: true })
+      await host.waitForEvent('beacon', { event: 'visible', accepted: true })
       expect(await violations(host)).toEqual([])
       expect(host.console_lines).toEqual([])
       const label = await host.page.locator('[data-sp-label]').evaluate((element) => getComputedStyle(element).display)
@@ -159,19 +159,23 @@ describe.concurrent('a policy of the host page', () => {
   )
 
   test.concurrent('without connect-src shows the ad and loses its beacons, and the page learns so', async () => {
-    await using host = await openWatched(world, { html, headers: policy('connect-src') })
+    await using host = await openWatched(stage, { html, headers: policy('connect-src') })
     await startTurn(host, { place: { format: 'banner' } })
-    const { slot_id } = await host.told('beacon', { event: 'render', accepted: false, reason_code: 'network_error' })
-    expect((await violations(host))[0]).toBe(`connect-src ${world.sandbox.url}`)
+    const { slot_id } = await host.waitForEvent('beacon', {
+      event: 'render',
+      accepted: false,
+      reason_code: 'network_error',
+    })
+    expect((await violations(host))[0]).toBe(`connect-src ${stage.sandbox.url}`)
     expect(await view(host)).toMatchObject({ frames: 1 })
     expect(await host.kept()).toEqual([])
-    const { billing } = await world.client.placements.explain({ params: { slot_id: slot_id! } })
+    const { billing } = await stage.client.placements.explain({ params: { slot_id: slot_id! } })
     expect(billing).toMatchObject({ would_bill: false })
   })
 
   test.concurrent('without script-src: the page goes on without an ad', async () => {
-    await using host = await openWatched(world, { html, headers: policy('script-src') })
-    expect(await violations(host)).toEqual([`script-src-elem ${world.sandbox.url}`])
+    await using host = await openWatched(stage, { html, headers: policy('script-src') })
+    expect(await violations(host)).toEqual([`script-src-elem ${stage.sandbox.url}`])
     expect(await host.page.evaluate(() => [typeof window.SponsoredPlacement, window.owned])).toEqual([
       'undefined',
       'by the host',
@@ -182,28 +186,28 @@ describe.concurrent('a policy of the host page', () => {
     ['without frame-src', () => policy('frame-src')],
     ['that allows no frame', () => ({ 'content-security-policy': "frame-src 'none'" })],
   ])('%s blocks the frame: an error, no beacon, nothing shows', async (_, headers) => {
-    await using host = await openWatched(world, { html, headers: headers() })
+    await using host = await openWatched(stage, { html, headers: headers() })
     await startTurn(host, { place: { format: 'banner' } })
-    await host.told('error', { code: 'render_timeout' })
-    expect(await violations(host)).toEqual([`frame-src ${world.sandbox.url}`])
+    await host.waitForEvent('error', { code: 'render_timeout' })
+    expect(await violations(host)).toEqual([`frame-src ${stage.sandbox.url}`])
     expect(await turnState(host)).toBe('failed')
     await expectNothing(host)
   })
 
   test.concurrent('that forbids the page itself to be framed says nothing about its ad', async () => {
     const headers = { 'x-frame-options': 'DENY', 'content-security-policy': "frame-ancestors 'none'" }
-    await using host = await world.open({ headers })
+    await using host = await stage.open({ headers })
     await startTurn(host, { place: { format: 'banner' } })
-    await host.told('beacon', { event: 'render', accepted: true })
+    await host.waitForEvent('beacon', { event: 'render', accepted: true })
   })
 
   const isolated = { 'cross-origin-embedder-policy': 'require-corp', 'cross-origin-opener-policy': 'same-origin' }
 
   test.concurrent.each(formats)('that isolates it across origins shows a %s with its media', async (format) => {
-    await using host = await world.open({ headers: isolated })
+    await using host = await stage.open({ headers: isolated })
     expect(await host.page.evaluate(() => crossOriginIsolated)).toBe(true)
     await startTurn(host, { place: { format, max_width: 320 } })
-    await host.told('beacon', { event: 'visible', accepted: true })
+    await host.waitForEvent('beacon', { event: 'visible', accepted: true })
     const frame = await frameOf(host)
     const sizes = await frame.evaluate(() => [
       ...[...document.images].map(({ naturalWidth }) => naturalWidth),
@@ -215,7 +219,7 @@ describe.concurrent('a policy of the host page', () => {
   })
 
   test.concurrent('that embeds only who agrees blocks a frame whose answer has lost its headers', async () => {
-    await using host = await world.open({ headers: { 'cross-origin-embedder-policy': 'require-corp' } })
+    await using host = await stage.open({ headers: { 'cross-origin-embedder-policy': 'require-corp' } })
     await host.context.route(frameDocuments, async (route) => {
       const response = await route.fetch()
       const {
@@ -227,16 +231,16 @@ describe.concurrent('a policy of the host page', () => {
       await route.fulfill({ response, headers })
     })
     await startTurn(host, { place: { format: 'banner' } })
-    await host.told('error', { code: 'render_timeout' })
+    await host.waitForEvent('error', { code: 'render_timeout' })
     await expectNothing(host)
   })
 })
 
 describe.concurrent("a policy of the service's", () => {
   test.concurrent('keeps the frame from a page whose origin is not allowed', async () => {
-    await using host = await world.open()
-    const strict = world.sandbox.projects.find(({ client_id }) => client_id === 'proj_strict')!
-    const answer = await fetch(`${world.sandbox.url}/v1/placements`, {
+    await using host = await stage.open()
+    const strict = stage.sandbox.projects.find(({ client_id }) => client_id === 'proj_strict')!
+    const answer = await fetch(`${stage.sandbox.url}/v1/placements`, {
       method: 'POST',
       headers: { authorization: `Bearer ${strict.secret_key}`, 'content-type': 'application/json' },
       body: JSON.stringify({
@@ -246,17 +250,17 @@ describe.concurrent("a policy of the service's", () => {
     })
     host.answers.push({ body: await answer.text() })
     await startTurn(host)
-    await host.told('decision', { fill: true })
-    await host.told('error', { code: 'render_timeout' })
+    await host.waitForEvent('decision', { fill: true })
+    await host.waitForEvent('error', { code: 'render_timeout' })
     expect(frameLoads(host)).toHaveLength(1)
     await expectNothing(host)
     expect(host.console_lines.join('\n')).toContain('frame-ancestors')
   })
 
   test.concurrent('lets the frame load nothing of another origin, and reach nobody', async () => {
-    await using host = await world.open()
+    await using host = await stage.open()
     await startTurn(host, { place: { format: 'banner' }, keepMounted: true })
-    await host.told('rendered')
+    await host.waitForEvent('rendered')
     const frame = await frameOf(host)
     const outcomes = await frame.evaluate(async (host_url) => {
       const tried = async (work: () => unknown) => {
@@ -286,7 +290,7 @@ describe.concurrent("a policy of the service's", () => {
           top!.location.href = 'https://elsewhere.example/'
         }),
       }
-    }, world.host_url)
+    }, stage.host_url)
     expect(outcomes).toEqual({
       origin: 'null',
       fetch: 'TypeError',
@@ -297,7 +301,7 @@ describe.concurrent("a policy of the service's", () => {
       parent: 'SecurityError',
       top: 'SecurityError',
     })
-    expect(host.page.url()).toContain(world.host_url)
+    expect(host.page.url()).toContain(stage.host_url)
   })
 })
 
@@ -310,7 +314,7 @@ const narrow = (slots: number): OpenOptions => ({
 /** Mounts one placement in each slot, and waits until all are rendered. */
 async function mountAll(host: Host, placements: readonly PlaceOptions[]): Promise<void> {
   for (const [index, options] of placements.entries()) await host.show(options, `#slot-${index}`)
-  await host.told('rendered', {}, placements.length)
+  await host.waitForEvent('rendered', {}, placements.length)
 }
 
 /** Nothing of the page or of its frames goes beyond 320 px, every label is readable, every call to action inside. */
@@ -351,7 +355,7 @@ describe.concurrent('a page of 320 px', () => {
       { format: 'clip' },
       ...nativeTemplates.map((native_template_id) => ({ format: 'native', native_template_id }) as const),
     ]
-    await using host = await world.open(narrow(placements.length))
+    await using host = await stage.open(narrow(placements.length))
     await mountAll(host, placements)
     await expectFitting(host, placements.length)
     expect(host.console_lines).toEqual([])
@@ -415,7 +419,7 @@ describe.concurrent('a page of 320 px', () => {
     const response = await host.place(about('rtl', { format: 'banner' }))
     const render = { ...response.placement!.render, label_text: 'إعلان' }
     await host.mount({ ...response, placement: { ...response.placement, render } }, '#slot-0')
-    await host.told('rendered')
+    await host.waitForEvent('rendered')
     const label = host.page.locator('[data-sp-label]')
     expect(await label.textContent()).toBe(`إعلان · ${texts.rtl.sponsor_name}`)
     expect(await label.evaluate((element) => getComputedStyle(element).direction)).toBe('rtl')
@@ -426,7 +430,7 @@ describe.concurrent('a page of 320 px', () => {
 describe.concurrent('a hostile frame', () => {
   const banner = { place: { format: 'banner' }, keepMounted: true } as const
   async function openWith(script: string, options: OpenOptions = {}): Promise<Host> {
-    const host = await world.open(options)
+    const host = await stage.open(options)
     await replaceFrames(host.context, script)
     return host
   }
@@ -434,7 +438,7 @@ describe.concurrent('a hostile frame', () => {
   test.concurrent('is counted when it does as it should: the stand-in speaks the protocol', async () => {
     await using host = await openWith(honestly)
     await startTurn(host, banner)
-    await host.told('beacon', { event: 'visible', accepted: true })
+    await host.waitForEvent('beacon', { event: 'visible', accepted: true })
     expect(await host.ledger()).toEqual(['render accepted OK', 'visible accepted OK +viewable_impression'])
   })
 
@@ -448,7 +452,7 @@ describe.concurrent('a hostile frame', () => {
       ]) say(message)
       ${honestly}`)
     await startTurn(host, banner)
-    await host.told('beacon', { event: 'visible', accepted: true })
+    await host.waitForEvent('beacon', { event: 'visible', accepted: true })
     expect((await host.types()).filter((type) => type !== 'beacon')).toEqual([
       'turn:started',
       'decision',
@@ -458,7 +462,7 @@ describe.concurrent('a hostile frame', () => {
     expect(host.console_lines).toEqual([])
   })
 
-  test.concurrent('repeats itself: what counts once is told once', async () => {
+  test.concurrent('repeats itself: what counts once is reported once', async () => {
     await using host = await openWith(`
       ${honestly}
       for (let n = 0; n < 4; n += 1) {
@@ -468,8 +472,8 @@ describe.concurrent('a hostile frame', () => {
         say({ t: 'resize', height: 90000 })
       }`)
     await startTurn(host, banner)
-    await host.told('beacon', { event: 'visible', accepted: true })
-    await host.told('beacon', { event: 'click', accepted: true })
+    await host.waitForEvent('beacon', { event: 'visible', accepted: true })
+    await host.waitForEvent('beacon', { event: 'click', accepted: true })
     expect((await host.ledger()).toSorted()).toEqual([
       'click accepted OK',
       'render accepted OK',
@@ -483,14 +487,14 @@ describe.concurrent('a hostile frame', () => {
   test.concurrent('wants the whole page: a native frame grows to its bound and no further', async () => {
     await using host = await openWith(`${honestly} say({ t: 'resize', height: 90000 })`)
     await startTurn(host, { place: { format: 'native', more: { slot_hint: { max_height: 300 } } }, keepMounted: true })
-    await host.told('rendered')
+    await host.waitForEvent('rendered')
     await until(async () => (await host.page.locator('iframe').boundingBox())?.height, 300)
   })
 
   test.concurrent('floods its port: it goes, and nothing is counted', async () => {
     await using host = await openWith(`for (let n = 0; n < 21; n += 1) say({ t: 'nothing', n })`)
     await startTurn(host, banner)
-    await host.told('error', { code: 'message_flood' })
+    await host.waitForEvent('error', { code: 'message_flood' })
     expect(await turnState(host)).toBe('failed')
     await expectNothing(host)
   })
@@ -503,8 +507,8 @@ describe.concurrent('a hostile frame', () => {
       { html: '<div id="slot" style="margin-top:3000px"></div>' },
     )
     await startTurn(host, banner)
-    await host.told('error', { code: 'message_flood' })
-    await host.told('beacon', { event: 'render' })
+    await host.waitForEvent('error', { code: 'message_flood' })
+    await host.waitForEvent('beacon', { event: 'render' })
     expect(await view(host)).toMatchObject({ frames: 0, labels: [], occupied: 0 })
     expect(await host.ledger()).toEqual(['render accepted OK'])
   })
@@ -512,7 +516,7 @@ describe.concurrent('a hostile frame', () => {
   test.concurrent('loads itself again: it goes, and nothing is counted', async () => {
     await using host = await openWith(`say({ t: 'ready', nonce, ...settings }); location.reload()`)
     await startTurn(host, banner)
-    await host.told('error', { code: 'frame_reloaded' })
+    await host.waitForEvent('error', { code: 'frame_reloaded' })
     await expectNothing(host)
   })
 
@@ -521,7 +525,7 @@ describe.concurrent('a hostile frame', () => {
       `say({ t: 'ready', nonce, ...settings, media_type: 'video' }); say({ t: 'rendered' })`,
     )
     await startTurn(host, banner)
-    await host.told('error', { code: 'media_type_mismatch' })
+    await host.waitForEvent('error', { code: 'media_type_mismatch' })
     await expectNothing(host)
   })
 
@@ -536,9 +540,9 @@ describe.concurrent('a hostile frame', () => {
     const { placement } = response
     const render = { ...placement!.render, frame_url: `${placement!.render.frame_url}#${beacon_token}` }
     await host.mount({ ...response, placement: { ...placement, render } })
-    await host.told('beacon', { event: 'render', accepted: false, reason_code: 'asset_token_invalid' })
+    await host.waitForEvent('beacon', { event: 'render', accepted: false, reason_code: 'asset_token_invalid' })
     for (const { slot_id } of [other, response]) {
-      const { beacons, billing } = await world.client.placements.explain({ params: { slot_id } })
+      const { beacons, billing } = await stage.client.placements.explain({ params: { slot_id } })
       expect(beacons.filter(({ verdict }) => verdict === 'accepted')).toEqual([])
       expect(billing).toMatchObject({ would_bill: false })
     }
@@ -555,7 +559,7 @@ describe.concurrent('a hostile frame', () => {
     await host.page.evaluate(() => {
       postMessage({ t: 'rendered' }, '*')
     })
-    await host.told('error', { code: 'render_timeout' })
+    await host.waitForEvent('error', { code: 'render_timeout' })
     expect((await host.types()).filter((type) => ['rendered', 'click', 'beacon'].includes(type))).toEqual([])
     expect(beaconPosts(host)).toEqual([])
     expect(await host.page.locator('#slot iframe').count()).toBe(0)
@@ -567,7 +571,7 @@ describe.concurrent('a hostile frame', () => {
       `say({ t: 'ready', nonce, ...settings }); say({ t: 'error', code: 'creative_failed' }); say({ t: 'rendered' })`,
     )
     await startTurn(host, banner)
-    await host.told('error', { code: 'creative_failed' })
+    await host.waitForEvent('error', { code: 'creative_failed' })
     await expectNothing(host)
   })
 })

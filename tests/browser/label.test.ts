@@ -10,8 +10,8 @@ import type { Frame, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { about, catalogueOf } from './catalogue.ts'
 import { lookAtLabel } from './label-sight.ts'
+import { openStage, type PlaceOptions, type Stage } from './stage.ts'
 import { nothing, one_ad, openTurnHost, type TurnHost, viewed } from './turn-path.ts'
-import { openWorld, type PlaceOptions, type World } from './world.ts'
 
 vi.setConfig({ maxConcurrency: 8, testTimeout: 60_000 })
 
@@ -23,19 +23,19 @@ const names = {
   unbroken: `Donau${'dampfschifffahrts'.repeat(5)}gesellschaft`,
 }
 
-let world: World
-/** A world whose sponsors have the names above. */
-let named: World
+let stage: Stage
+/** A stage whose sponsors have the names above. */
+let named: Stage
 let axe: string
 beforeAll(async () => {
   const texts = Object.entries(names).map(([topic, sponsor_name]) => [topic, { sponsor_name, ...native }])
-  world = await openWorld({ rate_limit: 'off' })
-  named = await openWorld({ rate_limit: 'off', browser: world.browser, demand: catalogueOf(Object.fromEntries(texts)) })
+  stage = await openStage({ rate_limit: 'off' })
+  named = await openStage({ rate_limit: 'off', demand: catalogueOf(Object.fromEntries(texts)) })
   axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 })
 afterAll(async () => {
   await named?.[Symbol.asyncDispose]()
-  await world?.[Symbol.asyncDispose]()
+  await stage?.[Symbol.asyncDispose]()
 })
 
 const banner: PlaceOptions = { format: 'banner', max_width: 300, max_height: 250 }
@@ -45,9 +45,9 @@ async function showAd(
   style = '',
   more: Parameters<typeof openTurnHost>[1] = {},
 ): Promise<{ host: TurnHost; text: string }> {
-  const host = await openTurnHost(world, { html: `<style>${style}</style><div id="slot"></div>`, ...more })
+  const host = await openTurnHost(stage, { html: `<style>${style}</style><div id="slot"></div>`, ...more })
   const { placement } = await host.show(banner)
-  await host.told('rendered')
+  await host.waitForEvent('rendered')
   return { host, text: `${placement!.render.label_text} · ${placement!.render.sponsor_name}` }
 }
 
@@ -74,9 +74,9 @@ describe.concurrent('the label', () => {
   test.for(['banner', 'clip', 'native'] as const)(
     'of a %s says what it is and whose, above the frame',
     async (format) => {
-      await using host = await openTurnHost(world)
+      await using host = await openTurnHost(stage)
       const { placement } = await host.show({ format, max_width: 320, max_height: 300 })
-      await host.told('rendered')
+      await host.waitForEvent('rendered')
       const { label_text, sponsor_name } = placement!.render
       await expectReadable(host.page, `${label_text} · ${sponsor_name}`)
       const [label, frame] = await Promise.all([
@@ -168,24 +168,24 @@ describe.concurrent('a label that the page', () => {
     const { host, text } = await showAd()
     await using _ = host
     await host.page.locator('[data-sp-label]').evaluate((label) => label.remove())
-    await host.told('beacon', { event: 'visible' })
+    await host.waitForEvent('beacon', { event: 'visible' })
     await expectReadable(host.page, text)
     expect(await host.ledger()).toEqual(viewed)
   })
 
   test('takes away again and again costs it the ad, and its view', async () => {
-    await using host = await openTurnHost(world, { html: '<div id="slot"></div><div id="other"></div>' })
+    await using host = await openTurnHost(stage, { html: '<div id="slot"></div><div id="other"></div>' })
     await host.page.evaluate(() => {
       const slot = document.querySelector('#slot')!
       const remove = (): void => slot.querySelector('[data-sp-label]')?.remove()
       new MutationObserver(remove).observe(slot, { childList: true, subtree: true })
     })
     const lost = await host.start(banner)
-    await host.told('error', { code: 'label_removed' })
+    await host.waitForEvent('error', { code: 'label_removed' })
     expect(await host.shown()).toEqual(nothing)
     expect((await host.path(lost)).at(-1)).toBe('failed')
     const control = await host.start({ ...banner, target: '#other' })
-    await host.told('beacon', { event: 'visible', turn_id: control })
+    await host.waitForEvent('beacon', { event: 'visible', turn_id: control })
     expect((await host.ledger()).filter((line) => line.startsWith('visible'))).toHaveLength(1)
   })
 })
@@ -240,14 +240,14 @@ describe.concurrent('a stylesheet of the page', () => {
       '%s { overflow: hidden } %s > div { position: relative !important; top: -40px !important }',
     ].map((style, n) => style.replaceAll('%s', `#s${n}`))
     const slots = styles.map((_, n) => `<div id="s${n}" style="float:left;width:310px"></div>`)
-    await using host = await openTurnHost(world, {
+    await using host = await openTurnHost(stage, {
       html: `<style>${styles.join('\n')}</style>${slots.join('')}<div id="last" style="position:fixed;right:0;bottom:0"></div>`,
       context: { viewport: { width: 1_700, height: 1_000 } },
     })
     const ids = await Promise.all(styles.map((_, n) => host.start({ ...banner, target: `#s${n}` })))
-    await host.told('rendered', {}, styles.length)
+    await host.waitForEvent('rendered', {}, styles.length)
     const last = await host.start({ ...banner, target: '#last' })
-    await host.told('beacon', { event: 'visible', turn_id: last })
+    await host.waitForEvent('beacon', { event: 'visible', turn_id: last })
     const events = await host.events()
     const outcomes: string[] = []
     for (const [n, style] of styles.entries()) {
@@ -266,7 +266,7 @@ describe.concurrent('a sponsor whose name', () => {
     const host = await openTurnHost(named, { context: { viewport: { width, height: 700 } } })
     const response = await host.show(about(topic, banner))
     expect(response.placement?.sponsor_name).toBe(names[topic])
-    await host.told('rendered')
+    await host.waitForEvent('rendered')
     return host
   }
 
@@ -308,13 +308,13 @@ describe.concurrent('accessibility', () => {
   test.for(cases)(
     'axe finds nothing serious on a page with a %s, nor in its frame: %s',
     async ([format, colorScheme]) => {
-      await using host = await openTurnHost(world, {
+      await using host = await openTurnHost(stage, {
         html: `<style>:root { color-scheme: light dark; background: Canvas; color: CanvasText }</style>
 <main><h1>An answer</h1><p>What was asked for.</p><div id="slot"></div></main>`,
         context: { viewport: { width: 800, height: 700 }, colorScheme },
       })
       await host.show({ format, max_width: 320, max_height: 300 })
-      await host.told('rendered')
+      await host.waitForEvent('rendered')
       expect(await serious(host.page)).toEqual([])
       const frame = host.page.frames().find((frame) => frame.url().includes('/v1/render/'))
       expect(await serious(frame!)).toEqual([])
@@ -336,9 +336,9 @@ describe.concurrent('accessibility', () => {
   }
 
   test('the label comes before the frame, which has a name, and nothing else is said', async () => {
-    await using host = await openTurnHost(world, { html: '<div id="slot"></div>' })
+    await using host = await openTurnHost(stage, { html: '<div id="slot"></div>' })
     const { placement } = await host.show(banner)
-    await host.told('rendered')
+    await host.waitForEvent('rendered')
     const said = spoken(await host.page.locator('#slot').ariaSnapshot())
     expect(said).toBe(`${placement!.render.label_text} · ${placement!.render.sponsor_name} iframe`)
   })

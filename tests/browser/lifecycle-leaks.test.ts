@@ -2,23 +2,23 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { TurnOptions } from '../../sandbox/renderer/host/turn.ts'
 import { countOpenThings } from './open-things.ts'
+import { openStage, type Stage } from './stage.ts'
 import { nothing, openTurnHost, type TurnHost, type TurnRequest } from './turn-path.ts'
-import { openWorld, type World } from './world.ts'
 
 vi.setConfig({ maxConcurrency: 8 })
 
-let world: World
+let stage: Stage
 beforeAll(async () => {
-  world = await openWorld({ rate_limit: 'off' })
+  stage = await openStage({ rate_limit: 'off' })
 })
-afterAll(() => world?.[Symbol.asyncDispose]())
+afterAll(() => stage?.[Symbol.asyncDispose]())
 
 const banner: TurnRequest = { format: 'banner', max_width: 300, max_height: 250 }
 const html = '<main><div id="slot"></div></main>'
 
 /** A page that counts, once the test's own tools are in it. */
 async function open(): Promise<TurnHost> {
-  const host = await openTurnHost(world, { html, before: (page) => page.addInitScript(countOpenThings) })
+  const host = await openTurnHost(stage, { html, before: (page) => page.addInitScript(countOpenThings) })
   await host.page.waitForFunction(() => true)
   return host
 }
@@ -143,8 +143,8 @@ describe.concurrent('nothing is left', () => {
     const before = await host.page.evaluate(() => {
       globalThis.seen = []
       globalThis.lifelong = new AbortController()
-      Object.assign(window, { told: 0 })
-      window.SponsoredPlacement!.on('*', () => Object.assign(window, { told: Reflect.get(window, 'told') + 1 }))
+      Object.assign(window, { waitForEvent: 0 })
+      window.SponsoredPlacement!.on('*', () => Object.assign(window, { emitted: Reflect.get(window, 'emitted') + 1 }))
       return window.openThings()
     })
     const given = { endpoint: host.endpoint, body: host.body() }
@@ -170,8 +170,8 @@ describe.concurrent('nothing is left', () => {
     expect(after_50.nodes).toBeLessThan(after_10.nodes + 8)
     expect(after_50.listeners).toBeLessThan(after_10.listeners + 4)
 
-    const told = await host.page.evaluate(() => Reflect.get(window, 'told') as number)
-    expect(told).toBeGreaterThan(200)
+    const emitted = await host.page.evaluate(() => Reflect.get(window, 'emitted') as number)
+    expect(emitted).toBeGreaterThan(200)
     expect(await host.events()).toHaveLength(200)
     const ledger = await host.ledger()
     expect(ledger.filter((line) => line.includes('rejected'))).toEqual([])
@@ -185,7 +185,7 @@ describe.concurrent('nothing is left', () => {
       await using host = await open()
       const before = await host.page.evaluate(() => window.openThings())
       await host.start({ ...banner, within: { event, call: 'cancel' } })
-      await host.told('turn:cancelled')
+      await host.waitForEvent('turn:cancelled')
       await expectNothingOpen(host, before)
     },
   )

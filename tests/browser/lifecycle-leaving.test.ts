@@ -2,21 +2,21 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { openBeaconGate } from './beacon-gate.ts'
+import { type Host, openStage, type PlaceOptions, type Stage } from './stage.ts'
 import { rendered_only, viewed } from './turn-path.ts'
-import { type Host, openWorld, type PlaceOptions, type World } from './world.ts'
 
 vi.setConfig({ maxConcurrency: 8 })
 
-let world: World
+let stage: Stage
 beforeAll(async () => {
-  world = await openWorld({ rate_limit: 'off' })
+  stage = await openStage({ rate_limit: 'off' })
 })
-afterAll(() => world?.[Symbol.asyncDispose]())
+afterAll(() => stage?.[Symbol.asyncDispose]())
 
 const banner: PlaceOptions = { format: 'banner', max_width: 300, max_height: 250 }
 /** A slot out of view: what is on it is rendered, and never viewed. */
 const below = '<div id="slot" style="margin-top: 3000px"></div>'
-const openGate = () => openBeaconGate(world.sandbox.url)
+const openGate = () => openBeaconGate(stage.sandbox.url)
 
 /** What the emulator has, once it has it. */
 const arrives = (host: Host, ledger: string[]) =>
@@ -44,7 +44,7 @@ const waitsAgain = async ({ page }: Host, times: number) => {
 describe.concurrent('a page that is closed', () => {
   test.for(['preflight', 'render'] as const)('while its %s is under way: the beacon arrives', async (what) => {
     await using gate = await openGate()
-    await using host = await world.open({ html: below })
+    await using host = await stage.open({ html: below })
     const held = gate.hold(what)
     const response = await host.place(banner)
     await host.mount(gate.through(response))
@@ -53,13 +53,13 @@ describe.concurrent('a page that is closed', () => {
     await host.page.close()
     held.release()
     await arrives(host, rendered_only)
-    const { billing } = await world.client.placements.explain({ params: { slot_id: response.slot_id } })
+    const { billing } = await stage.client.placements.explain({ params: { slot_id: response.slot_id } })
     expect(billing).toMatchObject({ would_bill: false })
   })
 
   test('while the view is under way: it arrives, and is billed', async () => {
     await using gate = await openGate()
-    await using host = await world.open()
+    await using host = await stage.open()
     const response = await host.place(banner)
     const held = gate.hold('visible')
     await host.mount(gate.through(response))
@@ -68,12 +68,12 @@ describe.concurrent('a page that is closed', () => {
     await arrives(host, rendered_only)
     held.release()
     await arrives(host, viewed)
-    const { billing } = await world.client.placements.explain({ params: { slot_id: response.slot_id } })
+    const { billing } = await stage.client.placements.explain({ params: { slot_id: response.slot_id } })
     expect(billing).toMatchObject({ would_bill: true })
   })
 
   test('at the moment of the view: the view arrives', async () => {
-    await using host = await world.open()
+    await using host = await stage.open()
     const closed = host.page.waitForEvent('close')
     await host.page.exposeFunction('closePage', () => void host.page.close())
     await host.page.evaluate(() => {
@@ -87,7 +87,7 @@ describe.concurrent('a page that is closed', () => {
 
 describe.concurrent('a page that is left', () => {
   test('at the moment of the view: the view arrives', async () => {
-    await using host = await world.open()
+    await using host = await stage.open()
     await host.page.evaluate(() => {
       window.SponsoredPlacement!.on('visible', () => {
         location.href = '/page/elsewhere'
@@ -99,7 +99,7 @@ describe.concurrent('a page that is left', () => {
   })
 
   test('before the view: it was rendered, no more', async () => {
-    await using host = await world.open()
+    await using host = await stage.open()
     await host.page.evaluate(() => {
       window.SponsoredPlacement!.on('rendered', () => setTimeout(() => location.reload()))
     })
@@ -108,19 +108,19 @@ describe.concurrent('a page that is left', () => {
     await reloaded
     await arrives(host, rendered_only)
     await host.show(banner)
-    await host.told('beacon', { event: 'visible' })
+    await host.waitForEvent('beacon', { event: 'visible' })
     expect(await host.ledger()).toEqual([...rendered_only, ...viewed])
-    const { billing } = await world.client.placements.explain({ params: { slot_id } })
+    const { billing } = await stage.client.placements.explain({ params: { slot_id } })
     expect(billing).toMatchObject({ would_bill: false })
   })
 
   test('while a beacon waits to be tried again: it is tried at once, and arrives', async () => {
     await using gate = await openGate()
-    await using host = await world.open({ html: below, before: neverWaitOut })
+    await using host = await stage.open({ html: below, before: neverWaitOut })
     gate.refusals = 1
     await host.mount(gate.through(await host.place(banner)))
     await waitsAgain(host, 1)
-    await host.page.goto(`${world.host_url}/page/elsewhere`)
+    await host.page.goto(`${stage.host_url}/page/elsewhere`)
     await arrives(host, rendered_only)
     expect(new Set(gate.beacon_ids).size).toBe(1)
   })
@@ -129,7 +129,7 @@ describe.concurrent('a page that is left', () => {
 describe.concurrent('a tab that is hidden', () => {
   test('tries at once what waits to be tried again', async () => {
     await using gate = await openGate()
-    await using host = await world.open({ html: below, before: neverWaitOut })
+    await using host = await stage.open({ html: below, before: neverWaitOut })
     gate.refusals = 2
     await host.mount(gate.through(await host.place(banner)))
     await host.page.evaluate(() =>
@@ -140,7 +140,7 @@ describe.concurrent('a tab that is hidden', () => {
       expect(await host.ledger()).toEqual([])
       await host.page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')))
     }
-    await host.told('beacon', { event: 'render', accepted: true })
+    await host.waitForEvent('beacon', { event: 'render', accepted: true })
     expect(await host.ledger()).toEqual(rendered_only)
     expect(new Set(gate.beacon_ids).size).toBe(1)
   })

@@ -5,27 +5,27 @@
  * and comes out again is played with the events that it would get; leaving and going back is real.
  */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { openStage, type Stage } from './stage.ts'
 import { nothing, one_ad, openTurnHost, rendered_only, type TurnHost, type TurnRequest, viewed } from './turn-path.ts'
-import { openWorld, type World } from './world.ts'
 
 vi.setConfig({ maxConcurrency: 8 })
 
-let world: World
+let stage: Stage
 beforeAll(async () => {
-  world = await openWorld({ rate_limit: 'off' })
+  stage = await openStage({ rate_limit: 'off' })
 })
-afterAll(() => world?.[Symbol.asyncDispose]())
+afterAll(() => stage?.[Symbol.asyncDispose]())
 
 const banner: TurnRequest = { format: 'banner', max_width: 300, max_height: 250 }
 /** A slot to tell time by: an ad on it that was viewed began its dwell after whatever came before. */
 const html = '<main><div id="slot"></div></main><div id="other"></div>'
-const open = () => openTurnHost(world, { html })
+const open = () => openTurnHost(stage, { html })
 
 /** Waits for a whole dwell of another ad, so that any beacon of the first would have come. */
 async function letDwellPass(host: TurnHost): Promise<string[]> {
   const before = await host.ledger()
   const id = await host.start({ ...banner, target: '#other' })
-  await host.told('beacon', { event: 'visible', turn_id: id })
+  await host.waitForEvent('beacon', { event: 'visible', turn_id: id })
   const after = await host.ledger()
   expect(after).toEqual([...before, ...viewed])
   return before
@@ -51,7 +51,7 @@ describe.concurrent('a slot that is removed', () => {
       )
     } while (removal.after_ms > 900)
     const { id: turn_id } = removal
-    const { reason, slot_id } = await host.told('cleared', { turn_id, reason: 'target_removed' })
+    const { reason, slot_id } = await host.waitForEvent('cleared', { turn_id, reason: 'target_removed' })
     expect(reason).toBe('target_removed')
     expect(await host.shown()).toEqual(nothing)
     expect((await letDwellPass(host)).at(-1)).toBe('render accepted OK')
@@ -69,7 +69,7 @@ describe.concurrent('a slot that is removed', () => {
     await host.reaches(id, 'requesting')
     await host.page.evaluate(() => document.querySelector('#slot')!.remove())
     release()
-    await host.told('error', { code: 'target_removed' })
+    await host.waitForEvent('error', { code: 'target_removed' })
     await host.reaches(id, 'failed')
     expect(await host.shown()).toEqual(nothing)
     expect(host.requests.filter((request) => request.url().includes('/v1/render/'))).toEqual([])
@@ -82,7 +82,7 @@ describe.concurrent('a slot that is removed', () => {
     const id = await host.start(banner)
     await host.reaches(id, 'mounting')
     await host.page.evaluate(() => document.querySelector('#slot')!.remove())
-    await host.told('cleared', { reason: 'target_removed' })
+    await host.waitForEvent('cleared', { reason: 'target_removed' })
     release()
     expect((await host.path(id)).at(-1)).toBe('cleared')
     expect(await host.shown()).toEqual(nothing)
@@ -92,7 +92,7 @@ describe.concurrent('a slot that is removed', () => {
   test('after it was viewed: the view stays counted', async () => {
     await using host = await open()
     const id = await host.start(banner)
-    const { slot_id } = await host.told('beacon', { event: 'visible' })
+    const { slot_id } = await host.waitForEvent('beacon', { event: 'visible' })
     await host.page.evaluate(() => document.querySelector('#slot')!.remove())
     await host.reaches(id, 'cleared')
     expect(await host.ledger()).toEqual(viewed)
@@ -110,8 +110,8 @@ describe.concurrent('a slot that is removed', () => {
     await using host = await open()
     await host.whenRendered(act)
     const id = await host.start(banner)
-    await host.told('cleared', { reason: 'target_removed' })
-    await host.told('beacon', { event: 'render' })
+    await host.waitForEvent('cleared', { reason: 'target_removed' })
+    await host.waitForEvent('beacon', { event: 'render' })
     expect((await host.path(id)).at(-1)).toBe('cleared')
     expect(await host.shown()).toEqual(nothing)
     expect(await host.ledger()).toEqual(rendered_only)
@@ -128,7 +128,7 @@ describe.concurrent('a route that changes', () => {
     const old = await host.start(banner)
     await host.reaches(old, 'cleared')
     const next = await host.start(banner)
-    await host.told('beacon', { event: 'visible', turn_id: next })
+    await host.waitForEvent('beacon', { event: 'visible', turn_id: next })
     await host.page.evaluate(() => history.back())
     expect(await host.shown()).toEqual(one_ad)
     expect(await host.ledger()).toEqual([...rendered_only, ...viewed])
@@ -143,7 +143,7 @@ describe.concurrent('a route that changes', () => {
       history.pushState({}, '', '?next')
       location.hash = 'answer'
     })
-    await host.told('beacon', { event: 'visible' })
+    await host.waitForEvent('beacon', { event: 'visible' })
     expect(await host.shown()).toEqual(one_ad)
     expect(await host.ledger()).toEqual(viewed)
   })
@@ -171,10 +171,10 @@ describe.concurrent('a slot in a shadow root', () => {
   test.for(['open', 'closed'] as const)('shows its ad, and is counted: %s', async (mode) => {
     await using host = await open()
     const turn_id = await startInShadow(host, mode, 1)
-    await host.told('beacon', { event: 'visible', turn_id })
+    await host.waitForEvent('beacon', { event: 'visible', turn_id })
     expect(await host.ledger()).toEqual(viewed)
     await host.page.evaluate(() => document.querySelector('#slot')!.remove())
-    await host.told('cleared', { reason: 'target_removed' })
+    await host.waitForEvent('cleared', { reason: 'target_removed' })
     expect(await occupied(host)).toBe(0)
   })
 
@@ -187,8 +187,8 @@ describe.concurrent('a slot in a shadow root', () => {
     await using host = await open()
     await host.whenRendered(act)
     const turn_id = await startInShadow(host, 'open', depth)
-    await host.told('cleared', { reason: 'target_removed' })
-    await host.told('beacon', { event: 'render', turn_id })
+    await host.waitForEvent('cleared', { reason: 'target_removed' })
+    await host.waitForEvent('beacon', { event: 'render', turn_id })
     expect(await occupied(host)).toBe(0)
     expect(await host.ledger()).toEqual(rendered_only)
   })
@@ -199,20 +199,20 @@ describe.concurrent('a slot that is moved', () => {
     await using host = await open()
     await host.whenRendered(() => document.querySelector('#other')!.after(document.querySelector('#slot')!))
     const id = await host.start(banner)
-    await host.told('cleared')
-    await host.told('beacon', { event: 'render' })
+    await host.waitForEvent('cleared')
+    await host.waitForEvent('beacon', { event: 'render' })
     expect((await host.path(id)).at(-1)).toMatch(/^(failed|cleared)$/)
     expect(await host.shown()).toEqual(nothing)
     expect(await letDwellPass(host)).toEqual(rendered_only)
     const again = await host.start(banner)
-    await host.told('beacon', { event: 'visible', turn_id: again })
+    await host.waitForEvent('beacon', { event: 'visible', turn_id: again })
   })
 
   test('with moveBefore keeps its ad, which is viewed', async () => {
     await using host = await open()
     await host.whenRendered(() => document.body.moveBefore(document.querySelector('#slot')!, null))
     const id = await host.start(banner)
-    await host.told('beacon', { event: 'visible' })
+    await host.waitForEvent('beacon', { event: 'visible' })
     expect((await host.path(id)).at(-1)).toBe('rendered')
     expect(await host.shown()).toEqual(one_ad)
     expect(await host.ledger()).toEqual(viewed)
@@ -230,7 +230,7 @@ describe.concurrent('a page that is left', () => {
     await host.page.goBack()
     expect(await host.shown()).toEqual(nothing)
     const again = await host.start(banner)
-    await host.told('beacon', { event: 'visible', turn_id: again })
+    await host.waitForEvent('beacon', { event: 'visible', turn_id: again })
     expect(await host.ledger()).toEqual([...rendered_only, ...viewed])
     expect(host.console_lines.filter((line) => line.startsWith('pageerror'))).toEqual([])
   })
@@ -243,9 +243,9 @@ describe.concurrent('a page that is left', () => {
     })
     const id = await host.start(banner)
     await host.reaches(id, 'cleared')
-    await host.told('beacon', { event: 'render' })
+    await host.waitForEvent('beacon', { event: 'render' })
     expect((await host.path(id)).slice(-2)).toEqual(['rendered', 'cleared'])
-    expect(await host.told('cleared')).toMatchObject({ reason: 'pagehide' })
+    expect(await host.waitForEvent('cleared')).toMatchObject({ reason: 'pagehide' })
     expect(await host.shown()).toEqual(nothing)
     await host.page.evaluate(() => {
       document.dispatchEvent(new Event('resume'))
@@ -283,7 +283,7 @@ describe.concurrent('a page that is left', () => {
       )
     } while (dwell_ms < 0)
     expect(dwell_ms).toBeGreaterThan(990)
-    await host.told('beacon', { event: 'visible' })
+    await host.waitForEvent('beacon', { event: 'visible' })
     expect((await host.ledger()).slice(-2)).toEqual(viewed)
   })
 })

@@ -5,23 +5,23 @@
  */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { EventType } from '../../sandbox/renderer/host/events.ts'
+import { openStage, type Stage } from './stage.ts'
 import { nothing, one_ad, openTurnHost, rendered_only, type TurnRequest, viewed } from './turn-path.ts'
-import { openWorld, type World } from './world.ts'
 
 vi.setConfig({ maxConcurrency: 8 })
 
-let world: World
+let stage: Stage
 beforeAll(async () => {
-  world = await openWorld({ rate_limit: 'off' })
+  stage = await openStage({ rate_limit: 'off' })
 })
-afterAll(() => world?.[Symbol.asyncDispose]())
+afterAll(() => stage?.[Symbol.asyncDispose]())
 
-const open = () => openTurnHost(world)
+const open = () => openTurnHost(stage)
 const banner: TurnRequest = { format: 'banner', max_width: 300, max_height: 250 }
 
 async function withdraw(session_id: string): Promise<void> {
-  const { client_id } = world.sandbox.keys
-  await world.client.consent.set({ body: { client_id, session_id, decision: 'withdrawn' } })
+  const { client_id } = stage.sandbox.keys
+  await stage.client.consent.set({ body: { client_id, session_id, decision: 'withdrawn' } })
 }
 
 describe.concurrent('the states of a turn', () => {
@@ -33,9 +33,9 @@ describe.concurrent('the states of a turn', () => {
       await host.reaches(id, 'rendered')
       expect(await host.shown()).toEqual(one_ad)
       await host.call(id, 'finish')
-      const { slot_id } = await host.told('cleared')
+      const { slot_id } = await host.waitForEvent('cleared')
       expect(await host.path(id)).toEqual(['idle', 'requesting', 'mounting', 'rendered', 'finishing', 'cleared'])
-      await host.told('beacon', { event: 'visible' })
+      await host.waitForEvent('beacon', { event: 'visible' })
       const played = format === 'clip' ? ['play_started accepted OK'] : []
       expect((await host.ledger()).toSorted()).toEqual([...played, ...viewed])
       expect(await host.billed(slot_id!)).toBe(true)
@@ -52,8 +52,8 @@ describe.concurrent('the states of a turn', () => {
     const reach = await host.page.evaluate(() => document.querySelector('iframe')!.contentDocument)
     expect(reach).toBe(null)
     await host.call(id, 'finish')
-    await host.told('cleared')
-    await host.told('beacon', { event: 'visible' })
+    await host.waitForEvent('cleared')
+    await host.waitForEvent('beacon', { event: 'visible' })
     const events = await host.events()
     expect(events.map(({ type }) => type).filter((type) => type !== 'beacon')).toEqual([
       'turn:started',
@@ -98,7 +98,7 @@ describe.concurrent('the states of a turn', () => {
     const denied = { authoritative_consent: { ...authoritative_consent, lifecycle_state: 'denied' } }
     host.answers.push({ body: JSON.stringify({ ...response, ...(how === 'denied' && denied) }) })
     const id = await host.start(banner)
-    await host.told('blocked', { reason })
+    await host.waitForEvent('blocked', { reason })
     await host.reaches(id, 'blocked')
     expect(await host.path(id)).toEqual(['idle', 'requesting', 'filled', 'blocked'])
     expect(host.requests.filter((request) => request.url().includes('/v1/render/'))).toEqual([])
@@ -122,7 +122,7 @@ describe.concurrent('the states of a turn', () => {
     await using host = await open()
     await host.page.locator('#slot').evaluate((slot) => slot.style.setProperty('margin-top', '3000px'))
     const id = await host.start(banner)
-    const { slot_id } = await host.told('beacon', { event: 'render' })
+    const { slot_id } = await host.waitForEvent('beacon', { event: 'render' })
     await withdraw(host.session_id)
     await host.page.locator('#slot').evaluate((slot) => slot.scrollIntoView())
     await host.reaches(id, 'blocked')
@@ -141,7 +141,7 @@ describe.concurrent('the states of a turn', () => {
   ] as const)('%s fails it: %o', async ([code, request, path]) => {
     await using host = await open()
     const id = await host.start({ ...banner, ...request })
-    await host.told('error', { code })
+    await host.waitForEvent('error', { code })
     expect(await host.path(id)).toEqual(path)
     expect(await host.shown()).toEqual(nothing)
     expect(await host.ledger()).toEqual([])
@@ -151,7 +151,7 @@ describe.concurrent('the states of a turn', () => {
     await using host = await open()
     host.answers.push({ body: JSON.stringify({ ad: await host.place(banner) }) })
     const id = await host.start(banner)
-    expect(await host.told('error')).toMatchObject({ code: 'response_unreadable', got: ['ad'] })
+    expect(await host.waitForEvent('error')).toMatchObject({ code: 'response_unreadable', got: ['ad'] })
     expect(await host.path(id)).toEqual(['idle', 'requesting', 'failed'])
   })
 
@@ -159,7 +159,7 @@ describe.concurrent('the states of a turn', () => {
     await using host = await open()
     await host.context.route('**/v1/test-assets/**', (route) => route.abort())
     const id = await host.start(banner)
-    await host.told('error', { code: 'creative_failed' })
+    await host.waitForEvent('error', { code: 'creative_failed' })
     expect(await host.path(id)).toEqual(['idle', 'requesting', 'mounting', 'failed'])
     expect(await host.shown()).toEqual(nothing)
     expect(await host.ledger()).toEqual([])
@@ -168,12 +168,12 @@ describe.concurrent('the states of a turn', () => {
   test('a frame that loads again fails it while it shows', async () => {
     await using host = await open()
     const id = await host.start(banner)
-    await host.told('beacon', { event: 'render' })
+    await host.waitForEvent('beacon', { event: 'render' })
     await host.page.evaluate(() => {
       const frame = document.querySelector('iframe')!
       frame.setAttribute('src', `${frame.src}?again`)
     })
-    await host.told('error', { code: 'frame_reloaded' })
+    await host.waitForEvent('error', { code: 'frame_reloaded' })
     expect((await host.path(id)).slice(-2)).toEqual(['rendered', 'failed'])
     expect(await host.shown()).toEqual(nothing)
   })
@@ -197,9 +197,9 @@ describe.concurrent('withTurn', () => {
       { endpoint: host.endpoint, body: host.body(banner) },
     )
     expect(outcome).toEqual({ isSame: true, seen: ['idle', 'mounting'] })
-    await host.told('turn:finished')
-    await host.told('cleared', { reason: 'finished' })
-    await host.told('beacon', { event: 'visible' })
+    await host.waitForEvent('turn:finished')
+    await host.waitForEvent('cleared', { reason: 'finished' })
+    await host.waitForEvent('beacon', { event: 'visible' })
     expect(await host.ledger()).toEqual(viewed)
   })
 
@@ -221,7 +221,7 @@ describe.concurrent('withTurn', () => {
         { endpoint: host.endpoint, body: host.body(banner), how },
       )
       expect(isSame).toBe(true)
-      await host.told('turn:finished')
+      await host.waitForEvent('turn:finished')
       expect(await host.shown()).toEqual(nothing)
     },
   )
@@ -254,7 +254,7 @@ describe.concurrent('finish', () => {
     await host.reaches(id, 'requesting')
     await host.call(id, 'finish')
     release()
-    await host.told('error', { code: 'late_decision' })
+    await host.waitForEvent('error', { code: 'late_decision' })
     expect(await host.path(id)).toEqual(['idle', 'requesting', 'cleared'])
     expect(await host.types()).toEqual(['turn:started', 'turn:finished', 'error'])
     expect(await host.shown()).toEqual(nothing)
@@ -270,7 +270,7 @@ describe.concurrent('finish', () => {
     await host.call(id, 'finish')
     expect(await host.shown()).toEqual(one_ad)
     release()
-    await host.told('cleared', { reason: 'finished' })
+    await host.waitForEvent('cleared', { reason: 'finished' })
     expect((await host.path(id)).at(-1)).toBe('cleared')
     expect((await host.types()).filter((type) => type !== 'beacon')).toEqual([
       'turn:started',
@@ -280,7 +280,7 @@ describe.concurrent('finish', () => {
       'visible',
       'cleared',
     ])
-    await host.told('beacon', { event: 'visible' })
+    await host.waitForEvent('beacon', { event: 'visible' })
     expect(await host.ledger()).toEqual(viewed)
   })
 
@@ -288,14 +288,14 @@ describe.concurrent('finish', () => {
     await using host = await open()
     await host.page.locator('#slot').evaluate((slot) => slot.style.setProperty('margin-top', '3000px'))
     const id = await host.start(banner)
-    await host.told('beacon', { event: 'render' })
+    await host.waitForEvent('beacon', { event: 'render' })
     await host.call(id, 'finish')
     await host.reaches(id, 'finishing')
     expect(await host.shown()).toEqual(one_ad)
     expect(await host.types()).not.toContain('visible')
     await host.page.locator('#slot').evaluate((slot) => slot.scrollIntoView())
     await host.reaches(id, 'cleared')
-    await host.told('beacon', { event: 'visible' })
+    await host.waitForEvent('beacon', { event: 'visible' })
     expect(await host.ledger()).toEqual(viewed)
     expect(await host.shown()).toEqual(nothing)
   })
@@ -303,21 +303,21 @@ describe.concurrent('finish', () => {
   test('after the dwell: the ad goes at once', async () => {
     await using host = await open()
     const id = await host.start(banner)
-    await host.told('visible')
+    await host.waitForEvent('visible')
     const state = await host.page.evaluate((id) => {
       const { turn } = window.followed.get(id)!
       turn.finish()
       return { state: turn.state, frames: document.querySelectorAll('iframe').length }
     }, id)
     expect(state).toEqual({ state: 'cleared', frames: 0 })
-    await host.told('beacon', { event: 'visible' })
+    await host.waitForEvent('beacon', { event: 'visible' })
     expect(await host.ledger()).toEqual(viewed)
   })
 
   test('twice is once', async () => {
     await using host = await open()
     const id = await host.start(banner)
-    await host.told('visible')
+    await host.waitForEvent('visible')
     await host.call(id, 'finish')
     await host.call(id, 'finish')
     await host.call(id, 'cancel')
@@ -331,14 +331,14 @@ describe.concurrent('finish', () => {
     const id = await host.start({ ...banner, keepMounted: true })
     await host.reaches(id, 'rendered')
     await host.call(id, 'finish')
-    await host.told('beacon', { event: 'visible' })
+    await host.waitForEvent('beacon', { event: 'visible' })
     expect(await host.shown()).toEqual(one_ad)
     expect((await host.path(id)).at(-1)).toBe('rendered')
     const next = await host.start({ more: { test_outcome: 'no_fill' } })
     await host.reaches(next, 'no_fill')
     expect((await host.path(id)).at(-1)).toBe('cleared')
     expect(await host.types()).not.toContain('turn:cancelled')
-    expect(await host.told('cleared')).toMatchObject({ turn_id: id, reason: 'replaced' })
+    expect(await host.waitForEvent('cleared')).toMatchObject({ turn_id: id, reason: 'replaced' })
     expect(await host.shown()).toEqual(nothing)
     expect(await host.ledger()).toEqual(viewed)
   })
@@ -369,7 +369,7 @@ describe.concurrent('cancel', () => {
     await host.call(id, 'cancel')
     expect(await host.path(id)).toEqual(['idle', 'requesting', 'cancelled'])
     release()
-    await host.told('error', { code: 'late_decision' })
+    await host.waitForEvent('error', { code: 'late_decision' })
     expect(await host.path(id)).toEqual(['idle', 'requesting', 'cancelled'])
     expect(await host.shown()).toEqual(nothing)
     expect(await host.ledger()).toEqual([])
@@ -392,12 +392,12 @@ describe.concurrent('cancel', () => {
     await using host = await open()
     await host.whenRendered(() => [...window.followed.values()][0]!.turn.cancel())
     const id = await host.start(banner)
-    const { slot_id } = await host.told('beacon', { event: 'render' })
+    const { slot_id } = await host.waitForEvent('beacon', { event: 'render' })
     await host.reaches(id, 'cancelled')
     expect((await host.path(id)).slice(-2)).toEqual(['rendered', 'cancelled'])
     expect(await host.shown()).toEqual(nothing)
     await host.start(banner)
-    await host.told('beacon', { event: 'visible' })
+    await host.waitForEvent('beacon', { event: 'visible' })
     expect(await host.ledger()).toEqual([...rendered_only, ...viewed])
     expect(await host.billed(slot_id!)).toBe(false)
   })
@@ -406,7 +406,7 @@ describe.concurrent('cancel', () => {
     await using host = await open()
     await host.page.locator('#slot').evaluate((slot) => slot.style.setProperty('margin-top', '3000px'))
     const id = await host.start(banner)
-    await host.told('beacon', { event: 'render' })
+    await host.waitForEvent('beacon', { event: 'render' })
     await host.call(id, 'finish')
     await host.call(id, 'cancel')
     expect((await host.path(id)).slice(-2)).toEqual(['finishing', 'cancelled'])
@@ -433,11 +433,11 @@ describe.concurrent('cancel', () => {
   ] as const)('%s from a listener of %s is heeded: nothing is mounted', async ([call, event, state]) => {
     await using host = await open()
     const id = await host.start({ ...banner, within: { event, call } })
-    await host.told(event)
+    await host.waitForEvent(event)
     await host.reaches(id, state)
     expect(await host.shown()).toEqual(nothing)
     const next = await host.start(banner)
-    await host.told('beacon', { event: 'visible', turn_id: next })
+    await host.waitForEvent('beacon', { event: 'visible', turn_id: next })
     expect((await host.path(id)).at(-1)).toBe(state)
     expect(await host.ledger()).toEqual(viewed)
   })
@@ -445,10 +445,10 @@ describe.concurrent('cancel', () => {
   test('cancel from a listener of rendered is heeded: the ad goes, and nothing of it stirs again', async () => {
     await using host = await open()
     const id = await host.start({ ...banner, within: { event: 'rendered', call: 'cancel' } })
-    await host.told('cleared')
+    await host.waitForEvent('cleared')
     expect(await host.shown()).toEqual(nothing)
     const next = await host.start(banner)
-    await host.told('beacon', { event: 'visible', turn_id: next })
+    await host.waitForEvent('beacon', { event: 'visible', turn_id: next })
     expect((await host.path(id)).at(-1)).toBe('cancelled')
     expect((await host.ledger()).filter((line) => line.startsWith('visible'))).toHaveLength(1)
   })
@@ -485,7 +485,7 @@ describe.concurrent('an AbortSignal', () => {
     await host.call(id, 'abort')
     release()
     expect((await host.path(id)).slice(-2)).toEqual([state, 'cancelled'])
-    expect(await host.told('cleared')).toMatchObject({ reason: 'aborted' })
+    expect(await host.waitForEvent('cleared')).toMatchObject({ reason: 'aborted' })
     expect(await host.shown()).toEqual(nothing)
   })
 
@@ -515,7 +515,7 @@ describe.concurrent('turns of one page', () => {
       { endpoint: host.endpoint, body: host.body(banner) },
     )
     expect(same).toEqual([true, true])
-    await host.told('visible')
+    await host.waitForEvent('visible')
     expect(await host.shown()).toEqual(one_ad)
     const isSameAfterwards = await host.page.evaluate(
       ({ endpoint, body }) => {
@@ -528,7 +528,7 @@ describe.concurrent('turns of one page', () => {
       { endpoint: host.endpoint, body: host.body(banner) },
     )
     expect(isSameAfterwards).toEqual(['cleared', true])
-    await host.told('beacon', { event: 'visible' })
+    await host.waitForEvent('beacon', { event: 'visible' })
     expect(host.backend_calls).toEqual(['POST '])
     expect(await host.ledger()).toEqual(viewed)
   })
@@ -538,16 +538,16 @@ describe.concurrent('turns of one page', () => {
     const first = await host.start({ ...banner, turnId: 'message-1' })
     await host.call(first, 'cancel')
     await host.start({ ...banner, turnId: 'message-1' })
-    await host.told('beacon', { event: 'render' })
+    await host.waitForEvent('beacon', { event: 'render' })
     expect(await host.shown()).toEqual(one_ad)
   })
 
   test('a new turn cancels and clears the one that shows, whose counted view stays counted', async () => {
     await using host = await open()
     const old = await host.start(banner)
-    const { slot_id } = await host.told('beacon', { event: 'visible', turn_id: old })
+    const { slot_id } = await host.waitForEvent('beacon', { event: 'visible', turn_id: old })
     const next = await host.start(banner)
-    await host.told('beacon', { event: 'visible', turn_id: next })
+    await host.waitForEvent('beacon', { event: 'visible', turn_id: next })
     const events = (await host.events()).filter(({ type }) => type !== 'beacon')
     expect(events.map(({ type, turn_id }) => `${turn_id === old ? 'old' : 'new'} ${type}`)).toEqual([
       'old turn:started',
@@ -579,8 +579,8 @@ describe.concurrent('turns of one page', () => {
       { endpoint: host.endpoint, body: host.body(banner) },
     )
     expect(old.state).toBe('cancelled')
-    const { slot_id } = await host.told('cleared', { turn_id: old.id, reason: 'replaced' })
-    await host.told('beacon', { event: 'visible', turn_id: next })
+    const { slot_id } = await host.waitForEvent('cleared', { turn_id: old.id, reason: 'replaced' })
+    await host.waitForEvent('beacon', { event: 'visible', turn_id: next })
     expect(await host.ledger()).toEqual([...rendered_only, ...viewed])
     expect(await host.billed(slot_id!)).toBe(false)
   })
@@ -591,21 +591,21 @@ describe.concurrent('turns of one page', () => {
     const old = await host.start(banner)
     await vi.waitFor(() => expect(host.backend_calls).toEqual(['POST ']), { timeout: 10_000 })
     const next = await host.start(banner)
-    await host.told('rendered', { turn_id: next })
+    await host.waitForEvent('rendered', { turn_id: next })
     release()
-    await host.told('error', { code: 'late_decision', turn_id: old })
+    await host.waitForEvent('error', { code: 'late_decision', turn_id: old })
     expect(await host.shown()).toEqual(one_ad)
   })
 
   test('slots of one session live side by side, and each is counted', async () => {
     const ids = ['a', 'b', 'c', 'd', 'e']
     const html = ids.map((id) => `<div id="${id}" style="display:inline-block;width:240px"></div>`).join('')
-    await using host = await openTurnHost(world, { html, context: { viewport: { width: 1_300, height: 900 } } })
+    await using host = await openTurnHost(stage, { html, context: { viewport: { width: 1_300, height: 900 } } })
     const formats = ['banner', 'native', 'clip', 'banner', 'native'] as const
     const turns = await Promise.all(
       ids.map((id, n) => host.start({ target: `#${id}`, format: formats[n]!, max_width: 320, max_height: 250 })),
     )
-    await host.told('beacon', { event: 'visible' }, 5)
+    await host.waitForEvent('beacon', { event: 'visible' }, 5)
     expect(await host.shown()).toEqual({ frames: 5, labels: 5, occupied: 5 })
     expect((await host.ledger()).toSorted()).toEqual([
       'play_started accepted OK',
@@ -621,23 +621,23 @@ describe.concurrent('turns of one page', () => {
 
   test('destroy ends all of them, and the API stays usable', async () => {
     const html = '<div id="slot"></div><div id="other"></div><div id="handle"></div>'
-    await using host = await openTurnHost(world, { html })
+    await using host = await openTurnHost(stage, { html })
     const { release } = await host.hold(banner)
     const requesting = await host.start({ ...banner, target: '#other' })
     await vi.waitFor(() => expect(host.backend_calls).toEqual(['POST ']), { timeout: 10_000 })
     const showing = await host.start(banner)
     await host.show(banner, '#handle')
-    await host.told('rendered', {}, 2)
+    await host.waitForEvent('rendered', {}, 2)
     await host.page.evaluate(() => window.SponsoredPlacement!.destroy())
     release()
-    await host.told('error', { code: 'late_decision' })
+    await host.waitForEvent('error', { code: 'late_decision' })
     expect(await host.shown()).toEqual(nothing)
     expect((await host.path(requesting)).at(-1)).toBe('cancelled')
     expect((await host.path(showing)).at(-1)).toBe('cancelled')
     const state = await host.page.evaluate(() => window.SponsoredPlacement!.state())
     expect(state).toMatchObject({ turns: [], occupied: 0, activation: null })
     const again = await host.start(banner)
-    await host.told('beacon', { event: 'visible', turn_id: again })
+    await host.waitForEvent('beacon', { event: 'visible', turn_id: again })
     expect(await host.shown()).toEqual(one_ad)
   })
 
@@ -649,8 +649,8 @@ describe.concurrent('turns of one page', () => {
       window.SponsoredPlacement!.clearPlacement({ target: '#elsewhere' })
     })
     await host.show(banner)
-    await host.told('beacon', { event: 'render' })
-    await host.told('cleared')
+    await host.waitForEvent('beacon', { event: 'render' })
+    await host.waitForEvent('cleared')
     expect((await host.types()).toSorted()).toEqual(['beacon', 'cleared', 'rendered'] satisfies EventType[])
     expect(await host.shown()).toEqual(nothing)
     expect(await host.ledger()).toEqual(rendered_only)
@@ -660,18 +660,18 @@ describe.concurrent('turns of one page', () => {
 describe.concurrent('the script element', () => {
   test('twice on a page is one renderer', async () => {
     const html = `<script>window.first = window.SponsoredPlacement</script>
-<script src="${world.sandbox.url}/v1/render.js"></script><div id="slot"></div>`
-    await using host = await openTurnHost(world, { html })
+<script src="${stage.sandbox.url}/v1/render.js"></script><div id="slot"></div>`
+    await using host = await openTurnHost(stage, { html })
     const isSame = await host.page.evaluate(() => Reflect.get(window, 'first') === window.SponsoredPlacement)
     expect(isSame).toBe(true)
     await host.start(banner)
-    await host.told('beacon', { event: 'visible' })
+    await host.waitForEvent('beacon', { event: 'visible' })
     expect(await host.ledger()).toEqual(viewed)
     expect(await host.shown()).toEqual(one_ad)
   })
 
   test('loaded async, and late, works as well, and knows where it came from', async () => {
-    await using host = await openTurnHost(world, {
+    await using host = await openTurnHost(stage, {
       before: (page) =>
         page.route('**/v1/render.js', (route) => route.fulfill({ contentType: 'text/javascript', body: '' }), {
           times: 1,
@@ -686,11 +686,11 @@ describe.concurrent('the script element', () => {
         await loaded
         return window.SponsoredPlacement!.activate({ publishableKey })
       },
-      { src: `${world.sandbox.url}/v1/render.js`, publishableKey: world.sandbox.keys.publishable_key },
+      { src: `${stage.sandbox.url}/v1/render.js`, publishableKey: stage.sandbox.keys.publishable_key },
     )
-    expect(activation).toMatchObject({ project_id: world.sandbox.keys.client_id })
+    expect(activation).toMatchObject({ project_id: stage.sandbox.keys.client_id })
     await host.start({ ...banner, endpoint: null })
-    await host.told('beacon', { event: 'visible' })
+    await host.waitForEvent('beacon', { event: 'visible' })
     expect(await host.ledger()).toEqual(viewed)
     expect(host.backend_calls).toEqual([])
   })

@@ -4,25 +4,22 @@
  *
  * Over 300 lines because every outcome a turn can have stands here beside the others.
  */
-import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type ManualClock, manualClock } from '../../sandbox/index.ts'
 import type { RendererEvent } from '../../sandbox/renderer/host/events.ts'
 import { formats } from '../../src/contract/fields.ts'
 import type { PlacementResponse } from '../../src/contract/v1/placements.ts'
+import { type Host, openStage, type Stage } from './stage.ts'
 import { endTurn, expectNothing, frameLoads, nothing, runTurn, startTurn, turnState, until, view } from './turns.ts'
-import { type Host, openWorld, type World } from './world.ts'
 
 vi.setConfig({ maxConcurrency: 8 })
 
-let world: World
-let browser: Browser
+let stage: Stage
 
 beforeAll(async () => {
-  world = await openWorld()
-  browser = world.browser
+  stage = await openStage()
 })
-afterAll(() => world?.[Symbol.asyncDispose]())
+afterAll(() => stage?.[Symbol.asyncDispose]())
 
 /** An answer of the integrator's backend that is an error of the service. */
 const refusal = (status: number, reason_code: string, headers: Record<string, string> = {}) => ({
@@ -32,9 +29,9 @@ const refusal = (status: number, reason_code: string, headers: Record<string, st
 })
 
 /** An emulator whose decisions take a minute of its own clock: pending until the clock is advanced. */
-async function openSlowWorld(): Promise<{ slow: World; clock: ManualClock }> {
+async function openSlowStage(): Promise<{ slow: Stage; clock: ManualClock }> {
   const clock = manualClock(Date.now())
-  return { slow: await openWorld({ browser, clock, decision_latency_ms: 60_000 }), clock }
+  return { slow: await openStage({ clock, decision_latency_ms: 60_000 }), clock }
 }
 
 const withoutBeacons = (events: RendererEvent[]): string[] =>
@@ -55,11 +52,11 @@ function letTimeSkip(): void {
 
 describe.concurrent('a turn that is filled', () => {
   test.concurrent.each(formats)('shows a %s until its dwell is met, and production would bill it', async (format) => {
-    await using host = await world.open()
+    await using host = await stage.open()
     const seen = await runTurn(host, { place: { format, max_width: 320 } })
     expect(seen).toEqual({ frames: 1, labels: [expect.stringMatching(/^Sponsored · \S/)] })
-    const { slot_id } = await host.told('cleared', { reason: 'finished' })
-    await host.told('beacon', { event: 'visible', accepted: true, reason_code: 'OK' })
+    const { slot_id } = await host.waitForEvent('cleared', { reason: 'finished' })
+    await host.waitForEvent('beacon', { event: 'visible', accepted: true, reason_code: 'OK' })
     expect(await view(host)).toEqual(nothing)
     expect(withoutBeacons(await host.events())).toEqual([
       'turn:started',
@@ -75,34 +72,34 @@ describe.concurrent('a turn that is filled', () => {
       'render accepted OK',
       'visible accepted OK +viewable_impression',
     ])
-    const { billing } = await world.client.placements.explain({ params: { slot_id: slot_id! } })
+    const { billing } = await stage.client.placements.explain({ params: { slot_id: slot_id! } })
     expect(billing).toMatchObject({ metric: 'viewable_impression', would_bill: true })
     expect(host.console_lines).toEqual([])
   })
 
   test.concurrent('before its dwell is met leaves a rendering that is not billed, when it is cancelled', async () => {
-    await using host = await world.open({ html: '<div id="slot" style="margin-top:3000px"></div>' })
+    await using host = await stage.open({ html: '<div id="slot" style="margin-top:3000px"></div>' })
     await startTurn(host, { place: { format: 'banner' } })
-    const { slot_id } = await host.told('beacon', { event: 'render', accepted: true })
+    const { slot_id } = await host.waitForEvent('beacon', { event: 'render', accepted: true })
     await endTurn(host, 'cancel')
     expect(await turnState(host)).toBe('cancelled')
     expect(await view(host)).toEqual(nothing)
     expect(await host.ledger()).toEqual(['render accepted OK'])
-    const { billing } = await world.client.placements.explain({ params: { slot_id: slot_id! } })
+    const { billing } = await stage.client.placements.explain({ params: { slot_id: slot_id! } })
     expect(billing).toMatchObject({ would_bill: false })
   })
 
   test.concurrent('sends the headers that the host asks for, to its own backend only', async () => {
-    await using host = await world.open()
+    await using host = await stage.open()
     const sent = host.page.waitForRequest((request) => request.url().endsWith(host.endpoint))
     await startTurn(host, { headers: { 'x-csrf-token': 'token-1' }, place: { format: 'banner' } })
     expect(await (await sent).allHeaders()).toMatchObject({ 'x-csrf-token': 'token-1' })
-    await host.told('rendered')
+    await host.waitForEvent('rendered')
     for (const request of host.requests) expect(await request.allHeaders()).not.toHaveProperty('x-csrf-token')
   })
 
   test.concurrent('passes an exception of the host through', async () => {
-    await using host = await world.open()
+    await using host = await stage.open()
     const message = await host.page.evaluate(
       (options) =>
         window
@@ -123,7 +120,7 @@ describe.concurrent('a turn that is not filled', () => {
     ['size_mismatch', 'core_policy', { slot_hint: { max_width: 10, max_height: 10 } }],
     ['content_safety', 'core_policy', { prompt: { topic: 'weapons' }, consent: { semantic_targeting: true } }],
   ])('says %s, which %s decided, and leaves the page empty', async (no_fill_reason, reason_origin, more) => {
-    await using host = await world.open()
+    await using host = await stage.open()
     await runTurn(host, { place: { more } })
     expect(await host.events()).toMatchObject([
       { type: 'turn:started' },
@@ -135,31 +132,31 @@ describe.concurrent('a turn that is not filled', () => {
     await expectNothing(host)
     expect(frameLoads(host)).toEqual([])
     const [{ slot_id = '' } = {}] = (await host.events()).slice(1)
-    const explained = await world.client.placements.explain({ params: { slot_id } })
+    const explained = await stage.client.placements.explain({ params: { slot_id } })
     expect(explained).toMatchObject({ decision: { reason_origin }, billing: null })
     expect(host.console_lines).toEqual([])
   })
 
   test.concurrent('for a session that has denied is a no-fill too', async () => {
-    await using host = await world.open()
-    const { client_id } = world.sandbox.keys
-    await world.client.consent.set({ body: { client_id, session_id: host.session_id, decision: 'denied' } })
+    await using host = await stage.open()
+    const { client_id } = stage.sandbox.keys
+    await stage.client.consent.set({ body: { client_id, session_id: host.session_id, decision: 'denied' } })
     await runTurn(host)
-    await host.told('no_fill', { no_fill_reason: 'consent_not_granted' })
+    await host.waitForEvent('no_fill', { no_fill_reason: 'consent_not_granted' })
     await expectNothing(host)
   })
 
-  test.concurrent('where the project demands consent and nobody gave any, the refusal is told', async () => {
-    await using host = await world.open()
-    const strict = world.sandbox.projects.find(({ client_id }) => client_id === 'proj_strict')!
-    const refused = await fetch(`${world.sandbox.url}/v1/placements`, {
+  test.concurrent('where the project demands consent and nobody gave any, the refusal is emitted', async () => {
+    await using host = await stage.open()
+    const strict = stage.sandbox.projects.find(({ client_id }) => client_id === 'proj_strict')!
+    const refused = await fetch(`${stage.sandbox.url}/v1/placements`, {
       method: 'POST',
       headers: { authorization: `Bearer ${strict.secret_key}`, 'content-type': 'application/json' },
       body: JSON.stringify({ ...host.body(), client_id: strict.client_id }),
     })
     host.answers.push({ status: refused.status, body: await refused.text() })
     await runTurn(host)
-    await host.told('error', { code: 'request_failed', status: 400, reason_code: 'consent_required' })
+    await host.waitForEvent('error', { code: 'request_failed', status: 400, reason_code: 'consent_required' })
     await expectNothing(host)
   })
 })
@@ -168,7 +165,7 @@ describe.concurrent('a turn whose decision is pending', () => {
   const place = { format: 'banner', more: { wait_ms: 0 } } as const
 
   test.concurrent('asks again by the slot until it is ready, then shows it', async () => {
-    const { slow, clock } = await openSlowWorld()
+    const { slow, clock } = await openSlowStage()
     await using _ = slow
     await using host = await slow.open()
     await startTurn(host, { place })
@@ -176,7 +173,7 @@ describe.concurrent('a turn whose decision is pending', () => {
     expect(await turnState(host)).toBe('requesting')
     expect(await view(host)).toMatchObject({ frames: 0, labels: [] })
     clock.advance(60_000)
-    const { slot_id } = await host.told('beacon', { event: 'visible', accepted: true })
+    const { slot_id } = await host.waitForEvent('beacon', { event: 'visible', accepted: true })
     expect(host.backend_calls[0]).toBe('POST ')
     expect(new Set(host.backend_calls.slice(1))).toEqual(new Set([`GET ?slot_id=${slot_id}&wait_ms=2000`]))
     expect((await host.events()).filter(({ type }) => type === 'decision')).toMatchObject([
@@ -187,7 +184,7 @@ describe.concurrent('a turn whose decision is pending', () => {
   })
 
   test.concurrent('that ends before it is decided drops the late decision: nothing is mounted or counted', async () => {
-    const { slow, clock } = await openSlowWorld()
+    const { slow, clock } = await openSlowStage()
     await using _ = slow
     await using host = await slow.open()
     await startTurn(host, { place })
@@ -209,7 +206,7 @@ describe.concurrent('a turn whose decision is pending', () => {
   })
 
   test.concurrent('that ends between two looks asks no more', async () => {
-    await using host = await world.open()
+    await using host = await stage.open()
     const { promise: held, resolve: release } = Promise.withResolvers<void>()
     const pending = { ...(await host.place({ format: 'banner' })), status: 'pending', placement: null, decision: null }
     host.answers.push({ body: JSON.stringify(pending) }, { body: JSON.stringify(pending), after: held })
@@ -224,7 +221,7 @@ describe.concurrent('a turn whose decision is pending', () => {
   })
 
   test.concurrent('that is never decided is given up after half a minute', async () => {
-    const { slow } = await openSlowWorld()
+    const { slow } = await openSlowStage()
     await using _ = slow
     await using host = await slow.open({ before: (page) => page.addInitScript(letTimeSkip) })
     await startTurn(host, { place })
@@ -232,7 +229,7 @@ describe.concurrent('a turn whose decision is pending', () => {
     await host.page.evaluate(() => {
       window.skipped_ms = 31_000
     })
-    await host.told('error', { code: 'decision_pending' })
+    await host.waitForEvent('error', { code: 'decision_pending' })
     expect(await turnState(host)).toBe('failed')
     expect((await host.types()).filter((type) => type === 'error')).toHaveLength(1)
     await expectNothing(host)
@@ -242,32 +239,32 @@ describe.concurrent('a turn whose decision is pending', () => {
     ['an error', refusal(404, 'not_found'), { code: 'request_failed', status: 404, reason_code: 'not_found' }],
     ['what cannot be read', { body: '<h1>Log in</h1>' }, { code: 'response_unreadable' }],
     ['a slot that has expired', { body: '{"slot_id":"slot_1","status":"expired"}' }, { code: 'decision_expired' }],
-  ] as const)('and then is %s ends without an ad', async (_, answer, told) => {
-    await using host = await world.open()
+  ] as const)('and then is %s ends without an ad', async (_, answer, error) => {
+    await using host = await stage.open()
     host.answers.push({ body: '{"slot_id":"slot_1","status":"pending"}' }, answer)
     await runTurn(host)
-    await host.told('error', told)
+    await host.waitForEvent('error', error)
     expect(host.backend_calls).toEqual(['POST ', 'GET ?slot_id=slot_1&wait_ms=2000'])
     await expectNothing(host)
   })
 
   test.concurrent('keeps to a rate limit between two looks', async () => {
-    await using host = await world.open()
+    await using host = await stage.open()
     const response = await host.place({ format: 'banner' })
     host.answers.push(
       { body: JSON.stringify({ ...response, status: 'pending', placement: null, decision: null }) },
       refusal(429, 'rate_limited', { 'retry-after': '1' }),
     )
     await startTurn(host)
-    await host.told('beacon', { event: 'render', accepted: true })
+    await host.waitForEvent('beacon', { event: 'render', accepted: true })
     const look = `GET ?slot_id=${response.slot_id}&wait_ms=2000`
     expect(host.backend_calls).toEqual(['POST ', look, look])
-    const [started, decided] = [await host.told('turn:started'), await host.told('decision')]
+    const [started, decided] = [await host.waitForEvent('turn:started'), await host.waitForEvent('decision')]
     expect(decided.at_ms - started.at_ms).toBeGreaterThan(1_200)
   })
 
   test.concurrent('may still become a no-fill', async () => {
-    const { slow, clock } = await openSlowWorld()
+    const { slow, clock } = await openSlowStage()
     await using _ = slow
     await using host = await slow.open()
     await startTurn(host, { place })
@@ -275,7 +272,7 @@ describe.concurrent('a turn whose decision is pending', () => {
     const { client_id } = slow.sandbox.keys
     await slow.client.consent.set({ body: { client_id, session_id: host.session_id, decision: 'withdrawn' } })
     clock.advance(60_000)
-    await host.told('no_fill', { no_fill_reason: 'consent_not_granted' })
+    await host.waitForEvent('no_fill', { no_fill_reason: 'consent_not_granted' })
     expect(await turnState(host)).toBe('no_fill')
     await expectNothing(host)
   })
@@ -285,7 +282,7 @@ describe.concurrent('a backend that is limited or down', () => {
   const banner = { place: { format: 'banner' } } as const
   /** Time that the page waited for the decision, milliseconds. */
   async function waited(host: Host): Promise<number> {
-    const [started, decided] = [await host.told('turn:started'), await host.told('decision')]
+    const [started, decided] = [await host.waitForEvent('turn:started'), await host.waitForEvent('decision')]
     return decided.at_ms - started.at_ms
   }
 
@@ -294,21 +291,21 @@ describe.concurrent('a backend that is limited or down', () => {
     ['429', 'an HTTP date', () => new Date(Date.now() + 2_000).toUTCString()],
     ['503', 'seconds', () => '1'],
   ])('with %s is asked again after Retry-After in %s', async (status, _, retry_after) => {
-    await using host = await world.open()
+    await using host = await stage.open()
     host.answers.push(refusal(Number(status), 'rate_limited', { 'retry-after': retry_after() }))
     await startTurn(host, banner)
     expect(await waited(host)).toBeGreaterThan(900)
-    await host.told('beacon', { event: 'render', accepted: true })
+    await host.waitForEvent('beacon', { event: 'render', accepted: true })
     expect(host.backend_calls).toEqual(['POST ', 'POST '])
     expect(await host.types()).not.toContain('error')
   })
 
   test.concurrent('is asked three times and no more', async () => {
-    await using host = await world.open()
+    await using host = await stage.open()
     const down = refusal(503, 'injected_fault', { 'retry-after': '0' })
     host.answers.push(down, down, down, down)
     await runTurn(host)
-    await host.told('error', { code: 'request_failed', status: 503, reason_code: 'injected_fault' })
+    await host.waitForEvent('error', { code: 'request_failed', status: 503, reason_code: 'injected_fault' })
     expect(host.backend_calls).toEqual(['POST ', 'POST ', 'POST '])
     await expectNothing(host)
   })
@@ -322,7 +319,7 @@ describe.concurrent('a backend that is limited or down', () => {
     [401, 'key_unknown', {}],
     [403, 'project_mismatch', {}],
   ])('with %i %s %o is not asked again', async (status, reason_code, headers) => {
-    await using host = await world.open()
+    await using host = await stage.open()
     host.answers.push(refusal(status, reason_code, headers as Record<string, string>))
     await runTurn(host)
     expect(await host.events()).toMatchObject([
@@ -336,15 +333,15 @@ describe.concurrent('a backend that is limited or down', () => {
   })
 
   test.concurrent("with an error that is not the service's names the status", async () => {
-    await using host = await world.open()
+    await using host = await stage.open()
     host.answers.push({ status: 502, headers: { 'content-type': 'text/html' }, body: '<h1>Bad gateway</h1>' })
     await runTurn(host)
-    await host.told('error', { code: 'request_failed', status: 502, reason_code: 'http_502' })
+    await host.waitForEvent('error', { code: 'request_failed', status: 502, reason_code: 'http_502' })
     await expectNothing(host)
   })
 
   test.concurrent('is left alone once the turn has ended', async () => {
-    await using host = await world.open()
+    await using host = await stage.open()
     host.answers.push(refusal(429, 'rate_limited', { 'retry-after': '9' }))
     const answered = host.page.waitForResponse((response) => response.url().endsWith(host.endpoint))
     await startTurn(host)
@@ -358,7 +355,7 @@ describe.concurrent('a backend that is limited or down', () => {
 
   test.concurrent('by the emulator: a second turn within the second waits its turn', async () => {
     const clock = manualClock(Date.now())
-    await using limited = await openWorld({ browser, clock, rate_limit: '1/s' })
+    await using limited = await openStage({ clock, rate_limit: '1/s' })
     await using host = await limited.open()
     await host.place()
     const refused = host.page.waitForResponse((response) => response.url().endsWith(host.endpoint))
@@ -366,26 +363,28 @@ describe.concurrent('a backend that is limited or down', () => {
     const answer = await refused
     expect([answer.status(), answer.headers()['retry-after']]).toEqual([429, '1'])
     clock.advance(1_000)
-    await host.told('beacon', { event: 'render', accepted: true })
+    await host.waitForEvent('beacon', { event: 'render', accepted: true })
     expect(host.backend_calls).toEqual(['POST ', 'POST '])
     expect(await host.types()).not.toContain('error')
   })
 
   test.concurrent('by the emulator for a minute: the turn goes without', async () => {
-    await using limited = await openWorld({ browser, rate_limit: '1/min' })
+    await using limited = await openStage({ rate_limit: '1/min' })
     await using host = await limited.open()
     await host.place()
     await runTurn(host)
-    await host.told('error', { code: 'request_failed', status: 429, reason_code: 'rate_limited' })
+    await host.waitForEvent('error', { code: 'request_failed', status: 429, reason_code: 'rate_limited' })
     expect(host.backend_calls).toEqual(['POST '])
     await expectNothing(host)
   })
 
-  test.concurrent('that cannot be reached is told', async () => {
-    await using host = await world.open()
+  test.concurrent('that cannot be reached is an error', async () => {
+    await using host = await stage.open()
     await host.context.route(`**${host.endpoint}`, (route) => route.abort())
     await runTurn(host)
-    expect(await host.told('error', { code: 'request_failed' })).toMatchObject({ message: expect.stringMatching(/\w/) })
+    expect(await host.waitForEvent('error', { code: 'request_failed' })).toMatchObject({
+      message: expect.stringMatching(/\w/),
+    })
     expect(await turnState(host)).toBe('failed')
     await expectNothing(host)
   })
@@ -393,7 +392,7 @@ describe.concurrent('a backend that is limited or down', () => {
 
 describe.concurrent('an answer that cannot be read', () => {
   test.concurrent('because it is no JSON', async () => {
-    await using host = await world.open()
+    await using host = await stage.open()
     for (const body of ['', 'not json', '{"slot_id": "slot_1", "placement": {', '<!doctype html><h1>Log in</h1>']) {
       host.answers.push({ body })
       await runTurn(host)
@@ -444,7 +443,7 @@ describe.concurrent('an answer that cannot be read', () => {
   }
 
   test.concurrent('because it has another shape: its members are named, never silence', async () => {
-    await using host = await world.open()
+    await using host = await stage.open()
     const response = await host.place({ format: 'banner' })
     for (const [reshape] of Object.values(reshaped)) {
       host.answers.push({ body: JSON.stringify(reshape(response)) })
@@ -460,7 +459,7 @@ describe.concurrent('an answer that cannot be read', () => {
   })
 
   test.concurrent('because its placement cannot be rendered', async () => {
-    await using host = await world.open()
+    await using host = await stage.open()
     const response = await host.place({ format: 'banner' })
     const got = Object.keys(response.placement!).map((name) => `placement.${name}`)
     for (const reshape of Object.values(badRender)) {
@@ -498,29 +497,29 @@ describe.concurrent('a browser integration', () => {
   }
 
   test.concurrent('needs its publishable key alone, and is billed like any other', async () => {
-    await using host = await world.open()
-    expect(await activate(host, world.sandbox.keys.publishable_key)).toBe(true)
+    await using host = await stage.open()
+    expect(await activate(host, stage.sandbox.keys.publishable_key)).toBe(true)
     await startTurn(host, direct())
-    await host.told('beacon', { event: 'visible', accepted: true })
+    await host.waitForEvent('beacon', { event: 'visible', accepted: true })
     expect(await calls(host)).toEqual(['activate 200', 'placements 200'])
     expect(await host.ledger()).toEqual(['render accepted OK', 'visible accepted OK +viewable_impression'])
     expect(host.backend_calls).toEqual([])
     expect(host.console_lines).toEqual([])
   })
 
-  test.concurrent('is told of a no-fill', async () => {
-    await using host = await world.open()
-    await activate(host, world.sandbox.keys.publishable_key)
+  test.concurrent('emits no_fill', async () => {
+    await using host = await stage.open()
+    await activate(host, stage.sandbox.keys.publishable_key)
     await runTurn(host, direct({ more: { overrides: { bidfloor: 1_000 } } }))
-    await host.told('no_fill', { no_fill_reason: 'below_floor' })
+    await host.waitForEvent('no_fill', { no_fill_reason: 'below_floor' })
     await expectNothing(host)
   })
 
   test.concurrent('may not force an outcome', async () => {
-    await using host = await world.open()
-    await activate(host, world.sandbox.keys.publishable_key)
+    await using host = await stage.open()
+    await activate(host, stage.sandbox.keys.publishable_key)
     await runTurn(host, direct({ more: { test_outcome: 'no_fill' } }))
-    await host.told('error', {
+    await host.waitForEvent('error', {
       code: 'request_failed',
       status: 403,
       reason_code: 'test_outcome_requires_test_key',
@@ -529,7 +528,7 @@ describe.concurrent('a browser integration', () => {
   })
 
   test.concurrent('waits for a decision that is pending', async () => {
-    const { slow, clock } = await openSlowWorld()
+    const { slow, clock } = await openSlowStage()
     await using _ = slow
     await using host = await slow.open()
     await activate(host, slow.sandbox.keys.publishable_key)
@@ -537,7 +536,7 @@ describe.concurrent('a browser integration', () => {
     await startTurn(host, direct({ more: { wait_ms: 0 } }))
     await polled
     clock.advance(60_000)
-    await host.told('beacon', { event: 'render', accepted: true })
+    await host.waitForEvent('beacon', { event: 'render', accepted: true })
     expect((await host.types()).filter((type) => type === 'decision')).toHaveLength(1)
   })
 
@@ -547,20 +546,22 @@ describe.concurrent('a browser integration', () => {
     ['a secret key', 'sk_test_sandbox_demo', 400, 'publishable_key_malformed'],
     ['the key of a project that does not allow the page', 'pk_test_sandbox_strict', 403, 'origin_not_allowed'],
   ])('with %s gets no ad, and learns why', async (_, key, status, reason_code) => {
-    await using host = await world.open()
+    await using host = await stage.open()
     expect(await activate(host, key)).toBe(false)
-    await host.told('error', { code: 'activation_failed', status, reason_code })
+    await host.waitForEvent('error', { code: 'activation_failed', status, reason_code })
     await runTurn(host, direct())
-    await host.told('error', { code: 'endpoint_missing' })
+    await host.waitForEvent('error', { code: 'endpoint_missing' })
     expect(await calls(host)).toEqual([`activate ${status}`])
     await expectNothing(host)
   })
 
   test.concurrent('that cannot reach the service learns so', async () => {
-    await using host = await world.open()
+    await using host = await stage.open()
     await host.context.route('**/v1/browser/activate', (route) => route.abort())
-    expect(await activate(host, world.sandbox.keys.publishable_key)).toBe(false)
-    expect(await host.told('error', { code: 'activation_failed' })).toMatchObject({ message: expect.any(String) })
+    expect(await activate(host, stage.sandbox.keys.publishable_key)).toBe(false)
+    expect(await host.waitForEvent('error', { code: 'activation_failed' })).toMatchObject({
+      message: expect.any(String),
+    })
   })
 
   test.concurrent.each([
@@ -570,18 +571,18 @@ describe.concurrent('a browser integration', () => {
     ['a token of another name', '{"token":"at_1","expires_at_ms":1,"project_id":"proj_demo"}'],
     ['an expiry as a date', '{"activation_token":"at_1","expires_at_ms":"2030-01-01","project_id":"proj_demo"}'],
   ])('whose activation answers %s has not been activated, and learns so', async (_, body) => {
-    await using host = await world.open()
+    await using host = await stage.open()
     const headers = { 'access-control-allow-origin': '*', 'content-type': 'application/json' }
     await host.context.route('**/v1/browser/activate', (route) => route.fulfill({ headers, body }))
-    expect(await activate(host, world.sandbox.keys.publishable_key)).toBe(false)
-    await host.told('error', { code: 'activation_failed' })
+    expect(await activate(host, stage.sandbox.keys.publishable_key)).toBe(false)
+    await host.waitForEvent('error', { code: 'activation_failed' })
     await runTurn(host, direct())
-    await host.told('error', { code: 'endpoint_missing' })
+    await host.waitForEvent('error', { code: 'endpoint_missing' })
   })
 
   test.concurrent('has its token exchanged again before it ends', async () => {
     const clock = manualClock(Date.now())
-    await using own = await openWorld({ browser, clock })
+    await using own = await openStage({ clock })
     await using host = await own.open({ before: (page) => page.addInitScript(letTimeSkip) })
     await activate(host, own.sandbox.keys.publishable_key)
     const until = await host.page.evaluate(() => window.SponsoredPlacement!.state().activation)
@@ -590,7 +591,7 @@ describe.concurrent('a browser integration', () => {
     })
     clock.advance(595_000)
     await startTurn(host, direct())
-    await host.told('beacon', { event: 'render', accepted: true })
+    await host.waitForEvent('beacon', { event: 'render', accepted: true })
     expect(await calls(host)).toEqual(['activate 200', 'activate 200', 'placements 200'])
     const renewed = await host.page.evaluate(() => window.SponsoredPlacement!.state().activation)
     expect(renewed).toMatchObject({ expires_at_ms: clock.now() + 600_000 })
@@ -602,17 +603,17 @@ describe.concurrent('a browser integration', () => {
     ['one after the other', true],
   ])('whose token has ended early exchanges it once, though two turns learn it %s', async (_, isHeld) => {
     const clock = manualClock(Date.now())
-    await using own = await openWorld({ browser, clock })
+    await using own = await openStage({ clock })
     await using host = await own.open({ html: '<div id="slot"></div><div id="second"></div>' })
     await activate(host, own.sandbox.keys.publishable_key)
     await startTurn(host, direct())
-    await host.told('beacon', { event: 'render', accepted: true })
+    await host.waitForEvent('beacon', { event: 'render', accepted: true })
     await endTurn(host, 'cancel')
     clock.advance(600_001)
     let refusals = 0
     await host.context.route('**/v1/placements', async (route) => {
       const response = await route.fetch()
-      if (isHeld && response.status() === 401 && ++refusals === 2) await host.told('rendered', {}, 2)
+      if (isHeld && response.status() === 401 && ++refusals === 2) await host.waitForEvent('rendered', {}, 2)
       await route.fulfill({ response })
     })
     await host.page.evaluate(
@@ -624,7 +625,7 @@ describe.concurrent('a browser integration', () => {
         ['#second', host.body({ format: 'native' })],
       ] as [string, Record<string, unknown>][],
     )
-    await host.told('beacon', { event: 'render', accepted: true }, 3)
+    await host.waitForEvent('beacon', { event: 'render', accepted: true }, 3)
     expect((await calls(host)).slice(2).toSorted()).toEqual([
       'activate 200',
       'placements 200',

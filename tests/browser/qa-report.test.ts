@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { pageOf } from '../../src/qa/report/html/page.ts'
 import type { RunResult } from '../../src/qa/result.ts'
 import { everything, exchange, failedItem, hostile, item, run, screenshot, step } from '../qa-report/results.ts'
-import { launchChromium } from './chromium.ts'
+import { sharedChromium } from './chromium.ts'
 
 let browser: Browser
 let directory: string
@@ -21,11 +21,10 @@ let pages = 0
 beforeAll(async () => {
   axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
   directory = await mkdtemp(join(tmpdir(), 'svc-qa-page-'))
-  browser = await launchChromium()
+  browser = await sharedChromium()
 })
 
 afterAll(async () => {
-  await browser?.close()
   await rm(directory, { recursive: true, force: true })
 })
 

@@ -3,17 +3,17 @@ import { join } from 'node:path'
 import { build, type Rolldown } from 'vite'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Chat } from './react-chat.tsx'
+import { openStage, type Stage } from './stage.ts'
 import { nothing, one_ad, openTurnHost, rendered_only, type TurnHost, viewed } from './turn-path.ts'
-import { openWorld, type World } from './world.ts'
 
 vi.setConfig({ maxConcurrency: 8 })
 
-let world: World
+let stage: Stage
 let html: string
 beforeAll(async () => {
-  ;[world, html] = await Promise.all([openWorld({ rate_limit: 'off' }), buildPage()])
+  ;[stage, html] = await Promise.all([openStage({ rate_limit: 'off' }), buildPage()])
 })
-afterAll(() => world?.[Symbol.asyncDispose]())
+afterAll(() => stage?.[Symbol.asyncDispose]())
 
 /** React's development build: only that one mounts twice. */
 async function buildPage(): Promise<string> {
@@ -38,7 +38,7 @@ interface ChatHost extends TurnHost {
 }
 
 async function openChat(changed: Partial<Chat> = {}): Promise<ChatHost> {
-  const host = await openTurnHost(world, { html })
+  const host = await openTurnHost(stage, { html })
   let chat: Chat = {
     endpoint: host.endpoint,
     body: host.body({ format: 'banner', max_width: 300, max_height: 250 }),
@@ -56,7 +56,7 @@ async function openChat(changed: Partial<Chat> = {}): Promise<ChatHost> {
 }
 
 const effects = ({ page }: ChatHost) => page.evaluate(() => window.chat.effects)
-const count = async (host: ChatHost, type: string) => (await host.types()).filter((told) => told === type).length
+const count = async (host: ChatHost, type: string) => (await host.types()).filter((each) => each === type).length
 const complaints = ({ console_lines }: ChatHost) =>
   console_lines.filter((line) => /^(error|warning|pageerror)/.test(line))
 /** Marks the frames that are there, and tells how many of them still are. */
@@ -71,7 +71,7 @@ describe.concurrent('StrictMode', () => {
     'mounts twice; an effect that %s makes one request, one ad and one view of it',
     async (effect) => {
       await using host = await openChat({ effect })
-      await host.told('beacon', { event: 'visible' })
+      await host.waitForEvent('beacon', { event: 'visible' })
       expect(await effects(host)).toBe(2)
       expect(host.backend_calls).toEqual(['POST '])
       expect(await count(host, 'rendered')).toBe(1)
@@ -84,7 +84,7 @@ describe.concurrent('StrictMode', () => {
 
   test('is no different from production, where it mounts once', async () => {
     await using host = await openChat({ isStrict: false })
-    await host.told('beacon', { event: 'visible' })
+    await host.waitForEvent('beacon', { event: 'visible' })
     expect(await effects(host)).toBe(1)
     expect(host.backend_calls).toEqual(['POST '])
     expect(await host.ledger()).toEqual(viewed)
@@ -94,12 +94,12 @@ describe.concurrent('StrictMode', () => {
 describe.concurrent('a component', () => {
   test('that renders again asks for nothing again', async () => {
     await using host = await openChat()
-    await host.told('rendered')
+    await host.waitForEvent('rendered')
     await mark(host)
     const renderings = await host.page.evaluate(() => window.chat.renderings)
     for (const text of ['one', 'two', 'three', 'four', 'five']) await host.render({ messages: [{ id: 'm1', text }] })
     await host.page.waitForFunction((before) => window.chat.renderings >= before + 5, renderings)
-    await host.told('beacon', { event: 'visible' })
+    await host.waitForEvent('beacon', { event: 'visible' })
     expect(host.backend_calls).toEqual(['POST '])
     expect(await marked(host)).toBe(1)
     expect(await effects(host)).toBe(2)
@@ -110,26 +110,26 @@ describe.concurrent('a component', () => {
     await using host = await openChat({ messages: [] })
     await host.whenRendered(() => window.chat.show({ ...window.chat.shown!, messages: [] }))
     await host.render({ messages: [{ id: 'm1', text: 'An answer.' }] })
-    await host.told('cleared')
-    await host.told('beacon', { event: 'render' })
+    await host.waitForEvent('cleared')
+    await host.waitForEvent('beacon', { event: 'render' })
     expect(await host.shown()).toEqual(nothing)
     await host.render({ messages: [{ id: 'm2', text: 'Another answer.' }] })
-    await host.told('beacon', { event: 'visible' })
+    await host.waitForEvent('beacon', { event: 'visible' })
     expect(await host.ledger()).toEqual([...rendered_only, ...viewed])
     expect(complaints(host)).toEqual([])
   })
 
   test('that is unmounted without cleaning up takes its ad with it all the same', async () => {
     await using host = await openChat({ effect: 'names' })
-    await host.told('beacon', { event: 'render' })
+    await host.waitForEvent('beacon', { event: 'render' })
     await host.page.evaluate(() => window.chat.unmount())
-    await host.told('cleared', { reason: 'target_removed' })
+    await host.waitForEvent('cleared', { reason: 'target_removed' })
     expect(await host.shown()).toEqual(nothing)
     expect(complaints(host)).toEqual([])
   })
 
   test('that is unmounted while its placement is asked for shows nothing', async () => {
-    await using host = await openTurnHost(world, { html })
+    await using host = await openTurnHost(stage, { html })
     const { release } = await host.hold({ format: 'banner' })
     const chat: Chat = {
       endpoint: host.endpoint,
@@ -142,9 +142,9 @@ describe.concurrent('a component', () => {
     await host.page.evaluate((chat) => window.chat.show(chat), chat)
     await vi.waitFor(() => expect(host.backend_calls).toEqual(['POST ']), { timeout: 10_000 })
     await host.page.evaluate((chat) => window.chat.show({ ...chat, messages: [] }), chat)
-    await host.told('turn:cancelled', {}, 2)
+    await host.waitForEvent('turn:cancelled', {}, 2)
     release()
-    await host.told('error', { code: 'late_decision' })
+    await host.waitForEvent('error', { code: 'late_decision' })
     expect(await host.shown()).toEqual(nothing)
     expect(await host.ledger()).toEqual([])
   })
@@ -156,7 +156,7 @@ describe.concurrent('a component', () => {
       window.chat.show({ ...window.chat.shown!, version: 2 })
     })
     await host.render({ messages: [{ id: 'm1', text: 'An answer.' }] })
-    await host.told('beacon', { event: 'visible' })
+    await host.waitForEvent('beacon', { event: 'visible' })
     expect(host.backend_calls).toEqual(['POST ', 'POST '])
     expect(await marked(host)).toBe(0)
     expect(await host.shown()).toEqual(one_ad)
@@ -169,10 +169,10 @@ describe.concurrent('a list of messages', () => {
   test('has an ad in each, and one more leaves the others alone', async () => {
     const messages = ['m1', 'm2'].map((id) => ({ id, text: id }))
     await using host = await openChat({ messages })
-    await host.told('rendered', {}, 2)
+    await host.waitForEvent('rendered', {}, 2)
     await mark(host)
     await host.render({ messages: [...messages, { id: 'm3', text: 'm3' }] })
-    await host.told('beacon', { event: 'visible' }, 3)
+    await host.waitForEvent('beacon', { event: 'visible' }, 3)
     expect(await host.shown()).toEqual({ frames: 3, labels: 3, occupied: 3 })
     expect(await marked(host)).toBe(2)
     expect(host.backend_calls).toHaveLength(3)
@@ -182,10 +182,10 @@ describe.concurrent('a list of messages', () => {
   test('that loses its first message keeps the ads of the others', async () => {
     const messages = ['m1', 'm2', 'm3'].map((id) => ({ id, text: id }))
     await using host = await openChat({ messages })
-    await host.told('beacon', { event: 'render' }, 3)
+    await host.waitForEvent('beacon', { event: 'render' }, 3)
     await mark(host)
     await host.render({ messages: messages.slice(1) })
-    await host.told('beacon', { event: 'visible' }, 2)
+    await host.waitForEvent('beacon', { event: 'visible' }, 2)
     expect(await host.shown()).toEqual({ frames: 2, labels: 2, occupied: 2 })
     expect(await marked(host)).toBe(2)
     expect(host.backend_calls).toHaveLength(3)
@@ -215,7 +215,7 @@ test('an answer that streams in twenty times a second disturbs neither the frame
   )
   expect(streaming.updates).toBeGreaterThan(5)
   expect(streaming.renderings).toBeGreaterThan(5)
-  await host.told('beacon', { event: 'visible' })
+  await host.waitForEvent('beacon', { event: 'visible' })
   expect(await marked(host)).toBe(1)
   expect(host.backend_calls).toEqual(['POST '])
   expect(await host.ledger()).toEqual(viewed)

@@ -7,7 +7,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { vi } from 'vitest'
-import type { Host } from './world.ts'
+import type { Host } from './stage.ts'
 
 /** What a page found of itself. */
 export interface Visit {

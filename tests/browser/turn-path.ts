@@ -2,7 +2,7 @@
 import type { EventType } from '../../sandbox/renderer/host/events.ts'
 import type { Turn, TurnOptions, TurnState } from '../../sandbox/renderer/host/turn.ts'
 import type { PlacementResponse } from '../../src/contract/v1/placements.ts'
-import type { Host, OpenOptions, PlaceOptions, World } from './world.ts'
+import type { Host, OpenOptions, PlaceOptions, Stage } from './stage.ts'
 
 export interface TurnRequest extends PlaceOptions, Pick<TurnOptions, 'turnId' | 'keepMounted'> {
   target?: string
@@ -61,8 +61,8 @@ export interface TurnHost extends Host {
   billed(slot_id: string): Promise<boolean>
 }
 
-export async function openTurnHost(world: World, options: OpenOptions = {}): Promise<TurnHost> {
-  const host = await world.open({
+export async function openTurnHost(stage: Stage, options: OpenOptions = {}): Promise<TurnHost> {
+  const host = await stage.open({
     ...options,
     before: async (page) => {
       await page.addInitScript(followTurns)
@@ -127,7 +127,7 @@ export async function openTurnHost(world: World, options: OpenOptions = {}): Pro
       return resolve
     },
     billed: async (slot_id) =>
-      (await world.client.placements.explain({ params: { slot_id } })).billing?.would_bill === true,
+      (await stage.client.placements.explain({ params: { slot_id } })).billing?.would_bill === true,
   }
 }
 

@@ -2,7 +2,7 @@
 import type { Request } from 'playwright-core'
 import { expect, vi } from 'vitest'
 import type { Turn, TurnOptions } from '../../sandbox/renderer/host/turn.ts'
-import type { Host, PlaceOptions } from './world.ts'
+import type { Host, PlaceOptions } from './stage.ts'
 
 export type TurnGiven = Omit<Partial<TurnOptions>, 'signal' | 'target'> & { target?: string; place?: PlaceOptions }
 
@@ -13,7 +13,7 @@ declare global {
   }
 }
 
-/** Options of a turn that asks the host's own backend, unless told otherwise. */
+/** Options of a turn that asks the host's own backend, by default. */
 function optionsOf(
   host: Host,
   { place, ...more }: TurnGiven,
@@ -103,7 +103,7 @@ export async function expectNothing(host: Host): Promise<void> {
   expect(await host.kept()).toEqual([])
 }
 
-/** The lines by which a block is told on the console. */
+/** Lines that a block writes to the console. */
 export function warnings({ console_lines }: Host): string[] {
   return console_lines.filter((line) => line.startsWith('warning: '))
 }

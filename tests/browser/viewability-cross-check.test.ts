@@ -3,6 +3,7 @@
  * by a script of its own in the page, a simple rule over them, and beside it what the emulator counted.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Host, openStage, type Stage } from './stage.ts'
 import { boxHtml, playAndRecord, recordPlayback } from './viewability-recorder.ts'
 import {
   type LongestSpan,
@@ -13,7 +14,6 @@ import {
   verdict,
 } from './viewability-rule.ts'
 import { type PageHide, pageHidesOf, type Sequence, sequencesOf } from './viewability-sequences.ts'
-import { type Host, openWorld, type World } from './world.ts'
 
 /** Sequences are the same in every run; a failure tells which of them it was. */
 const first_seed = 20_260
@@ -36,11 +36,11 @@ interface Outcome {
   loneTimerCounts: boolean
 }
 
-let world: World
+let stage: Stage
 const outcomes: Outcome[] = []
 
 beforeAll(async () => {
-  world = await openWorld({ rate_limit: 'off' })
+  stage = await openStage({ rate_limit: 'off' })
   let next_seed = first_seed
   const runPages = async (): Promise<void> => {
     while (!isEnough() && next_seed < first_seed + most_pages) outcomes.push(...(await runPage(next_seed++)))
@@ -48,7 +48,7 @@ beforeAll(async () => {
   await Promise.all(Array.from({ length: pages_at_once }, runPages))
 }, 400_000)
 
-afterAll(() => world?.[Symbol.asyncDispose]())
+afterAll(() => stage?.[Symbol.asyncDispose]())
 
 test('what was surely viewable is counted and billed, and what surely was not is not', () => {
   expect(outcomes.filter((outcome) => isWrong(outcome, outcome.beacons.length > 0))).toEqual([])
@@ -87,7 +87,7 @@ function isWrong({ verdict }: Outcome, isCounted: boolean): boolean {
 async function runPage(page_seed: number): Promise<Outcome[]> {
   const sequences = sequencesOf(page_seed, sequences_a_page)
   const hides = pageHidesOf(page_seed)
-  await using host = await world.open({
+  await using host = await stage.open({
     html: sequences.map(boxHtml).join('\n'),
     context: { viewport: { width: 2_300, height: 1_600 } },
     before: (page) => page.context().addInitScript(recordPlayback),
@@ -101,7 +101,7 @@ async function runPage(page_seed: number): Promise<Outcome[]> {
       const { samples, lone_timer_at } = takes[index]!
       const playback = sequence.kind.format === 'clip' ? await playbackOf(host, frame_url) : null
       const recording: Recording = { samples, playback }
-      const { items } = await world.client.beacons.list({ query: { slot_id, event: 'visible' } })
+      const { items } = await stage.client.beacons.list({ query: { slot_id, event: 'visible' } })
       return {
         sequence,
         hides,

@@ -29,8 +29,8 @@ export function boxHtml({ seed, kind: { width, height } }: Sequence): string {
 export function recordPlayback(): void {
   const changes: PlayChange[] = []
   window.playback = changes
-  const told = { playing: true, pause: false, waiting: false, ended: false, emptied: false }
-  for (const [event, is_playing] of Object.entries(told)) {
+  const playing = { playing: true, pause: false, waiting: false, ended: false, emptied: false }
+  for (const [event, is_playing] of Object.entries(playing)) {
     const note = (): void => void changes.push({ t: performance.timeOrigin + performance.now(), is_playing })
     document.addEventListener(event, note, { capture: true })
   }

@@ -1,5 +1,5 @@
 /**
- * Whether an ad was viewable, told from raw samples by a rule of its own: it shares no line with the renderer.
+ * Decides from raw samples, by a rule of its own, whether an ad was viewable: it shares no line with the renderer.
  *
  * The MRC asks for a continuous time with enough of the ad's pixels on a page that shows. A sample is taken at an
  * instant, so a span is known only within bounds. It surely holds between two samples that both surely hold; it
@@ -9,7 +9,7 @@
 /** What was measured at one instant. Times in milliseconds, areas in square CSS pixels. */
 export interface Sample {
   t: number
-  /** Share of the ad in view and its area, as the page's own IntersectionObserver told them last. */
+  /** Share of the ad in view and its area, as the page's own IntersectionObserver last reported them. */
   observed: { ratio: number; area: number }
   /** The same from the rectangles at this very instant. */
   measured: { ratio: number; area: number }

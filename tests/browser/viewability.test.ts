@@ -8,16 +8,16 @@ import type { EventType } from '../../sandbox/renderer/host/events.ts'
 import type { BeaconRequest } from '../../src/contract/v1/beacons.ts'
 import { clip_ms, oneCampaign } from './campaign.ts'
 import { attempts, countLoneTimers, type Exposed, expose, type Lived, type Step, scrollable } from './exposure.ts'
-import { type Host, openWorld, type PlaceOptions, type World } from './world.ts'
+import { type Host, openStage, type PlaceOptions, type Stage } from './stage.ts'
 
 vi.setConfig({ maxConcurrency: 12, testTimeout: 40_000 })
 
-let world: World
+let stage: Stage
 
 beforeAll(async () => {
-  world = await openWorld({ demand: oneCampaign() })
+  stage = await openStage({ demand: oneCampaign() })
 })
-afterAll(() => world?.[Symbol.asyncDispose]())
+afterAll(() => stage?.[Symbol.asyncDispose]())
 
 interface Kind {
   place: PlaceOptions
@@ -326,7 +326,7 @@ describe.concurrent('a dwell', () => {
   test('ends when its own frame is taken out, and a frame put back is not the same ad', async () => {
     await using host = await open(kinds.banner)
     await host.show(kinds.banner.place)
-    await host.told('beacon', { event: 'render' })
+    await host.waitForEvent('beacon', { event: 'render' })
     await expose(host.page, [{ share: 1, for_ms: 500 }])
     await host.page.evaluate(() => {
       const frame = document.querySelector('iframe')!
@@ -334,7 +334,7 @@ describe.concurrent('a dwell', () => {
       frame.remove()
       setTimeout(() => parent.isConnected && parent.append(frame), 1_000)
     })
-    expect(await host.told('cleared')).toBeDefined()
+    expect(await host.waitForEvent('cleared')).toBeDefined()
     expect(await host.page.locator('[data-sp-label]').count()).toBe(0)
     expect(await host.ledger()).toEqual(outcomes.unseen.beacons)
     expect(await host.types()).not.toContain('visible')
@@ -344,7 +344,7 @@ describe.concurrent('a dwell', () => {
     await attempts(async () => {
       await using host = await open(kinds.banner)
       const { slot_id } = await host.show(kinds.banner.place)
-      await host.told('beacon', { event: 'render' })
+      await host.waitForEvent('beacon', { event: 'render' })
       await host.page.evaluate(() => {
         const since = performance.now()
         addEventListener('pagehide', () => sessionStorage.setItem('in view', `${performance.now() - since}`))
@@ -357,7 +357,7 @@ describe.concurrent('a dwell', () => {
       await host.page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 700)))
       expect(seen_ms).toBeGreaterThan(0)
       expect(await host.ledger()).toEqual(outcomes.unseen.beacons)
-      const { billing } = await world.client.placements.explain({ params: { slot_id } })
+      const { billing } = await stage.client.placements.explain({ params: { slot_id } })
       expect(billing).toMatchObject(unbilled)
       return null
     })
@@ -375,14 +375,14 @@ describe.concurrent('a dwell', () => {
     })
   })
 
-  test('cannot be told without IntersectionObserver: an error, and never a visible beacon', async () => {
-    await using host = await world.open({
+  test('cannot be measured without IntersectionObserver: an error, and never a visible beacon', async () => {
+    await using host = await stage.open({
       html: '<div id="around"><div id="slot"></div></div>',
       before: (page) => page.addInitScript(() => Reflect.deleteProperty(window, 'IntersectionObserver')),
     })
     const { slot_id } = await host.show(kinds.banner.place)
-    expect(await host.told('error')).toMatchObject({ code: 'unmeasurable' })
-    await host.told('beacon', { event: 'render' })
+    expect(await host.waitForEvent('error')).toMatchObject({ code: 'unmeasurable' })
+    await host.waitForEvent('beacon', { event: 'render' })
     await expose(host.page, [{ for_ms: 1_500 }])
     expect(await outcomeOf(host, slot_id)).toEqual({
       ...outcomes.unseen,
@@ -395,10 +395,10 @@ describe.concurrent('a dwell', () => {
 describe.concurrent('beacons in time', () => {
   test('heartbeats come every 10 s while the tab is visible, and end after 30', async () => {
     const clock = manualClock(Date.now())
-    await using other = await openWorld({ browser: world.browser, demand: oneCampaign(), clock })
+    await using other = await openStage({ demand: oneCampaign(), clock })
     await using host = await other.open({ before: (page) => page.clock.install() })
     await host.show({ format: 'banner' })
-    await host.told('beacon', { event: 'render' })
+    await host.waitForEvent('beacon', { event: 'render' })
     await host.page.clock.pauseAt(await host.page.evaluate(() => Date.now() + 1_000))
     const pass = async (ms: number): Promise<void> => {
       clock.advance(ms)
@@ -412,14 +412,14 @@ describe.concurrent('beacons in time', () => {
 
     for (let beat = 1; beat <= 2; beat += 1) {
       await pass(10_000)
-      await host.told('beacon', { event: 'heartbeat' }, beat)
+      await host.waitForEvent('beacon', { event: 'heartbeat' }, beat)
     }
     await setTab('hidden')
     await pass(30_000)
     await setTab('visible')
     for (let beat = 3; beat <= 30; beat += 1) {
       await pass(10_000)
-      await host.told('beacon', { event: 'heartbeat' }, beat)
+      await host.waitForEvent('beacon', { event: 'heartbeat' }, beat)
     }
     for (let more = 0; more < 3; more += 1) await pass(10_000)
     // What is asked for after the last interval comes after anything that was sent in it.
@@ -437,13 +437,13 @@ describe.concurrent('beacons in time', () => {
   })
 
   test('one that waits for another try goes out at once when the tab is hidden', async () => {
-    await using host = await world.open({ before: (page) => page.clock.install() })
+    await using host = await stage.open({ before: (page) => page.clock.install() })
     await host.show({ format: 'banner' })
-    await host.told('beacon', { event: 'render' })
+    await host.waitForEvent('beacon', { event: 'render' })
     await host.page.clock.pauseAt(await host.page.evaluate(() => Date.now() + 1_000))
     await host.page.route(
       '**/v1/beacons',
-      (route) => route.fulfill({ status: 503, headers: { 'access-control-allow-origin': world.host_url }, json: {} }),
+      (route) => route.fulfill({ status: 503, headers: { 'access-control-allow-origin': stage.host_url }, json: {} }),
       { times: 1 },
     )
     const refused = host.page.waitForResponse((response) => response.status() === 503)
@@ -461,7 +461,7 @@ describe.concurrent('beacons in time', () => {
         channel.port2.postMessage(null)
       })
     })
-    expect(await host.told('beacon', { event: 'click' })).toMatchObject({ accepted: true })
+    expect(await host.waitForEvent('beacon', { event: 'click' })).toMatchObject({ accepted: true })
     const clicks = (await beaconsSent(host)).filter(({ event }) => event === 'click')
     expect(clicks).toHaveLength(2)
     expect(new Set(clicks.map(({ beacon_id }) => beacon_id)).size).toBe(1)
@@ -469,7 +469,7 @@ describe.concurrent('beacons in time', () => {
 })
 
 function open({ slot }: Kind): Promise<Host> {
-  return world.open({ html: scrollable(slot), context: { viewport: { width: 1_100, height: 700 } } })
+  return stage.open({ html: scrollable(slot), context: { viewport: { width: 1_100, height: 700 } } })
 }
 
 /** Exposes fresh placements until what really happened fits what was to be shown, and then looks at what came of it. */
@@ -482,7 +482,7 @@ async function attempt(
   await attempts(async () => {
     await using host = await open(kind)
     const { slot_id } = await host.show(kind.place)
-    await host.told('beacon', { event: 'render' })
+    await host.waitForEvent('beacon', { event: 'render' })
     await countLoneTimers(host.page, kind.dwell_ms)
     const exposed = await expose(host.page, steps)
     const problem = misfit(exposed.lived)
@@ -521,12 +521,12 @@ async function outcomeOf(host: Host, slot_id: string): Promise<Outcome> {
     undefined,
     { polling: 50 },
   )
-  const { billing, evidence, beacons } = await world.client.placements.explain({ params: { slot_id } })
+  const { billing, evidence, beacons } = await stage.client.placements.explain({ params: { slot_id } })
   const { metric, would_bill } = billing!
   const heartbeats = beacons.filter(({ event }) => event === 'heartbeat').length
-  const told = (await host.events()).filter((event) => event.type !== 'beacon' || event.event !== 'heartbeat')
+  const emitted = (await host.events()).filter((event) => event.type !== 'beacon' || event.event !== 'heartbeat')
   return {
-    events: told.map(({ type }) => type),
+    events: emitted.map(({ type }) => type),
     beacons: await host.ledger(),
     billing: { metric, would_bill } as Outcome['billing'],
     evidence: evidence.map(({ kind }) => kind).slice(0, evidence.length - heartbeats) as Outcome['evidence'],

@@ -12,10 +12,9 @@ import { type Client, createClient } from '../../src/client/index.ts'
 import type { Format, NativeTemplateId } from '../../src/contract/fields.ts'
 import type { BeaconEvent } from '../../src/contract/v1/beacons.ts'
 import type { PlacementResponse } from '../../src/contract/v1/placements.ts'
-import { ensureBuilt } from '../cli/process.ts'
-import { launchChromium } from './chromium.ts'
+import { sharedChromium } from './chromium.ts'
 
-export interface World extends AsyncDisposable {
+export interface Stage extends AsyncDisposable {
   readonly sandbox: Sandbox
   /** Speaks with the secret test key of `proj_demo`. */
   readonly client: Client
@@ -82,11 +81,15 @@ export interface Host extends AsyncDisposable {
   answers: BackendAnswer[]
   /** Requests that the page made of its backend, with method and query. */
   backend_calls: string[]
-  /** What the renderer has told, oldest first. */
+  /** Events that the renderer has emitted, oldest first. */
   events(): Promise<RendererEvent[]>
   types(): Promise<EventType[]>
   /** Waits for an event; `count` events of it. Resolves with the last of them. */
-  told<T extends EventType>(type: T, match?: Partial<RendererEvent<T>>, count?: number): Promise<RendererEvent<T>>
+  waitForEvent<T extends EventType>(
+    type: T,
+    match?: Partial<RendererEvent<T>>,
+    count?: number,
+  ): Promise<RendererEvent<T>>
   /** What the emulator kept of this session's beacons, by time of their event. */
   kept(): Promise<Kept[]>
   /** `kept` without heartbeats, as `event verdict reason_code`, and `+metric` where production would bill. */
@@ -105,10 +108,8 @@ declare global {
 
 let sessions = 0
 
-/** With `browser`, a world beside another one: its Chromium is shared, and not closed. */
-export async function openWorld(given: SandboxOptions & { browser?: Browser } = {}): Promise<World> {
-  const { browser: shared, ...options } = given
-  if (!shared) ensureBuilt()
+/** Starts an emulator and an integrator's app. */
+export async function openStage(options: SandboxOptions = {}): Promise<Stage> {
   const sandbox = await startSandbox(options)
   const { secret_key, client_id } = sandbox.keys
   const client = createClient({ base_url: sandbox.url, credential: secret_key })
@@ -144,7 +145,7 @@ export async function openWorld(given: SandboxOptions & { browser?: Browser } = 
   }
   await listen(server)
   const host_url = `http://localhost:${(server.address() as AddressInfo).port}`
-  const browser = shared ?? (await launchChromium())
+  const browser = await sharedChromium()
 
   async function open(given: OpenOptions = {}): Promise<Host> {
     const session_id = `browser-${process.pid}-${++sessions}`
@@ -215,7 +216,7 @@ export async function openWorld(given: SandboxOptions & { browser?: Browser } = 
       backend_calls,
       events,
       types: async () => (await events()).map(({ type }) => type),
-      told: async <T extends EventType>(type: T, match: Partial<RendererEvent<T>> = {}, count = 1) => {
+      waitForEvent: async <T extends EventType>(type: T, match: Partial<RendererEvent<T>> = {}, count = 1) => {
         const found = await page.waitForFunction(
           ({ type, match, count }) => {
             const matching = window
@@ -255,7 +256,6 @@ export async function openWorld(given: SandboxOptions & { browser?: Browser } = 
     host_url,
     open,
     async [Symbol.asyncDispose]() {
-      if (!shared) await browser.close()
       server.closeAllConnections()
       server.close()
       await sandbox.close()
