@@ -11,7 +11,6 @@ const maxWorkers = availableParallelism() + 1
 
 export default defineConfig({
   test: {
-    globalSetup: 'tests/build-once.ts',
     testTimeout: 20_000,
     hookTimeout: 30_000,
     projects: [
@@ -20,6 +19,7 @@ export default defineConfig({
         test: {
           name: 'browser',
           include: ['tests/browser/**/*.test.{ts,tsx}'],
+          globalSetup: 'tests/build-once.ts',
           // One Chromium a worker, for all of its files.
           isolate: false,
           maxWorkers,
@@ -29,7 +29,9 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'process',
-          include: ['tests/{cli,docs,package,reliability,surface}/**/*.test.{ts,tsx}'],
+          include: ['tests/{cli,docs,package,reliability,surface}/**/*.test.ts'],
+          globalSetup: 'tests/build-once.ts',
+          isolate: false,
           maxWorkers,
         },
       },

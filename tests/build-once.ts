@@ -1,6 +1,9 @@
-/** Global setup of every test run: dist is built once, before the first test, when it is stale. */
-import { ensureBuilt } from './cli/process.ts'
+/** Global setup of the tests that run the built command or page: builds dist once, before the first of them, when it is stale. */
+import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
+
+const root = join(import.meta.dirname, '..')
 
 export function setup(): void {
-  ensureBuilt()
+  execFileSync(process.execPath, [join(root, 'build.ts'), '--if-stale'], { cwd: root })
 }

@@ -7,7 +7,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Sandbox, startSandbox } from '../../sandbox/index.ts'
 import { type Client, createClient } from '../../src/client/index.ts'
 import type { JobType } from '../../src/contract/fields.ts'
-import { ensureBuilt } from '../cli/process.ts'
 import { sharedChromium } from './chromium.ts'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
@@ -18,7 +17,6 @@ let client: Client
 let browser: Browser
 
 beforeAll(async () => {
-  ensureBuilt()
   sandbox = await startSandbox({ port: 0 })
   client = createClient({ base_url: sandbox.url, credential: sandbox.keys.secret_key })
   browser = await sharedChromium()

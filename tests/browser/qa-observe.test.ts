@@ -7,7 +7,6 @@ import { type Sandbox, startSandbox } from '../../sandbox/index.ts'
 import { writeLocator } from '../../src/cli/process/locator.ts'
 import { pageRules } from '../../src/journal/rules/page.ts'
 import type { CaseResult, RunResult } from '../../src/qa/result.ts'
-import { ensureBuilt } from '../cli/process.ts'
 import { svc, temporaryDirectory } from '../cli/test-cli.ts'
 import { startApp } from '../observe/app.ts'
 import { cleanPage, type Page, pageSins } from '../observe/pages.ts'
@@ -19,7 +18,6 @@ let sandbox: Sandbox
 let browser_path: string
 
 beforeAll(async () => {
-  ensureBuilt()
   browser_path = await chromium.executablePath()
   sandbox = await startSandbox({ database: ':memory:', seed: 1 })
   const { url, inspector_url, database, pid, version, projects } = sandbox

@@ -8,7 +8,7 @@ import { PNG } from 'pngjs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Sandbox, startSandbox } from '../../sandbox/index.ts'
 import type { CaseResult, RunResult } from '../../src/qa/result.ts'
-import { ensureBuilt, root, spawnSvc } from '../cli/process.ts'
+import { root, spawnSvc } from '../cli/process.ts'
 import { svc, temporaryDirectory } from '../cli/test-cli.ts'
 
 const home = temporaryDirectory()
@@ -18,7 +18,6 @@ let env: Record<string, string>
 let files = 0
 
 beforeAll(async () => {
-  ensureBuilt()
   sandbox = await startSandbox({ database: ':memory:', seed: 1 })
   browser_path = await chromium.executablePath()
   env = {

@@ -6,7 +6,6 @@ import { type Sandbox, startSandbox } from '../../sandbox/index.ts'
 import { writeLocator } from '../../src/cli/process/locator.ts'
 import type { Host, Signal } from '../../src/cli/run/host.ts'
 import { createClient } from '../../src/client/index.ts'
-import { ensureBuilt } from './process.ts'
 import { openScript } from './script-terminal.ts'
 import type { Terminal } from './terminal.ts'
 import { noon, startTestCli, svc, temporaryDirectory } from './test-cli.ts'
@@ -20,7 +19,6 @@ const tmux: [name: string, open: Open] = ['tmux', openTmux]
 
 beforeAll(() => {
   if (!isTmuxInstalled) process.stderr.write('tmux is not installed: tried over a terminal of script(1) alone.\n')
-  ensureBuilt()
 }, 120_000)
 
 describe.each(isTmuxInstalled ? [script, tmux] : [script])('in a terminal of %s', (_name, open) => {

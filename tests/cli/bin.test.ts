@@ -1,12 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeAll, expect, test } from 'vitest'
-import { ensureBuilt, root, spawnSvc } from './process.ts'
+import { expect, test } from 'vitest'
+import { root, spawnSvc } from './process.ts'
 import { temporaryDirectory } from './test-cli.ts'
 
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
-
-beforeAll(ensureBuilt)
 
 test('svc --version is the version of the package, also after other flags', async () => {
   for (const args of [['--version'], ['-V'], ['-q', '--version']]) {

@@ -7,7 +7,7 @@ import { type Place, placesOf } from '../../src/cli/completion/tree.ts'
 import { outputFormats } from '../../src/cli/settings/settings.ts'
 import { commands } from '../../src/commands/index.ts'
 import { formats, jobTypes, nativeTemplates } from '../../src/contract/fields.ts'
-import { ensureBuilt, root } from './process.ts'
+import { root } from './process.ts'
 import { startTestCli, svc, temporaryDirectory } from './test-cli.ts'
 
 const home = temporaryDirectory()
@@ -19,7 +19,6 @@ const scriptOf = async (shell: string) => {
 
 let places: Place[]
 beforeAll(async () => {
-  ensureBuilt()
   places = placesOf(await Promise.all(commands.map(async ({ name, load }) => ({ name, entry: await load() }))))
 })
 

@@ -2,8 +2,8 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { delimiter, join } from 'node:path'
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { ensureBuilt, spawnSvc } from './process.ts'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { spawnSvc } from './process.ts'
 import { openScript } from './script-terminal.ts'
 import { type Result, temporaryDirectory } from './test-cli.ts'
 
@@ -13,8 +13,6 @@ interface Ready {
   database: string
   log_file: string
 }
-
-beforeAll(ensureBuilt)
 
 /** Runs a command line in a state directory; what it leaves in the background is stopped after the test. */
 async function svc(home: string, ...args: string[]): Promise<Result> {

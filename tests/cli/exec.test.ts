@@ -2,15 +2,14 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
-import { afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { ensureBuilt, type Running, root, spawnSvc } from './process.ts'
+import { afterEach, describe, expect, test } from 'vitest'
+import { type Running, root, spawnSvc } from './process.ts'
 import { temporaryDirectory } from './test-cli.ts'
 
 const started: Running[] = []
 const bin = join(root, 'bin/svc.js')
 const PATH = `${dirname(process.execPath)}:${process.env.PATH}`
 
-beforeAll(ensureBuilt)
 afterEach(async () => {
   for (const { child } of started) child.kill('SIGKILL')
   await Promise.all(started.splice(0).map(({ ended }) => ended))

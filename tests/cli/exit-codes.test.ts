@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Category, exitCodes } from '../../src/cli/run/errors.ts'
-import { ensureBuilt, type Running, spawnSvc } from './process.ts'
+import { type Running, spawnSvc } from './process.ts'
 import { temporaryDirectory } from './test-cli.ts'
 
 interface Case {
@@ -21,7 +21,6 @@ let sandbox: Running
 let url: string
 
 beforeAll(async () => {
-  ensureBuilt()
   sandbox = spawnSvc(['start', '--port', '0', '--ephemeral', '--decision-latency', '0', '-o', 'json'], {
     SVC_HOME: home,
   })

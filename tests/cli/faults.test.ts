@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { ensureBuilt, spawnSvc } from './process.ts'
+import { spawnSvc } from './process.ts'
 import { startTestCli, type TestCli, temporaryDirectory } from './test-cli.ts'
 
 let cli: TestCli
@@ -71,7 +71,6 @@ test('a slip of the hand is told before anything is sent', async () => {
 
 test('rules that are added at the same time are each answered with their own id', async () => {
   // A process and a file of its own: what is sent from this one would arrive one by one, and be kept at once.
-  ensureBuilt()
   const { child, firstLine, ended } = spawnSvc(['start', '--port', '0', '-o', 'json'], {
     SVC_HOME: temporaryDirectory(),
   })

@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { ensureBuilt, root, spawnSvc } from './process.ts'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { root, spawnSvc } from './process.ts'
 import { temporaryDirectory } from './test-cli.ts'
 
 interface Started {
@@ -18,8 +18,6 @@ interface Started {
   /** Resolves with what was told on stderr, when nothing that could write there runs any more. */
   ended: Promise<string>
 }
-
-beforeAll(ensureBuilt)
 
 describe('npm start leaves nothing behind', { timeout: 60_000 }, () => {
   test('after Ctrl-C, which a terminal sends to npm and to the sandbox alike', async () => {

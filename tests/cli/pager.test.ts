@@ -2,13 +2,11 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ensureBuilt } from './process.ts'
 import { openScript } from './script-terminal.ts'
 import { startTestCli, type TestCli } from './test-cli.ts'
 
 let cli: TestCli
 beforeAll(async () => {
-  ensureBuilt()
   cli = await startTestCli()
 })
 afterAll(async () => cli[Symbol.asyncDispose]())

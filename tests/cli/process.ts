@@ -1,16 +1,11 @@
 /** The command line as a real process. */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import type { Result } from './test-cli.ts'
 
 export const root = join(import.meta.dirname, '../..')
 const bin = join(root, 'bin/svc.js')
-
-/** Builds dist when it is stale. */
-export function ensureBuilt(): void {
-  execFileSync(process.execPath, [join(root, 'build.ts'), '--if-stale'], { cwd: root })
-}
 
 export interface Running {
   child: ChildProcess

@@ -1,10 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeAll, expect, test } from 'vitest'
-import { ensureBuilt, spawnSvc } from './process.ts'
+import { expect, test } from 'vitest'
+import { spawnSvc } from './process.ts'
 import { temporaryDirectory } from './test-cli.ts'
-
-beforeAll(ensureBuilt, 60_000)
 
 test('the first Ctrl-C ends what is under way, runs teardown, writes the reports and exits with 130', async () => {
   const home = temporaryDirectory()

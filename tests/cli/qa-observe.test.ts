@@ -8,7 +8,7 @@ import { rules } from '../../src/journal/observe/judge.ts'
 import { trafficRules } from '../../src/journal/rules/index.ts'
 import type { CaseResult, RunResult } from '../../src/qa/result.ts'
 import { sins } from '../observe/violations.ts'
-import { ensureBuilt, root, spawnSvc } from './process.ts'
+import { root, spawnSvc } from './process.ts'
 import { startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'
 
 const home = temporaryDirectory()
@@ -127,7 +127,6 @@ describe('how it runs', () => {
   })
 
   test('Ctrl-C ends the watch and judges it; its exit code is that of what was seen', async () => {
-    ensureBuilt()
     const { child, ended } = spawnSvc(['qa', 'observe'], { SVC_HOME: cli.home }, cli.home)
     const [note] = (await once(child.stderr as Readable, 'data')) as [Buffer]
     expect(note.toString()).toContain('use the integration; Ctrl-C judges it')

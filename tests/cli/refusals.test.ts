@@ -5,17 +5,15 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, 
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { startSandbox } from '../../sandbox/index.ts'
-import { ensureBuilt, root, spawnSvc } from './process.ts'
+import { root, spawnSvc } from './process.ts'
 import { temporaryDirectory } from './test-cli.ts'
 
 interface Refusal {
   code: number
   error: { category: string; code: string; message: string; hint: string }
 }
-
-beforeAll(ensureBuilt)
 
 describe('a start is refused', () => {
   test.each<[string, string, (database: string) => void]>([

@@ -3,19 +3,18 @@ import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { packageManager } from '../../src/scaffold/next-steps.ts'
 import { problemOfName } from '../../src/scaffold/project-place.ts'
 import { listTemplates } from '../../src/scaffold/templates.ts'
 import { writeProject } from '../../src/scaffold/write-project.ts'
-import { ensureBuilt, root } from './process.ts'
+import { root } from './process.ts'
 import { type RunOptions, svc as runSvc, temporaryDirectory } from './test-cli.ts'
 
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
 const archive = `vendor/svc-${version}.tgz`
 
 let cwd: string
-beforeAll(ensureBuilt)
 beforeEach(() => {
   cwd = temporaryDirectory()
 })

@@ -2,15 +2,14 @@ import { readdir } from 'node:fs/promises'
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { Chalk } from 'chalk'
-import { afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { startBlock } from '../../src/commands/sandbox/start-block.ts'
-import { ensureBuilt, type Running, spawnSvc } from './process.ts'
+import { type Running, spawnSvc } from './process.ts'
 import { temporaryDirectory } from './test-cli.ts'
 
 const started: Running[] = []
 let blocker: Server | undefined
 
-beforeAll(ensureBuilt)
 afterEach(async () => {
   for (const { child } of started) child.kill('SIGKILL')
   await Promise.all(started.splice(0).map(({ ended }) => ended))

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Command, commandsWithin } from '../../src/cli/run/command.ts'
 import { exitCodes } from '../../src/cli/run/errors.ts'
 import { commands } from '../../src/commands/index.ts'
-import { ensureBuilt, root, spawnSvc } from './process.ts'
+import { root, spawnSvc } from './process.ts'
 import { exampleFolder, startTestCli, type TestCli, temporaryDirectory } from './test-cli.ts'
 
 /** Commands that go on until they are stopped, and the first line of what they print. */
@@ -22,7 +22,6 @@ let cli: TestCli
 const found: { command: Command; path: string }[] = []
 
 beforeAll(async () => {
-  ensureBuilt()
   cli = await startTestCli()
   for (const { name, load } of commands) found.push(...commandsWithin(await load(), name))
 })

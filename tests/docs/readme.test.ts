@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { BeaconItem } from '../../src/contract/control/beacons.ts'
 import type { PlacementResponse } from '../../src/contract/v1/placements.ts'
-import { ensureBuilt, root } from '../cli/process.ts'
+import { root } from '../cli/process.ts'
 import { temporaryDirectory } from '../cli/test-cli.ts'
 import { examples, linkedFiles, readme, scripts, steps } from './readme.ts'
 import { type Ended, endStarted, type Ready, run, start, stop } from './shell.ts'
@@ -18,7 +18,6 @@ let directory: string
 let sandbox: Ready
 
 beforeAll(async () => {
-  ensureBuilt()
   directory = temporaryDirectory()
   sandbox = await start(['start', '--port', '0', '--ephemeral', '-o', 'json'], directory)
 })

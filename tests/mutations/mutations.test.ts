@@ -2,15 +2,15 @@
  * The suites of `svc qa` are worth what they notice: each mutation breaks the emulator in one way, and a run must fail.
  * What escapes is documented in docs/qa.md, and a mutation that is caught must not stand there.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import type { RunResult } from '../../src/qa/result.ts'
-import { ensureBuilt, root } from '../cli/process.ts'
+import { root } from '../cli/process.ts'
 import type { Mutation } from './mutation.ts'
 import { mutations } from './mutations.ts'
 import { casesFor, closeBrowser, runCases, type Sandbox, withoutBrowser } from './suites.ts'
@@ -19,13 +19,8 @@ import { casesFor, closeBrowser, runCases, type Sandbox, withoutBrowser } from '
 const least = 60
 const noticed = 55
 
-interface Broken extends Sandbox {
-  end(): Promise<void>
-}
-
 const folder = mkdtempSync(join(tmpdir(), 'svc-mutations-'))
 
-beforeAll(() => ensureBuilt())
 afterAll(async () => {
   await closeBrowser()
   rmSync(folder, { recursive: true, force: true })
@@ -38,8 +33,8 @@ describe('mutations of the emulator', () => {
   })
 
   test('without a mutation the suites find nothing', async () => {
-    await using broken = disposable(await startBroken('none'))
-    const result = await runCases(withoutBrowser, broken, { bail: false })
+    await using mutants = startProcess()
+    const result = await runCases(withoutBrowser, await mutants.start('none'), { bail: false })
     expect(failures(result)).toEqual([])
     expect(result.cases.filter(({ outcome }) => outcome === 'passed').length).toBeGreaterThan(250)
   })
@@ -47,23 +42,21 @@ describe('mutations of the emulator', () => {
   test('the suites notice them, but for those that docs/qa.md names', { timeout: 400_000 }, async () => {
     const escaped: string[] = []
     const waiting = [...mutations]
-    const next = async (): Promise<void> => {
-      const mutation = waiting.shift()
-      if (mutation === undefined) return
-      if (!(await isNoticed(mutation))) escaped.push(mutation.name)
-      return next()
+    const work = async (): Promise<void> => {
+      await using mutants = startProcess()
+      for (let mutation = waiting.shift(); mutation !== undefined; mutation = waiting.shift()) {
+        if (!(await isNoticed(mutation, await mutants.start(mutation.name)))) escaped.push(mutation.name)
+      }
     }
-    await Promise.all([next(), next()])
+    await Promise.all(Array.from({ length: availableParallelism() }, work))
     expect(escaped.toSorted()).toEqual(documentedEscapes())
     expect(mutations.length - escaped.length).toBeGreaterThanOrEqual(noticed)
   })
 })
 
-async function isNoticed(mutation: Mutation): Promise<boolean> {
-  await using broken = disposable(await startBroken(mutation.name))
+async function isNoticed(mutation: Mutation, mutant: Sandbox): Promise<boolean> {
   for (const cases of casesFor(mutation)) {
-    const failed = failures(await runCases(cases, broken, { bail: true }))
-    if (failed.length > 0) return true
+    if (failures(await runCases(cases, mutant, { bail: true })).length > 0) return true
   }
   return false
 }
@@ -73,11 +66,14 @@ function failures({ cases }: RunResult): string[] {
   return cases.filter(({ outcome }) => outcome === 'failed').map(({ id }) => id)
 }
 
-async function startBroken(name: string): Promise<Broken> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'broken.ts'), name, join(folder, name)], {
+interface MutantProcess extends AsyncDisposable {
+  /** Starts a mutant by its name. The one before it is closed. */
+  start(name: string): Promise<Sandbox>
+}
+
+function startProcess(): MutantProcess {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'mutant-process.ts'), folder], {
     cwd: root,
-    // Each starts from the same sources, but for one file.
-    env: { ...process.env, NODE_COMPILE_CACHE: join(folder, 'compiled') },
     stdio: ['pipe', 'pipe', 'pipe'],
   })
   // A broken emulator complains as it goes; that matters only when it does not start.
@@ -85,20 +81,20 @@ async function startBroken(name: string): Promise<Broken> {
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     complaints = `${complaints}${text}`.slice(-4_000)
   })
-  const line = await firstLine(child)
-  if (line === null) throw new Error(`the emulator with mutation ${name} did not start: ${complaints}`)
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
   return {
-    ...(JSON.parse(line) as Sandbox),
-    async end() {
+    async start(name) {
+      child.stdin.write(`${name}\n`)
+      const { done, value } = await lines.next()
+      if (done) throw new Error(`the emulator with mutation ${name} did not start: ${complaints}`)
+      return JSON.parse(value) as Sandbox
+    },
+    async [Symbol.asyncDispose]() {
+      const closed = once(child, 'close')
       child.stdin.end()
-      await once(child, 'close')
+      await closed
     },
   }
-}
-
-async function firstLine(child: ChildProcess): Promise<string | null> {
-  for await (const line of createInterface(child.stdout!)) return line
-  return null
 }
 
 /** The names in the table of docs/qa.md. */
@@ -106,8 +102,4 @@ function documentedEscapes(): string[] {
   const text = readFileSync(join(root, 'docs/qa.md'), 'utf8')
   const section = /## What the suites do not notice\n([\s\S]*?)(\n## |$)/.exec(text)?.[1] ?? ''
   return [...section.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name!).toSorted()
-}
-
-function disposable<T extends { end(): Promise<void> }>(value: T): T & AsyncDisposable {
-  return { ...value, [Symbol.asyncDispose]: () => value.end() }
 }

@@ -1,13 +1,13 @@
-/** The suites that come along, as a person runs them: against a fresh sandbox, and side by side against one that runs. */
+/** The built-in suites through the command line: against a fresh sandbox, and side by side against a running one. */
 import { expect, test } from 'vitest'
 import type { RunResult } from '../../src/qa/result.ts'
-import { ensureBuilt, spawnSvc } from './process.ts'
-import { startTestCli, temporaryDirectory } from './test-cli.ts'
+import { spawnSvc } from '../cli/process.ts'
+import { startTestCli, temporaryDirectory } from '../cli/test-cli.ts'
 
-/** Not a limit that a run should come near: a machine that is busy. */
+/** Far above what a run takes: the machine may be busy. */
 const timeout = 120_000
 
-function told({ cases }: RunResult) {
+function summaryOf({ cases }: RunResult) {
   const of = (outcome: string) =>
     cases.filter((each) => each.outcome === outcome).map(({ id, reason }) => ({ id, reason }))
   return {
@@ -21,14 +21,13 @@ function told({ cases }: RunResult) {
 test('every built-in suite that needs no browser passes against a fresh sandbox', { timeout }, async () => {
   await using cli = await startTestCli()
   const { code, stdout } = await cli.svc('qa run --fresh -o json')
-  const { passed, ...others } = told(JSON.parse(stdout) as RunResult)
+  const { passed, ...others } = summaryOf(JSON.parse(stdout) as RunResult)
   expect(others).toEqual({ failed: [], not_applicable: [], not_run: [] })
   expect(passed).toBeGreaterThanOrEqual(250)
   expect(code).toBe(0)
 })
 
 test('they pass against one sandbox that runs, four at a time, and leave it as it was', { timeout }, async () => {
-  ensureBuilt()
   const SVC_HOME = temporaryDirectory()
   const { child, firstLine, ended } = spawnSvc(['start', '--port', '0', '--ephemeral', '-o', 'json'], { SVC_HOME })
   const { url } = JSON.parse(await firstLine) as { url: string }
@@ -38,13 +37,13 @@ test('they pass against one sandbox that runs, four at a time, and leave it as i
   child.kill('SIGTERM')
   expect((await ended).code).toBe(0)
   expect([0, 5], stderr).toContain(code)
-  const { passed, ...others } = told(JSON.parse(stdout) as RunResult)
+  const { passed, ...others } = summaryOf(JSON.parse(stdout) as RunResult)
   expect(others).toEqual({ failed: [], not_applicable: [], not_run: [] })
   expect(passed).toBeGreaterThanOrEqual(250)
   expect(after).toEqual(before)
 })
 
-/** What a run moves, and must put back. */
+/** State that a run changes and must restore. */
 async function stateOf(url: string) {
   const read = async (path: string) =>
     (await fetch(`${url}/_sandbox/${path}`)).json() as Promise<Record<string, unknown>>
