@@ -1,6 +1,6 @@
 import { ApiError } from '../../src/contract/errors.ts'
 import { encodeId } from '../../src/contract/ids.ts'
-import type { activateBrowser as activateBrowserEndpoint } from '../../src/contract/v1/activation.ts'
+import type { activateBrowser as activateBrowserEndpoint } from '../../src/contract/v1/browser.ts'
 import { isOriginAllowed, serializeOrigin } from '../domain/origins.ts'
 import { formatToken } from '../domain/tokens.ts'
 import type { KeyRow } from '../store/store.ts'

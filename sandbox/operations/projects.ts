@@ -1,5 +1,5 @@
 import { ApiError } from '../../src/contract/errors.ts'
-import type { getProjectConfig as getProjectConfigEndpoint } from '../../src/contract/v1/config.ts'
+import type { getProjectConfig as getProjectConfigEndpoint } from '../../src/contract/v1/projects.ts'
 import { callerOf, type Operation } from './context.ts'
 
 /** GET /v1/projects/{client_id}/config (A80). The ETag follows the revision of the settings. */

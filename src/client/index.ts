@@ -14,9 +14,9 @@ export type {
   SlotHint,
 } from '../contract/fields.ts'
 export type { NoFillReason } from '../contract/no-fill.ts'
-export type { ActivationResult } from '../contract/v1/activation.ts'
+export type { ActivationResult } from '../contract/v1/browser.ts'
 export type { BeaconEvent, BeaconRequest, BeaconResult, Measurements } from '../contract/v1/beacons.ts'
-export type { ProjectConfig } from '../contract/v1/config.ts'
+export type { ProjectConfig } from '../contract/v1/projects.ts'
 export type { ConsentRequest, ConsentStored } from '../contract/v1/consent.ts'
 export type { BrowserJobRequest, JobAccepted, JobRequest } from '../contract/v1/jobs.ts'
 export type {

@@ -8,7 +8,7 @@
 import type { Metric } from './control/beacons.ts'
 import type { Format } from './fields.ts'
 import type { AcceptCode, BeaconEvent, Measurements } from './v1/beacons.ts'
-import type { ProjectConfig } from './v1/config.ts'
+import type { ProjectConfig } from './v1/projects.ts'
 import { isViewable, type ViewabilityThresholds } from './viewability.ts'
 
 export interface AcceptedBeacon {

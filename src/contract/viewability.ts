@@ -1,6 +1,6 @@
 import type { Format } from './fields.ts'
 import type { Measurements } from './v1/beacons.ts'
-import type { ProjectConfig } from './v1/config.ts'
+import type { ProjectConfig } from './v1/projects.ts'
 
 /** Shares 0 to 1, times in milliseconds, areas in CSS pixels squared (A76). Defaults: `limits.viewability`. */
 export type ViewabilityThresholds = Readonly<Omit<ProjectConfig['viewability'], 'billing_model'>>

@@ -1,6 +1,6 @@
 /** The traffic of an integration: what `svc doctor` and `svc qa observe` judge, read from the journal. */
 import type { BeaconItem } from '../contract/control/beacons.ts'
-import type { SandboxInfo } from '../contract/control/health.ts'
+import type { SandboxInfo } from '../contract/control/sandbox.ts'
 import type { PlacementItem } from '../contract/control/placements.ts'
 import type { RequestItem } from '../contract/control/requests.ts'
 

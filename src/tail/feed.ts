@@ -8,7 +8,7 @@ import type { Client } from '../client/client.ts'
 import { UnreachableError } from '../client/errors.ts'
 import { BeaconItem } from '../contract/control/beacons.ts'
 import type { SandboxEvent } from '../contract/control/events.ts'
-import type { SandboxInfo } from '../contract/control/health.ts'
+import type { SandboxInfo } from '../contract/control/sandbox.ts'
 import { firstPause_ms, type Interruption, isAnother, longestPause_ms } from './follow.ts'
 
 /** A beacon with its place in the sequence of events, which goes on growing when a sandbox counts from one again. */

@@ -4,7 +4,7 @@ import { runningSandboxes } from '../cli/process/locator.ts'
 import { type Session, sessionClient } from '../cli/run/session.ts'
 import { stateDirectory } from '../cli/settings/files.ts'
 import type { Client } from '../client/client.ts'
-import type { SandboxInfo } from '../contract/control/health.ts'
+import type { SandboxInfo } from '../contract/control/sandbox.ts'
 
 export type Connected = { kind: 'connected'; info: SandboxInfo; isAgain: boolean; isNewHistory: boolean }
 

@@ -5,7 +5,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Client } from '../client/client.ts'
 import { UnreachableError } from '../client/errors.ts'
-import type { SandboxInfo } from '../contract/control/health.ts'
+import type { SandboxInfo } from '../contract/control/sandbox.ts'
 import type { RequestItem } from '../contract/control/requests.ts'
 import { firstPause_ms, type Interruption, isAnother, longestPause_ms } from './follow.ts'
 

@@ -1,6 +1,6 @@
 /** What the sandbox has recorded, as it happens, on this page's clock. */
 import type { SandboxEvent } from '../../../src/contract/control/events.ts'
-import type { SandboxInfo } from '../../../src/contract/control/health.ts'
+import type { SandboxInfo } from '../../../src/contract/control/sandbox.ts'
 
 export interface SandboxFeed {
   /** `performance.now()` of an instant of the sandbox clock, as well as it is known. */

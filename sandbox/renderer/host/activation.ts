@@ -1,5 +1,5 @@
 /** A browser integration: exchanges a publishable key for a token and requests placements with it. */
-import type { ActivationResult } from '../../../src/contract/v1/activation.ts'
+import type { ActivationResult } from '../../../src/contract/v1/browser.ts'
 import { askForPlacement } from './asking.ts'
 import type { Clock } from './clock.ts'
 import { type JsonAnswer, RequestProblem, requestJson } from './request.ts'

@@ -1,4 +1,4 @@
-import type { SandboxInfo } from '../../contract/control/health.ts'
+import type { SandboxInfo } from '../../contract/control/sandbox.ts'
 import type { Integrity } from '../../contract/control/integrity.ts'
 
 /** What the checks of the running sandbox are told. */

@@ -5,7 +5,7 @@ import { canonicalEvent, occurrenceOf, timeProblem } from '../../contract/beacon
 import { type ReasonCode, reasonCodes } from '../../contract/errors.ts'
 import { explainIssues, type LocatedFieldError } from '../../contract/field-errors.ts'
 import { limits } from '../../contract/limits.ts'
-import { nearestName } from '../../contract/nearest-name.ts'
+import { nearestName } from '../../foundation/nearest-name.ts'
 import { BeaconRequest, beaconEventSpellings, Measurements } from '../../contract/v1/beacons.ts'
 import { rightName } from '../beacon-names.ts'
 import type { LooseFinding } from '../lint/finding.ts'
