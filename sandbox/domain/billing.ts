@@ -1,4 +1,5 @@
 /** What production would bill for a placement, in one sentence; the verdict of each beacon is the contract's. */
+
 import {
   type AcceptedBeacon,
   type BillingModel,
@@ -6,12 +7,12 @@ import {
   type CreativeFacts,
   judgeBeacons,
   metricOf,
+  type ViewabilityThresholds,
 } from '../../src/contract/beacon-verdict.ts'
 import type { Metric } from '../../src/contract/control/beacons.ts'
 import type { BillingVerdict } from '../../src/contract/control/placements.ts'
 import type { Format } from '../../src/contract/fields.ts'
 import type { AcceptCode } from '../../src/contract/v1/beacons.ts'
-import type { ViewabilityThresholds } from '../../src/contract/viewability.ts'
 
 /** Whether production would bill the placement, and why, in one sentence (A75, A78). At most one metric, at most once. */
 export function billingVerdict(

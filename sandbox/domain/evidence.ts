@@ -7,12 +7,12 @@
  */
 import canonicalize from 'canonicalize'
 import type { z } from 'zod'
-import { genesis, linkProblem, type Sha256Hex } from '../../src/contract/evidence-chain.ts'
+import { genesis, linkProblem, type Sha256Hex } from '../../src/contract/control/evidence.ts'
 import type { Format, Mode } from '../../src/contract/fields.ts'
 import type { NoFillReason } from '../../src/contract/no-fill.ts'
 import type { BeaconEvent } from '../../src/contract/v1/beacons.ts'
 
-export { chainHash, genesis, type Sha256Hex } from '../../src/contract/evidence-chain.ts'
+export { chainHash, genesis, type Sha256Hex } from '../../src/contract/control/evidence.ts'
 
 export type Json = z.core.util.JSONType
 

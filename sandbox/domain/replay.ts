@@ -2,7 +2,7 @@
  * A request as the journal keeps it, made whole again. Asset tokens are known by their slot and put back, members are set
  * anew, and prompt text is left out. What is redacted after that is missing: it cannot be guessed.
  */
-import type { NotRestored } from '../../src/contract/control/replay.ts'
+import type { NotRestored } from '../../src/contract/control/requests.ts'
 import type { FieldError } from '../../src/contract/errors.ts'
 
 export interface KeptRequest {

@@ -1,6 +1,9 @@
 /** Changing the settings of a project: a merge patch (RFC 7396), where null means the default. */
-import type { ProjectSettingsPatch } from '../../src/contract/control/project-admin.ts'
-import { defaultSettings, type ProjectSettings } from '../../src/contract/control/projects.ts'
+import {
+  defaultSettings,
+  type ProjectSettings,
+  type ProjectSettingsPatch,
+} from '../../src/contract/control/projects.ts'
 import { isOriginEntry } from './origins.ts'
 
 /** Settings after a patch. The result is complete, and as the schema of the patch has checked its members. */

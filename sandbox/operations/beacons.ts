@@ -1,16 +1,23 @@
 /** POST /v1/beacons: checks in their fixed order (A73), then the record, its evidence and its verdict. */
 
-import { canonicalEvent, clipEvents, occurrenceOf, timeProblem } from '../../src/contract/beacon-rules.ts'
 import { type AcceptedBeacon, type BeaconVerdict, judgeBeacons } from '../../src/contract/beacon-verdict.ts'
 import { ApiError, type ReasonCode } from '../../src/contract/errors.ts'
 import { encodeId } from '../../src/contract/ids.ts'
-import type { BeaconEvent, BeaconRequest, sendBeacon as sendBeaconEndpoint } from '../../src/contract/v1/beacons.ts'
+import type { Contract } from '../../src/contract/index.ts'
+import {
+  type BeaconEvent,
+  type BeaconRequest,
+  canonicalEvent,
+  clipEvents,
+  occurrenceOf,
+  timeProblem,
+} from '../../src/contract/v1/beacons.ts'
 import { beaconEntry, canonicalJson, type Json } from '../domain/evidence.ts'
 import type { BeaconRow, EvidenceDraft } from '../store/store.ts'
 import { boundConsentProblem, type FilledSlot, findFilledSlot, isBeaconOpen } from './asset-tokens.ts'
 import { type Caller, type Context, callerOf, type Operation, type Services } from './context.ts'
 
-export const sendBeacon: Operation<typeof sendBeaconEndpoint> = async (services, context, { body }) => {
+export const sendBeacon: Operation<Contract['beacons.send']> = async (services, context, { body }) => {
   const caller = callerOf(context)
   const event = canonicalEvent(body.event)
   const filled = await findFilledSlot(services, body.asset_token)

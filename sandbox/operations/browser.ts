@@ -1,13 +1,13 @@
 import { ApiError } from '../../src/contract/errors.ts'
 import { encodeId } from '../../src/contract/ids.ts'
-import type { activateBrowser as activateBrowserEndpoint } from '../../src/contract/v1/browser.ts'
+import type { Contract } from '../../src/contract/index.ts'
 import { isOriginAllowed, serializeOrigin } from '../domain/origins.ts'
 import { formatToken } from '../domain/tokens.ts'
 import type { KeyRow } from '../store/store.ts'
 import type { Operation, Services } from './context.ts'
 
 /** POST /v1/browser/activate (A04, A08). The key is found by the door, which draws its rate limit. */
-export const activateBrowser: Operation<typeof activateBrowserEndpoint> = async (services, context, { body }) => {
+export const activateBrowser: Operation<Contract['browser.activate']> = async (services, context, { body }) => {
   if (context.origin === null) throw new ApiError('origin_missing')
   const key = await publishableKey(services, body.publishable_key)
   const origin = serializeOrigin(context.origin)

@@ -2,7 +2,6 @@ import type { ConsentItem } from '../../src/contract/control/consent.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import { encodeId } from '../../src/contract/ids.ts'
 import type { Contract } from '../../src/contract/index.ts'
-import type { setConsent as setConsentEndpoint } from '../../src/contract/v1/consent.ts'
 import { draftFromConsent, snapshotOf } from '../domain/consent.ts'
 import { consentEvidence } from './consent-evidence.ts'
 import { callerOf, type Operation } from './context.ts'
@@ -43,7 +42,7 @@ export const listConsent: Operation<Contract['consent.list']> = async (services,
 const attempts = 8
 
 /** POST /v1/consent (A62, A66). */
-export const setConsent: Operation<typeof setConsentEndpoint> = async (services, context, { body }) => {
+export const setConsent: Operation<Contract['consent.set']> = async (services, context, { body }) => {
   const { project } = callerOf(context)
   if (body.client_id !== project.client_id) throw new ApiError('project_mismatch')
   context.subject.session_id = body.session_id

@@ -1,6 +1,6 @@
 /** Reading the evidence chains: as a list, and as an export whose end is signed (A77). */
 
-import { checkpointText } from '../../src/contract/evidence-chain.ts'
+import { checkpointText } from '../../src/contract/control/evidence.ts'
 import { encodeId } from '../../src/contract/ids.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import type { EvidenceRow } from '../store/store.ts'

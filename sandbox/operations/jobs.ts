@@ -3,7 +3,7 @@
 import { ApiError } from '../../src/contract/errors.ts'
 import type { AuthoritativeConsent } from '../../src/contract/fields.ts'
 import { encodeId } from '../../src/contract/ids.ts'
-import type { createJob as createJobEndpoint } from '../../src/contract/v1/jobs.ts'
+import type { Contract } from '../../src/contract/index.ts'
 import {
   type BrowserJobRequest,
   isBrowserBranch,
@@ -21,7 +21,7 @@ import { checkIntake, factsOf, intakeOfBrowserJob, intakeOfJob, type JobIntake }
 /** How often a job is tried again when the consent or the caps of its session change under it. */
 const attempts = 32
 
-export const createJob: Operation<typeof createJobEndpoint> = async (services, context, { body }) => {
+export const createJob: Operation<Contract['jobs.create']> = async (services, context, { body }) => {
   const caller = callerOf(context)
   const browser = isBrowserBranch(body) ? (body as BrowserJobRequest) : null
   if (browser !== null && !browser.contract_version.endsWith('/v1')) throw new ApiError('contract_version_unsupported')

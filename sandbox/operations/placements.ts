@@ -1,19 +1,14 @@
 import { ApiError } from '../../src/contract/errors.ts'
 import { decodeId, encodeId } from '../../src/contract/ids.ts'
+import type { Contract } from '../../src/contract/index.ts'
 import { limits } from '../../src/contract/limits.ts'
-import type { getDecision as getDecisionEndpoint } from '../../src/contract/v1/decisions.ts'
-import type { createPlacement as createPlacementEndpoint } from '../../src/contract/v1/placements.ts'
 import type { SlotRow } from '../store/store.ts'
 import { type Context, callerOf, type Operation, type Services } from './context.ts'
 import { intakeOfPlacement } from './job-intake.ts'
 import { openJob } from './jobs.ts'
 import { placementResponse } from './placement-response.ts'
 
-export const createPlacement: Operation<typeof createPlacementEndpoint> = async (
-  services,
-  context,
-  { body, query },
-) => {
+export const createPlacement: Operation<Contract['placements.create']> = async (services, context, { body, query }) => {
   const wait_ms = waitFor(context, query.wait_ms, body.wait_ms, limits.wait_ms.placements_default)
   const { job, slots } = await openJob(services, context, intakeOfPlacement(body))
   if (slots.length > 1) context.headers['x-sandbox-slot-ids'] = slots.map(({ id }) => encodeId('slot', id)).join(', ')
@@ -30,7 +25,7 @@ export const createPlacement: Operation<typeof createPlacementEndpoint> = async 
   return placementResponse(services, await whenDecided(services, context, slot, wait_ms), context.now_ms)
 }
 
-export const getDecision: Operation<typeof getDecisionEndpoint> = async (services, context, { params, query }) => {
+export const getDecision: Operation<Contract['decisions.get']> = async (services, context, { params, query }) => {
   const caller = callerOf(context)
   const wait_ms = waitFor(context, query.wait_ms, undefined, limits.wait_ms.decisions_default)
   const id = decodeId('slot', params.slot_id)

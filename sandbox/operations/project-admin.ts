@@ -1,6 +1,5 @@
 /** Projects of the sandbox, as the control plane administers them. */
-import type { ProjectDetail } from '../../src/contract/control/project-admin.ts'
-import { defaultSettings, type ProjectSettings } from '../../src/contract/control/projects.ts'
+import { defaultSettings, type ProjectDetail, type ProjectSettings } from '../../src/contract/control/projects.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import { encodeId } from '../../src/contract/ids.ts'
 import type { Contract } from '../../src/contract/index.ts'

@@ -1,9 +1,9 @@
 import { ApiError } from '../../src/contract/errors.ts'
-import type { getProjectConfig as getProjectConfigEndpoint } from '../../src/contract/v1/projects.ts'
+import type { Contract } from '../../src/contract/index.ts'
 import { callerOf, type Operation } from './context.ts'
 
 /** GET /v1/projects/{client_id}/config (A80). The ETag follows the revision of the settings. */
-export const getProjectConfig: Operation<typeof getProjectConfigEndpoint> = async (services, context, { params }) => {
+export const getProjectConfig: Operation<Contract['projects.config']> = async (services, context, { params }) => {
   const { project, mode } = callerOf(context)
   if (params.client_id !== project.client_id) throw new ApiError('not_found')
   const { settings } = project

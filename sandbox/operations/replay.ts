@@ -1,5 +1,5 @@
 /** POST /_sandbox/requests/{request_id}/replay: makes a journalled request whole, and has it sent like any other. */
-import type { NotRestored } from '../../src/contract/control/replay.ts'
+import type { NotRestored } from '../../src/contract/control/requests.ts'
 import { ApiError, type FieldError } from '../../src/contract/errors.ts'
 import { decodeId, decodeInteger, encodeId } from '../../src/contract/ids.ts'
 import type { Contract } from '../../src/contract/index.ts'

@@ -3,12 +3,14 @@ import { createReadStream } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { exportState, importState } from '../../src/contract/control/snapshots.ts'
 import { ApiError } from '../../src/contract/errors.ts'
+import { contract } from '../../src/contract/index.ts'
 import { limits } from '../../src/contract/limits.ts'
 import { importState as takeIn } from '../operations/snapshots.ts'
 import { type Door, type Exchange, errorAnswer, openExchange, send, successAnswer, toApiError } from './pipeline.ts'
 import { validate } from './validation.ts'
+
+const { 'sandbox.export': exportState, 'sandbox.import': importState } = contract
 
 export function registerArchive(app: FastifyInstance, door: Door): void {
   app.get(exportState.path, (request, reply) => sendExport(door, request, reply))

@@ -5,13 +5,13 @@
  */
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, type InjectOptions } from 'fastify'
 import { encodeId } from '../../src/contract/ids.ts'
-import { setConsent } from '../../src/contract/v1/consent.ts'
-import { getDecision } from '../../src/contract/v1/decisions.ts'
-import { createPlacement } from '../../src/contract/v1/placements.ts'
+import { contract } from '../../src/contract/index.ts'
 import type { Asset, Assets } from './assets.ts'
 import { demoPage } from './demo-page.ts'
 import { namesTag } from './etag.ts'
 import { bodyOf, type Door, header, jsonHandler } from './pipeline.ts'
+
+const { 'consent.set': setConsent, 'decisions.get': getDecision, 'placements.create': createPlacement } = contract
 
 /** How long a decision of `slow-placement` takes, milliseconds: longer than its first answer waits. */
 const slow_decision_ms = 4_000

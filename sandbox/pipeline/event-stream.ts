@@ -2,14 +2,17 @@
 import type { ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type SandboxEvent, streamEvents } from '../../src/contract/control/events.ts'
+import type { SandboxEvent } from '../../src/contract/control/events.ts'
 import type { Parsed } from '../../src/contract/endpoint.ts'
 import { decodeId } from '../../src/contract/ids.ts'
+import { contract } from '../../src/contract/index.ts'
 import { toSandboxEvent } from '../operations/events.ts'
 import { sinceOf } from '../operations/listing.ts'
 import type { EventRow } from '../store/store.ts'
 import { type Door, errorAnswer, header, openExchange, send, toApiError } from './pipeline.ts'
 import { validate } from './validation.ts'
+
+const streamEvents = contract['events.stream']
 
 const piece = 200
 const noSubject = { client_id: null, slot_id: null }

@@ -8,7 +8,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError } from '../../src/contract/errors.ts'
 import { type Format, formats } from '../../src/contract/fields.ts'
 import { decodeId } from '../../src/contract/ids.ts'
-import { activateBrowser } from '../../src/contract/v1/browser.ts'
+import { contract } from '../../src/contract/index.ts'
 import { errorOf, type FaultRequest, rewritten } from '../domain/faults.ts'
 import { serializeOrigin } from '../domain/origins.ts'
 import { parseToken } from '../domain/tokens.ts'
@@ -19,6 +19,8 @@ import { isKnownOrigin, readableBy } from './cors.ts'
 import { httpDate } from './date.ts'
 import { publicHeaders } from './media.ts'
 import { bodyOf, type Door, errorAnswer, faultHeader, openExchange, record } from './pipeline.ts'
+
+const activateBrowser = contract['browser.activate']
 
 type Headers = Record<string, string>
 

@@ -2,12 +2,14 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { reasonCodes } from '../../src/contract/errors.ts'
-import { getFrame, getRenderScript } from '../../src/contract/v1/render.ts'
+import { contract } from '../../src/contract/index.ts'
 import { framePage, frameProblemPage } from '../frame-html/page.ts'
 import { loadFrame } from '../operations/render.ts'
 import { type Asset, type Assets, rangeOf } from './assets.ts'
 import { namesTag } from './etag.ts'
 import { type Door, openExchange, record, toApiError } from './pipeline.ts'
+
+const { 'render.frame': getFrame, 'render.script': getRenderScript } = contract
 
 /** Paths of files, which are not in the contract. */
 export const assetPaths = ['/v1/test-assets/{format}', '/assets/creatives/{folder}/{file}'] as const

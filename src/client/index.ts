@@ -14,9 +14,8 @@ export type {
   SlotHint,
 } from '../contract/fields.ts'
 export type { NoFillReason } from '../contract/no-fill.ts'
-export type { ActivationResult } from '../contract/v1/browser.ts'
 export type { BeaconEvent, BeaconRequest, BeaconResult, Measurements } from '../contract/v1/beacons.ts'
-export type { ProjectConfig } from '../contract/v1/projects.ts'
+export type { ActivationResult } from '../contract/v1/browser.ts'
 export type { ConsentRequest, ConsentStored } from '../contract/v1/consent.ts'
 export type { BrowserJobRequest, JobAccepted, JobRequest } from '../contract/v1/jobs.ts'
 export type {
@@ -28,6 +27,7 @@ export type {
   PlacementRequest,
   PlacementResponse,
 } from '../contract/v1/placements.ts'
+export type { ProjectConfig } from '../contract/v1/projects.ts'
 export type { CallOptions, Client } from './client.ts'
 export { ContractError, RefusedError, ServiceError, UnreachableError } from './errors.ts'
 export type { ResponseMeta } from './response.ts'

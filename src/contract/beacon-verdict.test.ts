@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { isViewable } from './beacon-verdict.ts'
 import { limits } from './limits.ts'
-import { isViewable } from './viewability.ts'
 
 const thresholds = limits.viewability
 const medium = { width: 300, height: 250 }

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { ReasonCode } from './errors.ts'
+import type { RequestHeader, ResponseHeader } from './headers.ts'
 import { limits } from './limits.ts'
 import type { Provenance } from './provenance.ts'
 
@@ -14,11 +15,15 @@ export type Stability = 'stable' | 'advanced' | 'may_change' | 'sandbox'
 
 /**
  * One endpoint as a value. Server validation, the typed client, command-line flags and help, the OpenAPI document and
- * the reference pages are computed from it.
+ * the reference are computed from it.
  */
-export interface Endpoint {
-  /** Group and verb: `placements.create`. Names the client's method and the command. */
+export interface Endpoint extends EndpointEntry {
+  /** Group and verb: `placements.create`. Names the client's method, the operation and the command. */
   readonly id: string
+}
+
+/** An endpoint as a file declares it: its id is the key of the entry. */
+export interface EndpointEntry {
   readonly method: 'GET' | 'POST' | 'DELETE' | 'PUT' | 'PATCH'
   /** The path with its parameters in braces: `/v1/decisions/{slot_id}`. */
   readonly path: string
@@ -35,20 +40,29 @@ export interface Endpoint {
   readonly body?: z.ZodType
   /** The media type of a body that is not JSON: a file. */
   readonly body_media_type?: string
-  /** Picks the schema for a body that comes in several shapes, so that errors speak of the shape that was meant. */
+  /** Returns the schema of the variant that a body was meant to be, so that errors are about that variant. */
   readonly branch?: (body: unknown) => z.ZodType
+  /** Request headers beside Authorization and Content-Type. */
+  readonly request_headers?: Readonly<Record<string, RequestHeader>>
   readonly status: 200 | 201
-  /** The JSON of a success, or the media type of an answer that is not JSON. */
+  /** The JSON of a success, or the media type of a response that is not JSON. */
   readonly response: z.ZodType | { readonly media_type: string }
+  /** Headers of a success, beside x-request-id. */
+  readonly response_headers?: readonly ResponseHeader[]
   /** The precise causes of failure, beside those that any request can meet. */
   readonly errors: readonly ReasonCode[]
-  /** Causes answered with a page of the response's own media type instead of the error body, and their status. */
+  /** Causes that respond with a page of the response's own media type instead of the error body, with their status. */
   readonly pages?: Readonly<Partial<Record<ReasonCode, number>>>
 }
 
-/** Declares an endpoint, keeping its exact types. */
-export function endpoint<const E extends Endpoint>(entry: E): E {
-  return entry
+/** Entries with their keys as ids, and the exact type of each. */
+type Declared<Entries> = { readonly [Id in keyof Entries]: Entries[Id] & { readonly id: Id } }
+
+/** Declares the endpoints of a resource by their ids. */
+export function declareEndpoints<const Entries extends Readonly<Record<string, EndpointEntry>>>(
+  entries: Entries,
+): Declared<Entries> {
+  return Object.fromEntries(Object.entries(entries).map(([id, entry]) => [id, { ...entry, id }])) as Declared<Entries>
 }
 
 type InputOf<S> = S extends z.ZodType ? z.input<S> : unknown

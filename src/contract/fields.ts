@@ -1,7 +1,9 @@
 /** Schemas that two or more resources use. */
 import { z } from 'zod'
 import { type NoFillReason, noFillReasons } from './no-fill.ts'
-import { documented, observed } from './provenance.ts'
+import { assumed, documented, observed } from './provenance.ts'
+
+/** Lists of the control plane answer `{ items, next_cursor }`, newest first. */
 
 export const jobTypes = ['chat', 'code', 'image', 'voice', 'agent'] as const
 export const formats = ['banner', 'clip', 'native'] as const
@@ -213,3 +215,19 @@ export const jobTypeField = documented(JobType, 'Workload category.')
 export const promptField = documented(Prompt.optional(), 'Optional context, as { topic, text } or a string.')
 export const slotsRequested = z.int()
 export const requestIdField = documented(z.string(), 'Support identifier, equal to the x-request-id header.')
+
+export const page = <S extends z.ZodType>(item: S) =>
+  z.strictObject({
+    items: assumed(z.array(item), 'A93', 'Newest first.'),
+    next_cursor: assumed(z.string().nullable(), 'A93', 'Send as cursor for the next page; null at the end.'),
+  })
+
+export const pageQuery = {
+  limit: assumed(queryNumber(z.int().min(1).max(1000)).optional(), 'A93', 'Items in a page, 1 to 1000; default 50.'),
+  cursor: assumed(z.string().max(64).optional(), 'A93', 'next_cursor of the page before.'),
+}
+
+/** An instant (epoch milliseconds) or a span back from now: 10m, 2h, 30s. */
+export const Since = z
+  .string()
+  .regex(/^(\d{1,16}|\d{1,9}(ms|s|m|h|d))$/, 'must be epoch milliseconds or a span such as 10m')

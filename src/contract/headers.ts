@@ -8,7 +8,8 @@ interface HeaderRow {
   description: string
 }
 
-export interface RequestHeaderRow extends HeaderRow {
+/** A request header of one endpoint. */
+export interface RequestHeader extends HeaderRow {
   required: boolean
 }
 
@@ -104,41 +105,6 @@ export const responseHeaders = {
 } as const satisfies Record<string, HeaderRow>
 
 export type ResponseHeader = keyof typeof responseHeaders
-
-/** Headers of requests beside Authorization and Content-Type, by the endpoint that reads them. */
-export const requestHeaders = {
-  'browser.activate': {
-    Origin: {
-      type: 'string',
-      provenance: 'documented',
-      decision: 'A07',
-      required: true,
-      description: 'Must match an allowed origin of the key. Browsers send it by themselves.',
-    },
-  },
-  'events.stream': {
-    'Last-Event-ID': {
-      type: 'integer',
-      provenance: 'assumed',
-      decision: 'A93',
-      required: false,
-      description: 'Resume after this sequence number. EventSource sends it by itself.',
-    },
-  },
-} as const satisfies Record<string, Record<string, RequestHeaderRow>>
-
-/** Headers of a success, beside x-request-id, by endpoint. */
-export const successHeaders = {
-  'browser.activate': ['date'],
-  'placements.create': ['date', 'x-sandbox-warning', 'x-sandbox-slot-ids'],
-  'jobs.create': ['x-sandbox-warning'],
-  'decisions.get': ['date', 'x-sandbox-warning'],
-  'beacons.send': ['x-sandbox-warning', 'x-sandbox-would-bill'],
-  'consent.set': ['x-sandbox-warning'],
-  'projects.config': ['x-sandbox-warning', 'etag', 'cache-control'],
-  'render.script': ['etag', 'access-control-allow-origin', 'cross-origin-resource-policy'],
-  'render.frame': ['content-security-policy', 'cache-control', 'cross-origin-resource-policy'],
-} as const satisfies Record<string, readonly ResponseHeader[]>
 
 /** Headers of a failure, beside x-request-id, by status. */
 export const failureHeaders = {

@@ -1,102 +1,89 @@
-/** The whole contract in one value: every endpoint by its id. */
-import { listBeacons } from './control/beacons.ts'
-import { reportBilling } from './control/billing.ts'
-import { advanceClock, freezeClock, resumeClock, setClock, showClock } from './control/clock.ts'
-import { listConsent } from './control/consent.ts'
-import { getContract, getOpenapi } from './control/contract.ts'
-import { streamEvents } from './control/events.ts'
-import { exportEvidence, listEvidence, verifyEvidence } from './control/evidence.ts'
-import { addFault, clearFaults, listFaults, removeFault } from './control/faults.ts'
-import { getInfo, getLiveness, getReadiness } from './control/sandbox.ts'
-import { getIntegrity } from './control/integrity.ts'
-import { createKey, listKeys, revokeKey } from './control/keys.ts'
-import { explainPlacement, listPlacements } from './control/placements.ts'
-import { createProject, listProjects, showProject, updateProject } from './control/project-admin.ts'
-import { replayRequest } from './control/replay.ts'
-import { countRequests, findRequests, getRequest, listRequests, nearestRequests } from './control/requests.ts'
-import { resetSandbox } from './control/reset.ts'
-import { clearScenario, listScenarios, useScenario } from './control/scenarios.ts'
-import {
-  deleteSnapshot,
-  exportState,
-  importState,
-  listSnapshots,
-  restoreSnapshot,
-  saveSnapshot,
-} from './control/snapshots.ts'
-import { activateBrowser } from './v1/browser.ts'
-import { sendBeacon } from './v1/beacons.ts'
-import { getProjectConfig } from './v1/projects.ts'
-import { setConsent } from './v1/consent.ts'
-import { getDecision } from './v1/decisions.ts'
-import { createJob } from './v1/jobs.ts'
-import { createPlacement } from './v1/placements.ts'
-import { getFrame, getRenderScript } from './v1/render.ts'
+/**
+ * The whole contract in one value: every endpoint by its id, and every schema by its name.
+ *
+ * An endpoint stands in the file of its resource. A new file is added to one of the lists below, and nowhere else.
+ */
+import { z } from 'zod'
+import * as beaconList from './control/beacons.ts'
+import * as billing from './control/billing.ts'
+import * as clock from './control/clock.ts'
+import * as consentHistory from './control/consent.ts'
+import * as contractItself from './control/contract.ts'
+import * as events from './control/events.ts'
+import * as evidence from './control/evidence.ts'
+import * as faults from './control/faults.ts'
+import * as keys from './control/keys.ts'
+import * as placementList from './control/placements.ts'
+import * as projects from './control/projects.ts'
+import * as requests from './control/requests.ts'
+import * as sandbox from './control/sandbox.ts'
+import * as scenarios from './control/scenarios.ts'
+import * as snapshots from './control/snapshots.ts'
+import * as errors from './errors.ts'
+import * as fields from './fields.ts'
+import * as beacons from './v1/beacons.ts'
+import * as browser from './v1/browser.ts'
+import * as consent from './v1/consent.ts'
+import * as decisions from './v1/decisions.ts'
+import * as jobs from './v1/jobs.ts'
+import * as placements from './v1/placements.ts'
+import * as projectConfig from './v1/projects.ts'
+import * as render from './v1/render.ts'
 
-/** The public API, in the order of its document. */
-export const v1 = {
-  'placements.create': createPlacement,
-  'jobs.create': createJob,
-  'decisions.get': getDecision,
-  'browser.activate': activateBrowser,
-  'beacons.send': sendBeacon,
-  'consent.set': setConsent,
-  'projects.config': getProjectConfig,
-  'render.script': getRenderScript,
-  'render.frame': getFrame,
-} as const
+/** The files of the public API, in the order of its document. */
+const v1Files = [placements, jobs, decisions, browser, beacons, consent, projectConfig, render] as const
 
-/** The sandbox's own API, under `/_sandbox/`. */
-export const control = {
-  'health.live': getLiveness,
-  'health.ready': getReadiness,
-  'sandbox.info': getInfo,
-  'sandbox.integrity': getIntegrity,
-  'sandbox.reset': resetSandbox,
-  'sandbox.export': exportState,
-  'sandbox.import': importState,
-  'snapshots.list': listSnapshots,
-  'snapshots.save': saveSnapshot,
-  'snapshots.restore': restoreSnapshot,
-  'snapshots.delete': deleteSnapshot,
-  'clock.show': showClock,
-  'clock.advance': advanceClock,
-  'clock.set': setClock,
-  'clock.freeze': freezeClock,
-  'clock.resume': resumeClock,
-  'projects.list': listProjects,
-  'projects.show': showProject,
-  'projects.create': createProject,
-  'projects.update': updateProject,
-  'keys.list': listKeys,
-  'keys.create': createKey,
-  'keys.revoke': revokeKey,
-  'placements.list': listPlacements,
-  'placements.explain': explainPlacement,
-  'beacons.list': listBeacons,
-  'consent.list': listConsent,
-  'billing.report': reportBilling,
-  'evidence.list': listEvidence,
-  'evidence.export': exportEvidence,
-  'evidence.verify': verifyEvidence,
-  'requests.list': listRequests,
-  'requests.show': getRequest,
-  'requests.find': findRequests,
-  'requests.count': countRequests,
-  'requests.nearest': nearestRequests,
-  'requests.replay': replayRequest,
-  'events.stream': streamEvents,
-  'faults.list': listFaults,
-  'faults.add': addFault,
-  'faults.clear': clearFaults,
-  'faults.remove': removeFault,
-  'scenario.list': listScenarios,
-  'scenario.use': useScenario,
-  'scenario.clear': clearScenario,
-  'contract.show': getContract,
-  'contract.openapi': getOpenapi,
-} as const
+/** The files of the sandbox's own API, under `/_sandbox/`. */
+const controlFiles = [
+  sandbox,
+  snapshots,
+  clock,
+  projects,
+  keys,
+  placementList,
+  beaconList,
+  consentHistory,
+  billing,
+  evidence,
+  requests,
+  events,
+  faults,
+  scenarios,
+  contractItself,
+] as const
 
+export const v1 = endpointsOf(v1Files)
+export const control = endpointsOf(controlFiles)
 export const contract = { ...v1, ...control } as const
 export type Contract = typeof contract
 export type EndpointId = keyof Contract
+
+type File = { readonly endpoints: object }
+type IdOf<Group> = Group extends unknown ? keyof Group : never
+/** One object with the endpoints of every file. */
+type Merged<Group> = { readonly [Id in IdOf<Group>]: Extract<Group, Record<Id, unknown>>[Id] }
+
+function endpointsOf<Files extends readonly File[]>(files: Files): Merged<Files[number]['endpoints']> {
+  return Object.assign({}, ...files.map(({ endpoints }) => endpoints)) as Merged<Files[number]['endpoints']>
+}
+
+let names: Map<unknown, string> | null = null
+
+/**
+ * Returns the name of an object, a union or an enumeration: the name that its file exports it by. Returns null for any
+ * other schema. OpenAPI components and the variants of a body have these names.
+ */
+export function schemaName(schema: unknown): string | null {
+  names ??= new Map([errors, fields, ...v1Files, ...controlFiles].flatMap(namedSchemas))
+  return names.get(schema) ?? null
+}
+
+function namedSchemas(file: object): [unknown, string][] {
+  return Object.entries(file).flatMap(([name, value]): [unknown, string][] =>
+    isNameable(value) && /^[A-Z]/.test(name) ? [[value, name]] : [],
+  )
+}
+
+function isNameable(value: unknown): boolean {
+  return value instanceof z.ZodObject || value instanceof z.ZodUnion || value instanceof z.ZodEnum
+}

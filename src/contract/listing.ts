@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import type { Endpoint, Stability } from './endpoint.ts'
 import { type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from './errors.ts'
-import { contract } from './index.ts'
-import { schemaName } from './names.ts'
+import { contract, schemaName } from './index.ts'
 import { isRetryable, type NoFillReason, noFillReasons } from './no-fill.ts'
 import { type Provenance, sourceOf } from './provenance.ts'
 

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import type { Json } from '../foundation/json.ts'
 import type { Endpoint } from './endpoint.ts'
 import { ErrorBody, reasonCodes } from './errors.ts'
 import { contract } from './index.ts'
-import { type Json, openapiDocument } from './openapi.ts'
+import { openapiDocument } from './openapi.ts'
 
 type Node = { [key: string]: Json }
 

@@ -1,19 +1,9 @@
 import { z } from 'zod'
+import type { Json, JsonObject } from '../foundation/json.ts'
 import type { Credential, Endpoint } from './endpoint.ts'
 import { ApiError, ErrorBody, errorCodes, type ReasonCode, reasonCodes } from './errors.ts'
-import {
-  failureHeaders,
-  type RequestHeaderRow,
-  type ResponseHeader,
-  requestHeaders,
-  responseHeaders,
-  successHeaders,
-} from './headers.ts'
-import { contract, v1 } from './index.ts'
-import { schemaName } from './names.ts'
-
-export type Json = z.core.util.JSONType
-type JsonObject = { [key: string]: Json }
+import { failureHeaders, type ResponseHeader, responseHeaders } from './headers.ts'
+import { contract, schemaName, v1 } from './index.ts'
 
 /**
  * The OpenAPI 3.1 document of v1 and the control plane, computed from the contract. Every field carries `x-provenance`
@@ -151,7 +141,7 @@ function operation(endpoint: Endpoint, roots: ReadonlyMap<string, JsonObject>): 
   const parameters = [
     ...fieldParameters('path', roots.get(`${id} params`)),
     ...fieldParameters('query', roots.get(`${id} query`)),
-    ...headerParameters(id),
+    ...headerParameters(endpoint),
   ]
   return {
     operationId: id,
@@ -174,7 +164,7 @@ function operation(endpoint: Endpoint, roots: ReadonlyMap<string, JsonObject>): 
         }),
     responses: {
       [endpoint.status]: success(endpoint, roots.get(`${id} response`)),
-      ...notModified(id),
+      ...notModified(endpoint),
       ...failures(endpoint),
     },
     'x-stability': stability,
@@ -198,9 +188,8 @@ function fieldParameters(where: 'path' | 'query', schema: JsonObject | undefined
   })
 }
 
-function headerParameters(id: string): Json[] {
-  const rows: Readonly<Record<string, Readonly<Record<string, RequestHeaderRow>>>> = requestHeaders
-  return Object.entries(rows[id] ?? {}).map(([name, { type, required, description, provenance, decision }]) => ({
+function headerParameters({ request_headers = {} }: Endpoint): Json[] {
+  return Object.entries(request_headers).map(([name, { type, required, description, provenance, decision }]) => ({
     name,
     in: 'header',
     required,
@@ -210,22 +199,16 @@ function headerParameters(id: string): Json[] {
   }))
 }
 
-function success(endpoint: Endpoint, schema: JsonObject | undefined): JsonObject {
-  const { id, response } = endpoint
+function success({ summary, response, response_headers = [] }: Endpoint, schema: JsonObject | undefined): JsonObject {
   const content =
     'media_type' in response ? pageContent(response.media_type) : { 'application/json': { schema: schema ?? {} } }
-  return { description: endpoint.summary, headers: headerReferences(headersOf(id)), content }
+  return { description: summary, headers: headerReferences(response_headers), content }
 }
 
-/** What has an ETag answers 304 to who knows it already. */
-function notModified(id: string): JsonObject {
-  if (!headersOf(id).includes('etag')) return {}
+/** A response with an ETag is a 304 for a client that has it already. */
+function notModified({ response_headers = [] }: Endpoint): JsonObject {
+  if (!response_headers.includes('etag')) return {}
   return { 304: { description: 'Not modified: If-None-Match has the ETag.', headers: headerReferences(['etag']) } }
-}
-
-function headersOf(id: string): readonly ResponseHeader[] {
-  const headers: Readonly<Record<string, readonly ResponseHeader[]>> = successHeaders
-  return headers[id] ?? []
 }
 
 /** One response per status: the causes that have the error body, and those that have a page of their own. */

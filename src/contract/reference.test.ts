@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
 import { contract } from './index.ts'
 import { contractListing } from './listing.ts'
-import { anchor, number, table } from './markdown.ts'
-import { referenceMarkdown } from './reference.ts'
+import { anchor, number, referenceMarkdown, table } from './reference.ts'
 
 const reference = referenceMarkdown()
 const headings = reference.split('\n').flatMap((line) => /^#+ (.+)/.exec(line)?.[1] ?? [])

@@ -1,8 +1,8 @@
 /** The traffic of an integration: what `svc doctor` and `svc qa observe` judge, read from the journal. */
 import type { BeaconItem } from '../contract/control/beacons.ts'
-import type { SandboxInfo } from '../contract/control/sandbox.ts'
 import type { PlacementItem } from '../contract/control/placements.ts'
 import type { RequestItem } from '../contract/control/requests.ts'
+import type { SandboxInfo } from '../contract/control/sandbox.ts'
 
 export interface Exchange extends RequestItem {
   /** Headers and bodies; null where they were not looked at. */

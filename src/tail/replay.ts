@@ -1,8 +1,7 @@
 /** Has the sandbox send a beacon again, as a client that retries would: the request of its journal that brought it. */
 import type { Client } from '../client/client.ts'
 import { ServiceError } from '../client/errors.ts'
-import type { ReplayResult } from '../contract/control/replay.ts'
-import type { RequestItem } from '../contract/control/requests.ts'
+import type { ReplayResult, RequestItem } from '../contract/control/requests.ts'
 import { BeaconResult } from '../contract/v1/beacons.ts'
 import type { TailBeacon } from './feed.ts'
 

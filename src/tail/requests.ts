@@ -5,8 +5,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Client } from '../client/client.ts'
 import { UnreachableError } from '../client/errors.ts'
-import type { SandboxInfo } from '../contract/control/sandbox.ts'
 import type { RequestItem } from '../contract/control/requests.ts'
+import type { SandboxInfo } from '../contract/control/sandbox.ts'
 import { firstPause_ms, type Interruption, isAnother, longestPause_ms } from './follow.ts'
 
 /** Filters of `requests.list`, by member name. */

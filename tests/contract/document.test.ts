@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { errorCodes, reasonCodes } from '../../src/contract/errors.ts'
-import { requestHeaders, responseHeaders } from '../../src/contract/headers.ts'
+import { responseHeaders } from '../../src/contract/headers.ts'
 import { v1 } from '../../src/contract/index.ts'
 import { contractListing } from '../../src/contract/listing.ts'
 import { noFillReasons } from '../../src/contract/no-fill.ts'
@@ -39,7 +39,7 @@ describe('endpoints', () => {
   })
 
   test('activation needs an Origin header, a rate limit answers Retry-After', () => {
-    expect(requestHeaders['browser.activate'].Origin).toMatchObject({ required: true, provenance: 'documented' })
+    expect(v1['browser.activate'].request_headers.Origin).toMatchObject({ required: true, provenance: 'documented' })
     expect(responseHeaders['retry-after'].provenance).toBe('documented')
   })
 })

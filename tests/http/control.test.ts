@@ -1,7 +1,6 @@
 import { get, type IncomingMessage } from 'node:http'
 import { describe, expect, test } from 'vitest'
-import type { SandboxEvent } from '../../src/contract/control/events.ts'
-import { SandboxEvent as EventSchema } from '../../src/contract/control/events.ts'
+import { SandboxEvent as EventSchema, type SandboxEvent } from '../../src/contract/control/events.ts'
 import type { SandboxInfo } from '../../src/contract/control/sandbox.ts'
 import { contract } from '../../src/contract/index.ts'
 import type { Call } from './call.ts'

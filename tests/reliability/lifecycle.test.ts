@@ -19,7 +19,8 @@ import { Client, request } from 'undici'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { manualClock, type Sandbox, SandboxError, type SandboxOptions, startSandbox } from '../../sandbox/index.ts'
 import type { SandboxInfo } from '../../src/contract/control/sandbox.ts'
-import { createPlacement, type PlacementResponse } from '../../src/contract/v1/placements.ts'
+import { contract } from '../../src/contract/index.ts'
+import type { PlacementResponse } from '../../src/contract/v1/placements.ts'
 import { problemOf } from './answers.ts'
 import { type ChildOptions, startChild } from './child.ts'
 import { answersIn, exchange } from './wire.ts'
@@ -318,7 +319,7 @@ describe('close()', () => {
           for (;;) {
             const { status, headers, body } = await post(child, '/v1/placements?wait_ms=0', placementOf('load'), client)
             answered++
-            const problem = problemOf({ status, headers, body: JSON.stringify(body) }, createPlacement)
+            const problem = problemOf({ status, headers, body: JSON.stringify(body) }, contract['placements.create'])
             if (problem !== null) problems.push(problem)
           }
         } catch (error) {

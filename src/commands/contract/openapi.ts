@@ -1,7 +1,8 @@
 /** `svc openapi`: the document of the contract, computed here; no sandbox is asked. */
 import { Option } from 'commander'
 import type { Command } from '../../cli/run/command.ts'
-import { type Json, openapiDocument } from '../../contract/openapi.ts'
+import { openapiDocument } from '../../contract/openapi.ts'
+import type { Json } from '../../foundation/json.ts'
 
 type Document = ReturnType<typeof openapiDocument>
 

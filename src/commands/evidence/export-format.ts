@@ -6,8 +6,15 @@
  * for it. The signature says who has exported when its key is known: give that key to be sure of it.
  */
 import { z } from 'zod'
-import { Checkpoint, EvidenceEntry, type EvidenceVerification } from '../../contract/control/evidence.ts'
-import { checkpointText, genesis, linkProblem, type Sha256Hex } from '../../contract/evidence-chain.ts'
+import {
+  Checkpoint,
+  checkpointText,
+  EvidenceEntry,
+  type EvidenceVerification,
+  genesis,
+  linkProblem,
+  type Sha256Hex,
+} from '../../contract/control/evidence.ts'
 
 export const EvidenceLine = z.discriminatedUnion('line', [
   z.strictObject({ line: z.literal('entry'), client_id: z.string(), ...EvidenceEntry.shape }),

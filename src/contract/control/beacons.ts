@@ -1,10 +1,9 @@
 import { z } from 'zod'
-import { endpoint, reading } from '../endpoint.ts'
+import { declareEndpoints, reading } from '../endpoint.ts'
 import { reasonCode } from '../errors.ts'
-import { EpochMs, Format } from '../fields.ts'
+import { EpochMs, Format, page, pageQuery, Since } from '../fields.ts'
 import { assumed } from '../provenance.ts'
 import { AcceptCode, BeaconEvent } from '../v1/beacons.ts'
-import { page, pageQuery, Since } from './paging.ts'
 
 export const Verdict = z.enum(['accepted', 'duplicate', 'rejected'])
 export type Verdict = z.infer<typeof Verdict>
@@ -27,23 +26,24 @@ export const BeaconItem = z.strictObject({
 })
 export type BeaconItem = z.infer<typeof BeaconItem>
 
-export const listBeacons = endpoint({
-  ...reading,
-  id: 'beacons.list',
-  path: '/_sandbox/beacons',
-  summary: 'List beacons',
-  description:
-    'Accepted and rejected beacons with their verdict. The verdict of billing is computed over the set as it is now.',
-  query: z.strictObject({
-    ...pageQuery,
-    slot_id: assumed(z.string().optional(), 'A93', 'Only this slot.'),
-    event: assumed(BeaconEvent.optional(), 'A93', 'Only this event.'),
-    verdict: assumed(Verdict.optional(), 'A93', 'Only this verdict.'),
-    format: assumed(Format.optional(), 'A93', 'Only this format.'),
-    session_id: assumed(z.string().optional(), 'A93', 'Only this session.'),
-    client_id: assumed(z.string().optional(), 'A93', 'Only this project.'),
-    since: assumed(Since.optional(), 'A93', 'Only beacons received since.'),
-  }),
-  response: page(BeaconItem),
-  errors: ['schema_invalid', 'field_unknown', 'origin_refused', 'internal_error'],
+export const endpoints = declareEndpoints({
+  'beacons.list': {
+    ...reading,
+    path: '/_sandbox/beacons',
+    summary: 'List beacons',
+    description:
+      'Accepted and rejected beacons with their verdict. The verdict of billing is computed over the set as it is now.',
+    query: z.strictObject({
+      ...pageQuery,
+      slot_id: assumed(z.string().optional(), 'A93', 'Only this slot.'),
+      event: assumed(BeaconEvent.optional(), 'A93', 'Only this event.'),
+      verdict: assumed(Verdict.optional(), 'A93', 'Only this verdict.'),
+      format: assumed(Format.optional(), 'A93', 'Only this format.'),
+      session_id: assumed(z.string().optional(), 'A93', 'Only this session.'),
+      client_id: assumed(z.string().optional(), 'A93', 'Only this project.'),
+      since: assumed(Since.optional(), 'A93', 'Only beacons received since.'),
+    }),
+    response: page(BeaconItem),
+    errors: ['schema_invalid', 'field_unknown', 'origin_refused', 'internal_error'],
+  },
 })

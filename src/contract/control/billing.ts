@@ -1,11 +1,10 @@
 import { z } from 'zod'
-import { endpoint, reading } from '../endpoint.ts'
+import { declareEndpoints, reading } from '../endpoint.ts'
 import { reasonCode } from '../errors.ts'
-import { Format } from '../fields.ts'
+import { Format, Since } from '../fields.ts'
 import { assumed } from '../provenance.ts'
 import { AcceptCode } from '../v1/beacons.ts'
 import { BeaconItem, Metric } from './beacons.ts'
-import { Since } from './paging.ts'
 
 /** The most beacons that a report names one by one. */
 export const notCountedAtMost = 100
@@ -60,19 +59,20 @@ export const BillingReport = z.strictObject({
 })
 export type BillingReport = z.infer<typeof BillingReport>
 
-export const reportBilling = endpoint({
-  ...reading,
-  id: 'billing.report',
-  path: '/_sandbox/billing',
-  summary: 'Report what production would have billed',
-  description:
-    'Over the accepted beacons as they are now, under the present settings of each project; test traffic is told like any other. Every price is a CPM, so what is billed is a thousandth of it each.',
-  query: z.strictObject({
-    client_id: assumed(z.string().optional(), 'A93', 'Only this project.'),
-    session_id: assumed(z.string().optional(), 'A93', 'Only this session.'),
-    since: assumed(Since.optional(), 'A93', 'Only beacons received since.'),
-    until: assumed(Since.optional(), 'A93', 'Only beacons received before.'),
-  }),
-  response: BillingReport,
-  errors: ['schema_invalid', 'field_unknown', 'origin_refused', 'internal_error'],
+export const endpoints = declareEndpoints({
+  'billing.report': {
+    ...reading,
+    path: '/_sandbox/billing',
+    summary: 'Report what production would have billed',
+    description:
+      'Over the accepted beacons as they are now, under the present settings of each project; test traffic is told like any other. Every price is a CPM, so what is billed is a thousandth of it each.',
+    query: z.strictObject({
+      client_id: assumed(z.string().optional(), 'A93', 'Only this project.'),
+      session_id: assumed(z.string().optional(), 'A93', 'Only this session.'),
+      since: assumed(Since.optional(), 'A93', 'Only beacons received since.'),
+      until: assumed(Since.optional(), 'A93', 'Only beacons received before.'),
+    }),
+    response: BillingReport,
+    errors: ['schema_invalid', 'field_unknown', 'origin_refused', 'internal_error'],
+  },
 })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { endpoint, reading, writeErrors, writing } from '../endpoint.ts'
+import { declareEndpoints, reading, writeErrors, writing } from '../endpoint.ts'
 import { assumed } from '../provenance.ts'
 
 /** 9000-01-01T00:00:00Z. Dates in headers and JSON have four digits for the year, also a while from there. */
@@ -18,59 +18,52 @@ const steering = {
   errors: [...writeErrors, 'schema_invalid'],
 } as const
 
-export const showClock = endpoint({
-  ...reading,
-  id: 'clock.show',
-  path: '/_sandbox/clock',
-  summary: 'Show the sandbox clock',
-  description:
-    'One clock for tokens, consent, rate windows, frequency caps, staleness and latency. It is kept in the database; a reset brings back the time of the machine.',
-  query: z.strictObject({}),
-  response: SandboxClock,
-  errors: ['field_unknown', 'origin_refused', 'internal_error'],
-})
-
-export const advanceClock = endpoint({
-  ...steering,
-  id: 'clock.advance',
-  path: '/_sandbox/clock/advance',
-  summary: 'Move the clock forward',
-  description: 'Whatever becomes due is done when this answers: pending decisions are made, in their order.',
-  body: z.strictObject({
-    by_ms: assumed(z.int().min(0).max(latest_ms), 'A93', 'How far, milliseconds.'),
-  }),
-})
-
-export const setClock = endpoint({
-  ...steering,
-  id: 'clock.set',
-  path: '/_sandbox/clock/set',
-  summary: 'Set the clock to an instant',
-  description:
-    'Back or forth. A move back undoes nothing: tokens and consent that are there live longer, fills stay counted.',
-  body: z.strictObject({
-    to_ms: assumed(
-      z.int().min(0).max(latest_ms).nullable(),
-      'A93',
-      'The instant, Unix epoch milliseconds; null for the time of the machine.',
-    ),
-  }),
-})
-
-export const freezeClock = endpoint({
-  ...steering,
-  id: 'clock.freeze',
-  path: '/_sandbox/clock/freeze',
-  summary: 'Stop the clock where it is',
-  description: 'Nothing ages until it is moved or resumed; advance and set still move it.',
-  body: z.strictObject({}),
-})
-
-export const resumeClock = endpoint({
-  ...steering,
-  id: 'clock.resume',
-  path: '/_sandbox/clock/resume',
-  summary: 'Let the clock run on from where it stands',
-  description: 'It keeps its offset from the clock of the machine.',
-  body: z.strictObject({}),
+export const endpoints = declareEndpoints({
+  'clock.show': {
+    ...reading,
+    path: '/_sandbox/clock',
+    summary: 'Show the sandbox clock',
+    description:
+      'One clock for tokens, consent, rate windows, frequency caps, staleness and latency. It is kept in the database; a reset brings back the time of the machine.',
+    query: z.strictObject({}),
+    response: SandboxClock,
+    errors: ['field_unknown', 'origin_refused', 'internal_error'],
+  },
+  'clock.advance': {
+    ...steering,
+    path: '/_sandbox/clock/advance',
+    summary: 'Move the clock forward',
+    description: 'Whatever becomes due is done when this answers: pending decisions are made, in their order.',
+    body: z.strictObject({
+      by_ms: assumed(z.int().min(0).max(latest_ms), 'A93', 'How far, milliseconds.'),
+    }),
+  },
+  'clock.set': {
+    ...steering,
+    path: '/_sandbox/clock/set',
+    summary: 'Set the clock to an instant',
+    description:
+      'Back or forth. A move back undoes nothing: tokens and consent that are there live longer, fills stay counted.',
+    body: z.strictObject({
+      to_ms: assumed(
+        z.int().min(0).max(latest_ms).nullable(),
+        'A93',
+        'The instant, Unix epoch milliseconds; null for the time of the machine.',
+      ),
+    }),
+  },
+  'clock.freeze': {
+    ...steering,
+    path: '/_sandbox/clock/freeze',
+    summary: 'Stop the clock where it is',
+    description: 'Nothing ages until it is moved or resumed; advance and set still move it.',
+    body: z.strictObject({}),
+  },
+  'clock.resume': {
+    ...steering,
+    path: '/_sandbox/clock/resume',
+    summary: 'Let the clock run on from where it stands',
+    description: 'It keeps its offset from the clock of the machine.',
+    body: z.strictObject({}),
+  },
 })

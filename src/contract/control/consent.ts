@@ -1,8 +1,7 @@
 import { z } from 'zod'
-import { endpoint, reading } from '../endpoint.ts'
-import { ConsentState, EpochMs } from '../fields.ts'
+import { declareEndpoints, reading } from '../endpoint.ts'
+import { ConsentState, EpochMs, page, pageQuery, Since } from '../fields.ts'
 import { assumed } from '../provenance.ts'
-import { page, pageQuery, Since } from './paging.ts'
 
 export const ConsentItem = z.strictObject({
   consent_id: assumed(z.string(), 'A66', 'Identifier of the consent record.'),
@@ -20,18 +19,19 @@ export const ConsentItem = z.strictObject({
 })
 export type ConsentItem = z.infer<typeof ConsentItem>
 
-export const listConsent = endpoint({
-  ...reading,
-  id: 'consent.list',
-  path: '/_sandbox/consent',
-  summary: 'Show the consent history of sessions',
-  description: 'Every revision, superseded ones too. The same consent again renews a revision and adds none.',
-  query: z.strictObject({
-    ...pageQuery,
-    client_id: assumed(z.string().optional(), 'A93', 'Only this project.'),
-    session_id: assumed(z.string().optional(), 'A93', 'Only this session.'),
-    since: assumed(Since.optional(), 'A93', 'Only what was stored or renewed since.'),
-  }),
-  response: page(ConsentItem),
-  errors: ['schema_invalid', 'field_unknown', 'origin_refused', 'internal_error'],
+export const endpoints = declareEndpoints({
+  'consent.list': {
+    ...reading,
+    path: '/_sandbox/consent',
+    summary: 'Show the consent history of sessions',
+    description: 'Every revision, superseded ones too. The same consent again renews a revision and adds none.',
+    query: z.strictObject({
+      ...pageQuery,
+      client_id: assumed(z.string().optional(), 'A93', 'Only this project.'),
+      session_id: assumed(z.string().optional(), 'A93', 'Only this session.'),
+      since: assumed(Since.optional(), 'A93', 'Only what was stored or renewed since.'),
+    }),
+    response: page(ConsentItem),
+    errors: ['schema_invalid', 'field_unknown', 'origin_refused', 'internal_error'],
+  },
 })

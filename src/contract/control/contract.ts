@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { endpoint, reading } from '../endpoint.ts'
+import { declareEndpoints, reading } from '../endpoint.ts'
 import { assumed } from '../provenance.ts'
 
 const common = {
@@ -8,24 +8,23 @@ const common = {
   errors: ['origin_refused', 'internal_error'],
 } as const
 
-export const getContract = endpoint({
-  ...common,
-  id: 'contract.show',
-  path: '/_sandbox/contract',
-  summary: 'What is documented, observed and assumed',
-  description: 'Every field, value and rule of the contract with its provenance and decision id.',
-  response: z.strictObject({
-    endpoints: assumed(z.array(z.json()), 'A93', 'Endpoints with their fields.'),
-    reason_codes: assumed(z.array(z.json()), 'A12', 'Causes of failure.'),
-    no_fill_reasons: assumed(z.array(z.json()), 'A31', 'No-fill reasons.'),
-  }),
-})
-
-export const getOpenapi = endpoint({
-  ...common,
-  id: 'contract.openapi',
-  path: '/_sandbox/openapi.json',
-  summary: 'The OpenAPI 3.1 document',
-  description: 'v1 and the control plane, with x-provenance on every field.',
-  response: z.record(z.string(), z.json()),
+export const endpoints = declareEndpoints({
+  'contract.show': {
+    ...common,
+    path: '/_sandbox/contract',
+    summary: 'What is documented, observed and assumed',
+    description: 'Every field, value and rule of the contract with its provenance and decision id.',
+    response: z.strictObject({
+      endpoints: assumed(z.array(z.json()), 'A93', 'Endpoints with their fields.'),
+      reason_codes: assumed(z.array(z.json()), 'A12', 'Causes of failure.'),
+      no_fill_reasons: assumed(z.array(z.json()), 'A31', 'No-fill reasons.'),
+    }),
+  },
+  'contract.openapi': {
+    ...common,
+    path: '/_sandbox/openapi.json',
+    summary: 'The OpenAPI 3.1 document',
+    description: 'v1 and the control plane, with x-provenance on every field.',
+    response: z.record(z.string(), z.json()),
+  },
 })

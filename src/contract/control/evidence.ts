@@ -1,8 +1,7 @@
 import { z } from 'zod'
-import { endpoint, reading } from '../endpoint.ts'
-import { EpochMs, queryNumber } from '../fields.ts'
+import { declareEndpoints, reading } from '../endpoint.ts'
+import { EpochMs, page, pageQuery, queryNumber, Since } from '../fields.ts'
 import { assumed } from '../provenance.ts'
-import { page, pageQuery, Since } from './paging.ts'
 
 const entry = {
   seq: assumed(z.int().min(1), 'A77', 'Position in the chain of its project, from 1.'),
@@ -58,53 +57,104 @@ export const EvidenceVerification = z.strictObject({
 })
 export type EvidenceVerification = z.infer<typeof EvidenceVerification>
 
-export const verifyEvidence = endpoint({
-  ...reading,
-  id: 'evidence.verify',
-  path: '/_sandbox/evidence/verify',
-  summary: 'Verify the evidence chains',
-  description: 'Recomputes every hash, compares each entry with the row it records, and names the first broken entry.',
-  query: z.strictObject({}),
-  response: EvidenceVerification,
-  errors: ['origin_refused', 'internal_error'],
-})
+/**
+ * The evidence chain as anyone can check it (A77): each hash is SHA-256 over the hash before it and the entry, so that
+ * changing, removing or reordering an entry breaks the chain there. Cutting off the end leaves a shorter chain that
+ * holds, which the signed checkpoint of an export tells: it names how many entries there were.
+ */
 
-export const listEvidence = endpoint({
-  ...reading,
-  id: 'evidence.list',
-  path: '/_sandbox/evidence',
-  summary: 'List evidence entries',
-  description: 'The entries of every chain.',
-  query: z.strictObject({
-    ...pageQuery,
-    client_id: assumed(z.string().optional(), 'A93', 'Only this project.'),
-    slot_id: assumed(z.string().optional(), 'A93', 'Only entries about this slot.'),
-    kind: assumed(z.enum(['decision', 'consent', 'beacon']).optional(), 'A93', 'Only entries of this kind.'),
-    since: assumed(Since.optional(), 'A93', 'Only entries recorded since.'),
-  }),
-  response: page(EvidenceItem),
-  errors: ['schema_invalid', 'field_unknown', 'origin_refused', 'internal_error'],
-})
+/** SHA-256 of UTF-8 text as 64 lower-case hexadecimal digits. */
+export type Sha256Hex = (text: string) => string
 
-export const exportEvidence = endpoint({
-  ...reading,
-  id: 'evidence.export',
-  path: '/_sandbox/projects/{client_id}/evidence',
-  summary: 'Export evidence with a signed checkpoint',
-  description: 'The chain of a project from its first entry on, in pieces; the last one has the checkpoint.',
-  params: z.strictObject({ client_id: assumed(z.string(), 'A93', 'Project ID.') }),
-  query: z.strictObject({
-    after_seq: assumed(
-      queryNumber(z.int().min(0)).optional(),
-      'A77',
-      'Begin after this position; absent: at the first entry.',
-    ),
-    limit: assumed(
-      queryNumber(z.int().min(1).max(1000)).optional(),
-      'A93',
-      'Entries in a piece, 1 to 1000; default 1000.',
-    ),
-  }),
-  response: EvidenceExport,
-  errors: ['schema_invalid', 'field_unknown', 'not_found', 'origin_refused', 'internal_error'],
+/** The hash before the first entry. */
+export const genesis = '0'.repeat(64)
+
+export interface ChainLink {
+  seq: number
+  entry: string
+  hash: string
+}
+
+/** The hash of an entry, given the hash before it: 64 hexadecimal digits, `genesis` for the first. */
+export function chainHash(previous: string, entry: string, sha256Hex: Sha256Hex): string {
+  return sha256Hex(previous + entry)
+}
+
+/** What is wrong with the entry at position `expected`, after the hash `previous`; null when it holds. */
+export function linkProblem(
+  { seq, entry, hash }: ChainLink,
+  expected: number,
+  previous: string,
+  sha256Hex: Sha256Hex,
+): string | null {
+  if (seq !== expected) return `Entry ${expected} is missing: entry ${seq} stands in its place.`
+  if (chainHash(previous, entry, sha256Hex) === hash) return null
+  return `The hash of entry ${seq} does not match: the entry, its hash, or the hash before it was changed.`
+}
+
+/** What a checkpoint states of a chain. */
+export interface CheckpointFacts {
+  client_id: string
+  /** Entries in the chain. */
+  entries: number
+  /** Hash of the last entry; null for an empty chain. */
+  head: string | null
+  at_ms: number
+}
+
+/** The canonical JSON (RFC 8785) that is signed. */
+export function checkpointText({ client_id, entries, head, at_ms }: CheckpointFacts): string {
+  return (
+    `{"at_ms":${at_ms},"client_id":${JSON.stringify(client_id)},"entries":${entries}` +
+    `,"head":${JSON.stringify(head)},"kind":"checkpoint","v":1}`
+  )
+}
+
+export const endpoints = declareEndpoints({
+  'evidence.list': {
+    ...reading,
+    path: '/_sandbox/evidence',
+    summary: 'List evidence entries',
+    description: 'The entries of every chain.',
+    query: z.strictObject({
+      ...pageQuery,
+      client_id: assumed(z.string().optional(), 'A93', 'Only this project.'),
+      slot_id: assumed(z.string().optional(), 'A93', 'Only entries about this slot.'),
+      kind: assumed(z.enum(['decision', 'consent', 'beacon']).optional(), 'A93', 'Only entries of this kind.'),
+      since: assumed(Since.optional(), 'A93', 'Only entries recorded since.'),
+    }),
+    response: page(EvidenceItem),
+    errors: ['schema_invalid', 'field_unknown', 'origin_refused', 'internal_error'],
+  },
+  'evidence.export': {
+    ...reading,
+    path: '/_sandbox/projects/{client_id}/evidence',
+    summary: 'Export evidence with a signed checkpoint',
+    description: 'The chain of a project from its first entry on, in pieces; the last one has the checkpoint.',
+    params: z.strictObject({ client_id: assumed(z.string(), 'A93', 'Project ID.') }),
+    query: z.strictObject({
+      after_seq: assumed(
+        queryNumber(z.int().min(0)).optional(),
+        'A77',
+        'Begin after this position; absent: at the first entry.',
+      ),
+      limit: assumed(
+        queryNumber(z.int().min(1).max(1000)).optional(),
+        'A93',
+        'Entries in a piece, 1 to 1000; default 1000.',
+      ),
+    }),
+    response: EvidenceExport,
+    errors: ['schema_invalid', 'field_unknown', 'not_found', 'origin_refused', 'internal_error'],
+  },
+  'evidence.verify': {
+    ...reading,
+    path: '/_sandbox/evidence/verify',
+    summary: 'Verify the evidence chains',
+    description:
+      'Recomputes every hash, compares each entry with the row it records, and names the first broken entry.',
+    query: z.strictObject({}),
+    response: EvidenceVerification,
+    errors: ['origin_refused', 'internal_error'],
+  },
 })

@@ -1,10 +1,9 @@
 /** Faults: a network or a service that fails, on demand and by the same dice every time. */
 import { z } from 'zod'
-import { endpoint, reading, writeErrors, writing } from '../endpoint.ts'
+import { declareEndpoints, reading, writeErrors, writing } from '../endpoint.ts'
 import { reasonCode } from '../errors.ts'
-import { EpochMs, Format } from '../fields.ts'
+import { EpochMs, Format, page } from '../fields.ts'
 import { assumed } from '../provenance.ts'
-import { page } from './paging.ts'
 
 /** Most rules at a time. */
 export const mostFaults = 100
@@ -116,53 +115,48 @@ export const FaultRule = z.strictObject({
 })
 export type FaultRule = z.infer<typeof FaultRule>
 
-export const listFaults = endpoint({
-  ...reading,
-  id: 'faults.list',
-  path: '/_sandbox/faults',
-  summary: 'List the fault rules',
-  description: 'Newest first, which is the order they are tried in: the first that meets a request decides.',
-  query: z.strictObject({}),
-  response: page(FaultRule),
-  errors: ['field_unknown', 'origin_refused', 'internal_error'],
-})
-
-export const addFault = endpoint({
-  ...writing,
-  id: 'faults.add',
-  path: '/_sandbox/faults',
-  summary: 'Add a fault rule',
-  description:
-    'Breaks requests of the v1 API and its files before credentials are checked, as a network would. Without further words: every request is answered with 503 injected_fault. Rules are part of the state: a restart keeps them and what they have counted, a snapshot and an export have them, a reset clears them.',
-  body: FaultDraft,
-  status: 201,
-  response: FaultRule,
-  errors: [...writeErrors, 'schema_invalid'],
-})
-
 const Cleared = z.strictObject({ cleared: assumed(z.int(), 'A94', 'Rules that were removed.') })
 
-export const clearFaults = endpoint({
-  ...writing,
-  id: 'faults.clear',
-  method: 'DELETE',
-  path: '/_sandbox/faults',
-  summary: 'Remove every fault rule',
-  description: 'Removes those of a scenario as well; the scenario otherwise goes on.',
-  query: z.strictObject({}),
-  response: Cleared,
-  errors: ['field_unknown', 'origin_refused', 'storage_unavailable', 'internal_error'],
-})
-
-export const removeFault = endpoint({
-  ...writing,
-  id: 'faults.remove',
-  method: 'DELETE',
-  path: '/_sandbox/faults/{fault_id}',
-  summary: 'Remove one fault rule',
-  description: 'The others stay, with what they have counted.',
-  params: z.strictObject({ fault_id: assumed(z.string(), 'A94', 'Identifier of the rule.') }),
-  query: z.strictObject({}),
-  response: Cleared,
-  errors: ['not_found', 'field_unknown', 'origin_refused', 'storage_unavailable', 'internal_error'],
+export const endpoints = declareEndpoints({
+  'faults.list': {
+    ...reading,
+    path: '/_sandbox/faults',
+    summary: 'List the fault rules',
+    description: 'Newest first, which is the order they are tried in: the first that meets a request decides.',
+    query: z.strictObject({}),
+    response: page(FaultRule),
+    errors: ['field_unknown', 'origin_refused', 'internal_error'],
+  },
+  'faults.add': {
+    ...writing,
+    path: '/_sandbox/faults',
+    summary: 'Add a fault rule',
+    description:
+      'Breaks requests of the v1 API and its files before credentials are checked, as a network would. Without further words: every request is answered with 503 injected_fault. Rules are part of the state: a restart keeps them and what they have counted, a snapshot and an export have them, a reset clears them.',
+    body: FaultDraft,
+    status: 201,
+    response: FaultRule,
+    errors: [...writeErrors, 'schema_invalid'],
+  },
+  'faults.clear': {
+    ...writing,
+    method: 'DELETE',
+    path: '/_sandbox/faults',
+    summary: 'Remove every fault rule',
+    description: 'Removes those of a scenario as well; the scenario otherwise goes on.',
+    query: z.strictObject({}),
+    response: Cleared,
+    errors: ['field_unknown', 'origin_refused', 'storage_unavailable', 'internal_error'],
+  },
+  'faults.remove': {
+    ...writing,
+    method: 'DELETE',
+    path: '/_sandbox/faults/{fault_id}',
+    summary: 'Remove one fault rule',
+    description: 'The others stay, with what they have counted.',
+    params: z.strictObject({ fault_id: assumed(z.string(), 'A94', 'Identifier of the rule.') }),
+    query: z.strictObject({}),
+    response: Cleared,
+    errors: ['not_found', 'field_unknown', 'origin_refused', 'storage_unavailable', 'internal_error'],
+  },
 })

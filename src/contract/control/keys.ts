@@ -1,8 +1,7 @@
 import { z } from 'zod'
-import { endpoint, reading, writeErrors, writing } from '../endpoint.ts'
-import { EpochMs, Mode } from '../fields.ts'
+import { declareEndpoints, reading, writeErrors, writing } from '../endpoint.ts'
+import { EpochMs, Mode, page, pageQuery } from '../fields.ts'
 import { assumed, documented } from '../provenance.ts'
-import { page, pageQuery } from './paging.ts'
 
 const keyClasses = ['secret', 'publishable'] as const
 export const KeyClass = z.enum(keyClasses)
@@ -34,40 +33,37 @@ export type KeyCreated = z.infer<typeof KeyCreated>
 
 const projectParams = z.strictObject({ client_id: documented(z.string(), 'Project ID.') })
 
-export const listKeys = endpoint({
-  ...reading,
-  id: 'keys.list',
-  path: '/_sandbox/projects/{client_id}/keys',
-  summary: 'List the keys of a project',
-  description: 'Revoked ones too. Never a key itself, of which only the hash is stored.',
-  params: projectParams,
-  query: z.strictObject(pageQuery),
-  response: page(KeyItem),
-  errors: ['schema_invalid', 'field_unknown', 'not_found', 'origin_refused', 'internal_error'],
-})
-
-export const createKey = endpoint({
-  ...writing,
-  id: 'keys.create',
-  path: '/_sandbox/projects/{client_id}/keys',
-  summary: 'Create a key',
-  description: 'A random key of the project, good at once.',
-  params: projectParams,
-  body: KeyCreation,
-  status: 201,
-  response: KeyCreated,
-  errors: [...writeErrors, 'schema_invalid', 'not_found'],
-})
-
-export const revokeKey = endpoint({
-  ...writing,
-  id: 'keys.revoke',
-  path: '/_sandbox/keys/{key_id}/revoke',
-  summary: 'Revoke a key',
-  description:
-    'From the next request on it answers 401 key_revoked. Activation tokens that it has issued live on until they expire. A reset brings the seeded keys back.',
-  params: z.strictObject({ key_id: assumed(z.string(), 'A02', 'Identifier of the key.') }),
-  body: z.strictObject({}),
-  response: KeyItem,
-  errors: [...writeErrors, 'schema_invalid', 'not_found'],
+export const endpoints = declareEndpoints({
+  'keys.list': {
+    ...reading,
+    path: '/_sandbox/projects/{client_id}/keys',
+    summary: 'List the keys of a project',
+    description: 'Revoked ones too. Never a key itself, of which only the hash is stored.',
+    params: projectParams,
+    query: z.strictObject(pageQuery),
+    response: page(KeyItem),
+    errors: ['schema_invalid', 'field_unknown', 'not_found', 'origin_refused', 'internal_error'],
+  },
+  'keys.create': {
+    ...writing,
+    path: '/_sandbox/projects/{client_id}/keys',
+    summary: 'Create a key',
+    description: 'A random key of the project, good at once.',
+    params: projectParams,
+    body: KeyCreation,
+    status: 201,
+    response: KeyCreated,
+    errors: [...writeErrors, 'schema_invalid', 'not_found'],
+  },
+  'keys.revoke': {
+    ...writing,
+    path: '/_sandbox/keys/{key_id}/revoke',
+    summary: 'Revoke a key',
+    description:
+      'From the next request on it answers 401 key_revoked. Activation tokens that it has issued live on until they expire. A reset brings the seeded keys back.',
+    params: z.strictObject({ key_id: assumed(z.string(), 'A02', 'Identifier of the key.') }),
+    body: z.strictObject({}),
+    response: KeyItem,
+    errors: [...writeErrors, 'schema_invalid', 'not_found'],
+  },
 })

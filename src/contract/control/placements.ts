@@ -1,11 +1,21 @@
 import { z } from 'zod'
-import { endpoint, reading } from '../endpoint.ts'
-import { AuthoritativeConsent, EpochMs, Format, JobType, Mode, NoFillReasonCode, SlotStatus } from '../fields.ts'
+import { declareEndpoints, reading } from '../endpoint.ts'
+import {
+  AuthoritativeConsent,
+  EpochMs,
+  Format,
+  JobType,
+  Mode,
+  NoFillReasonCode,
+  page,
+  pageQuery,
+  Since,
+  SlotStatus,
+} from '../fields.ts'
 import { assumed, documented } from '../provenance.ts'
 import { Decision } from '../v1/placements.ts'
 import { BeaconItem } from './beacons.ts'
 import { EvidenceEntry } from './evidence.ts'
-import { page, pageQuery, Since } from './paging.ts'
 
 const item = {
   slot_id: assumed(z.string(), 'A93', 'Slot identifier.'),
@@ -91,33 +101,32 @@ export const PlacementDetail = z.strictObject({
 })
 export type PlacementDetail = z.infer<typeof PlacementDetail>
 
-export const listPlacements = endpoint({
-  ...reading,
-  id: 'placements.list',
-  path: '/_sandbox/placements',
-  summary: 'List placements',
-  description: 'Every slot of this sandbox with its status and outcome.',
-  query: z.strictObject({
-    ...pageQuery,
-    client_id: assumed(z.string().optional(), 'A93', 'Only this project.'),
-    session_id: assumed(z.string().optional(), 'A93', 'Only this session.'),
-    format: assumed(Format.optional(), 'A93', 'Only fills of this format.'),
-    fill: assumed(z.enum(['true', 'false']).optional(), 'A93', 'Only fills, or only no-fills.'),
-    since: assumed(Since.optional(), 'A93', 'Only placements created since.'),
-  }),
-  response: page(PlacementItem),
-  errors: ['schema_invalid', 'field_unknown', 'origin_refused', 'internal_error'],
-})
-
-export const explainPlacement = endpoint({
-  ...reading,
-  id: 'placements.explain',
-  path: '/_sandbox/placements/{slot_id}',
-  summary: 'Explain one placement',
-  description:
-    "The decision's trace, what partners would have received, consent, beacons, evidence and the billing verdict.",
-  params: z.strictObject({ slot_id: documented(z.string(), 'Slot identifier.') }),
-  query: z.strictObject({}),
-  response: PlacementDetail,
-  errors: ['not_found', 'origin_refused', 'internal_error'],
+export const endpoints = declareEndpoints({
+  'placements.list': {
+    ...reading,
+    path: '/_sandbox/placements',
+    summary: 'List placements',
+    description: 'Every slot of this sandbox with its status and outcome.',
+    query: z.strictObject({
+      ...pageQuery,
+      client_id: assumed(z.string().optional(), 'A93', 'Only this project.'),
+      session_id: assumed(z.string().optional(), 'A93', 'Only this session.'),
+      format: assumed(Format.optional(), 'A93', 'Only fills of this format.'),
+      fill: assumed(z.enum(['true', 'false']).optional(), 'A93', 'Only fills, or only no-fills.'),
+      since: assumed(Since.optional(), 'A93', 'Only placements created since.'),
+    }),
+    response: page(PlacementItem),
+    errors: ['schema_invalid', 'field_unknown', 'origin_refused', 'internal_error'],
+  },
+  'placements.explain': {
+    ...reading,
+    path: '/_sandbox/placements/{slot_id}',
+    summary: 'Explain one placement',
+    description:
+      "The decision's trace, what partners would have received, consent, beacons, evidence and the billing verdict.",
+    params: z.strictObject({ slot_id: documented(z.string(), 'Slot identifier.') }),
+    query: z.strictObject({}),
+    response: PlacementDetail,
+    errors: ['not_found', 'origin_refused', 'internal_error'],
+  },
 })

@@ -1,9 +1,8 @@
 import { z } from 'zod'
-import { bodyErrors, endpoint, reading, writing } from '../endpoint.ts'
+import { bodyErrors, declareEndpoints, reading, writing } from '../endpoint.ts'
 import { reasonCode } from '../errors.ts'
-import { EpochMs, queryNumber } from '../fields.ts'
+import { EpochMs, page, pageQuery, queryNumber, Since } from '../fields.ts'
 import { assumed } from '../provenance.ts'
-import { page, pageQuery, Since } from './paging.ts'
 
 /** Kinds of credential, by what they begin with: secret keys of both modes, activation and beacon tokens. */
 export const KeyKind = z.enum(['sk_test', 'sk_live', 'at', 'bt'])
@@ -74,47 +73,6 @@ const conditions = {
 }
 const anyStatus = z.int().min(100).max(599)
 
-export const listRequests = endpoint({
-  ...reading,
-  id: 'requests.list',
-  path: '/_sandbox/requests',
-  summary: 'List the request journal',
-  description:
-    'Every exchange of the v1 API, newest first. The journal is bounded; info tells how far. A page looks at the newest 5 000 at most: it may hold fewer items than asked for, even none, and a cursor to look further.',
-  query: z.strictObject({
-    ...pageQuery,
-    ...conditions,
-    status: assumed(queryNumber(anyStatus).optional(), 'A93', 'Only this status.'),
-    after: assumed(
-      z
-        .string()
-        .regex(/^req_[0-9a-z]{11}$/, 'must be the id of a request')
-        .optional(),
-      'A93',
-      'Only requests that arrived after this one, by its request_id.',
-    ),
-    details: assumed(
-      z.enum(['true', 'false']).optional(),
-      'A93',
-      'With headers and bodies, as of one exchange; such a page holds at most 250 items. Default false.',
-    ),
-  }),
-  response: page(ListedRequest),
-  errors: ['schema_invalid', 'field_unknown', 'origin_refused', 'internal_error'],
-})
-
-export const getRequest = endpoint({
-  ...reading,
-  id: 'requests.show',
-  path: '/_sandbox/requests/{request_id}',
-  summary: 'Show one exchange',
-  description: 'Headers and bodies of both sides, with credentials, tokens and prompt text redacted.',
-  params: z.strictObject({ request_id: assumed(z.string(), 'A93', 'Identifier of the request.') }),
-  query: z.strictObject({}),
-  response: RequestDetail,
-  errors: ['not_found', 'origin_refused', 'internal_error'],
-})
-
 const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()])
 
 /** What a request must be to match; conditions that are left out do not matter. */
@@ -157,43 +115,131 @@ const matching = {
   errors: [...bodyErrors, 'schema_invalid'],
 } as const
 
-export const findRequests = endpoint({
-  ...matching,
-  id: 'requests.find',
-  path: '/_sandbox/requests/find',
-  summary: 'Find requests by headers and body too',
-  description:
-    'Requests of the journal that meet every condition, newest first. A page looks at a bounded number of requests: it may hold fewer items than asked for, even none, and a cursor to look further.',
-  body: z.strictObject({ ...RequestMatch.shape, ...matchPage }),
-  response: page(RequestItem),
+/** Something of a journalled request that went out otherwise than it came. */
+export const NotRestored = z.strictObject({
+  path: assumed(z.string(), 'A93', 'What: a member of the body by dotted path, or authorization.'),
+  message: assumed(z.string(), 'A93', 'What was done about it.'),
 })
+export type NotRestored = z.infer<typeof NotRestored>
 
-export const countRequests = endpoint({
-  ...matching,
-  id: 'requests.count',
-  path: '/_sandbox/requests/count',
-  summary: 'Count requests that match',
-  description:
-    'How many requests of the journal meet every condition. It looks at a bounded number of requests; with the cursor, the next call counts further back, and the counts add up.',
-  body: z.strictObject({ ...RequestMatch.shape, cursor: matchPage.cursor }),
-  response: z.strictObject({
-    count: assumed(z.int().min(0), 'A93', 'Requests that match, of those looked at.'),
-    next_cursor: assumed(z.string().nullable(), 'A93', 'Send as cursor to count further back; null at the end.'),
-  }),
+export const ReplayResult = z.strictObject({
+  replayed: assumed(z.string(), 'A93', 'The request that was sent again.'),
+  status_before: assumed(z.int(), 'A93', 'HTTP status that it had then.'),
+  not_restored: assumed(z.array(NotRestored), 'A93', 'What the journal does not keep and the request went without.'),
+  exchange: assumed(
+    RequestDetail,
+    'A93',
+    'The new exchange, as the journal has it: redacted, with its own request_id.',
+  ),
 })
+export type ReplayResult = z.infer<typeof ReplayResult>
 
-export const nearestRequests = endpoint({
-  ...matching,
-  id: 'requests.nearest',
-  path: '/_sandbox/requests/nearest',
-  summary: 'Show the near misses of a match',
-  description:
-    'Of the newest 1 000 requests, those that meet some of the conditions but not all: the fewest failed first, then the newest, each with what failed.',
-  body: z.strictObject({
-    ...RequestMatch.shape,
-    limit: assumed(z.int().min(1).max(100).optional(), 'A93', 'Near misses at most; default 3.'),
-  }),
-  response: z.strictObject({
-    items: assumed(z.array(NearMiss), 'A93', 'Nearest first.'),
-  }),
+export const endpoints = declareEndpoints({
+  'requests.list': {
+    ...reading,
+    path: '/_sandbox/requests',
+    summary: 'List the request journal',
+    description:
+      'Every exchange of the v1 API, newest first. The journal is bounded; info tells how far. A page looks at the newest 5 000 at most: it may hold fewer items than asked for, even none, and a cursor to look further.',
+    query: z.strictObject({
+      ...pageQuery,
+      ...conditions,
+      status: assumed(queryNumber(anyStatus).optional(), 'A93', 'Only this status.'),
+      after: assumed(
+        z
+          .string()
+          .regex(/^req_[0-9a-z]{11}$/, 'must be the id of a request')
+          .optional(),
+        'A93',
+        'Only requests that arrived after this one, by its request_id.',
+      ),
+      details: assumed(
+        z.enum(['true', 'false']).optional(),
+        'A93',
+        'With headers and bodies, as of one exchange; such a page holds at most 250 items. Default false.',
+      ),
+    }),
+    response: page(ListedRequest),
+    errors: ['schema_invalid', 'field_unknown', 'origin_refused', 'internal_error'],
+  },
+  'requests.show': {
+    ...reading,
+    path: '/_sandbox/requests/{request_id}',
+    summary: 'Show one exchange',
+    description: 'Headers and bodies of both sides, with credentials, tokens and prompt text redacted.',
+    params: z.strictObject({ request_id: assumed(z.string(), 'A93', 'Identifier of the request.') }),
+    query: z.strictObject({}),
+    response: RequestDetail,
+    errors: ['not_found', 'origin_refused', 'internal_error'],
+  },
+  'requests.find': {
+    ...matching,
+    path: '/_sandbox/requests/find',
+    summary: 'Find requests by headers and body too',
+    description:
+      'Requests of the journal that meet every condition, newest first. A page looks at a bounded number of requests: it may hold fewer items than asked for, even none, and a cursor to look further.',
+    body: z.strictObject({ ...RequestMatch.shape, ...matchPage }),
+    response: page(RequestItem),
+  },
+  'requests.count': {
+    ...matching,
+    path: '/_sandbox/requests/count',
+    summary: 'Count requests that match',
+    description:
+      'How many requests of the journal meet every condition. It looks at a bounded number of requests; with the cursor, the next call counts further back, and the counts add up.',
+    body: z.strictObject({ ...RequestMatch.shape, cursor: matchPage.cursor }),
+    response: z.strictObject({
+      count: assumed(z.int().min(0), 'A93', 'Requests that match, of those looked at.'),
+      next_cursor: assumed(z.string().nullable(), 'A93', 'Send as cursor to count further back; null at the end.'),
+    }),
+  },
+  'requests.nearest': {
+    ...matching,
+    path: '/_sandbox/requests/nearest',
+    summary: 'Show the near misses of a match',
+    description:
+      'Of the newest 1 000 requests, those that meet some of the conditions but not all: the fewest failed first, then the newest, each with what failed.',
+    body: z.strictObject({
+      ...RequestMatch.shape,
+      limit: assumed(z.int().min(1).max(100).optional(), 'A93', 'Near misses at most; default 3.'),
+    }),
+    response: z.strictObject({
+      items: assumed(z.array(NearMiss), 'A93', 'Nearest first.'),
+    }),
+  },
+  'requests.replay': {
+    ...reading,
+    method: 'POST',
+    path: '/_sandbox/requests/{request_id}/replay',
+    summary: 'Send a request of the journal again',
+    description:
+      'The sandbox sends it to itself, through its own socket: faults, rates, validation and the journal treat it as any other request. It acts for the key that the request had, and asset tokens are made anew, so that no secret is needed and none is told. Prompt text is not kept: a request goes without it. Whatever else the journal does not keep must be given, or nothing is sent.',
+    params: z.strictObject({ request_id: assumed(z.string(), 'A93', 'Identifier of the request.') }),
+    body: z.strictObject({
+      set: assumed(
+        z.record(z.string().min(1).max(256), z.unknown()).optional(),
+        'A93',
+        'Members of the body by dotted path, and their new values: overrides.bidfloor. Numbers index arrays.',
+      ),
+      key_id: assumed(
+        z
+          .string()
+          .regex(/^key_[0-9a-z]{11}$/, 'must be the id of a key')
+          .optional(),
+        'A93',
+        'Act for this key instead: a secret key as itself, a publishable key as a page that has activated with it.',
+      ),
+    }),
+    response: ReplayResult,
+    errors: [
+      'not_found',
+      'replay_incomplete',
+      'content_type_unsupported',
+      'json_malformed',
+      'schema_invalid',
+      'field_unknown',
+      'origin_refused',
+      'internal_error',
+    ],
+  },
 })

@@ -1,10 +1,9 @@
 /** Scenarios: named, permanent cases that an integration must cope with, for people, QA and docs. */
 import { z } from 'zod'
-import { endpoint, reading, writeErrors, writing } from '../endpoint.ts'
-import { Format, NativeTemplateId } from '../fields.ts'
+import { declareEndpoints, reading, writeErrors, writing } from '../endpoint.ts'
+import { Format, NativeTemplateId, page } from '../fields.ts'
 import { assumed } from '../provenance.ts'
 import { FaultDraft } from './faults.ts'
-import { page } from './paging.ts'
 
 /** No-fill reasons that a scenario may force on requests with a test key. */
 export const ForcedNoFill = z.enum(['no_demand', 'timeout', 'partner_error', 'risk_suppressed', 'internal_error'])
@@ -40,40 +39,37 @@ export const ScenarioItem = z.strictObject({
 })
 export type ScenarioItem = z.infer<typeof ScenarioItem>
 
-export const listScenarios = endpoint({
-  ...reading,
-  id: 'scenario.list',
-  path: '/_sandbox/scenarios',
-  summary: 'List the scenarios',
-  description: 'The whole catalogue, by name: what each is for, what it changes, what to do and what to expect.',
-  query: z.strictObject({}),
-  response: page(ScenarioItem),
-  errors: ['field_unknown', 'origin_refused', 'internal_error'],
-})
-
-export const useScenario = endpoint({
-  ...writing,
-  id: 'scenario.use',
-  path: '/_sandbox/scenarios/{name}',
-  summary: 'Put a scenario into force',
-  description:
-    'It takes the place of the one before, and is part of the state: a restart keeps it, a snapshot and an export have it, a reset ends it. What it changes of decisions concerns requests with test keys; its fault rules concern all.',
-  params: z.strictObject({ name: assumed(z.string(), 'A95', 'Name of the scenario.') }),
-  body: z.strictObject({}),
-  response: ScenarioItem,
-  errors: [...writeErrors, 'not_found'],
-})
-
-export const clearScenario = endpoint({
-  ...writing,
-  id: 'scenario.clear',
-  method: 'DELETE',
-  path: '/_sandbox/scenarios',
-  summary: 'End the scenario in use',
-  description: 'Removes its fault rules and forgets what it changed. Fault rules that were added by hand stay.',
-  query: z.strictObject({}),
-  response: z.strictObject({
-    cleared: assumed(z.string().nullable(), 'A95', 'The scenario that was in use; null when there was none.'),
-  }),
-  errors: ['field_unknown', 'origin_refused', 'storage_unavailable', 'internal_error'],
+export const endpoints = declareEndpoints({
+  'scenario.list': {
+    ...reading,
+    path: '/_sandbox/scenarios',
+    summary: 'List the scenarios',
+    description: 'The whole catalogue, by name: what each is for, what it changes, what to do and what to expect.',
+    query: z.strictObject({}),
+    response: page(ScenarioItem),
+    errors: ['field_unknown', 'origin_refused', 'internal_error'],
+  },
+  'scenario.use': {
+    ...writing,
+    path: '/_sandbox/scenarios/{name}',
+    summary: 'Put a scenario into force',
+    description:
+      'It takes the place of the one before, and is part of the state: a restart keeps it, a snapshot and an export have it, a reset ends it. What it changes of decisions concerns requests with test keys; its fault rules concern all.',
+    params: z.strictObject({ name: assumed(z.string(), 'A95', 'Name of the scenario.') }),
+    body: z.strictObject({}),
+    response: ScenarioItem,
+    errors: [...writeErrors, 'not_found'],
+  },
+  'scenario.clear': {
+    ...writing,
+    method: 'DELETE',
+    path: '/_sandbox/scenarios',
+    summary: 'End the scenario in use',
+    description: 'Removes its fault rules and forgets what it changed. Fault rules that were added by hand stay.',
+    query: z.strictObject({}),
+    response: z.strictObject({
+      cleared: assumed(z.string().nullable(), 'A95', 'The scenario that was in use; null when there was none.'),
+    }),
+    errors: ['field_unknown', 'origin_refused', 'storage_unavailable', 'internal_error'],
+  },
 })

@@ -1,7 +1,6 @@
 import { z } from 'zod'
-import { endpoint, reading, writeErrors, writing } from '../endpoint.ts'
+import { declareEndpoints, reading, writeErrors, writing } from '../endpoint.ts'
 import { EpochMs } from '../fields.ts'
-import { limits } from '../limits.ts'
 import { assumed } from '../provenance.ts'
 
 const name = z
@@ -21,90 +20,48 @@ const params = z.strictObject({
   name: assumed(name, 'A93', 'Lower-case letters, digits, dots, hyphens and underscores; at most 64.'),
 })
 
-export const listSnapshots = endpoint({
-  ...reading,
-  id: 'snapshots.list',
-  path: '/_sandbox/snapshots',
-  summary: 'List the snapshots',
-  description: 'Newest first. Those of a sandbox in memory are gone when it stops.',
-  query: z.strictObject({}),
-  response: z.strictObject({ items: assumed(z.array(Snapshot), 'A93', 'All of them.') }),
-  errors: ['field_unknown', 'origin_refused', 'internal_error'],
-})
-
-export const saveSnapshot = endpoint({
-  ...writing,
-  params,
-  id: 'snapshots.save',
-  path: '/_sandbox/snapshots/{name}',
-  summary: 'Save the state under a name',
-  description:
-    'Everything as it is at one instant: projects, keys, placements, beacons, evidence, journal, clock, fault rules and scenario. Requests go on meanwhile.',
-  body: z.strictObject({
-    replace: assumed(z.boolean().optional(), 'A93', 'Replace the snapshot of that name, if there is one.'),
-  }),
-  response: Snapshot,
-  errors: [...writeErrors, 'schema_invalid', 'snapshot_exists'],
-})
-
-export const restoreSnapshot = endpoint({
-  ...writing,
-  params,
-  id: 'snapshots.restore',
-  path: '/_sandbox/snapshots/{name}/restore',
-  summary: 'Go back to a snapshot',
-  description:
-    'In one transaction; every request sees the old state or the new one. Identifiers and event numbers go on growing, long polls are answered; the clock is set as it was, and fault rules go on from what they had counted.',
-  body: z.strictObject({}),
-  response: Snapshot,
-  errors: [...writeErrors, 'schema_invalid', 'not_found', 'archive_invalid', 'archive_newer'],
-})
-
-export const deleteSnapshot = endpoint({
-  ...reading,
-  method: 'DELETE',
-  id: 'snapshots.delete',
-  path: '/_sandbox/snapshots/{name}',
-  summary: 'Delete a snapshot',
-  description: 'The state of the sandbox stays as it is.',
-  params,
-  response: z.strictObject({ ok: assumed(z.literal(true), 'A93', 'true when done.') }),
-  errors: ['not_found', 'schema_invalid', 'origin_refused', 'internal_error'],
-})
-
-export const exportState = endpoint({
-  ...reading,
-  id: 'sandbox.export',
-  path: '/_sandbox/export',
-  summary: 'Export everything as one file',
-  description:
-    'A consistent copy of the database, compressed with gzip. It holds hashes of keys and tokens, never the keys themselves, and no prompt text.',
-  query: z.strictObject({}),
-  response: { media_type: 'application/gzip' },
-  errors: ['field_unknown', 'origin_refused', 'storage_unavailable', 'internal_error'],
-})
-
-export const importState = endpoint({
-  ...writing,
-  id: 'sandbox.import',
-  path: '/_sandbox/import',
-  summary: 'Replace everything by an export',
-  description:
-    'The file is checked first: its version, its integrity, the evidence chains. A file that fails changes nothing. Asset tokens that were made on another machine are exchanged when their decision is read again.',
-  body_media_type: 'application/gzip',
-  body_limit_bytes: limits.import_bytes,
-  response: z.strictObject({
-    ok: assumed(z.literal(true), 'A93', 'true when done.'),
-    projects: assumed(z.int(), 'A93', 'Projects there are now.'),
-    evidence_entries: assumed(z.int(), 'A93', 'Entries of the evidence chains, all verified.'),
-  }),
-  errors: [
-    'archive_invalid',
-    'archive_newer',
-    'payload_too_large',
-    'content_type_unsupported',
-    'origin_refused',
-    'storage_unavailable',
-    'internal_error',
-  ],
+export const endpoints = declareEndpoints({
+  'snapshots.list': {
+    ...reading,
+    path: '/_sandbox/snapshots',
+    summary: 'List the snapshots',
+    description: 'Newest first. Those of a sandbox in memory are gone when it stops.',
+    query: z.strictObject({}),
+    response: z.strictObject({ items: assumed(z.array(Snapshot), 'A93', 'All of them.') }),
+    errors: ['field_unknown', 'origin_refused', 'internal_error'],
+  },
+  'snapshots.save': {
+    ...writing,
+    params,
+    path: '/_sandbox/snapshots/{name}',
+    summary: 'Save the state under a name',
+    description:
+      'Everything as it is at one instant: projects, keys, placements, beacons, evidence, journal, clock, fault rules and scenario. Requests go on meanwhile.',
+    body: z.strictObject({
+      replace: assumed(z.boolean().optional(), 'A93', 'Replace the snapshot of that name, if there is one.'),
+    }),
+    response: Snapshot,
+    errors: [...writeErrors, 'schema_invalid', 'snapshot_exists'],
+  },
+  'snapshots.restore': {
+    ...writing,
+    params,
+    path: '/_sandbox/snapshots/{name}/restore',
+    summary: 'Go back to a snapshot',
+    description:
+      'In one transaction; every request sees the old state or the new one. Identifiers and event numbers go on growing, long polls are answered; the clock is set as it was, and fault rules go on from what they had counted.',
+    body: z.strictObject({}),
+    response: Snapshot,
+    errors: [...writeErrors, 'schema_invalid', 'not_found', 'archive_invalid', 'archive_newer'],
+  },
+  'snapshots.delete': {
+    ...reading,
+    method: 'DELETE',
+    path: '/_sandbox/snapshots/{name}',
+    summary: 'Delete a snapshot',
+    description: 'The state of the sandbox stays as it is.',
+    params,
+    response: z.strictObject({ ok: assumed(z.literal(true), 'A93', 'true when done.') }),
+    errors: ['not_found', 'schema_invalid', 'origin_refused', 'internal_error'],
+  },
 })

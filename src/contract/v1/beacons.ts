@@ -1,8 +1,11 @@
 import { z } from 'zod'
-import { commonErrors, endpoint } from '../endpoint.ts'
+import { commonErrors, declareEndpoints } from '../endpoint.ts'
+import type { ReasonCode } from '../errors.ts'
 import { ContractVersion, EpochMs, Opaque, requestIdField } from '../fields.ts'
 import { limits } from '../limits.ts'
 import { assumed, documented, observed } from '../provenance.ts'
+
+/** Rules that one beacon is judged by before what it is worth (A71, A73): the sandbox and `svc beacons lint` share them. */
 
 /** Canonical beacon kinds, as they are stored. */
 export const beaconEvents = [
@@ -94,36 +97,79 @@ export const BeaconResult = z.strictObject({
 })
 export type BeaconResult = z.infer<typeof BeaconResult>
 
-export const sendBeacon = endpoint({
-  id: 'beacons.send',
-  method: 'POST',
-  path: '/v1/beacons',
-  summary: 'Record a beacon',
-  description:
-    'Records a render, visible, click, completion, heartbeat or playback event for billing and proof integrity. One beacon per request.',
-  stability: 'stable',
-  provenance: 'documented',
-  credentials: ['secret_key', 'activation_token', 'beacon_token'],
-  rate: 'beacons',
-  body_limit_bytes: limits.beacon_body_bytes,
-  body: BeaconRequest,
-  status: 200,
-  response: BeaconResult,
-  errors: [
-    ...commonErrors,
-    'batch_not_supported',
-    'asset_token_invalid',
-    'asset_token_expired',
-    'slot_mismatch',
-    'event_not_supported_for_format',
-    'beacon_id_conflict',
-    'beacon_stale',
-    'beacon_in_future',
-    'beacon_before_decision',
-    'occurred_at_in_seconds',
-    'contract_version_unsupported',
-    'consent_not_granted',
-    'consent_superseded',
-    'consent_expired',
-  ],
+/** Events that exist for a clip only (A73). */
+export const clipEvents: ReadonlySet<BeaconEvent> = new Set(['play_started', 'play_completed', 'completion'])
+
+/** The canonical kind of a spelling of public clients (A71). */
+export function canonicalEvent(event: BeaconRequest['event']): BeaconEvent {
+  return event in beaconEventSpellings
+    ? beaconEventSpellings[event as keyof typeof beaconEventSpellings]
+    : (event as BeaconEvent)
+}
+
+/** When a beacon says that it happened, Unix epoch milliseconds; null when it does not say. */
+export function occurrenceOf({
+  occurred_at,
+  occurred_at_ms,
+}: Pick<BeaconRequest, 'occurred_at' | 'occurred_at_ms'>): number | null {
+  if (occurred_at_ms !== undefined) return occurred_at_ms
+  return occurred_at === undefined ? null : Math.max(0, Date.parse(occurred_at))
+}
+
+/** Milliseconds. */
+export interface BeaconAges {
+  beacon_max_age_ms: number
+  beacon_max_future_skew_ms: number
+}
+
+/** Why a beacon that is sent at `now_ms` is out of time (A73); null when it is not. All in milliseconds. */
+export function timeProblem(
+  { occurred_at_ms }: Pick<BeaconRequest, 'occurred_at_ms'>,
+  happened_at_ms: number,
+  now_ms: number,
+  { beacon_max_age_ms, beacon_max_future_skew_ms }: BeaconAges,
+): ReasonCode | null {
+  const isNumber = occurred_at_ms !== undefined
+  if (isNumber && happened_at_ms < secondsBelow && now_ms >= secondsBelow) return 'occurred_at_in_seconds'
+  if (happened_at_ms < now_ms - beacon_max_age_ms) return 'beacon_stale'
+  return happened_at_ms > now_ms + beacon_max_future_skew_ms ? 'beacon_in_future' : null
+}
+
+/** Epoch seconds of our century look like this when they are taken for milliseconds: before the year 2001. */
+const secondsBelow = 1e12
+
+export const endpoints = declareEndpoints({
+  'beacons.send': {
+    method: 'POST',
+    path: '/v1/beacons',
+    summary: 'Record a beacon',
+    description:
+      'Records a render, visible, click, completion, heartbeat or playback event for billing and proof integrity. One beacon per request.',
+    stability: 'stable',
+    provenance: 'documented',
+    credentials: ['secret_key', 'activation_token', 'beacon_token'],
+    rate: 'beacons',
+    body_limit_bytes: limits.beacon_body_bytes,
+    body: BeaconRequest,
+    status: 200,
+    response: BeaconResult,
+    response_headers: ['x-sandbox-warning', 'x-sandbox-would-bill'],
+    errors: [
+      ...commonErrors,
+      'batch_not_supported',
+      'asset_token_invalid',
+      'asset_token_expired',
+      'slot_mismatch',
+      'event_not_supported_for_format',
+      'beacon_id_conflict',
+      'beacon_stale',
+      'beacon_in_future',
+      'beacon_before_decision',
+      'occurred_at_in_seconds',
+      'contract_version_unsupported',
+      'consent_not_granted',
+      'consent_superseded',
+      'consent_expired',
+    ],
+  },
 })

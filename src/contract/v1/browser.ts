@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { endpoint } from '../endpoint.ts'
+import { declareEndpoints } from '../endpoint.ts'
 import { EpochMs } from '../fields.ts'
 import { limits } from '../limits.ts'
 import { documented } from '../provenance.ts'
@@ -26,37 +26,48 @@ export const ActivationResult = z.strictObject({
 })
 export type ActivationResult = z.infer<typeof ActivationResult>
 
-export const activateBrowser = endpoint({
-  id: 'browser.activate',
-  method: 'POST',
-  path: '/v1/browser/activate',
-  summary: 'Exchange a publishable key for an activation token',
-  description:
-    'Exchanges a publishable key and its origin for a short-lived browser activation token. No Authorization header.',
-  stability: 'stable',
-  provenance: 'documented',
-  credentials: [],
-  rate: 'activate',
-  body_limit_bytes: limits.body_bytes,
-  body: ActivationRequest,
-  status: 200,
-  response: ActivationResult,
-  errors: [
-    'http_malformed',
-    'payload_too_large',
-    'content_type_unsupported',
-    'rate_limited',
-    'json_malformed',
-    'body_empty',
-    'field_unknown',
-    'publishable_key_malformed',
-    'origin_missing',
-    'credential_missing',
-    'key_unknown',
-    'key_revoked',
-    'origin_not_allowed',
-    'internal_error',
-    'injected_fault',
-    'storage_unavailable',
-  ],
+export const endpoints = declareEndpoints({
+  'browser.activate': {
+    method: 'POST',
+    path: '/v1/browser/activate',
+    summary: 'Exchange a publishable key for an activation token',
+    description:
+      'Exchanges a publishable key and its origin for a short-lived browser activation token. No Authorization header.',
+    stability: 'stable',
+    provenance: 'documented',
+    credentials: [],
+    rate: 'activate',
+    body_limit_bytes: limits.body_bytes,
+    body: ActivationRequest,
+    request_headers: {
+      Origin: {
+        type: 'string',
+        provenance: 'documented',
+        decision: 'A07',
+        required: true,
+        description: 'Must match an allowed origin of the key. Browsers send it by themselves.',
+      },
+    },
+    status: 200,
+    response: ActivationResult,
+    response_headers: ['date'],
+    errors: [
+      'http_malformed',
+      'payload_too_large',
+      'content_type_unsupported',
+      'rate_limited',
+      'json_malformed',
+      'body_empty',
+      'field_unknown',
+      'publishable_key_malformed',
+      'origin_missing',
+      'credential_missing',
+      'key_unknown',
+      'key_revoked',
+      'origin_not_allowed',
+      'internal_error',
+      'injected_fault',
+      'storage_unavailable',
+    ],
+  },
 })

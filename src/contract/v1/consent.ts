@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { commonErrors, endpoint } from '../endpoint.ts'
+import { commonErrors, declareEndpoints } from '../endpoint.ts'
 import { AuthoritativeConsent, ClientId, EpochMs, requestIdField, SessionId } from '../fields.ts'
 import { limits } from '../limits.ts'
 import { assumed, observed } from '../provenance.ts'
@@ -48,19 +48,21 @@ export const ConsentStored = z.strictObject({
 })
 export type ConsentStored = z.infer<typeof ConsentStored>
 
-export const setConsent = endpoint({
-  id: 'consent.set',
-  method: 'POST',
-  path: '/v1/consent',
-  summary: 'Store consent for a session',
-  description: 'Stores consent for a client_id and session_id. The contract may change.',
-  stability: 'may_change',
-  provenance: 'documented',
-  credentials: ['secret_key', 'activation_token'],
-  rate: 'default',
-  body_limit_bytes: limits.body_bytes,
-  body: ConsentRequest,
-  status: 200,
-  response: ConsentStored,
-  errors: [...commonErrors, 'consent_revision_conflict'],
+export const endpoints = declareEndpoints({
+  'consent.set': {
+    method: 'POST',
+    path: '/v1/consent',
+    summary: 'Store consent for a session',
+    description: 'Stores consent for a client_id and session_id. The contract may change.',
+    stability: 'may_change',
+    provenance: 'documented',
+    credentials: ['secret_key', 'activation_token'],
+    rate: 'default',
+    body_limit_bytes: limits.body_bytes,
+    body: ConsentRequest,
+    status: 200,
+    response: ConsentStored,
+    response_headers: ['x-sandbox-warning'],
+    errors: [...commonErrors, 'consent_revision_conflict'],
+  },
 })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { commonErrors, endpoint } from '../endpoint.ts'
+import { commonErrors, declareEndpoints } from '../endpoint.ts'
 import {
   ClientId,
   ContractVersion,
@@ -167,29 +167,31 @@ export function isBrowserBranch(body: unknown): boolean {
   return typeof body === 'object' && body !== null && ('contract_version' in body || 'job' in body)
 }
 
-export const createJob = endpoint({
-  id: 'jobs.create',
-  method: 'POST',
-  path: '/v1/jobs',
-  summary: 'Create a job and get its slot IDs',
-  description:
-    'Advanced compatibility route; creates a job and returns slot IDs, to be polled with GET /v1/decisions/{slot_id}.',
-  stability: 'advanced',
-  provenance: 'documented',
-  credentials: ['secret_key', 'activation_token'],
-  rate: 'default',
-  body_limit_bytes: limits.body_bytes,
-  body: z.union([JobRequest, BrowserJobRequest]),
-  branch: (body) => (isBrowserBranch(body) ? BrowserJobRequest : JobRequest),
-  status: 201,
-  response: JobAccepted,
-  errors: [
-    ...commonErrors,
-    'formats_empty',
-    'format_unsupported',
-    'format_combination_unsupported',
-    'slots_requested_out_of_range',
-    'contract_version_unsupported',
-    'consent_required',
-  ],
+export const endpoints = declareEndpoints({
+  'jobs.create': {
+    method: 'POST',
+    path: '/v1/jobs',
+    summary: 'Create a job and get its slot IDs',
+    description:
+      'Advanced compatibility route; creates a job and returns slot IDs, to be polled with GET /v1/decisions/{slot_id}.',
+    stability: 'advanced',
+    provenance: 'documented',
+    credentials: ['secret_key', 'activation_token'],
+    rate: 'default',
+    body_limit_bytes: limits.body_bytes,
+    body: z.union([JobRequest, BrowserJobRequest]),
+    branch: (body) => (isBrowserBranch(body) ? BrowserJobRequest : JobRequest),
+    status: 201,
+    response: JobAccepted,
+    response_headers: ['x-sandbox-warning'],
+    errors: [
+      ...commonErrors,
+      'formats_empty',
+      'format_unsupported',
+      'format_combination_unsupported',
+      'slots_requested_out_of_range',
+      'contract_version_unsupported',
+      'consent_required',
+    ],
+  },
 })

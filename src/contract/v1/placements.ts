@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { commonErrors, endpoint } from '../endpoint.ts'
+import { commonErrors, declareEndpoints } from '../endpoint.ts'
 import {
   AuthoritativeConsent,
   Currency,
@@ -160,29 +160,31 @@ export const PlacementRequest = z.strictObject({
 })
 export type PlacementRequest = z.infer<typeof PlacementRequest>
 
-export const createPlacement = endpoint({
-  id: 'placements.create',
-  method: 'POST',
-  path: '/v1/placements',
-  summary: 'Request a placement',
-  description:
-    'Creates one job, waits for the first slot decision, returns the canonical placement response. The default entry point for server integrations.',
-  stability: 'stable',
-  provenance: 'documented',
-  credentials: ['secret_key', 'activation_token'],
-  rate: 'default',
-  body_limit_bytes: limits.body_bytes,
-  query: z.strictObject({ wait_ms: documented(WaitMsQuery.optional(), 'Wins over the body.', 'A22') }),
-  body: PlacementRequest,
-  status: 200,
-  response: PlacementResponse,
-  errors: [
-    ...commonErrors,
-    'formats_empty',
-    'format_unsupported',
-    'format_combination_unsupported',
-    'slots_requested_out_of_range',
-    'consent_required',
-    'test_outcome_requires_test_key',
-  ],
+export const endpoints = declareEndpoints({
+  'placements.create': {
+    method: 'POST',
+    path: '/v1/placements',
+    summary: 'Request a placement',
+    description:
+      'Creates one job, waits for the first slot decision, returns the canonical placement response. The default entry point for server integrations.',
+    stability: 'stable',
+    provenance: 'documented',
+    credentials: ['secret_key', 'activation_token'],
+    rate: 'default',
+    body_limit_bytes: limits.body_bytes,
+    query: z.strictObject({ wait_ms: documented(WaitMsQuery.optional(), 'Wins over the body.', 'A22') }),
+    body: PlacementRequest,
+    status: 200,
+    response: PlacementResponse,
+    response_headers: ['date', 'x-sandbox-warning', 'x-sandbox-slot-ids'],
+    errors: [
+      ...commonErrors,
+      'formats_empty',
+      'format_unsupported',
+      'format_combination_unsupported',
+      'slots_requested_out_of_range',
+      'consent_required',
+      'test_outcome_requires_test_key',
+    ],
+  },
 })

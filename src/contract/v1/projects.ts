@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { commonErrors, endpoint } from '../endpoint.ts'
+import { commonErrors, declareEndpoints } from '../endpoint.ts'
 import { EpochMs, Format, Mode, NativeTemplateId, Position, requestIdField, Timing } from '../fields.ts'
 import { limits } from '../limits.ts'
 import { assumed, documented, observed } from '../provenance.ts'
@@ -78,20 +78,22 @@ export const ProjectConfig = z.strictObject({
 })
 export type ProjectConfig = z.infer<typeof ProjectConfig>
 
-export const getProjectConfig = endpoint({
-  id: 'projects.config',
-  method: 'GET',
-  path: '/v1/projects/{client_id}/config',
-  summary: 'Read the runtime configuration of a project',
-  description: 'Non-secret runtime configuration for browser renderers and debug tooling. Never a key.',
-  stability: 'stable',
-  provenance: 'documented',
-  credentials: ['secret_key', 'activation_token'],
-  rate: 'default',
-  body_limit_bytes: limits.body_bytes,
-  params: z.strictObject({ client_id: documented(z.string(), 'Project ID.') }),
-  query: z.strictObject({}),
-  status: 200,
-  response: ProjectConfig,
-  errors: [...commonErrors, 'not_found'],
+export const endpoints = declareEndpoints({
+  'projects.config': {
+    method: 'GET',
+    path: '/v1/projects/{client_id}/config',
+    summary: 'Read the runtime configuration of a project',
+    description: 'Non-secret runtime configuration for browser renderers and debug tooling. Never a key.',
+    stability: 'stable',
+    provenance: 'documented',
+    credentials: ['secret_key', 'activation_token'],
+    rate: 'default',
+    body_limit_bytes: limits.body_bytes,
+    params: z.strictObject({ client_id: documented(z.string(), 'Project ID.') }),
+    query: z.strictObject({}),
+    status: 200,
+    response: ProjectConfig,
+    response_headers: ['x-sandbox-warning', 'etag', 'cache-control'],
+    errors: [...commonErrors, 'not_found'],
+  },
 })

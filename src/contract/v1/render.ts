@@ -1,55 +1,56 @@
 import { z } from 'zod'
-import { endpoint } from '../endpoint.ts'
+import { declareEndpoints } from '../endpoint.ts'
 import { limits } from '../limits.ts'
 import { documented } from '../provenance.ts'
 
-export const getRenderScript = endpoint({
-  id: 'render.script',
-  method: 'GET',
-  path: '/v1/render.js',
-  summary: 'The browser renderer',
-  description: 'The script that mounts hosted placement frames and manages the turn lifecycle. No authorization.',
-  stability: 'stable',
-  provenance: 'documented',
-  credentials: [],
-  rate: null,
-  body_limit_bytes: limits.body_bytes,
-  status: 200,
-  response: { media_type: 'text/javascript; charset=utf-8' },
-  errors: ['http_malformed', 'internal_error', 'injected_fault'],
-})
-
-export const getFrame = endpoint({
-  id: 'render.frame',
-  method: 'GET',
-  path: '/v1/render/{asset_token}',
-  summary: 'The hosted frame of one fill',
-  description:
-    'Isolated creative HTML for one asset token. Unknown or expired tokens are an HTML 404, consent no longer granted an HTML 403.',
-  stability: 'stable',
-  provenance: 'documented',
-  credentials: [],
-  rate: null,
-  body_limit_bytes: limits.body_bytes,
-  params: z.strictObject({ asset_token: documented(z.string(), 'Token of the fill.') }),
-  status: 200,
-  response: { media_type: 'text/html; charset=utf-8' },
-  errors: [
-    'http_malformed',
-    'asset_token_invalid',
-    'asset_token_expired',
-    'consent_not_granted',
-    'consent_superseded',
-    'consent_expired',
-    'internal_error',
-    'injected_fault',
-    'storage_unavailable',
-  ],
-  pages: {
-    asset_token_invalid: 404,
-    asset_token_expired: 404,
-    consent_not_granted: 403,
-    consent_superseded: 403,
-    consent_expired: 403,
+export const endpoints = declareEndpoints({
+  'render.script': {
+    method: 'GET',
+    path: '/v1/render.js',
+    summary: 'The browser renderer',
+    description: 'The script that mounts hosted placement frames and manages the turn lifecycle. No authorization.',
+    stability: 'stable',
+    provenance: 'documented',
+    credentials: [],
+    rate: null,
+    body_limit_bytes: limits.body_bytes,
+    status: 200,
+    response: { media_type: 'text/javascript; charset=utf-8' },
+    response_headers: ['etag', 'access-control-allow-origin', 'cross-origin-resource-policy'],
+    errors: ['http_malformed', 'internal_error', 'injected_fault'],
+  },
+  'render.frame': {
+    method: 'GET',
+    path: '/v1/render/{asset_token}',
+    summary: 'The hosted frame of one fill',
+    description:
+      'Isolated creative HTML for one asset token. Unknown or expired tokens are an HTML 404, consent no longer granted an HTML 403.',
+    stability: 'stable',
+    provenance: 'documented',
+    credentials: [],
+    rate: null,
+    body_limit_bytes: limits.body_bytes,
+    params: z.strictObject({ asset_token: documented(z.string(), 'Token of the fill.') }),
+    status: 200,
+    response: { media_type: 'text/html; charset=utf-8' },
+    response_headers: ['content-security-policy', 'cache-control', 'cross-origin-resource-policy'],
+    errors: [
+      'http_malformed',
+      'asset_token_invalid',
+      'asset_token_expired',
+      'consent_not_granted',
+      'consent_superseded',
+      'consent_expired',
+      'internal_error',
+      'injected_fault',
+      'storage_unavailable',
+    ],
+    pages: {
+      asset_token_invalid: 404,
+      asset_token_expired: 404,
+      consent_not_granted: 403,
+      consent_superseded: 403,
+      consent_expired: 403,
+    },
   },
 })

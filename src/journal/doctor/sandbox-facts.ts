@@ -1,5 +1,4 @@
-import type { SandboxInfo } from '../../contract/control/sandbox.ts'
-import type { Integrity } from '../../contract/control/integrity.ts'
+import type { Integrity, SandboxInfo } from '../../contract/control/sandbox.ts'
 
 /** What the checks of the running sandbox are told. */
 export interface SandboxFacts {

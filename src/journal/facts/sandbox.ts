@@ -2,8 +2,8 @@
 
 import { version } from '../../cli/run/version.ts'
 import type { Client } from '../../client/client.ts'
-import type { SandboxInfo } from '../../contract/control/sandbox.ts'
 import type { RequestItem } from '../../contract/control/requests.ts'
+import type { SandboxInfo } from '../../contract/control/sandbox.ts'
 import { checkAgent, checkPrefix } from '../../qa/contract-check/mark.ts'
 import type { SandboxFacts } from '../doctor/sandbox-facts.ts'
 import { pathOf, type Traffic } from '../exchange.ts'

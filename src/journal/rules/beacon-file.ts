@@ -1,12 +1,18 @@
 /** One beacon against the contract: what the service would refuse it for, in the order in which it looks. */
 
 import { formatTime, formatValue } from '../../cli/output/text.ts'
-import { canonicalEvent, occurrenceOf, timeProblem } from '../../contract/beacon-rules.ts'
 import { type ReasonCode, reasonCodes } from '../../contract/errors.ts'
 import { explainIssues, type LocatedFieldError } from '../../contract/field-errors.ts'
 import { limits } from '../../contract/limits.ts'
+import {
+  BeaconRequest,
+  beaconEventSpellings,
+  canonicalEvent,
+  Measurements,
+  occurrenceOf,
+  timeProblem,
+} from '../../contract/v1/beacons.ts'
 import { nearestName } from '../../foundation/nearest-name.ts'
-import { BeaconRequest, beaconEventSpellings, Measurements } from '../../contract/v1/beacons.ts'
 import { rightName } from '../beacon-names.ts'
 import type { LooseFinding } from '../lint/finding.ts'
 

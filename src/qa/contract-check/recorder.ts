@@ -6,7 +6,7 @@ import { buildRequest, type CallInput, type HttpRequest } from '../../client/req
 import type { Endpoint } from '../../contract/endpoint.ts'
 import { ErrorBody, type ErrorCode, errorCodes, type ReasonCode } from '../../contract/errors.ts'
 import { explainIssues } from '../../contract/field-errors.ts'
-import { responseHeaders, successHeaders } from '../../contract/headers.ts'
+import { responseHeaders } from '../../contract/headers.ts'
 import { v1 } from '../../contract/index.ts'
 import type { Provenance } from '../../contract/provenance.ts'
 import type { Difference, EndpointReport, NotChecked, V1Id, Weight } from './difference.ts'
@@ -145,7 +145,8 @@ export function createRecorder({ base_url, send, pause, now_ms }: RecorderOption
 
   /** Those that every success of the endpoint has; what only a sandbox sends is no matter of a service. */
   function compareHeaders(id: V1Id, check: string, { headers }: RawAnswer): void {
-    for (const name of successHeaders[id]) {
+    const endpoint: Endpoint = v1[id]
+    for (const name of endpoint.response_headers ?? []) {
       if (name.startsWith('x-sandbox-')) continue
       const isThere = headers.get(name) !== null
       fact(id, check, responseHeaders[name].provenance, `header ${name}`, 'there', isThere ? 'there' : 'missing')

@@ -2,7 +2,7 @@
 /** A suite that was read: what the plan is made of. */
 /** The JSON schema of suite files, for editors: `fixtures/svc.qa.schema.json`. */
 import { z } from 'zod'
-import { ProjectSettingsPatch } from '../../contract/control/project-admin.ts'
+import { ProjectSettingsPatch } from '../../contract/control/projects.ts'
 import { ClientId } from '../../contract/fields.ts'
 import type { Json } from '../../foundation/json.ts'
 import type { Place } from '../result.ts'
