@@ -1,7 +1,7 @@
 /** Reads the traffic of an integration from the journal. Only the control plane is called. */
 import type { Client } from '../client/client.ts'
-import type { SandboxInfo } from '../contract/control/sandbox.ts'
 import type { RequestItem } from '../contract/control/requests.ts'
+import type { SandboxInfo } from '../contract/control/sandbox.ts'
 import type { Exchange, ExchangeDetail, Traffic } from './exchange.ts'
 import { openSlots } from './slots.ts'
 

@@ -1,8 +1,14 @@
 /** The beacons of a file together: repeated ones, and what each would be worth beside the others of its asset token. */
-import { canonicalEvent, clipEvents, occurrenceOf } from '../../contract/beacon-rules.ts'
+
 import { type AcceptedBeacon, type Creative, judgeBeacons } from '../../contract/beacon-verdict.ts'
 import { limits } from '../../contract/limits.ts'
-import type { AcceptCode, BeaconRequest } from '../../contract/v1/beacons.ts'
+import {
+  type AcceptCode,
+  type BeaconRequest,
+  canonicalEvent,
+  clipEvents,
+  occurrenceOf,
+} from '../../contract/v1/beacons.ts'
 import { refused } from '../rules/beacon-file.ts'
 import type { LooseFinding } from './finding.ts'
 

@@ -1,6 +1,5 @@
 /** Beacons: whether they come, once, in order, in time and with the right token. */
-import { canonicalEvent } from '../../contract/beacon-rules.ts'
-import { BeaconEventInput } from '../../contract/v1/beacons.ts'
+import { BeaconEventInput, canonicalEvent } from '../../contract/v1/beacons.ts'
 import { type Exchange, groupBy, member, pathOf, some, times } from '../exchange.ts'
 import { isFrame, unheardFrames } from '../frames.ts'
 import { isFromBrowser, type Observed, type Rule, refusalRule, settledAt, settledInBrowserAt } from '../rule.ts'

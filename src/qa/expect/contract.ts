@@ -5,7 +5,7 @@
 /** What the document says of a placement beyond its fields: which of them go together. */
 import type { Endpoint } from '../../contract/endpoint.ts'
 import { ErrorBody, errorCodes, type ReasonCode, reasonCodes } from '../../contract/errors.ts'
-import { failureHeaders, type ResponseHeader, responseHeaders, successHeaders } from '../../contract/headers.ts'
+import { failureHeaders, type ResponseHeader, responseHeaders } from '../../contract/headers.ts'
 import { isObject, type Json } from '../../foundation/json.ts'
 import { valueAt } from '../../foundation/json-path.ts'
 import type { Check } from '../result.ts'
@@ -90,7 +90,7 @@ function failureProblems(endpoint: Endpoint, answer: SeenAnswer): string[] {
 function headerProblems(endpoint: Endpoint, { status, headers }: SeenAnswer, isSandbox: boolean): string[] {
   const isPublic = endpoint.path.startsWith('/v1/')
   const always: ResponseHeader[] = ['x-request-id']
-  const bySuccess = (successHeaders as Partial<Record<string, readonly ResponseHeader[]>>)[endpoint.id] ?? []
+  const bySuccess = endpoint.response_headers ?? []
   const byFailure = (failureHeaders as Partial<Record<number, readonly ResponseHeader[]>>)[status] ?? []
   const named = status < 400 ? bySuccess.filter((name) => !name.startsWith('x-sandbox-')) : byFailure
   const wanted = [...always, ...named].filter((name) => isSandbox || responseHeaders[name].provenance !== 'assumed')

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs'
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { nearestName } from '../../contract/nearest-name.ts'
+import { nearestName } from '../../foundation/nearest-name.ts'
 import { type Reporter, totalsOf } from '../result.ts'
 import { createHtmlReporter } from './html/page.ts'
 import { createJsonReporter } from './json.ts'

@@ -3,7 +3,7 @@
  * Credentials for cases. Rate limits are per key: on a sandbox cases take turns with keys that are made for the run, so
  * that no case meets the limit because of what others sent. A service has the keys that it was given.
  */
-import type { SandboxInfo } from '../../contract/control/health.ts'
+import type { SandboxInfo } from '../../contract/control/sandbox.ts'
 import { contract, type EndpointId } from '../../contract/index.ts'
 import type { Json } from '../../foundation/json.ts'
 import { redactSecrets } from '../../foundation/redaction.ts'

@@ -1,7 +1,7 @@
 /** Reads a suite file: YAML, then its shape, then what it refers to. Everything wrong in it is told at once. */
 import { LineCounter, parseDocument } from 'yaml'
-import { nearestName } from '../../contract/nearest-name.ts'
 import type { Json } from '../../foundation/json.ts'
+import { nearestName } from '../../foundation/nearest-name.ts'
 import { kindNamed, stepKinds } from '../steps/index.ts'
 import { commonMembers, requestMembers, type StepData } from '../steps/step-kind.ts'
 import { type Path, Places, problemsOf, SuiteError, type SuiteProblem, suggestion } from './problems.ts'

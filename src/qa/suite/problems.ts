@@ -3,7 +3,7 @@
 /** What to do about a name that is none: the one that was most likely meant, or those that there are. */
 import { type Document, isMap, isNode, isPair, isSeq, type LineCounter, type Node } from 'yaml'
 import type { z } from 'zod'
-import { nearestName } from '../../contract/nearest-name.ts'
+import { nearestName } from '../../foundation/nearest-name.ts'
 import type { Place } from '../result.ts'
 
 /** Something wrong in a suite file. */
