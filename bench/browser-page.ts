@@ -2,7 +2,7 @@
  * What runs in the page and in its frames. Every time is wall-clock, milliseconds with fractions, so that the page, its
  * frames and the emulator on the same machine can be compared.
  */
-import type { RendererEvent } from '../sandbox/renderer/host/events.ts'
+import type { RendererEvent } from '../sandbox/renderer/host/renderer.ts'
 import type { PlacementResponse } from '../src/contract/v1/placements.ts'
 
 /** One placement as the page saw it. */

@@ -1,11 +1,11 @@
 /**
- * What the host page and the frame say to each other, version 1.
+ * The messages between the host page and the frame, protocol version 1.
  *
- * The frame has the origin `null`, so the first message goes to `*` with nothing secret in it and hands over a port.
- * From then on only the port is heard. Messages are read by shape; unknown ones are ignored.
+ * The frame has the origin `null`, so the first message goes to `*`: it carries no secret and transfers a port. After
+ * that only the port is used. Messages are checked by shape; unknown ones are ignored.
  */
-
 import type { Placement } from '../../src/contract/v1/placements.ts'
+import { isObject } from '../../src/foundation/json.ts'
 
 export type MediaType = Placement['render']['media_type']
 
@@ -19,18 +19,20 @@ export interface Init {
 
 export type MediaState = 'playing' | 'paused' | 'stalled' | 'ended'
 
+/** The settings that the server writes into the frame's document. Sizes in CSS pixels. */
+export interface FrameSettings {
+  media_type: MediaType
+  width: number
+  height: number
+  beacon_token: string | null
+  /** Server time, Unix epoch milliseconds. */
+  server_time_ms: number
+}
+
 /** Frame to host. Times in milliseconds, sizes in CSS pixels. */
 export type FrameMessage =
-  | {
-      t: 'ready'
-      nonce: string
-      media_type: MediaType
-      width: number
-      height: number
-      beacon_token: string | null
-      /** The server's time when this message is sent. */
-      server_time_ms: number
-    }
+  /** `server_time_ms` is the server time when the message is sent. */
+  | ({ t: 'ready'; nonce: string } & FrameSettings)
   | { t: 'rendered' }
   | { t: 'resize'; height: number }
   | { t: 'click'; user_activated: boolean }
@@ -45,11 +47,52 @@ export type HostMessage =
   | { t: 'mute' }
   | { t: 'teardown' }
 
-/** The settings that the server writes into the frame's document. */
-export interface FrameSettings {
-  media_type: MediaType
-  width: number
-  height: number
-  beacon_token: string | null
-  server_time_ms: number
+/** Returns the message of a frame, or null for anything unknown. `ready` must carry the nonce of this mount. */
+export function readFrameMessage(data: unknown, nonce: string): FrameMessage | null {
+  if (!isObject(data) || typeof data.t !== 'string' || !Object.hasOwn(shapes, data.t)) return null
+  const shape = shapes[data.t as FrameMessage['t']]
+  return Object.entries(shape).every(([name, fits]) => fits(data[name])) && (data.t !== 'ready' || data.nonce === nonce)
+    ? (data as unknown as FrameMessage)
+    : null
+}
+
+type Check = (value: unknown) => boolean
+const text: Check = (value) => typeof value === 'string' && value.length <= 256
+const flag: Check = (value) => typeof value === 'boolean'
+const amount: Check = (value) => Number.isFinite(value) && (value as number) >= 0
+const oneOf =
+  (...values: string[]): Check =>
+  (value) =>
+    values.includes(value as string)
+
+const shapes: Record<FrameMessage['t'], Record<string, Check>> = {
+  ready: {
+    nonce: text,
+    media_type: oneOf('image', 'video', 'native'),
+    width: amount,
+    height: amount,
+    beacon_token: (value) => value === null || text(value),
+    server_time_ms: amount,
+  },
+  rendered: {},
+  resize: { height: amount },
+  click: { user_activated: flag },
+  media: {
+    state: oneOf('playing', 'paused', 'stalled', 'ended'),
+    position_ms: amount,
+    duration_ms: amount,
+    muted: flag,
+  },
+  error: { code: text },
+}
+
+const max_messages_per_second = 20
+
+/** Returns a check to call with each message's time: whether there have been too many within a second. */
+export function createFloodCheck(): (now_ms: number) => boolean {
+  let times: number[] = []
+  return (now_ms) => {
+    times = [...times.filter((time) => now_ms - time < 1_000), now_ms]
+    return times.length > max_messages_per_second
+  }
 }

@@ -1,5 +1,5 @@
 /** Turns that are followed in the page, through every state that the page can see. */
-import type { EventType } from '../../sandbox/renderer/host/events.ts'
+import type { EventType } from '../../sandbox/renderer/host/renderer.ts'
 import type { Turn, TurnOptions, TurnState } from '../../sandbox/renderer/host/turn.ts'
 import type { PlacementResponse } from '../../src/contract/v1/placements.ts'
 import type { Host, OpenOptions, PlaceOptions, Stage } from './stage.ts'

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { manualClock } from '../../sandbox/index.ts'
-import type { EventType } from '../../sandbox/renderer/host/events.ts'
+import type { EventType } from '../../sandbox/renderer/host/renderer.ts'
 import type { BeaconRequest } from '../../src/contract/v1/beacons.ts'
 import { clip_ms, oneCampaign } from './campaign.ts'
 import { attempts, countLoneTimers, type Exposed, expose, type Lived, type Step, scrollable } from './exposure.ts'

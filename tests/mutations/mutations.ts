@@ -504,7 +504,7 @@ const others: Mutation[] = [
     name: 'viewed_at_once',
     noticed_by: 'renderer/a banner is painted below',
     wrong: 'The renderer reports a view at once.',
-    file: 'sandbox/renderer/host/dwell.ts',
+    file: 'sandbox/renderer/host/viewability.ts',
     from: 'ms: 1_000 }\n}',
     to: 'ms: 0 }\n}',
   },

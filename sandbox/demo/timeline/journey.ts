@@ -1,5 +1,5 @@
 /** How far a turn's ad has come: six milestones, each with the time at which it was really told. */
-import type { RendererEvent } from '../../renderer/host/events.ts'
+import type { RendererEvent } from '../../renderer/host/renderer.ts'
 import { el, unseen } from '../elements.ts'
 import type { Entry, TurnRecord } from './record.ts'
 import { asides, seconds } from './wording.ts'

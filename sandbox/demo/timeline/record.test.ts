@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { SandboxEvent } from '../../../src/contract/control/events.ts'
-import type { RendererEvent } from '../../renderer/host/events.ts'
+import type { RendererEvent } from '../../renderer/host/renderer.ts'
 import { readChoices } from '../choices.ts'
 import { openRecorder, type Recorder } from './record.ts'
 

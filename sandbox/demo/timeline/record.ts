@@ -6,7 +6,7 @@ import type { BeaconItem } from '../../../src/contract/control/beacons.ts'
 import type { SandboxEvent } from '../../../src/contract/control/events.ts'
 import type { PlacementDetail } from '../../../src/contract/control/placements.ts'
 import type { JobType } from '../../../src/contract/fields.ts'
-import type { RendererEvent } from '../../renderer/host/events.ts'
+import type { RendererEvent } from '../../renderer/host/renderer.ts'
 import type { Choices } from '../choices.ts'
 
 /** Something that this page did by itself. */

@@ -1,7 +1,7 @@
 /** What a row of the timeline says: who told whom, what, and how it ended. */
 import type { BeaconItem } from '../../../src/contract/control/beacons.ts'
 import type { PlacementItem } from '../../../src/contract/control/placements.ts'
-import type { RendererEvent } from '../../renderer/host/events.ts'
+import type { RendererEvent } from '../../renderer/host/renderer.ts'
 import type { Entry, EntryKind, PageNote, TurnRecord } from './record.ts'
 
 /** `out`: page to sandbox; `in`: back; else it happened on one side. */

@@ -1,40 +1,35 @@
 /**
- * Playback of a clip: muted, from half in view on, paused below.
+ * Playback of a clip in its frame: muted, starts at 50 % in view, pauses below.
  *
- * It starts by itself only while neither the viewer nor the host page holds it. A start that the browser refuses, or
- * that a viewer who wants less motion has not asked for, leaves the poster and the play button; nothing is reported as
- * playing until `playing` really fires.
+ * It starts by itself only while neither the viewer nor the host page has paused it. When the browser refuses autoplay,
+ * or the viewer prefers reduced motion, the poster and the play button stay. Nothing is reported as playing before the
+ * `playing` event.
  */
 import type { FrameMessage, HostMessage, MediaState } from '../messages.ts'
 
-/** Share of the clip in view from which it plays. */
+/** Share of the clip that must be in view for it to play. */
 const play_ratio = 0.5
-/** Time between two reports of the position, milliseconds. */
-const report_every_ms = 1_000
-/** Reports come no closer than this, whatever key is held down: the host takes a flood for an attack. */
-const closest_reports_ms = 100
+const report_interval_ms = 1_000
+/** Holding a key down must not flood the host: it would take the ad down. */
+const min_report_interval_ms = 100
 
-const names = { idle: 'Play', paused: 'Play', playing: 'Pause', ended: 'Replay' } as const
+const labels = { idle: 'Play', paused: 'Play', playing: 'Pause', ended: 'Replay' } as const
 
-export interface ClipElements {
-  video: HTMLVideoElement
-  play: HTMLButtonElement
-  mute: HTMLButtonElement
-  progress: HTMLElement
-}
-
-/** Returns what handles the host's messages. */
+/** Starts following the clip; returns the handler of host messages. */
 export function openClip(
-  { video, play, mute, progress }: ClipElements,
+  video: HTMLVideoElement,
   send: (message: FrameMessage) => void,
 ): (message: HostMessage) => void {
+  const play = document.querySelector<HTMLButtonElement>('.play')!
+  const mute = document.querySelector<HTMLButtonElement>('.mute')!
+  const progress = document.querySelector<HTMLElement>('.progress')!
   let isInView = false
-  let isHeld = false
+  let isPausedByChoice = false
   let isRefused = false
   let isPlaying = false
   let isStarted = false
   let position_ms = 0
-  let reported_at = -report_every_ms
+  let reported_at = -report_interval_ms
   let pending: ReturnType<typeof setTimeout> | undefined
 
   const state = (): MediaState => {
@@ -54,9 +49,9 @@ export function openClip(
       muted: video.muted,
     })
   }
-  /** At once, or as soon as another report may follow the last. */
+  /** Reports at once, or as soon as the interval allows. */
   const reportSoon = (): void => {
-    const wait = reported_at + closest_reports_ms - performance.now()
+    const wait = reported_at + min_report_interval_ms - performance.now()
     if (wait <= 0) report()
     else pending ??= setTimeout(report, wait)
   }
@@ -64,12 +59,12 @@ export function openClip(
     const shown = video.ended ? 'ended' : !video.paused ? 'playing' : isStarted ? 'paused' : 'idle'
     play.hidden = false
     play.dataset.state = shown
-    play.ariaLabel = names[shown]
+    play.ariaLabel = labels[shown]
     mute.ariaLabel = video.muted ? 'Unmute' : 'Mute'
     mute.classList.toggle('on', !video.muted)
   }
-  const follow = (): void => {
-    // Where a jump began is what has been played: its target must not be told before it is reached.
+  const update = (): void => {
+    // While seeking, currentTime is already the target: the position must not count as played before it is reached.
     if (!video.seeking) position_ms = Math.round(video.currentTime * 1_000)
     const bar = progress.firstElementChild as HTMLElement
     progress.hidden = !isStarted
@@ -87,16 +82,16 @@ export function openClip(
       if (problem instanceof DOMException && problem.name === 'NotAllowedError') refuse()
     })
   }
-  const steer = (): void => {
-    if (!isInView || isHeld || document.hidden) video.pause()
+  const startOrPause = (): void => {
+    if (!isInView || isPausedByChoice || document.hidden) video.pause()
     else if (video.paused && !video.ended && !isRefused) {
       if (!isStarted && matchMedia('(prefers-reduced-motion:reduce)').matches) refuse()
       else start()
     }
   }
 
-  const on = (types: string, heard: () => void): void => {
-    for (const type of types.split(' ')) video.addEventListener(type, heard)
+  const on = (types: string, listener: () => void): void => {
+    for (const type of types.split(' ')) video.addEventListener(type, listener)
   }
   on('playing seeked', () => {
     isPlaying = !video.paused && video.readyState >= HTMLMediaElement.HAVE_FUTURE_DATA
@@ -105,7 +100,7 @@ export function openClip(
   on('pause waiting seeking ended error', () => {
     isPlaying = false
   })
-  on('timeupdate playing seeking seeked ended', follow)
+  on('timeupdate playing seeking seeked ended', update)
   on('play playing pause ended volumechange', show)
   on('playing waiting seeked ended volumechange ratechange error', reportSoon)
   on('pause', () => {
@@ -113,13 +108,13 @@ export function openClip(
   })
   on('seeking', report)
   on('timeupdate', () => {
-    if (isPlaying && performance.now() - reported_at >= report_every_ms) report()
+    if (isPlaying && performance.now() - reported_at >= report_interval_ms) report()
   })
-  document.addEventListener('visibilitychange', steer)
+  document.addEventListener('visibilitychange', startOrPause)
   play.addEventListener('click', () => {
     isRefused = false
-    isHeld = !video.paused
-    if (isHeld) video.pause()
+    isPausedByChoice = !video.paused
+    if (isPausedByChoice) video.pause()
     else start()
   })
   mute.addEventListener('click', () => {
@@ -128,16 +123,16 @@ export function openClip(
 
   return (message) => {
     if (message.t === 'visibility') isInView = message.ratio >= play_ratio && message.page_visible
-    else if (message.t === 'pause') isHeld = true
-    else if (message.t === 'resume') isHeld = false
+    else if (message.t === 'pause') isPausedByChoice = true
+    else if (message.t === 'resume') isPausedByChoice = false
     else if (message.t === 'mute') video.muted = true
     else if (message.t === 'teardown') {
-      document.removeEventListener('visibilitychange', steer)
+      document.removeEventListener('visibilitychange', startOrPause)
       clearTimeout(pending)
       video.removeAttribute('src')
       video.load()
       return
     }
-    steer()
+    startOrPause()
   }
 }

@@ -1,70 +1,208 @@
-/** frame.js: runs inside the hosted frame, shows one creative and tells the host page about it over a port. */
+/** frame.js: runs inside the hosted frame, shows one creative and reports it to the host page over a port. */
 import type { FrameMessage, FrameSettings, HostMessage } from '../messages.ts'
-import { watchClick } from './click.ts'
 import { openClip } from './clip.ts'
-import { awaitHost } from './connection.ts'
-import { painted } from './paint.ts'
-import { type Room, watchRoom } from './room.ts'
 
 const find = <T extends Element>(selector: string): T | null => document.querySelector<T>(selector)
 
 function start(settings: FrameSettings): void {
-  /** What happens before the host has handed over a port: a click on a creative that is still loading. */
+  /** Messages from before the port arrives: a click on a creative that is still loading. */
   const early: FrameMessage[] = []
-  let send = (message: FrameMessage): void => {
+  let post = (message: FrameMessage): void => {
     early.push(message)
   }
-  const tell = (message: FrameMessage): void => send(message)
+  const send = (message: FrameMessage): void => post(message)
 
   const creative = find<HTMLElement>('.creative')!
   const link = find<HTMLAnchorElement>('a.surface')
-  if (link) watchClick(link, (user_activated) => tell({ t: 'click', user_activated }))
+  if (link) onFirstClick(link, (user_activated) => send({ t: 'click', user_activated }))
   const icon = find<HTMLImageElement>('.icon')
   if (icon?.complete && icon.naturalWidth === 0) icon.remove()
   icon?.addEventListener('error', () => icon.remove())
   const video = find<HTMLVideoElement>('.video')
-  const follow = video
-    ? openClip({ video, play: find('.play')!, mute: find('.mute')!, progress: find('.progress')! }, tell)
-    : (_: HostMessage): void => {}
+  const onClipMessage = video ? openClip(video, send) : (_: HostMessage): void => {}
 
   if (parent === window) {
     document.documentElement.classList.add('previewing')
-    send = () => {}
+    post = () => {}
     creative.role = 'main'
     find<HTMLElement>('.preview')!.hidden = false
-    follow({ t: 'visibility', ratio: 1, page_visible: true })
+    onClipMessage({ t: 'visibility', ratio: 1, page_visible: true })
     return
   }
 
-  const rendering = painted([...document.querySelectorAll<HTMLImageElement>('.image')], video).then(
+  const outcome = painted([...document.querySelectorAll<HTMLImageElement>('.image')], video).then(
     (): FrameMessage => ({ t: 'rendered' }),
     (): FrameMessage => ({ t: 'error', code: 'creative_failed' }),
   )
-  let room: Room | undefined
-  let close = (): void => {}
-  awaitHost(
-    (connection, nonce) => {
-      send = connection.send
-      close = connection.close
-      tell({ t: 'ready', nonce, ...settings, server_time_ms: serverTime(settings.server_time_ms) })
-      early.forEach(tell)
-      if (settings.media_type === 'native') room = watchRoom(creative, (height) => tell({ t: 'resize', height }))
-      Promise.all([rendering, room?.settled]).then(([message]) => tell(message))
-    },
-    (message) => {
-      if (message.t !== 'teardown') return rendering.then(() => follow(message))
-      send = () => {}
-      close()
-      room?.close()
-      follow(message)
-    },
-  )
+  let card: Card | undefined
+  onInit((port, nonce) => {
+    post = (message) => port.postMessage(message)
+    port.onmessage = ({ data: message }: MessageEvent<HostMessage | null>) => {
+      if (!message || typeof message !== 'object') return
+      if (message.t !== 'teardown') return outcome.then(() => onClipMessage(message))
+      post = () => {}
+      port.close()
+      card?.close()
+      onClipMessage(message)
+    }
+    send({ t: 'ready', nonce, ...settings, server_time_ms: serverTime(settings.server_time_ms) })
+    early.forEach(send)
+    if (settings.media_type === 'native') card = fitCard(creative, (height) => send({ t: 'resize', height }))
+    Promise.all([outcome, card?.fitted]).then(([message]) => send(message))
+  })
 }
 
-/** The server wrote its time when it answered; since then the document has aged. */
+/** Calls `listener` on the host's first message, from the parent window only, with its port and nonce. */
+function onInit(listener: (port: MessagePort, nonce: string) => void): void {
+  const onMessage = ({ source, ports: [port], data }: MessageEvent): void => {
+    const { t, v, nonce } = (data ?? {}) as Record<string, unknown>
+    if (source !== parent || t !== 'sp:init' || v !== 1 || typeof nonce !== 'string' || !port) return
+    removeEventListener('message', onMessage)
+    listener(port, nonce)
+  }
+  addEventListener('message', onMessage)
+}
+
+/** Returns the server time now: the time written into the document plus the document's age. */
 function serverTime(written_ms: number): number {
   const [navigation] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[]
   return Math.round(written_ms + performance.now() - (navigation?.responseStart ?? 0))
+}
+
+/** Reports the first click, before the browser follows the link. Keyboard and middle clicks count too. */
+function onFirstClick(link: HTMLElement, listener: (user_activated: boolean) => void): void {
+  let isReported = false
+  const report = (event: Event): void => {
+    if (isReported) return
+    isReported = true
+    listener(navigator.userActivation?.isActive ?? event.isTrusted)
+  }
+  link.addEventListener('click', report)
+  link.addEventListener('auxclick', (event) => {
+    if (event.button === 1) report(event)
+  })
+}
+
+/**
+ * Browsers give a frame no animation frames while it is out of view, and may hold back decode() as well. Whether a
+ * creative is painted must not depend on scrolling, so neither is waited for longer than this.
+ */
+const paint_timeout_ms = 500
+
+/** Resolves when the media has loaded and two animation frames have passed. Rejects when the media cannot be shown. */
+async function painted(images: readonly HTMLImageElement[], video: HTMLVideoElement | null): Promise<void> {
+  await Promise.all(images.map(loadImage))
+  if (video) await loadVideo(video)
+  await Promise.race([twoFrames(), paintTimeout()])
+}
+
+async function loadImage(image: HTMLImageElement): Promise<void> {
+  if (!image.complete) {
+    await new Promise((resolve) => {
+      image.onload = image.onerror = resolve
+    })
+  }
+  if (image.naturalWidth === 0) throw new Error('creative_failed')
+  await Promise.race([image.decode(), paintTimeout()])
+}
+
+function loadVideo(video: HTMLVideoElement): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const check = (): void => {
+      if (video.error) reject(new Error('creative_failed'))
+      else if (video.readyState >= HTMLMediaElement.HAVE_CURRENT_DATA) resolve()
+    }
+    video.addEventListener('loadeddata', check)
+    video.addEventListener('error', check)
+    video.addEventListener('loadedmetadata', () => {
+      video.preload = 'auto'
+    })
+    check()
+  })
+}
+
+async function twoFrames(): Promise<void> {
+  await new Promise(requestAnimationFrame)
+  await new Promise(requestAnimationFrame)
+}
+
+function paintTimeout(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, paint_timeout_ms))
+}
+
+interface Card {
+  /** Resolves when the host has had time to resize the frame to the first height. */
+  fitted: Promise<void>
+  close(): void
+}
+
+/** A page that is being resized must not look like a flood of messages. */
+const measure_interval_ms = 150
+/** Classes that hide parts of a card, from the least important on; each one adds to those before. */
+const shortenings = ['short', 'shorter', 'shortest', 'tiny']
+/** Titles exceed their line box by the height of an accent, which is no overflow. */
+const accent_px = 2
+
+/**
+ * Fits a native card into its frame: requests the height that it needs, and where the frame stays smaller, hides parts
+ * until the rest fits. The requested height never depends on the frame's height, so the two cannot chase each other.
+ */
+function fitCard(creative: HTMLElement, onHeight: (height: number) => void): Card {
+  const { classList } = document.documentElement
+  const closing = new AbortController()
+  let needed = 0
+  let resolve = (): void => {}
+  const fitted = new Promise<void>((resolver) => {
+    resolve = resolver
+  })
+  let timer: ReturnType<typeof setTimeout> | undefined
+
+  /** Returns whether the needed height has changed. */
+  const measure = (): boolean => {
+    classList.remove(...shortenings)
+    const height = Math.ceil(creative.getBoundingClientRect().height)
+    if (height === needed) return false
+    needed = height
+    onHeight(needed)
+    return true
+  }
+  const shorten = (): void => {
+    resolve()
+    classList.remove(...shortenings)
+    if (innerHeight >= needed) return
+    for (const shortening of shortenings) {
+      classList.add(shortening)
+      if (fits(creative)) return
+    }
+  }
+  /** The host has until the next measurement to resize. A frame out of view gets no resize event. */
+  const measureSoon = (): void => {
+    timer ??= setTimeout(() => {
+      timer = undefined
+      if (measure()) measureSoon()
+      else shorten()
+    }, measure_interval_ms)
+  }
+  const observer = new ResizeObserver(measureSoon)
+  for (const box of [creative, ...creative.querySelectorAll('.words')]) observer.observe(box)
+  addEventListener('resize', shorten, { signal: closing.signal })
+  measure()
+  measureSoon()
+
+  return {
+    fitted,
+    close: () => {
+      clearTimeout(timer)
+      closing.abort()
+      observer.disconnect()
+    },
+  }
+}
+
+function fits(creative: HTMLElement): boolean {
+  return [...creative.querySelectorAll('.surface,.words')].every(
+    (box) => box.scrollHeight <= box.clientHeight + accent_px,
+  )
 }
 
 start(JSON.parse(find('#settings')!.textContent ?? '') as FrameSettings)

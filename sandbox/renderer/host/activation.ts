@@ -1,27 +1,21 @@
-/** A browser integration: exchanges a publishable key for a token and requests placements with it. */
+/** A browser integration: exchanges a publishable key for a token, refreshes it and requests placements with it. */
 import type { ActivationResult } from '../../../src/contract/v1/browser.ts'
-import { askForPlacement } from './asking.ts'
-import type { Clock } from './clock.ts'
-import { type JsonAnswer, RequestProblem, requestJson } from './request.ts'
+import { requestDecision } from './decision.ts'
+import type { Activation, Clock } from './renderer.ts'
+import { type JsonResponse, RequestProblem, requestJson } from './request.ts'
 
-export interface Activation {
-  /** The present token and what it belongs to. */
-  result(): ActivationResult
-  /** POST /v1/placements, then polling until it is decided. `client_id` is filled in. Rejects on an error answer; `waiting` ends the polling. */
-  requestPlacement(body?: object, signal?: AbortSignal, waiting?: AbortSignal): Promise<unknown>
-}
-
+/** Resolves once the key is exchanged. Rejects with RequestProblem when the service refuses it. */
 export async function activate(base_url: string, publishable_key: string, clock: Clock): Promise<Activation> {
   let exchanging: Promise<void> | null = null
   let result: ActivationResult
   let refresh_at = 0
 
   const exchange = async (): Promise<void> => {
-    const answer = await requestJson(`${base_url}/v1/browser/activate`, { body: { publishable_key } })
-    clock.compare(answer.date_ms)
-    const given = answer.body as ActivationResult | null
-    if (!answer.ok || typeof given?.activation_token !== 'string' || !Number.isSafeInteger(given.expires_at_ms)) {
-      throw new RequestProblem(answer)
+    const response = await requestJson(`${base_url}/v1/browser/activate`, { body: { publishable_key } })
+    clock.compare(response.date_ms)
+    const given = response.body as ActivationResult | null
+    if (!response.ok || typeof given?.activation_token !== 'string' || !Number.isSafeInteger(given.expires_at_ms)) {
+      throw new RequestProblem(response)
     }
     result = given
     refresh_at = performance.now() + refreshAfter(result.expires_at_ms - clock.now())
@@ -33,12 +27,12 @@ export async function activate(base_url: string, publishable_key: string, clock:
     })
     return exchanging
   }
-  const call = async (path: string, body?: object, signal?: AbortSignal): Promise<JsonAnswer> => {
+  const call = async (path: string, body?: object, signal?: AbortSignal): Promise<JsonResponse> => {
     if (performance.now() >= refresh_at) await refresh()
     const token = result.activation_token
     const request = () => requestJson(base_url + path, { body, signal, token: result.activation_token })
-    const answer = await request()
-    if (answer.status !== 401) return answer
+    const response = await request()
+    if (response.status !== 401) return response
     if (token === result.activation_token) await refresh()
     return request()
   }
@@ -47,7 +41,7 @@ export async function activate(base_url: string, publishable_key: string, clock:
   return {
     result: () => result,
     requestPlacement: (body, signal, waiting = signal) =>
-      askForPlacement({
+      requestDecision({
         request: () => call('/v1/placements', { client_id: result.project_id, ...body }, signal),
         poll: (slot_id, query) => call(`/v1/decisions/${slot_id}?${query}`, undefined, signal),
         clock,
@@ -56,7 +50,7 @@ export async function activate(base_url: string, publishable_key: string, clock:
   }
 }
 
-/** At four fifths of its lifetime, or half a minute before its end. A 401 refreshes too, so a wrong clock costs little. */
+/** Returns four fifths of the lifetime, or all but half a minute. A 401 refreshes too, so a wrong clock costs little. */
 function refreshAfter(lifetime_ms: number): number {
   return Math.max(lifetime_ms * 0.8, lifetime_ms - 30_000)
 }

@@ -1,70 +1,66 @@
 /**
  * Sends the beacons of one render instance: one POST each, with an id that makes retries collapse.
  *
- * fetch with keepalive, because sendBeacon cannot send JSON across origins without a credentialed preflight. Network
- * errors and 5xx are tried again with back-off, 429 only as Retry-After says, any other 4xx never.
+ * Uses fetch with keepalive, because sendBeacon cannot send JSON across origins without a credentialed preflight.
+ * Network errors and 5xx are retried with back-off, 429 only after its Retry-After, any other 4xx never.
  */
 import type { BeaconEvent, BeaconRequest, Measurements } from '../../../src/contract/v1/beacons.ts'
-import { type JsonAnswer, pause, requestJson } from './request.ts'
+import { type JsonResponse, pause, requestJson } from './request.ts'
 
 const backoff_ms = [500, 1_000, 2_000]
-/** Later than this the beacon would be stale. */
-const longest_wait_ms = 240_000
+/** After a longer wait the beacon would be stale. */
+const max_wait_ms = 240_000
 
 export interface BeaconOptions {
   base_url: string
-  /** The credential, as late as possible: the frame brings it. */
+  /** Returns the credential. Called as late as possible: the frame sends it. */
   token: () => string | null
-  /** Asked before every try; a beacon that is no longer permitted is dropped. */
+  /** Called before every attempt; a beacon that is no longer permitted is dropped. */
   isPermitted: () => boolean
   now: () => number
   asset_token: string
   slot_id: string | undefined
   instance_id: string
   consent_revision: number
-  told: (event: BeaconEvent, accepted: boolean, reason_code: string) => void
+  /** Called with the final result of each beacon. */
+  onResult: (event: BeaconEvent, accepted: boolean, reason_code: string) => void
 }
 
-export interface Beacons {
-  /** Sends one beacon; `count` numbers those of a kind that repeats. */
-  send(event: BeaconEvent, measurements: Measurements, count?: number): void
-  /** Ends the waits between tries: the page may be about to go. */
-  flush(): void
-  /** Flushes, and tries nothing again after that. */
-  close(): void
-}
-
-export function openBeacons(options: BeaconOptions): Beacons {
+export function openBeacons(options: BeaconOptions) {
   const closing = new AbortController()
   let flushing = new AbortController()
   let seq = 0
 
-  /** A wait that the server ordered is never cut short, except to give up. */
+  /**
+   * Ends the waits between attempts: the page may be about to close. A wait that the server asked for is only ended to
+   * give up.
+   */
   const flush = (): void => {
     flushing.abort()
     flushing = new AbortController()
   }
 
   const deliver = async (beacon: BeaconRequest, event: BeaconEvent): Promise<void> => {
-    const told = (accepted: boolean, reason_code: string): void => options.told(event, accepted, reason_code)
-    for (let tries = 0; ; tries += 1) {
+    const report = (accepted: boolean, reason_code: string): void => options.onResult(event, accepted, reason_code)
+    for (let attempts = 0; ; attempts += 1) {
       if (!options.isPermitted()) return
       const token = options.token()
-      if (token === null) return told(false, 'credential_missing')
+      if (token === null) return report(false, 'credential_missing')
       const { ok, status, reason_code, retry_after_ms } = await post(options.base_url, token, beacon)
-      const isOrdered = retry_after_ms !== undefined
+      const isOrdered = retry_after_ms !== null
       const isTemporary = status === 0 || status >= 500 || (status === 429 && isOrdered)
-      const delay = retry_after_ms ?? backoff_ms[tries] ?? 0
-      if (!isTemporary || tries >= backoff_ms.length || closing.signal.aborted || delay > longest_wait_ms) {
-        return told(ok, reason_code)
+      const delay = retry_after_ms ?? backoff_ms[attempts] ?? 0
+      if (!isTemporary || attempts >= backoff_ms.length || closing.signal.aborted || delay > max_wait_ms) {
+        return report(ok, reason_code)
       }
       await pause(delay, (isOrdered ? closing : flushing).signal)
-      if (closing.signal.aborted && isOrdered) return told(false, reason_code)
+      if (closing.signal.aborted && isOrdered) return report(false, reason_code)
     }
   }
 
   return {
-    send: (event, measurements, count) => {
+    /** Sends one beacon; `count` numbers repeated ones, such as heartbeats. */
+    send: (event: BeaconEvent, measurements: Measurements, count?: number): void => {
       const { instance_id, asset_token, slot_id, consent_revision } = options
       void deliver(
         {
@@ -82,21 +78,22 @@ export function openBeacons(options: BeaconOptions): Beacons {
       )
     },
     flush,
-    close: () => {
+    /** Flushes, and retries nothing after that. */
+    close: (): void => {
       closing.abort()
       flush()
     },
   }
 }
 
-type PostAnswer = Pick<JsonAnswer, 'ok' | 'status' | 'reason_code' | 'retry_after_ms'>
+type BeaconResponse = Pick<JsonResponse, 'ok' | 'status' | 'reason_code' | 'retry_after_ms'>
 
-/** Status 0 is no answer at all. */
-function post(base_url: string, token: string, body: BeaconRequest): Promise<PostAnswer> {
+/** Resolves with status 0 when there was no response. */
+function post(base_url: string, token: string, body: BeaconRequest): Promise<BeaconResponse> {
   return requestJson(`${base_url}/v1/beacons`, { body, token, keepalive: true }).catch(() => ({
     ok: false,
     status: 0,
     reason_code: 'network_error',
-    retry_after_ms: undefined,
+    retry_after_ms: null,
   }))
 }

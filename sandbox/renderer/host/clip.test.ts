@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import type { MediaState } from '../messages.ts'
-import { type Clip, hearMedia, unplayed } from './clip.ts'
+import { type Clip, unplayed, updateClip } from './clip.ts'
 
 /** Plays through reports of state, position and the host's clock, milliseconds. */
 function clipAfter(...reports: [state: MediaState, position_ms: number, now_ms: number][]): Clip {
   return reports.reduce(
     (clip, [state, position_ms, now_ms]) =>
-      hearMedia(clip, { t: 'media', state, position_ms, duration_ms: 6_000, muted: true }, now_ms),
+      updateClip(clip, { t: 'media', state, position_ms, duration_ms: 6_000, muted: true }, now_ms),
     unplayed,
   )
 }

@@ -1,4 +1,4 @@
-/** What the host page knows of a clip's playback, from the frame's messages and its own clock. Times in milliseconds. */
+/** A clip's playback as the host page knows it, from the frame's messages and its own clock. Times in milliseconds. */
 import type { FrameMessage } from '../messages.ts'
 
 type MediaMessage = Extract<FrameMessage, { t: 'media' }>
@@ -10,9 +10,9 @@ export interface Clip {
   position_ms: number
   duration_ms: number
   muted: boolean
-  /** Time really played: a jump adds no more than has passed, and a jump back starts again from nothing. */
+  /** Time really played: a jump adds no more than the time passed, and a jump back starts again from zero. */
   played_ms: number
-  heard_at_ms: number
+  updated_at_ms: number
 }
 
 export const unplayed: Clip = {
@@ -23,17 +23,18 @@ export const unplayed: Clip = {
   duration_ms: 0,
   muted: true,
   played_ms: 0,
-  heard_at_ms: 0,
+  updated_at_ms: 0,
 }
 
 /** Share of the duration that must have been played for a completion. */
-const completing_share = 0.9
+const completion_share = 0.9
 
-export function hearMedia(clip: Clip, { state, position_ms, duration_ms, muted }: MediaMessage, now_ms: number): Clip {
-  const passed = now_ms - clip.heard_at_ms
+/** Returns the clip after a `media` message that arrived at `now_ms`. */
+export function updateClip(clip: Clip, { state, position_ms, duration_ms, muted }: MediaMessage, now_ms: number): Clip {
+  const passed = now_ms - clip.updated_at_ms
   const step = clip.isPlaying ? Math.min(passed, Math.max(0, position_ms - clip.position_ms)) : 0
   const played_ms = step + (position_ms < clip.position_ms ? 0 : clip.played_ms)
-  const isPlayedOut = state === 'ended' && duration_ms > 0 && played_ms >= completing_share * duration_ms
+  const isPlayedOut = state === 'ended' && duration_ms > 0 && played_ms >= completion_share * duration_ms
   return {
     isPlaying: state === 'playing',
     isStarted: clip.isStarted || state === 'playing',
@@ -42,6 +43,6 @@ export function hearMedia(clip: Clip, { state, position_ms, duration_ms, muted }
     duration_ms,
     muted,
     played_ms,
-    heard_at_ms: now_ms,
+    updated_at_ms: now_ms,
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Consent, fail closed: an ad may be requested, mounted or counted only while its snapshot is granted, current and
- * unexpired. What is missing or cannot be read is not granted.
+ * Consent, failing closed: an ad may be requested, mounted or counted only while its snapshot is granted, current and
+ * unexpired. A snapshot that is missing or unreadable is not granted.
  */
 import type { AuthoritativeConsent } from '../../../src/contract/fields.ts'
 
@@ -12,17 +12,17 @@ export type ConsentReason =
   | 'consent_expired'
   | 'consent_superseded'
 
-/** Whether the service refused for the sake of consent. */
+/** Whether a reason or error code of the service is about consent. */
 export function isConsentReason(code: string): code is ConsentReason {
   return code.startsWith('consent_')
 }
 
 /** Two clocks never agree to the millisecond: a snapshot made just now is not from the future. */
 const tolerance_ms = 5_000
-/** The longest time a browser's timer can take; more would fire at once. */
-const longest_timer_ms = 2 ** 31 - 1
+/** The longest delay of a browser timer; more would fire at once. */
+const max_timer_ms = 2 ** 31 - 1
 
-/** Why `consent` permits nothing now, or null when it does. `least_revision` is the last one seen for its session. */
+/** Returns why `consent` permits nothing now, or null when it does. `least_revision` is the last one seen for its session. */
 export function consentProblem(consent: unknown, now_ms: number, least_revision: number): ConsentReason | null {
   if (consent === undefined || consent === null) return 'consent_missing'
   const { lifecycle_state, revision, updated_at_ms, expires_at_ms } = consent as Partial<AuthoritativeConsent>
@@ -40,39 +40,34 @@ function isWhole(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) > 0
 }
 
-/** Knows the latest revision of every session on this page. */
-export interface ConsentMemory {
-  /** Why `consent` permits nothing now, or null; a permitted revision becomes the least one of its session. */
-  problem(consent: unknown, session_id: string): ConsentReason | null
-  forget(): void
-}
-
-export function openConsentMemory(now: () => number): ConsentMemory {
+/** The latest revision of every session on this page. */
+export function openConsentMemory(now: () => number) {
   const revisions = new Map<string, number>()
   return {
-    problem: (consent, session_id) => {
+    /** Returns why `consent` permits nothing now, or null; a permitted revision becomes the least one of its session. */
+    problem: (consent: unknown, session_id: string): ConsentReason | null => {
       const reason = consentProblem(consent, now(), revisions.get(session_id) ?? 1)
       if (reason === null) revisions.set(session_id, (consent as AuthoritativeConsent).revision)
       return reason
     },
-    forget: () => revisions.clear(),
+    clear: () => revisions.clear(),
   }
 }
 
-/** Calls `expired` at `expires_at_ms`; call the result's `rearm` when the time turns out to be another. */
+/** Calls `onExpired` at `expires_at_ms`; call the result's `rearm` when the clock has been corrected. */
 export function watchExpiry(
   expires_at_ms: number,
   now: () => number,
-  expired: () => void,
+  onExpired: () => void,
 ): { rearm(): void; close(): void } {
   let timer: ReturnType<typeof setTimeout> | undefined
   const rearm = (): void => {
     clearTimeout(timer)
-    timer = setTimeout(look, Math.max(0, Math.min(expires_at_ms - now(), longest_timer_ms)))
+    timer = setTimeout(check, Math.max(0, Math.min(expires_at_ms - now(), max_timer_ms)))
   }
-  const look = (): void => {
+  const check = (): void => {
     if (now() < expires_at_ms) rearm()
-    else expired()
+    else onExpired()
   }
   rearm()
   return { rearm, close: () => clearTimeout(timer) }

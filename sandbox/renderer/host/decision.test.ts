@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readAnswer } from './decision.ts'
+import { readDecision } from './decision.ts'
 
 const render = {
   strategy: 'hosted_frame',
@@ -13,15 +13,15 @@ const render = {
 const placement = { asset_token: 'ast_1_x', render }
 
 test('a fill, a no-fill, a pending and an expired decision are told apart', () => {
-  expect(readAnswer({ status: 'ready', placement, decision: { fill: true } })).toEqual({ kind: 'filled', placement })
+  expect(readDecision({ status: 'ready', placement, decision: { fill: true } })).toEqual({ kind: 'filled', placement })
   expect(
-    readAnswer({ status: 'ready', placement: null, decision: { fill: false, no_fill_reason: 'no_demand' } }),
+    readDecision({ status: 'ready', placement: null, decision: { fill: false, no_fill_reason: 'no_demand' } }),
   ).toEqual({ kind: 'no_fill', no_fill_reason: 'no_demand' })
-  expect(readAnswer({ slot_id: 'slot_1', status: 'pending', placement: null, decision: null })).toEqual({
+  expect(readDecision({ slot_id: 'slot_1', status: 'pending', placement: null, decision: null })).toEqual({
     kind: 'pending',
     slot_id: 'slot_1',
   })
-  expect(readAnswer({ status: 'expired', placement: null, decision: null })).toEqual({ kind: 'expired' })
+  expect(readDecision({ status: 'expired', placement: null, decision: null })).toEqual({ kind: 'expired' })
 })
 
 test.each([
@@ -32,7 +32,7 @@ test.each([
   [{ status: 'unheard_of', placement: null, decision: null }, ['status', 'placement', 'decision']],
   [{ placement: { render } }, ['placement.render']],
 ])('%j is unreadable and says what came', (response, got) => {
-  expect(readAnswer(response)).toEqual({ kind: 'unreadable', got })
+  expect(readDecision(response)).toEqual({ kind: 'unreadable', got })
 })
 
 test.each([
@@ -45,5 +45,5 @@ test.each([
   { height: 1e9 },
   { media_type: 'audio' },
 ])('a placement with %j cannot be rendered', (wrong) => {
-  expect(readAnswer({ placement: { ...placement, render: { ...render, ...wrong } } }).kind).toBe('unreadable')
+  expect(readDecision({ placement: { ...placement, render: { ...render, ...wrong } } }).kind).toBe('unreadable')
 })

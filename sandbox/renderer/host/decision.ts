@@ -1,14 +1,62 @@
-/** Reads a v1 placement response as it came over the wire. Everything else is told apart, never passed over. */
+/** The decision of the service: reading the placement response, and requesting it until it is decided. */
 import type { Placement } from '../../../src/contract/v1/placements.ts'
+import { isObject } from '../../../src/foundation/json.ts'
+import type { Clock } from './renderer.ts'
+import { type JsonResponse, pause, RequestProblem } from './request.ts'
 
-export type Answer =
+/** How long the service may hold one poll. */
+const poll_wait_ms = 2_000
+const poll_pause_ms = 250
+const poll_timeout_ms = 30_000
+
+const max_retries = 2
+/** With a longer wait the turn has moved on. */
+const max_retry_wait_ms = 10_000
+
+export interface DecisionRequest {
+  request: () => Promise<JsonResponse>
+  /** Requests the decision of a slot; `query` says how long the service may wait. */
+  poll: (slot_id: string, query: string) => Promise<JsonResponse>
+  clock: Clock
+  /** Ends the polling; a request in flight is not aborted. */
+  signal: AbortSignal | undefined
+}
+
+/**
+ * Requests a placement and polls until it is decided. Resolves with the last response: decided, unless time ran out.
+ * Rejects with RequestProblem on an error response. A 429 or 503 is retried after its Retry-After; without one, never.
+ */
+export async function requestDecision({ request, poll, clock, signal }: DecisionRequest): Promise<unknown> {
+  const until = performance.now() + poll_timeout_ms
+  let send = request
+  for (let retries = 0; ; ) {
+    const response = await send()
+    clock.compare(response.date_ms)
+    let wait_ms = poll_pause_ms
+    if (response.ok) {
+      const decision = readDecision(response.body)
+      if (decision.kind !== 'pending' || performance.now() > until) return response.body
+      send = () => poll(decision.slot_id, `wait_ms=${poll_wait_ms}`)
+    } else {
+      wait_ms = response.retry_after_ms ?? Infinity
+      if (wait_ms > max_retry_wait_ms || retries++ >= max_retries) throw new RequestProblem(response)
+    }
+    await pause(wait_ms, signal)
+    if (!signal?.aborted) continue
+    if (response.ok) return response.body
+    throw new RequestProblem(response)
+  }
+}
+
+export type Decision =
   | { kind: 'filled'; placement: Placement }
   | { kind: 'no_fill'; no_fill_reason: string }
   | { kind: 'pending'; slot_id: string }
   | { kind: 'expired' }
   | { kind: 'unreadable'; got: string[] }
 
-export function readAnswer(response: unknown): Answer {
+/** Reads a v1 placement response. Anything that is not one is `unreadable`, with the fields found. */
+export function readDecision(response: unknown): Decision {
   if (!isObject(response)) return { kind: 'unreadable', got: [response === null ? 'null' : typeof response] }
   const { slot_id, status, placement, decision } = response
   if (isObject(placement)) {
@@ -24,7 +72,7 @@ export function readAnswer(response: unknown): Answer {
   return { kind: 'unreadable', got: Object.keys(response) }
 }
 
-/** Whether it has everything that rendering it needs. */
+/** Whether a placement has everything that is needed to render it. */
 export function isPlacement({ asset_token, render }: Record<string, unknown>): boolean {
   if (typeof asset_token !== 'string' || !isObject(render)) return false
   const { strategy, frame_url, media_type, width, height, label_text, sponsor_name } = render
@@ -39,10 +87,6 @@ export function isPlacement({ asset_token, render }: Record<string, unknown>): b
     isText(label_text) &&
     isText(sponsor_name)
   )
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function isSize(value: unknown): boolean {

@@ -1,14 +1,11 @@
-/** The ad label: drawn by the host page, outside the frame, and put back when something removes or changes it. */
-import { dress } from './style.ts'
+/** The ad label: drawn on the host page, outside the frame, and restored when something removes or changes it. */
+import { setStyles } from './renderer.ts'
 
-/** A page that fights its label loses the ad, not the label. */
-const most_restored = 10
+/** A page that keeps removing the label loses the ad. */
+const max_restored = 10
 
-export interface Label {
-  close(): void
-}
-
-export function openLabel(wrapper: HTMLElement, text: string, sponsor_name: string, defeated: () => void): Label {
+/** Draws the label into `wrapper` and keeps it there. Returns a function that stops watching. */
+export function keepLabel(wrapper: HTMLElement, text: string, sponsor_name: string, onDefeat: () => void): () => void {
   let label = wrapper.insertBefore(draw(text, sponsor_name), wrapper.firstChild)
   const drawn = label.outerHTML
   let restored = 0
@@ -16,12 +13,12 @@ export function openLabel(wrapper: HTMLElement, text: string, sponsor_name: stri
     for (const name of ['aria-hidden', 'inert']) wrapper.removeAttribute(name)
     if (wrapper.firstChild === label && label.outerHTML === drawn) return
     restored += 1
-    if (restored > most_restored) return defeated()
+    if (restored > max_restored) return onDefeat()
     label.remove()
     label = wrapper.insertBefore(draw(text, sponsor_name), wrapper.firstChild)
   })
   observer.observe(wrapper, { childList: true, subtree: true, characterData: true, attributes: true })
-  return { close: () => observer.disconnect() }
+  return () => observer.disconnect()
 }
 
 function draw(text: string, sponsor_name: string): HTMLElement {
@@ -30,9 +27,9 @@ function draw(text: string, sponsor_name: string): HTMLElement {
   label.dir = 'auto'
   const kind = document.createElement('strong')
   kind.textContent = text
-  dress(kind, { all: 'unset', 'font-weight': '650' })
+  setStyles(kind, { all: 'unset', 'font-weight': '650' })
   label.append(kind, ` · ${sponsor_name}`)
-  dress(label, {
+  setStyles(label, {
     all: 'initial',
     display: 'block',
     width: 'fit-content',
@@ -46,8 +43,8 @@ function draw(text: string, sponsor_name: string): HTMLElement {
     'box-sizing': 'border-box',
     'overflow-wrap': 'anywhere',
   })
-  // Where the browser knows light-dark() and the page says that it is dark, so is the label.
-  dress(label, {
+  // In browsers with light-dark(), the label follows the page's color-scheme.
+  setStyles(label, {
     'color-scheme': 'inherit',
     background: 'light-dark(#f1f1f4, #2f2f35)',
     color: 'light-dark(#3f3f46, #e4e4e7)',

@@ -1,5 +1,204 @@
-/** render.js: puts the public API on the page, once. */
-import { createApi, type SponsoredPlacement } from './api.ts'
+/** render.js: the public API, `window.SponsoredPlacement`. No entry point throws, and no promise rejects because of an ad. */
+import type { AuthoritativeConsent } from '../../../src/contract/fields.ts'
+import type { ActivationResult } from '../../../src/contract/v1/browser.ts'
+import type { Placement, PlacementResponse } from '../../../src/contract/v1/placements.ts'
+import { activate } from './activation.ts'
+import { isPlacement, readDecision } from './decision.ts'
+import { type Mount, mountPlacement } from './mount.ts'
+import {
+  type Activation,
+  type ErrorCode,
+  type EventType,
+  findTarget,
+  type Listener,
+  type Occupant,
+  openRenderer,
+  type RendererEvent,
+} from './renderer.ts'
+import { describeProblem } from './request.ts'
+import { isLast, startTurn, type Turn, type TurnOptions, type TurnState } from './turn.ts'
+
+/** Turns that are kept, so that the same id stays the same turn. */
+const max_kept_turns = 20
+
+export interface RenderOptions {
+  target: Element | string
+  response?: PlacementResponse
+  placement?: Placement
+  authoritative_consent?: AuthoritativeConsent | null
+  /** The session of the consent: a revision below the last one seen for it is superseded. */
+  session_id?: string
+}
+
+/** A placement mounted without a turn. */
+export interface Handle {
+  readonly target: Element
+  readonly state: Mount['state']
+  clear(): void
+}
+
+/** The activation of a publishable key. Turns without an endpoint use it automatically. */
+export interface BrowserActivation extends Readonly<Pick<ActivationResult, 'project_id' | 'key_id' | 'expires_at_ms'>> {
+  /** Resolves with the decided placement response, or null after an error event. `client_id` is filled in. */
+  requestPlacement(body?: object, signal?: AbortSignal): Promise<unknown>
+}
+
+export interface SponsoredPlacement {
+  readonly version: string
+  /** Starts a turn, awaits `work`, finishes it. The result or the exception of `work` passes through untouched. */
+  withTurn<Result>(options: TurnOptions, work: (turn: Turn) => Result | Promise<Result>): Promise<Result>
+  startTurn(options: TurnOptions): Turn
+  renderPlacement(options: RenderOptions): Handle | null
+  clearPlacement(options: { target: Element | string }): void
+  /** Clears every placement and turn of this page. The API stays usable. */
+  destroy(): void
+  on<T extends EventType>(type: T | '*', listener: Listener<T>): () => void
+  state(): { version: string; turns: { id: string; state: TurnState }[]; occupied: number; activation: object | null }
+  getEvents(): RendererEvent[]
+  activate(options: { publishableKey: string }): Promise<BrowserActivation | null>
+}
+
+/** `script_origin` is the origin of the script: activation sends its requests there. */
+function createApi(version: string, script_origin: string | null): SponsoredPlacement {
+  const renderer = openRenderer()
+  const turns = new Map<string, Turn>()
+
+  function guard<Result>(work: () => Result, otherwise: Result): Result {
+    try {
+      return work()
+    } catch (problem) {
+      renderer.emit('error', { code: 'internal', message: String(problem) })
+      return otherwise
+    }
+  }
+
+  function start(options: TurnOptions): Turn {
+    const known = turns.get(options.turnId ?? '')
+    if (known && known.state !== 'cancelled' && known.target === findTarget(options.target)) return known
+    const turn = startTurn(renderer, options)
+    turns.set(turn.id, turn)
+    for (const [id, { state }] of turns) {
+      if (turns.size <= max_kept_turns) break
+      if (isLast(state)) turns.delete(id)
+    }
+    return turn
+  }
+
+  function render(options: RenderOptions): Handle | null {
+    const { target: given_target, response, placement: given, authoritative_consent, session_id = '' } = options
+    const target = findTarget(given_target)
+    if (!target) return refuse('target_not_found')
+    const decision = given ? null : readDecision(response)
+    if (decision?.kind === 'unreadable') return refuse('response_unreadable', { got: decision.got })
+    if (decision?.kind === 'pending' || decision?.kind === 'expired') return refuse(`decision_${decision.kind}`)
+    if (decision?.kind === 'no_fill') {
+      renderer.emit('no_fill', { no_fill_reason: decision.no_fill_reason })
+      return null
+    }
+    const placement = decision?.placement ?? given
+    if (!placement || !isPlacement({ ...placement })) {
+      return refuse('response_unreadable', { got: Object.keys(placement ?? {}) })
+    }
+    const consent = authoritative_consent !== undefined ? authoritative_consent : response?.authoritative_consent
+    const reason = renderer.consents.problem(consent, session_id)
+    if (reason !== null || !consent) {
+      renderer.block(reason ?? 'consent_missing')
+      return null
+    }
+    let mount: Mount | null = null
+    const occupant: Occupant = { end: (why) => mount?.clear(why) }
+    renderer.occupy(target, occupant)
+    mount = mountPlacement(renderer, {
+      target,
+      placement,
+      consent: { ...consent },
+      session_id,
+      slot_id: response?.slot_id,
+      onCleared: () => renderer.leave(target, occupant),
+    })
+    const mounted = mount
+    return {
+      target,
+      get state() {
+        return mounted.state
+      },
+      clear: () => mounted.clear('cleared'),
+    }
+  }
+  function refuse(code: ErrorCode, more: object = {}): null {
+    renderer.emit('error', { code, ...more })
+    return null
+  }
+
+  return {
+    version,
+    withTurn: async (options, work) => {
+      const turn = guardedStart(options)
+      try {
+        return await (typeof work === 'function' ? work(turn) : work)
+      } finally {
+        turn.finish()
+      }
+    },
+    startTurn: guardedStart,
+    renderPlacement: (options) => guard(() => render(options ?? {}), null),
+    clearPlacement: (options) =>
+      guard(() => {
+        const target = findTarget(options?.target)
+        if (target) renderer.occupants.get(target)?.end('cleared')
+      }, undefined),
+    destroy: () =>
+      guard(() => {
+        for (const occupant of [...renderer.occupants.values()]) occupant.end('destroyed')
+        turns.clear()
+        renderer.consents.clear()
+        renderer.activation = null
+      }, undefined),
+    on: (type, listener) => renderer.events.on(type, listener),
+    state: () => ({
+      version,
+      turns: [...turns.values()].map(({ id, state }) => ({ id, state })),
+      occupied: renderer.occupants.size,
+      activation: renderer.activation && describeActivation(renderer.activation),
+    }),
+    getEvents: () => renderer.events.list(),
+    activate: async (options) => {
+      try {
+        if (script_origin === null) throw new Error('render.js was not loaded by a script element')
+        const activation = await activate(script_origin, String(options?.publishableKey ?? ''), renderer.clock)
+        renderer.activation = activation
+        return browserActivation(activation)
+      } catch (problem) {
+        return refuse('activation_failed', describeProblem(problem))
+      }
+    },
+  }
+
+  /** Returns everything but the token. */
+  function describeActivation(activation: Activation): Omit<BrowserActivation, 'requestPlacement'> {
+    const { project_id, key_id } = activation.result()
+    return {
+      project_id,
+      key_id,
+      get expires_at_ms() {
+        return activation.result().expires_at_ms
+      },
+    }
+  }
+  function browserActivation(activation: Activation): BrowserActivation {
+    return Object.assign(describeActivation(activation), {
+      requestPlacement: (body?: object, signal?: AbortSignal) =>
+        activation
+          .requestPlacement(body, signal)
+          .catch((problem) => refuse('request_failed', describeProblem(problem))),
+    })
+  }
+
+  /** Unusable options still return a turn: one that has failed. */
+  function guardedStart(options: TurnOptions): Turn {
+    return guard(() => start(options ?? {}), null) ?? startTurn(renderer, { target: '' })
+  }
+}
 
 declare const __RENDERER_VERSION__: string
 declare global {

@@ -1,27 +1,23 @@
 /**
- * One placement on one target, from the empty element to the cleared one: frame, label, viewability, playback,
- * beacons and the end of consent. Whatever opens here is closed by `clear`, whoever calls it.
+ * One placement on one target, from mounting to clearing: frame, label, viewability, playback, beacons and consent
+ * expiry. `close` closes everything that was opened.
  */
-
 import type { AuthoritativeConsent } from '../../../src/contract/fields.ts'
 import type { BeaconEvent, Measurements } from '../../../src/contract/v1/beacons.ts'
 import type { Placement } from '../../../src/contract/v1/placements.ts'
 import type { FrameMessage } from '../messages.ts'
 import { openBeacons } from './beacons.ts'
-import { type Clip, hearMedia, unplayed } from './clip.ts'
+import { type Clip, unplayed, updateClip } from './clip.ts'
 import { type ConsentReason, isConsentReason, watchExpiry } from './consent.ts'
-import type { ErrorCode } from './events.ts'
 import { openFrame } from './frame.ts'
-import { newId } from './id.ts'
-import { openLabel } from './label.ts'
-import type { Renderer } from './renderer.ts'
-import { dress } from './style.ts'
+import { keepLabel } from './label.ts'
+import { type ErrorCode, newId, type Renderer, setStyles } from './renderer.ts'
 import { isPageVisible, watchViewability } from './viewability.ts'
 
-const heartbeat_every_ms = 10_000
-const most_heartbeats = 30
-/** Room for any template where the host has named no bound, CSS pixels. */
-const native_height = 640
+const heartbeat_interval_ms = 10_000
+const max_heartbeats = 30
+/** Enough for any template when the host has set no limit, CSS pixels. */
+const default_max_height = 640
 
 export interface MountOptions {
   target: Element
@@ -32,19 +28,19 @@ export interface MountOptions {
   slot_id?: string | undefined
   /** The host's own credential for beacons, instead of the frame's. */
   beacon_token?: string | undefined
-  /** Highest a native frame may become, CSS pixels. */
+  /** Maximum height of a native frame, CSS pixels. */
   max_height?: number | undefined
-  /** Told once each, in this order. */
-  rendered?: () => void
-  viewed?: () => void
-  cleared?: (outcome: MountOutcome) => void
+  /** Each is called once, in this order. */
+  onRendered?: () => void
+  onViewed?: () => void
+  onCleared?: (outcome: MountOutcome) => void
 }
 
 export type MountOutcome = 'cleared' | 'failed' | 'blocked'
 
 export interface Mount {
   readonly state: 'mounting' | 'rendered' | MountOutcome
-  /** Whether its dwell is met, or can never be told. */
+  /** Whether its dwell is met, or cannot be measured. */
   readonly isViewed: boolean
   clear(reason: string): void
 }
@@ -74,14 +70,14 @@ export function mountPlacement(renderer: Renderer, options: MountOptions): Mount
     listening.abort()
     clearInterval(heartbeat)
     expiry.close()
-    label.close()
+    closeLabel()
     removal.disconnect()
     viewability.close()
     frame.close()
     beacons.close()
     wrapper.remove()
     emit('cleared', { reason })
-    options.cleared?.(outcome)
+    options.onCleared?.(outcome)
   }
   function fail(code: ErrorCode): void {
     if (!isOpen()) return
@@ -93,7 +89,7 @@ export function mountPlacement(renderer: Renderer, options: MountOptions): Mount
     renderer.block(reason, emit)
     close('blocked', reason)
   }
-  /** Fails closed: without valid consent the ad goes, loudly. */
+  /** Returns whether consent is valid now. If not, the ad is cleared with a `blocked` event. */
   function isPermitted(): boolean {
     const reason = consents.problem(consent, session_id)
     if (reason !== null) block(reason)
@@ -109,7 +105,7 @@ export function mountPlacement(renderer: Renderer, options: MountOptions): Mount
     slot_id,
     instance_id,
     consent_revision: consent.revision,
-    told: (event, accepted, reason_code) => {
+    onResult: (event, accepted, reason_code) => {
       emit('beacon', { event, accepted, reason_code })
       if (!accepted && isConsentReason(reason_code)) block(reason_code)
     },
@@ -121,27 +117,27 @@ export function mountPlacement(renderer: Renderer, options: MountOptions): Mount
     beacons.send(event, { ...viewability.measure(), ...playback, ...more }, count)
   }
 
-  const hear: { [T in FrameMessage['t']]: (message: Extract<FrameMessage, { t: T }>) => void } = {
+  const handlers: { [T in FrameMessage['t']]: (message: Extract<FrameMessage, { t: T }>) => void } = {
     ready: ({ beacon_token, server_time_ms, media_type }) => {
       if (media_type !== render.media_type) return fail('media_type_mismatch')
       frame_token = beacon_token
-      clock.learn(server_time_ms)
+      clock.setServerTime(server_time_ms)
       expiry.rearm()
-      tellVisibility()
+      postVisibility()
     },
     rendered: () => {
       if (state !== 'mounting' || !isPermitted()) return
       state = 'rendered'
       send('render')
-      heartbeat = setInterval(beat, heartbeat_every_ms)
-      options.rendered?.()
-      // Last, since who hears of it may end it.
+      heartbeat = setInterval(beat, heartbeat_interval_ms)
+      options.onRendered?.()
+      // Last, since a listener may end the turn.
       emit('rendered', {})
       viewability.check()
     },
     resize: ({ height }) => {
-      const most = options.max_height ?? Math.max(2 * render.height, native_height)
-      if (render.media_type === 'native') frame.resize(Math.min(height, most))
+      const max_height = options.max_height ?? Math.max(2 * render.height, default_max_height)
+      if (render.media_type === 'native') frame.resize(Math.min(height, max_height))
     },
     click: ({ user_activated }) => {
       if (isClicked) return
@@ -152,7 +148,7 @@ export function mountPlacement(renderer: Renderer, options: MountOptions): Mount
     media: (message) => {
       if (!isClip) return
       const before = clip
-      clip = hearMedia(before, message, performance.now())
+      clip = updateClip(before, message, performance.now())
       if (clip.isStarted && !before.isStarted) {
         emit('play_started', {})
         send('play_started')
@@ -169,19 +165,19 @@ export function mountPlacement(renderer: Renderer, options: MountOptions): Mount
       else fail(code as ErrorCode)
     },
   }
-  const frame = openFrame(render, instance_id, (message) => isOpen() && hear[message.t](message as never), fail)
+  const frame = openFrame(render, instance_id, (message) => isOpen() && handlers[message.t](message as never), fail)
 
   const viewability = watchViewability(
     frame.element,
     isClip,
     () => state === 'rendered' && (!isClip || clip.isPlaying),
-    tellVisibility,
+    postVisibility,
     (measurements) => {
       if (!isPermitted()) return
       isViewed = true
       emit('visible', {})
       send('visible', measurements)
-      options.viewed?.()
+      options.onViewed?.()
     },
   )
   if (!viewability.isMeasurable) {
@@ -189,19 +185,19 @@ export function mountPlacement(renderer: Renderer, options: MountOptions): Mount
     emit('error', { code: 'unmeasurable' })
   }
 
-  function tellVisibility(): void {
+  function postVisibility(): void {
     const { visible_ratio, page_visible } = viewability.measure()
     frame.post({ t: 'visibility', ratio: visible_ratio ?? 0, page_visible: page_visible === true })
   }
   function beat(): void {
-    if (heartbeats >= most_heartbeats || !isPageVisible() || !isPermitted()) return
+    if (heartbeats >= max_heartbeats || !isPageVisible() || !isPermitted()) return
     heartbeats += 1
     send('heartbeat', {}, heartbeats)
   }
 
   const wrapper = document.createElement('div')
   wrapper.dataset.spPlacement = instance_id
-  dress(wrapper, {
+  setStyles(wrapper, {
     all: 'initial',
     display: 'block',
     width: '100%',
@@ -210,10 +206,10 @@ export function mountPlacement(renderer: Renderer, options: MountOptions): Mount
     'color-scheme': 'inherit',
   })
   wrapper.append(frame.element)
-  const label = openLabel(wrapper, render.label_text, render.sponsor_name, () => fail('label_removed'))
+  const closeLabel = keepLabel(wrapper, render.label_text, render.sponsor_name, () => fail('label_removed'))
   target.append(wrapper)
-  // A host that says how it looks is followed; one that says nothing, but follows the system, is not made light.
-  if (getComputedStyle(target).colorScheme !== 'normal') dress(frame.element, { 'color-scheme': 'inherit' })
+  // Follows the page's color-scheme where it declares one; elsewhere the frame follows the system.
+  if (getComputedStyle(target).colorScheme !== 'normal') setStyles(frame.element, { 'color-scheme': 'inherit' })
 
   const expiry = watchExpiry(consent.expires_at_ms, clock.now, () => block('consent_expired'))
   const removal = new MutationObserver(() => {
@@ -228,7 +224,7 @@ export function mountPlacement(renderer: Renderer, options: MountOptions): Mount
   document.addEventListener(
     'visibilitychange',
     () => {
-      tellVisibility()
+      postVisibility()
       if (isPageVisible()) return viewability.check()
       viewability.reset()
       beacons.flush()

@@ -1,5 +1,6 @@
-/** One JSON request and its answer, success or not. Rejects only when there was no answer: network, abort, 15 s. */
-import { isObject } from './decision.ts'
+/** JSON requests with fetch, and the waits between them. */
+import { isObject } from '../../../src/foundation/json.ts'
+import { retryAfterMs } from '../../../src/foundation/retry-after.ts'
 
 const timeout_ms = 15_000
 
@@ -8,27 +9,27 @@ export interface RequestOptions {
   token?: string | undefined
   headers?: Record<string, string> | undefined
   signal?: AbortSignal | undefined
-  /** Cookies go to the host's own routes only. */
+  /** Cookies are sent to the host's own routes only. */
   credentials?: RequestCredentials
   keepalive?: boolean
 }
 
-export interface JsonAnswer {
+export interface JsonResponse {
   ok: boolean
   status: number
   /** The service's reason_code, or `http_<status>` when it gave none. */
   reason_code: string
-  /** The service's Retry-After: milliseconds from now. */
-  retry_after_ms: number | undefined
-  /** When the server answered, by its own clock: Unix epoch milliseconds. NaN where it may not be read. */
+  /** Retry-After, milliseconds from now; null without one. */
+  retry_after_ms: number | null
+  /** The Date header, Unix epoch milliseconds. NaN when a cross-origin page may not read it. */
   date_ms: number
   body: unknown
 }
 
-/** POSTs `body`, or GETs without one. */
-export async function requestJson(url: string, options: RequestOptions): Promise<JsonAnswer> {
+/** POSTs `body`, or GETs without one. Resolves with any response; rejects on network errors, abort or after 15 s. */
+export async function requestJson(url: string, options: RequestOptions): Promise<JsonResponse> {
   const { body, token, signal, credentials = 'omit', keepalive = false } = options
-  const patience = AbortSignal.timeout(timeout_ms)
+  const timeout = AbortSignal.timeout(timeout_ms)
   const response = await fetch(url, {
     method: body ? 'POST' : 'GET',
     headers: {
@@ -39,24 +40,17 @@ export async function requestJson(url: string, options: RequestOptions): Promise
     body: body ? JSON.stringify(body) : null,
     credentials,
     keepalive,
-    signal: signal ? AbortSignal.any([signal, patience]) : patience,
+    signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
   })
   const { ok, status, headers } = response
-  const answer: unknown = await response.json().catch(() => null)
-  const reason_code = isObject(answer) && typeof answer.reason_code === 'string' ? answer.reason_code : `http_${status}`
+  const json: unknown = await response.json().catch(() => null)
+  const reason_code = isObject(json) && typeof json.reason_code === 'string' ? json.reason_code : `http_${status}`
   const date_ms = Date.parse(`${headers.get('date')}`)
-  const retry_after_ms = retryAfter(headers.get('retry-after'), date_ms || Date.now())
-  return { ok, status, reason_code, retry_after_ms, date_ms, body: answer }
+  const retry_after_ms = retryAfterMs(headers.get('retry-after'), date_ms || Date.now())
+  return { ok, status, reason_code, retry_after_ms, date_ms, body: json }
 }
 
-/** Retry-After as milliseconds from now: whole seconds, or an HTTP date. */
-function retryAfter(header: string | null, now_ms: number): number | undefined {
-  if (header === null) return undefined
-  const wait_ms = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - now_ms
-  return Number.isNaN(wait_ms) ? undefined : Math.max(0, wait_ms)
-}
-
-/** Waits, or less long when the signal says so. */
+/** Resolves after `ms`, or as soon as the signal aborts. */
 export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
     const end = (): void => {
@@ -69,19 +63,19 @@ export function pause(ms: number, signal: AbortSignal | undefined): Promise<void
   })
 }
 
-/** An answer that is not a success. */
+/** An error response. */
 export class RequestProblem extends Error {
   readonly status: number
   readonly reason_code: string
 
-  constructor({ status, reason_code }: JsonAnswer) {
+  constructor({ status, reason_code }: JsonResponse) {
     super(reason_code)
     this.status = status
     this.reason_code = reason_code
   }
 }
 
-/** What an error event says about it. */
+/** Returns the details of an error event. */
 export function describeProblem(problem: unknown): { status?: number; reason_code?: string; message: string } {
   return { message: String(problem), ...(problem as object) }
 }

@@ -1,33 +1,40 @@
 /**
- * One turn of the host's product, and the ad that belongs to it.
+ * One turn of the host's product and its ad.
  *
  * idle -> consent_check -> requesting -> blocked | no_fill | failed | filled -> mounting -> rendered -> finishing ->
- * cleared; cancelled from any. Nothing an ad does may disturb the host's turn, so nothing here throws or rejects.
+ * cleared; cancelled from any. An ad must never break the host's turn, so nothing here throws or rejects.
  */
 import type { AuthoritativeConsent } from '../../../src/contract/fields.ts'
 import type { Placement, PlacementResponse } from '../../../src/contract/v1/placements.ts'
-import { askForPlacement } from './asking.ts'
-import { isObject, readAnswer } from './decision.ts'
-import type { ErrorCode, EventType, Listener } from './events.ts'
-import { newId } from './id.ts'
+import { isObject } from '../../../src/foundation/json.ts'
+import { readDecision, requestDecision } from './decision.ts'
 import { type Mount, mountPlacement } from './mount.ts'
-import { findTarget, type Occupant, type Renderer } from './renderer.ts'
+import {
+  type Emit,
+  type ErrorCode,
+  type EventType,
+  findTarget,
+  type Listener,
+  newId,
+  type Occupant,
+  type Renderer,
+} from './renderer.ts'
 import { describeProblem, requestJson } from './request.ts'
 
 export interface TurnOptions {
-  /** The element that takes the ad, or its selector. */
+  /** The element for the ad, or its selector. */
   target: Element | string
-  /** The host's own backend route, which answers the v1 placement response unchanged. Not needed once activated. */
+  /** The host's own backend route, which returns the v1 placement response unchanged. Not needed after `activate`. */
   endpoint?: string
   body?: Record<string, unknown>
-  /** Sent to the endpoint: the host's CSRF token, say. */
+  /** Sent to the endpoint: the host's CSRF token, for example. */
   headers?: Record<string, string>
   turnId?: string
-  /** Checked before the request; the answer's own snapshot is checked in any case. */
+  /** Checked before the request; the snapshot in the response is always checked. */
   authoritative_consent?: AuthoritativeConsent | null
   beaconToken?: string
   signal?: AbortSignal
-  /** Leaves the ad when the turn finishes. */
+  /** Keeps the ad when the turn finishes. */
   keepMounted?: boolean
   debug?: boolean
 }
@@ -50,11 +57,11 @@ export interface Turn {
   readonly id: string
   readonly target: Element | null
   readonly state: TurnState
-  /** The placement response as it came, or null; never rejects. */
+  /** Resolves with the placement response unchanged, or null. Never rejects. */
   readonly decision: Promise<unknown>
   /** The host's turn is over: a rendered ad stays until its dwell is met, unless `keepMounted`. */
   finish(): void
-  /** The host's turn is void: the ad goes at once. */
+  /** The host's turn is cancelled: the ad is cleared at once. */
   cancel(): void
   on<T extends EventType>(type: T | '*', listener: Listener<T>): () => void
 }
@@ -70,56 +77,56 @@ export function startTurn(renderer: Renderer, options: TurnOptions): Turn {
   let slot_id: string | undefined
   const over = new AbortController()
 
-  const emit: ReturnType<typeof events.within> = (type, detail) => events.within({ turn_id: id, slot_id })(type, detail)
+  const emit: Emit = (type, detail) => events.within({ turn_id: id, slot_id })(type, detail)
   const on: Turn['on'] = (type, listener) =>
     events.on(type, (event) => {
       if (event.turn_id === id) listener(event)
     })
   const occupant: Occupant = {
     end: (reason) => {
-      if (isFinished) settle('cleared', reason)
+      if (isFinished) end('cleared', reason)
       else cancel(reason)
     },
   }
 
-  /** Enters a last state: nothing shows any more, nothing will. */
-  function settle(last: TurnState, reason: string): void {
+  /** Enters a final state and clears the ad. */
+  function end(last: TurnState, reason: string): void {
     const open = mount
     mount = null
     state = last
     open?.clear(reason)
     if (target) renderer.leave(target, occupant)
-    // A reason of its own: an error made here would keep this turn's mount alive with its stack.
+    // A string, since an error created here would keep this turn's mount alive with its stack.
     over.abort(reason)
   }
   function fail(code: ErrorCode, more: object = {}): void {
     emit('error', { code, ...more })
-    settle('failed', code)
+    end('failed', code)
   }
   function cancel(reason: string): void {
     if (isLast(state)) return
     emit('turn:cancelled', {})
-    settle('cancelled', reason)
+    end('cancelled', reason)
   }
   function finish(): void {
     if (isFinished || state === 'cancelled') return
     isFinished = true
     emit('turn:finished', {})
     if (state === 'rendered') leave()
-    else if (!mount && !isLast(state)) settle('cleared', 'finished')
+    else if (!mount && !isLast(state)) end('cleared', 'finished')
   }
-  /** A rendered ad whose turn is over. */
+  /** The turn is over and its ad is rendered: cleared once it is viewed. */
   function leave(): void {
     if (options.keepMounted) return
     state = 'finishing'
-    if (mount?.isViewed) settle('cleared', 'finished')
+    if (mount?.isViewed) end('cleared', 'finished')
   }
-  /** Whether consent stands in the way. If so, the turn is over. */
+  /** Returns whether consent blocks the ad. If so, the turn ends. */
   function isBlocked(consent: unknown): boolean {
     const reason = consents.problem(consent, session_id)
     if (reason === null) return false
     renderer.block(reason, emit)
-    settle('blocked', reason)
+    end('blocked', reason)
     return true
   }
 
@@ -140,14 +147,14 @@ export function startTurn(renderer: Renderer, options: TurnOptions): Turn {
       if (state === 'requesting') fail('request_failed', describeProblem(problem))
       return null
     }
-    take(response, target)
+    handle(response, target)
     return response
   }
   function request(): Promise<unknown> | undefined {
     const { endpoint, body = {}, headers, signal } = options
     if (!endpoint) return renderer.activation?.requestPlacement(body, signal, over.signal)
     const more = { headers, signal, credentials: 'same-origin' } as const
-    return askForPlacement({
+    return requestDecision({
       request: () => requestJson(endpoint, { ...more, body }),
       poll: (slot_id, query) =>
         requestJson(`${endpoint}${endpoint.includes('?') ? '&' : '?'}slot_id=${slot_id}&${query}`, more),
@@ -155,27 +162,27 @@ export function startTurn(renderer: Renderer, options: TurnOptions): Turn {
       signal: over.signal,
     })
   }
-  function take(response: unknown, target: Element): void {
-    const answer = readAnswer(response)
+  function handle(response: unknown, target: Element): void {
+    const decision = readDecision(response)
     if (state !== 'requesting') {
-      if (answer.kind !== 'pending') emit('error', { code: 'late_decision' })
+      if (decision.kind !== 'pending') emit('error', { code: 'late_decision' })
       return
     }
-    if (answer.kind === 'unreadable') {
-      fail('response_unreadable', { got: answer.got })
+    if (decision.kind === 'unreadable') {
+      fail('response_unreadable', { got: decision.got })
       return
     }
     const { status, slot_id: slot, authoritative_consent } = response as PlacementResponse
     slot_id = slot
-    emit('decision', { status, fill: answer.kind === 'filled' })
+    emit('decision', { status, fill: decision.kind === 'filled' })
     if (isOver()) return
-    if (answer.kind === 'filled') {
-      mountFill(answer.placement, authoritative_consent, target)
-    } else if (answer.kind === 'no_fill') {
-      emit('no_fill', { no_fill_reason: answer.no_fill_reason })
-      settle('no_fill', 'no_fill')
+    if (decision.kind === 'filled') {
+      mountFill(decision.placement, authoritative_consent, target)
+    } else if (decision.kind === 'no_fill') {
+      emit('no_fill', { no_fill_reason: decision.no_fill_reason })
+      end('no_fill', 'no_fill')
     } else {
-      fail(`decision_${answer.kind}`)
+      fail(`decision_${decision.kind}`)
     }
   }
   function mountFill(placement: Placement, consent: AuthoritativeConsent | undefined, target: Element): void {
@@ -196,15 +203,15 @@ export function startTurn(renderer: Renderer, options: TurnOptions): Turn {
       slot_id,
       beacon_token: options.beaconToken,
       max_height: maxHeight(options.body),
-      rendered: () => {
+      onRendered: () => {
         state = 'rendered'
         if (isFinished) leave()
       },
-      viewed: () => {
-        if (state === 'finishing') settle('cleared', 'finished')
+      onViewed: () => {
+        if (state === 'finishing') end('cleared', 'finished')
       },
-      cleared: (outcome) => {
-        if (mount) settle(outcome, outcome)
+      onCleared: (outcome) => {
+        if (mount) end(outcome, outcome)
       },
     })
   }
@@ -217,13 +224,8 @@ export function startTurn(renderer: Renderer, options: TurnOptions): Turn {
     },
     decision: Promise.resolve()
       .then(run)
-      .then(
-        (response) => response ?? null,
-        (problem) => {
-          fail('internal', { message: String(problem) })
-          return null
-        },
-      ),
+      .catch((problem) => fail('internal', { message: String(problem) }))
+      .then((response) => response ?? null),
     finish,
     cancel: () => cancel('cancelled'),
     on,

@@ -1,31 +1,26 @@
-/** Watches one frame until it has been viewed. Looks every 100 ms, and only while it is a candidate. */
+/**
+ * Watches one frame until it has been viewed, by continuous dwell (A76): time counts only between two checks that both
+ * found the ad in view. It is checked every 100 ms, and only while it is a candidate.
+ *
+ * A timer that merely fires a second after the ad came into view counts scrolled-away and hidden time. Here any check
+ * that fails starts again from zero, and a gap between checks, as in a throttled tab, is not counted.
+ */
 import type { Measurements } from '../../../src/contract/v1/beacons.ts'
-import { look, noDwell, threshold } from './dwell.ts'
-
-export interface Viewability {
-  readonly isMeasurable: boolean
-  measure(): Measurements
-  /** Looks again at once; call it when something but the scroll position has changed. */
-  check(): void
-  /** Starts over: the page was hidden, frozen or left. */
-  reset(): void
-  close(): void
-}
 
 export function watchViewability(
   element: HTMLElement,
   isClip: boolean,
-  /** Whether it may count at all: rendered and, for a clip, playing. */
+  /** Whether time may count at all: rendered and, for a clip, playing. */
   isCounting: () => boolean,
-  moved: () => void,
-  viewed: (measurements: Measurements) => void,
-): Viewability {
+  onRatioChange: () => void,
+  onViewed: (measurements: Measurements) => void,
+) {
   let ratio = 0
   let dwell = noDwell
   let timer: ReturnType<typeof setInterval> | undefined
   let isDone = false
 
-  /** Each of them counts: a moment out of view between two looks ends the dwell. */
+  /** Reads every entry: a moment out of view between two checks ends the dwell. */
   const read = (entries: readonly IntersectionObserverEntry[]): void => {
     for (const { intersectionRatio } of entries) {
       ratio = intersectionRatio
@@ -38,7 +33,7 @@ export function watchViewability(
       : new IntersectionObserver(
           (entries) => {
             read(entries)
-            moved()
+            onRatioChange()
             check()
           },
           { threshold: Array.from({ length: 101 }, (_, step) => step / 100) },
@@ -58,14 +53,14 @@ export function watchViewability(
     const { width, height } = element.getBoundingClientRect()
     return threshold(isClip, width * height)
   }
-  /** Looked at again and again, since nothing tells when a style hides it or shows it, or its size asks for less. */
+  /** Checked repeatedly, since no event fires when a style hides or shows the frame, or its size changes. */
   const isCandidate = (): boolean => isCounting() && isPageVisible() && ratio > 0
   const isInView = (): boolean => isCandidate() && ratio >= needed().ratio && isShown(element)
 
   function check(): void {
     if (isDone) return
     read(observer?.takeRecords() ?? [])
-    dwell = look(dwell, performance.now(), isInView())
+    dwell = advance(dwell, performance.now(), isInView())
     if (dwell.ms >= needed().ms) finish()
     else if (isCandidate()) timer ??= setInterval(check, 100)
     else stop()
@@ -77,14 +72,16 @@ export function watchViewability(
   const finish = (): void => {
     isDone = true
     stop()
-    viewed(measure())
+    onViewed(measure())
   }
 
   observer?.observe(element)
   return {
     isMeasurable: observer !== null,
     measure,
+    /** Checks again at once; call it when anything but the scroll position has changed. */
     check,
+    /** Starts over: the page was hidden, frozen or left. */
     reset: () => {
       dwell = noDwell
     },
@@ -100,7 +97,7 @@ export function isPageVisible(): boolean {
   return document.visibilityState === 'visible'
 }
 
-/** Whether neither the element nor an ancestor hides it. */
+/** Whether neither the element nor an ancestor is hidden by a style. */
 function isShown(element: HTMLElement): boolean {
   if (!element.isConnected || getComputedStyle(element).visibility !== 'visible') return false
   for (let at: Element | null = element; at; at = at.parentElement ?? shadowHost(at)) {
@@ -113,4 +110,29 @@ function isShown(element: HTMLElement): boolean {
 function shadowHost(element: Element): Element | null {
   const root = element.getRootNode()
   return root instanceof ShadowRoot ? root.host : null
+}
+
+export interface Dwell {
+  /** Continuous time so far, milliseconds. */
+  ms: number
+  /** When the ad was last found in view; null while it is not. */
+  seen_at_ms: number | null
+}
+
+export const noDwell: Dwell = { ms: 0, seen_at_ms: null }
+
+/** Longer gaps between two checks are not counted: the tab was throttled. */
+const max_gap_ms = 400
+
+/** Returns the dwell after a check at `now_ms`. */
+export function advance(dwell: Dwell, now_ms: number, isInView: boolean): Dwell {
+  if (!isInView) return noDwell
+  const gap = dwell.seen_at_ms === null ? 0 : now_ms - dwell.seen_at_ms
+  return { ms: gap > max_gap_ms ? dwell.ms : dwell.ms + gap, seen_at_ms: now_ms }
+}
+
+/** Returns what makes an impression viewable (A76): the share of the pixels and the continuous time. */
+export function threshold(isClip: boolean, area_px2: number): { ratio: number; ms: number } {
+  if (isClip) return { ratio: 0.5, ms: 2_000 }
+  return { ratio: area_px2 >= 242_500 ? 0.3 : 0.5, ms: 1_000 }
 }

@@ -1,20 +1,20 @@
 import { expect, test } from 'vitest'
-import { type Dwell, look, noDwell, threshold } from './dwell.ts'
+import { advance, type Dwell, noDwell, threshold } from './viewability.ts'
 
-/** Looks at the given instants, milliseconds; a negative one finds the ad out of view. */
-function dwellAfter(...looks: number[]): Dwell {
-  return looks.reduce((dwell, at) => look(dwell, Math.abs(at), at >= 0), noDwell)
+/** Checks at the given times, milliseconds; a negative one finds the ad out of view. */
+function dwellAfter(...checks: number[]): Dwell {
+  return checks.reduce((dwell, at) => advance(dwell, Math.abs(at), at >= 0), noDwell)
 }
 
-test('time counts between looks that found the ad in view', () => {
+test('time counts between checks that found the ad in view', () => {
   expect(dwellAfter(100, 200, 300).ms).toBe(200)
 })
 
-test('a look that fails starts again from zero', () => {
+test('a check that fails starts again from zero', () => {
   expect(dwellAfter(0, 300, 600, 900, -950, 1_000, 1_100).ms).toBe(100)
 })
 
-test('a gap, as in a throttled tab, is thrown away', () => {
+test('a gap, as in a throttled tab, is not counted', () => {
   expect(dwellAfter(0, 100, 1_100, 2_100, 3_100).ms).toBe(100)
   expect(dwellAfter(0, 100, 1_100, 1_200).ms).toBe(200)
 })

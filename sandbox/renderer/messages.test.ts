@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { openFloodGate, readFrameMessage } from './inbox.ts'
+import { createFloodCheck, readFrameMessage } from './messages.ts'
 
 const ready = {
   t: 'ready',
@@ -41,7 +41,7 @@ test.each([
 })
 
 test('more than twenty messages within a second are a flood', () => {
-  const isFlood = openFloodGate()
+  const isFlood = createFloodCheck()
   const verdicts = Array.from({ length: 21 }, (_, i) => isFlood(i * 10))
   expect(verdicts.indexOf(true)).toBe(20)
   expect(isFlood(2_000)).toBe(false)
