@@ -1,11 +1,10 @@
 import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
 import type { Style } from '../cli/output/style.ts'
 import { alignTable } from '../cli/output/text.ts'
-import type { CommandGroup } from '../cli/run/command.ts'
+import type { Noun } from '../cli/run/command.ts'
 import type { BillingReport } from '../contract/control/billing.ts'
 
-export const billing: CommandGroup = {
-  name: 'billing',
+export const billing: Noun = {
   summary: 'What production would have billed',
   commands: [
     endpointCommand('billing.report', {

@@ -1,8 +1,7 @@
 import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
-import type { CommandGroup } from '../cli/run/command.ts'
+import type { Noun } from '../cli/run/command.ts'
 
-export const browser: CommandGroup = {
-  name: 'browser',
+export const browser: Noun = {
   summary: 'What a page does before its first placement',
   commands: [
     endpointCommand('browser.activate', {

@@ -11,42 +11,45 @@ import { zshCompletion } from '../cli/completion/zsh.ts'
 import { shellMediaType } from '../cli/output/quoting.ts'
 import type { Command } from '../cli/run/command.ts'
 import { CliError } from '../cli/run/errors.ts'
+import type { LazyCommand } from '../cli/run/run-command.ts'
 import type { Session } from '../cli/run/session.ts'
 import { profilesPath, readJson } from '../cli/settings/files.ts'
 import { ProfilesFile } from '../cli/settings/settings.ts'
 import { packageRoot } from '../scaffold/package-root.ts'
-import { commands } from './index.ts'
 
 const shells = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion, powershell: powershellCompletion }
 
-export const completion: Command = {
-  name: 'completion',
-  summary: 'Print the completion script of a shell',
-  details:
-    'It completes commands, flags and their values, and the names of profiles, scenarios and snapshots. Its first lines say how to install it.',
-  arguments: [new Argument('[shell]', 'your shell').choices(Object.keys(shells))],
-  options: [new Option('--names <source>', 'print the names that a script asks for').choices(nameSources)],
-  acceptsInvalidSettings: true,
-  examples: ['completion bash', 'completion fish'],
-  async run(session, { args, options }) {
-    const { out } = session
-    if (options.names !== undefined) {
-      const names = await namesOf[options.names as NameSource](session)
-      out.list(names, names, () => names)
+/** Returns the command that completes `commands`. */
+export function completion(commands: readonly LazyCommand[]): Command {
+  return {
+    name: 'completion',
+    summary: 'Print the completion script of a shell',
+    details:
+      'Completes commands, flags and their values, and the names of profiles, scenarios and snapshots. The first lines of the script say how to install it.',
+    arguments: [new Argument('[shell]', 'your shell').choices(Object.keys(shells))],
+    options: [new Option('--names <source>', 'print the names that a script asks for').choices(nameSources)],
+    acceptsInvalidSettings: true,
+    examples: ['completion bash', 'completion fish'],
+    async run(session, { args, options }) {
+      const { out } = session
+      if (options.names !== undefined) {
+        const names = await namesOf[options.names as NameSource](session)
+        out.list(names, names, () => names)
+        return 0
+      }
+      if (args[0] === undefined) {
+        const hint = `Give one of ${Object.keys(shells).join(', ')}: svc completion bash`
+        throw new CliError('usage', 'argument_missing', 'The shell is missing.', hint)
+      }
+      const loaded = await Promise.all(commands.map(async ({ name, load }) => ({ name, entry: await load() })))
+      const script = shells[args[0] as keyof typeof shells](placesOf(loaded))
+      out.document(`${script.join('\n')}\n`, shellMediaType)
       return 0
-    }
-    if (args[0] === undefined) {
-      const hint = `It is one of ${Object.keys(shells).join(', ')}: svc completion bash`
-      throw new CliError('usage', 'argument_missing', 'The shell is missing.', hint)
-    }
-    const named = await Promise.all(commands.map(async ({ name, load }) => ({ name, entry: await load() })))
-    const script = shells[args[0] as keyof typeof shells](placesOf(named))
-    out.document(`${script.join('\n')}\n`, shellMediaType)
-    return 0
-  },
+    },
+  }
 }
 
-/** Where names come from. Without a sandbox there are no snapshots; whoever presses Tab is told nothing of it. */
+/** Reads the names of each source. Without a sandbox there are no snapshots, and Tab completes nothing. */
 const namesOf: Readonly<Record<NameSource, (session: Session) => Promise<string[]>>> = {
   profiles: async ({ host }) => Object.keys((await readJson(profilesPath(host), ProfilesFile))?.profiles ?? {}),
   scenarios: async () =>

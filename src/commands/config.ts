@@ -3,7 +3,7 @@ import { access } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Argument, Option } from 'commander'
 import { alignPairs, alignTable } from '../cli/output/text.ts'
-import type { Command, CommandGroup } from '../cli/run/command.ts'
+import type { Command, Noun } from '../cli/run/command.ts'
 import { CliError, exitCodes } from '../cli/run/errors.ts'
 import type { Session } from '../cli/run/session.ts'
 import {
@@ -178,8 +178,7 @@ const validate: Command = {
   },
 }
 
-export const config: CommandGroup = {
-  name: 'config',
+export const config: Noun = {
   summary: 'Settings: profiles, svc.config.json, and what counts here',
   commands: [list, get, set, use, validate],
 }

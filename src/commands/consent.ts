@@ -1,8 +1,7 @@
 import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
-import type { Command, CommandGroup } from '../cli/run/command.ts'
+import type { Command, Noun } from '../cli/run/command.ts'
 
-export const consent: CommandGroup = {
-  name: 'consent',
+export const consent: Noun = {
   summary: 'Store, withdraw and show the consent of a session',
   commands: [
     endpointCommand('consent.set', {

@@ -1,7 +1,7 @@
 import { Option } from 'commander'
 import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
 import { placementSummary } from '../cli/output/placement-summary.ts'
-import type { Command, CommandGroup, CommandInput } from '../cli/run/command.ts'
+import type { Command, CommandInput, Noun } from '../cli/run/command.ts'
 import type { Session } from '../cli/run/session.ts'
 import { limits } from '../contract/limits.ts'
 import { recallPlacement, rememberPlacement } from './placements/last-placement.ts'
@@ -23,8 +23,7 @@ const getOrWait: Command = {
   },
 }
 
-export const decisions: CommandGroup = {
-  name: 'decisions',
+export const decisions: Noun = {
   summary: 'Poll slots for their decision',
   commands: [getOrWait],
 }

@@ -1,7 +1,7 @@
 import { endpointOptions } from '../cli/endpoint/endpoint-command.ts'
 import { flagValues } from '../cli/endpoint/flags.ts'
 import { formatTime, formatValue } from '../cli/output/text.ts'
-import type { Command, CommandGroup } from '../cli/run/command.ts'
+import type { Command, Noun } from '../cli/run/command.ts'
 import { contract } from '../contract/index.ts'
 
 const endpoint = contract['events.stream']
@@ -31,8 +31,7 @@ const stream: Command = {
   },
 }
 
-export const events: CommandGroup = {
-  name: 'events',
+export const events: Noun = {
   summary: 'Follow what happens in the sandbox',
   commands: [stream],
 }

@@ -1,9 +1,8 @@
 import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
-import type { CommandGroup } from '../cli/run/command.ts'
+import type { Noun } from '../cli/run/command.ts'
 import { rememberPlacement } from './placements/last-placement.ts'
 
-export const jobs: CommandGroup = {
-  name: 'jobs',
+export const jobs: Noun = {
   summary: 'Create jobs: the advanced way, with slots to poll',
   commands: [
     endpointCommand('jobs.create', {

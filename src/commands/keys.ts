@@ -1,9 +1,8 @@
 import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
-import type { CommandGroup } from '../cli/run/command.ts'
+import type { Noun } from '../cli/run/command.ts'
 import { projectInUse } from './projects.ts'
 
-export const keys: CommandGroup = {
-  name: 'keys',
+export const keys: Noun = {
   summary: 'Create and revoke keys of a project',
   commands: [
     endpointCommand('keys.list', {

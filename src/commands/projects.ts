@@ -1,11 +1,10 @@
 import { Argument } from 'commander'
 import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
-import type { Command, CommandGroup } from '../cli/run/command.ts'
+import type { Command, Noun } from '../cli/run/command.ts'
 import { CliError } from '../cli/run/errors.ts'
 import type { Session } from '../cli/run/session.ts'
 
-export const projects: CommandGroup = {
-  name: 'projects',
+export const projects: Noun = {
   summary: 'Read and change projects and their settings',
   commands: [
     endpointCommand('projects.config', {

@@ -1,6 +1,6 @@
 import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
 import { openPage } from '../cli/process/open-url.ts'
-import type { Command, CommandGroup } from '../cli/run/command.ts'
+import type { Command, Noun } from '../cli/run/command.ts'
 import { buildRequest } from '../client/request.ts'
 import { contract } from '../contract/index.ts'
 import { recallPlacement } from './placements/last-placement.ts'
@@ -29,8 +29,7 @@ const open: Command = {
   },
 }
 
-export const render: CommandGroup = {
-  name: 'render',
+export const render: Noun = {
   summary: 'Open what a browser renders, or fetch it on stdout',
   commands: [open, fetchFrame, endpointCommand('render.script', { examples: ['render script', 'render script -q'] })],
 }

@@ -57,8 +57,6 @@ export const scaffold: Command = {
   },
 }
 
-export const init: Command = { ...scaffold, name: 'init' }
-
 /** With the names for help and completion; another one is told apart here, with what is there instead. */
 function templateArgument(): Argument {
   const argument = new Argument('[template]', 'which one; --list tells what each is')

@@ -57,7 +57,7 @@ SVC_ORIGIN=http://localhost:3000
     expect(await svc('env', { env: { SVC_HOME: temporaryDirectory() } })).toEqual({
       code: 7,
       stdout: '',
-      stderr: 'error: No sandbox runs.\nhint: Start one: svc start. Or name a service: --base-url URL.\n',
+      stderr: 'error: No sandbox is running.\nhint: Start one: svc start. Or name a service: --base-url URL.\n',
     })
   })
 })

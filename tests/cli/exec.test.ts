@@ -122,7 +122,7 @@ describe('the exit code', () => {
     async (words) => {
       const { code, stderr } = await exec(words).ended
       expect(code).toBe(2)
-      expect(stderr).toMatch(/^error: The command to run stands behind --\.\nhint: Try: svc exec -- npm/)
+      expect(stderr).toMatch(/^error: Write the command to run after --\.\nhint: Try: svc exec -- npm/)
     },
   )
 })

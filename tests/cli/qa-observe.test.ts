@@ -129,7 +129,7 @@ describe('how it runs', () => {
   test('Ctrl-C ends the watch and judges it; its exit code is that of what was seen', async () => {
     const { child, ended } = spawnSvc(['qa', 'observe'], { SVC_HOME: cli.home }, cli.home)
     const [note] = (await once(child.stderr as Readable, 'data')) as [Buffer]
-    expect(note.toString()).toContain('use the integration; Ctrl-C judges it')
+    expect(note.toString()).toContain('use the integration; press Ctrl-C to judge it')
     expect((await cli.svc('placements create --set session_id=null -o json')).code).toBe(0)
     child.kill('SIGINT')
     const { code, stdout } = await ended
@@ -148,13 +148,13 @@ describe('how it runs', () => {
   })
 
   test.each([
-    ['npm test', 2, 'The command to run stands behind --.'],
+    ['npm test', 2, 'Write the command to run after --.'],
     ['--url localhost:3000', 2, "'localhost:3000' is not the address of a page."],
-    ['--headed', 2, '--headed shows a page, and none is named.'],
-    ['--for soon', 2, 'It must be such as 20s or 2m.'],
-    ['--since 10m -- true', 2, 'A command runs against a sandbox of its own, which has no past.'],
-    ['--for 1s', 7, 'No sandbox answers at '],
-    [`--url http://localhost:9 -- ${process.execPath} -e 0`, 7, 'ended with 0 before http://localhost:9 answered.'],
+    ['--headed', 2, '--headed needs a page to show.'],
+    ['--for soon', 2, 'It must be a duration such as 20s or 2m.'],
+    ['--since 10m -- true', 2, 'A command runs against a sandbox of its own, which has no earlier requests.'],
+    ['--for 1s', 7, 'No sandbox responds at '],
+    [`--url http://localhost:9 -- ${process.execPath} -e 0`, 7, 'ended with 0 before http://localhost:9 responded.'],
   ])('%s', async (args, expected, message) => {
     const { code, stderr } = await run(args)
     expect({ code, stderr }).toEqual({ code: expected, stderr: expect.stringContaining(message) })
@@ -163,7 +163,7 @@ describe('how it runs', () => {
   test('without a browser nothing is judged: 7', async () => {
     const { code, stderr } = await cli.svc('qa observe --url http://localhost:3000 --browser-path nowhere')
     expect({ code, stderr }).toEqual({ code: 7, stderr: expect.stringContaining('There is no browser at nowhere.') })
-    expect(stderr).toContain('Without --url the traffic alone is judged.')
+    expect(stderr).toContain('Without --url only the requests are judged.')
   })
 
   test('every rule is explained in docs/qa-observe.md', () => {

@@ -306,7 +306,7 @@ ${['a', 'b', 'c'].map((name) => `  - { name: ${name}, steps: [{ placement: null,
     expect(stderr).toContain(`${second}:6:28: Unknown member expct. Did you mean expect?`)
     expect(stderr).toContain('There is no built-in suite named nowhere.')
     expect((await cli.svc(`qa validate ${first}`)).code).toBe(2)
-    expect((await cli.svc('qa validate errors')).stdout).toMatch(/^builtin:errors: good, \d+ cases\n$/)
+    expect((await cli.svc('qa validate errors')).stdout).toMatch(/^builtin:errors: valid, \d+ cases\n$/)
   })
 
   test('list, show and what fits nothing', async () => {

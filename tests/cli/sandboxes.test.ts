@@ -39,7 +39,7 @@ describe('two sandboxes', () => {
 
     const used = await cli.svc('sandbox status -o json', { host: bothRun })
     expect(JSON.parse(used.stdout)).toMatchObject({ url: newer.url, ready: true, source: 'sandbox' })
-    expect(used).toMatchObject({ code: 0, stderr: '2 sandboxes run. All of them: svc sandbox ps\n' })
+    expect(used).toMatchObject({ code: 0, stderr: '2 sandboxes are running. List them: svc sandbox ps\n' })
     const named = await cli.svc(`sandbox status ${older}`, { host: bothRun })
     expect(named.stdout).toMatch(new RegExp(`^URL +${cli.sandbox.url}\nchosen by +--base-url$`, 'm'))
   })
@@ -62,7 +62,10 @@ describe('two sandboxes', () => {
     await using cli = await startTestCli()
     await beside(cli, 4711)
     const { code, stderr } = await cli.svc('sandbox stop', { host: bothRun })
-    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('Say which: --base-url URL') })
+    expect({ code, stderr }).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('Choose one with --base-url URL'),
+    })
   })
 })
 
@@ -71,12 +74,12 @@ test('without any, ps is an empty list and status exit code 7', async () => {
   expect(await svc('sandbox ps -o json', { env })).toEqual({
     code: 0,
     stdout: '[]\n',
-    stderr: 'No sandbox runs. Start one: svc start\n',
+    stderr: 'No sandbox is running. Start one: svc start\n',
   })
   expect(await svc('sandbox status', { env })).toEqual({
     code: 7,
     stdout: '',
-    stderr: 'error: No sandbox runs.\nhint: Start one: svc start\n',
+    stderr: 'error: No sandbox is running.\nhint: Start one: svc start\n',
   })
   const elsewhere = await svc('sandbox status -o json --base-url http://127.0.0.1:1', { env })
   expect(elsewhere).toMatchObject({ code: 7, stdout: '' })

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { Chalk } from 'chalk'
 import { afterEach, describe, expect, test } from 'vitest'
-import { startBlock } from '../../src/commands/sandbox/start-block.ts'
+import { startBlock } from '../../src/commands/sandbox/start.ts'
 import { type Running, spawnSvc } from './process.ts'
 import { temporaryDirectory } from './test-cli.ts'
 
@@ -61,7 +61,11 @@ describe('svc start -o json', () => {
     expect(stopped).toEqual({ code: 0, stdout: `stopped ${url} (pid ${child.pid})\n`, stderr: '' })
     expect((await ended).code).toBe(0)
     const status = await spawnSvc(['sandbox', 'status'], { SVC_HOME: home }).ended
-    expect(status).toEqual({ code: 7, stdout: '', stderr: 'error: No sandbox runs.\nhint: Start one: svc start\n' })
+    expect(status).toEqual({
+      code: 7,
+      stdout: '',
+      stderr: 'error: No sandbox is running.\nhint: Start one: svc start\n',
+    })
   })
 })
 

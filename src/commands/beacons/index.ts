@@ -1,14 +1,13 @@
 import type { Body } from '../../cli/endpoint/body.ts'
 import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
 import { alignPairs, formatValue } from '../../cli/output/text.ts'
-import type { CommandGroup, CommandInput } from '../../cli/run/command.ts'
+import type { CommandInput, Noun } from '../../cli/run/command.ts'
 import type { Session } from '../../cli/run/session.ts'
 import { recallPlacement } from '../placements/last-placement.ts'
 import { lint } from './lint.ts'
 import { tail } from './tail.ts'
 
-export const beacons: CommandGroup = {
-  name: 'beacons',
+export const beacons: Noun = {
   summary: 'Send beacons, check a file of them, list and follow those that arrive, with their verdict',
   commands: [
     endpointCommand('beacons.send', {

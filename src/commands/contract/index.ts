@@ -1,6 +1,6 @@
 import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
 import { alignTable } from '../../cli/output/text.ts'
-import type { CommandGroup } from '../../cli/run/command.ts'
+import type { Noun } from '../../cli/run/command.ts'
 import type { Provenance } from '../../contract/provenance.ts'
 import { check } from './check.ts'
 
@@ -15,8 +15,7 @@ interface ListedEndpoint {
   fields: { provenance: Provenance }[]
 }
 
-export const contractGroup: CommandGroup = {
-  name: 'contract',
+export const contract: Noun = {
   summary: 'What of the API is documented, observed and assumed; whether a service is so',
   commands: [
     endpointCommand('contract.show', {

@@ -2,13 +2,12 @@ import { Argument, Option } from 'commander'
 import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
 import type { Style } from '../../cli/output/style.ts'
 import { alignTable } from '../../cli/output/text.ts'
-import type { Command, CommandGroup } from '../../cli/run/command.ts'
+import type { Command, Noun } from '../../cli/run/command.ts'
 import { exitCodes } from '../../cli/run/errors.ts'
 import type { EvidenceVerification } from '../../contract/control/evidence.ts'
 import { exportEvidence, tamperEvidence, verifyFile } from './export.ts'
 
-export const evidence: CommandGroup = {
-  name: 'evidence',
+export const evidence: Noun = {
   summary: 'Check and export the evidence that billing rests on',
   commands: [
     endpointCommand('evidence.list', {

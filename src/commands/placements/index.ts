@@ -1,11 +1,10 @@
 import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
-import type { CommandGroup } from '../../cli/run/command.ts'
+import type { Noun } from '../../cli/run/command.ts'
 import { createPlacementCommand } from './create.ts'
 import { explanation } from './explain.ts'
 import { recallPlacement } from './last-placement.ts'
 
-export const placements: CommandGroup = {
-  name: 'placements',
+export const placements: Noun = {
   summary: 'Request placements, list them, and explain how they were decided',
   commands: [
     createPlacementCommand,

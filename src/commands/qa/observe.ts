@@ -1,5 +1,6 @@
-/** `svc qa observe`: drives or watches an integration, then judges its traffic and its page. */
-import { Argument, InvalidArgumentError, Option } from 'commander'
+/** `svc qa observe`: runs or watches an integration, then judges its requests and its page. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Argument, Option } from 'commander'
 import { curlCommand } from '../../cli/output/quoting.ts'
 import type { Command } from '../../cli/run/command.ts'
 import { CliError, exitCodes } from '../../cli/run/errors.ts'
@@ -7,16 +8,18 @@ import { type Session, sessionClient } from '../../cli/run/session.ts'
 import { version } from '../../cli/run/version.ts'
 import type { Client } from '../../client/client.ts'
 import { createClient } from '../../client/index.ts'
+import { isLoopback } from '../../foundation/loopback.ts'
 import { findService } from '../../journal/facts/sandbox.ts'
 import type { PageSeen } from '../../journal/observe/page/seen.ts'
 import { readTraffic } from '../../journal/read.ts'
 import { checkAgent, checkPrefix } from '../../qa/contract-check/mark.ts'
 import type { RunResult } from '../../qa/result.ts'
-import { type Driven, driveCommand } from '../fresh-sandbox.ts'
-import { openPage } from './observe-page.ts'
-import { reporterOf, reporterOption, reportFailure } from './run.ts'
+import { commandMissing, interruptOf, runWithSandbox, type SandboxProgram } from '../exec.ts'
+import { durationMs } from '../flag-values.ts'
+import { createReporter, reporterOption, reportFailure } from './reporters.ts'
+import { browserPathOption, findBrowser, startBrowser } from './targets.ts'
 
-export interface ObserveFlags {
+interface ObserveFlags {
   url?: string
   for?: number
   since?: string
@@ -26,24 +29,30 @@ export interface ObserveFlags {
   reporter?: string[]
 }
 
-/** How far back the look goes, requests. */
+/** Most exchanges of the journal that are judged. */
 const mostExchanges = 5_000
+/** How long a page is watched by default. */
+const pageWatch_ms = 20_000
+/** An app may have to be built before it responds. */
+const readyTimeout_ms = 120_000
+/** The longest a timer can wait: 24 days. */
+const longestTimer_ms = 2 ** 31 - 1
 
 export const observe: Command = {
   name: 'observe',
-  summary: 'Judge an integration by its traffic, and by its page',
+  summary: 'Judge an integration by its requests and its page',
   details: [
-    'With a command behind --: runs it against a sandbox of its own, with the SVC_* variables set as by svc exec, and judges what it sent. With --url: opens the page in a browser, brings its ads into view, and judges the page too; the app runs against the sandbox that runs, or is the command behind --. With neither: watches the sandbox that runs until Ctrl-C. With --since: judges what the journal has.',
-    "Exit code: the command's own where that is not 0; 5 when there is an error, or with --strict a warning; 7 without a sandbox or browser. Each rule is explained in docs/qa-observe.md.",
+    'With a command after --: runs it against a sandbox of its own, with the SVC_* variables set as by svc exec, and judges what it sent. With --url: opens the page in a browser, scrolls its ads into view, and judges the page too; the app uses the running sandbox, or is the command after --. With neither: watches the running sandbox until Ctrl-C. With --since: judges what the journal already has.',
+    "Exit code: the command's own unless that is 0; 5 when there is an error, or with --strict a warning; 7 without a sandbox or browser. Each rule is explained in docs/qa-observe.md.",
   ].join('\n\n'),
   arguments: [new Argument('[-- command...]', 'the integration, or its tests')],
   options: [
     new Option('--url <address>', 'the page to open in a browser'),
-    new Option('--for <span>', 'how long to watch: 20s, 2m; with --url 20s unless --headed').argParser(span),
-    new Option('--since <span>', 'judge what is there already: 10m, 2h, or epoch milliseconds'),
+    new Option('--for <span>', 'how long to watch: 20s, 2m; with --url 20s unless --headed').argParser(durationMs),
+    new Option('--since <span>', 'judge what the journal already has: 10m, 2h, or epoch milliseconds'),
     new Option('--headed', 'show the browser: you use the page, and end with Ctrl-C'),
-    new Option('--browser-path <file>', 'the Chrome or Chromium to use; default: the one that is found'),
-    new Option('--strict', 'warnings fail too'),
+    browserPathOption,
+    new Option('--strict', 'fail on warnings too'),
     reporterOption,
   ],
   passesThrough: true,
@@ -51,96 +60,157 @@ export const observe: Command = {
   async run(session, { options, args, passthrough }) {
     const flags = options as unknown as ObserveFlags
     checkFlags(session, flags, args.flat(), passthrough ?? [])
-    const interrupt = new AbortController()
-    session.onInterrupt((signal) => interrupt.abort(signal))
+    const interrupt = interruptOf(session)
     const started_at_ms = session.host.now()
-    if (passthrough?.length) {
-      return driveCommand(session, passthrough, interrupt.signal, flags.url !== undefined, (driven) =>
-        judgeDriven(session, flags, driven, interrupt.signal, started_at_ms),
-      )
-    }
-    const { base_url, sandbox } = session.settings
-    const client = sessionClient(session.settings, undefined)
-    const { info } = await findService(client)
-    if (info === null) throw sandboxMissing(session, base_url)
-    const after = flags.since === undefined ? await newestRequest(client) : undefined
-    const page = await watch(session, flags, base_url, interrupt.signal)
-    return report(session, flags, {
-      client,
-      base_url,
-      kind: sandbox === null ? 'service' : 'sandbox',
-      since: flags.since,
-      after,
-      is_ended: flags.since !== undefined && flags.url === undefined,
-      is_whole: false,
-      page,
-      what: flags.url ?? (flags.since === undefined ? 'the sandbox that runs' : `since ${flags.since}`),
-      started_at_ms,
-    })
+    return passthrough?.length
+      ? observeProgram(session, flags, passthrough, interrupt, started_at_ms)
+      : observeService(session, flags, interrupt, started_at_ms)
   },
 }
 
-/** What a program did against a sandbox of its own. Its own failure comes before what it sent. */
-async function judgeDriven(
+/** Judges what the running sandbox sees from now on, or with --since what its journal has. */
+async function observeService(
   session: Session,
   flags: ObserveFlags,
-  { base_url, secret_key, words, code, ready }: Driven,
-  signal: AbortSignal,
+  interrupt: AbortSignal,
   started_at_ms: number,
 ): Promise<number> {
-  let page: PageSeen | null = null
-  if (flags.url !== undefined) {
-    await ready(flags.url)
-    page = await watch(session, flags, base_url, signal)
-  }
-  const own = await code()
-  const judged = await report(session, flags, {
-    client: createClient({ base_url, credential: secret_key, validate: 'report' }),
+  const { base_url, sandbox } = session.settings
+  const client = sessionClient(session.settings, undefined)
+  const { info } = await findService(client)
+  if (info === null) throw sandboxMissing(session, base_url)
+  const after = flags.since === undefined ? await newestRequest(client) : undefined
+  const page = await watch(session, flags, base_url, interrupt)
+  return report(session, flags, {
+    client,
     base_url,
-    kind: 'fresh',
-    since: undefined,
-    after: undefined,
-    is_ended: true,
-    is_whole: true,
+    kind: sandbox === null ? 'service' : 'sandbox',
+    since: flags.since,
+    after,
+    is_ended: flags.since !== undefined && flags.url === undefined,
+    is_whole: false,
     page,
-    what: words.join(' '),
+    what: flags.url ?? (flags.since === undefined ? 'the running sandbox' : `since ${flags.since}`),
     started_at_ms,
   })
-  return own === 0 ? judged : own
 }
 
-/** What is watched begins after it; null where nothing came yet. */
+/** Judges what a program did against a sandbox of its own. The program's own failure goes first. */
+function observeProgram(
+  session: Session,
+  flags: ObserveFlags,
+  words: readonly string[],
+  interrupt: AbortSignal,
+  started_at_ms: number,
+): Promise<number> {
+  const isServer = flags.url !== undefined
+  return runWithSandbox(session, words, { interrupt, forwards: !isServer }, async (program) => {
+    const { base_url, secret_key, group } = program
+    let page: PageSeen | null = null
+    if (flags.url !== undefined) {
+      await untilResponding(flags.url, words, program)
+      page = await watch(session, flags, base_url, interrupt)
+    }
+    const isStopped = isServer && program.exitCode() === null
+    if (isStopped) group.end('SIGTERM')
+    const code = await group.ended
+    const judged = await report(session, flags, {
+      client: createClient({ base_url, credential: secret_key, validate: 'report' }),
+      base_url,
+      kind: 'fresh',
+      since: undefined,
+      after: undefined,
+      is_ended: true,
+      is_whole: true,
+      page,
+      what: words.join(' '),
+      started_at_ms,
+    })
+    return isStopped || code === 0 ? judged : code
+  })
+}
+
+/** Returns the newest request of the journal, after which the watch begins; null when there is none. */
 async function newestRequest(client: Client): Promise<string | null> {
   const { items } = await client.requests.list({ query: { limit: 1 } })
   return items[0]?.request_id ?? null
 }
 
-/** Until the time is over or somebody interrupts; the page, where there is one. */
+/** Resolves when the time is over or the user interrupts; with what the page did, where one is watched. */
 async function watch(
   session: Session,
   flags: ObserveFlags,
   base_url: string,
-  signal: AbortSignal,
+  interrupt: AbortSignal,
 ): Promise<PageSeen | null> {
-  if (flags.url !== undefined) return openPage(session, { ...flags, url: flags.url }, base_url, signal)
-  if (flags.since !== undefined && flags.for === undefined) return null
-  const end = flags.for === undefined ? 'Ctrl-C judges it' : `it is judged after ${flags.for / 1_000} s`
+  const { url, for: for_ms, since } = flags
+  if (url !== undefined) return watchInBrowser(session, { ...flags, url }, base_url, interrupt)
+  if (since !== undefined && for_ms === undefined) return null
+  const end = for_ms === undefined ? 'press Ctrl-C to judge it' : `it is judged after ${for_ms / 1_000} s`
   session.out.note(`watching ${base_url}: use the integration; ${end}`)
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, flags.for ?? longestTimer_ms)
-    signal.addEventListener('abort', () => {
-      clearTimeout(timer)
-      resolve()
-    })
-    if (signal.aborted) resolve()
-  })
+  await sleep(for_ms ?? longestTimer_ms, undefined, { signal: interrupt }).catch(() => {})
   return null
 }
 
-/** The longest a timer can wait: 24 days. */
-const longestTimer_ms = 2 ** 31 - 1
+async function watchInBrowser(
+  session: Session,
+  { url, for: for_ms, headed, browserPath }: ObserveFlags & { url: string },
+  base_url: string,
+  interrupt: AbortSignal,
+): Promise<PageSeen> {
+  const { PageUnreachable, watchPage } = await import('../../journal/facts/page.ts')
+  const is_headed = headed === true
+  const path = findBrowser(session, browserPath, 'Without --url only the requests are judged.')
+  const browser = await startBrowser(session, path, { reachable: 'anything', is_headed })
+  const length_ms = for_ms ?? (is_headed ? null : pageWatch_ms)
+  const end =
+    length_ms === null
+      ? ': use it; press Ctrl-C or close its window to judge it'
+      : ` for ${length_ms / 1_000} s; press Ctrl-C to judge it now`
+  session.out.note(`watching ${url}${end}`)
+  const options = { url, bases: basesOf(base_url), for_ms: length_ms, signal: interrupt, is_headed }
+  try {
+    return await watchPage(await browser.get(), options)
+  } catch (error) {
+    if (!(error instanceof PageUnreachable)) throw error
+    throw new CliError('unreachable', 'page_unreachable', error.message, 'Start the app, then try again.')
+  } finally {
+    await browser.close()
+  }
+}
 
-interface Watched {
+/** Returns every base URL by which a page may call the service: a local one has several names. */
+function basesOf(base_url: string): string[] {
+  const { hostname, port, protocol } = new URL(base_url)
+  if (!isLoopback(hostname)) return [base_url]
+  return ['127.0.0.1', 'localhost', '[::1]'].map((name) => `${protocol}//${name}:${port}`)
+}
+
+/** Resolves when the URL responds. Throws CliError when the program ends before, or after `readyTimeout_ms`. */
+async function untilResponding(
+  url: string,
+  words: readonly string[],
+  { group, exitCode }: SandboxProgram,
+): Promise<void> {
+  const deadline = AbortSignal.timeout(readyTimeout_ms)
+  while (!deadline.aborted) {
+    // Rejects here when the program could not be started.
+    if (exitCode() !== null) {
+      const message = `${words.join(' ')} ended with ${await group.ended} before ${url} responded.`
+      throw new CliError('unreachable', 'program_ended', message, 'Give the command that serves the page.')
+    }
+    const isResponding = await fetch(url, { signal: AbortSignal.any([deadline, AbortSignal.timeout(5_000)]) }).then(
+      ({ body }) => body?.cancel().then(() => true) ?? true,
+      () => false,
+    )
+    if (isResponding) return
+    await Promise.race([sleep(100), group.ended])
+  }
+  const message = `${url} did not respond within ${readyTimeout_ms / 1_000} s.`
+  throw new CliError('unreachable', 'page_unreachable', message, 'Is it the address that the command serves?')
+}
+
+interface Observation {
   client: Client
   base_url: string
   kind: RunResult['target']['kind']
@@ -153,30 +223,20 @@ interface Watched {
   started_at_ms: number
 }
 
-async function report(session: Session, flags: ObserveFlags, watched: Watched): Promise<number> {
+async function report(session: Session, flags: ObserveFlags, observation: Observation): Promise<number> {
   const { judge } = await import('../../journal/observe/judge.ts')
   const { resultOf } = await import('../../journal/observe.ts')
   const { createObservationList } = await import('../../journal/observe-list.ts')
   const { host, out, settings, command_name } = session
-  const { client, base_url, kind, since, after, is_ended, is_whole, page, what, started_at_ms } = watched
+  const { client, base_url, kind, since, after, is_ended, is_whole, page, what, started_at_ms } = observation
   const info = await client.sandbox.info()
-  const reading = readTraffic(
-    client,
-    info,
-    {
-      since,
-      after,
-      most: mostExchanges,
-      detailsOf: (items) => items,
-      leaveOut: { user_agent: checkAgent, prefix: checkPrefix },
-    },
-    { client_id: settings.client_id, command_name },
-  )
+  const leaveOut = { user_agent: checkAgent, prefix: checkPrefix }
+  const range = { since, after, most: mostExchanges, detailsOf: <Item>(items: readonly Item[]) => items, leaveOut }
+  const reading = readTraffic(client, info, range, { client_id: settings.client_id, command_name })
   const traffic = await out.progress('reading the journal', reading)
-  if (traffic.exchanges.length >= mostExchanges) {
-    out.note(`The newest ${mostExchanges} requests are judged; there were more.`)
-  }
-  const observed = { ...traffic, is_ended, is_whole: is_whole && traffic.exchanges.length < mostExchanges, page }
+  const isCut = traffic.exchanges.length >= mostExchanges
+  if (isCut) out.note(`Only the newest ${mostExchanges} requests are judged.`)
+  const observed = { ...traffic, is_ended, is_whole: is_whole && !isCut, page }
   const verdicts = judge(observed)
   const result = resultOf(verdicts, observed, {
     target: { base_url, kind, version: info.version, key_mode: 'test' },
@@ -186,7 +246,7 @@ async function report(session: Session, flags: ObserveFlags, watched: Watched): 
     is_strict: flags.strict === true,
     curl: ({ body, ...request }) => curlCommand({ ...request, ...(body === null ? {} : { body }) }),
   })
-  const reporter = await reporterOf(session, flags, {
+  const reporter = await createReporter(session, flags.reporter, {
     list: (to) => createObservationList({ verdicts, observed, what }, to),
   })
   try {
@@ -202,31 +262,22 @@ async function report(session: Session, flags: ObserveFlags, watched: Watched): 
 }
 
 function checkFlags(
-  session: Session,
+  { command_name }: Session,
   { url, since, headed }: ObserveFlags,
   words: readonly (string | undefined)[],
   command: readonly string[],
 ): void {
   const problem = (code: string, message: string, hint: string) => new CliError('usage', code, message, hint)
-  if (words.length > 0) {
-    throw problem(
-      'command_missing',
-      'The command to run stands behind --.',
-      `Try: ${session.command_name} qa observe -- ${words.join(' ')}`,
-    )
-  }
+  if (words.length > 0) throw commandMissing(`${command_name} qa observe -- ${words.join(' ')}`)
   if (url !== undefined && !/^https?:$/.test(URL.parse(url)?.protocol ?? '')) {
-    throw problem('url_invalid', `'${url}' is not the address of a page.`, 'Write it whole: http://localhost:3000')
+    throw problem('url_invalid', `'${url}' is not the address of a page.`, 'Write it in full: http://localhost:3000')
   }
   if (headed === true && url === undefined) {
-    throw problem('url_missing', '--headed shows a page, and none is named.', 'Name it: --url http://localhost:3000')
+    throw problem('url_missing', '--headed needs a page to show.', 'Name it: --url http://localhost:3000')
   }
   if (command.length > 0 && since !== undefined) {
-    throw problem(
-      'since_of_fresh',
-      'A command runs against a sandbox of its own, which has no past.',
-      'Leave --since out, or the command.',
-    )
+    const message = 'A command runs against a sandbox of its own, which has no earlier requests.'
+    throw problem('since_of_fresh', message, 'Leave out --since, or the command.')
   }
 }
 
@@ -234,14 +285,7 @@ function sandboxMissing({ command_name }: Session, base_url: string): CliError {
   return new CliError(
     'unreachable',
     'target_missing',
-    `No sandbox answers at ${base_url}: only a sandbox keeps the traffic that is to be judged.`,
-    `Start one: ${command_name} start. Or let a command run against its own: ${command_name} qa observe -- npm test`,
+    `No sandbox responds at ${base_url}. Only a sandbox keeps the requests to judge.`,
+    `Start one: ${command_name} start. Or run a command against its own: ${command_name} qa observe -- npm test`,
   )
-}
-
-function span(text: string): number {
-  const [, amount, unit] = /^(\d{1,6})(ms|s|m|h)$/.exec(text) ?? []
-  const scale = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }[unit ?? '']
-  if (scale === undefined || Number(amount) === 0) throw new InvalidArgumentError('It must be such as 20s or 2m.')
-  return Number(amount) * scale
 }

@@ -1,29 +1,41 @@
-/** What `svc qa run` looks at: a fresh sandbox for each worker, the running one, or a service by its base URL. */
+/**
+ * What `svc qa` works with: the targets of a run (a fresh sandbox for each worker, the running one, or a service by its
+ * base URL) and the browser.
+ */
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { Option } from 'commander'
 import { CliError } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
-import { stateDirectory } from '../../cli/settings/files.ts'
-import type { BrowserHost } from '../../qa/browser/launch.ts'
-import type { PlannedCase } from '../../qa/run/plan.ts'
+import { browserCandidates } from '../../journal/doctor/browser.ts'
+import type { BrowserHost, BrowserOptions } from '../../qa/browser/launch.ts'
 import type { Target, TargetOptions } from '../../qa/run/target.ts'
-import type { RunFlags } from './run.ts'
+import { startOnFreePort } from '../sandbox/start.ts'
 
-type Chosen = Omit<TargetOptions, 'browser'>
+export interface TargetFlags {
+  fresh?: true
+  seed?: number
+  workers?: number
+  allowLive?: true
+}
 
 export interface OpenTargets {
   targets: Target[]
   close(): Promise<void>
 }
 
-/** Sandboxes beyond this cost more to start than they save. Cases in a browser mostly wait: more of them help. */
+type TargetChoice = Omit<TargetOptions, 'browser'>
+
+/** More sandboxes than this cost more to start than they save. Cases in a browser mostly wait: they gain from more. */
 const mostFresh = 2
 const mostFreshWithBrowser = 4
 const casesPerFresh = 20
 
-/** Throws CliError where there is nothing to look at, or nothing that may be looked at. */
+/** Opens the targets of a run of `cases` cases. Throws CliError when there is none, or none that may be used. */
 export async function openTargets(
   session: Session,
-  flags: RunFlags,
-  cases: readonly PlannedCase[],
+  flags: TargetFlags,
+  cases: number,
   browser: BrowserHost | null,
 ): Promise<OpenTargets> {
   const { openTarget, TargetError } = await import('../../qa/run/target.ts')
@@ -32,12 +44,13 @@ export async function openTargets(
     for (const each of closing.reverse()) await each()
   }
   try {
-    const wanted =
+    const most = browser === null ? mostFresh : mostFreshWithBrowser
+    const choices =
       flags.fresh === true
-        ? await startFresh(session, flags, cases.length, browser === null ? mostFresh : mostFreshWithBrowser, closing)
+        ? await startFresh(session, flags, Math.min(most, Math.ceil(cases / casesPerFresh)), closing)
         : [chosenService(session, flags)]
     const targets: Target[] = []
-    for (const options of wanted) {
+    for (const options of choices) {
       const target = await openTarget({ ...options, browser })
       targets.push(target)
       closing.push(() => target.close())
@@ -50,42 +63,35 @@ export async function openTargets(
   }
 }
 
+/** Starts at most `most` sandboxes in memory, and no more than there are workers. */
 async function startFresh(
   session: Session,
-  { seed, workers }: RunFlags,
-  cases: number,
+  { seed, workers }: TargetFlags,
   most: number,
   closing: (() => Promise<void>)[],
-): Promise<Chosen[]> {
+): Promise<TargetChoice[]> {
   if (session.flags.base_url !== undefined) {
     throw new CliError('usage', 'target_twice', '--fresh and --base-url name two targets.', 'Leave one of them out.')
   }
-  const { startOnFreePort } = await import('../sandbox/start.ts')
-  const sandboxes = Math.max(1, Math.min(workers ?? most, most, Math.ceil(cases / casesPerFresh)))
-  const wanted: Chosen[] = []
-  for (let index = 0; index < sandboxes; index++) {
+  const choices: TargetChoice[] = []
+  while (choices.length < Math.max(1, Math.min(workers ?? most, most))) {
     const options = { port: 0, host: '127.0.0.1', ephemeral: true as const, ...(seed === undefined ? {} : { seed }) }
-    const sandbox = await startOnFreePort(session, options, stateDirectory(session.host))
+    const sandbox = await startOnFreePort(session, options)
     closing.push(() => sandbox.close())
     const { client_id, secret_key, publishable_key } = sandbox.keys
-    wanted.push({
-      kind: 'fresh',
-      base_url: sandbox.url,
-      client_id,
-      origin: null,
-      keys: { secret: secret_key, publishable: publishable_key },
-    })
+    const keys = { secret: secret_key, publishable: publishable_key }
+    choices.push({ kind: 'fresh', base_url: sandbox.url, client_id, origin: null, keys })
   }
-  return wanted
+  return choices
 }
 
-function chosenService({ settings }: Session, { allowLive }: RunFlags): Chosen {
+function chosenService({ settings }: Session, { allowLive }: TargetFlags): TargetChoice {
   const { base_url, sandbox, secret_key, publishable_key, client_id, origin, source } = settings
   if (sandbox === null && source.base_url === 'default') {
     throw new CliError(
       'unreachable',
       'target_missing',
-      'There is nothing to look at: no sandbox runs, and no service is named.',
+      'There is no target: no sandbox is running, and no service is named.',
       'Let the run start one: svc qa run --fresh. Or: svc start, or --base-url URL.',
     )
   }
@@ -94,15 +100,43 @@ function chosenService({ settings }: Session, { allowLive }: RunFlags): Chosen {
       'usage',
       'production_key_refused',
       `Cases would run against ${base_url} with a production key.`,
-      'Use a test key, or say --allow-live: test_outcome is never sent then.',
+      'Use a test key, or add --allow-live: test_outcome is never sent then.',
     )
   }
-  return {
-    kind: sandbox === null ? 'service' : 'sandbox',
-    base_url,
-    client_id,
-    origin,
-    keys: { secret: secret_key, publishable: publishable_key },
-    admin_token: sandbox?.admin_token,
+  const kind = sandbox === null ? 'service' : 'sandbox'
+  const keys = { secret: secret_key, publishable: publishable_key }
+  return { kind, base_url, client_id, origin, keys, admin_token: sandbox?.admin_token }
+}
+
+export const browserPathOption = new Option(
+  '--browser-path <file>',
+  'the Chrome or Chromium to use; default: the one that is found',
+)
+
+/** Returns the path of the browser. Throws CliError when there is none: cases are never skipped for that. */
+export function findBrowser({ host }: Session, given: string | undefined, alternative: string): string {
+  const candidates = given === undefined ? browserCandidates(host.platform, host.env) : [resolve(host.cwd, given)]
+  const found = candidates.find((path) => existsSync(path))
+  if (found !== undefined) return found
+  throw new CliError(
+    'unreachable',
+    'browser_missing',
+    given === undefined ? 'No Chrome or Chromium was found.' : `There is no browser at ${given}.`,
+    `Install one, or name it: --browser-path FILE. ${alternative}`,
+  )
+}
+
+/** Starts the browser, which may reach the host of the base URL only, unless `options` say otherwise. Throws CliError. */
+export async function startBrowser(
+  { settings }: Session,
+  path: string,
+  options: Partial<BrowserOptions> = {},
+): Promise<BrowserHost> {
+  const { BrowserMissing, openBrowserHost } = await import('../../qa/browser/launch.ts')
+  try {
+    return await openBrowserHost({ path, reachable: [new URL(settings.base_url).hostname], ...options })
+  } catch (error) {
+    if (!(error instanceof BrowserMissing)) throw error
+    throw new CliError('unreachable', 'browser_missing', error.message, error.hint)
   }
 }

@@ -3,7 +3,7 @@ import { callEndpoint, endpointCommand, endpointOptions } from '../../cli/endpoi
 import { flagValues } from '../../cli/endpoint/flags.ts'
 import { curlCommand, secretKeyVariable, shellMediaType } from '../../cli/output/quoting.ts'
 import { alignTable, describeValue, formatMember, isTime } from '../../cli/output/text.ts'
-import type { Command, CommandGroup, CommandInput } from '../../cli/run/command.ts'
+import type { Command, CommandInput, Noun } from '../../cli/run/command.ts'
 import type { Session } from '../../cli/run/session.ts'
 import type { RequestDetail, RequestItem } from '../../contract/control/requests.ts'
 import type { Output } from '../../contract/endpoint.ts'
@@ -102,8 +102,7 @@ const show: Command = {
   run: (session, given) => (given.options.curl === true ? showCurl(session, given) : plainShow.run(session, given)),
 }
 
-export const requests: CommandGroup = {
-  name: 'requests',
+export const requests: Noun = {
   summary: 'Read the request journal of the sandbox, check it and send its requests again',
   commands: [list, show, find, count, nearest, tailRequests, replayRequest, verifyRequests],
 }

@@ -1,16 +1,17 @@
-/** `svc start`: the emulator in the foreground, until a signal stops it; or in the background. */
+/** `svc start`: runs the emulator in the foreground until a signal stops it, or in the background. */
 import { mkdir } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { Option } from 'commander'
 import type { Sandbox, SandboxOptions } from '../../../sandbox/index.ts'
 import { flagValues } from '../../cli/endpoint/flags.ts'
+import type { Style } from '../../cli/output/style.ts'
+import { alignPairs } from '../../cli/output/text.ts'
 import { startInBackground } from '../../cli/process/background.ts'
 import { Locator, removeLocator, runningSandboxes, writeLocator } from '../../cli/process/locator.ts'
 import { openPage } from '../../cli/process/open-url.ts'
 import { portHolder } from '../../cli/process/port-holder.ts'
 import type { Command } from '../../cli/run/command.ts'
-import type { Category } from '../../cli/run/errors.ts'
-import { CliError } from '../../cli/run/errors.ts'
+import { type Category, CliError } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
 import { configFileName, readSettingFiles, stateDirectory } from '../../cli/settings/files.ts'
 import {
@@ -21,13 +22,13 @@ import {
   startFlags,
   startWords,
 } from '../../cli/settings/start-options.ts'
-import { startBlock } from './start-block.ts'
+import { isLoopback } from '../../foundation/loopback.ts'
 
-/** How many ports after a busy default one are tried. */
+/** How many ports after the default one are tried when it is taken. */
 const portsTried = 50
 const flags = startFlags()
 
-/** Failures of a start, and the category that each belongs to. */
+/** The exit code of each failure to start. */
 const categories: Record<SandboxFailure['code'], Category> = {
   port_in_use: 'busy',
   database_in_use: 'busy',
@@ -46,27 +47,26 @@ export const start: Command = {
   name: 'start',
   summary: 'Start the sandbox',
   details: [
-    'Prints its URL and keys when it is ready; other commands find it by themselves. Ctrl-C stops it cleanly, with exit code 0; a second Ctrl-C ends it at once, with 130.',
+    'Prints its URL and keys when it is ready. Other commands find it without settings. Ctrl-C stops it cleanly, with exit code 0; a second Ctrl-C ends it at once, with 130.',
     `Options may also stand in the section sandbox of ${configFileName}, by the same names: {"sandbox": {"port": 4010, "seed": 1, "rate_limit": "5/s"}}. A flag wins; db is relative to the file.`,
   ].join('\n\n'),
   options: [
     ...flags.values(),
-    new Option('--detach', 'run in the background; ends here when it is ready'),
+    new Option('--detach', 'run in the background; returns when it is ready'),
     new Option('--open', 'open the demo in the browser when it is ready'),
   ],
   examples: ['start', 'start --port 0 --ephemeral --seed 1 -o json', 'start --detach --open'],
   async run(session, { options }) {
-    const wanted = await startOptions(session, flagValues(flags, options))
-    return options.detach === true
-      ? startDetached(session, wanted, options.open === true)
-      : startHere(session, wanted, options.open === true)
+    const chosen = await startOptions(session, flagValues(flags, options))
+    const isOpened = options.open === true
+    return options.detach === true ? startDetached(session, chosen, isOpened) : startHere(session, chosen, isOpened)
   },
 }
 
 async function startHere(session: Session, options: StartOptions, isOpened: boolean): Promise<number> {
   const stopped = new Promise<string>((resolve) => session.onInterrupt(resolve))
   const home = stateDirectory(session.host)
-  const sandbox = await startOnFreePort(session, options, home)
+  const sandbox = await startOnFreePort(session, options)
   session.host.keepHeapSmall()
   const { url, inspector_url, database, pid, version, projects, admin_token } = sandbox
   const isPublic = !isLoopback(options.host ?? defaultHost)
@@ -110,7 +110,7 @@ function demoOf({ url }: Ready): string {
   return `${url}/_sandbox/demo`
 }
 
-/** Flags before the section of the config file, which says so. */
+/** Adds what the section `sandbox` of the config file says; flags win. Notes which options come from there. */
 async function startOptions({ host, out, flags: settings }: Session, given: StartOptions): Promise<StartOptions> {
   const { config } = await readSettingFiles(host, settings)
   if (config?.values.sandbox === undefined) return given
@@ -122,8 +122,9 @@ async function startOptions({ host, out, flags: settings }: Session, given: Star
   return merged
 }
 
-/** Starts a sandbox. Throws CliError for whatever keeps it from starting. */
-export async function startOnFreePort(session: Session, options: StartOptions, home: string): Promise<Sandbox> {
+/** Starts a sandbox, on the next free port when the default one is taken. Throws CliError when it cannot start. */
+export async function startOnFreePort(session: Session, options: StartOptions): Promise<Sandbox> {
+  const home = stateDirectory(session.host)
   const database = options.ephemeral ? ':memory:' : resolve(session.host.cwd, options.db ?? join(home, 'sandbox.db'))
   if (options.db === undefined) await mkdir(home, { recursive: true, mode: 0o700 })
   const { startSandbox, SandboxError } = await import('../../../sandbox/index.ts')
@@ -142,57 +143,100 @@ export async function startOnFreePort(session: Session, options: StartOptions, h
 }
 
 function sandboxOptions(options: StartOptions, port: number, database: string): SandboxOptions {
+  const { seed, rate_limit, decision_latency, scenario, journal_limit } = options
   return {
     port,
     host: options.host ?? defaultHost,
     database,
-    ...(options.seed === undefined ? {} : { seed: options.seed }),
-    ...(options.rate_limit === undefined ? {} : { rate_limit: options.rate_limit }),
-    ...(options.decision_latency === undefined ? {} : { decision_latency_ms: options.decision_latency }),
-    ...(options.scenario === undefined ? {} : { scenario: options.scenario }),
-    ...(options.journal_limit === undefined ? {} : { journal_limit: options.journal_limit }),
+    ...(seed === undefined ? {} : { seed }),
+    ...(rate_limit === undefined ? {} : { rate_limit }),
+    ...(decision_latency === undefined ? {} : { decision_latency_ms: decision_latency }),
+    ...(scenario === undefined ? {} : { scenario }),
+    ...(journal_limit === undefined ? {} : { journal_limit }),
   }
 }
 
-/** The failure in words that name the holder of a port, and the sandbox that has a database open. */
+/** Returns the failure with what holds the port, or the sandbox that has the database open. */
 async function startFailure(
   session: Session,
   error: SandboxFailure,
   port: number,
   database: string,
 ): Promise<CliError> {
-  const category = categories[error.code]
+  const failure = (message: string, hint: string | null) =>
+    new CliError(categories[error.code], error.code, message, hint)
   if (error.code === 'port_in_use') {
-    const message = `Port ${port} is taken by ${await holder(session, port)}.`
-    return new CliError(
-      category,
-      error.code,
-      message,
-      `Try: svc start --port ${port + 1}, or --port 0 for any free one.`,
-    )
+    const hint = `Try: svc start --port ${port + 1}, or --port 0 for any free one.`
+    return failure(`Port ${port} is taken by ${await holder(session, port)}.`, hint)
   }
   const user = (await running(session)).find((sandbox) => sandbox.database === database)
   if (error.code === 'database_in_use' && user !== undefined) {
-    const message = `A sandbox with this database runs already: ${user.url} (pid ${user.pid}).`
-    return new CliError(
-      category,
-      error.code,
-      message,
-      'Use it, stop it with svc sandbox stop, or start another: svc start --ephemeral',
-    )
+    const hint = 'Use it, stop it with svc sandbox stop, or start another: svc start --ephemeral'
+    return failure(`A sandbox with this database runs already: ${user.url} (pid ${user.pid}).`, hint)
   }
-  return new CliError(category, error.code, error.message, error.hint)
+  return failure(error.message, error.hint)
 }
 
 async function holder(session: Session, port: number): Promise<string> {
   return portHolder(port, session.host.platform, await running(session))
 }
 
-/** Beyond loopback the control plane demands the admin token. */
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host.startsWith('127.')
-}
-
 function running({ host }: Session) {
   return runningSandboxes(stateDirectory(host), host)
+}
+
+/** The lines that `svc start` prints when the sandbox is ready. */
+export function startBlock(
+  sandbox: Omit<Locator, 'started_at_ms'>,
+  { command_name, home, log_file = null }: { command_name: string; home: string; log_file?: string | null },
+  style: Style,
+): string[] {
+  const [project] = sandbox.projects
+  const others = sandbox.projects.slice(1).map(({ client_id }) => client_id)
+  return [
+    `${style.bold('svc')} ${sandbox.version}: ${style.green('the sandbox is ready')}`,
+    '',
+    ...indent(
+      alignPairs(
+        [
+          ['URL', style.cyan(sandbox.url)],
+          ['demo', style.cyan(`${sandbox.url}/_sandbox/demo`)],
+          ['inspector', style.cyan(sandbox.inspector_url)],
+          [
+            'database',
+            sandbox.database === ':memory:' ? 'in memory, gone at the end' : shorten(sandbox.database, home),
+          ],
+          ['project', project?.client_id ?? null],
+          ['secret key', project?.secret_key ?? null],
+          ['live key', project?.live_secret_key ?? null],
+          ['publishable key', project?.publishable_key ?? null],
+          ['allowed origins', project?.allowed_origins.join('  ') ?? null],
+          ['admin token', sandbox.admin_token ?? null],
+          ['more projects', others.length === 0 ? null : others.join('  ')],
+          ['log', log_file === null ? null : shorten(log_file, home)],
+        ],
+        style,
+      ),
+    ),
+    '',
+    log_file === null ? 'Try, in another terminal' : 'Try',
+    ...indent([
+      `${command_name} placements create --format banner --topic coffee`,
+      `${command_name} placements list`,
+      `${command_name} requests list`,
+    ]),
+    '',
+    style.dim(
+      log_file === null ? 'Ctrl-C stops it.' : `It runs in the background: ${command_name} sandbox stop ends it.`,
+    ),
+  ]
+}
+
+function indent(lines: readonly string[]): string[] {
+  return lines.map((line) => `  ${line}`)
+}
+
+/** Returns a path under the home directory as `~/...`. */
+function shorten(path: string, home: string): string {
+  return home !== '' && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path
 }

@@ -1,25 +1,34 @@
-import { alignPairs, formatTime } from '../../cli/output/text.ts'
-import type { Command } from '../../cli/run/command.ts'
+/** Which sandboxes are running, and whether they respond: `svc sandbox status`, `svc sandbox ps` and `svc health`. */
+import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
+import type { Style } from '../../cli/output/style.ts'
+import { alignPairs, alignTable, formatTime } from '../../cli/output/text.ts'
+import { type Locator, runningSandboxes } from '../../cli/process/locator.ts'
+import type { Command, Noun } from '../../cli/run/command.ts'
 import { CliError, exitCodes } from '../../cli/run/errors.ts'
+import { stateDirectory } from '../../cli/settings/files.ts'
 import { type Source, settingsTable } from '../../cli/settings/settings.ts'
-import { isReady, stateText, upTime } from './sandbox-state.ts'
+import { createClient } from '../../client/index.ts'
+import { formatDuration } from '../../foundation/duration.ts'
+
+/** A sandbox on this computer responds at once or not at all. */
+const responseTimeout_ms = 2_000
 
 export const status: Command = {
   name: 'status',
   summary: 'Show the sandbox that commands use',
   details:
-    'Where it is, and why this one. Exit code 7 when none runs, or it does not answer. svc sandbox ps lists all.',
+    'Shows where it runs and why it was chosen. Exit code 7 when none is running or it does not respond. To list all: svc sandbox ps',
   examples: ['sandbox status', 'sandbox status -o json'],
   async run({ settings, host, out, command_name }) {
     const { sandbox, base_url, source, running } = settings
     if (sandbox === null) {
       throw source.base_url === 'default'
-        ? new CliError('unreachable', 'sandbox_missing', 'No sandbox runs.', 'Start one: svc start')
+        ? new CliError('unreachable', 'sandbox_missing', 'No sandbox is running.', 'Start one: svc start')
         : new CliError(
             'unreachable',
             'sandbox_missing',
-            `No sandbox of this machine runs at ${base_url} (${whence(source.base_url)}).`,
-            'See those that run: svc sandbox ps',
+            `No sandbox on this computer is running at ${base_url} (from ${sourceName(source.base_url)}).`,
+            'List the running ones: svc sandbox ps',
           )
     }
     const { url, inspector_url, database, pid, version, started_at_ms, projects } = sandbox
@@ -31,7 +40,7 @@ export const status: Command = {
         [
           ['state', stateText(ready, style)],
           ['URL', style.cyan(url)],
-          ['chosen by', source.base_url === 'sandbox' && running > 1 ? 'the newest' : whence(source.base_url)],
+          ['chosen by', source.base_url === 'sandbox' && running > 1 ? 'the newest' : sourceName(source.base_url)],
           ['inspector', style.cyan(inspector_url)],
           ['database', database === ':memory:' ? 'in memory, gone at the end' : database],
           ['started', `${formatTime(started_at_ms)}, ${upTime(host.now() - started_at_ms)} ago`],
@@ -42,13 +51,75 @@ export const status: Command = {
         style,
       ),
     )
-    if (running > 1) out.note(`${running} sandboxes run. All of them: ${command_name} sandbox ps`)
+    if (running > 1) out.note(`${running} sandboxes are running. List them: ${command_name} sandbox ps`)
     return ready ? 0 : exitCodes.unreachable.exit_code
   },
 }
 
-/** Where the address comes from, in words. */
-function whence(source: Source): string {
+export const ps: Command = {
+  name: 'ps',
+  summary: 'List the running sandboxes',
+  details:
+    'A * marks the one that commands use here: the one of --base-url, the environment or a setting, else the newest. For its details: svc sandbox status',
+  examples: ['sandbox ps', 'sandbox ps -o json'],
+  async run({ host, out, settings, command_name }) {
+    const running = await runningSandboxes(stateDirectory(host), host)
+    const rows = await Promise.all(
+      running.map(async (sandbox) => {
+        const { url, inspector_url, database, pid, version, started_at_ms } = sandbox
+        const used = pid === settings.sandbox?.pid
+        return { url, inspector_url, database, pid, version, started_at_ms, ready: await isReady(sandbox), used }
+      }),
+    )
+    if (rows.length === 0) out.note(`No sandbox is running. Start one: ${command_name} start`)
+    out.data(rows, (style) =>
+      rows.length === 0
+        ? []
+        : alignTable(
+            [' ', 'url', 'pid', 'state', 'up', 'database'],
+            rows.map(({ used, url, pid, ready, started_at_ms, database }) => [
+              used ? '*' : ' ',
+              url,
+              pid,
+              ready ? 'ready' : 'no answer',
+              upTime(host.now() - started_at_ms),
+              database,
+            ]),
+            style,
+            { state: (cell) => stateText(cell === 'ready', style) },
+          ),
+    )
+    return 0
+  },
+}
+
+export const health: Noun = {
+  summary: 'Check whether a sandbox responds, for scripts and probes',
+  commands: [
+    endpointCommand('health.live', { examples: ['health live', 'health live -o none'] }),
+    endpointCommand('health.ready', { examples: ['health ready', 'health ready -o none'] }),
+  ],
+}
+
+async function isReady({ url }: Pick<Locator, 'url'>): Promise<boolean> {
+  const client = createClient({ base_url: url, timeout_ms: responseTimeout_ms })
+  return client.health.ready().then(
+    () => true,
+    () => false,
+  )
+}
+
+function stateText(is_ready: boolean, style: Style): string {
+  return is_ready ? style.green('ready') : style.red('no answer')
+}
+
+/** `3s`, `31m`, `5h`, `2d`: in the largest unit that is not zero. */
+function upTime(span_ms: number): string {
+  return span_ms < 1_000 ? '0s' : formatDuration(span_ms)
+}
+
+/** Returns what the URL comes from, by the name that you would look for. */
+function sourceName(source: Source): string {
   if (source === 'flag') return '--base-url'
   if (source === 'environment') return settingsTable.base_url.env
   return source === 'sandbox' ? 'the only one' : source

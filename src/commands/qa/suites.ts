@@ -1,0 +1,105 @@
+/** Suites by name or file: loading them, and `svc qa list`, `show` and `validate`. */
+import { resolve } from 'node:path'
+import { Argument } from 'commander'
+import { alignTable } from '../../cli/output/text.ts'
+import type { Command, CommandInput } from '../../cli/run/command.ts'
+import { CliError } from '../../cli/run/errors.ts'
+import type { Session } from '../../cli/run/session.ts'
+import type { PlannedCase } from '../../qa/run/plan.ts'
+import type { LoadedSuite } from '../../qa/suite/schema.ts'
+
+export const suitesArgument = new Argument(
+  '[suites...]',
+  'suite files, or names of built-in suites; default: every built-in suite',
+)
+
+/** The suites that the command line names. */
+export function suiteNames({ args }: CommandInput): string[] {
+  return args.flat().filter((name) => name !== undefined)
+}
+
+/** Returns suites by name or file, every built-in one when none is named. Throws CliError with every problem found. */
+export async function loadSuites({ host }: Session, names: readonly string[]): Promise<LoadedSuite[]> {
+  const { builtinNames, loadSuites } = await import('../../qa/suite/builtin.ts')
+  try {
+    return loadSuites(names.length === 0 ? builtinNames() : names, (file) => resolve(host.cwd, file))
+  } catch (error) {
+    throw await suiteFailure(error)
+  }
+}
+
+export const list: Command = {
+  name: 'list',
+  summary: 'List suites with their cases and tags',
+  details: 'Lists the built-in suites; with names or files, their cases.',
+  arguments: [suitesArgument],
+  examples: ['qa list', 'qa list formats -o json'],
+  async run(session, given) {
+    const names = suiteNames(given)
+    const { expand, needsBrowser } = await import('../../qa/run/plan.ts')
+    const items = (await loadSuites(session, names)).map((suite) => ({
+      suite: suite.name,
+      title: suite.title,
+      file: suite.file,
+      tags: [...new Set(suite.cases.flatMap(({ tags }) => tags))],
+      cases: expand([suite]).map((planned) => describeCase(planned, needsBrowser(planned))),
+    }))
+    session.out.list({ items }, items, (style) => {
+      if (names.length === 0) {
+        const rows = items.map(({ suite, cases, title, tags }) => [suite, cases.length, title, tags])
+        return alignTable(['suite', 'cases', 'title', 'tags'], rows, style)
+      }
+      return items.flatMap(({ cases }) => {
+        const rows = cases.map(({ id, line, needs, tags }) => [id, line, needs, tags])
+        return alignTable(['case', 'line', 'needs', 'tags'], rows, style)
+      })
+    })
+    return 0
+  },
+}
+
+export const show: Command = {
+  name: 'show',
+  summary: 'Print the source of a suite, or of one case',
+  details: 'To start a suite of your own: svc qa show formats > mine.yaml',
+  arguments: [new Argument('<suite-or-case>', 'name or file of a suite, or the id of a case: formats/NAME')],
+  examples: ['qa show formats', "qa show 'consent/another session is not bound by it'"],
+  async run({ host, out }, { args }) {
+    const { showText } = await import('../../qa/suite/builtin.ts')
+    try {
+      const text = showText(String(args[0]), (file) => resolve(host.cwd, file))
+      out.data({ text }, () => text.trimEnd().split('\n'))
+    } catch (error) {
+      throw await suiteFailure(error)
+    }
+    return 0
+  },
+}
+
+export const validate: Command = {
+  name: 'validate',
+  summary: 'Check suite files without running them',
+  details: 'Reports every problem with its line and column; exit code 2 when there is one.',
+  arguments: [new Argument('<suites...>', 'suite files, or names of built-in suites')],
+  examples: ['qa validate formats', 'qa validate formats errors -o json'],
+  async run(session, given) {
+    const { expand } = await import('../../qa/run/plan.ts')
+    const loaded = await loadSuites(session, suiteNames(given))
+    const items = loaded.map((suite) => ({ file: suite.file, suite: suite.name, cases: expand([suite]).length }))
+    session.out.list({ items }, items, () => items.map(({ file, cases }) => `${file}: valid, ${cases} cases`))
+    return 0
+  },
+}
+
+async function suiteFailure(error: unknown): Promise<unknown> {
+  const { SuiteError } = await import('../../qa/suite/problems.ts')
+  if (!(error instanceof SuiteError)) return error
+  const count = error.problems.length
+  const head = count === 1 ? '' : `${count} problems in suites:\n`
+  return new CliError('usage', 'suite_invalid', head + error.message, 'For an example of a suite: svc qa show formats')
+}
+
+function describeCase({ id, loaded, matrix, needs }: PlannedCase, browser: boolean) {
+  const names = [...new Set(needs.map(({ need }) => need))]
+  return { id, line: loaded.place.line, tags: loaded.tags, matrix, needs: names, browser }
+}
