@@ -8,7 +8,7 @@
  * in one voice.
  */
 import { z } from 'zod'
-import { assumed, documented, observed, type Provenance } from './provenance.ts'
+import { assumed, assumedObject, documented, observed, type Provenance } from './provenance.ts'
 
 /** An error code: its HTTP status, the exit code the command line gives, whether the same request may be sent again. */
 interface ErrorCodeRow {
@@ -371,25 +371,23 @@ export const reasonCode = z.enum(Object.keys(reasonCodes) as [ReasonCode, ...Rea
 export const errorCode = z.enum(Object.keys(errorCodes) as [ErrorCode, ...ErrorCode[]])
 
 /** The error body (A10). */
-export const ErrorBody = z.strictObject({
+export const ErrorBody = assumedObject('A10', {
   error: documented(errorCode, 'The error code. Five are documented; the others are additions (A11).', 'A10'),
   message: observed(z.string(), 'A10', 'One sentence for people. May change; do not match on it.'),
   request_id: observed(z.string(), 'A10', 'Support identifier, equal to the x-request-id header.'),
   reason_code: assumed(reasonCode, 'A12', 'The precise, stable cause.'),
-  hint: assumed(z.string(), 'A10', 'What to do next.'),
-  fields: assumed(
-    z.array(
-      z.strictObject({
-        path: assumed(z.string(), 'A10', 'Where, as a dotted path: overrides.allowed_formats.0.'),
-        message: assumed(z.string(), 'A10', 'What is wrong there.'),
-        expected: assumed(z.string(), 'A10', 'What would be right there.'),
+  hint: z.string().describe('What to do next.'),
+  fields: z
+    .array(
+      assumedObject('A10', {
+        path: z.string().describe('Where, as a dotted path: overrides.allowed_formats.0.'),
+        message: z.string().describe('What is wrong there.'),
+        expected: z.string().describe('What would be right there.'),
       }),
-    ),
-    'A10',
-    'The members at fault; empty when the cause is not a member.',
-  ),
-  retryable: assumed(z.boolean(), 'A10', 'Whether the same request may succeed later.'),
-  docs_url: assumed(z.string(), 'A10', 'Where the cause is explained, relative to the base URL.'),
+    )
+    .describe('The members at fault; empty when the cause is not a member.'),
+  retryable: z.boolean().describe('Whether the same request may succeed later.'),
+  docs_url: z.string().describe('Where the cause is explained, relative to the base URL.'),
 })
 export type ErrorBody = z.infer<typeof ErrorBody>
 export type FieldError = ErrorBody['fields'][number]

@@ -1,7 +1,7 @@
 /** Schemas that two or more resources use. */
 import { z } from 'zod'
 import { type NoFillReason, noFillReasons } from './no-fill.ts'
-import { assumed, documented, observed } from './provenance.ts'
+import { assumedFields, assumedObject, documented, observed } from './provenance.ts'
 
 /** Lists of the control plane answer `{ items, next_cursor }`, newest first. */
 
@@ -217,15 +217,15 @@ export const slotsRequested = z.int()
 export const requestIdField = documented(z.string(), 'Support identifier, equal to the x-request-id header.')
 
 export const page = <S extends z.ZodType>(item: S) =>
-  z.strictObject({
-    items: assumed(z.array(item), 'A93', 'Newest first.'),
-    next_cursor: assumed(z.string().nullable(), 'A93', 'Send as cursor for the next page; null at the end.'),
+  assumedObject('A93', {
+    items: z.array(item).describe('Newest first.'),
+    next_cursor: z.string().nullable().describe('Send as cursor for the next page; null at the end.'),
   })
 
-export const pageQuery = {
-  limit: assumed(queryNumber(z.int().min(1).max(1000)).optional(), 'A93', 'Items in a page, 1 to 1000; default 50.'),
-  cursor: assumed(z.string().max(64).optional(), 'A93', 'next_cursor of the page before.'),
-}
+export const pageQuery = assumedFields('A93', {
+  limit: queryNumber(z.int().min(1).max(1000)).optional().describe('Items in a page, 1 to 1000; default 50.'),
+  cursor: z.string().max(64).optional().describe('next_cursor of the page before.'),
+})
 
 /** An instant (epoch milliseconds) or a span back from now: 10m, 2h, 30s. */
 export const Since = z

@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 
 /**
  * Where a field, value or rule comes from.
@@ -35,6 +35,22 @@ export function observed<S extends z.ZodType>(schema: S, decision: string, descr
 /** Marks a field as chosen here, with the id of the decision. */
 export function assumed<S extends z.ZodType>(schema: S, decision: string, description: string): S {
   return mark(schema, { provenance: 'assumed', decision, description })
+}
+
+/** An object whose described fields are assumed by `decision`, but for those with a source of their own. */
+export function assumedObject<Shape extends z.ZodRawShape>(decision: string, shape: Shape) {
+  return z.strictObject(assumedFields(decision, shape))
+}
+
+/** The fields of such an object, for several objects that share them. */
+export function assumedFields<Shape extends z.ZodRawShape>(decision: string, shape: Shape): Shape {
+  for (const field of Object.values(shape)) {
+    const meta = z.globalRegistry.get(field)
+    if (meta?.description !== undefined && meta.provenance === undefined) {
+      z.globalRegistry.add(field, { provenance: 'assumed', decision, description: meta.description })
+    }
+  }
+  return shape
 }
 
 function mark<S extends z.ZodType>(schema: S, source: Source): S {

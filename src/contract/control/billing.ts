@@ -2,56 +2,52 @@ import { z } from 'zod'
 import { declareEndpoints, reading } from '../endpoint.ts'
 import { reasonCode } from '../errors.ts'
 import { Format, Since } from '../fields.ts'
-import { assumed } from '../provenance.ts'
+import { assumed, assumedObject } from '../provenance.ts'
 import { AcceptCode } from '../v1/beacons.ts'
 import { BeaconItem, Metric } from './beacons.ts'
 
 /** The most beacons that a report names one by one. */
 export const notCountedAtMost = 100
 
-export const BillingLine = z.strictObject({
+export const BillingLine = assumedObject('A76', {
   client_id: assumed(z.string(), 'A93', 'Project ID.'),
-  format: assumed(Format, 'A76', 'Format of the creative.'),
-  metric: assumed(Metric, 'A76', 'What was counted.'),
-  is_billed: assumed(z.boolean(), 'A76', 'Whether the billing model of the project bills this metric.'),
-  gross_cpm: assumed(z.number(), 'A76', 'Price of a thousand.'),
-  currency: assumed(z.string(), 'A76', 'ISO 4217.'),
+  format: Format.describe('Format of the creative.'),
+  metric: Metric.describe('What was counted.'),
+  is_billed: z.boolean().describe('Whether the billing model of the project bills this metric.'),
+  gross_cpm: z.number().describe('Price of a thousand.'),
+  currency: z.string().describe('ISO 4217.'),
   count: assumed(z.int(), 'A75', 'How many counted, each placement once a metric.'),
-  amount: assumed(z.number(), 'A76', 'count times gross_cpm over 1000; 0 where it is not billed.'),
+  amount: z.number().describe('count times gross_cpm over 1000; 0 where it is not billed.'),
   publisher_amount: assumed(z.number(), 'A32', "The publisher's share of the amount."),
 })
 export type BillingLine = z.infer<typeof BillingLine>
 
-export const BillingReport = z.strictObject({
-  lines: assumed(z.array(BillingLine), 'A78', 'By project, format, metric and price.'),
-  totals: assumed(
-    z.array(
-      z.strictObject({
+export const BillingReport = assumedObject('A78', {
+  lines: z.array(BillingLine).describe('By project, format, metric and price.'),
+  totals: z
+    .array(
+      assumedObject('A76', {
         client_id: assumed(z.string(), 'A93', 'Project ID.'),
-        billing_model: assumed(z.enum(['cpm_viewable', 'cpm_render', 'cpc', 'cpcv']), 'A76', 'What is billed.'),
-        currency: assumed(z.string(), 'A76', 'ISO 4217.'),
+        billing_model: z.enum(['cpm_viewable', 'cpm_render', 'cpc', 'cpcv']).describe('What is billed.'),
+        currency: z.string().describe('ISO 4217.'),
         count: assumed(z.int(), 'A75', 'How many are billed.'),
-        amount: assumed(z.number(), 'A76', 'Sum of the amounts.'),
+        amount: z.number().describe('Sum of the amounts.'),
         publisher_amount: assumed(z.number(), 'A32', "The publisher's share of it."),
       }),
-    ),
-    'A78',
-    'What production would have billed, by project and currency.',
-  ),
+    )
+    .describe('What production would have billed, by project and currency.'),
   not_counted: assumed(
-    z.strictObject({
-      count: assumed(z.int(), 'A75', 'Beacons that did not count, whether accepted, repeated or rejected.'),
-      reasons: assumed(
-        z.array(
-          z.strictObject({
-            reason_code: assumed(z.union([AcceptCode, reasonCode]), 'A75', 'Why.'),
-            count: assumed(z.int(), 'A75', 'How many.'),
+    assumedObject('A75', {
+      count: z.int().describe('Beacons that did not count, whether accepted, repeated or rejected.'),
+      reasons: z
+        .array(
+          assumedObject('A75', {
+            reason_code: z.union([AcceptCode, reasonCode]).describe('Why.'),
+            count: z.int().describe('How many.'),
           }),
-        ),
-        'A75',
-        'The most frequent first.',
-      ),
-      beacons: assumed(z.array(BeaconItem), 'A75', `The newest of them, at most ${notCountedAtMost}.`),
+        )
+        .describe('The most frequent first.'),
+      beacons: z.array(BeaconItem).describe(`The newest of them, at most ${notCountedAtMost}.`),
     }),
     'A75',
     'Beacons that did not count, and why.',
@@ -66,11 +62,11 @@ export const endpoints = declareEndpoints({
     summary: 'Report what production would have billed',
     description:
       'Over the accepted beacons as they are now, under the present settings of each project; test traffic is told like any other. Every price is a CPM, so what is billed is a thousandth of it each.',
-    query: z.strictObject({
-      client_id: assumed(z.string().optional(), 'A93', 'Only this project.'),
-      session_id: assumed(z.string().optional(), 'A93', 'Only this session.'),
-      since: assumed(Since.optional(), 'A93', 'Only beacons received since.'),
-      until: assumed(Since.optional(), 'A93', 'Only beacons received before.'),
+    query: assumedObject('A93', {
+      client_id: z.string().optional().describe('Only this project.'),
+      session_id: z.string().optional().describe('Only this session.'),
+      since: Since.optional().describe('Only beacons received since.'),
+      until: Since.optional().describe('Only beacons received before.'),
     }),
     response: BillingReport,
     errors: ['schema_invalid', 'field_unknown', 'origin_refused', 'internal_error'],

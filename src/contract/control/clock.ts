@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import { declareEndpoints, reading, writeErrors, writing } from '../endpoint.ts'
-import { assumed } from '../provenance.ts'
+import { assumedObject } from '../provenance.ts'
 
 /** 9000-01-01T00:00:00Z. Dates in headers and JSON have four digits for the year, also a while from there. */
 export const latest_ms = 221_845_392_000_000
 
-export const SandboxClock = z.strictObject({
-  now_ms: assumed(z.int(), 'A93', 'Sandbox time, Unix epoch milliseconds.'),
-  offset_ms: assumed(z.int(), 'A93', 'Ahead of the clock of the machine, milliseconds; negative behind it.'),
-  frozen: assumed(z.boolean(), 'A93', 'Whether it stands still.'),
+export const SandboxClock = assumedObject('A93', {
+  now_ms: z.int().describe('Sandbox time, Unix epoch milliseconds.'),
+  offset_ms: z.int().describe('Ahead of the clock of the machine, milliseconds; negative behind it.'),
+  frozen: z.boolean().describe('Whether it stands still.'),
 })
 export type SandboxClock = z.infer<typeof SandboxClock>
 
@@ -34,8 +34,8 @@ export const endpoints = declareEndpoints({
     path: '/_sandbox/clock/advance',
     summary: 'Move the clock forward',
     description: 'Whatever becomes due is done when this answers: pending decisions are made, in their order.',
-    body: z.strictObject({
-      by_ms: assumed(z.int().min(0).max(latest_ms), 'A93', 'How far, milliseconds.'),
+    body: assumedObject('A93', {
+      by_ms: z.int().min(0).max(latest_ms).describe('How far, milliseconds.'),
     }),
   },
   'clock.set': {
@@ -44,12 +44,13 @@ export const endpoints = declareEndpoints({
     summary: 'Set the clock to an instant',
     description:
       'Back or forth. A move back undoes nothing: tokens and consent that are there live longer, fills stay counted.',
-    body: z.strictObject({
-      to_ms: assumed(
-        z.int().min(0).max(latest_ms).nullable(),
-        'A93',
-        'The instant, Unix epoch milliseconds; null for the time of the machine.',
-      ),
+    body: assumedObject('A93', {
+      to_ms: z
+        .int()
+        .min(0)
+        .max(latest_ms)
+        .nullable()
+        .describe('The instant, Unix epoch milliseconds; null for the time of the machine.'),
     }),
   },
   'clock.freeze': {

@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { declareEndpoints, reading } from '../endpoint.ts'
 import { ConsentState, EpochMs, page, pageQuery, Since } from '../fields.ts'
-import { assumed } from '../provenance.ts'
+import { assumed, assumedObject } from '../provenance.ts'
 
-export const ConsentItem = z.strictObject({
-  consent_id: assumed(z.string(), 'A66', 'Identifier of the consent record.'),
+export const ConsentItem = assumedObject('A66', {
+  consent_id: z.string().describe('Identifier of the consent record.'),
   client_id: assumed(z.string(), 'A93', 'Project ID.'),
-  session_id: assumed(z.string(), 'A66', 'Session.'),
+  session_id: z.string().describe('Session.'),
   revision: assumed(z.int(), 'A62', 'Grows by one when state, purposes or source change.'),
   is_current: assumed(z.boolean(), 'A65', 'Whether it is the newest revision of its session.'),
   lifecycle_state: assumed(ConsentState, 'A60', 'Only granted permits ads.'),
@@ -15,7 +15,7 @@ export const ConsentItem = z.strictObject({
   prompt_shared: assumed(z.boolean(), 'A61', 'Whether prompt text may be processed.'),
   updated_at_ms: assumed(EpochMs, 'A62', 'When it was stored, or last renewed.'),
   expires_at_ms: assumed(EpochMs, 'A62', 'When it ends.'),
-  extras: assumed(z.record(z.string(), z.json()), 'A66', 'What came with it and is kept: strings, other purposes.'),
+  extras: z.record(z.string(), z.json()).describe('What came with it and is kept: strings, other purposes.'),
 })
 export type ConsentItem = z.infer<typeof ConsentItem>
 
@@ -25,11 +25,11 @@ export const endpoints = declareEndpoints({
     path: '/_sandbox/consent',
     summary: 'Show the consent history of sessions',
     description: 'Every revision, superseded ones too. The same consent again renews a revision and adds none.',
-    query: z.strictObject({
+    query: assumedObject('A93', {
       ...pageQuery,
-      client_id: assumed(z.string().optional(), 'A93', 'Only this project.'),
-      session_id: assumed(z.string().optional(), 'A93', 'Only this session.'),
-      since: assumed(Since.optional(), 'A93', 'Only what was stored or renewed since.'),
+      client_id: z.string().optional().describe('Only this project.'),
+      session_id: z.string().optional().describe('Only this session.'),
+      since: Since.optional().describe('Only what was stored or renewed since.'),
     }),
     response: page(ConsentItem),
     errors: ['schema_invalid', 'field_unknown', 'origin_refused', 'internal_error'],

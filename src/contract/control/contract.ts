@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { declareEndpoints, reading } from '../endpoint.ts'
-import { assumed } from '../provenance.ts'
+import { assumed, assumedObject } from '../provenance.ts'
 
 const common = {
   ...reading,
@@ -14,8 +14,8 @@ export const endpoints = declareEndpoints({
     path: '/_sandbox/contract',
     summary: 'What is documented, observed and assumed',
     description: 'Every field, value and rule of the contract with its provenance and decision id.',
-    response: z.strictObject({
-      endpoints: assumed(z.array(z.json()), 'A93', 'Endpoints with their fields.'),
+    response: assumedObject('A93', {
+      endpoints: z.array(z.json()).describe('Endpoints with their fields.'),
       reason_codes: assumed(z.array(z.json()), 'A12', 'Causes of failure.'),
       no_fill_reasons: assumed(z.array(z.json()), 'A31', 'No-fill reasons.'),
     }),

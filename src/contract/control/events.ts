@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { declareEndpoints, reading } from '../endpoint.ts'
 import { EpochMs, queryNumber, Since } from '../fields.ts'
-import { assumed } from '../provenance.ts'
+import { assumedObject } from '../provenance.ts'
 
 export const eventTypes = [
   'job.created',
@@ -21,17 +21,13 @@ export const EventType = z.enum(eventTypes)
 export type EventType = z.infer<typeof EventType>
 
 /** One event, as the data of a server-sent event; `seq` is its id there. */
-export const SandboxEvent = z.strictObject({
-  seq: assumed(z.int().min(1), 'A93', 'Always growing; resume with Last-Event-ID or since_seq.'),
-  type: assumed(EventType, 'A93', 'What happened.'),
-  at_ms: assumed(EpochMs, 'A93', 'When.'),
-  client_id: assumed(z.string().nullable(), 'A93', 'Project.'),
-  slot_id: assumed(z.string().nullable(), 'A93', 'Slot.'),
-  data: assumed(
-    z.record(z.string(), z.json()),
-    'A93',
-    'The list item of what it is about. Never a token or prompt text.',
-  ),
+export const SandboxEvent = assumedObject('A93', {
+  seq: z.int().min(1).describe('Always growing; resume with Last-Event-ID or since_seq.'),
+  type: EventType.describe('What happened.'),
+  at_ms: EpochMs.describe('When.'),
+  client_id: z.string().nullable().describe('Project.'),
+  slot_id: z.string().nullable().describe('Slot.'),
+  data: z.record(z.string(), z.json()).describe('The list item of what it is about. Never a token or prompt text.'),
 })
 export type SandboxEvent = z.infer<typeof SandboxEvent>
 
@@ -42,24 +38,20 @@ export const endpoints = declareEndpoints({
     summary: 'Follow events',
     description:
       'Server-sent events, from now or from a sequence number on. They are bounded: where events after that number are gone, the stream begins with events.dropped, whatever the filters, whose seq is that of the last one gone.',
-    query: z.strictObject({
-      since_seq: assumed(
-        queryNumber(z.int().min(0)).optional(),
-        'A93',
-        'Begin after this sequence number; Last-Event-ID wins. Absent: from now.',
-      ),
-      since: assumed(
-        Since.optional(),
-        'A93',
+    query: assumedObject('A93', {
+      since_seq: queryNumber(z.int().min(0))
+        .optional()
+        .describe('Begin after this sequence number; Last-Event-ID wins. Absent: from now.'),
+      since: Since.optional().describe(
         'Begin with the first event since: epoch milliseconds, or a span such as 10m. since_seq wins.',
       ),
-      type: assumed(
-        z.string().max(256).optional(),
-        'A93',
-        'Only these types, separated by commas; beacon.* takes all of a kind.',
-      ),
-      client_id: assumed(z.string().optional(), 'A93', 'Only this project.'),
-      slot_id: assumed(z.string().optional(), 'A93', 'Only this slot.'),
+      type: z
+        .string()
+        .max(256)
+        .optional()
+        .describe('Only these types, separated by commas; beacon.* takes all of a kind.'),
+      client_id: z.string().optional().describe('Only this project.'),
+      slot_id: z.string().optional().describe('Only this slot.'),
     }),
     request_headers: {
       'Last-Event-ID': {

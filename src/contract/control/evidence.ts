@@ -1,59 +1,57 @@
 import { z } from 'zod'
 import { declareEndpoints, reading } from '../endpoint.ts'
 import { EpochMs, page, pageQuery, queryNumber, Since } from '../fields.ts'
-import { assumed } from '../provenance.ts'
+import { assumed, assumedFields, assumedObject } from '../provenance.ts'
 
-const entry = {
-  seq: assumed(z.int().min(1), 'A77', 'Position in the chain of its project, from 1.'),
-  kind: assumed(z.enum(['decision', 'consent', 'beacon']), 'A77', 'What it records.'),
-  at_ms: assumed(EpochMs, 'A77', 'When it was recorded.'),
-  entry: assumed(z.string(), 'A77', 'RFC 8785 canonical JSON. Asset tokens appear only as hashes.'),
-  hash: assumed(z.string(), 'A77', 'SHA-256 over the hash before and the entry, hexadecimal.'),
-}
+const entry = assumedFields('A77', {
+  seq: z.int().min(1).describe('Position in the chain of its project, from 1.'),
+  kind: z.enum(['decision', 'consent', 'beacon']).describe('What it records.'),
+  at_ms: EpochMs.describe('When it was recorded.'),
+  entry: z.string().describe('RFC 8785 canonical JSON. Asset tokens appear only as hashes.'),
+  hash: z.string().describe('SHA-256 over the hash before and the entry, hexadecimal.'),
+})
 
 export const EvidenceEntry = z.strictObject(entry)
 export type EvidenceEntry = z.infer<typeof EvidenceEntry>
 
-export const EvidenceItem = z.strictObject({
-  client_id: assumed(z.string(), 'A93', 'Project ID.'),
+export const EvidenceItem = assumedObject('A93', {
+  client_id: z.string().describe('Project ID.'),
   slot_id: assumed(z.string().nullable(), 'A77', 'Slot it is about; null for consent.'),
   ...entry,
 })
 export type EvidenceItem = z.infer<typeof EvidenceItem>
 
-export const Checkpoint = z.strictObject({
-  client_id: assumed(z.string(), 'A77', 'Project ID.'),
-  entries: assumed(z.int().min(0), 'A77', 'Entries in the chain.'),
-  head: assumed(z.string().nullable(), 'A77', 'Hash of the last entry; null for an empty chain.'),
-  at_ms: assumed(EpochMs, 'A77', 'When it was signed.'),
-  public_key: assumed(z.string(), 'A77', 'Ed25519 key of this install, base64url.'),
-  signature: assumed(z.string(), 'A77', 'Over the canonical JSON of the members before it and kind and v; base64url.'),
+export const Checkpoint = assumedObject('A77', {
+  client_id: z.string().describe('Project ID.'),
+  entries: z.int().min(0).describe('Entries in the chain.'),
+  head: z.string().nullable().describe('Hash of the last entry; null for an empty chain.'),
+  at_ms: EpochMs.describe('When it was signed.'),
+  public_key: z.string().describe('Ed25519 key of this install, base64url.'),
+  signature: z.string().describe('Over the canonical JSON of the members before it and kind and v; base64url.'),
 })
 export type Checkpoint = z.infer<typeof Checkpoint>
 
-export const EvidenceExport = z.strictObject({
+export const EvidenceExport = assumedObject('A77', {
   client_id: assumed(z.string(), 'A93', 'Project ID.'),
-  entries: assumed(z.array(EvidenceEntry), 'A77', 'Oldest first.'),
-  next_seq: assumed(z.int().nullable(), 'A77', 'Send as after_seq for the next piece; null at the end.'),
-  checkpoint: assumed(Checkpoint.nullable(), 'A77', 'Signed over the whole chain; with its last piece.'),
+  entries: z.array(EvidenceEntry).describe('Oldest first.'),
+  next_seq: z.int().nullable().describe('Send as after_seq for the next piece; null at the end.'),
+  checkpoint: Checkpoint.nullable().describe('Signed over the whole chain; with its last piece.'),
 })
 export type EvidenceExport = z.infer<typeof EvidenceExport>
 
-export const EvidenceVerification = z.strictObject({
-  ok: assumed(z.boolean(), 'A77', 'Whether every chain holds.'),
-  chains: assumed(
-    z.array(
-      z.strictObject({
-        client_id: assumed(z.string(), 'A77', 'Project.'),
-        entries: assumed(z.int(), 'A77', 'Entries in the chain.'),
-        head: assumed(z.string().nullable(), 'A77', 'Hash of the last entry; null for an empty chain.'),
-        broken_at: assumed(z.int().nullable(), 'A77', 'Position of the first entry that does not hold.'),
-        problem: assumed(z.string().nullable(), 'A77', 'What is wrong there.'),
+export const EvidenceVerification = assumedObject('A77', {
+  ok: z.boolean().describe('Whether every chain holds.'),
+  chains: z
+    .array(
+      assumedObject('A77', {
+        client_id: z.string().describe('Project.'),
+        entries: z.int().describe('Entries in the chain.'),
+        head: z.string().nullable().describe('Hash of the last entry; null for an empty chain.'),
+        broken_at: z.int().nullable().describe('Position of the first entry that does not hold.'),
+        problem: z.string().nullable().describe('What is wrong there.'),
       }),
-    ),
-    'A77',
-    'One chain a project.',
-  ),
+    )
+    .describe('One chain a project.'),
 })
 export type EvidenceVerification = z.infer<typeof EvidenceVerification>
 
@@ -116,12 +114,12 @@ export const endpoints = declareEndpoints({
     path: '/_sandbox/evidence',
     summary: 'List evidence entries',
     description: 'The entries of every chain.',
-    query: z.strictObject({
+    query: assumedObject('A93', {
       ...pageQuery,
-      client_id: assumed(z.string().optional(), 'A93', 'Only this project.'),
-      slot_id: assumed(z.string().optional(), 'A93', 'Only entries about this slot.'),
-      kind: assumed(z.enum(['decision', 'consent', 'beacon']).optional(), 'A93', 'Only entries of this kind.'),
-      since: assumed(Since.optional(), 'A93', 'Only entries recorded since.'),
+      client_id: z.string().optional().describe('Only this project.'),
+      slot_id: z.string().optional().describe('Only entries about this slot.'),
+      kind: z.enum(['decision', 'consent', 'beacon']).optional().describe('Only entries of this kind.'),
+      since: Since.optional().describe('Only entries recorded since.'),
     }),
     response: page(EvidenceItem),
     errors: ['schema_invalid', 'field_unknown', 'origin_refused', 'internal_error'],
@@ -131,13 +129,11 @@ export const endpoints = declareEndpoints({
     path: '/_sandbox/projects/{client_id}/evidence',
     summary: 'Export evidence with a signed checkpoint',
     description: 'The chain of a project from its first entry on, in pieces; the last one has the checkpoint.',
-    params: z.strictObject({ client_id: assumed(z.string(), 'A93', 'Project ID.') }),
-    query: z.strictObject({
-      after_seq: assumed(
-        queryNumber(z.int().min(0)).optional(),
-        'A77',
-        'Begin after this position; absent: at the first entry.',
-      ),
+    params: assumedObject('A93', { client_id: z.string().describe('Project ID.') }),
+    query: assumedObject('A77', {
+      after_seq: queryNumber(z.int().min(0))
+        .optional()
+        .describe('Begin after this position; absent: at the first entry.'),
       limit: assumed(
         queryNumber(z.int().min(1).max(1000)).optional(),
         'A93',

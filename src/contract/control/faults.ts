@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { declareEndpoints, reading, writeErrors, writing } from '../endpoint.ts'
 import { reasonCode } from '../errors.ts'
 import { EpochMs, Format, page } from '../fields.ts'
-import { assumed } from '../provenance.ts'
+import { assumed, assumedFields, assumedObject } from '../provenance.ts'
 
 /** Most rules at a time. */
 export const mostFaults = 100
@@ -33,48 +33,42 @@ const share = z.number().min(0).max(1)
 const wait_s = z.int().min(0).max(86_400)
 
 /** Members that a rule may do without. */
-const choices = {
-  method: assumed(z.string().max(10).optional(), 'A94', 'Only this method.'),
-  path: assumed(
-    z.string().startsWith('/', 'must begin with /').max(256).optional(),
-    'A94',
-    'Only paths that begin with this, such as /v1/beacons; with a * in it, paths that it matches whole, * for any text.',
-  ),
-  key: assumed(
-    z.string().min(1).max(256).optional(),
-    'A94',
-    'Only requests whose key or token begins with this, such as sk_test_ or at_. Shown redacted.',
-  ),
-  session_id: assumed(
-    z.string().min(1).max(256).optional(),
-    'A94',
-    'Only requests of this session, or about a slot of it.',
-  ),
-  format: assumed(Format.optional(), 'A94', 'Only requests that allow this format, or are about a slot of it.'),
-  status: assumed(
-    z.int().min(400).max(599).optional(),
-    'A94',
-    'HTTP status of an error; default: that of the reason code.',
-  ),
-  reason_code: assumed(
-    reasonCode.optional(),
-    'A94',
-    'Cause in an error; default: the one of the status, where it has just one, else injected_fault.',
-  ),
-  rewrite: assumed(
-    z.record(z.string().min(1).max(256), z.unknown()).optional(),
-    'A94',
-    'Of the effect rewrite: members of the answer by dotted path, and their new values.',
-  ),
-  latency_max_ms: assumed(latency.optional(), 'A94', 'Draw the wait evenly, from latency_ms up to this.'),
-  latency_sigma: assumed(
-    z.number().min(0).max(4).optional(),
-    'A94',
-    'Draw the wait log-normally: latency_ms is its median, this the spread of its logarithm.',
-  ),
-  times: assumed(whole.min(1).optional(), 'A94', 'Meets this many requests, then no more.'),
-  ttl_ms: assumed(z.int().min(1).max(86_400_000).optional(), 'A94', 'Ends after this time, by the sandbox clock.'),
-}
+const choices = assumedFields('A94', {
+  method: z.string().max(10).optional().describe('Only this method.'),
+  path: z
+    .string()
+    .startsWith('/', 'must begin with /')
+    .max(256)
+    .optional()
+    .describe(
+      'Only paths that begin with this, such as /v1/beacons; with a * in it, paths that it matches whole, * for any text.',
+    ),
+  key: z
+    .string()
+    .min(1)
+    .max(256)
+    .optional()
+    .describe('Only requests whose key or token begins with this, such as sk_test_ or at_. Shown redacted.'),
+  session_id: z.string().min(1).max(256).optional().describe('Only requests of this session, or about a slot of it.'),
+  format: Format.optional().describe('Only requests that allow this format, or are about a slot of it.'),
+  status: z.int().min(400).max(599).optional().describe('HTTP status of an error; default: that of the reason code.'),
+  reason_code: reasonCode
+    .optional()
+    .describe('Cause in an error; default: the one of the status, where it has just one, else injected_fault.'),
+  rewrite: z
+    .record(z.string().min(1).max(256), z.unknown())
+    .optional()
+    .describe('Of the effect rewrite: members of the answer by dotted path, and their new values.'),
+  latency_max_ms: latency.optional().describe('Draw the wait evenly, from latency_ms up to this.'),
+  latency_sigma: z
+    .number()
+    .min(0)
+    .max(4)
+    .optional()
+    .describe('Draw the wait log-normally: latency_ms is its median, this the spread of its logarithm.'),
+  times: whole.min(1).optional().describe('Meets this many requests, then no more.'),
+  ttl_ms: z.int().min(1).max(86_400_000).optional().describe('Ends after this time, by the sandbox clock.'),
+})
 
 /** A rule as it is given. */
 export const FaultDraft = z
@@ -96,26 +90,26 @@ export const FaultDraft = z
 export type FaultDraft = z.infer<typeof FaultDraft>
 
 /** A rule as it stands. */
-export const FaultRule = z.strictObject({
-  fault_id: assumed(z.string(), 'A94', 'Identifier; answers that it meets carry it as x-sandbox-fault.'),
+export const FaultRule = assumedObject('A94', {
+  fault_id: z.string().describe('Identifier; answers that it meets carry it as x-sandbox-fault.'),
   ...choices,
-  effect: assumed(FaultEffect, 'A94', says.effect),
-  served: assumed(z.boolean(), 'A94', says.served),
-  retry_after_s: assumed(wait_s, 'A94', says.retry_after_s),
-  retry_after_format: assumed(RetryAfterFormat, 'A94', says.retry_after_format),
-  latency_ms: assumed(latency, 'A94', says.latency_ms),
-  rate: assumed(share, 'A94', says.rate),
-  seed: assumed(whole, 'A94', says.seed),
-  after: assumed(whole, 'A94', says.after),
-  scenario: assumed(z.string().nullable(), 'A94', 'The scenario that it belongs to.'),
-  created_at_ms: assumed(EpochMs, 'A94', 'When it was added.'),
-  expires_at_ms: assumed(EpochMs.nullable(), 'A94', 'When it ends.'),
-  matched: assumed(z.int(), 'A94', 'Requests that matched.'),
-  injected: assumed(z.int(), 'A94', 'Requests that it met.'),
+  effect: FaultEffect.describe(says.effect),
+  served: z.boolean().describe(says.served),
+  retry_after_s: wait_s.describe(says.retry_after_s),
+  retry_after_format: RetryAfterFormat.describe(says.retry_after_format),
+  latency_ms: latency.describe(says.latency_ms),
+  rate: share.describe(says.rate),
+  seed: whole.describe(says.seed),
+  after: whole.describe(says.after),
+  scenario: z.string().nullable().describe('The scenario that it belongs to.'),
+  created_at_ms: EpochMs.describe('When it was added.'),
+  expires_at_ms: EpochMs.nullable().describe('When it ends.'),
+  matched: z.int().describe('Requests that matched.'),
+  injected: z.int().describe('Requests that it met.'),
 })
 export type FaultRule = z.infer<typeof FaultRule>
 
-const Cleared = z.strictObject({ cleared: assumed(z.int(), 'A94', 'Rules that were removed.') })
+const Cleared = assumedObject('A94', { cleared: z.int().describe('Rules that were removed.') })
 
 export const endpoints = declareEndpoints({
   'faults.list': {
@@ -154,7 +148,7 @@ export const endpoints = declareEndpoints({
     path: '/_sandbox/faults/{fault_id}',
     summary: 'Remove one fault rule',
     description: 'The others stay, with what they have counted.',
-    params: z.strictObject({ fault_id: assumed(z.string(), 'A94', 'Identifier of the rule.') }),
+    params: assumedObject('A94', { fault_id: z.string().describe('Identifier of the rule.') }),
     query: z.strictObject({}),
     response: Cleared,
     errors: ['not_found', 'field_unknown', 'origin_refused', 'storage_unavailable', 'internal_error'],

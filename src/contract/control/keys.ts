@@ -1,33 +1,33 @@
 import { z } from 'zod'
 import { declareEndpoints, reading, writeErrors, writing } from '../endpoint.ts'
 import { EpochMs, Mode, page, pageQuery } from '../fields.ts'
-import { assumed, documented } from '../provenance.ts'
+import { assumed, assumedFields, assumedObject, documented } from '../provenance.ts'
 
 const keyClasses = ['secret', 'publishable'] as const
 export const KeyClass = z.enum(keyClasses)
 export type KeyClass = z.infer<typeof KeyClass>
 
-const item = {
-  key_id: assumed(z.string(), 'A02', 'Identifier of the key; it opens nothing.'),
+const item = assumedFields('A02', {
+  key_id: z.string().describe('Identifier of the key; it opens nothing.'),
   client_id: assumed(z.string(), 'A93', 'Project ID.'),
-  class: assumed(KeyClass, 'A02', 'secret for servers, publishable for pages.'),
-  mode: assumed(Mode, 'A02', 'test or live.'),
-  created_at_ms: assumed(EpochMs, 'A02', 'When it was created.'),
-  revoked_at_ms: assumed(EpochMs.nullable(), 'A02', 'When it was revoked; null while it is good.'),
-}
+  class: KeyClass.describe('secret for servers, publishable for pages.'),
+  mode: Mode.describe('test or live.'),
+  created_at_ms: EpochMs.describe('When it was created.'),
+  revoked_at_ms: EpochMs.nullable().describe('When it was revoked; null while it is good.'),
+})
 
 export const KeyItem = z.strictObject(item)
 export type KeyItem = z.infer<typeof KeyItem>
 
-export const KeyCreation = z.strictObject({
-  class: assumed(KeyClass.optional(), 'A02', 'secret or publishable; secret when absent.'),
-  mode: assumed(Mode.optional(), 'A02', 'test or live; test when absent.'),
+export const KeyCreation = assumedObject('A02', {
+  class: KeyClass.optional().describe('secret or publishable; secret when absent.'),
+  mode: Mode.optional().describe('test or live; test when absent.'),
 })
 export type KeyCreation = z.infer<typeof KeyCreation>
 
-export const KeyCreated = z.strictObject({
+export const KeyCreated = assumedObject('A02', {
   ...item,
-  key: assumed(z.string(), 'A02', 'The key. Shown here and never again: only its hash is stored.'),
+  key: z.string().describe('The key. Shown here and never again: only its hash is stored.'),
 })
 export type KeyCreated = z.infer<typeof KeyCreated>
 
@@ -61,7 +61,7 @@ export const endpoints = declareEndpoints({
     summary: 'Revoke a key',
     description:
       'From the next request on it answers 401 key_revoked. Activation tokens that it has issued live on until they expire. A reset brings the seeded keys back.',
-    params: z.strictObject({ key_id: assumed(z.string(), 'A02', 'Identifier of the key.') }),
+    params: assumedObject('A02', { key_id: z.string().describe('Identifier of the key.') }),
     body: z.strictObject({}),
     response: KeyItem,
     errors: [...writeErrors, 'schema_invalid', 'not_found'],

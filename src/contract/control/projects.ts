@@ -14,22 +14,22 @@ import {
   Timing,
 } from '../fields.ts'
 import { limits } from '../limits.ts'
-import { assumed, documented, sourceOf } from '../provenance.ts'
+import { assumed, assumedFields, assumedObject, documented, sourceOf } from '../provenance.ts'
 
 /** Administration of the projects of a sandbox: list, create, read, change. */
 
 /** How long a decision takes, on the sandbox clock (A44). */
 export const Latency = z.union([
   z.number().min(0).max(600_000),
-  z.strictObject({
-    distribution: assumed(z.literal('uniform'), 'A44', 'Every value between the bounds alike.'),
-    min_ms: assumed(z.number().min(0).max(600_000), 'A44', 'Shortest, milliseconds.'),
-    max_ms: assumed(z.number().min(0).max(600_000), 'A44', 'Longest, milliseconds.'),
+  assumedObject('A44', {
+    distribution: z.literal('uniform').describe('Every value between the bounds alike.'),
+    min_ms: z.number().min(0).max(600_000).describe('Shortest, milliseconds.'),
+    max_ms: z.number().min(0).max(600_000).describe('Longest, milliseconds.'),
   }),
-  z.strictObject({
-    distribution: assumed(z.literal('lognormal'), 'A44', 'Many short, few long.'),
-    median_ms: assumed(z.number().min(0).max(600_000), 'A44', 'Median, milliseconds.'),
-    sigma: assumed(z.number().min(0).max(4), 'A44', 'Spread of the logarithm.'),
+  assumedObject('A44', {
+    distribution: z.literal('lognormal').describe('Many short, few long.'),
+    median_ms: z.number().min(0).max(600_000).describe('Median, milliseconds.'),
+    sigma: z.number().min(0).max(4).describe('Spread of the logarithm.'),
   }),
 ])
 export type Latency = z.infer<typeof Latency>
@@ -39,27 +39,23 @@ export const RateText = z.string().regex(/^(off|[1-9][0-9]{0,6}\/(s|m|min|h))$/,
 
 const span = z.int().min(1)
 
-export const ProjectSettings = z.strictObject({
-  enabled: assumed(z.boolean(), 'A80', 'false makes every decision a no-fill policy_block.'),
+export const ProjectSettings = assumedObject('A80', {
+  enabled: z.boolean().describe('false makes every decision a no-fill policy_block.'),
   job_types: assumed(z.array(JobType), 'A43', 'Job types that may fill; others are unsupported_surface.'),
   allowed_origins: assumed(z.array(z.string()), 'A07', 'Origins that may activate and embed.'),
-  defaults: assumed(
-    z.strictObject({
-      allowed_formats: assumed(z.array(Format).min(1), 'A80', 'Formats when a request names none.'),
-      native_template_id: assumed(NativeTemplateId, 'A39', 'Layout of native fills.'),
-      timing: assumed(Timing, 'A39', 'When the placement shows.'),
-      position: assumed(Position, 'A38', 'Where the slot is.'),
-      max_width: assumed(z.int().min(1).max(4096).nullable(), 'A38', 'Widest creative, CSS pixels.'),
-      max_height: assumed(z.int().min(1).max(4096).nullable(), 'A38', 'Highest creative, CSS pixels.'),
-    }),
-    'A80',
-    'What a request is taken to mean where it says nothing.',
-  ),
-  label_text: assumed(z.string().min(1).max(64), 'A80', 'The ad label.'),
-  label_required: assumed(z.boolean(), 'A80', 'Whether the label must be drawn.'),
+  defaults: assumedObject('A38', {
+    allowed_formats: assumed(z.array(Format).min(1), 'A80', 'Formats when a request names none.'),
+    native_template_id: assumed(NativeTemplateId, 'A39', 'Layout of native fills.'),
+    timing: assumed(Timing, 'A39', 'When the placement shows.'),
+    position: Position.describe('Where the slot is.'),
+    max_width: z.int().min(1).max(4096).nullable().describe('Widest creative, CSS pixels.'),
+    max_height: z.int().min(1).max(4096).nullable().describe('Highest creative, CSS pixels.'),
+  }).describe('What a request is taken to mean where it says nothing.'),
+  label_text: z.string().min(1).max(64).describe('The ad label.'),
+  label_required: z.boolean().describe('Whether the label must be drawn.'),
   consent: assumed(
-    z.strictObject({
-      required: assumed(z.boolean(), 'A64', 'Whether a placement needs consent.'),
+    assumedObject('A64', {
+      required: z.boolean().describe('Whether a placement needs consent.'),
       mechanism: assumed(z.enum(['none', 'wrapper_cmp', 'svc_consent']), 'A63', 'Consent mechanism.'),
       required_purposes: assumed(
         z.array(z.enum(['semantic_targeting', 'prompt_shared'])),
@@ -73,13 +69,13 @@ export const ProjectSettings = z.strictObject({
   ),
   billing_model: assumed(z.enum(['cpm_viewable', 'cpm_render', 'cpc', 'cpcv']), 'A76', 'What is billed.'),
   viewability: assumed(
-    z.strictObject({
-      ratio: assumed(z.number().min(0).max(1), 'A76', 'Share of the pixels.'),
-      duration_ms: assumed(z.int().min(0), 'A76', 'Continuous time.'),
-      large_area_px2: assumed(z.int().min(1), 'A76', 'From this area on, large_ratio applies.'),
-      large_ratio: assumed(z.number().min(0).max(1), 'A76', 'Share of the pixels of a large creative.'),
-      clip_ratio: assumed(z.number().min(0).max(1), 'A76', 'Share of the pixels of a clip.'),
-      clip_duration_ms: assumed(z.int().min(0), 'A76', 'Continuous playing time of a clip.'),
+    assumedObject('A76', {
+      ratio: z.number().min(0).max(1).describe('Share of the pixels.'),
+      duration_ms: z.int().min(0).describe('Continuous time.'),
+      large_area_px2: z.int().min(1).describe('From this area on, large_ratio applies.'),
+      large_ratio: z.number().min(0).max(1).describe('Share of the pixels of a large creative.'),
+      clip_ratio: z.number().min(0).max(1).describe('Share of the pixels of a clip.'),
+      clip_duration_ms: z.int().min(0).describe('Continuous playing time of a clip.'),
     }),
     'A76',
     'When an impression is viewable.',
@@ -94,12 +90,12 @@ export const ProjectSettings = z.strictObject({
   decision_ttl_ms: assumed(span, 'A30', 'How long a decision stays ready.'),
   beacon_max_age_ms: assumed(span, 'A73', 'Older beacons are stale.'),
   beacon_max_future_skew_ms: assumed(z.int().min(0), 'A73', 'Beacons further ahead are in the future.'),
-  heartbeat_interval_ms: assumed(span, 'A80', 'Time between two heartbeats.'),
+  heartbeat_interval_ms: span.describe('Time between two heartbeats.'),
   rate_limits: assumed(
-    z.strictObject({
-      default: assumed(RateText.nullable(), 'A20', 'null: 100/s, burst 200.'),
-      beacons: assumed(RateText.nullable(), 'A20', 'null: 500/s, burst 1000.'),
-      activate: assumed(RateText.nullable(), 'A20', 'null: 20/s, burst 40.'),
+    assumedObject('A20', {
+      default: RateText.nullable().describe('null: 100/s, burst 200.'),
+      beacons: RateText.nullable().describe('null: 500/s, burst 1000.'),
+      activate: RateText.nullable().describe('null: 20/s, burst 40.'),
     }),
     'A20',
     'Rate limits per key.',
@@ -167,43 +163,39 @@ function patchShape<Shape extends z.ZodRawShape>(shape: Shape): Patched<Shape> {
 export const ProjectSettingsPatch = z.strictObject(patchShape(ProjectSettings.shape))
 export type ProjectSettingsPatch = z.infer<typeof ProjectSettingsPatch>
 
-export const ProjectCreation = z.strictObject({
-  client_id: assumed(ClientId, 'A01', 'Project ID: proj_ and a name.'),
+export const ProjectCreation = assumedObject('A01', {
+  client_id: ClientId.describe('Project ID: proj_ and a name.'),
   ...ProjectSettingsPatch.shape,
 })
 export type ProjectCreation = z.infer<typeof ProjectCreation>
 
-export const ProjectItem = z.strictObject({
+export const ProjectItem = assumedObject('A80', {
   client_id: assumed(z.string(), 'A93', 'Project ID.'),
-  enabled: assumed(z.boolean(), 'A80', 'false makes every decision a no-fill policy_block.'),
+  enabled: z.boolean().describe('false makes every decision a no-fill policy_block.'),
   billing_model: assumed(ProjectSettings.shape.billing_model, 'A76', 'What is billed.'),
   consent_required: assumed(z.boolean(), 'A64', 'Whether a placement needs consent.'),
   allowed_origins: assumed(z.array(z.string()), 'A07', 'Origins that may activate and embed.'),
-  config_revision: assumed(z.int(), 'A80', 'Grows with every change of the settings.'),
+  config_revision: z.int().describe('Grows with every change of the settings.'),
 })
 export type ProjectItem = z.infer<typeof ProjectItem>
 
-const detail = {
-  client_id: assumed(z.string(), 'A93', 'Project ID.'),
-  wrapper_tenant_id: assumed(z.string(), 'A93', 'Tenant, as activation answers it.'),
+const detail = assumedFields('A93', {
+  client_id: z.string().describe('Project ID.'),
+  wrapper_tenant_id: z.string().describe('Tenant, as activation answers it.'),
   config_revision: assumed(z.int(), 'A80', 'Grows with every change of the settings.'),
   settings: assumed(ProjectSettings, 'A80', 'Every setting, defaults included.'),
-}
+})
 
 export const ProjectDetail = z.strictObject(detail)
 export type ProjectDetail = z.infer<typeof ProjectDetail>
 
-export const ProjectCreated = z.strictObject({
+export const ProjectCreated = assumedObject('A02', {
   ...detail,
-  keys: assumed(
-    z.strictObject({
-      secret_key: assumed(z.string(), 'A02', 'Server Test Key.'),
-      live_secret_key: assumed(z.string(), 'A02', 'Production secret key.'),
-      publishable_key: assumed(z.string(), 'A02', 'Publishable key, test mode.'),
-    }),
-    'A02',
-    'Shown here and never again: only their hashes are stored.',
-  ),
+  keys: assumedObject('A02', {
+    secret_key: z.string().describe('Server Test Key.'),
+    live_secret_key: z.string().describe('Production secret key.'),
+    publishable_key: z.string().describe('Publishable key, test mode.'),
+  }).describe('Shown here and never again: only their hashes are stored.'),
 })
 export type ProjectCreated = z.infer<typeof ProjectCreated>
 

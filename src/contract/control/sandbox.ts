@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { declareEndpoints, reading, writeErrors, writing } from '../endpoint.ts'
 import { EpochMs } from '../fields.ts'
 import { limits } from '../limits.ts'
-import { assumed } from '../provenance.ts'
+import { assumed, assumedObject } from '../provenance.ts'
 import { EvidenceVerification } from './evidence.ts'
 
 const common = {
@@ -11,68 +11,50 @@ const common = {
   errors: ['origin_refused', 'internal_error'],
 } as const
 
-export const SandboxInfo = z.strictObject({
-  version: assumed(z.string(), 'A93', 'Version of svc.'),
-  pid: assumed(z.int(), 'A93', 'Process identifier.'),
-  url: assumed(z.string(), 'A93', 'Base URL.'),
-  inspector_url: assumed(z.string(), 'A93', 'Address of the inspector.'),
-  database: assumed(z.string(), 'A93', 'Path of the database file, or :memory:.'),
-  schema_version: assumed(z.int(), 'A93', 'Number of the last migration.'),
-  seed: assumed(z.int().nullable(), 'A93', 'Seed, or null when identifiers and tokens are random.'),
-  clock: assumed(
-    z.strictObject({
-      now_ms: assumed(EpochMs, 'A93', 'Sandbox time, Unix epoch milliseconds.'),
-      offset_ms: assumed(z.int(), 'A93', 'Ahead of the system clock, milliseconds.'),
-      frozen: assumed(z.boolean(), 'A93', 'Whether it stands still.'),
-    }),
-    'A93',
-    'One clock for tokens, consent, rate windows, staleness and latency.',
-  ),
-  journal: assumed(
-    z.strictObject({
-      enabled: assumed(z.boolean(), 'A93', 'Whether exchanges are recorded.'),
-      limit: assumed(z.int(), 'A93', 'Most exchanges kept; the oldest go first.'),
-      size: assumed(z.int(), 'A93', 'Exchanges kept now.'),
-      dropped: assumed(z.int(), 'A93', 'Exchanges that have been dropped for the limit.'),
-    }),
-    'A93',
-    'The request journal. It is bounded.',
-  ),
-  events: assumed(
-    z.strictObject({
-      limit: assumed(z.int(), 'A93', 'Most events kept; the oldest go first.'),
-      size: assumed(z.int(), 'A93', 'Events kept now.'),
-      dropped: assumed(z.int(), 'A93', 'Events that have been dropped for the limit.'),
-      last_dropped_seq: assumed(z.int(), 'A93', 'Sequence number of the last of those; 0 when there are none.'),
-    }),
-    'A93',
-    'Events that a stream can be resumed from. They are bounded.',
-  ),
-  projects: assumed(
-    z.array(
-      z.strictObject({
-        client_id: assumed(z.string(), 'A93', 'Project ID.'),
-        allowed_origins: assumed(z.array(z.string()), 'A93', 'Origins that may activate and embed.'),
+export const SandboxInfo = assumedObject('A93', {
+  version: z.string().describe('Version of svc.'),
+  pid: z.int().describe('Process identifier.'),
+  url: z.string().describe('Base URL.'),
+  inspector_url: z.string().describe('Address of the inspector.'),
+  database: z.string().describe('Path of the database file, or :memory:.'),
+  schema_version: z.int().describe('Number of the last migration.'),
+  seed: z.int().nullable().describe('Seed, or null when identifiers and tokens are random.'),
+  clock: assumedObject('A93', {
+    now_ms: EpochMs.describe('Sandbox time, Unix epoch milliseconds.'),
+    offset_ms: z.int().describe('Ahead of the system clock, milliseconds.'),
+    frozen: z.boolean().describe('Whether it stands still.'),
+  }).describe('One clock for tokens, consent, rate windows, staleness and latency.'),
+  journal: assumedObject('A93', {
+    enabled: z.boolean().describe('Whether exchanges are recorded.'),
+    limit: z.int().describe('Most exchanges kept; the oldest go first.'),
+    size: z.int().describe('Exchanges kept now.'),
+    dropped: z.int().describe('Exchanges that have been dropped for the limit.'),
+  }).describe('The request journal. It is bounded.'),
+  events: assumedObject('A93', {
+    limit: z.int().describe('Most events kept; the oldest go first.'),
+    size: z.int().describe('Events kept now.'),
+    dropped: z.int().describe('Events that have been dropped for the limit.'),
+    last_dropped_seq: z.int().describe('Sequence number of the last of those; 0 when there are none.'),
+  }).describe('Events that a stream can be resumed from. They are bounded.'),
+  projects: z
+    .array(
+      assumedObject('A93', {
+        client_id: z.string().describe('Project ID.'),
+        allowed_origins: z.array(z.string()).describe('Origins that may activate and embed.'),
         config_revision: assumed(z.int(), 'A80', 'Grows with every change of the settings.'),
       }),
-    ),
-    'A93',
-    'Projects of this sandbox. Never a key.',
-  ),
-  warnings: assumed(z.array(z.string()), 'A93', 'What a person should know about this sandbox.'),
+    )
+    .describe('Projects of this sandbox. Never a key.'),
+  warnings: z.array(z.string()).describe('What a person should know about this sandbox.'),
 })
 export type SandboxInfo = z.infer<typeof SandboxInfo>
 
-export const Integrity = z.strictObject({
-  ok: assumed(z.boolean(), 'A93', 'Whether the database and every evidence chain hold.'),
-  database: assumed(
-    z.strictObject({
-      ok: assumed(z.boolean(), 'A93', 'Whether SQLite found nothing wrong.'),
-      problems: assumed(z.array(z.string()), 'A93', 'What SQLite found, at most 20 lines.'),
-    }),
-    'A93',
-    'quick_check of SQLite.',
-  ),
+export const Integrity = assumedObject('A93', {
+  ok: z.boolean().describe('Whether the database and every evidence chain hold.'),
+  database: assumedObject('A93', {
+    ok: z.boolean().describe('Whether SQLite found nothing wrong.'),
+    problems: z.array(z.string()).describe('What SQLite found, at most 20 lines.'),
+  }).describe('quick_check of SQLite.'),
   evidence: assumed(EvidenceVerification, 'A77', 'The evidence chains, as evidence/verify answers them.'),
 })
 export type Integrity = z.infer<typeof Integrity>
@@ -83,15 +65,15 @@ export const endpoints = declareEndpoints({
     path: '/_sandbox/livez',
     summary: 'Whether the process answers',
     description: 'Answers as soon as the socket is open.',
-    response: z.strictObject({ ok: assumed(z.literal(true), 'A93', 'Always true.') }),
+    response: assumedObject('A93', { ok: z.literal(true).describe('Always true.') }),
   },
   'health.ready': {
     ...common,
     path: '/_sandbox/readyz',
     summary: 'Whether the sandbox is ready',
     description: 'Ready only after migrations and seed; the socket opens no earlier.',
-    response: z.strictObject({
-      ok: assumed(z.literal(true), 'A93', 'Always true: an unready sandbox does not answer.'),
+    response: assumedObject('A93', {
+      ok: z.literal(true).describe('Always true: an unready sandbox does not answer.'),
     }),
   },
   'sandbox.info': {
@@ -117,7 +99,7 @@ export const endpoints = declareEndpoints({
     description:
       'Back to the seeded projects, keys and demand in one transaction, and to the time of the machine. Event sequence numbers go on growing.',
     body: z.strictObject({}),
-    response: z.strictObject({ ok: assumed(z.literal(true), 'A93', 'true when done.') }),
+    response: assumedObject('A93', { ok: z.literal(true).describe('true when done.') }),
     errors: writeErrors,
   },
   'sandbox.export': {
@@ -138,10 +120,10 @@ export const endpoints = declareEndpoints({
       'The file is checked first: its version, its integrity, the evidence chains. A file that fails changes nothing. Asset tokens that were made on another machine are exchanged when their decision is read again.',
     body_media_type: 'application/gzip',
     body_limit_bytes: limits.import_bytes,
-    response: z.strictObject({
-      ok: assumed(z.literal(true), 'A93', 'true when done.'),
-      projects: assumed(z.int(), 'A93', 'Projects there are now.'),
-      evidence_entries: assumed(z.int(), 'A93', 'Entries of the evidence chains, all verified.'),
+    response: assumedObject('A93', {
+      ok: z.literal(true).describe('true when done.'),
+      projects: z.int().describe('Projects there are now.'),
+      evidence_entries: z.int().describe('Entries of the evidence chains, all verified.'),
     }),
     errors: [
       'archive_invalid',

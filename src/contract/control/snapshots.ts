@@ -1,23 +1,23 @@
 import { z } from 'zod'
 import { declareEndpoints, reading, writeErrors, writing } from '../endpoint.ts'
 import { EpochMs } from '../fields.ts'
-import { assumed } from '../provenance.ts'
+import { assumedObject } from '../provenance.ts'
 
 const name = z
   .string()
   .max(64)
   .regex(/^[a-z0-9][a-z0-9._-]*$/)
 
-export const Snapshot = z.strictObject({
-  name: assumed(z.string(), 'A93', 'Its name.'),
-  saved_at_ms: assumed(EpochMs, 'A93', 'When it was saved, by the system clock.'),
-  size_bytes: assumed(z.int(), 'A93', 'Size of its file.'),
-  schema_version: assumed(z.int(), 'A93', 'Number of the last migration it has had.'),
+export const Snapshot = assumedObject('A93', {
+  name: z.string().describe('Its name.'),
+  saved_at_ms: EpochMs.describe('When it was saved, by the system clock.'),
+  size_bytes: z.int().describe('Size of its file.'),
+  schema_version: z.int().describe('Number of the last migration it has had.'),
 })
 export type Snapshot = z.infer<typeof Snapshot>
 
-const params = z.strictObject({
-  name: assumed(name, 'A93', 'Lower-case letters, digits, dots, hyphens and underscores; at most 64.'),
+const params = assumedObject('A93', {
+  name: name.describe('Lower-case letters, digits, dots, hyphens and underscores; at most 64.'),
 })
 
 export const endpoints = declareEndpoints({
@@ -27,7 +27,7 @@ export const endpoints = declareEndpoints({
     summary: 'List the snapshots',
     description: 'Newest first. Those of a sandbox in memory are gone when it stops.',
     query: z.strictObject({}),
-    response: z.strictObject({ items: assumed(z.array(Snapshot), 'A93', 'All of them.') }),
+    response: assumedObject('A93', { items: z.array(Snapshot).describe('All of them.') }),
     errors: ['field_unknown', 'origin_refused', 'internal_error'],
   },
   'snapshots.save': {
@@ -37,8 +37,8 @@ export const endpoints = declareEndpoints({
     summary: 'Save the state under a name',
     description:
       'Everything as it is at one instant: projects, keys, placements, beacons, evidence, journal, clock, fault rules and scenario. Requests go on meanwhile.',
-    body: z.strictObject({
-      replace: assumed(z.boolean().optional(), 'A93', 'Replace the snapshot of that name, if there is one.'),
+    body: assumedObject('A93', {
+      replace: z.boolean().optional().describe('Replace the snapshot of that name, if there is one.'),
     }),
     response: Snapshot,
     errors: [...writeErrors, 'schema_invalid', 'snapshot_exists'],
@@ -61,7 +61,7 @@ export const endpoints = declareEndpoints({
     summary: 'Delete a snapshot',
     description: 'The state of the sandbox stays as it is.',
     params,
-    response: z.strictObject({ ok: assumed(z.literal(true), 'A93', 'true when done.') }),
+    response: assumedObject('A93', { ok: z.literal(true).describe('true when done.') }),
     errors: ['not_found', 'schema_invalid', 'origin_refused', 'internal_error'],
   },
 })

@@ -3,7 +3,7 @@ import { commonErrors, declareEndpoints } from '../endpoint.ts'
 import type { ReasonCode } from '../errors.ts'
 import { ContractVersion, EpochMs, Opaque, requestIdField } from '../fields.ts'
 import { limits } from '../limits.ts'
-import { assumed, documented, observed } from '../provenance.ts'
+import { assumed, assumedObject, documented, observed } from '../provenance.ts'
 
 /** Rules that one beacon is judged by before what it is worth (A71, A73): the sandbox and `svc beacons lint` share them. */
 
@@ -49,16 +49,16 @@ export type AcceptCode = z.infer<typeof AcceptCode>
 
 const amount = z.number().min(0).max(1e9)
 
-export const Measurements = z.strictObject({
-  visible_ratio: assumed(z.number().min(0).max(1).optional(), 'A70', 'Share of the pixels in view, 0 to 1.'),
-  visible_ms: assumed(amount.optional(), 'A70', 'Continuous time in view, milliseconds.'),
-  width_px: assumed(amount.optional(), 'A70', 'Rendered width, CSS pixels.'),
-  height_px: assumed(amount.optional(), 'A70', 'Rendered height, CSS pixels.'),
-  page_visible: assumed(z.boolean().optional(), 'A70', 'Whether the tab was visible.'),
-  position_ms: assumed(amount.optional(), 'A70', 'Playback position, milliseconds.'),
-  duration_ms: assumed(amount.optional(), 'A70', 'Length of the clip, milliseconds.'),
-  muted: assumed(z.boolean().optional(), 'A70', 'Whether the clip was muted.'),
-  user_activated: assumed(z.boolean().optional(), 'A70', "Whether a person's gesture caused it."),
+export const Measurements = assumedObject('A70', {
+  visible_ratio: z.number().min(0).max(1).optional().describe('Share of the pixels in view, 0 to 1.'),
+  visible_ms: amount.optional().describe('Continuous time in view, milliseconds.'),
+  width_px: amount.optional().describe('Rendered width, CSS pixels.'),
+  height_px: amount.optional().describe('Rendered height, CSS pixels.'),
+  page_visible: z.boolean().optional().describe('Whether the tab was visible.'),
+  position_ms: amount.optional().describe('Playback position, milliseconds.'),
+  duration_ms: amount.optional().describe('Length of the clip, milliseconds.'),
+  muted: z.boolean().optional().describe('Whether the clip was muted.'),
+  user_activated: z.boolean().optional().describe("Whether a person's gesture caused it."),
 })
 export type Measurements = z.infer<typeof Measurements>
 
