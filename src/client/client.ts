@@ -5,15 +5,15 @@
 import type { SandboxEvent } from '../contract/control/events.ts'
 import type { Endpoint, Input, Output } from '../contract/endpoint.ts'
 import { type Contract, contract, type EndpointId } from '../contract/index.ts'
-import { readEvents } from './events.ts'
 import { buildRequest, type CallInput, type Sender } from './request.ts'
-import { type Exchange, parseResponse, type ResponseMeta, serviceError, type Validation } from './response.ts'
-import { type ByteReader, exchange, type Fetch, type FetchResponse, type Transport } from './transport.ts'
+import { parseResponse, type ResponseMeta, serviceError, type Validation } from './response.ts'
+import { exchange, type Fetch, globalFetch, readBytes, readEvents, readToEnd, type Transport } from './transport.ts'
 
 export interface ClientOptions extends Sender {
   /** Where requests go: `http://127.0.0.1:4010`. */
   base_url: string
-  fetch: Fetch
+  /** Any fetch that takes `(url, init)`. Default: the global one. */
+  fetch?: Fetch | undefined
   /** Longest an answer may take, milliseconds. Default 30 000. */
   timeout_ms?: number | undefined
   /** Whether answers are checked against the contract. Default true. */
@@ -86,7 +86,7 @@ export interface Client extends DataMethods {
 
 /** A client of one service with one credential. Throws ServiceError, UnreachableError, ContractError, RefusedError. */
 export function createClient(options: ClientOptions): Client {
-  const { fetch, timeout_ms = 30_000, validate = true, ...sender } = options
+  const { fetch = globalFetch, timeout_ms = 30_000, validate = true, ...sender } = options
   const transport: Transport = { fetch, base_url: sender.base_url, timeout_ms }
 
   async function call(id: EndpointId, input: CallInput, { signal }: CallOptions = {}) {
@@ -147,20 +147,4 @@ function isStream(id: EndpointId): boolean {
 function isFile(id: EndpointId): boolean {
   const { response } = contract[id]
   return 'media_type' in response && response.media_type === 'application/gzip'
-}
-
-async function* readBytes(reader: ByteReader): AsyncGenerator<Uint8Array, void, undefined> {
-  try {
-    for (;;) {
-      const { done, value } = await reader.read()
-      if (done) return
-      if (value !== undefined) yield value
-    }
-  } finally {
-    await reader.cancel().catch(() => {})
-  }
-}
-
-async function readToEnd(response: FetchResponse): Promise<Exchange> {
-  return { status: response.status, ok: response.ok, headers: response.headers, text: await response.text() }
 }

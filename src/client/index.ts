@@ -1,7 +1,4 @@
-/** The typed client for Node, over undici; with the contract's types that an integration needs. */
-import { type Client, type ClientOptions, createClient as createClientOver } from './client.ts'
-import type { Fetch } from './transport.ts'
-
+/** The typed client for Node and browsers, with the types of the contract that an integration needs. */
 export type { SandboxEvent } from '../contract/control/events.ts'
 export type { ErrorBody, ErrorCode, ReasonCode } from '../contract/errors.ts'
 export type {
@@ -28,23 +25,7 @@ export type {
   PlacementResponse,
 } from '../contract/v1/placements.ts'
 export type { ProjectConfig } from '../contract/v1/projects.ts'
-export type { CallOptions, Client } from './client.ts'
+export { type CallOptions, type Client, type ClientOptions, createClient } from './client.ts'
 export { ContractError, RefusedError, ServiceError, UnreachableError } from './errors.ts'
 export type { ResponseMeta } from './response.ts'
 export type { Fetch } from './transport.ts'
-
-export interface NodeClientOptions extends Omit<ClientOptions, 'fetch'> {
-  /** Any fetch that takes `(url, init)`. Default: undici's. */
-  fetch?: Fetch | undefined
-}
-
-/** A client of one service with one credential. Throws ServiceError, UnreachableError, ContractError, RefusedError. */
-export function createClient({ fetch = undiciFetch, ...options }: NodeClientOptions): Client {
-  return createClientOver({ ...options, fetch })
-}
-
-/** undici is loaded by the first request, so that a command which makes none does not pay for it. */
-const undiciFetch: Fetch = async (url, init) => {
-  const { fetch } = await import('undici')
-  return fetch(url, init)
-}

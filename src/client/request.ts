@@ -1,6 +1,10 @@
 import type { Endpoint } from '../contract/endpoint.ts'
+import { fillPath } from '../foundation/endpoint-path.ts'
+import { isObject } from '../foundation/json.ts'
 import { RefusedError } from './errors.ts'
-import type { FileBody } from './transport.ts'
+
+/** A file that is read while it is sent. The browser's type of a Blob lacks what Node's fetch asks for; it is the same. */
+export type FileBody = import('node:buffer').Blob
 
 /** The parts of a call, as every endpoint's input has them. */
 export interface CallInput {
@@ -31,7 +35,7 @@ export interface HttpRequest {
 /** Turns a call into its HTTP request. Throws RefusedError for test_outcome with a production key. */
 export function buildRequest(endpoint: Endpoint, input: CallInput, sender: Sender): HttpRequest {
   const { credential } = sender
-  if (credential !== undefined && isProductionKey(credential) && hasMember(input.body, 'test_outcome')) {
+  if (credential !== undefined && isProductionKey(credential) && hasTestOutcome(input.body)) {
     throw new RefusedError('test_outcome_requires_test_key')
   }
   const isSecretSent = endpoint.credentials.length > 0 && credential !== undefined && isSecretKey(credential)
@@ -59,21 +63,15 @@ export function isProductionKey(key: string): boolean {
   return key.startsWith('sk_live_')
 }
 
+function hasTestOutcome(body: unknown): boolean {
+  return isObject(body) && body.test_outcome !== undefined
+}
+
 function isSecretKey(key: string): boolean {
   return key.startsWith('sk_')
 }
 
-function hasMember(body: unknown, name: string): boolean {
-  return typeof body === 'object' && body !== null && (body as Record<string, unknown>)[name] !== undefined
-}
-
-function fillPath(path: string, params: object = {}): string {
-  return path.replace(/\{(\w+)\}/g, (_, name: string) =>
-    encodeURIComponent(String((params as Record<string, unknown>)[name])),
-  )
-}
-
 function queryString(query: object = {}): string {
-  const members = Object.entries(query).filter(([, value]) => value !== undefined)
-  return members.length === 0 ? '' : `?${new URLSearchParams(members.map(([name, value]) => [name, String(value)]))}`
+  const fields = Object.entries(query).filter(([, value]) => value !== undefined)
+  return fields.length === 0 ? '' : `?${new URLSearchParams(fields.map(([name, value]) => [name, String(value)]))}`
 }

@@ -1,9 +1,11 @@
 import type { Endpoint } from '../contract/endpoint.ts'
 import { ErrorBody } from '../contract/errors.ts'
 import type { ResponseHeader } from '../contract/headers.ts'
+import { parseJson } from '../foundation/json.ts'
+import { retryAfterMs } from '../foundation/retry-after.ts'
 import { ContractError, ServiceError } from './errors.ts'
 import type { HttpRequest } from './request.ts'
-import type { FetchResponse } from './transport.ts'
+import type { RawResponse } from './transport.ts'
 
 /** What an answer carries beside its body. */
 export interface ResponseMeta {
@@ -21,60 +23,52 @@ export interface ResponseMeta {
   differences: string[]
 }
 
-/** An answer read to its end. */
-export interface Exchange {
-  status: number
-  ok: boolean
-  text: string
-  headers: FetchResponse['headers']
-}
-
 /** `true`: an answer off the contract is thrown; `'report'`: told in the meta; `false`: not looked at. */
 export type Validation = boolean | 'report'
 
-/** Parses an answer. Throws ServiceError, or ContractError when it is validated. */
+/** Parses an response. Throws ServiceError, or ContractError when it is validated. */
 export function parseResponse(
   endpoint: Endpoint,
   request: HttpRequest,
-  answer: Exchange,
+  response: RawResponse,
   validate: Validation,
 ): { data: unknown; meta: ResponseMeta } {
-  if (!answer.ok) throw serviceError(endpoint, request, answer)
-  const meta = readMeta(answer)
-  if ('media_type' in endpoint.response) return { data: answer.text, meta }
-  const json = parseJson(answer.text)
+  if (!response.ok) throw serviceError(endpoint, request, response)
+  const meta = readMeta(response)
+  if ('media_type' in endpoint.response) return { data: response.text, meta }
+  const json = parseJson(response.text)
   if (json === undefined) {
-    throw new ContractError(endpoint.id, answer.status, ['the body is not JSON'], meta.request_id)
+    throw new ContractError(endpoint.id, response.status, ['the body is not JSON'], meta.request_id)
   }
   if (validate === false) return { data: json, meta }
   const parsed = endpoint.response.safeParse(json)
   const differences = [
-    ...(answer.status === endpoint.status ? [] : [`status ${answer.status} instead of ${endpoint.status}`]),
+    ...(response.status === endpoint.status ? [] : [`status ${response.status} instead of ${endpoint.status}`]),
     ...(parsed.success
       ? []
       : parsed.error.issues.map((issue) => `${issue.path.join('.') || 'body'}: ${issue.message}`)),
   ]
   if (differences.length > 0 && validate === true) {
-    throw new ContractError(endpoint.id, answer.status, differences, meta.request_id)
+    throw new ContractError(endpoint.id, response.status, differences, meta.request_id)
   }
   return { data: parsed.success ? parsed.data : json, meta: { ...meta, differences } }
 }
 
 /** The error of an answer that is not a success. */
-export function serviceError(endpoint: Endpoint, request: HttpRequest, answer: Exchange): ServiceError {
-  const body = ErrorBody.safeParse(parseJson(answer.text))
+export function serviceError(endpoint: Endpoint, request: HttpRequest, response: RawResponse): ServiceError {
+  const body = ErrorBody.safeParse(parseJson(response.text))
   return new ServiceError({
     method: request.method,
     path: endpoint.path,
-    status: answer.status,
+    status: response.status,
     body: body.success ? body.data : null,
-    text: answer.text,
-    retry_after_s: retryAfter(answer.headers.get('retry-after'), answer.headers.get('date')),
-    request_id: answer.headers.get('x-request-id'),
+    text: response.text,
+    retry_after_s: retryAfterSeconds(response),
+    request_id: response.headers.get('x-request-id'),
   })
 }
 
-function readMeta({ status, headers }: Exchange): ResponseMeta {
+function readMeta({ status, headers }: RawResponse): ResponseMeta {
   const header = (name: ResponseHeader) => headers.get(name)
   return {
     status,
@@ -95,19 +89,8 @@ function list(header: string | null): string[] {
         .filter((item) => item !== '')
 }
 
-/** Seconds; a date counts from the answer's own Date header, so that no local clock is asked. */
-function retryAfter(header: string | null, date: string | null): number | null {
-  if (header === null) return null
-  if (/^\d+$/.test(header)) return Number(header)
-  const seconds = (Date.parse(header) - Date.parse(date ?? '')) / 1000
-  return Number.isNaN(seconds) ? null : Math.max(0, Math.ceil(seconds))
-}
-
-/** undefined when the text is not JSON. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
+/** Returns whole seconds. A date counts from the response's own Date header, so that no local clock is read. */
+function retryAfterSeconds({ headers }: RawResponse): number | null {
+  const wait_ms = retryAfterMs(headers.get('retry-after'), Date.parse(headers.get('date') ?? ''))
+  return wait_ms === null ? null : Math.ceil(wait_ms / 1000)
 }

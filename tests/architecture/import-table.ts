@@ -23,8 +23,9 @@ export const importTable: readonly ImportRule[] = [
   {
     path: 'src/client',
     modules: ['src/foundation', 'src/contract'],
-    packages: ['undici', 'zod'],
-    builtins: 'all',
+    packages: ['zod'],
+    // The type of a Blob.
+    builtins: ['node:buffer'],
   },
   { path: 'src/cli', modules: base, packages: ['commander', 'chalk', 'string-width', 'zod'], builtins: 'all' },
   { path: 'src/tail', modules: [...base, 'src/cli'], packages: ['ink', 'react', 'zod'], builtins: 'all' },

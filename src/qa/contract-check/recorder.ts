@@ -1,8 +1,8 @@
 /** Sends the requests of a check, compares each answer with the contract, and keeps what came out. */
 
 import { formatValue } from '../../cli/output/text.ts'
-import type { RawAnswer } from '../../client/raw-answer.ts'
 import { buildRequest, type CallInput, type HttpRequest } from '../../client/request.ts'
+import type { RawResponse } from '../../client/transport.ts'
 import type { Endpoint } from '../../contract/endpoint.ts'
 import { ErrorBody, type ErrorCode, errorCodes, type ReasonCode } from '../../contract/errors.ts'
 import { explainIssues } from '../../contract/field-errors.ts'
@@ -25,7 +25,7 @@ export interface ExpectedError {
 export interface Answer {
   json: unknown
   text: string
-  headers: RawAnswer['headers']
+  headers: RawResponse['headers']
 }
 
 export interface Recorder {
@@ -46,7 +46,7 @@ export interface Recorder {
 
 export interface RecorderOptions {
   base_url: string
-  send(request: HttpRequest): Promise<RawAnswer>
+  send(request: HttpRequest): Promise<RawResponse>
   pause(duration_ms: number): Promise<void>
   /** The time of this machine, for a service that does not tell its own. */
   now_ms(): number
@@ -66,7 +66,7 @@ export function createRecorder({ base_url, send, pause, now_ms }: RecorderOption
   }
 
   /** Waits where the service asks for it: a check is no reason to be refused. What it says then is looked at too. */
-  async function sendPatiently(id: V1Id, request: HttpRequest): Promise<RawAnswer> {
+  async function sendPatiently(id: V1Id, request: HttpRequest): Promise<RawResponse> {
     for (let tries = 1; ; tries++) {
       const answer = await send({ ...request, headers: { ...request.headers, 'user-agent': checkAgent } })
       if (answer.status !== 429 || tries === mostTries) return answer
@@ -90,7 +90,7 @@ export function createRecorder({ base_url, send, pause, now_ms }: RecorderOption
     }
   }
 
-  async function probe(id: V1Id, check: string, request: HttpRequest, compare: (answer: RawAnswer) => void) {
+  async function probe(id: V1Id, check: string, request: HttpRequest, compare: (answer: RawResponse) => void) {
     const answer = await sendPatiently(id, request)
     // A Date header is in whole seconds, rounded down.
     told_ms = Date.parse(answer.headers.get('date') ?? '') + 1000
@@ -132,7 +132,7 @@ export function createRecorder({ base_url, send, pause, now_ms }: RecorderOption
     result: () => ({ endpoints: (Object.keys(v1) as V1Id[]).map(reportOf), differences }),
   }
 
-  function compareType(id: V1Id, check: string, { headers, text }: RawAnswer, media_type: string | null): void {
+  function compareType(id: V1Id, check: string, { headers, text }: RawResponse, media_type: string | null): void {
     const expected = media_type?.replace(/;.*/, '') ?? 'application/json'
     const observed =
       headers
@@ -144,7 +144,7 @@ export function createRecorder({ base_url, send, pause, now_ms }: RecorderOption
   }
 
   /** Those that every success of the endpoint has; what only a sandbox sends is no matter of a service. */
-  function compareHeaders(id: V1Id, check: string, { headers }: RawAnswer): void {
+  function compareHeaders(id: V1Id, check: string, { headers }: RawResponse): void {
     const endpoint: Endpoint = v1[id]
     for (const name of endpoint.response_headers ?? []) {
       if (name.startsWith('x-sandbox-')) continue
@@ -180,7 +180,7 @@ export function createRecorder({ base_url, send, pause, now_ms }: RecorderOption
     }
   }
 
-  function compareError(id: V1Id, check: string, answer: RawAnswer, expected: ExpectedError): void {
+  function compareError(id: V1Id, check: string, answer: RawResponse, expected: ExpectedError): void {
     const { status } = errorCodes[expected.error]
     fact(id, check, expected.provenance, 'status', status, answer.status)
     if (answer.status !== status) return

@@ -1,5 +1,5 @@
 /** The events of a sandbox from the beginning of a case on, over its stream. */
-import { readEvents } from '../../client/events.ts'
+import { readEvents } from '../../client/transport.ts'
 import type { SandboxEvent } from '../../contract/control/events.ts'
 import { contract } from '../../contract/index.ts'
 import type { Json } from '../../foundation/json.ts'
