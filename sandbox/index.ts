@@ -8,13 +8,11 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Latency, ProjectSettings } from '../src/contract/control/projects.ts'
 import type { Scenario } from '../src/contract/control/scenarios.ts'
+import { MarketData } from './domain/catalogue.ts'
 import { chainHash } from './domain/evidence.ts'
-import { MarketData } from './domain/market.ts'
 import { parseRateLimit } from './domain/rate.ts'
 import { restoreClock } from './operations/clock.ts'
 import type { Services } from './operations/context.ts'
-import { createFaults, type Faults } from './operations/faults.ts'
-import { createScenarios } from './operations/scenarios.ts'
 import { createAssets } from './pipeline/assets.ts'
 import { isLoopback } from './pipeline/guard.ts'
 import { createRates } from './pipeline/rates.ts'
@@ -23,8 +21,10 @@ import { createServer } from './pipeline/server.ts'
 import { type Clock, sandboxClock } from './platform/clock.ts'
 import { createPlatform, sha256, sha256Hex } from './platform/platform.ts'
 import { createDrainLock } from './runtime/drain-lock.ts'
+import { createFaults, type Faults } from './runtime/faults.ts'
 import { createMarkets } from './runtime/markets.ts'
-import { disarmPending, resumePending } from './runtime/pending-decisions.ts'
+import { createPendingDecisions } from './runtime/pending-decisions.ts'
+import { createScenarios } from './runtime/scenarios.ts'
 import { createWaiters } from './runtime/waiters.ts'
 import { listenError, SandboxError, unwritable } from './sandbox-error.ts'
 import { installKey } from './store/install-key.ts'
@@ -157,7 +157,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 
   const rates = createRates(rate)
   const faults = createFaults({ store, hash: sha256Hex, report })
-  const services: Services = {
+  const decisions = {
     store,
     platform,
     markets: createMarkets({
@@ -167,17 +167,21 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       topics: fixture('topics.json'),
       safety: fixture('content-safety.json'),
     }),
-    waiters: createWaiters(),
-    faults,
     scenarios: createScenarios(catalogue, faults),
+    decision_latency_ms: options.decision_latency_ms ?? null,
+  }
+  const waiters = createWaiters()
+  const pendingDecisions = createPendingDecisions({ ...decisions, waiters, report })
+  const services: Services = {
+    ...decisions,
+    waiters,
+    pendingDecisions,
+    faults,
     drainLock: createDrainLock(),
     base_url: '',
     version: version(),
     pid: process.pid,
-    decision_latency_ms: options.decision_latency_ms ?? null,
     warnings,
-    alarms: new Set(),
-    deciding: new Set(),
     resend: (request, signal) => replays.send(services.base_url, request, signal),
     clearRates: rates.forget,
     report,
@@ -212,18 +216,18 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   }
   const url = `http://${urlHost(host)}:${port}`
   services.base_url = url
-  await resumePending(services)
+  await pendingDecisions.restore()
 
   let closing: Promise<void> | undefined
   const close = () => {
     closing ??= (async () => {
-      disarmPending(services)
+      pendingDecisions.cancel()
       streams.close()
       const forced = setTimeout(() => app.server.closeAllConnections(), stopWithin_ms)
       await app.close()
       clearTimeout(forced)
       // What came in with the stop has set alarms of its own.
-      disarmPending(services)
+      pendingDecisions.cancel()
       await store.close()
     })()
     return closing

@@ -1,20 +1,25 @@
-/** What production would bill for a placement, in one sentence; the verdict of each beacon is the contract's. */
-
+/**
+ * What production would bill (A75, A76, A78): for one placement in a sentence, and for many as a report. The verdict of
+ * each beacon is the contract's.
+ */
 import {
   type AcceptedBeacon,
   type BillingModel,
   billed,
   type CreativeFacts,
+  isBilled,
   judgeBeacons,
   metricOf,
   type ViewabilityThresholds,
 } from '../../src/contract/beacon-verdict.ts'
 import type { Metric } from '../../src/contract/control/beacons.ts'
+import type { BillingLine, BillingReport } from '../../src/contract/control/billing.ts'
 import type { BillingVerdict } from '../../src/contract/control/placements.ts'
+import type { ProjectSettings } from '../../src/contract/control/projects.ts'
 import type { Format } from '../../src/contract/fields.ts'
 import type { AcceptCode } from '../../src/contract/v1/beacons.ts'
 
-/** Whether production would bill the placement, and why, in one sentence (A75, A78). At most one metric, at most once. */
+/** Returns whether production would bill a placement, and why, in one sentence. At most one metric counts, at most once. */
 export function billingVerdict(
   model: BillingModel,
   creative: CreativeFacts,
@@ -57,4 +62,95 @@ function explain(metric: Metric, format: Format, codes: ReadonlySet<AcceptCode>)
   if (metric === 'completed_view' && format !== 'clip') return `No ${name}: only a clip can be completed.`
   const shortfall = shortfalls.find(([code]) => codes.has(code))
   return `No ${name}: ${shortfall === undefined ? 'no beacon of it was accepted' : shortfall[1]}.`
+}
+
+type Reason = BillingReport['not_counted']['reasons'][number]['reason_code']
+type Total = BillingReport['totals'][number]
+
+/** Sums verdicts. It is fed slot by slot, so that a report over many placements holds few of them at a time. */
+export interface Tally {
+  /** Adds one metric that counted. */
+  count(project: TallyProject, facts: { format: Format; gross_cpm: number; currency: string }, metric: Metric): void
+  /** Adds beacons that did not count. */
+  miss(reason: Reason, count: number): void
+  /** What counted, by project, format, metric and price, and what did not, by reason. */
+  report(): Omit<BillingReport, 'not_counted'> & { not_counted: Omit<BillingReport['not_counted'], 'beacons'> }
+}
+
+export interface TallyProject {
+  client_id: string
+  settings: Pick<ProjectSettings, 'billing_model' | 'publisher_share'>
+}
+
+export function createTally(): Tally {
+  const lines = new Map<string, { line: BillingLine; project: TallyProject }>()
+  const reasons = new Map<Reason, number>()
+  return {
+    count(project, { format, gross_cpm, currency }, metric) {
+      const { client_id, settings } = project
+      const name = `${client_id} ${format} ${metric} ${gross_cpm} ${currency}`
+      const known = lines.get(name)
+      if (known !== undefined) {
+        known.line.count++
+        return
+      }
+      const is_billed = isBilled(settings.billing_model, metric)
+      const line = {
+        client_id,
+        format,
+        metric,
+        is_billed,
+        gross_cpm,
+        currency,
+        count: 1,
+        amount: 0,
+        publisher_amount: 0,
+      }
+      lines.set(name, { line, project })
+    },
+    miss(reason, count) {
+      reasons.set(reason, (reasons.get(reason) ?? 0) + count)
+    },
+    report() {
+      const priced = [...lines.entries()]
+        .toSorted(([one], [other]) => (one < other ? -1 : 1))
+        .map(([, { line, project }]) => ({ line: withAmount(line, project.settings.publisher_share), project }))
+      const counted = [...reasons].map(([reason_code, count]) => ({ reason_code, count }))
+      return {
+        lines: priced.map(({ line }) => line),
+        totals: totalsOf(priced),
+        not_counted: {
+          count: counted.reduce((sum, { count }) => sum + count, 0),
+          reasons: counted.toSorted((a, b) => b.count - a.count || (a.reason_code < b.reason_code ? -1 : 1)),
+        },
+      }
+    },
+  }
+}
+
+function withAmount(line: BillingLine, publisher_share: number): BillingLine {
+  const amount = line.is_billed ? (line.count * line.gross_cpm) / 1_000 : 0
+  return { ...line, amount: money(amount), publisher_amount: money(amount * publisher_share) }
+}
+
+function totalsOf(lines: readonly { line: BillingLine; project: TallyProject }[]): Total[] {
+  const totals = new Map<string, Total>()
+  for (const { line, project } of lines) {
+    const { client_id, currency } = line
+    const billing_model: BillingModel = project.settings.billing_model
+    const name = `${client_id} ${currency}`
+    const total = totals.get(name) ?? { client_id, billing_model, currency, count: 0, amount: 0, publisher_amount: 0 }
+    totals.set(name, {
+      ...total,
+      count: total.count + (line.is_billed ? line.count : 0),
+      amount: money(total.amount + line.amount),
+      publisher_amount: money(total.publisher_amount + line.publisher_amount),
+    })
+  }
+  return [...totals.values()]
+}
+
+/** Rounds to a millionth: one impression at a CPM of 0.01 costs ten of them. */
+function money(amount: number): number {
+  return Math.round(amount * 1e6) / 1e6
 }

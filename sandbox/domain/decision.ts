@@ -1,39 +1,38 @@
 /**
- * The decision of one slot: policy first, then the market. Everything it needs comes in as plain data; a no-fill is a
- * result like any other.
+ * The decision of one slot: policy first, then the market, then what a scenario withholds; and its trace in words. All
+ * inputs are plain data, and a no-fill is a result like any other.
  */
-
+import type { TraceStep } from '../../src/contract/control/placements.ts'
 import type { ProjectSettings } from '../../src/contract/control/projects.ts'
 import type { ForcedNoFill } from '../../src/contract/control/scenarios.ts'
 import type { AuthoritativeConsent } from '../../src/contract/fields.ts'
 import type { NoFillReason } from '../../src/contract/no-fill.ts'
-import { type Withheld, withhold } from './forced.ts'
-import { decide, type Market, type MarketOutcome, type Opportunity } from './market.ts'
+import { decide, type Market, type MarketOutcome, type Opportunity, outbid, rules, won } from './market.ts'
 
-export interface DecisionQuestion {
+export interface DecisionInput {
   settings: ProjectSettings
   consent: AuthoritativeConsent
   test_forced: boolean
   isHighRisk: boolean
   isCapped: boolean
-  /** What a scenario forces; null without one. */
+  /** The no-fill that a scenario forces; null without one. */
   forced: ForcedNoFill | null
   opportunity: Opportunity
 }
 
 /**
- * The first of these that holds answers: forced by test_outcome, project disabled, job type not enabled, consent not
- * granted, high-risk topic, frequency cap, a risk that a scenario claims; then the market decides, and a scenario may
- * still withhold its fill. Before the market the trace is empty: no campaign was asked.
+ * Decides one slot by the first of these that applies: forced by test_outcome, project disabled, job type not enabled,
+ * consent not granted, high-risk topic, frequency cap, a risk that a scenario claims, then the market, whose fill a
+ * scenario may still withhold. Before the market the trace is empty: no campaign was considered.
  */
-export function decideSlot(market: Market, question: DecisionQuestion): MarketOutcome {
-  const reason = policyReason(question)
+export function decideSlot(market: Market, input: DecisionInput): MarketOutcome {
+  const reason = policyReason(input)
   if (reason !== null) return { status: 'no_fill', reason, trace: '' }
-  const outcome = decide(market, question.opportunity)
-  return question.forced === null ? outcome : withhold(outcome, question.forced as Withheld)
+  const outcome = decide(market, input.opportunity)
+  return input.forced === null ? outcome : withhold(outcome, input.forced as WithheldReason)
 }
 
-function policyReason({ settings, consent, test_forced, isHighRisk, isCapped, forced, opportunity }: DecisionQuestion) {
+function policyReason({ settings, consent, test_forced, isHighRisk, isCapped, forced, opportunity }: DecisionInput) {
   const checks: [boolean, NoFillReason][] = [
     [test_forced, 'test_forced'],
     [!settings.enabled, 'policy_block'],
@@ -43,5 +42,47 @@ function policyReason({ settings, consent, test_forced, isHighRisk, isCapped, fo
     [isCapped, 'frequency_cap_exceeded'],
     [forced === 'risk_suppressed', 'risk_suppressed'],
   ]
-  return checks.find(([holds]) => holds)?.[1] ?? null
+  return checks.find(([applies]) => applies)?.[1] ?? null
+}
+
+/** Reasons that apply once there are offers; `risk_suppressed` comes before the market. */
+type WithheldReason = Exclude<ForcedNoFill, 'risk_suppressed'>
+
+/** Letters in traces, beside those of the market's rules. Traces are stored: a letter never gets another meaning. */
+export const withheldSteps: Readonly<Record<WithheldReason, { code: string; name: string; explanation: string }>> = {
+  no_demand: { code: 'n', name: 'no_demand', explanation: 'Made no offer: a scenario is in use.' },
+  timeout: { code: 'l', name: 'timeout', explanation: 'Its offer came too late: a scenario is in use.' },
+  partner_error: { code: 'e', name: 'partner_error', explanation: 'Its partner failed: a scenario is in use.' },
+  internal_error: { code: 'x', name: 'internal_error', explanation: 'Its offer was lost: a scenario is in use.' },
+}
+
+/** Returns the outcome without its fill: every campaign that still had an offer is removed for the reason. */
+export function withhold({ trace }: MarketOutcome, reason: WithheldReason): MarketOutcome {
+  const { code } = withheldSteps[reason]
+  return { status: 'no_fill', reason, trace: trace.replaceAll(won, code).replaceAll(outbid, code) }
+}
+
+const ruleOf = new Map([...rules, ...Object.values(withheldSteps)].map((rule) => [rule.code, rule]))
+
+/**
+ * Returns a trace in words: each campaign of the catalogue, and the rule that removed it (A43). The empty trace of a
+ * decision that never reached the market explains nothing.
+ * @throws RangeError when the trace is not one of this catalogue
+ */
+export function explainTrace(market: Market, trace: string): TraceStep[] {
+  if (trace === '') return []
+  if (trace.length !== market.campaigns.length) {
+    throw new RangeError(
+      `The trace is of ${trace.length} campaigns, the catalogue has ${market.campaigns.length}. Explain it with the catalogue it was decided over.`,
+    )
+  }
+  return market.campaigns.map((campaign, position) => stepOf(campaign.campaign_id, trace.charAt(position)))
+}
+
+function stepOf(campaign_id: string, letter: string): TraceStep {
+  if (letter === won) return { campaign_id, outcome: 'won', rule: null, explanation: 'The best offer.' }
+  if (letter === outbid) return { campaign_id, outcome: 'outbid', rule: null, explanation: 'Another offer was better.' }
+  const rule = ruleOf.get(letter)
+  if (rule === undefined) throw new RangeError(`The trace has ${JSON.stringify(letter)}, which no rule stands for.`)
+  return { campaign_id, outcome: 'removed', rule: rule.name, explanation: rule.explanation }
 }

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import type { FaultDraft } from '../../src/contract/control/faults.ts'
-import { errorOf, type FaultRequest, latencyOf, matches, meet, rewritten, settle } from './faults.ts'
+import { completeFault, countMatch, errorOf, type FaultRequest, latencyOf, matches, rewritten } from './faults.ts'
 
 type Draft = FaultDraft
 
 /** Any function will do that tells texts apart. */
 const hash = (text: string) => `hash of ${text}`
 
-const rule = (draft: Draft) => settle(draft, hash)
+const rule = (draft: Draft) => completeFault(draft, hash)
 
 const request: FaultRequest = {
   method: 'POST',
@@ -22,8 +22,8 @@ function metOf(draft: Draft, count: number): number[] {
   let counted = { matched: 0, injected: 0 }
   const met: number[] = []
   for (let index = 0; index < count; index++) {
-    const next = meet(rule(draft), counted)
-    if (next.isMet) met.push(index)
+    const next = countMatch(rule(draft), counted)
+    if (next.isInjected) met.push(index)
     counted = next.count
   }
   expect(counted).toEqual({ matched: count, injected: met.length })

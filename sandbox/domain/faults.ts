@@ -1,46 +1,47 @@
 /**
- * Fault rules: whether one matches a request, and by which dice it meets it. Pure: the caller keeps what a rule has
- * counted and tells the time.
+ * Fault rules: which requests a rule matches, and which of those it breaks. Pure: the caller keeps the counts and
+ * provides the time.
  *
- * The dice of a rule are a hash of its seed and of how many matching requests came before, so that the same seed breaks
- * the same requests in every run, whatever else the sandbox draws.
+ * The dice of a rule are a hash of its seed and of the number of matching requests so far. The same seed breaks the same
+ * requests in every run, whatever else the sandbox draws.
  */
 import type { FaultDraft, FaultRule } from '../../src/contract/control/faults.ts'
 import { type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from '../../src/contract/errors.ts'
 import type { Format } from '../../src/contract/fields.ts'
+import { valueAt } from '../../src/foundation/json-path.ts'
 import { redactSecrets } from '../../src/foundation/redaction.ts'
 import { pathMatches } from './request-match.ts'
 
-/** SHA-256 of a text, hexadecimal. */
+/** Returns the SHA-256 of a text, hexadecimal. */
 export type Hash = (text: string) => string
 
-/** What rules look at of a request. */
+/** The parts of a request that rules can depend on. */
 export interface FaultRequest {
   method: string
   /** Without the query. */
   path: string
-  /** The bearer, or the publishable key of an activation. */
+  /** The bearer credential, or the publishable key of an activation. */
   key: string | null
   session_id: string | null
-  /** Formats that it allows, or that of the slot it is about. */
+  /** The formats that it allows, or the format of its slot. */
   formats: readonly Format[]
 }
 
-type Settled = 'effect' | 'served' | 'retry_after_s' | 'retry_after_format' | 'latency_ms' | 'rate' | 'seed' | 'after'
+type Defaulted = 'effect' | 'served' | 'retry_after_s' | 'retry_after_format' | 'latency_ms' | 'rate' | 'seed' | 'after'
 
-/** A rule with everything that it did not say. */
-export type Fault = Omit<FaultDraft, 'key'> & Pick<FaultRule, Settled> & { key?: KeyBeginning }
+/** A rule with the defaults filled in. */
+export type Fault = Omit<FaultDraft, 'key'> & Pick<FaultRule, Defaulted> & { key?: KeyPrefix }
 
-/** What a key must begin with. Of a secret only the hash is kept, since rules are stored with everything else. */
-export interface KeyBeginning {
+/** The prefix that a key must have. Rules are stored, so only the hash of a secret is kept. */
+export interface KeyPrefix {
   /** Redacted. */
   shown: string
   length: number
-  /** Null where `shown` is all of it. */
+  /** Null when `shown` is the whole prefix. */
   sha256: string | null
 }
 
-const defaults: Pick<FaultRule, Settled> = {
+const defaults: Pick<FaultRule, Defaulted> = {
   effect: 'error',
   served: false,
   retry_after_s: 1,
@@ -51,22 +52,22 @@ const defaults: Pick<FaultRule, Settled> = {
   after: 0,
 }
 
-/** `hash` answers the SHA-256 of a text. */
-export function settle({ key, ...draft }: FaultDraft, hash: Hash): Fault {
+/** Returns a rule with its defaults, and its key redacted. */
+export function completeFault({ key, ...draft }: FaultDraft, hash: Hash): Fault {
   const rule = { ...defaults, ...draft } as Fault
-  return key === undefined ? rule : { ...rule, key: beginningOf(key, hash) }
+  return key === undefined ? rule : { ...rule, key: prefixOf(key, hash) }
 }
 
-function beginningOf(key: string, hash: Hash): KeyBeginning {
+function prefixOf(key: string, hash: Hash): KeyPrefix {
   const shown = redactSecrets(key)
   return { shown, length: key.length, sha256: shown === key ? null : hash(key) }
 }
 
-/** Where a rule names a secret that would be kept as it is: in its path, or in what it rewrites. */
+/** Returns the field of a rule that contains a key or token and would be stored as it is; null when there is none. */
 export function secretIn({ path, session_id, rewrite }: FaultDraft): 'path' | 'session_id' | 'rewrite' | null {
-  const told = { path, session_id, rewrite: JSON.stringify(rewrite) }
+  const texts = { path, session_id, rewrite: JSON.stringify(rewrite) }
   for (const name of ['path', 'session_id', 'rewrite'] as const) {
-    const text = told[name]
+    const text = texts[name]
     if (text !== undefined && redactSecrets(text) !== text) return name
   }
   return null
@@ -75,7 +76,7 @@ export function secretIn({ path, session_id, rewrite }: FaultDraft): 'path' | 's
 export interface FaultCount {
   /** Requests that matched. */
   matched: number
-  /** Requests that the rule met. */
+  /** Requests that the rule has broken. */
   injected: number
 }
 
@@ -83,62 +84,49 @@ export function matches(rule: Fault, request: FaultRequest, hash: Hash): boolean
   return (
     (rule.method === undefined || rule.method.toUpperCase() === request.method) &&
     (rule.path === undefined || pathMatches(rule.path, request.path)) &&
-    (rule.key === undefined || (request.key !== null && begins(request.key, rule.key, hash))) &&
+    (rule.key === undefined || (request.key !== null && hasPrefix(request.key, rule.key, hash))) &&
     (rule.session_id === undefined || rule.session_id === request.session_id) &&
     (rule.format === undefined || request.formats.includes(rule.format))
   )
 }
 
-function begins(key: string, { shown, length, sha256 }: KeyBeginning, hash: Hash): boolean {
+function hasPrefix(key: string, { shown, length, sha256 }: KeyPrefix, hash: Hash): boolean {
   return sha256 === null ? key.startsWith(shown) : key.length >= length && hash(key.slice(0, length)) === sha256
 }
 
-/** Whether a rule needs to know the session or the formats of a request: they cost a look into body and store. */
+/** Whether a rule depends on the session or the formats of a request: they have to be read from the body or the store. */
 export function needsDetails(rule: Fault): boolean {
   return rule.session_id !== undefined || rule.format !== undefined
 }
 
-/** One more matching request: whether the rule meets it, and what it has counted then. */
-export function meet(rule: Fault, count: FaultCount): { isMet: boolean; count: FaultCount } {
+/** Counts one more matching request, and returns whether the rule breaks it. */
+export function countMatch(rule: Fault, count: FaultCount): { isInjected: boolean; count: FaultCount } {
   const { matched, injected } = count
-  const isMet =
+  const isInjected =
     matched >= rule.after &&
     (rule.times === undefined || injected < rule.times) &&
     dice(rule.seed, matched, 0) < rule.rate
-  return { isMet, count: { matched: matched + 1, injected: isMet ? injected + 1 : injected } }
+  return { isInjected, count: { matched: matched + 1, injected: isInjected ? injected + 1 : injected } }
 }
 
-const longestLatency_ms = 60_000
+const maxLatency_ms = 60_000
 
-/** How long the rule holds up the request that was the `matched`th to match, real milliseconds. */
+/** Returns how long the rule delays a request that `matched` others matched before, real milliseconds. */
 export function latencyOf(rule: Fault, matched: number): number {
   const { seed, latency_ms, latency_max_ms, latency_sigma } = rule
   if (latency_sigma !== undefined) {
     const radius = Math.sqrt(-2 * Math.log(1 - dice(seed, matched, 1)))
     const normal = radius * Math.cos(2 * Math.PI * dice(seed, matched, 2))
-    return Math.min(longestLatency_ms, Math.round(latency_ms * Math.exp(latency_sigma * normal)))
+    return Math.min(maxLatency_ms, Math.round(latency_ms * Math.exp(latency_sigma * normal)))
   }
   if (latency_max_ms === undefined) return Math.round(latency_ms)
   return Math.round(latency_ms + dice(seed, matched, 1) * Math.max(0, latency_max_ms - latency_ms))
 }
 
-/** The status and the cause of an error that a rule answers with; each follows from the other. */
+/** Returns the status and the reason code of an error response; either one implies the other. */
 export function errorOf({ status, reason_code }: Fault): { status: number; reason_code: ReasonCode } {
   const reason = reason_code ?? onlyReasonOf(status) ?? 'injected_fault'
   return { status: status ?? errorCodes[reasonCodes[reason].error].status, reason_code: reason }
-}
-
-/** An answer with some of its members replaced, by dotted path; one that is no object stays as it is. */
-export function rewritten(answer: unknown, members: Readonly<Record<string, unknown>>): unknown {
-  const result = structuredClone(answer)
-  for (const [path, value] of Object.entries(members)) {
-    const names = path.split('.')
-    const last = names.pop()!
-    let target = result
-    for (const name of names) target = isObject(target) && Object.hasOwn(target, name) ? target[name] : undefined
-    if (isObject(target)) Object.defineProperty(target, last, { value, enumerable: true, configurable: true })
-  }
-  return result
 }
 
 function onlyReasonOf(status: number | undefined): ReasonCode | null {
@@ -148,7 +136,20 @@ function onlyReasonOf(status: number | undefined): ReasonCode | null {
   return reasons.length === 1 ? reasons[0]! : null
 }
 
-/** A number of [0, 1) from three integers (the finalizer of MurmurHash3, twice). */
+/** Returns a copy of a response with values replaced by dotted path. Paths through anything but objects are ignored. */
+export function rewritten(response: unknown, fields: Readonly<Record<string, unknown>>): unknown {
+  const result = structuredClone(response)
+  for (const [path, value] of Object.entries(fields)) {
+    const end = path.lastIndexOf('.')
+    const target = valueAt(result, path.slice(0, Math.max(end, 0)))
+    if (typeof target !== 'object' || target === null) continue
+    // Not by assignment: a property named __proto__ would be no property.
+    Object.defineProperty(target, path.slice(end + 1), { value, enumerable: true, configurable: true })
+  }
+  return result
+}
+
+/** Returns a number of [0, 1) from three integers (the finalizer of MurmurHash3, twice). */
 function dice(seed: number, matched: number, use: number): number {
   return mix(mix(seed * 3 + use) ^ matched) / 2 ** 32
 }
@@ -158,8 +159,4 @@ function mix(value: number): number {
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b)
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35)
   return (mixed ^ (mixed >>> 16)) >>> 0
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null
 }

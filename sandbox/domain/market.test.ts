@@ -2,8 +2,9 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import demand from '../../fixtures/demand.json' with { type: 'json' }
 import { formats, type JobType, jobTypes } from '../../src/contract/fields.ts'
-import { type Campaign, decide, MarketData, type MarketOutcome, type Opportunity, prepareMarket } from './market.ts'
-import { explainTrace } from './trace.ts'
+import { type Campaign, MarketData } from './catalogue.ts'
+import { explainTrace } from './decision.ts'
+import { decide, type MarketOutcome, type Opportunity, prepareMarket } from './market.ts'
 
 const data = MarketData.parse(demand)
 const market = prepareMarket(data)

@@ -1,131 +1,19 @@
 /**
- * The simulated market (A38, A40, A43): a catalogue of campaigns, and pure rules that pick at most one of them.
+ * The simulated market (A38, A40, A43): pure rules that pick at most one campaign of a catalogue.
  *
  * Every campaign passes the rules in the order of the table `rules`; the first that leaves it no format removes it. Of
  * the rest the best offer wins: highest list price in USD, then the preferred partner, then banner before clip before
  * native, then a seeded hash of project, session and topic, so that equal offers take turns between sessions while the
- * same question always gets the same answer. When nobody is left, the reason is that of the last rule, in table order,
- * that removed a campaign: the one that stopped those who came furthest.
+ * same question always gets the same decision. When no campaign is left, the reason is that of the last rule, in table
+ * order, that removed one: the rule that stopped those that came furthest.
  *
- * Over 300 lines because the catalogue's shape, the rules and the ranking are one subject and are read together.
+ * Over 300 lines because the rules and the ranking are one subject and are read together.
  */
-import { z } from 'zod'
-import { Currency, Domain, EpochMs, type Format, formats, IabCategory, JobType } from '../../src/contract/fields.ts'
+import { type Format, formats, type JobType } from '../../src/contract/fields.ts'
 import type { NoFillReason } from '../../src/contract/no-fill.ts'
-import { bestSize, isStandardSize } from './sizes.ts'
+import { type Campaign, type Creative, type MarketData, usdRate } from './catalogue.ts'
+import { bestSize } from './sizes.ts'
 import { normalizeTopic } from './topic.ts'
-
-/** USD for one unit of a currency: fixed, so that a decision never changes with the day. */
-export const usdRates: Readonly<Record<string, number>> = {
-  USD: 1,
-  AUD: 0.66,
-  BRL: 0.18,
-  CAD: 0.73,
-  CHF: 1.12,
-  CNY: 0.14,
-  DKK: 0.145,
-  EUR: 1.08,
-  GBP: 1.27,
-  INR: 0.012,
-  JPY: 0.0067,
-  KRW: 0.00073,
-  MXN: 0.055,
-  NOK: 0.094,
-  NZD: 0.6,
-  PLN: 0.25,
-  SEK: 0.095,
-  SGD: 0.74,
-  ZAR: 0.054,
-}
-
-const id = (prefix: string) =>
-  z.string().regex(new RegExp(`^${prefix}_[a-z0-9_]{1,64}$`), `must be ${prefix}_ and a name`)
-const KnownCurrency = Currency.refine(
-  (currency) => Object.hasOwn(usdRates, currency),
-  'must be a currency of the rate table',
-)
-const Country = z.string().regex(/^[A-Z]{2}$/, 'must be ISO 3166-1 alpha-2, such as DE')
-const TopicSlug = z
-  .string()
-  .refine((topic) => topic !== '' && normalizeTopic(topic) === topic, 'must be a lower-case slug')
-const File = z.string().regex(/^[a-z0-9-]+\/[a-z0-9-]+\.[a-z0-9]+$/, 'must be <folder>/<file>.<extension>')
-const MediaType = z.string().regex(/^(image|video)\/[a-z0-9.+-]+$/, 'must be an image or video media type')
-const shortText = z.string().min(1).max(256)
-const longText = z.string().min(1).max(2_000)
-const pixels = z.int().min(1).max(4096)
-
-const media = { creative_id: id('crv'), width: pixels, height: pixels }
-const standard = { message: 'must be a standard size of its format (A38)', path: ['width'] }
-
-export const Creative = z.discriminatedUnion('format', [
-  z
-    .strictObject({ ...media, format: z.literal('banner'), file: File, mime_type: MediaType })
-    .refine((creative) => isStandardSize('banner', creative), standard),
-  z
-    .strictObject({
-      ...media,
-      format: z.literal('clip'),
-      duration_ms: z.int().min(1),
-      file: File,
-      poster_file: File,
-      mime_type: MediaType,
-    })
-    .refine((creative) => isStandardSize('clip', creative), standard),
-  z.strictObject({
-    ...media,
-    format: z.literal('native'),
-    title: shortText,
-    description: longText.optional(),
-    cta_text: shortText,
-    image_file: File,
-    icon_file: File,
-  }),
-])
-export type Creative = z.infer<typeof Creative>
-
-/** Empty `topics`, `job_types` and `countries` mean any. A campaign without topics is run-of-network. */
-export const Campaign = z.strictObject({
-  campaign_id: id('cmp'),
-  partner_id: id('ptn'),
-  sponsor_name: shortText,
-  landing_domain: Domain,
-  click_url: z.url({ protocol: /^https?$/ }),
-  iab_categories: z.array(IabCategory).min(1),
-  price_cpm: z.number().positive(),
-  currency: KnownCurrency,
-  topics: z.array(TopicSlug),
-  job_types: z.array(JobType),
-  countries: z.array(Country),
-  /** From the start on, up to but without the end; null is no bound. */
-  flight: z.strictObject({ starts_at_ms: EpochMs.nullable(), ends_at_ms: EpochMs.nullable() }),
-  creatives: z.array(Creative).min(1),
-})
-export type Campaign = z.infer<typeof Campaign>
-
-/** The shape of `fixtures/demand.json` (A43). */
-export const MarketData = z
-  .strictObject({
-    revision: z.int().min(1),
-    partners: z.array(
-      z.strictObject({ partner_id: id('ptn'), name: shortText, seat: shortText, currency: KnownCurrency }),
-    ),
-    campaigns: z.array(Campaign),
-  })
-  .superRefine(({ partners, campaigns }, context) => {
-    const known = new Set(partners.map((partner) => partner.partner_id))
-    const seen = new Set<string>()
-    for (const [index, { campaign_id, partner_id }] of campaigns.entries()) {
-      const path = ['campaigns', index]
-      if (!known.has(partner_id)) {
-        context.addIssue({ code: 'custom', path: [...path, 'partner_id'], message: 'must be one of partners' })
-      }
-      if (seen.has(campaign_id)) {
-        context.addIssue({ code: 'custom', path: [...path, 'campaign_id'], message: 'must be unique' })
-      }
-      seen.add(campaign_id)
-    }
-  })
-export type MarketData = z.infer<typeof MarketData>
 
 export interface Market {
   readonly revision: number
@@ -138,12 +26,12 @@ export interface Market {
 export interface Offer {
   readonly campaign: Campaign
   readonly price_usd: number
-  /** One bit a format, in the order of the contract's `formats`. */
+  /** One bit per format, in the order of the contract's `formats`. */
   readonly formats: number
   readonly creatives: Readonly<Record<Format, readonly Creative[]>>
-  /** Its categories and their top-level ones. */
+  /** Its categories and their parents. */
   readonly categories: readonly string[]
-  /** Its landing domain and every domain above it. */
+  /** Its landing domain and all parent domains. */
   readonly domains: readonly string[]
   readonly topics: ReadonlySet<string>
   readonly hash: number
@@ -153,7 +41,7 @@ export interface Opportunity {
   client_id: string
   session_id: string | null
   job_type: JobType
-  /** Null unless semantic_targeting (A52). Case and spaces do not matter. */
+  /** Null without semantic_targeting (A52). Case and spaces do not matter. */
   topic: string | null
   /** ISO 3166-1 alpha-2, upper case. */
   country: string | null
@@ -167,7 +55,7 @@ export interface Opportunity {
   blocked_categories: readonly string[]
   blocked_domains: readonly string[]
   preferred_partner_id: string | null
-  /** Share of opportunities that meet demand, 0 to 1. */
+  /** Share of opportunities that have demand, 0 to 1. */
   fill_rate: number
   seed: number
   now_ms: number
@@ -179,7 +67,7 @@ export type MarketOutcome =
       campaign: Campaign
       creative: Creative
       format: Format
-      /** CSS pixels. Of native: its image's size held within the bounds; the template lays it out. */
+      /** CSS pixels. For native, the size of its image, at most the bounds of the slot: the template lays it out. */
       width: number
       height: number
       /** The list price, in the campaign's currency. */
@@ -202,17 +90,17 @@ interface Query {
 }
 
 interface Rule {
-  /** Its letter in traces. Traces are stored: a letter is never given another meaning. */
+  /** Its letter in traces. Traces are stored: a letter never gets another meaning. */
   readonly code: string
   readonly name: string
   /** Why it removes a campaign, in one sentence. */
   readonly explanation: string
   readonly reason: NoFillReason
-  /** The formats, of those given, in which the campaign may still fill; 0 removes it. */
+  /** Returns those of the given formats in which the campaign may still fill; 0 removes it. */
   readonly keep: (offer: Offer, query: Query, formats: number) => number
 }
 
-/** Letters of campaigns that no rule removed. */
+/** Letters of the campaigns that no rule removed. */
 export const won = 'W'
 export const outbid = 'o'
 
@@ -302,9 +190,9 @@ export function prepareMarket(data: MarketData): Market {
 }
 
 /**
- * One decision of the market: who fills the opportunity, or why nobody does (A40, A43). Pure and deterministic.
+ * Decides which campaign fills the opportunity, or why none does (A40, A43). Pure and deterministic.
  *
- * The trace has one letter a campaign, in catalogue order: `W` won, `o` outbid, else the rule that removed it; see
+ * The trace has one letter per campaign, in catalogue order: `W` won, `o` outbid, otherwise the rule that removed it; see
  * `explainTrace`.
  */
 export function decide(market: Market, opportunity: Opportunity): MarketOutcome {
@@ -424,10 +312,6 @@ function fill(offer: Offer, mask: number, opportunity: Opportunity, trace: strin
 
 function bestCreative(offer: Offer, format: Format, { max_width, max_height }: Opportunity): Creative | null {
   return bestSize(format, max_width, max_height, offer.creatives[format])
-}
-
-function usdRate(currency: string): number {
-  return usdRates[currency] ?? 1
 }
 
 function maskOf(list: readonly Format[]): number {

@@ -1,25 +1,27 @@
-/** Whether a journalled request meets what a match asks for, condition by condition. */
+/** Whether a journaled request meets the conditions of a match. */
 import type { FailedCondition, RequestItem, RequestMatch } from '../../src/contract/control/requests.ts'
+import { parseJson } from '../../src/foundation/json.ts'
+import { valueAt } from '../../src/foundation/json-path.ts'
 
-/** A journalled request with what a match may look into. */
+/** The parts of a journaled request that a match can test. */
 export interface MatchedRequest {
   item: RequestItem
   headers: Readonly<Record<string, string>>
   body: string | null
 }
 
-/** The conditions of a match; its spans already instants. */
+/** The conditions of a match, with spans already turned into timestamps. */
 export type Conditions = Omit<RequestMatch, 'since' | 'until'> & { since_ms?: number; until_ms?: number }
 
 type Scalar = FailedCondition['actual']
 
-export interface Judgement {
+export interface MatchResult {
   met: number
   failed: FailedCondition[]
 }
 
-/** Judges every condition, in the order in which they are told. */
-export function judgeRequest(conditions: Conditions, request: MatchedRequest): Judgement {
+/** Tests every condition, in the order in which failures are reported. */
+export function matchRequest(conditions: Conditions, request: MatchedRequest): MatchResult {
   const { item } = request
   const failed: FailedCondition[] = []
   let met = 0
@@ -36,8 +38,7 @@ export function judgeRequest(conditions: Conditions, request: MatchedRequest): J
   equal('status', conditions.status, item.status)
   equal('status_class', conditions.status_class, `${Math.floor(item.status / 100)}xx`)
   equal('reason', conditions.reason, item.reason_code)
-  const key = conditions.key?.startsWith('key_') ? item.key_id : item.key
-  equal('key', conditions.key, key)
+  equal('key', conditions.key, conditions.key?.startsWith('key_') ? item.key_id : item.key)
   equal('client_id', conditions.client_id, item.client_id)
   equal('session_id', conditions.session_id, item.session_id)
   check('since', conditions.since_ms, item.at_ms, item.at_ms >= (conditions.since_ms ?? 0))
@@ -45,16 +46,16 @@ export function judgeRequest(conditions: Conditions, request: MatchedRequest): J
   for (const [name, expected] of Object.entries(conditions.headers ?? {})) {
     equal(`headers.${name.toLowerCase()}`, expected, request.headers[name.toLowerCase()] ?? null)
   }
-  const members = Object.entries(conditions.body ?? {})
-  const body = members.length === 0 ? undefined : readJson(request.body)
-  for (const [path, expected] of members) {
-    const actual = memberAt(body, path)
+  const fields = Object.entries(conditions.body ?? {})
+  const body: unknown = fields.length === 0 ? undefined : parseJson(request.body ?? 'null')
+  for (const [path, expected] of fields) {
+    const actual = valueAt(body, path)
     check(`body.${path}`, expected, toScalar(actual), actual === expected)
   }
   return { met, failed }
 }
 
-/** A path begins with the pattern; with a `*` in it, the pattern stands for the whole path. */
+/** Whether a path starts with the pattern. A pattern with `*` must match the whole path. */
 export function pathMatches(pattern: string, path: string): boolean {
   if (!pattern.includes('*')) return path.startsWith(pattern)
   const parts = pattern.split('*')
@@ -71,26 +72,8 @@ export function pathMatches(pattern: string, path: string): boolean {
   return true
 }
 
-/** The member at a dotted path; numbers index arrays. undefined where there is none. */
-function memberAt(value: unknown, path: string): unknown {
-  let member = value
-  for (const name of path.split('.')) {
-    if (typeof member !== 'object' || member === null || !Object.hasOwn(member, name)) return undefined
-    member = (member as Record<string, unknown>)[name]
-  }
-  return member
-}
-
-/** What is told of a member that is not as expected: objects and arrays as JSON text. */
+/** The reported form of a value that differs: objects and arrays as JSON text. */
 function toScalar(value: unknown): Scalar {
   if (value === undefined || value === null) return null
   return typeof value === 'object' ? JSON.stringify(value).slice(0, 200) : (value as Scalar)
-}
-
-function readJson(text: string | null): unknown {
-  try {
-    return JSON.parse(text ?? 'null')
-  } catch {
-    return undefined
-  }
 }

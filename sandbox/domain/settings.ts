@@ -1,17 +1,18 @@
-/** Changing the settings of a project: a merge patch (RFC 7396), where null means the default. */
+/** Settings of a project: patched (RFC 7396, where null restores the default), and the origins that they allow (A07). */
 import {
   defaultSettings,
   type ProjectSettings,
   type ProjectSettingsPatch,
 } from '../../src/contract/control/projects.ts'
-import { isOriginEntry } from './origins.ts'
+import type { Mode } from '../../src/contract/fields.ts'
+import { isObject } from '../../src/foundation/json.ts'
 
-/** Settings after a patch. The result is complete, and as the schema of the patch has checked its members. */
+/** Returns the complete settings after a patch that its schema has checked. */
 export function patchSettings(present: ProjectSettings, patch: ProjectSettingsPatch): ProjectSettings {
   return merge(present, patch, defaultSettings) as ProjectSettings
 }
 
-/** What is wrong with settings beyond their schema, by path. */
+/** Returns what is wrong with settings beyond their schema, by path. */
 export function settingsProblems(settings: ProjectSettings): { path: string; message: string; expected: string }[] {
   const problems = settings.allowed_origins.flatMap((origin, index) =>
     isOriginEntry(origin)
@@ -40,13 +41,45 @@ export function settingsProblems(settings: ProjectSettings): { path: string; mes
 function merge(present: unknown, patch: unknown, fallback: unknown): unknown {
   if (patch === undefined) return present
   if (patch === null) return fallback
-  if (!isGroup(patch) || !isGroup(fallback)) return patch
-  const merged: Record<string, unknown> = { ...(present as Record<string, unknown>) }
+  // A distribution of latency is replaced, not merged: its default is a number.
+  if (!isObject(patch) || !isObject(fallback)) return patch
+  const merged: Record<string, unknown> = { ...(present as object) }
   for (const [name, value] of Object.entries(patch)) merged[name] = merge(merged[name], value, fallback[name])
   return merged
 }
 
-/** A distribution of latency is a value, not a group: its default is a number. */
-function isGroup(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+const shape = /^https?:\/\/[^\s/\\?#@]+$/i
+
+/** Patterns for any port, and the prefix of the origins they allow. Test mode only. */
+const anyPort = new Map([
+  ['http://localhost:*', 'http://localhost'],
+  ['http://127.0.0.1:*', 'http://127.0.0.1'],
+])
+
+/**
+ * Returns the serialized form of an `Origin` header or a setting: scheme and host in lower case, without a default port.
+ * Returns null for `null`, for anything with a path, query or credentials, and for schemes other than http and https.
+ */
+export function serializeOrigin(text: string): string | null {
+  if (!shape.test(text)) return null
+  return URL.parse(text)?.origin ?? null
+}
+
+/**
+ * Whether an origin is on an allow-list. Entries match exactly, except `http://localhost:*` and `http://127.0.0.1:*`, which
+ * in test mode allow every port of that host.
+ */
+export function isOriginAllowed(origin: string, allowed: readonly string[], mode: Mode): boolean {
+  const serialized = serializeOrigin(origin)
+  if (serialized === null) return false
+  return allowed.some((entry) => {
+    const host = anyPort.get(entry)
+    if (host === undefined) return serializeOrigin(entry) === serialized
+    return mode === 'test' && (serialized === host || serialized.startsWith(`${host}:`))
+  })
+}
+
+/** Whether a text is valid on an allow-list: an origin, or a pattern for any port. */
+function isOriginEntry(text: string): boolean {
+  return anyPort.has(text) || serializeOrigin(text) !== null
 }

@@ -1,6 +1,7 @@
-/** POST /v1/beacons: checks in their fixed order (A73), then the record, its evidence and its verdict. */
+/** Beacons: checked in a fixed order (A73), recorded with evidence and verdict, and listed by the control plane. */
 
 import { type AcceptedBeacon, type BeaconVerdict, judgeBeacons } from '../../src/contract/beacon-verdict.ts'
+import type { BeaconItem } from '../../src/contract/control/beacons.ts'
 import { ApiError, type ReasonCode } from '../../src/contract/errors.ts'
 import { encodeId } from '../../src/contract/ids.ts'
 import type { Contract } from '../../src/contract/index.ts'
@@ -13,22 +14,34 @@ import {
   timeProblem,
 } from '../../src/contract/v1/beacons.ts'
 import { beaconEntry, canonicalJson, type Json } from '../domain/evidence.ts'
-import type { BeaconRow, EvidenceDraft } from '../store/store.ts'
-import { boundConsentProblem, type FilledSlot, findFilledSlot, isBeaconOpen } from './asset-tokens.ts'
-import { type Caller, type Context, callerOf, type Operation, type Services } from './context.ts'
+import type { BeaconListRow, BeaconRow, EvidenceDraft, SlotRow, UnacceptedBeaconRow } from '../store/store.ts'
+import {
+  type Caller,
+  type Context,
+  callerOf,
+  cursorOf,
+  defined,
+  type Operation,
+  pageOf,
+  projectFilter,
+  type Services,
+  sinceOf,
+  slotFilter,
+} from './context.ts'
+import { boundConsentProblem, type FilledSlot, findFilledSlot } from './decisions.ts'
 
 export const sendBeacon: Operation<Contract['beacons.send']> = async (services, context, { body }) => {
   const caller = callerOf(context)
   const event = canonicalEvent(body.event)
   const filled = await findFilledSlot(services, body.asset_token)
   const reject = async (reason: ReasonCode, message?: string): Promise<never> => {
-    await keepRejected(services, context, caller, body, event, filled, reason)
+    await recordRejected(services, context, caller, body, event, filled, reason)
     throw new ApiError(reason, message === undefined ? {} : { message })
   }
 
   const occurred_at_ms = occurrenceOf(body)
   if (occurred_at_ms === null) {
-    await keepRejected(services, context, caller, body, event, filled, 'schema_invalid')
+    await recordRejected(services, context, caller, body, event, filled, 'schema_invalid')
     throw new ApiError('schema_invalid', {
       fields: [
         { path: 'occurred_at_ms', message: 'is missing', expected: 'occurred_at or occurred_at_ms, one of them' },
@@ -53,17 +66,17 @@ export const sendBeacon: Operation<Contract['beacons.send']> = async (services, 
     (await boundConsentProblem(services, filled, context.now_ms))
   if (problem === null) {
     const set = await services.store.recordBeacon(beacon, filled.slot.project.id, evidenceOf(services, filled, beacon))
-    if (set !== null) return answerAccepted(context, filled, beacon, set)
+    if (set !== null) return accepted(context, filled, beacon, set)
   }
   const earlier = await services.store.findBeacon(filled.slot.id, body.beacon_id)
-  // Without a problem and without an earlier one, a reset has taken the slot away meanwhile.
+  // Without a problem and without an earlier beacon, a reset has removed the slot meanwhile.
   if (earlier === null) return reject(problem ?? 'asset_token_invalid')
   if (earlier.body_sha256 !== beacon.body_sha256) return reject('beacon_id_conflict')
-  return answerDuplicate(services, context, caller, filled, earlier)
+  return duplicate(services, context, caller, filled, earlier)
 }
 
-/** A beacon whose body does not fit the schema is kept apart too: whoever looks for it must find it (A74). */
-export async function keepUnreadable(services: Services, context: Context, reason_code: ReasonCode): Promise<void> {
+/** Records a beacon whose body does not match the schema as rejected: it must be found when looked for (A74). */
+export async function recordUnreadable(services: Services, context: Context, reason_code: ReasonCode): Promise<void> {
   await services.store.recordUnaccepted({
     id: services.platform.newId(),
     verdict: 'rejected',
@@ -77,10 +90,17 @@ export async function keepUnreadable(services: Services, context: Context, reaso
   })
 }
 
-/** Same project and mode; a beacon token is good for its own asset token only (A06). */
+/** Same project and mode. A beacon token is valid for its own asset token only (A06). */
 function belongsTo({ slot }: FilledSlot, caller: Caller): boolean {
   if (slot.project.id !== caller.project.id || slot.job.mode !== caller.mode) return false
   return caller.slot_id === null || caller.slot_id === slot.id
+}
+
+/** Whether a beacon of this event is still accepted. Before a frame was loaded, the time counts from the decision. */
+function isBeaconOpen({ slot, decision }: FilledSlot, event: BeaconEvent, now_ms: number): boolean {
+  const { settings } = slot.project
+  const span_ms = event === 'click' ? settings.click_after_load_ms : settings.beacons_after_load_ms
+  return now_ms <= (slot.first_frame_at_ms ?? decision.decided_at_ms) + span_ms
 }
 
 function problemOfTime(
@@ -115,7 +135,7 @@ function toRow(
   }
 }
 
-/** The same text for the same beacon: members come in the schema's order, and those of metadata are sorted. */
+/** Returns the same text for the same beacon: properties in the order of the schema, those of metadata sorted. */
 function comparable(body: BeaconRequest): string {
   const { metadata, ...others } = body
   return JSON.stringify(others) + (metadata === undefined ? '' : canonicalJson(metadata as Json))
@@ -144,31 +164,20 @@ function evidenceOf(services: Services, { slot, decision, outcome }: FilledSlot,
   }
 }
 
-/** SHA-256, base64url, over what a beacon's row keeps beside its identifiers: changing it shows. */
-export function recordDigest({ platform }: Services, { measurements, extras }: BeaconRow): string {
+/** Returns the SHA-256, base64url, over measurements and extras of a stored beacon, so that a changed row is detected. */
+export function recordDigest({ platform }: Pick<Services, 'platform'>, { measurements, extras }: BeaconRow): string {
   return platform.sha256(`${JSON.stringify(measurements)}${extras}`).toString('base64url')
 }
 
-/** The verdict is over the set as it is with this beacon in it (A75). */
-function answerAccepted(
-  context: Context,
-  { slot, outcome }: FilledSlot,
-  beacon: BeaconRow,
-  set: readonly AcceptedBeacon[],
-) {
+/** The verdict considers all beacons of the slot, this one included (A75). */
+function accepted(context: Context, { slot, outcome }: FilledSlot, beacon: BeaconRow, set: readonly AcceptedBeacon[]) {
   const { billing_model, viewability } = slot.project.settings
   const judged = set.some((other) => other.id === beacon.id) ? set : [...set, beacon]
   const verdict = judgeBeacons(billing_model, outcome, viewability, judged).get(beacon.id)!
-  return answer(context, verdict.reason_code, verdict)
+  return response(context, verdict.reason_code, verdict)
 }
 
-async function answerDuplicate(
-  services: Services,
-  context: Context,
-  caller: Caller,
-  filled: FilledSlot,
-  earlier: BeaconRow,
-) {
+async function duplicate(services: Services, context: Context, caller: Caller, filled: FilledSlot, earlier: BeaconRow) {
   await services.store.recordUnaccepted({
     id: services.platform.newId(),
     verdict: 'duplicate',
@@ -180,11 +189,11 @@ async function answerDuplicate(
     received_at_ms: context.now_ms,
     reason_code: 'DUPLICATE',
   })
-  return answer(context, 'DUPLICATE', null)
+  return response(context, 'DUPLICATE', null)
 }
 
-/** Nothing is ever billed here: what production would bill is told in a header (A78). */
-function answer(context: Context, reason_code: BeaconVerdict['reason_code'], verdict: BeaconVerdict | null) {
+/** The sandbox never bills: a header shows what production would bill (A78). */
+function response(context: Context, reason_code: BeaconVerdict['reason_code'], verdict: BeaconVerdict | null) {
   const metric = verdict?.metric ?? null
   context.headers['x-sandbox-would-bill'] =
     `${verdict?.would_bill ?? false}${metric === null ? '' : `; metric=${metric}`}`
@@ -199,7 +208,7 @@ function answer(context: Context, reason_code: BeaconVerdict['reason_code'], ver
   }
 }
 
-async function keepRejected(
+async function recordRejected(
   services: Services,
   context: Context,
   caller: Caller,
@@ -220,4 +229,83 @@ async function keepRejected(
     received_at_ms: context.now_ms,
     reason_code,
   })
+}
+
+export const listBeacons: Operation<Contract['beacons.list']> = async (services, { now_ms }, { query }) => {
+  const { rows, next } = await services.store.listBeacons({
+    ...pageOf(query),
+    ...defined({
+      slot_id: slotFilter(query.slot_id),
+      event: query.event,
+      verdict: query.verdict,
+      format: query.format,
+      session_id: query.session_id,
+      project_id: await projectFilter(services, query.client_id),
+      since_ms: sinceOf(query.since, now_ms),
+    }),
+  })
+  return { items: await beaconItems(services, rows), next_cursor: cursorOf(next) }
+}
+
+/** Each beacon with its verdict among the beacons of its slot. */
+async function beaconItems({ store }: Services, rows: readonly BeaconListRow[]): Promise<BeaconItem[]> {
+  const verdicts = new Map<number, Map<number, BeaconVerdict>>()
+  const items: BeaconItem[] = []
+  for (const row of rows) {
+    if (row.kind === 'unaccepted') {
+      const { client_id } = await store.projectById(row.beacon.project_id)
+      items.push(unacceptedItem(client_id, row.slot, row.beacon))
+      continue
+    }
+    const ofSlot = verdicts.get(row.slot.id) ?? verdictsOf(row.slot, await store.beaconsOf(row.slot.id))
+    verdicts.set(row.slot.id, ofSlot)
+    items.push(acceptedItem(row.slot, row.beacon, ofSlot.get(row.beacon.id)))
+  }
+  return items
+}
+
+/** Returns the verdicts of a slot's accepted beacons, by identifier. */
+export function verdictsOf(slot: SlotRow, beacons: readonly BeaconRow[]): Map<number, BeaconVerdict> {
+  const outcome = slot.decision?.outcome
+  if (outcome?.status !== 'filled') return new Map()
+  const { billing_model, viewability } = slot.project.settings
+  return judgeBeacons(billing_model, outcome, viewability, beacons)
+}
+
+export function acceptedItem(slot: SlotRow, beacon: BeaconRow, verdict: BeaconVerdict | undefined): BeaconItem {
+  return {
+    ...slotFields(slot),
+    beacon_id: beacon.beacon_id,
+    event: beacon.event,
+    verdict: 'accepted',
+    reason_code: verdict?.reason_code ?? 'OK',
+    would_bill: verdict?.would_bill ?? false,
+    metric: verdict?.metric ?? null,
+    occurred_at_ms: beacon.occurred_at_ms,
+    received_at_ms: beacon.received_at_ms,
+  }
+}
+
+export function unacceptedItem(client_id: string, slot: SlotRow | null, beacon: UnacceptedBeaconRow): BeaconItem {
+  return {
+    ...(slot === null ? { slot_id: null, client_id, session_id: null, format: null } : slotFields(slot)),
+    beacon_id: beacon.beacon_id,
+    event: beacon.event,
+    verdict: beacon.verdict,
+    reason_code: beacon.reason_code,
+    would_bill: false,
+    metric: null,
+    occurred_at_ms: beacon.occurred_at_ms,
+    received_at_ms: beacon.received_at_ms,
+  }
+}
+
+function slotFields(slot: SlotRow) {
+  const outcome = slot.decision?.outcome
+  return {
+    slot_id: encodeId('slot', slot.id),
+    client_id: slot.project.client_id,
+    session_id: slot.job.session_id,
+    format: outcome?.status === 'filled' ? outcome.format : null,
+  }
 }

@@ -1,12 +1,12 @@
+/** POST /v1/browser/activate: a page exchanges a publishable key for an activation token (A04, A08). */
 import { ApiError } from '../../src/contract/errors.ts'
 import { encodeId } from '../../src/contract/ids.ts'
 import type { Contract } from '../../src/contract/index.ts'
-import { isOriginAllowed, serializeOrigin } from '../domain/origins.ts'
+import { isOriginAllowed, serializeOrigin } from '../domain/settings.ts'
 import { formatToken } from '../domain/tokens.ts'
 import type { KeyRow } from '../store/store.ts'
 import type { Operation, Services } from './context.ts'
 
-/** POST /v1/browser/activate (A04, A08). The key is found by the door, which draws its rate limit. */
 export const activateBrowser: Operation<Contract['browser.activate']> = async (services, context, { body }) => {
   if (context.origin === null) throw new ApiError('origin_missing')
   const key = await publishableKey(services, body.publishable_key)
@@ -20,19 +20,17 @@ export const activateBrowser: Operation<Contract['browser.activate']> = async (s
   const id = platform.newId()
   const secret = platform.newSecret()
   const expires_at_ms = context.now_ms + key.project.settings.activation_ttl_ms
-  await store.insertActivation(
-    {
-      id,
-      hash: platform.sha256(secret),
-      project_id: key.project.id,
-      key_id: key.id,
-      mode: key.mode,
-      origin,
-      slot_id: null,
-      expires_at_ms,
-    },
-    context.now_ms,
-  )
+  const activation = {
+    id,
+    hash: platform.sha256(secret),
+    project_id: key.project.id,
+    key_id: key.id,
+    mode: key.mode,
+    origin,
+    slot_id: null,
+    expires_at_ms,
+  }
+  await store.insertActivation(activation, context.now_ms)
   return {
     ok: true,
     activation_token: formatToken('at', id, secret),
@@ -43,18 +41,16 @@ export const activateBrowser: Operation<Contract['browser.activate']> = async (s
   }
 }
 
-/** The publishable key of an activation request: malformed 400, empty, unknown or revoked 401 (A08). */
+/**
+ * Resolves to the publishable key of an activation request; the pipeline needs it first, for its rate limit.
+ * @throws ApiError 400 for a malformed key, 401 for an empty, unknown or revoked one (A08)
+ */
 export async function publishableKey(services: Services, text: unknown): Promise<KeyRow> {
   if (text === '') throw new ApiError('credential_missing', { message: 'publishable_key is empty.' })
   if (typeof text !== 'string' || !/^pk_(test|live)_/.test(text)) {
+    const expected = 'a key that begins with pk_test_ or pk_live_'
     throw new ApiError('publishable_key_malformed', {
-      fields: [
-        {
-          path: 'publishable_key',
-          message: 'is not a publishable key',
-          expected: 'a key that begins with pk_test_ or pk_live_',
-        },
-      ],
+      fields: [{ path: 'publishable_key', message: 'is not a publishable key', expected }],
     })
   }
   const key = await services.store.findKey(services.platform.sha256(text))

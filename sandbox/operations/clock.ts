@@ -1,9 +1,8 @@
-/** The sandbox clock, shown and steered. Each move is kept in the database and told as an event. */
+/** The sandbox clock: shown and moved. Each move is stored and emits an event. */
 import { latest_ms, type SandboxClock } from '../../src/contract/control/clock.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Clock } from '../platform/clock.ts'
-import { decisionsMade } from '../runtime/pending-decisions.ts'
 import type { Context, Operation, Services } from './context.ts'
 
 export const showClock: Operation<Contract['clock.show']> = async (services, { now_ms }) =>
@@ -35,22 +34,22 @@ export const resumeClock: Operation<Contract['clock.resume']> = async (services,
   return moved(services, context)
 }
 
-/** Takes up the clock that the database keeps, or the time of the machine where it keeps none. */
-export async function restoreClock({ store, platform }: Services): Promise<void> {
+/** Sets the clock that the database holds, or the time of the host when it holds none. */
+export async function restoreClock({ store, platform }: Pick<Services, 'store' | 'platform'>): Promise<void> {
   platform.clock.restore(await store.findClock())
 }
 
 /**
- * Keeps the clock as it now is, and answers once every decision that has become due is made. The instant of this request
- * is the one it has moved to, so that its Date header is right.
+ * Stores the moved clock, and resolves when every decision that has become due is made. The time of this request becomes
+ * the time of the move, so that its Date header is right.
  */
 async function moved(services: Services, context: Context): Promise<SandboxClock> {
-  const { store, platform } = services
-  const answer = reading(platform.clock, platform.clock.now())
-  context.now_ms = answer.now_ms
-  await store.saveClock(platform.clock.state(), answer.now_ms)
-  await decisionsMade(services)
-  return answer
+  const { store, platform, pendingDecisions } = services
+  const clock = reading(platform.clock, platform.clock.now())
+  context.now_ms = clock.now_ms
+  await store.saveClock(platform.clock.state(), clock.now_ms)
+  await pendingDecisions.drain()
+  return clock
 }
 
 function reading(clock: Clock, now_ms: number): SandboxClock {

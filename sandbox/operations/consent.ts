@@ -1,47 +1,16 @@
+/** Consent of a session: set (A62, A66), and listed revision by revision. */
 import type { ConsentItem } from '../../src/contract/control/consent.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import { encodeId } from '../../src/contract/ids.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { draftFromConsent, snapshotOf } from '../domain/consent.ts'
-import { consentEvidence } from './consent-evidence.ts'
-import { callerOf, type Operation } from './context.ts'
-import { cursorOf, filters, pageOf, projectFilter, sinceOf } from './listing.ts'
+import { consentEntry } from '../domain/evidence.ts'
+import type { ConsentWrite, EvidenceDraft, ProjectRow } from '../store/store.ts'
+import { callerOf, cursorOf, defined, type Operation, pageOf, projectFilter, sinceOf } from './context.ts'
 
-/** GET /_sandbox/consent: every revision, as it is now. */
-export const listConsent: Operation<Contract['consent.list']> = async (services, { now_ms }, { query }) => {
-  const { rows, next } = await services.store.listConsent({
-    ...pageOf(query),
-    ...filters({
-      project_id: await projectFilter(services, query.client_id),
-      session_id: query.session_id,
-      since_ms: sinceOf(query.since, now_ms),
-    }),
-  })
-  const items = []
-  for (const row of rows) {
-    const { client_id } = await services.store.projectById(row.project_id)
-    const { lifecycle_state, revision, source, purposes, updated_at_ms, expires_at_ms } = snapshotOf(row, now_ms)
-    items.push({
-      consent_id: encodeId('cns', row.id),
-      client_id,
-      session_id: row.session_id,
-      revision,
-      is_current: row.is_current,
-      lifecycle_state,
-      source,
-      ...purposes,
-      updated_at_ms,
-      expires_at_ms,
-      extras: JSON.parse(row.extras) as ConsentItem['extras'],
-    })
-  }
-  return { items, next_cursor: cursorOf(next) }
-}
-
-/** How often a write is tried again when another writer was first. */
+/** Attempts to write when other requests change the same consent. */
 const attempts = 8
 
-/** POST /v1/consent (A62, A66). */
 export const setConsent: Operation<Contract['consent.set']> = async (services, context, { body }) => {
   const { project } = callerOf(context)
   if (body.client_id !== project.client_id) throw new ApiError('project_mismatch')
@@ -72,4 +41,59 @@ export const setConsent: Operation<Contract['consent.set']> = async (services, c
     }
   }
   throw new Error('the consent of this session changes faster than it can be written')
+}
+
+/** Returns the evidence entry of a consent revision or its renewal (A77). */
+export function consentEvidence(project: ProjectRow, write: Omit<ConsentWrite, 'evidence'>): EvidenceDraft {
+  const { draft } = write
+  return {
+    kind: 'consent',
+    ref: write.id,
+    at_ms: draft.updated_at_ms,
+    build: (seq) =>
+      consentEntry({
+        seq,
+        at_ms: draft.updated_at_ms,
+        client_id: project.client_id,
+        consent_id: encodeId('cns', write.id),
+        session_id: write.session_id,
+        lifecycle_state: draft.state,
+        revision: draft.revision,
+        source: draft.source,
+        semantic_targeting: draft.semantic_targeting,
+        prompt_shared: draft.prompt_shared,
+        expires_at_ms: draft.expires_at_ms,
+      }),
+  }
+}
+
+/** GET /_sandbox/consent: every revision, in its present state. */
+export const listConsent: Operation<Contract['consent.list']> = async (services, { now_ms }, { query }) => {
+  const { rows, next } = await services.store.listConsent({
+    ...pageOf(query),
+    ...defined({
+      project_id: await projectFilter(services, query.client_id),
+      session_id: query.session_id,
+      since_ms: sinceOf(query.since, now_ms),
+    }),
+  })
+  const items = []
+  for (const row of rows) {
+    const { client_id } = await services.store.projectById(row.project_id)
+    const { lifecycle_state, revision, source, purposes, updated_at_ms, expires_at_ms } = snapshotOf(row, now_ms)
+    items.push({
+      consent_id: encodeId('cns', row.id),
+      client_id,
+      session_id: row.session_id,
+      revision,
+      is_current: row.is_current,
+      lifecycle_state,
+      source,
+      ...purposes,
+      updated_at_ms,
+      expires_at_ms,
+      extras: JSON.parse(row.extras) as ConsentItem['extras'],
+    })
+  }
+  return { items, next_cursor: cursorOf(next) }
 }

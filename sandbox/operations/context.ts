@@ -1,86 +1,62 @@
-import type { Latency } from '../../src/contract/control/projects.ts'
+/** What operations have in common: the services of the sandbox, the context of one request, and pages and filters of lists. */
 import type { KeyKind } from '../../src/contract/control/requests.ts'
 import type { Credential, Endpoint, Output, Parsed } from '../../src/contract/endpoint.ts'
+import { ApiError } from '../../src/contract/errors.ts'
 import type { Mode } from '../../src/contract/fields.ts'
-import type { Platform } from '../platform/platform.ts'
+import { decodeId, decodeInteger, encodeInteger } from '../../src/contract/ids.ts'
+import { parseSince, sinceMs } from '../../src/foundation/duration.ts'
+import type { DecisionServices } from '../runtime/decisions.ts'
 import type { DrainLock } from '../runtime/drain-lock.ts'
-import type { Markets } from '../runtime/markets.ts'
+import type { Faults } from '../runtime/faults.ts'
+import type { PendingDecisions } from '../runtime/pending-decisions.ts'
+import type { RestoredRequest } from '../runtime/replay.ts'
 import type { Waiters } from '../runtime/waiters.ts'
-import type { ProjectRow, Store } from '../store/store.ts'
-import type { Faults } from './faults.ts'
-import type { Scenarios } from './scenarios.ts'
+import type { PageQuery, ProjectRow } from '../store/store.ts'
+
+export type { Identity, RestoredRequest } from '../runtime/replay.ts'
 
 /** Everything an operation may use. Built once, in sandbox/index.ts. */
-export interface Services {
-  store: Store
-  platform: Platform
-  markets: Markets
+export interface Services extends DecisionServices {
   waiters: Waiters
+  pendingDecisions: PendingDecisions
   faults: Faults
-  scenarios: Scenarios
   drainLock: DrainLock
-  /** The emulator's own address, without a slash at the end. */
+  /** The address of the sandbox, without a slash at the end. */
   base_url: string
   version: string
   pid: number
-  /** Overrides every project's own latency when set. */
-  decision_latency_ms: Latency | null
   warnings: readonly string[]
-  /** Cancels of the alarms that pending slots wait for. */
-  alarms: Set<() => void>
-  /** Decisions of pending slots that are being made. */
-  deciding: Set<Promise<void>>
-  /** Sends a request of the journal to the sandbox itself. Answers the request_id of its own exchange. */
+  /** Sends a restored request to the sandbox itself, and resolves to the request_id of the new exchange. */
   resend(request: RestoredRequest, signal: AbortSignal): Promise<string>
-  /** Fills every rate bucket again. */
+  /** Refills every rate bucket. */
   clearRates(): void
-  /** Tells a person of a failure that no request can answer for. */
+  /** Reports a failure that concerns no request. */
   report(error: unknown): void
 }
 
-/** A request of the journal that is whole again. */
-export interface RestoredRequest {
-  /** The one that is sent again. */
-  replayed: string
-  method: string
-  path: string
-  headers: Record<string, string>
-  body: string | null
-  /** Whom it acts for in place of its credential; null when it had none. */
-  identity: Identity | null
-}
-
-/** Whose credential a request had: a key, or the key that its token was made with. */
-export interface Identity {
-  kind: KeyKind
-  key_id: number
-  /** Of a beacon token: the slot it is bound to. */
-  slot_id: number | null
-}
-
-/** Who is asking, once the credential has been checked. */
+/** Who sends the request, after the credential was checked. */
 export interface Caller {
   credential: Credential
   project: ProjectRow
   mode: Mode
   key_id: number
-  /** Of a beacon token: the slot it is bound to. */
+  /** The slot that a beacon token is bound to. */
   slot_id: number | null
 }
 
-/** One request. `now_ms` is read once from the sandbox clock, so that every rule sees the same instant. */
+/** One request. `now_ms` is read once from the sandbox clock, so that every rule sees the same time. */
 export interface Context {
   now_ms: number
   request_id: string
   caller: Caller | null
   origin: string | null
-  /** Aborted when the client has gone. */
+  /** Aborted when the client has disconnected. */
   signal: AbortSignal
   /** `x-sandbox-warning` values. */
   warnings: string[]
-  /** Further headers of the answer. */
+  /** Additional headers of the response. */
   headers: Record<string, string>
-  /** For the journal: what the request turned out to be about. */
+  /** For the journal: the session and the slot of the request, once known. */
   subject: { session_id: string | null; slot_id: number | null }
 }
 
@@ -91,14 +67,64 @@ export type Operation<E extends Endpoint> = (
   input: Parsed<E>,
 ) => Promise<Output<E>>
 
-/** The caller of an endpoint that has credentials; the door has checked it. */
+/** Returns the caller of an endpoint with credentials; the pipeline has checked it. */
 export function callerOf(context: Context): Caller {
   if (context.caller === null) throw new Error('an endpoint without credentials has no caller')
   return context.caller
 }
 
-/** The kind of a credential, as the journal names it: by what it begins with. */
+/** Returns the kind of a credential, named in the journal by its prefix. */
 export function keyKind({ credential, mode }: Pick<Caller, 'credential' | 'mode'>): KeyKind {
   if (credential === 'secret_key') return mode === 'test' ? 'sk_test' : 'sk_live'
   return credential === 'activation_token' ? 'at' : 'bt'
+}
+
+const defaultLimit = 50
+
+/** Reads limit and cursor. @throws ApiError 400 for a malformed cursor */
+export function pageOf(query: { limit?: number | undefined; cursor?: string | undefined }): PageQuery {
+  const before = query.cursor === undefined ? null : decodeInteger(query.cursor)
+  if (query.cursor !== undefined && before === null) {
+    throw new ApiError('schema_invalid', {
+      fields: [{ path: 'cursor', message: 'is not a cursor', expected: 'next_cursor of the page before' }],
+    })
+  }
+  return { limit: query.limit ?? defaultLimit, before }
+}
+
+export function cursorOf(next: number | null): string | null {
+  return next === null ? null : encodeInteger(next)
+}
+
+/** Returns the timestamp of a checked `since` or `until`: epoch milliseconds, or a span before now such as 10m. */
+export function sinceOf(since: string | undefined, now_ms: number): number | undefined {
+  return since === undefined ? undefined : sinceMs(parseSince(since) ?? { at_ms: Number(since) }, now_ms)
+}
+
+/** Returns the integer of a slot_id in a filter. A malformed one matches nothing. */
+export function slotFilter(slot_id: string | undefined): number | undefined {
+  return slot_id === undefined ? undefined : (decodeId('slot', slot_id) ?? -1)
+}
+
+/** Resolves to the integer of a project in a filter. An unknown client_id matches nothing. */
+export async function projectFilter(services: Services, client_id: string | undefined): Promise<number | undefined> {
+  if (client_id === undefined) return undefined
+  return (await services.store.findProject(client_id))?.id ?? -1
+}
+
+/** Resolves to the project of a path. @throws ApiError 404 */
+export async function projectOf({ store }: Services, client_id: string): Promise<ProjectRow> {
+  const project = await store.findProject(client_id)
+  if (project !== null) return project
+  throw new ApiError('not_found', {
+    message: 'There is no such project in this sandbox.',
+    hint: 'List them: GET /_sandbox/projects, or svc projects list.',
+  })
+}
+
+/** Returns a copy without the properties that are undefined. */
+export function defined<T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  const result: Partial<T> = {}
+  for (const name in value) if (value[name] !== undefined) result[name] = value[name]
+  return result as { [K in keyof T]?: Exclude<T[K], undefined> }
 }

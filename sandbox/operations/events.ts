@@ -1,13 +1,12 @@
-/** Events as they are streamed: each with the list item of what it is about, never a token or prompt text. */
+/** Events on the wire: each with the list item of its subject, never with a token or prompt text. */
 import type { SandboxEvent } from '../../src/contract/control/events.ts'
 import { encodeId } from '../../src/contract/ids.ts'
 import type { EventRow, ProjectRow, SlotRow } from '../store/store.ts'
+import { acceptedItem, unacceptedItem, verdictsOf } from './beacons.ts'
 import type { Services } from './context.ts'
-import { acceptedItem, placementItem, unacceptedItem, verdictsOf } from './listing.ts'
+import { placementItem } from './placements.ts'
 
-type Data = SandboxEvent['data']
-
-/** Makes the wire form of an event. `now_ms` decides what is expired. */
+/** Resolves to the wire form of an event. `now_ms` decides which placements are expired. */
 export async function toSandboxEvent(services: Services, row: EventRow, now_ms: number): Promise<SandboxEvent> {
   const { store } = services
   const project = row.project_id === null ? null : await store.projectById(row.project_id)
@@ -28,7 +27,7 @@ async function dataOf(
   project: ProjectRow | null,
   slot: SlotRow | null,
   now_ms: number,
-): Promise<Data> {
+): Promise<SandboxEvent['data']> {
   switch (row.type) {
     case 'job.created':
     case 'placement.decided':

@@ -1,38 +1,25 @@
-/** The operation behind every endpoint whose answer is JSON. The compiler names the missing one. */
+/** The operation behind every endpoint that responds with JSON. The compiler reports a missing one. */
 
 import type { ReasonCode } from '../../src/contract/errors.ts'
 import type { Contract, EndpointId } from '../../src/contract/index.ts'
-import { keepUnreadable, sendBeacon } from './beacons.ts'
+import { listBeacons, recordUnreadable, sendBeacon } from './beacons.ts'
 import { reportBilling } from './billing.ts'
 import { activateBrowser } from './browser.ts'
 import { advanceClock, freezeClock, resumeClock, setClock, showClock } from './clock.ts'
 import { listConsent, setConsent } from './consent.ts'
 import type { Context, Operation, Services } from './context.ts'
-import {
-  explainPlacement,
-  getContract,
-  getInfo,
-  getLiveness,
-  getOpenapi,
-  getReadiness,
-  listBeacons,
-  listPlacements,
-} from './control.ts'
-import { verifyEvidence } from './evidence.ts'
-import { exportEvidence, listEvidence } from './evidence-export.ts'
-import { addFault, clearFaults, listFaults, removeFault } from './faults.ts'
-import { checkIntegrity } from './integrity.ts'
+import { getDecision } from './decisions.ts'
+import { exportEvidence, listEvidence, verifyEvidence } from './evidence.ts'
+import { addFault, clearFaults, clearScenario, listFaults, listScenarios, removeFault, useScenario } from './faults.ts'
 import { createJob } from './jobs.ts'
 import { createKey, listKeys, revokeKey } from './keys.ts'
-import { createPlacement, getDecision } from './placements.ts'
-import { createProject, listProjects, showProject, updateProject } from './project-admin.ts'
-import { getProjectConfig } from './projects.ts'
-import { replayRequest } from './replay.ts'
-import { countRequests, findRequests, getRequest, listRequests, nearestRequests } from './requests.ts'
-import { clearScenario, listScenarios, useScenario } from './scenarios.ts'
+import { createPlacement, explainPlacement, listPlacements } from './placements.ts'
+import { createProject, getProjectConfig, listProjects, showProject, updateProject } from './projects.ts'
+import { countRequests, findRequests, getRequest, listRequests, nearestRequests, replayRequest } from './requests.ts'
+import { checkIntegrity, getContract, getInfo, getLiveness, getOpenapi, getReadiness } from './sandbox.ts'
 import { deleteSnapshot, listSnapshots, resetSandbox, restoreSnapshot, saveSnapshot } from './snapshots.ts'
 
-/** Endpoints whose body or answer is not JSON: the door serves them itself. */
+/** Endpoints whose body or response is not JSON: the pipeline serves them itself. */
 export type MediaEndpointId = 'render.script' | 'render.frame' | 'events.stream' | 'sandbox.export' | 'sandbox.import'
 export type JsonEndpointId = Exclude<EndpointId, MediaEndpointId>
 
@@ -90,9 +77,9 @@ export const operations: { readonly [Id in JsonEndpointId]: Operation<Contract[I
   'contract.openapi': getOpenapi,
 }
 
-/** What is kept of a request that the door has refused after its credential was found good. */
-export const onRefused: {
+/** Called for a request that the pipeline rejects although its credential is valid. */
+export const onRejected: {
   readonly [Id in EndpointId]?: (services: Services, context: Context, reason_code: ReasonCode) => Promise<void>
 } = {
-  'beacons.send': keepUnreadable,
+  'beacons.send': recordUnreadable,
 }

@@ -1,25 +1,37 @@
-/** Creating jobs: the one way in for POST /v1/placements and both branches of POST /v1/jobs. */
-
+/**
+ * Jobs. POST /v1/placements and both branches of POST /v1/jobs are mapped to one canonical intake (A34, A35), which
+ * `openJob` turns into a job with its slots. Prompt text ends here: it is read with consent or discarded, never stored.
+ */
+import type { ProjectSettings } from '../../src/contract/control/projects.ts'
 import { ApiError } from '../../src/contract/errors.ts'
-import type { AuthoritativeConsent } from '../../src/contract/fields.ts'
+import type {
+  AuthoritativeConsent,
+  Format,
+  JobType,
+  Overrides,
+  RequestConsent,
+  SlotHint,
+} from '../../src/contract/fields.ts'
 import { encodeId } from '../../src/contract/ids.ts'
 import type { Contract } from '../../src/contract/index.ts'
+import { limits } from '../../src/contract/limits.ts'
 import {
   type BrowserJobRequest,
   isBrowserBranch,
   type JobRequest,
   variantFieldNames,
 } from '../../src/contract/v1/jobs.ts'
+import type { PlacementRequest } from '../../src/contract/v1/placements.ts'
 import { resolveConsent } from '../domain/consent.ts'
-import { capsOf, decideJobSlot, decisionEvidence, drawLatency } from '../runtime/deciding.ts'
-import { armPending } from '../runtime/pending-decisions.ts'
-import type { JobRow, NewSlot } from '../store/store.ts'
-import { consentEvidence } from './consent-evidence.ts'
-import { type Caller, type Context, callerOf, type Operation, type Services } from './context.ts'
-import { checkIntake, factsOf, intakeOfBrowserJob, intakeOfJob, type JobIntake } from './job-intake.ts'
+import { capsOf, decideJobSlot, decisionEvidence, drawLatency } from '../runtime/decisions.ts'
+import type { JobFacts, JobRow, NewSlot } from '../store/store.ts'
+import { consentEvidence } from './consent.ts'
+import { type Caller, type Context, callerOf, defined, type Operation, type Services } from './context.ts'
 
-/** How often a job is tried again when the consent or the caps of its session change under it. */
+/** Attempts to create a job whose session changes its consent or reaches its caps meanwhile. */
 const attempts = 32
+
+const decisionPath = '/v1/decisions/{slot_id}'
 
 export const createJob: Operation<Contract['jobs.create']> = async (services, context, { body }) => {
   const caller = callerOf(context)
@@ -35,23 +47,35 @@ export const createJob: Operation<Contract['jobs.create']> = async (services, co
     if (caller.credential === 'secret_key') context.warnings.push('client_id_from_key')
   }
   const { job, slots } = await openJob(services, context, intake)
-  const path = '/v1/decisions/{slot_id}'
   return {
     ...(browser === null ? {} : { contract_version: acceptedVersion(browser.contract_version) }),
     job_id: encodeId('job', job.id),
     slot_ids: slots.map((slot) => encodeId('slot', slot.id)),
     status: 'accepted',
-    poll_path_template: path,
+    poll_path_template: decisionPath,
     expires_at: new Date(latestExpiry(caller, slots)).toISOString(),
     decision_delivery:
       browser === null
-        ? { mode: 'polling', poll_path_template: path }
-        : { mode: 'polling', decision_path_template: path },
+        ? { mode: 'polling', poll_path_template: decisionPath }
+        : { mode: 'polling', decision_path_template: decisionPath },
     request_id: context.request_id,
   }
 }
 
-/** Creates a job and decides its slots, or leaves them pending for as long as decisions take. */
+function hasVariantField(body: JobRequest): boolean {
+  return variantFieldNames.some((name) => body[name] !== undefined)
+}
+
+/** `csl_wrapper_ingress_create/v1` becomes `csl_wrapper_ingress_accepted/v1`; versions of other families stay. */
+function acceptedVersion(contract_version: string): string {
+  return contract_version.replace(/_create\/v1$/, '_accepted/v1')
+}
+
+function latestExpiry(caller: Caller, slots: readonly NewSlot[]): number {
+  return Math.max(...slots.map((slot) => slot.due_at_ms)) + caller.project.settings.decision_ttl_ms
+}
+
+/** Creates a job and decides its slots, or leaves them pending for the latency of their decisions. */
 export async function openJob(
   services: Services,
   context: Context,
@@ -124,7 +148,7 @@ async function tryToOpen(services: Services, context: Context, caller: Caller, i
   )
   if (!created) return null
   context.subject.slot_id = slots[0]!.id
-  for (const slot of slots) if (slot.decision === null) armPending(services, slot.id, slot.due_at_ms)
+  for (const slot of slots) if (slot.decision === null) services.pendingDecisions.schedule(slot.id, slot.due_at_ms)
   return { job, slots, consent: snapshot }
 }
 
@@ -132,15 +156,176 @@ function addWarning(context: Context, warning: string): void {
   if (!context.warnings.includes(warning)) context.warnings.push(warning)
 }
 
-function hasVariantField(body: JobRequest): boolean {
-  return variantFieldNames.some((name) => body[name] !== undefined)
+/** The canonical form of a job request. */
+export interface JobIntake {
+  client_id: string | null
+  session_id: string | null
+  job_type: JobType
+  slots_requested: number
+  topic: string | null
+  /** Raw prompt text. */
+  text: string | null
+  consent: RequestConsent | undefined
+  hint: SlotHint
+  overrides: Overrides
+  country: string | null
+  test_forced: boolean
+  /** Returns the path of a canonical field in the original body, for error messages. */
+  pathOf: (field: CheckedField) => string
 }
 
-/** `csl_wrapper_ingress_create/v1` is answered as `csl_wrapper_ingress_accepted/v1`; other families as they came. */
-function acceptedVersion(contract_version: string): string {
-  return contract_version.replace(/_create\/v1$/, '_accepted/v1')
+type CheckedField = 'slots_requested' | 'allowed_formats' | 'native_template_id'
+
+export function intakeOfPlacement(body: PlacementRequest): JobIntake {
+  return {
+    client_id: body.client_id,
+    session_id: body.session_id,
+    job_type: body.job_type,
+    slots_requested: body.slots_requested ?? 1,
+    ...readPrompt(body.prompt),
+    consent: body.consent,
+    hint: body.slot_hint ?? {},
+    overrides: body.overrides ?? {},
+    country: null,
+    test_forced: body.test_outcome === 'no_fill',
+    pathOf: (field) => (field === 'slots_requested' ? field : `overrides.${field}`),
+  }
 }
 
-function latestExpiry(caller: Caller, slots: readonly NewSlot[]): number {
-  return Math.max(...slots.map((slot) => slot.due_at_ms)) + caller.project.settings.decision_ttl_ms
+/** Canonical fields take precedence over their flat variants. */
+function intakeOfJob(body: JobRequest): JobIntake {
+  const prompt = readPrompt(body.prompt)
+  return {
+    client_id: body.client_id ?? null,
+    session_id: body.session_id ?? body.chat_session_id ?? null,
+    job_type: body.job_type ?? 'chat',
+    slots_requested: body.slots_requested ?? 1,
+    topic: prompt.topic ?? body.context?.topic ?? null,
+    text: prompt.text ?? body.context?.prompt_text ?? null,
+    consent: body.consent,
+    hint: { ...hintOf(body.slot_config), ...body.slot_hint },
+    overrides: defined({
+      ...overridesOf(body),
+      frequency_cap: body.frequency_cap,
+      timing: body.timing ?? body.slot_config?.timing,
+      preferred_partner_id: body.ssp_partner_id,
+      ...body.overrides,
+    }),
+    country: countryOf(body.context?.geo),
+    test_forced: false,
+    pathOf(field) {
+      if (field === 'slots_requested') return field
+      return `${body.overrides?.[field] === undefined ? 'slot_config' : 'overrides'}.${field}`
+    },
+  }
+}
+
+function intakeOfBrowserJob(body: BrowserJobRequest): JobIntake {
+  const prompt = readPrompt(body.prompt)
+  return {
+    client_id: body.context?.client_id ?? null,
+    session_id: body.context?.chat_session_id ?? null,
+    job_type: body.job.job_type,
+    slots_requested: body.job.slots_requested ?? 1,
+    topic: prompt.topic ?? body.context?.topic ?? null,
+    text: prompt.text,
+    consent: body.consent,
+    hint: hintOf(body.slot_config),
+    overrides: defined({ ...overridesOf(body), timing: body.slot_config?.timing }),
+    country: null,
+    test_forced: false,
+    pathOf: (field) => `${field === 'slots_requested' ? 'job' : 'slot_config'}.${field}`,
+  }
+}
+
+/** Checks the rules that have a reason code of their own and so are not in the schema. @throws ApiError 400 */
+function checkIntake(intake: JobIntake, settings: ProjectSettings): void {
+  const { allowed_formats, native_template_id } = intake.overrides
+  const { min, max } = limits.slots_requested
+  const wrong = (field: CheckedField, message: string, expected: string) => ({
+    fields: [{ path: intake.pathOf(field), message, expected }],
+  })
+  if (intake.slots_requested < min || intake.slots_requested > max) {
+    const expected = `an integer from ${min} to ${max}`
+    throw new ApiError('slots_requested_out_of_range', wrong('slots_requested', 'is out of range', expected))
+  }
+  if (allowed_formats?.length === 0) {
+    throw new ApiError('formats_empty', wrong('allowed_formats', 'is empty', 'at least one of banner, clip, native'))
+  }
+  if (allowed_formats !== undefined && new Set(allowed_formats).size < allowed_formats.length) {
+    throw new ApiError('schema_invalid', wrong('allowed_formats', 'names a format twice', 'each format once'))
+  }
+  const formats = allowed_formats ?? settings.defaults.allowed_formats
+  if (native_template_id !== undefined && !formats.includes('native')) {
+    throw new ApiError(
+      'format_combination_unsupported',
+      wrong('native_template_id', 'is set without the native format', 'native in allowed_formats'),
+    )
+  }
+}
+
+/** Returns what is stored of a job: only what differs from the defaults, and never prompt text. */
+function factsOf(intake: JobIntake, settings: ProjectSettings, topic: string | null, processed: boolean): JobFacts {
+  const { hint, overrides } = intake
+  const floors = floorsOf(overrides)
+  return defined({
+    allowed_formats: overrides.allowed_formats,
+    native_template_id: overrides.native_template_id,
+    position: hint.position,
+    timing: overrides.timing,
+    max_width: hint.max_width ?? settings.defaults.max_width ?? undefined,
+    max_height: hint.max_height ?? settings.defaults.max_height ?? undefined,
+    floors,
+    floor_currency: floors === undefined ? undefined : overrides.bidfloor_currency,
+    blocked_categories: overrides.blocked_categories,
+    blocked_domains: overrides.blocked_domains,
+    preferred_partner_id: overrides.preferred_partner_id,
+    country: intake.country ?? undefined,
+    gdpr_applies: overrides.gdpr_applies ?? intake.consent?.gdpr_applies,
+    topic: topic ?? undefined,
+    prompt_length: processed && intake.text !== null ? intake.text.length : undefined,
+    frequency_cap: overrides.frequency_cap === undefined ? undefined : defined(overrides.frequency_cap),
+    test_forced: intake.test_forced ? true : undefined,
+  })
+}
+
+function readPrompt(prompt: PlacementRequest['prompt']): { topic: string | null; text: string | null } {
+  if (prompt === undefined) return { topic: null, text: null }
+  if (typeof prompt === 'string') return { topic: null, text: prompt }
+  return { topic: prompt.topic ?? null, text: prompt.text ?? null }
+}
+
+type SlotConfig = NonNullable<JobRequest['slot_config']>
+
+function hintOf(config: SlotConfig | undefined): SlotHint {
+  if (config === undefined) return {}
+  return defined({ position: config.position_hint, max_width: config.max_width, max_height: config.max_height })
+}
+
+function overridesOf(body: Pick<JobRequest, 'slot_config' | 'brand_safety' | 'publisher'>): Overrides {
+  return defined({
+    allowed_formats: body.slot_config?.allowed_formats as Format[] | undefined,
+    native_template_id: body.slot_config?.native_template_id,
+    bidfloor: body.slot_config?.bidfloor,
+    bidfloor_currency: body.slot_config?.bidfloorcur,
+    publisher: body.publisher,
+    blocked_categories: body.brand_safety?.blocked_categories,
+    blocked_domains: body.brand_safety?.blocked_domains,
+  })
+}
+
+function floorsOf(overrides: Overrides): JobFacts['floors'] | undefined {
+  const { bidfloor, bidfloors } = overrides
+  if (bidfloor === undefined && bidfloors === undefined) return undefined
+  const general = bidfloors?.default ?? bidfloor ?? 0
+  return {
+    banner: bidfloors?.banner ?? general,
+    clip: bidfloors?.clip ?? general,
+    native: bidfloors?.native ?? general,
+  }
+}
+
+function countryOf(geo: Record<string, unknown> | undefined): string | null {
+  const country = geo?.country
+  return typeof country === 'string' && /^[A-Za-z]{2}$/.test(country) ? country.toUpperCase() : null
 }

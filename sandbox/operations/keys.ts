@@ -1,13 +1,12 @@
-/** Keys of a project: made once, shown once, revoked for good (A02). */
+/** Keys of a project: shown once when created, revoked for good (A02). */
 import type { KeyItem } from '../../src/contract/control/keys.ts'
 import { ApiError } from '../../src/contract/errors.ts'
+import type { Mode } from '../../src/contract/fields.ts'
 import { decodeId, encodeId } from '../../src/contract/ids.ts'
 import type { Contract } from '../../src/contract/index.ts'
-import type { KeyListRow } from '../store/store.ts'
-import type { Operation } from './context.ts'
-import { cursorOf, pageOf } from './listing.ts'
-import { newKey } from './new-key.ts'
-import { projectOf } from './project-admin.ts'
+import { formatKey } from '../domain/tokens.ts'
+import type { KeyClass, KeyListRow, NewKey } from '../store/store.ts'
+import { cursorOf, type Operation, pageOf, projectOf, type Services } from './context.ts'
 
 export const listKeys: Operation<Contract['keys.list']> = async (services, _context, { params, query }) => {
   const project = await projectOf(services, params.client_id)
@@ -36,4 +35,20 @@ export const revokeKey: Operation<Contract['keys.revoke']> = async ({ store }, {
 function keyItem({ id, project, class: key_class, mode, created_at_ms, revoked_at_ms }: KeyListRow): KeyItem {
   const { client_id } = project
   return { key_id: encodeId('key', id), client_id, class: key_class, mode, created_at_ms, revoked_at_ms }
+}
+
+/**
+ * Resolves to a new key, as text and as it is stored. A sandbox with a seed generates the same keys after every start, so
+ * those that its database already holds are skipped.
+ */
+export async function newKey(
+  { platform, store }: Services,
+  key_class: KeyClass,
+  mode: Mode,
+): Promise<{ text: string; row: NewKey }> {
+  for (;;) {
+    const text = formatKey(key_class, mode, platform.newSecret())
+    const hash = platform.sha256(text)
+    if ((await store.findKey(hash)) === null) return { text, row: { class: key_class, mode, hash } }
+  }
 }

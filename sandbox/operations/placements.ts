@@ -1,15 +1,32 @@
+/** Placements: created in one call (POST /v1/placements), listed and explained by the control plane. */
+import type { PartnerRequest, PlacementItem } from '../../src/contract/control/placements.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import { decodeId, encodeId } from '../../src/contract/ids.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { limits } from '../../src/contract/limits.ts'
-import type { SlotRow } from '../store/store.ts'
-import { type Context, callerOf, type Operation, type Services } from './context.ts'
-import { intakeOfPlacement } from './job-intake.ts'
-import { openJob } from './jobs.ts'
-import { placementResponse } from './placement-response.ts'
+import type { Decision } from '../../src/contract/v1/placements.ts'
+import { redactSecrets } from '../../src/foundation/redaction.ts'
+import { billingVerdict } from '../domain/billing.ts'
+import { explainTrace } from '../domain/decision.ts'
+import { opportunityOf } from '../runtime/decisions.ts'
+import type { DecisionFacts, SlotRow } from '../store/store.ts'
+import { acceptedItem, unacceptedItem, verdictsOf } from './beacons.ts'
+import {
+  callerOf,
+  cursorOf,
+  defined,
+  type Operation,
+  pageOf,
+  projectFilter,
+  type Services,
+  sinceOf,
+} from './context.ts'
+import { placementResponse, statusOf, waitOf, whenDecided } from './decisions.ts'
+import { entryItem } from './evidence.ts'
+import { intakeOfPlacement, openJob } from './jobs.ts'
 
 export const createPlacement: Operation<Contract['placements.create']> = async (services, context, { body, query }) => {
-  const wait_ms = waitFor(context, query.wait_ms, body.wait_ms, limits.wait_ms.placements_default)
+  const wait_ms = waitOf(context, query.wait_ms, body.wait_ms, limits.wait_ms.placements_default)
   const { job, slots } = await openJob(services, context, intakeOfPlacement(body))
   if (slots.length > 1) context.headers['x-sandbox-slot-ids'] = slots.map(({ id }) => encodeId('slot', id)).join(', ')
   const first = slots[0]!
@@ -25,40 +42,92 @@ export const createPlacement: Operation<Contract['placements.create']> = async (
   return placementResponse(services, await whenDecided(services, context, slot, wait_ms), context.now_ms)
 }
 
-export const getDecision: Operation<Contract['decisions.get']> = async (services, context, { params, query }) => {
-  const caller = callerOf(context)
-  const wait_ms = waitFor(context, query.wait_ms, undefined, limits.wait_ms.decisions_default)
+export const listPlacements: Operation<Contract['placements.list']> = async (services, { now_ms }, { query }) => {
+  const { rows, next } = await services.store.listSlots({
+    ...pageOf(query),
+    ...defined({
+      project_id: await projectFilter(services, query.client_id),
+      session_id: query.session_id,
+      format: query.format,
+      fill: query.fill === undefined ? undefined : query.fill === 'true',
+      since_ms: sinceOf(query.since, now_ms),
+    }),
+  })
+  return { items: rows.map((slot) => placementItem(slot, now_ms)), next_cursor: cursorOf(next) }
+}
+
+export function placementItem(slot: SlotRow, now_ms: number): PlacementItem {
+  const outcome = slot.decision?.outcome ?? null
+  const fill = outcome?.status === 'filled' ? outcome : null
+  return {
+    slot_id: encodeId('slot', slot.id),
+    job_id: encodeId('job', slot.job.id),
+    client_id: slot.project.client_id,
+    session_id: slot.job.session_id,
+    job_type: slot.job.job_type,
+    mode: slot.job.mode,
+    format: fill?.format ?? null,
+    status: statusOf(slot, now_ms),
+    fill: outcome === null ? null : fill !== null,
+    no_fill_reason: outcome?.status === 'no_fill' ? outcome.reason : null,
+    campaign_id: fill?.campaign_id ?? null,
+    created_at_ms: slot.created_at_ms,
+    decided_at_ms: slot.decision?.decided_at_ms ?? null,
+  }
+}
+
+export const explainPlacement: Operation<Contract['placements.explain']> = async (services, { now_ms }, { params }) => {
+  const { store, markets } = services
   const id = decodeId('slot', params.slot_id)
-  const slot = id === null ? null : await services.store.findSlot(id)
-  if (slot === null || slot.project.id !== caller.project.id || slot.job.mode !== caller.mode) {
-    throw new ApiError('not_found', {
-      message: 'There is no such slot for this project and mode.',
-      hint: 'Use a slot_id of this project, with a key of the same mode (test or live) that created it.',
-    })
+  const slot = id === null ? null : await store.findSlot(id)
+  if (slot === null) throw new ApiError('not_found', { message: 'There is no such slot in this sandbox.' })
+  const { decision, project } = slot
+  const market = decision === null ? null : await markets.at(decision.catalogue)
+  const accepted = await store.beaconsOf(slot.id)
+  const verdicts = verdictsOf(slot, accepted)
+  const unaccepted = await store.unacceptedBeaconsOf(slot.id)
+  const beacons = [
+    ...accepted.map((beacon) => ({ id: beacon.id, item: acceptedItem(slot, beacon, verdicts.get(beacon.id)) })),
+    ...unaccepted.map((beacon) => ({ id: beacon.id, item: unacceptedItem(project.client_id, slot, beacon) })),
+  ].sort((a, b) => a.id - b.id)
+  const { billing_model, viewability } = project.settings
+  return {
+    ...placementItem(slot, now_ms),
+    topic: decision?.topic ?? null,
+    prompt_length: slot.job.facts.prompt_length ?? null,
+    decision: decision === null ? null : await redactedDecision(services, slot, now_ms),
+    trace: decision === null || market === null ? [] : explainTrace(market, decision.trace),
+    partner_request: decision === null || decision.trace === '' ? null : partnerRequest(slot, decision),
+    consent: decision?.consent ?? null,
+    first_frame_at_ms: slot.first_frame_at_ms,
+    beacons: beacons.map(({ item }) => item),
+    evidence: (await store.evidenceOf(slot.id)).map(entryItem),
+    billing:
+      decision?.outcome.status === 'filled'
+        ? billingVerdict(billing_model, decision.outcome, viewability, accepted)
+        : null,
   }
-  context.subject.slot_id = slot.id
-  context.subject.session_id = slot.job.session_id
-  const decided = await whenDecided(services, context, slot, wait_ms)
-  return placementResponse(services, decided, Math.max(context.now_ms, decided.decision?.decided_at_ms ?? 0))
 }
 
-/** The query wins over the body; more than the maximum is clamped; both with a warning (A22). */
-function waitFor(context: Context, query: number | undefined, body: number | undefined, otherwise: number): number {
-  if (query !== undefined && body !== undefined && query !== body) context.warnings.push('wait_ms_conflict')
-  const wanted = query ?? body ?? otherwise
-  if (wanted > limits.wait_ms.max) context.warnings.push('wait_ms_clamped')
-  return Math.min(wanted, limits.wait_ms.max)
+/** Without the asset token, which the control plane never shows. */
+async function redactedDecision(services: Services, slot: SlotRow, now_ms: number): Promise<Decision | null> {
+  const { decision } = await placementResponse(services, slot, now_ms)
+  return JSON.parse(redactSecrets(JSON.stringify(decision))) as Decision | null
 }
 
-/** The slot once it is decided, or as it is when the wait is over. */
-async function whenDecided(services: Services, context: Context, slot: SlotRow, wait_ms: number): Promise<SlotRow> {
-  if (slot.decision !== null || wait_ms === 0) return slot
-  const waited = services.waiters.wait(slot.id, wait_ms, context.signal)
-  const now = await services.store.findSlot(slot.id)
-  if (now !== null && now.decision !== null) {
-    services.waiters.wake(slot.id)
-    return now
+function partnerRequest(slot: SlotRow, decision: DecisionFacts): PartnerRequest {
+  const opportunity = opportunityOf(slot.job, slot.project, decision.topic, 0, decision.decided_at_ms)
+  return {
+    job_type: opportunity.job_type,
+    formats: [...opportunity.allowed_formats],
+    topic: opportunity.topic,
+    country: opportunity.country,
+    max_width: opportunity.max_width,
+    max_height: opportunity.max_height,
+    floors: opportunity.floors,
+    floor_currency: opportunity.floor_currency,
+    blocked_categories: [...opportunity.blocked_categories],
+    blocked_domains: [...opportunity.blocked_domains],
+    gdpr_applies: slot.job.facts.gdpr_applies ?? false,
   }
-  await waited
-  return (await services.store.findSlot(slot.id)) ?? slot
 }

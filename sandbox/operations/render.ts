@@ -1,12 +1,20 @@
-/** The hosted frame of one fill: whether it may be shown, and the beacon token that goes with it (A05, A06, A65). */
+/** The hosted frame of one fill: whether it may be shown, and the beacon token of each load (A05, A06, A65). */
 import type { ReasonCode } from '../../src/contract/errors.ts'
 import type { NativeTemplateId } from '../../src/contract/fields.ts'
 import { limits } from '../../src/contract/limits.ts'
 import type { NativeAssets } from '../../src/contract/v1/placements.ts'
 import { formatToken } from '../domain/tokens.ts'
-import { boundConsentProblem, findFilledSlot, isFrameOpen } from './asset-tokens.ts'
+import type { SlotRow } from '../store/store.ts'
 import type { Context, Services } from './context.ts'
-import { creativeUrls, fillOf, nativeAssets } from './placement-response.ts'
+import {
+  boundConsentProblem,
+  creativeUrls,
+  type Fill,
+  type FilledSlot,
+  fillOf,
+  findFilledSlot,
+  nativeAssets,
+} from './decisions.ts'
 
 /** Sizes in CSS pixels, times in milliseconds. */
 export type FrameCreative =
@@ -28,8 +36,8 @@ export type FrameResult =
   | { status: 'refused'; http_status: 403 | 404; reason_code: ReasonCode; allowed_origins: readonly string[] | null }
 
 /**
- * Loads the frame of an asset token. Each load mints a beacon token; the first starts the beacons' time. A peek (HEAD)
- * only looks: it does neither.
+ * Loads the frame of an asset token. Each load creates a beacon token; the first one starts the time for beacons. A peek
+ * (HEAD) does neither.
  */
 export async function loadFrame(
   services: Services,
@@ -39,53 +47,48 @@ export async function loadFrame(
 ): Promise<FrameResult> {
   const filled = await findFilledSlot(services, asset_token)
   if (filled === null) return refused(404, 'asset_token_invalid', null)
-  const { slot, decision, outcome } = filled
-  const { settings } = slot.project
+  const { slot, decision } = filled
+  const { allowed_origins } = slot.project.settings
   context.subject.slot_id = slot.id
   context.subject.session_id = slot.job.session_id
-  if (!isFrameOpen(filled, context.now_ms)) return refused(404, 'asset_token_expired', settings.allowed_origins)
+  if (!isFrameOpen(filled, context.now_ms)) return refused(404, 'asset_token_expired', allowed_origins)
   const problem = await boundConsentProblem(services, filled, context.now_ms)
-  if (problem !== null) return refused(403, problem, settings.allowed_origins)
+  if (problem !== null) return refused(403, problem, allowed_origins)
   const fill = await fillOf(services, decision)
   if (fill === null) throw new Error('a filled slot has a fill')
-  const { campaign, creative } = fill
-  const urls = creativeUrls(services, slot, fill)
-  const { width, height } = outcome
   return {
     status: 'shown',
-    creative:
-      creative.format === 'native'
-        ? {
-            format: 'native',
-            template_id: outcome.template_id ?? settings.defaults.native_template_id,
-            assets: nativeAssets(services, creative),
-            width,
-            height,
-          }
-        : creative.format === 'banner'
-          ? { format: 'banner', image_url: urls.image_url!, width, height }
-          : {
-              format: 'clip',
-              video_url: urls.video_url!,
-              poster_url: urls.poster_url,
-              width,
-              height,
-              duration_ms: creative.duration_ms,
-            },
-    is_test: slot.job.mode === 'test' && creative.format !== 'native',
-    beacon_token: isPeek ? null : await mintBeaconToken(services, context, slot),
-    sponsor_name: campaign.sponsor_name,
+    creative: frameCreative(services, slot, fill),
+    is_test: slot.job.mode === 'test' && fill.creative.format !== 'native',
+    beacon_token: isPeek ? null : await createBeaconToken(services, context, slot),
+    sponsor_name: fill.campaign.sponsor_name,
     label_text: decision.label_text,
-    click_url: campaign.click_url,
-    allowed_origins: settings.allowed_origins,
+    click_url: fill.campaign.click_url,
+    allowed_origins,
   }
 }
 
-async function mintBeaconToken(
-  { platform, store }: Services,
-  { now_ms }: Context,
-  slot: { id: number; project: { id: number }; job: { key_id: number; mode: 'test' | 'live' } },
-): Promise<string> {
+/** Whether the frame may be loaded: first within its window, again for as long as beacons are accepted. */
+function isFrameOpen({ slot, decision }: FilledSlot, now_ms: number): boolean {
+  const { settings } = slot.project
+  return slot.first_frame_at_ms === null
+    ? now_ms <= decision.decided_at_ms + settings.frame_load_within_ms
+    : now_ms <= slot.first_frame_at_ms + settings.beacons_after_load_ms
+}
+
+function frameCreative(services: Services, slot: SlotRow, fill: Fill): FrameCreative {
+  const { outcome, creative } = fill
+  const { width, height } = outcome
+  if (creative.format === 'native') {
+    const template_id = outcome.template_id ?? slot.project.settings.defaults.native_template_id
+    return { format: 'native', template_id, assets: nativeAssets(services, creative), width, height }
+  }
+  const { image_url, video_url, poster_url } = creativeUrls(services, slot, fill)
+  if (creative.format === 'banner') return { format: 'banner', image_url: image_url!, width, height }
+  return { format: 'clip', video_url: video_url!, poster_url, width, height, duration_ms: creative.duration_ms }
+}
+
+async function createBeaconToken({ platform, store }: Services, { now_ms }: Context, slot: SlotRow): Promise<string> {
   const id = platform.newId()
   const secret = platform.newSecret()
   await store.recordFrame(slot.id, now_ms, {

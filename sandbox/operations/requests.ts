@@ -1,24 +1,24 @@
-/** The request journal: its list, one exchange, and what a match finds, counts and nearly finds. */
+/** The request journal: listed, searched by a match, shown, and replayed. */
 import type { NearMiss, RequestDetail, RequestItem, RequestMatch } from '../../src/contract/control/requests.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import { decodeId, encodeId } from '../../src/contract/ids.ts'
 import type { Contract } from '../../src/contract/index.ts'
-import { type Conditions, judgeRequest, type MatchedRequest } from '../domain/request-match.ts'
+import { type Conditions, type MatchedRequest, matchRequest } from '../domain/request-match.ts'
+import { restoreRequest } from '../runtime/replay.ts'
 import type { ExchangeFilter, ExchangeRow, ExchangeSummary } from '../store/store.ts'
-import type { Operation, Services } from './context.ts'
-import { cursorOf, filters, pageOf, projectFilter, sinceOf } from './listing.ts'
+import { cursorOf, defined, type Operation, pageOf, projectFilter, type Services, sinceOf } from './context.ts'
 
-/** Exchanges whose bodies are read at once, and in one call: a call must not hold up the others. */
-const readAtOnce = 250
-const readInACall = 1_000
+/** Exchanges whose bodies are read at a time, and in one call, so that a call does not delay other requests. */
+const chunk = 250
+const maxPerCall = 1_000
 const nearestOf = 1_000
 const defaultNearest = 3
 
 export const listRequests: Operation<Contract['requests.list']> = async (services, { now_ms }, { query }) => {
   const after = query.after === undefined ? undefined : (decodeId('req', query.after) ?? undefined)
-  const filter = { ...pageOf(query), ...(await filterOf(services, query, now_ms)), ...filters({ after }) }
+  const filter = { ...pageOf(query), ...(await filterOf(services, query, now_ms)), ...defined({ after }) }
   if (query.details === 'true') {
-    const limit = Math.min(filter.limit, readAtOnce)
+    const limit = Math.min(filter.limit, chunk)
     const { rows, next } = await services.store.readExchanges({ ...filter, limit })
     return { items: await Promise.all(rows.map((row) => requestDetail(services, row))), next_cursor: cursorOf(next) }
   }
@@ -30,14 +30,14 @@ export const getRequest: Operation<Contract['requests.show']> = async (services,
   return requestDetail(services, await findExchange(services, params.request_id))
 }
 
-/** @throws ApiError 404 for what the journal does not hold */
-export async function findExchange({ store }: Services, request_id: string): Promise<ExchangeRow> {
+/** @throws ApiError 404 for a request that is not in the journal */
+async function findExchange({ store }: Services, request_id: string): Promise<ExchangeRow> {
   const id = decodeId('req', request_id)
   const row = id === null ? null : await store.findExchange(id)
   if (row !== null) return row
   throw new ApiError('not_found', {
     message: 'There is no such request in the journal.',
-    hint: 'The journal is bounded: the oldest requests go first. GET /_sandbox/info tells how far it reaches.',
+    hint: 'The journal is bounded and drops its oldest requests. GET /_sandbox/info shows how many it keeps.',
   })
 }
 
@@ -45,7 +45,7 @@ export const findRequests: Operation<Contract['requests.find']> = async (service
   const { limit, cursor, ...match } = body
   const page = pageOf({ limit, cursor })
   const filter = await filterOf(services, match, now_ms)
-  if (!looksInside(match)) {
+  if (!needsContents(match)) {
     const { rows, next } = await services.store.listExchanges({ ...page, ...filter })
     return { items: await requestItems(services, rows), next_cursor: cursorOf(next) }
   }
@@ -57,11 +57,11 @@ export const countRequests: Operation<Contract['requests.count']> = async (servi
   const { cursor, ...match } = body
   const { before } = pageOf({ cursor })
   const filter = await filterOf(services, match, now_ms)
-  if (!looksInside(match)) {
+  if (!needsContents(match)) {
     const { count, next } = await services.store.countExchanges({ before, ...filter })
     return { count, next_cursor: cursorOf(next) }
   }
-  const { items, next } = await matchesWithin(services, match, filter, before, readInACall)
+  const { items, next } = await matchesWithin(services, match, filter, before, maxPerCall)
   return { count: items.length, next_cursor: cursorOf(next) }
 }
 
@@ -70,11 +70,11 @@ export const nearestRequests: Operation<Contract['requests.nearest']> = async (s
   const conditions = conditionsOf(match, now_ms)
   const misses: NearMiss[] = []
   let before: number | null = null
-  for (let read = 0; read < nearestOf; read += readAtOnce) {
-    const { rows, next } = await services.store.readExchanges({ limit: readAtOnce, before })
+  for (let read = 0; read < nearestOf; read += chunk) {
+    const { rows, next } = await services.store.readExchanges({ limit: chunk, before })
     for (const row of rows) {
       const request = await matchedRequest(services, row)
-      const { met, failed } = judgeRequest(conditions, request)
+      const { met, failed } = matchRequest(conditions, request)
       if (met > 0 && failed.length > 0) misses.push({ ...request.item, failed })
     }
     if (next === null) break
@@ -83,7 +83,21 @@ export const nearestRequests: Operation<Contract['requests.nearest']> = async (s
   return { items: misses.sort((a, b) => a.failed.length - b.failed.length).slice(0, limit) }
 }
 
-/** Matches that only the headers and bodies tell, up to `limit`, within what one call may read. */
+/** POST /_sandbox/requests/{request_id}/replay: restores a request and sends it like any other. */
+export const replayRequest: Operation<Contract['requests.replay']> = async (services, context, { params, body }) => {
+  const row = await findExchange(services, params.request_id)
+  const { request, not_restored } = await restoreRequest(services, row, body)
+  // The new request takes the drain lock itself: within it, a reset that waits for this one would wait for both.
+  const request_id = await services.drainLock.runOutside(() => services.resend(request, context.signal))
+  return {
+    replayed: params.request_id,
+    status_before: row.status,
+    not_restored,
+    exchange: await requestDetail(services, await findExchange(services, request_id)),
+  }
+}
+
+/** Resolves to matches that depend on headers or bodies, up to `limit`, within the exchanges that one call may read. */
 async function matchesWithin(
   services: Services,
   match: RequestMatch,
@@ -91,31 +105,31 @@ async function matchesWithin(
   before: number | null,
   limit: number,
 ): Promise<{ items: RequestItem[]; next: number | null }> {
-  const conditions: Conditions = filters({ headers: match.headers, body: match.body })
+  const conditions: Conditions = defined({ headers: match.headers, body: match.body })
   const items: RequestItem[] = []
   let next = before
-  for (let read = 0; read < readInACall; read += readAtOnce) {
-    const page = await services.store.readExchanges({ ...filter, limit: readAtOnce, before: next })
+  for (let read = 0; read < maxPerCall; read += chunk) {
+    const page = await services.store.readExchanges({ ...filter, limit: chunk, before: next })
     for (const row of page.rows) {
       const request = await matchedRequest(services, row)
-      if (judgeRequest(conditions, request).failed.length > 0) continue
+      if (matchRequest(conditions, request).failed.length > 0) continue
       items.push(request.item)
       if (items.length === limit && (page.next !== null || row !== page.rows.at(-1))) return { items, next: row.id }
     }
     next = page.next
-    if (next === null || page.rows.length < readAtOnce) break
+    if (next === null || page.rows.length < chunk) break
   }
   return { items, next }
 }
 
-function looksInside({ headers, body }: RequestMatch): boolean {
+function needsContents({ headers, body }: RequestMatch): boolean {
   return Object.keys(headers ?? {}).length + Object.keys(body ?? {}).length > 0
 }
 
 async function filterOf(services: Services, match: RequestMatch, now_ms: number): Promise<ExchangeFilter> {
   const { key } = match
   const isKeyId = key?.startsWith('key_') === true
-  return filters({
+  return defined({
     method: match.method?.toUpperCase(),
     path: match.path,
     status: match.status,
@@ -131,7 +145,7 @@ async function filterOf(services: Services, match: RequestMatch, now_ms: number)
 }
 
 function conditionsOf({ since, until, ...match }: RequestMatch, now_ms: number): Conditions {
-  return { ...match, ...filters({ since_ms: sinceOf(since, now_ms), until_ms: sinceOf(until, now_ms) }) }
+  return { ...match, ...defined({ since_ms: sinceOf(since, now_ms), until_ms: sinceOf(until, now_ms) }) }
 }
 
 async function matchedRequest(services: Services, row: ExchangeRow): Promise<MatchedRequest> {

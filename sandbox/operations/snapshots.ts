@@ -1,16 +1,15 @@
-/** Whole states: named snapshots, what is taken in from elsewhere, and the reset. */
+/** Whole states: named snapshots, imports, and the reset. */
 
 import type { Output } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import type { Contract } from '../../src/contract/index.ts'
-import { disarmPending, resumePending } from '../runtime/pending-decisions.ts'
 import type { Refusal } from '../store/store.ts'
 import { restoreClock } from './clock.ts'
 import type { Operation, Services } from './context.ts'
 import { verifyChains } from './evidence.ts'
 
 export const resetSandbox: Operation<Contract['sandbox.reset']> = async (services, { now_ms }) => {
-  await inPlaceOfAll(services, () => services.store.reset(now_ms))
+  await replaceState(services, () => services.store.reset(now_ms))
   return { ok: true }
 }
 
@@ -27,7 +26,7 @@ export const saveSnapshot: Operation<Contract['snapshots.save']> = async ({ stor
 }
 
 export const restoreSnapshot: Operation<Contract['snapshots.restore']> = async (services, { now_ms }, { params }) => {
-  const outcome = await inPlaceOfAll(services, () => services.store.restoreSnapshot(params.name, now_ms))
+  const outcome = await replaceState(services, () => services.store.restoreSnapshot(params.name, now_ms))
   if (outcome === 'missing') throw missing(params.name)
   if (outcome.status === 'refused') throw refused(`The snapshot ${params.name}`, outcome)
   return outcome.snapshot
@@ -38,7 +37,7 @@ export const deleteSnapshot: Operation<Contract['snapshots.delete']> = async ({ 
   return { ok: true }
 }
 
-/** Takes in an export, unpacked: it is verified whole before it replaces anything. */
+/** Imports an unpacked export: all of it is verified before it replaces anything. */
 export async function importState(
   services: Services,
   now_ms: number,
@@ -48,34 +47,31 @@ export async function importState(
   if (received.status === 'refused') throw refused('The file', received)
   try {
     const chains = await chainsOf({ ...services, store: received.store })
-    await inPlaceOfAll(services, () => received.replace(now_ms))
+    await replaceState(services, () => received.replace(now_ms))
     return { ok: true, ...chains }
   } finally {
     await received.discard()
   }
 }
 
-/** Replaces everything while nobody else is under way, and sets up anew what lives in the process. */
-async function inPlaceOfAll<Result>(services: Services, replace: () => Promise<Result>): Promise<Result> {
-  const { store, platform, markets, drainLock } = services
-  return drainLock.runExclusive(
-    async () => {
-      const before = store.stateGeneration().count
-      try {
-        return await replace()
-      } finally {
-        if (store.stateGeneration().count !== before) {
-          platform.seenId(store.largestId())
-          markets.forget()
-          services.clearRates()
-          await restoreClock(services)
-          await services.faults.restore()
-        }
-        await resumePending(services)
+/** Replaces the whole state while no other request runs, and restores what lives in the process. */
+async function replaceState<Result>(services: Services, replace: () => Promise<Result>): Promise<Result> {
+  const { store, platform, markets, drainLock, pendingDecisions } = services
+  return drainLock.runExclusive(async () => {
+    const before = store.stateGeneration().count
+    try {
+      return await replace()
+    } finally {
+      if (store.stateGeneration().count !== before) {
+        platform.seenId(store.largestId())
+        markets.clearCache()
+        services.clearRates()
+        await restoreClock(services)
+        await services.faults.restore()
       }
-    },
-    () => disarmPending(services),
-  )
+      await pendingDecisions.restore()
+    }
+  }, pendingDecisions.cancel)
 }
 
 async function chainsOf(services: Services): Promise<{ projects: number; evidence_entries: number }> {
@@ -88,7 +84,7 @@ async function chainsOf(services: Services): Promise<{ projects: number; evidenc
   const broken = chains.find(({ broken_at }) => broken_at !== null)
   if (broken !== undefined) {
     throw new ApiError('archive_invalid', {
-      message: `The evidence chain of ${broken.client_id} does not hold in the file: ${broken.problem}`,
+      message: `The evidence chain of ${broken.client_id} in the file is broken: ${broken.problem}`,
     })
   }
   return { projects: chains.length, evidence_entries: chains.reduce((sum, { entries }) => sum + entries, 0) }
@@ -97,7 +93,7 @@ async function chainsOf(services: Services): Promise<{ projects: number; evidenc
 function missing(name: string): ApiError {
   return new ApiError('not_found', {
     message: `There is no snapshot named ${name}.`,
-    hint: 'svc sandbox snapshot list shows those there are.',
+    hint: 'List them: svc sandbox snapshot list.',
   })
 }
 

@@ -1,5 +1,5 @@
 /** Cross-origin answers (A90, A91). Credentials are never allowed; `Vary: Origin` is always there. */
-import { isOriginAllowed, serializeOrigin } from '../domain/origins.ts'
+import { isOriginAllowed, serializeOrigin } from '../domain/settings.ts'
 import type { Services } from '../operations/context.ts'
 
 /** `date` beside those of A90: the renderer mends a wrong user clock by it. */

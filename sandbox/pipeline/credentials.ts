@@ -1,7 +1,7 @@
 /** Who is asking: the Authorization header, checked in the fixed order of A13. */
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
-import { isOriginAllowed, serializeOrigin } from '../domain/origins.ts'
+import { isOriginAllowed, serializeOrigin } from '../domain/settings.ts'
 import { parseToken } from '../domain/tokens.ts'
 import type { Caller, Context, Identity, Services } from '../operations/context.ts'
 import type { ActivationRow, KeyRow } from '../store/store.ts'

@@ -9,10 +9,10 @@ import { ApiError, reasonCodes } from '../../src/contract/errors.ts'
 import { encodeId } from '../../src/contract/ids.ts'
 import type { EndpointId } from '../../src/contract/index.ts'
 import { redactSecrets } from '../../src/foundation/redaction.ts'
-import { serializeOrigin } from '../domain/origins.ts'
+import { serializeOrigin } from '../domain/settings.ts'
 import { publishableKey } from '../operations/browser.ts'
 import { type Context, keyKind, type Services } from '../operations/context.ts'
-import { type JsonEndpointId, onRefused, operations } from '../operations/index.ts'
+import { type JsonEndpointId, onRejected, operations } from '../operations/index.ts'
 import { StorageError } from '../store/store.ts'
 import { isKnownOrigin, readableBy } from './cors.ts'
 import { authenticate, restoreCaller } from './credentials.ts'
@@ -233,7 +233,7 @@ async function readInput(
     return { params, query, body: parsed }
   } catch (error) {
     if (error instanceof ApiError && context.caller !== null) {
-      await onRefused[id]?.(services, context, error.reason_code)
+      await onRejected[id]?.(services, context, error.reason_code)
     }
     throw error
   }

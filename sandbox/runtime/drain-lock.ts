@@ -1,62 +1,62 @@
 /**
- * Everything that reads and writes in several steps passes this gate. While the whole state is replaced it is closed:
- * what is inside finishes in the old world first, what comes meanwhile waits and sees the new one, and nothing sees half
- * of each.
+ * A lock around everything that reads and writes in several steps. While the whole state is replaced the lock is closed:
+ * work that has started finishes on the old state, new work waits and sees the new state, and nothing sees half of each.
  */
 import { ApiError } from '../../src/contract/errors.ts'
 
 export interface DrainLock {
-  /** Runs `work` once the gate is open. */
+  /** Runs `work` when the lock is open. */
   run<Result>(work: () => Promise<Result>): Promise<Result>
-  /** Runs `work` outside: it waits for others who pass the gate themselves. The caller is inside, by `pass`. */
+  /** Within `run`: releases the lock while `work` waits for others that take it themselves. */
   runOutside<Result>(work: () => Promise<Result>): Promise<Result>
   /**
-   * Runs `work` while nobody else is inside. The caller is inside itself, by `pass`. `hurry` is called until the others
-   * have gone. @throws ApiError 503 when they do not go
+   * Within `run`: runs `work` when nothing else runs. `hurry` is called until the others have finished.
+   * @throws ApiError 503 when they do not finish in time
    */
   runExclusive<Result>(work: () => Promise<Result>, hurry: () => void): Promise<Result>
 }
 
-/** How long those inside may take, and how often they are hurried, milliseconds. */
-const patience_ms = 10_000
-const hurryEvery_ms = 20
+/** How long running work may take to finish, and the interval of `hurry`, milliseconds. */
+const drainTimeout_ms = 10_000
+const hurryInterval_ms = 20
 
 export function createDrainLock(): DrainLock {
-  let inside = 0
-  /** Settles when the gate opens again; null while it is open. */
+  let running = 0
+  /** Resolves when the lock opens again; null while it is open. */
   let closed: Promise<void> | null = null
-  let onEmpty: (() => void) | null = null
+  let onDrained: (() => void) | null = null
 
   const leave = () => {
-    inside--
-    if (inside === 0) onEmpty?.()
+    running--
+    if (running === 0) onDrained?.()
   }
 
   const enter = async () => {
     while (closed !== null) await closed
-    inside++
+    running++
   }
 
-  const empty = (hurry: () => void): Promise<boolean> => {
+  /** Resolves to whether all running work has finished in time. */
+  const drain = (hurry: () => void): Promise<boolean> => {
     hurry()
-    if (inside === 0) return Promise.resolve(true)
+    if (running === 0) return Promise.resolve(true)
     return new Promise((resolve) => {
-      const timer = setInterval(hurry, hurryEvery_ms)
-      const done = (isEmpty: boolean) => {
+      const timer = setInterval(hurry, hurryInterval_ms)
+      const done = (isDrained: boolean) => {
         clearInterval(timer)
         clearTimeout(deadline)
-        onEmpty = null
-        resolve(isEmpty)
+        onDrained = null
+        resolve(isDrained)
       }
-      const deadline = setTimeout(() => done(false), patience_ms)
-      onEmpty = () => done(true)
+      const deadline = setTimeout(() => done(false), drainTimeout_ms)
+      onDrained = () => done(true)
     })
   }
 
   return {
     async run(work) {
       if (closed !== null) await enter()
-      else inside++
+      else running++
       try {
         return await work()
       } finally {
@@ -72,7 +72,7 @@ export function createDrainLock(): DrainLock {
       }
     },
     async runExclusive(work, hurry) {
-      // Out first: of two that want to be alone, each would wait for the other to leave.
+      // Leaves first: two callers that want to be exclusive would wait for each other.
       leave()
       while (closed !== null) await closed
       let open = () => {}
@@ -80,17 +80,17 @@ export function createDrainLock(): DrainLock {
         open = resolve
       })
       try {
-        if (!(await empty(hurry))) {
+        if (!(await drain(hurry))) {
           throw new ApiError('storage_unavailable', {
-            message: 'Requests under way did not finish in time, so nothing was replaced.',
-            hint: 'Wait until they are answered, then try again.',
+            message: 'Other requests did not finish in time, so nothing was replaced.',
+            hint: 'Wait until they have finished, then try again.',
             retry_after_s: 1,
           })
         }
         return await work()
       } finally {
         closed = null
-        inside++
+        running++
         open()
       }
     },

@@ -1,17 +1,18 @@
-import { type Market, MarketData, prepareMarket } from '../domain/market.ts'
+/** The market in force, the markets of older decisions, and the topics of prompts. */
+import { MarketData } from '../domain/catalogue.ts'
+import { type Market, prepareMarket } from '../domain/market.ts'
 import { deriveTopic, isHighRisk, prepareTopics } from '../domain/topic.ts'
 import type { Store } from '../store/store.ts'
 
-/** The demand in force, what older decisions were made over, and what is known of topics. */
 export interface Markets {
   readonly current: Market
   readonly catalogue_id: number
-  /** The market a decision was made over; null when its catalogue is gone. */
+  /** Resolves to the market that a decision was made with; null when its catalogue is gone. */
   at(catalogue_id: number): Promise<Market | null>
-  /** Forgets older catalogues, when a state was replaced by another with catalogues of its own. */
-  forget(): void
+  /** Clears the cache of older markets, when another state with catalogues of its own has replaced this one. */
+  clearCache(): void
   deriveTopic(text: string): string | null
-  /** The high-risk topic that a text speaks of; it outweighs every other. */
+  /** Returns the high-risk topic of a text; it outweighs every other topic. */
   deriveRisk(text: string): string | null
   isHighRisk(topic: string): boolean
 }
@@ -34,15 +35,15 @@ export function createMarkets(options: {
     },
     async at(catalogue_id) {
       if (catalogue_id === options.catalogueId()) return current
-      const known = older.get(catalogue_id)
-      if (known !== undefined) return known
+      const cached = older.get(catalogue_id)
+      if (cached !== undefined) return cached
       const demand = await options.store.catalogue(catalogue_id)
       if (demand === null) return null
       const market = prepareMarket(MarketData.parse(JSON.parse(demand)))
       older.set(catalogue_id, market)
       return market
     },
-    forget: () => older.clear(),
+    clearCache: () => older.clear(),
     deriveTopic: (text) => deriveTopic(topics, text),
     deriveRisk: (text) => deriveTopic(risks, text),
     isHighRisk: (topic) => isHighRisk(options.safety.blocked_topics, topic),

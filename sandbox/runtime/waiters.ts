@@ -1,10 +1,10 @@
 /** Long polls that wait for the decision of a slot. */
 export interface Waiters {
-  /** Resolves when the slot is decided, `wait_ms` of real time have passed, or the client has gone. */
+  /** Resolves when the slot is decided, `wait_ms` of real time have passed, or the client has disconnected. */
   wait(slot_id: number, wait_ms: number, signal: AbortSignal): Promise<void>
-  /** Wakes everyone who waits for the slot. */
+  /** Wakes every request that waits for the slot. */
   wake(slot_id: number): void
-  /** Wakes everyone, when the sandbox stops or is reset. */
+  /** Wakes every request, when the sandbox stops or its state is replaced. */
   wakeAll(): void
 }
 

@@ -285,7 +285,7 @@ export interface ClockRow {
 }
 
 /** A fault rule as it stands, with what it has counted. */
-export interface StandingFault {
+export interface StoredFault {
   fault_id: string
   rule: Fault
   scenario: string | null
@@ -300,7 +300,7 @@ export interface FaultState {
   /** Rules that were ever added, which numbers the next one. */
   added: number
   /** Newest first. */
-  rules: readonly StandingFault[]
+  rules: readonly StoredFault[]
 }
 
 /** A beacon as listed: accepted, or kept apart. */

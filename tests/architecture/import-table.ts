@@ -71,7 +71,7 @@ export const importTable: readonly ImportRule[] = [
   {
     path: 'sandbox/runtime',
     modules: ['src/foundation', 'src/contract', 'sandbox/domain'],
-    types: ['sandbox/store', 'sandbox/platform', 'sandbox/operations'],
+    types: ['sandbox/store', 'sandbox/platform'],
     builtins: 'none',
   },
   {

@@ -1,20 +1,29 @@
-/** From a job's stored facts to the decision of one of its slots, now or when its latency is over. */
+/** From the stored facts of a job to the decision of one of its slots, immediately or after its latency. */
 
 import type { Latency } from '../../src/contract/control/projects.ts'
 import type { AuthoritativeConsent, Format, Mode } from '../../src/contract/fields.ts'
 import { encodeId } from '../../src/contract/ids.ts'
-import { snapshotOf } from '../domain/consent.ts'
+import { unitsMs } from '../../src/foundation/duration.ts'
 import { decideSlot } from '../domain/decision.ts'
 import { decisionEntry } from '../domain/evidence.ts'
 import type { Opportunity } from '../domain/market.ts'
 import { formatToken } from '../domain/tokens.ts'
-import type { Services } from '../operations/context.ts'
-import type { CapGuard, DecisionFacts, EvidenceDraft, JobRow, ProjectRow } from '../store/store.ts'
+import type { Platform } from '../platform/platform.ts'
+import type { CapGuard, DecisionFacts, EvidenceDraft, JobRow, ProjectRow, Store } from '../store/store.ts'
+import type { Markets } from './markets.ts'
+import type { Scenarios } from './scenarios.ts'
 
-const hour_ms = 3_600_000
-const day_ms = 86_400_000
+/** What a decision is made with. */
+export interface DecisionServices {
+  store: Store
+  platform: Platform
+  markets: Markets
+  scenarios: Scenarios
+  /** Overrides every project's own latency when set. */
+  decision_latency_ms: Latency | null
+}
 
-/** What the market is asked (A51: this, and nothing more, is what partners would receive). */
+/** Returns the question for the market (A51: partners would receive this, and nothing more). */
 export function opportunityOf(
   job: Pick<JobRow, 'job_type' | 'session_id' | 'facts'>,
   project: ProjectRow,
@@ -46,11 +55,11 @@ export function opportunityOf(
 const noFloors = { banner: 0, clip: 0, native: 0 }
 
 /**
- * Decides one slot. `slot_id` is the new or pending slot's; the asset token of a fill locates itself by it.
- * `fills_before` are those of the same job that are not stored yet: caps count them too.
+ * Decides one slot. The asset token of a fill locates itself by `slot_id`, that of the new or pending slot. `fills_before`
+ * counts fills of the same job that are not stored yet: they count towards caps too.
  */
 export async function decideJobSlot(
-  services: Services,
+  services: DecisionServices,
   project: ProjectRow,
   job: JobRow,
   slot_id: number,
@@ -70,7 +79,7 @@ export async function decideJobSlot(
     isHighRisk: job.facts.topic !== undefined && markets.isHighRisk(job.facts.topic),
     isCapped: await isCapped(services, capsOf(job, now_ms), fills_before),
     forced: changes.no_fill_reason ?? null,
-    opportunity: inFormat(opportunity, changes.format),
+    opportunity: onlyFormat(opportunity, changes.format),
   })
   return {
     decided_at_ms: now_ms,
@@ -91,7 +100,7 @@ export async function decideJobSlot(
               outcome.format === 'native'
                 ? (changes.native_template_id ?? job.facts.native_template_id ?? settings.defaults.native_template_id)
                 : null,
-            asset_token_hash: platform.sha256(assetSecret(services, slot_id)),
+            asset_token_hash: assetTokenHash(services, slot_id),
           },
     label_text: settings.label_text,
     consent,
@@ -101,23 +110,30 @@ export async function decideJobSlot(
   }
 }
 
-function inFormat(opportunity: Opportunity, format: Format | undefined): Opportunity {
+function onlyFormat(opportunity: Opportunity, format: Format | undefined): Opportunity {
   if (format === undefined) return opportunity
   return { ...opportunity, allowed_formats: opportunity.allowed_formats.filter((allowed) => allowed === format) }
 }
 
-/** The asset token of a slot's fill: its secret is derived, so that only its hash need be stored (A05). */
-export function assetTokenOf(services: Services, slot_id: number): string {
+type Crypto = Pick<DecisionServices, 'platform'>
+
+/** Returns the asset token of a slot's fill. Its secret is derived, so that only its hash needs to be stored (A05). */
+export function assetTokenOf(services: Crypto, slot_id: number): string {
   return formatToken('ast', slot_id, assetSecret(services, slot_id))
 }
 
-export function assetSecret(services: Services, slot_id: number): string {
-  return services.platform.sign(`ast:${slot_id}`)
+/** Returns the SHA-256 of the secret of a slot's asset token. */
+export function assetTokenHash(services: Crypto, slot_id: number): Buffer {
+  return services.platform.sha256(assetSecret(services, slot_id))
 }
 
-/** The evidence entry of a decision (A77). */
+function assetSecret({ platform }: Crypto, slot_id: number): string {
+  return platform.sign(`ast:${slot_id}`)
+}
+
+/** Returns the evidence entry of a decision (A77). */
 export function decisionEvidence(
-  services: Services,
+  services: Crypto,
   project: ProjectRow,
   job: JobRow,
   slot_id: number,
@@ -147,8 +163,8 @@ export function decisionEvidence(
   }
 }
 
-/** SHA-256, base64url, over everything that a decision has bound: changing its row shows. */
-export function decisionDigest(services: Services, decision: DecisionFacts): string {
+/** Returns the SHA-256, base64url, over everything that a decision has bound, so that a changed row is detected. */
+export function decisionDigest(services: Crypto, decision: DecisionFacts): string {
   const { outcome, consent } = decision
   const facts =
     outcome.status === 'no_fill'
@@ -165,20 +181,8 @@ export function decisionDigest(services: Services, decision: DecisionFacts): str
   return services.platform.sha256(text).toString('base64url')
 }
 
-/** The snapshot in force for a pending slot, when it is decided. */
-export async function consentForPending(
-  services: Services,
-  job: JobRow,
-  created: AuthoritativeConsent,
-  now_ms: number,
-): Promise<AuthoritativeConsent> {
-  if (job.session_id === null) return created
-  const stored = await services.store.latestConsent(job.project_id, job.session_id)
-  return stored === null ? created : snapshotOf(stored, now_ms)
-}
-
-/** How long this decision takes (A44), whole milliseconds. */
-export function drawLatency(services: Services, project: ProjectRow, mode: Mode): number {
+/** Returns how long this decision takes (A44), whole milliseconds. */
+export function drawLatency(services: DecisionServices, project: ProjectRow, mode: Mode): number {
   const latency: Latency =
     services.scenarios.changesFor(mode).decision_latency_ms ??
     services.decision_latency_ms ??
@@ -192,7 +196,7 @@ export function drawLatency(services: Services, project: ProjectRow, mode: Mode)
   return Math.min(600_000, Math.round(latency.median_ms * Math.exp(latency.sigma * normal)))
 }
 
-/** The caps of a job, as what must hold for one more fill at this instant. */
+/** Returns the frequency caps of a job, as the conditions that one more fill at `now_ms` must meet. */
 export function capsOf(job: Pick<JobRow, 'project_id' | 'session_id' | 'facts'>, now_ms: number): CapGuard[] {
   const { project_id, session_id } = job
   const cap = job.facts.frequency_cap
@@ -201,17 +205,21 @@ export function capsOf(job: Pick<JobRow, 'project_id' | 'session_id' | 'facts'>,
   const fills = (session: string | null, since_ms: number, most: number | undefined) => {
     if (most !== undefined) guards.push({ kind: 'fills', project_id, session_id: session, since_ms, most })
   }
-  fills(null, now_ms - hour_ms, cap.global_per_hour)
+  fills(null, now_ms - unitsMs.h, cap.global_per_hour)
   if (session_id === null) return guards
   fills(session_id, 0, cap.session)
-  fills(session_id, now_ms - day_ms, cap.user_per_day)
+  fills(session_id, now_ms - unitsMs.d, cap.user_per_day)
   if (cap.prompt_interval !== undefined) {
     guards.push({ kind: 'interval', project_id, session_id, jobs: cap.prompt_interval })
   }
   return guards
 }
 
-async function isCapped({ store }: Services, caps: readonly CapGuard[], fills_before: number): Promise<boolean> {
+async function isCapped(
+  { store }: DecisionServices,
+  caps: readonly CapGuard[],
+  fills_before: number,
+): Promise<boolean> {
   for (const cap of caps) {
     const reached =
       cap.kind === 'interval'

@@ -1,0 +1,122 @@
+/** The demand catalogue: the shape of `fixtures/demand.json` (A43), and the exchange rates of its currencies. */
+import { z } from 'zod'
+import { Currency, Domain, EpochMs, IabCategory, JobType } from '../../src/contract/fields.ts'
+import { isStandardSize } from './sizes.ts'
+import { normalizeTopic } from './topic.ts'
+
+/** USD per unit of a currency: fixed, so that a decision does not depend on the day. */
+const usdRates: Readonly<Record<string, number>> = {
+  USD: 1,
+  AUD: 0.66,
+  BRL: 0.18,
+  CAD: 0.73,
+  CHF: 1.12,
+  CNY: 0.14,
+  DKK: 0.145,
+  EUR: 1.08,
+  GBP: 1.27,
+  INR: 0.012,
+  JPY: 0.0067,
+  KRW: 0.00073,
+  MXN: 0.055,
+  NOK: 0.094,
+  NZD: 0.6,
+  PLN: 0.25,
+  SEK: 0.095,
+  SGD: 0.74,
+  ZAR: 0.054,
+}
+
+/** Returns the USD per unit of a currency. A currency without a rate counts as USD. */
+export function usdRate(currency: string): number {
+  return usdRates[currency] ?? 1
+}
+
+const id = (prefix: string) =>
+  z.string().regex(new RegExp(`^${prefix}_[a-z0-9_]{1,64}$`), `must be ${prefix}_ and a name`)
+const KnownCurrency = Currency.refine(
+  (currency) => Object.hasOwn(usdRates, currency),
+  'must be a currency of the rate table',
+)
+const Country = z.string().regex(/^[A-Z]{2}$/, 'must be ISO 3166-1 alpha-2, such as DE')
+const TopicSlug = z
+  .string()
+  .refine((topic) => topic !== '' && normalizeTopic(topic) === topic, 'must be a lower-case slug')
+const File = z.string().regex(/^[a-z0-9-]+\/[a-z0-9-]+\.[a-z0-9]+$/, 'must be <folder>/<file>.<extension>')
+const MediaType = z.string().regex(/^(image|video)\/[a-z0-9.+-]+$/, 'must be an image or video media type')
+const shortText = z.string().min(1).max(256)
+const longText = z.string().min(1).max(2_000)
+const pixels = z.int().min(1).max(4096)
+
+const media = { creative_id: id('crv'), width: pixels, height: pixels }
+const standard = { message: 'must be a standard size of its format (A38)', path: ['width'] }
+
+export const Creative = z.discriminatedUnion('format', [
+  z
+    .strictObject({ ...media, format: z.literal('banner'), file: File, mime_type: MediaType })
+    .refine((creative) => isStandardSize('banner', creative), standard),
+  z
+    .strictObject({
+      ...media,
+      format: z.literal('clip'),
+      duration_ms: z.int().min(1),
+      file: File,
+      poster_file: File,
+      mime_type: MediaType,
+    })
+    .refine((creative) => isStandardSize('clip', creative), standard),
+  z.strictObject({
+    ...media,
+    format: z.literal('native'),
+    title: shortText,
+    description: longText.optional(),
+    cta_text: shortText,
+    image_file: File,
+    icon_file: File,
+  }),
+])
+export type Creative = z.infer<typeof Creative>
+
+/** Empty `topics`, `job_types` and `countries` mean any. A campaign without topics is run-of-network. */
+export const Campaign = z.strictObject({
+  campaign_id: id('cmp'),
+  partner_id: id('ptn'),
+  sponsor_name: shortText,
+  landing_domain: Domain,
+  click_url: z.url({ protocol: /^https?$/ }),
+  iab_categories: z.array(IabCategory).min(1),
+  price_cpm: z.number().positive(),
+  currency: KnownCurrency,
+  topics: z.array(TopicSlug),
+  job_types: z.array(JobType),
+  countries: z.array(Country),
+  /** Includes the start, excludes the end; null is no bound. */
+  flight: z.strictObject({ starts_at_ms: EpochMs.nullable(), ends_at_ms: EpochMs.nullable() }),
+  creatives: z.array(Creative).min(1),
+})
+export type Campaign = z.infer<typeof Campaign>
+
+/** The shape of `fixtures/demand.json` (A43). */
+export const MarketData = z
+  .strictObject({
+    revision: z.int().min(1),
+    partners: z.array(
+      z.strictObject({ partner_id: id('ptn'), name: shortText, seat: shortText, currency: KnownCurrency }),
+    ),
+    campaigns: z.array(Campaign),
+  })
+  .superRefine(({ partners, campaigns }, context) => {
+    const known = new Set(partners.map((partner) => partner.partner_id))
+    const seen = new Set<string>()
+    for (const [index, { campaign_id, partner_id }] of campaigns.entries()) {
+      const path = ['campaigns', index]
+      if (!known.has(partner_id)) {
+        context.addIssue({ code: 'custom', path: [...path, 'partner_id'], message: 'must be one of partners' })
+      }
+      if (seen.has(campaign_id)) {
+        context.addIssue({ code: 'custom', path: [...path, 'campaign_id'], message: 'must be unique' })
+      }
+      seen.add(campaign_id)
+    }
+  })
+export type MarketData = z.infer<typeof MarketData>

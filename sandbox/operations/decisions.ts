@@ -1,0 +1,291 @@
+/**
+ * Decisions: the response that contains one, the wait for a pending one, and the asset token of a fill,
+ * by which frames and beacons find their slot again.
+ */
+import { ApiError, type ReasonCode } from '../../src/contract/errors.ts'
+import type { SlotStatus } from '../../src/contract/fields.ts'
+import { decodeId, encodeId } from '../../src/contract/ids.ts'
+import type { Contract } from '../../src/contract/index.ts'
+import { limits } from '../../src/contract/limits.ts'
+import { isRetryable, noFillReasons } from '../../src/contract/no-fill.ts'
+import type { Decision, NativeAssets, Placement, PlacementResponse } from '../../src/contract/v1/placements.ts'
+import type { Campaign, Creative } from '../domain/catalogue.ts'
+import { consentDeclaration, consentProblem } from '../domain/consent.ts'
+import { parseToken } from '../domain/tokens.ts'
+import { assetTokenHash, assetTokenOf, decisionEvidence } from '../runtime/decisions.ts'
+import type { DecisionFacts, SlotRow } from '../store/store.ts'
+import { type Context, callerOf, type Operation, type Services } from './context.ts'
+
+type FilledOutcome = Extract<DecisionFacts['outcome'], { status: 'filled' }>
+
+/** A fill with its campaign and creative. */
+export interface Fill {
+  outcome: FilledOutcome
+  campaign: Campaign
+  creative: Creative
+}
+
+/** A slot that is filled. */
+export interface FilledSlot {
+  slot: SlotRow
+  decision: DecisionFacts
+  outcome: FilledOutcome
+}
+
+export const getDecision: Operation<Contract['decisions.get']> = async (services, context, { params, query }) => {
+  const caller = callerOf(context)
+  const wait_ms = waitOf(context, query.wait_ms, undefined, limits.wait_ms.decisions_default)
+  const id = decodeId('slot', params.slot_id)
+  const slot = id === null ? null : await services.store.findSlot(id)
+  if (slot === null || slot.project.id !== caller.project.id || slot.job.mode !== caller.mode) {
+    throw new ApiError('not_found', {
+      message: 'There is no such slot for this project and mode.',
+      hint: 'Use a slot_id of this project, with a key of the same mode (test or live) that created it.',
+    })
+  }
+  context.subject.slot_id = slot.id
+  context.subject.session_id = slot.job.session_id
+  const decided = await whenDecided(services, context, slot, wait_ms)
+  return placementResponse(services, decided, Math.max(context.now_ms, decided.decision?.decided_at_ms ?? 0))
+}
+
+/** Returns how long to wait: the query takes precedence over the body, the maximum caps both; each adds a warning (A22). */
+export function waitOf(
+  context: Context,
+  query: number | undefined,
+  body: number | undefined,
+  fallback: number,
+): number {
+  if (query !== undefined && body !== undefined && query !== body) context.warnings.push('wait_ms_conflict')
+  const wanted = query ?? body ?? fallback
+  if (wanted > limits.wait_ms.max) context.warnings.push('wait_ms_clamped')
+  return Math.min(wanted, limits.wait_ms.max)
+}
+
+/** Resolves to the slot when it is decided, or still pending when the wait is over. */
+export async function whenDecided(
+  services: Services,
+  context: Context,
+  slot: SlotRow,
+  wait_ms: number,
+): Promise<SlotRow> {
+  if (slot.decision !== null || wait_ms === 0) return slot
+  const waited = services.waiters.wait(slot.id, wait_ms, context.signal)
+  const now = await services.store.findSlot(slot.id)
+  if (now !== null && now.decision !== null) {
+    services.waiters.wake(slot.id)
+    return now
+  }
+  await waited
+  return (await services.store.findSlot(slot.id)) ?? slot
+}
+
+/** Returns whether a slot is pending, ready or expired at a time (A30). */
+export function statusOf(slot: SlotRow, now_ms: number): SlotStatus {
+  if (slot.decision === null) return 'pending'
+  return now_ms >= slot.decision.decided_at_ms + slot.project.settings.decision_ttl_ms ? 'expired' : 'ready'
+}
+
+/** Resolves to the response of POST /v1/placements and GET /v1/decisions/{slot_id}. */
+export async function placementResponse(services: Services, slot: SlotRow, now_ms: number): Promise<PlacementResponse> {
+  const slot_id = encodeId('slot', slot.id)
+  const { decision } = slot
+  if (decision === null) return { slot_id, status: 'pending', placement: null, decision: null }
+  const status = statusOf(slot, now_ms)
+  const fill = await fillOf(services, decision)
+  const asset_token = fill === null ? '' : await currentToken(services, slot, decision, fill.outcome)
+  return {
+    slot_id,
+    status,
+    placement: fill === null || status === 'expired' ? null : placementOf(services, slot, decision, fill, asset_token),
+    decision: decisionOf(services, slot, decision, fill, asset_token),
+    authoritative_consent: decision.consent,
+  }
+}
+
+/** Resolves to the campaign and creative of a fill; null for a no-fill. */
+export async function fillOf(services: Services, decision: DecisionFacts): Promise<Fill | null> {
+  const { outcome } = decision
+  if (outcome.status === 'no_fill') return null
+  const market = await services.markets.at(decision.catalogue)
+  const campaign = market?.campaigns.find((candidate) => candidate.campaign_id === outcome.campaign_id)
+  const creative = campaign?.creatives.find((candidate) => candidate.creative_id === outcome.creative_id)
+  if (campaign === undefined || creative === undefined) {
+    throw new Error(`creative ${outcome.creative_id} is in no catalogue of this database`)
+  }
+  return { outcome, campaign, creative }
+}
+
+/**
+ * The secret of an asset token is derived from the key of this install. A database from another install holds hashes of
+ * other secrets: such a token is replaced when its placement is requested again.
+ */
+async function currentToken(services: Services, slot: SlotRow, decision: DecisionFacts, outcome: FilledOutcome) {
+  const hash = assetTokenHash(services, slot.id)
+  if (!hash.equals(outcome.asset_token_hash)) {
+    const renewed = { ...decision, outcome: { ...outcome, asset_token_hash: hash } }
+    const evidence = decisionEvidence(services, slot.project, slot.job, slot.id, renewed)
+    await services.store.replaceAssetToken(slot.id, hash, evidence)
+  }
+  return assetTokenOf(services, slot.id)
+}
+
+function placementOf(
+  services: Services,
+  slot: SlotRow,
+  decision: DecisionFacts,
+  fill: Fill,
+  asset_token: string,
+): Placement {
+  const { outcome, campaign } = fill
+  const { width, height, format } = outcome
+  const urls = creativeUrls(services, slot, fill)
+  const { click_url, sponsor_name } = campaign
+  return {
+    image_url: urls.image_url,
+    video_url: urls.video_url,
+    click_url,
+    sponsor_name,
+    width,
+    height,
+    format,
+    asset_token,
+    ad_label_text: decision.label_text,
+    render: {
+      strategy: 'hosted_frame',
+      frame_url: `${services.base_url}/v1/render/${asset_token}`,
+      script_url: `${services.base_url}/v1/render.js`,
+      media_type: mediaTypes[format],
+      width,
+      height,
+      aspect_ratio: `${width}/${height}`,
+      label_text: decision.label_text,
+      sponsor_name,
+      click_url,
+      ...(outcome.template_id === null ? {} : { native_template_id: outcome.template_id }),
+    },
+  }
+}
+
+const mediaTypes = { banner: 'image', clip: 'video', native: 'native' } as const
+
+function decisionOf(
+  services: Services,
+  slot: SlotRow,
+  decision: DecisionFacts,
+  fill: Fill | null,
+  asset_token: string,
+): Decision {
+  const cs_declaration = consentDeclaration(decision.consent)
+  if (fill === null) {
+    const reason = (decision.outcome as Extract<DecisionFacts['outcome'], { status: 'no_fill' }>).reason
+    return {
+      fill: false,
+      format: null,
+      asset_token: null,
+      delivery_url: null,
+      assets: null,
+      reason: 'no_fill',
+      no_fill_reason: reason,
+      reason_origin: noFillReasons[reason].origin,
+      nbr: noFillReasons[reason].nbr,
+      retryable: isRetryable(reason),
+      ad_label_text: decision.label_text,
+      cs_declaration,
+    }
+  }
+  const { outcome, campaign, creative } = fill
+  const { settings } = slot.project
+  const urls = creativeUrls(services, slot, fill)
+  return {
+    fill: true,
+    format: outcome.format,
+    asset_token,
+    delivery_url: creative.format === 'native' ? null : (urls.image_url ?? urls.video_url),
+    assets: creative.format === 'native' ? nativeAssets(services, creative) : null,
+    click_url: campaign.click_url,
+    sponsor_name: campaign.sponsor_name,
+    ad_label_text: decision.label_text,
+    mime_type: urls.mime_type,
+    dimensions: { width: outcome.width, height: outcome.height },
+    duration_ms: outcome.duration_ms,
+    constraints: {
+      mode: 'hosted_frame',
+      max_render_delay_ms: settings.frame_load_within_ms,
+      require_viewability_ms:
+        outcome.format === 'clip' ? settings.viewability.clip_duration_ms : settings.viewability.duration_ms,
+      creative_duration_ms: outcome.duration_ms,
+    },
+    cs_declaration,
+    revenue_estimate: {
+      gross_cpm: outcome.gross_cpm,
+      estimated_net_per_impression: Number(((outcome.gross_cpm / 1000) * settings.publisher_share).toFixed(8)),
+      currency: outcome.currency,
+    },
+  }
+}
+
+export interface CreativeUrls {
+  image_url: string | null
+  video_url: string | null
+  poster_url: string | null
+  mime_type: string
+}
+
+/** Returns test substitutes for banner and clip of test traffic; for native and live traffic the catalogue's own (A42). */
+export function creativeUrls(services: Services, slot: SlotRow, { outcome, creative }: Fill): CreativeUrls {
+  const { base_url } = services
+  const size = `width=${outcome.width}&height=${outcome.height}`
+  if (creative.format === 'native') {
+    const image_url = `${base_url}/assets/creatives/${creative.image_file}`
+    return { image_url, video_url: null, poster_url: null, mime_type: 'application/json' }
+  }
+  if (slot.job.mode === 'test') {
+    if (creative.format === 'banner') {
+      const image_url = `${base_url}/v1/test-assets/banner?${size}`
+      return { image_url, video_url: null, poster_url: null, mime_type: 'image/png' }
+    }
+    const clip = `${base_url}/v1/test-assets/clip?${size}&duration_ms=${outcome.duration_ms}`
+    return { image_url: null, video_url: clip, poster_url: `${clip}&poster=true`, mime_type: 'video/mp4' }
+  }
+  const url = `${base_url}/assets/creatives/${creative.file}`
+  const { mime_type } = creative
+  if (creative.format === 'banner') return { image_url: url, video_url: null, poster_url: null, mime_type }
+  const poster_url = `${base_url}/assets/creatives/${creative.poster_file}`
+  return { image_url: null, video_url: url, poster_url, mime_type }
+}
+
+/** Returns the structured assets of a native fill. */
+export function nativeAssets(services: Services, creative: Extract<Creative, { format: 'native' }>): NativeAssets {
+  const folder = `${services.base_url}/assets/creatives`
+  return {
+    title: creative.title,
+    image_url: `${folder}/${creative.image_file}`,
+    ...(creative.description === undefined ? {} : { description: creative.description }),
+    cta_text: creative.cta_text,
+    icon_url: `${folder}/${creative.icon_file}`,
+  }
+}
+
+/** Resolves to the filled slot of an asset token; null when the token is malformed, unknown or forged (A05). */
+export async function findFilledSlot(services: Services, asset_token: string): Promise<FilledSlot | null> {
+  const parsed = parseToken(asset_token)
+  if (parsed?.kind !== 'ast') return null
+  const slot = await services.store.findSlot(parsed.id)
+  const decision = slot?.decision ?? null
+  if (slot === null || decision === null || decision.outcome.status !== 'filled') return null
+  const { outcome } = decision
+  const isSame = services.platform.equals(services.platform.sha256(parsed.secret), outcome.asset_token_hash)
+  return isSame ? { slot, decision, outcome } : null
+}
+
+/** Resolves to why the bound consent forbids rendering and beacons now; null when it permits them (A65). */
+export async function boundConsentProblem(
+  services: Services,
+  { slot, decision }: FilledSlot,
+  now_ms: number,
+): Promise<ReasonCode | null> {
+  const { session_id, project_id } = slot.job
+  const latest = session_id === null ? null : await services.store.latestConsent(project_id, session_id)
+  return consentProblem(decision.consent, latest, now_ms)
+}

@@ -1,0 +1,165 @@
+/** Restores a journaled request, so that the sandbox can send it to itself again: path, headers, body and identity. */
+import type { KeyKind, NotRestored } from '../../src/contract/control/requests.ts'
+import { ApiError, type FieldError } from '../../src/contract/errors.ts'
+import { decodeId, decodeInteger, encodeId } from '../../src/contract/ids.ts'
+import { restoreBody, type StoredRequest, slotsNamed } from '../domain/replay.ts'
+import { parseToken } from '../domain/tokens.ts'
+import type { ExchangeRow } from '../store/store.ts'
+import { assetTokenOf, type DecisionServices } from './decisions.ts'
+
+/** A journaled request that is complete again. */
+export interface RestoredRequest {
+  /** The request_id of the journaled request. */
+  replayed: string
+  method: string
+  path: string
+  headers: Record<string, string>
+  body: string | null
+  /** The identity that replaces its credential; null when it had none. */
+  identity: Identity | null
+}
+
+/** Who a credential stood for: a key, or the key that its token was created with. */
+export interface Identity {
+  kind: KeyKind
+  key_id: number
+  /** The slot that a beacon token is bound to. */
+  slot_id: number | null
+}
+
+type ReplayServices = Pick<DecisionServices, 'store' | 'platform'>
+
+/** Headers that belong to the old connection, or were never stored. */
+const droppedHeaders = new Set([
+  'authorization',
+  'connection',
+  'content-length',
+  'cookie',
+  'expect',
+  'keep-alive',
+  'proxy-authorization',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'x-sandbox-token',
+])
+
+/**
+ * Restores the request of a journal entry with the values of `set` written into its body, as the key `key_id` when given.
+ * @throws ApiError 400 that names what cannot be restored
+ */
+export async function restoreRequest(
+  services: ReplayServices,
+  row: ExchangeRow,
+  { set, key_id }: { set?: Readonly<Record<string, unknown>> | undefined; key_id?: string | undefined },
+): Promise<{ request: RestoredRequest; not_restored: NotRestored[] }> {
+  const stored = { path: row.path, body: row.request_body }
+  const slots = slotsNamed(stored)
+  const tokens = await assetTokensOf(services, row, slots)
+  const restored = restoreBody(stored, set ?? {}, (slot) => tokens.get(slot) ?? null)
+  const credential = await credentialOf(services, row, key_id, slots)
+  const missing = [...restored.missing, ...credential.missing]
+  if (missing.length > 0) throw new ApiError('replay_incomplete', { fields: missing })
+  return {
+    request: {
+      replayed: encodeId('req', row.id),
+      method: row.method,
+      path: restored.path,
+      headers: headersOf(row, restored, credential.authorization),
+      body: restored.body,
+      identity: credential.identity,
+    },
+    not_restored: [...restored.left_out, ...credential.not_restored],
+  }
+}
+
+/**
+ * Asset tokens by the encoded integer of their slot. A token that was refused is not restored: it may have been forged,
+ * and its redacted form looks like the genuine one. Nor is a token whose secret this install cannot derive.
+ */
+async function assetTokensOf(
+  services: ReplayServices,
+  row: ExchangeRow,
+  slots: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const tokens = new Map<string, string>()
+  const isRefusedFrame = row.path.startsWith('/v1/render/') && row.status === 404
+  if (row.reason_code === 'asset_token_invalid' || isRefusedFrame) return tokens
+  const { platform, store } = services
+  for (const encoded of new Set(slots)) {
+    const id = decodeInteger(encoded)
+    const slot = id === null ? null : await store.findSlot(id)
+    if (slot?.decision?.outcome.status !== 'filled') continue
+    const token = assetTokenOf(services, slot.id)
+    const hash = platform.sha256(parseToken(token)!.secret)
+    if (platform.equals(hash, slot.decision.outcome.asset_token_hash)) tokens.set(encoded, token)
+  }
+  return tokens
+}
+
+interface RestoredCredential {
+  identity: Identity | null
+  /** In the form of the journal, whose prefix shows the kind. */
+  authorization: string | null
+  not_restored: NotRestored[]
+  missing: FieldError[]
+}
+
+async function credentialOf(
+  services: ReplayServices,
+  row: ExchangeRow,
+  key_id: string | undefined,
+  slots: readonly string[],
+): Promise<RestoredCredential> {
+  if (key_id !== undefined) return credentialOfKey(services, key_id)
+  const authorization = (JSON.parse(row.request_headers) as Record<string, string>).authorization ?? null
+  const none = { identity: null, authorization, not_restored: [], missing: [] }
+  if (authorization === null) return none
+  const kind = row.key_kind
+  const slot_id = kind !== 'bt' ? null : (row.slot_id ?? decodeInteger(slots[0] ?? ''))
+  if (kind === null || row.key_id === null || (kind === 'bt' && slot_id === null)) {
+    return { ...none, missing: [{ path: 'authorization', message: 'is not kept', expected: expectedKey }] }
+  }
+  return {
+    ...none,
+    identity: { kind, key_id: row.key_id, slot_id },
+    not_restored: kind === 'at' || kind === 'bt' ? [tokenNote(kind, encodeId('key', row.key_id))] : [],
+  }
+}
+
+const expectedKey = 'the id of a key to act for, in key_id (svc keys list)'
+
+async function credentialOfKey({ store }: ReplayServices, key_id: string): Promise<RestoredCredential> {
+  const id = decodeId('key', key_id)
+  const key = id === null ? null : await store.keyById(id)
+  if (key === null) {
+    const missing = [{ path: 'key_id', message: `is ${key_id}, which this sandbox has not`, expected: expectedKey }]
+    return { identity: null, authorization: null, not_restored: [], missing }
+  }
+  const isSecret = key.class === 'secret'
+  const kind = isSecret ? (`sk_${key.mode}` as const) : 'at'
+  return {
+    identity: { kind, key_id: key.id, slot_id: null },
+    authorization: `Bearer ${isSecret ? `${kind}_` : 'at_'}redacted`,
+    not_restored: isSecret ? [] : [tokenNote('at', key_id)],
+    missing: [],
+  }
+}
+
+function tokenNote(kind: 'at' | 'bt', key_id: string): NotRestored {
+  const name = kind === 'at' ? 'activation' : 'beacon'
+  return {
+    path: 'authorization',
+    message: `The ${name} token is not kept: sent as with a fresh one of ${key_id}, whose age is not checked.`,
+  }
+}
+
+function headersOf(row: ExchangeRow, { body }: StoredRequest, authorization: string | null): Record<string, string> {
+  const stored = Object.entries(JSON.parse(row.request_headers) as Record<string, string>)
+  return {
+    ...Object.fromEntries(stored.filter(([name]) => !droppedHeaders.has(name))),
+    ...(authorization === null ? {} : { authorization }),
+    ...(body === null ? {} : { 'content-length': String(Buffer.byteLength(body)) }),
+  }
+}
