@@ -112,3 +112,9 @@ export const failureHeaders = {
   429: ['retry-after', 'ratelimit', 'ratelimit-policy'],
   503: ['retry-after'],
 } as const satisfies Record<number, readonly ResponseHeader[]>
+
+/**
+ * What the requests of `svc contract check` carry, so that no report takes them for those of an integration: their
+ * User-Agent, and the beginning of their session and beacon ids.
+ */
+export const contractCheckClient = { user_agent: 'svc-contract-check', session_prefix: 'svc_contract_check_' } as const

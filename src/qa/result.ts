@@ -2,6 +2,7 @@
  * What a run of scripted QA produces, as plain data: the runner writes it, reporters read it. A run is made of cases, a
  * case of steps, a step of exchanges (what went over the wire) and checks (what was expected of it).
  */
+import type { Provenance } from '../contract/provenance.ts'
 import type { Json } from '../foundation/json.ts'
 
 /** A place in a suite file, counted from 1. */
@@ -19,6 +20,19 @@ export interface Place {
  */
 export type Outcome = 'passed' | 'failed' | 'not_applicable' | 'not_run'
 
+/** A fact of the contract that a response does not hold to. */
+export interface Difference {
+  /**
+   * Where the fact comes from. `addition`: something that the contract does not have, and that a service may add within
+   * v1.
+   */
+  weight: Provenance | 'addition'
+  /** `status`, `header content-type`, `response placement.width`, `error.reason_code`. */
+  what: string
+  expected: string
+  observed: string
+}
+
 /** One expectation, met or not. */
 export interface Check {
   /** What was looked at: `status`, `body.decision.outcome`, `header cache-control`, `contract`, `events`, `pixels`. */
@@ -30,6 +44,8 @@ export interface Check {
   /** Only of a failure: what it means or what to do, when there is more to say than the two values. */
   hint?: string
   place?: Place
+  /** Only of a comparison with the contract: everything that differs, also what does not fail the check. */
+  differences?: readonly Difference[]
 }
 
 /** One request and its answer. Credentials and tokens are redacted in every member; bodies are cut at 64 kB. */

@@ -1,6 +1,6 @@
 /** `svc contract check`: clean against the sandbox, and each way in which a service can differ is found. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { Difference } from '../../src/qa/contract-check/difference.ts'
+import type { ServiceDifference as Difference } from '../../src/qa/contract-check/report.ts'
 import { type BrokenProxy, type Passing, startProxy } from './broken-proxy.ts'
 import { startTestCli, type TestCli } from './test-cli.ts'
 
@@ -60,6 +60,14 @@ test('our own sandbox is as documented, and every endpoint is looked at', async 
     `OpenAPI document compared: ${cli.sandbox.url}/_sandbox/openapi.json`,
     '',
   ])
+})
+
+test('its requests are a suite, which can be shown and run by name', async () => {
+  expect((await cli.svc('qa show contract-check')).stdout).toMatch(/^suite: contract-check$/m)
+  const { code, stdout } = await cli.svc('qa run contract-check --fresh -o json')
+  expect(code).toBe(0)
+  expect(JSON.parse(stdout).totals).toMatchObject({ cases: 41, passed: 41 })
+  expect((await cli.svc('qa list')).stdout).not.toContain('contract-check')
 })
 
 test('so it is behind a proxy, asked as contract --check URL, with every difference in JSON', async () => {
@@ -326,7 +334,9 @@ describe('keys', () => {
     }
     const { code, stdout } = await check(`${live} --allow-live`)
     expect(code).toBe(0)
-    expect(stdout).toContain('jobs.create, a job: a production key makes no traffic here')
+    expect(stdout).toContain(
+      'jobs.create, a job of two slots, without job_type: a production key makes no traffic here',
+    )
     expect(accepted.filter((line) => line.startsWith('POST'))).toEqual(['POST /v1/browser/activate'])
   })
 

@@ -1,20 +1,17 @@
 /** `svc contract check`: a live service beside the contract. */
 
-import { setTimeout } from 'node:timers/promises'
 import { Argument, Option } from 'commander'
 import type { Command } from '../../cli/run/command.ts'
 import { CliError, exitCodes } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
+import { version } from '../../cli/run/version.ts'
 import { loadSettings } from '../../cli/settings/files.ts'
 import { type Settings, settingsTable } from '../../cli/settings/settings.ts'
 import { type HttpRequest, isProductionKey } from '../../client/request.ts'
 import { fetchRaw } from '../../client/transport.ts'
-import type { Difference, EndpointReport } from '../../qa/contract-check/difference.ts'
-import { checkPrefix } from '../../qa/contract-check/mark.ts'
-import { compareOpenapi } from '../../qa/contract-check/openapi.ts'
-import { probeService, type Subject } from '../../qa/contract-check/probes.ts'
-import { createRecorder } from '../../qa/contract-check/recorder.ts'
-import { checkLines, summaryOf } from '../../qa/contract-check/report.ts'
+import { contractCheckClient } from '../../contract/headers.ts'
+import { isObject, parseJson } from '../../foundation/json.ts'
+import type { ServiceDifference } from '../../qa/contract-check/report.ts'
 
 /** Where a sandbox publishes its OpenAPI document. */
 const sandboxOpenapi = '/_sandbox/openapi.json'
@@ -31,17 +28,19 @@ export const check: Command = {
   ],
   examples: ['contract check', 'contract check -o json'],
   async run(session, { args, options }) {
+    const { reportLines, summaryOf } = await import('../../qa/contract-check/report.ts')
     const settings = args[0] === undefined ? session.settings : await settingsOf(session, args[0])
-    const subject = subjectOf(session, settings, options.allowLive === true)
-    const work = checkService(session, settings.base_url, subject, options.openapi as string | undefined)
-    const { endpoints, differences, openapi } = await session.out.progress(`checking ${settings.base_url}`, work)
+    const subject = subjectOf(settings, options.allowLive === true)
+    const work = checkService(session, subject, options.openapi as string | undefined)
+    const { report, openapi } = await session.out.progress(`checking ${settings.base_url}`, work)
+    const { endpoints, differences } = report
     const isAsDocumented = differences.every(({ weight }) => weight !== 'documented')
     const summary = summaryOf(endpoints)
     const mode = isProductionKey(subject.secret_key) ? 'live' : 'test'
     session.out.list(
       { ok: isAsDocumented, base_url: settings.base_url, mode, openapi, summary, endpoints, differences },
       differences,
-      (style) => [...checkLines(endpoints, differences, style), ...openapiLines(openapi)],
+      (style) => [...reportLines(report, style), ...openapiLines(openapi)],
     )
     session.out.note(
       isAsDocumented
@@ -64,8 +63,14 @@ async function settingsOf({ host, flags }: Session, url: string): Promise<Settin
   )
 }
 
-function subjectOf({ host }: Session, settings: Settings, mayBeLive: boolean): Subject {
-  const { client_id, secret_key, publishable_key, origin, base_url } = settings
+/** The settings of a check, of which a project and a secret key must be there. */
+interface Subject extends Settings {
+  client_id: string
+  secret_key: string
+}
+
+function subjectOf(settings: Settings, mayBeLive: boolean): Subject {
+  const { client_id, secret_key, base_url } = settings
   if (secret_key === null) {
     const hint = 'Give a test key: --secret-key KEY or SVC_SECRET_KEY. Without a service, start a sandbox: svc start'
     throw new CliError('credentials', 'secret_key_missing', `There is no secret key for ${base_url}.`, hint)
@@ -78,8 +83,7 @@ function subjectOf({ host }: Session, settings: Settings, mayBeLive: boolean): S
     const hint = 'Use a key that begins with sk_test_, or add --allow-live: then nothing is sent that makes traffic.'
     throw new CliError('credentials', 'production_key', 'This is a production key.', hint)
   }
-  const session_id = `${checkPrefix}${host.randomText(8)}`
-  return { client_id, secret_key, publishable_key, origin, session_id }
+  return { ...settings, client_id, secret_key }
 }
 
 interface OpenapiReport {
@@ -88,21 +92,72 @@ interface OpenapiReport {
   not_compared: string | null
 }
 
-async function checkService(session: Session, base_url: string, subject: Subject, openapi_url: string | undefined) {
+async function checkService(session: Session, subject: Subject, openapi_url: string | undefined) {
+  const { base_url } = subject
+  const { serviceReport } = await import('../../qa/contract-check/report.ts')
+  const { cases, leftOut } = await runSuite(session, subject)
   const send = (request: HttpRequest) => fetchRaw(request, base_url, session.signal)
-  const recorder = createRecorder({
-    base_url,
-    send,
-    pause: (duration_ms) => setTimeout(duration_ms, undefined, { signal: session.signal }),
-    now_ms: () => session.host.now(),
-  })
-  await probeService(recorder, subject)
   const { openapi, differences } = await checkOpenapi(send, base_url, openapi_url)
-  for (const difference of differences) recorder.differs(difference)
-  return { ...recorder.result(), openapi } satisfies {
-    endpoints: EndpointReport[]
-    differences: Difference[]
-    openapi: OpenapiReport
+  return { report: serviceReport(cases, leftOut, differences), openapi }
+}
+
+/** Runs the suite `contract-check` as a plain client of the service, one request at a time. */
+async function runSuite({ host, signal }: Session, subject: Subject) {
+  const { expand } = await import('../../qa/run/plan.ts')
+  const { loadSuites } = await import('../../qa/suite/builtin.ts')
+  const { runPlan } = await import('../../qa/run/runner.ts')
+  const planned = expand(loadSuites(['contract-check'], (file) => file)).map((each) => ({
+    each,
+    why: each.loaded.tags.map((tag) => reasonToLeaveOut(tag, subject)).find((why) => why !== null),
+  }))
+  const target = await openPlainTarget(subject)
+  try {
+    const { cases } = await runPlan(
+      planned.flatMap(({ each, why }) => (why === undefined ? each : [])),
+      {
+        targets: [target],
+        workers: 1,
+        seed: host.randomText(16),
+        reporter: {},
+        environment: { now: () => host.now(), curl: () => '' },
+        svc_version: version,
+        interrupt: signal,
+        bail: null,
+        step_timeout_ms,
+        update_snapshots: false,
+      },
+    )
+    signal.throwIfAborted()
+    return { cases, leftOut: planned.flatMap(({ each, why }) => (why === undefined ? [] : { name: each.name, why })) }
+  } finally {
+    await target.close()
+  }
+}
+
+/** Longer than a service may make a client wait that is over its rate limit. */
+const step_timeout_ms = 20_000
+
+function reasonToLeaveOut(tag: string, { secret_key, origin }: Subject): string | null {
+  if (tag === 'traffic' && isProductionKey(secret_key)) return 'a production key makes no traffic here'
+  return tag === 'origin' && origin === null ? 'no origin is set: --origin' : null
+}
+
+async function openPlainTarget({ base_url, client_id, origin, secret_key, publishable_key }: Subject) {
+  const { openTarget, TargetError } = await import('../../qa/run/target.ts')
+  try {
+    return await openTarget({
+      kind: 'service',
+      is_plain_client: true,
+      base_url,
+      client_id,
+      origin,
+      keys: { secret: secret_key, publishable: publishable_key },
+      browser: null,
+      ...contractCheckClient,
+    })
+  } catch (error) {
+    if (!(error instanceof TargetError)) throw error
+    throw new CliError('unreachable', 'target_missing', error.message, 'Check the URL. Or start a sandbox: svc start')
   }
 }
 
@@ -111,7 +166,7 @@ async function checkOpenapi(
   send: (request: HttpRequest) => ReturnType<typeof fetchRaw>,
   base_url: string,
   given: string | undefined,
-): Promise<{ openapi: OpenapiReport; differences: Difference[] }> {
+): Promise<{ openapi: OpenapiReport; differences: ServiceDifference[] }> {
   const url = given ?? base_url.replace(/\/+$/, '') + sandboxOpenapi
   if (!URL.canParse(url)) {
     throw new CliError(
@@ -122,9 +177,11 @@ async function checkOpenapi(
     )
   }
   const answer = await send({ method: 'GET', url, headers: { accept: 'application/json' } })
-  const document = parse(answer.text)
-  if (answer.ok && document !== null)
+  const document = parseJson(answer.text)
+  if (answer.ok && isObject(document) && 'openapi' in document) {
+    const { compareOpenapi } = await import('../../qa/contract-check/openapi.ts')
     return { openapi: { url, not_compared: null }, differences: compareOpenapi(document) }
+  }
   const not_compared = answer.ok ? 'no OpenAPI document in JSON' : `answered ${answer.status}`
   if (given === undefined) return { openapi: { url, not_compared }, differences: [] }
   throw new CliError(
@@ -133,15 +190,6 @@ async function checkOpenapi(
     `${url}: ${not_compared}.`,
     'Give the address of an OpenAPI 3 document in JSON.',
   )
-}
-
-function parse(text: string): Record<string, unknown> | null {
-  try {
-    const value = JSON.parse(text) as Record<string, unknown> | null
-    return typeof value === 'object' && value !== null && 'openapi' in value ? value : null
-  } catch {
-    return null
-  }
 }
 
 function openapiLines({ url, not_compared }: OpenapiReport): string[] {

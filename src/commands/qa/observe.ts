@@ -8,11 +8,11 @@ import { type Session, sessionClient } from '../../cli/run/session.ts'
 import { version } from '../../cli/run/version.ts'
 import type { Client } from '../../client/client.ts'
 import { createClient } from '../../client/index.ts'
+import { contractCheckClient } from '../../contract/headers.ts'
 import { isLoopback } from '../../foundation/loopback.ts'
 import { findService } from '../../journal/facts/sandbox.ts'
 import type { PageSeen } from '../../journal/observe/page/seen.ts'
 import { readTraffic } from '../../journal/read.ts'
-import { checkAgent, checkPrefix } from '../../qa/contract-check/mark.ts'
 import type { RunResult } from '../../qa/result.ts'
 import { commandMissing, interruptOf, runWithSandbox, type SandboxProgram } from '../exec.ts'
 import { durationMs } from '../flag-values.ts'
@@ -230,7 +230,7 @@ async function report(session: Session, flags: ObserveFlags, observation: Observ
   const { host, out, settings, command_name } = session
   const { client, base_url, kind, since, after, is_ended, is_whole, page, what, started_at_ms } = observation
   const info = await client.sandbox.info()
-  const leaveOut = { user_agent: checkAgent, prefix: checkPrefix }
+  const leaveOut = { user_agent: contractCheckClient.user_agent, prefix: contractCheckClient.session_prefix }
   const range = { since, after, most: mostExchanges, detailsOf: <Item>(items: readonly Item[]) => items, leaveOut }
   const reading = readTraffic(client, info, range, { client_id: settings.client_id, command_name })
   const traffic = await out.progress('reading the journal', reading)

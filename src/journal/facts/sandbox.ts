@@ -4,7 +4,7 @@ import { version } from '../../cli/run/version.ts'
 import type { Client } from '../../client/client.ts'
 import type { RequestItem } from '../../contract/control/requests.ts'
 import type { SandboxInfo } from '../../contract/control/sandbox.ts'
-import { checkAgent, checkPrefix } from '../../qa/contract-check/mark.ts'
+import { contractCheckClient } from '../../contract/headers.ts'
 import type { SandboxFacts } from '../doctor/sandbox-facts.ts'
 import { pathOf, type Traffic } from '../exchange.ts'
 import { readTraffic } from '../read.ts'
@@ -45,7 +45,12 @@ export async function gatherTraffic(
   return readTraffic(
     client,
     info,
-    { since, most: mostExchanges, detailsOf, leaveOut: { user_agent: checkAgent, prefix: checkPrefix } },
+    {
+      since,
+      most: mostExchanges,
+      detailsOf,
+      leaveOut: { user_agent: contractCheckClient.user_agent, prefix: contractCheckClient.session_prefix },
+    },
     about,
   )
 }

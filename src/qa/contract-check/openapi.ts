@@ -4,11 +4,13 @@ import { type ErrorCode, errorCodes } from '../../contract/errors.ts'
 import { v1 } from '../../contract/index.ts'
 import { openapiDocument } from '../../contract/openapi.ts'
 import type { Provenance } from '../../contract/provenance.ts'
-import type { Difference, V1Id, Weight } from './difference.ts'
-import { provenances } from './fields.ts'
+import { isObject } from '../../foundation/json.ts'
+import { provenances } from '../expect/contract.ts'
+import type { Difference } from '../result.ts'
+import type { ServiceDifference, V1Id } from './report.ts'
 
 /** What differs. `document` is any JSON object that says it is OpenAPI. */
-export function compareOpenapi(document: Readonly<Record<string, unknown>>): Difference[] {
+export function compareOpenapi(document: Readonly<Record<string, unknown>>): ServiceDifference[] {
   const ours = openapiDocument({ server_url: '/' })
   return (Object.keys(v1) as V1Id[]).flatMap((id) => {
     const { method, path } = v1[id]
@@ -19,10 +21,10 @@ export function compareOpenapi(document: Readonly<Record<string, unknown>>): Dif
   })
 }
 
-function compareFields(id: V1Id, own: OpenapiOperation, theirs: OpenapiOperation): Difference[] {
+function compareFields(id: V1Id, own: OpenapiOperation, theirs: OpenapiOperation): ServiceDifference[] {
   const known = new Map<string, Provenance>(
     (['query', 'body', 'response'] as const).flatMap((where) =>
-      [...provenances(id, where)].map(([path, provenance]) => [`${where} ${path}`, provenance] as const),
+      [...provenances(v1[id], where)].map(([path, provenance]) => [`${where} ${path}`, provenance] as const),
     ),
   )
   const weightOf = (path: string): Provenance => known.get(path) ?? 'assumed'
@@ -51,8 +53,8 @@ function compareField(
   path: string,
   own: OpenapiField,
   other: OpenapiField,
-): Difference[] {
-  const found: Difference[] = []
+): ServiceDifference[] {
+  const found: ServiceDifference[] = []
   if (
     own.types.size > 0 &&
     other.types.size > 0 &&
@@ -72,7 +74,7 @@ function compareField(
   return found
 }
 
-function compareStatuses(id: V1Id, own: OpenapiOperation, theirs: OpenapiOperation): Difference[] {
+function compareStatuses(id: V1Id, own: OpenapiOperation, theirs: OpenapiOperation): ServiceDifference[] {
   return [...without(own.statuses, theirs.statuses)]
     .filter((status) => /^[24]/.test(status) && !(status.startsWith('2') && hasSuccess(theirs)))
     .map((status) => difference(id, statusProvenance(status), `status ${status}`, 'described', 'missing'))
@@ -89,7 +91,13 @@ function statusProvenance(status: string): Provenance {
   return codes.some((code) => errorCodes[code].provenance === 'documented') ? 'observed' : 'assumed'
 }
 
-function difference(endpoint: V1Id, weight: Weight, what: string, expected: string, observed: string): Difference {
+function difference(
+  endpoint: V1Id,
+  weight: Difference['weight'],
+  what: string,
+  expected: string,
+  observed: string,
+): ServiceDifference {
   return { endpoint, weight, check: 'openapi', what, expected, observed }
 }
 
@@ -227,8 +235,4 @@ function typeName(value: unknown): string {
 function objectAt(value: JsonObject, name: string): JsonObject {
   const inner = value[name]
   return isObject(inner) ? inner : {}
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

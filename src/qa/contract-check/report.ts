@@ -1,36 +1,201 @@
-/** A check as text: endpoints, what differs, what could not be looked at. */
-
+/** `svc contract check`: what a run of the suite `contract-check` found, endpoint by endpoint, as data and as text. */
 import type { Style } from '../../cli/output/style.ts'
 import { alignTable } from '../../cli/output/text.ts'
+import type { Endpoint } from '../../contract/endpoint.ts'
+import { v1 } from '../../contract/index.ts'
 import type { Provenance } from '../../contract/provenance.ts'
-import type { Difference, EndpointReport, Weight } from './difference.ts'
+import { type Json, parseJson } from '../../foundation/json.ts'
+import { valueAt } from '../../foundation/json-path.ts'
+import { briefValue, provenances } from '../expect/contract.ts'
+import type { CaseResult, Check, Difference, StepResult } from '../result.ts'
+import { rateLimitSubject } from '../run/exchange.ts'
 
-const provenances = ['documented', 'observed', 'assumed'] as const satisfies Provenance[]
-const weights: readonly Weight[] = [...provenances, 'addition']
+export type V1Id = keyof typeof v1
 
-export interface CheckSummary {
-  ok: number
-  differs: number
-  'not checked': number
+/** A difference of a live service from the contract. Only those of documented facts fail the check. */
+export interface ServiceDifference extends Difference {
+  endpoint: V1Id
+  /** The request in a few words: `a banner`; `openapi` for the document. */
+  check: string
 }
 
-export function summaryOf(endpoints: readonly EndpointReport[]): CheckSummary {
+export interface EndpointReport {
+  endpoint: V1Id
+  method: string
+  path: string
+  verdict: 'ok' | 'differs' | 'not checked'
+  checks: { check: string; ok: boolean; request_id: string | null }[]
+  not_checked: { check: string; why: string }[]
+  /** Every field of the endpoint's response: whether a response had it as it should be. */
+  fields: { path: string; provenance: Provenance; verdict: 'ok' | 'differs' | 'not seen' }[]
+}
+
+export interface ServiceReport {
+  endpoints: EndpointReport[]
+  differences: ServiceDifference[]
+}
+
+/** What one case found. A case of the suite is one request to one endpoint, which its name begins with. */
+interface Finding {
+  endpoint: V1Id
+  check: string
+  /** Why the request was not sent, or its response could not be judged; null when it was. */
+  why_not: string | null
+  request_id: string | null
+  differences: ServiceDifference[]
+  /** The body of a success, for the fields that it has. */
+  body: Json | undefined
+}
+
+const rateLimit = { check: '429 rate_limited', why: 'meeting a rate limit would disturb others' }
+
+/**
+ * Returns the report of a run. `leftOut` holds the names of cases that were not run, with the reason; `others` holds
+ * differences from elsewhere: those of the OpenAPI document.
+ */
+export function serviceReport(
+  cases: readonly CaseResult[],
+  leftOut: readonly { name: string; why: string }[],
+  others: readonly ServiceDifference[],
+): ServiceReport {
+  const findings = cases.map(findingOf)
+  const differences = [...findings.flatMap((finding) => finding.differences), ...others]
+  const skipped = [
+    ...leftOut.map(({ name, why }) => ({ ...subjectOf(name), why })),
+    ...findings.flatMap(({ endpoint, check, why_not }) => (why_not === null ? [] : { endpoint, check, why: why_not })),
+    { endpoint: 'placements.create' as const, ...rateLimit },
+  ]
+  const endpoints = (Object.keys(v1) as V1Id[]).map((id): EndpointReport => {
+    const own = differences.filter(({ endpoint, weight }) => endpoint === id && weight !== 'addition')
+    const judged = findings.filter(({ endpoint, why_not }) => endpoint === id && why_not === null)
+    const wrong = new Set(own.map(({ what }) => what))
+    const seen = new Set(judged.flatMap(({ body }) => pathsIn(body)))
+    const { method, path } = v1[id]
+    return {
+      endpoint: id,
+      method,
+      path,
+      verdict: own.length > 0 ? 'differs' : judged.length === 0 ? 'not checked' : 'ok',
+      checks: judged.map(({ check, request_id, differences }) => ({
+        check,
+        ok: differences.every(({ weight }) => weight === 'addition'),
+        request_id,
+      })),
+      not_checked: skipped.filter(({ endpoint }) => endpoint === id).map(({ check, why }) => ({ check, why })),
+      fields: [...provenances(v1[id] as Endpoint, 'response')].map(([path, provenance]) => ({
+        path,
+        provenance,
+        verdict: wrong.has(`response ${path}`) ? 'differs' : seen.has(path) ? 'ok' : 'not seen',
+      })),
+    }
+  })
+  return { endpoints, differences }
+}
+
+function findingOf({ name, tags, outcome, reason, steps }: CaseResult): Finding {
+  const subject = subjectOf(name)
+  const none = { ...subject, request_id: null, differences: [], body: undefined }
+  const step = steps.at(-1)
+  // `Line 60 (activate) needs a publishable key: ...`
+  if (outcome === 'not_applicable') return { ...none, why_not: reason?.replace(/^Line .*?(?=needs )/, '') ?? '' }
+  if (step === undefined || step.outcome === 'not_run') {
+    const failed = steps.find((each) => each.outcome === 'failed')
+    return { ...none, why_not: reason ?? `the request before it failed: ${failed === undefined ? '' : whyOf(failed)}` }
+  }
+  const exchange = step.exchanges.at(-1)
+  if (exchange === undefined || exchange.status === 0) return { ...none, why_not: step.reason ?? 'no response came' }
+  const body = parseJson(exchange.response_body ?? '')
+  const isNoFill = tags.includes('fill') && exchange.status < 300 && valueAt(body, 'decision.fill') === false
+  const weight = tags.includes('assumed') ? 'assumed' : 'documented'
+  const limited = contractDifferences(step, rateLimitSubject).map((difference) => ({
+    ...difference,
+    ...subject,
+    check: 'over the rate limit',
+  }))
+  const own = differencesOf(step, weight, isNoFill).map((difference) => ({ ...difference, ...subject }))
+  return {
+    ...subject,
+    why_not: isNoFill ? 'no fill came in test mode' : null,
+    request_id: exchange.response_headers['x-request-id'] ?? null,
+    differences: [...limited, ...own],
+    body: exchange.status < 300 ? body : undefined,
+  }
+}
+
+/** `jobs.create: no credential` */
+function subjectOf(name: string): { endpoint: V1Id; check: string } {
+  const [endpoint = '', ...check] = name.split(': ')
+  return { endpoint: endpoint as V1Id, check: check.join(': ') }
+}
+
+/** A response of another status is another response: nothing else about it is compared. */
+function differencesOf(step: StepResult, weight: Provenance, isNoFill: boolean): Difference[] {
+  const failed = step.checks.filter(({ passed, subject }) => !passed && !subject.startsWith('contract'))
+  const status = failed.find(({ subject }) => subject === 'status')
+  if (status !== undefined) return [statusDifference(status, step, weight)]
+  const expected = isNoFill ? [] : failed.map((check) => expectedDifference(check, weight))
+  const found = [...contractDifferences(step, 'contract'), ...expected]
+  return found.filter(({ what }, index) => found.findIndex((other) => other.what === what) === index)
+}
+
+function contractDifferences({ checks }: StepResult, subject: string): Difference[] {
+  return checks.filter((check) => check.subject === subject).flatMap(({ differences = [] }) => differences)
+}
+
+function statusDifference({ expected, actual }: Check, { exchanges }: StepResult, weight: Provenance): Difference {
+  if (expected !== '2xx') return { weight, what: 'status', expected: String(expected), observed: String(actual) }
+  const observed = briefValue(`${String(actual)} ${exchanges.at(-1)?.response_body ?? ''}`)
+  return { weight, what: 'status', expected: 'a success, 2xx', observed }
+}
+
+function expectedDifference({ subject, expected, actual, hint }: Check, weight: Provenance): Difference {
+  const values = {
+    expected: briefValue(expected),
+    observed: briefValue(hint !== undefined && actual === null ? undefined : actual),
+  }
+  if (subject === 'reason_code') return { weight: 'assumed', what: 'error.reason_code', ...values }
+  return { weight, what: subject.replace(/^body\./, 'response '), ...values }
+}
+
+function whyOf({ reason, checks }: StepResult): string {
+  const check = checks.find(({ passed }) => !passed)
+  return reason ?? (check === undefined ? '' : `${check.subject} ${briefValue(check.actual)}`)
+}
+
+/** Returns the path of every field of a body. */
+function pathsIn(value: unknown, prefix = ''): string[] {
+  if (Array.isArray(value)) return value.flatMap((item) => pathsIn(item, `${prefix}[]`))
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([name, field]) => {
+    const path = prefix === '' ? name : `${prefix}.${name}`
+    return [path, ...pathsIn(field, path)]
+  })
+}
+
+const provenanceNames = ['documented', 'observed', 'assumed'] as const satisfies Provenance[]
+
+const headings: Readonly<Record<Difference['weight'], string>> = {
+  documented: 'Differs from what is documented',
+  observed: 'Differs from what clients were seen to depend on',
+  assumed: 'Differs from what is assumed here: the service decides',
+  addition: 'The service has more: additions are compatible within v1',
+}
+
+/** Returns how many endpoints got which verdict. */
+export function summaryOf(endpoints: readonly EndpointReport[]): Record<EndpointReport['verdict'], number> {
   const count = (verdict: EndpointReport['verdict']) => endpoints.filter((row) => row.verdict === verdict).length
   return { ok: count('ok'), differs: count('differs'), 'not checked': count('not checked') }
 }
 
-export function checkLines(
-  endpoints: readonly EndpointReport[],
-  differences: readonly Difference[],
-  style: Style,
-): string[] {
+/** Returns the report as text: endpoints, what differs, what was not checked. */
+export function reportLines({ endpoints, differences }: ServiceReport, style: Style): string[] {
   const table = alignTable(
-    ['endpoint', 'result', 'requests', ...provenances],
+    ['endpoint', 'result', 'requests', ...provenanceNames],
     endpoints.map((row) => [
       row.endpoint,
       row.verdict,
       row.checks.length,
-      ...provenances.map((name) => seenOf(row, name)),
+      ...provenanceNames.map((name) => fieldCount(row, name)),
     ]),
     style,
     {
@@ -43,37 +208,27 @@ export function checkLines(
   )
   return [
     ...table,
-    ...weights.flatMap((weight) => {
+    ...(Object.keys(headings) as Difference['weight'][]).flatMap((weight) => {
       const own = differences.filter((difference) => difference.weight === weight)
       return own.length === 0
         ? []
-        : ['', style.bold(headings[weight]), ...own.map((one) => differenceLine(one, weight, style))]
+        : ['', style.bold(headings[weight]), ...own.map((each) => differenceLine(each, style))]
     }),
     ...(skipped.length === 0 ? [] : ['', style.bold('Not checked'), ...skipped]),
   ]
 }
 
-const headings: Readonly<Record<Weight, string>> = {
-  documented: 'Differs from what is documented',
-  observed: 'Differs from what clients were seen to depend on',
-  assumed: 'Differs from what is assumed here: the service decides',
-  addition: 'The service has more: additions are compatible within v1',
-}
-
-/** `8/9`: of nine fields, answers had eight as they should be. */
-function seenOf({ fields }: EndpointReport, provenance: Provenance): string {
+/** `8/9`: of nine fields, responses had eight as they should be. */
+function fieldCount({ fields }: EndpointReport, provenance: Provenance): string {
   const own = fields.filter((field) => field.provenance === provenance)
   return own.length === 0 ? '-' : `${own.filter(({ verdict }) => verdict === 'ok').length}/${own.length}`
 }
 
 function differenceLine(
-  { endpoint, check, what, expected, observed }: Difference,
-  weight: Weight,
+  { endpoint, check, weight, what, expected, observed }: ServiceDifference,
   style: Style,
 ): string {
-  const paint = weight === 'documented' ? style.red : weight === 'addition' ? style.dim : style.yellow
-  return `  ${endpoint}, ${check}: ${paint(what)} should be ${expected}; it is ${observed}`.replace(
-    'should be no such',
-    'is new: no such',
-  )
+  if (weight === 'addition') return `  ${endpoint}, ${check}: ${style.dim(what)} is new: ${expected}; it is ${observed}`
+  const paint = weight === 'documented' ? style.red : style.yellow
+  return `  ${endpoint}, ${check}: ${paint(what)} should be ${expected}; it is ${observed}`
 }

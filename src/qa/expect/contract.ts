@@ -1,190 +1,319 @@
 /**
- * Every answer of a known endpoint against the contract: its schema, strictly; the error body; the headers that answers
- * have. What is assumed of the service, and not documented, is asked of sandboxes only.
+ * Compares every response of a known endpoint with the contract: its schema, strictly; the error body; the headers; what
+ * goes together in a placement. Each difference carries the provenance of the fact that does not hold, so that a check of
+ * a live service can tell a broken promise from a difference of something that only the sandbox assumes.
+ *
+ * Over 300 lines: the rules of one response stand together.
  */
-/** What the document says of a placement beyond its fields: which of them go together. */
 import type { Endpoint } from '../../contract/endpoint.ts'
-import { ErrorBody, errorCodes, type ReasonCode, reasonCodes } from '../../contract/errors.ts'
+import { ErrorBody, type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from '../../contract/errors.ts'
+import { explainIssues } from '../../contract/field-errors.ts'
 import { failureHeaders, type ResponseHeader, responseHeaders } from '../../contract/headers.ts'
+import { endpointFields, type ListedField } from '../../contract/listing.ts'
+import { type Provenance, sourceOf } from '../../contract/provenance.ts'
 import { isObject, type Json } from '../../foundation/json.ts'
 import { valueAt } from '../../foundation/json-path.ts'
-import type { Check } from '../result.ts'
+import { retryAfterMs } from '../../foundation/retry-after.ts'
+import type { Check, Difference } from '../result.ts'
 
-export interface SeenAnswer {
+export interface SeenResponse {
   status: number
   headers: Readonly<Record<string, string>>
-  /** Parsed JSON; undefined where it is none. */
+  /** Parsed JSON; undefined when the body is not JSON. */
   json: Json | undefined
   text: string
 }
 
-/** One check: whether the answer is one that the contract allows. `isSandbox`: assumptions are checked as well. */
-export function contractCheck(endpoint: Endpoint, answer: SeenAnswer, isSandbox: boolean): Check {
-  const isSuccess = answer.status < 400
-  const problems = [
-    ...(isSuccess ? successProblems(endpoint, answer) : failureProblems(endpoint, answer)),
-    ...headerProblems(endpoint, answer, isSandbox),
+/**
+ * Returns one check: whether the contract allows this response. On a sandbox the assumptions about headers count too; on
+ * another service they are listed as differences and do not fail the check.
+ */
+export function contractCheck(endpoint: Endpoint, response: SeenResponse, isSandbox: boolean): Check {
+  const isSuccess = response.status < 400
+  const differences = [
+    ...(isSuccess ? successDifferences(endpoint, response) : failureDifferences(endpoint, response)),
+    ...headerDifferences(endpoint, response),
+    ...(isSandbox ? sandboxHeaderDifferences(endpoint, response.headers) : []),
   ]
+  const failing = differences.filter(
+    ({ weight, what }) => isSandbox || weight !== 'assumed' || !what.startsWith('header '),
+  )
+  const passed = failing.length === 0
   return {
     subject: 'contract',
-    passed: problems.length === 0,
+    passed,
     expected: isSuccess ? `the contract of ${endpoint.id}` : `an error of ${endpoint.id}`,
-    actual: problems.length === 0 ? 'conforms' : problems,
-    ...(problems.length === 0 ? {} : { hint: 'The answer differs from the contract: svc contract show.' }),
+    actual: passed ? 'conforms' : failing.map(differenceText),
+    differences,
+    ...(passed ? {} : { hint: 'The response differs from the contract: svc contract show.' }),
   }
 }
 
-function successProblems(endpoint: Endpoint, { status, headers, json }: SeenAnswer): string[] {
-  if (status === 304) return headers.etag === undefined ? ['304 without an ETag'] : []
-  const wrongStatus = status === endpoint.status ? [] : [`status ${status} instead of ${endpoint.status}`]
-  const type = headers['content-type'] ?? ''
+/** Returns a difference as a sentence without its end: `header etag should be there; it is missing`. */
+export function differenceText({ weight, what, expected, observed }: Difference): string {
+  return weight === 'addition'
+    ? `${what} is not in the contract; it is ${observed}`
+    : `${what} should be ${expected}; it is ${observed}`
+}
+
+function successDifferences(endpoint: Endpoint, { status, headers, json, text }: SeenResponse): Difference[] {
+  if (status === 304) return headers.etag === undefined ? [missingHeader('etag')] : []
+  const differences: Difference[] = []
+  if (status !== endpoint.status) differences.push(difference('assumed', 'status', endpoint.status, status))
   if ('media_type' in endpoint.response) {
-    const { media_type } = endpoint.response
-    return [
-      ...wrongStatus,
-      ...(sameType(type, media_type) ? [] : [`content-type ${type || 'missing'} instead of ${media_type}`]),
-    ]
+    return [...differences, ...contentTypeDifferences(headers, endpoint.response.media_type)]
   }
-  if (json === undefined) return [...wrongStatus, 'the body is not JSON']
+  differences.push(...contentTypeDifferences(headers, 'application/json'))
+  if (json === undefined) return [...differences, difference('documented', 'body', 'JSON', text)]
   const parsed = endpoint.response.safeParse(json)
-  const differences = parsed.success
-    ? []
-    : parsed.error.issues.map((issue) => `${issue.path.join('.') || 'body'}: ${issue.message}`)
+  if (!parsed.success) differences.push(...schemaDifferences(endpoint, json, parsed.error.issues))
+  // The control plane reports on other requests, with their request_id and their keys.
+  if (endpoint.stability === 'sandbox') return differences
   const isPlacement = endpoint.id === 'placements.create' || endpoint.id === 'decisions.get'
   return [
-    ...wrongStatus,
-    ...jsonTypeProblems(type),
     ...differences,
-    ...(isPlacement && parsed.success ? placementProblems(json) : []),
-    // The control plane tells of other requests by their request_id.
-    ...(endpoint.stability === 'sandbox' ? [] : requestIdProblems(json, headers)),
+    ...(isPlacement && parsed.success ? placementDifferences(endpoint, json) : []),
+    ...requestIdDifferences(json, headers),
+    ...(endpoint.id === 'projects.config' ? configDifferences(text) : []),
+    ...(endpoint.id === 'browser.activate' ? expiryDifferences(json, headers) : []),
   ]
 }
 
-function failureProblems(endpoint: Endpoint, answer: SeenAnswer): string[] {
-  const { status, headers, json } = answer
+function schemaDifferences(endpoint: Endpoint, json: Json, issues: Parameters<typeof explainIssues>[0]): Difference[] {
+  const known = endpoint.stability === 'sandbox' ? null : provenances(endpoint, 'response')
+  return explainIssues(issues).fields.map(({ at, message, expected, isUnknown }) => {
+    const path = pathText(at)
+    const what = `response ${path || 'body'}`
+    const observed = message === 'is missing' ? undefined : at.reduce<unknown>(step, json)
+    if (isUnknown) return difference('addition', what, 'no such field', observed)
+    const isOtherValue = message.includes('allowed values')
+    const weight = isOtherValue && openValues.has(path) ? 'assumed' : (known?.get(path) ?? 'documented')
+    return difference(weight, what, expected, observed)
+  })
+}
+
+/** Fields whose values the API document shows without excluding others: another value only breaks an assumption. */
+const openValues: ReadonlySet<string> = new Set([
+  'status',
+  'authoritative_consent.lifecycle_state',
+  'placement.render.strategy',
+  'placement.render.native_template_id',
+])
+
+function failureDifferences(endpoint: Endpoint, { status, headers, json, text }: SeenResponse): Difference[] {
   if (Object.values(endpoint.pages ?? {}).includes(status) && json === undefined) return []
-  if (json === undefined) return ['the body is not the JSON of an error']
+  if (json === undefined) return [difference('documented', 'body', 'the JSON of an error', text)]
+  const type = contentTypeDifferences(headers, 'application/json')
   const parsed = ErrorBody.safeParse(json)
-  if (!parsed.success) return parsed.error.issues.map((issue) => `${issue.path.join('.') || 'body'}: ${issue.message}`)
+  if (!parsed.success) {
+    const differences = explainIssues(parsed.error.issues).fields.map(({ at, message, expected, isUnknown }) => {
+      const observed = message === 'is missing' ? undefined : at.reduce<unknown>(step, json)
+      const weight = isUnknown ? 'addition' : (errorFields[String(at[0])] ?? 'observed')
+      return difference(weight, `error.${pathText(at) || 'body'}`, isUnknown ? 'no such field' : expected, observed)
+    })
+    return [...type, ...differences]
+  }
   const { error, reason_code, retryable } = parsed.data
   const code = errorCodes[error]
-  const known: readonly ReasonCode[] = [
-    ...endpoint.errors,
-    'method_not_allowed',
-    'not_found',
-    'http_malformed',
-    'payload_too_large',
-    'host_not_allowed',
-  ]
+  const codes = (Object.keys(errorCodes) as ErrorCode[]).filter((name) => errorCodes[name].status === status)
+  const reason = (expected: string) => difference('assumed', 'error.reason_code', expected, reason_code)
+  const reasons: readonly ReasonCode[] = [...endpoint.errors, ...reasonsOfAnyEndpoint]
   return [
-    ...jsonTypeProblems(headers['content-type'] ?? ''),
-    ...(code.status === status ? [] : [`error ${error} belongs to ${code.status}, not to ${status}`]),
-    ...(reasonCodes[reason_code].error === error ? [] : [`reason_code ${reason_code} is not of ${error}`]),
-    ...(code.retryable === retryable ? [] : [`retryable is ${retryable} for ${error}`]),
-    ...(known.includes(reason_code) ? [] : [`reason_code ${reason_code} is none of ${endpoint.id}`]),
-    ...requestIdProblems(json, headers),
+    ...type,
+    ...(code.status === status
+      ? []
+      : [difference('documented', 'error.error', `a code of ${status}: ${codes.join(', ') || 'none'}`, error)]),
+    ...(reasonCodes[reason_code].error === error ? [] : [reason(`one of ${error}`)]),
+    ...(code.retryable === retryable
+      ? []
+      : [difference('assumed', 'error.retryable', `${code.retryable} for ${error}`, retryable)]),
+    ...(reasons.includes(reason_code) ? [] : [reason(`one that ${endpoint.id} has`)]),
+    ...requestIdDifferences(json, headers),
   ]
 }
 
-function headerProblems(endpoint: Endpoint, { status, headers }: SeenAnswer, isSandbox: boolean): string[] {
-  const isPublic = endpoint.path.startsWith('/v1/')
-  const always: ResponseHeader[] = ['x-request-id']
-  const bySuccess = endpoint.response_headers ?? []
+const reasonsOfAnyEndpoint: readonly ReasonCode[] = [
+  'method_not_allowed',
+  'not_found',
+  'http_malformed',
+  'payload_too_large',
+  'host_not_allowed',
+]
+
+/** Where the fields of the error body come from, as its schema declares. */
+const errorFields: Readonly<Record<string, Provenance>> = Object.fromEntries(
+  Object.entries(ErrorBody.shape).map(([name, field]) => [name, field.meta()?.provenance ?? 'assumed']),
+)
+
+function headerDifferences(endpoint: Endpoint, { status, headers }: SeenResponse): Difference[] {
   const byFailure = (failureHeaders as Partial<Record<number, readonly ResponseHeader[]>>)[status] ?? []
-  const named = status < 400 ? bySuccess.filter((name) => !name.startsWith('x-sandbox-')) : byFailure
-  const wanted = [...always, ...named].filter((name) => isSandbox || responseHeaders[name].provenance !== 'assumed')
+  const bySuccess = endpoint.response_headers?.filter((name) => !name.startsWith('x-sandbox-')) ?? []
+  const named = status < 400 ? bySuccess : byFailure
+  const missing = (['x-request-id', ...named] as const).filter((name) => headers[name] === undefined)
+  const retry = headers['retry-after']
+  // At least 1 (A20), or a date.
+  const isRetryRight = retry === undefined || (!/^0+$/.test(retry) && retryAfterMs(retry, 0) !== null)
   return [
-    ...wanted.filter((name) => headers[name] === undefined).map((name) => `header ${name} is missing`),
-    ...retryAfterProblems(status, headers),
-    ...(isSandbox && isPublic && !('media_type' in endpoint.response) ? sandboxHeaderProblems(endpoint, headers) : []),
+    ...missing.map(missingHeader),
+    ...(isRetryRight ? [] : [difference('documented', 'header retry-after', 'seconds from 1, or a date', retry)]),
   ]
 }
 
-/** Of every JSON answer of v1: what keeps it out of caches and from being taken for something else. */
-function sandboxHeaderProblems(endpoint: Endpoint, headers: Readonly<Record<string, string>>): string[] {
+function missingHeader(name: ResponseHeader): Difference {
+  return difference(responseHeaders[name].provenance, `header ${name}`, 'there', undefined)
+}
+
+/** Headers of every JSON response of v1 that keep it out of caches and from being taken for something else. */
+function sandboxHeaderDifferences(endpoint: Endpoint, headers: SeenResponse['headers']): Difference[] {
+  if (!endpoint.path.startsWith('/v1/') || 'media_type' in endpoint.response) return []
   const cache = headers['cache-control'] ?? ''
-  const isCacheRight = endpoint.id === 'projects.config' ? /private|no-store/.test(cache) : cache.includes('no-store')
-  return [
-    ...(isCacheRight ? [] : [`cache-control is ${cache || 'missing'}`]),
-    ...(/\borigin\b/i.test(headers.vary ?? '') ? [] : ['vary does not name Origin']),
-    ...(headers['x-content-type-options'] === 'nosniff' ? [] : ['x-content-type-options is not nosniff']),
-    ...(headers.date === undefined || Number.isNaN(Date.parse(headers.date)) ? ['header date is missing'] : []),
-    ...(headers['access-control-allow-credentials'] === undefined ? [] : ['credentials are allowed to other origins']),
-    ...(headers['access-control-allow-origin'] === '*' ? ['access-control-allow-origin is *'] : []),
+  const isConfig = endpoint.id === 'projects.config'
+  const rules: readonly [name: string, isRight: boolean, expected: string][] = [
+    ['cache-control', isConfig ? /private|no-store/.test(cache) : cache.includes('no-store'), 'no-store'],
+    ['vary', /\borigin\b/i.test(headers.vary ?? ''), 'naming Origin'],
+    ['x-content-type-options', headers['x-content-type-options'] === 'nosniff', 'nosniff'],
+    ['date', !Number.isNaN(Date.parse(headers.date ?? '')), 'a date'],
+    ['access-control-allow-credentials', headers['access-control-allow-credentials'] === undefined, 'absent'],
+    ['access-control-allow-origin', headers['access-control-allow-origin'] !== '*', 'one origin'],
   ]
+  return rules
+    .filter(([, isRight]) => !isRight)
+    .map(([name, , expected]) => difference('assumed', `header ${name}`, expected, headers[name]))
 }
 
-function retryAfterProblems(status: number, headers: Readonly<Record<string, string>>): string[] {
-  const value = headers['retry-after']
-  if (value === undefined) return status === 429 ? ['header retry-after is missing'] : []
-  const isRight = /^[1-9]\d*$/.test(value) || !Number.isNaN(Date.parse(value))
-  return isRight ? [] : [`retry-after is ${value}`]
+function contentTypeDifferences(headers: SeenResponse['headers'], media_type: string): Difference[] {
+  const expected = media_type.split(';')[0]!
+  const observed = headers['content-type']?.replace(/;.*/, '').trim().toLowerCase()
+  return observed === expected ? [] : [difference('documented', 'header content-type', expected, observed)]
 }
 
-function requestIdProblems(json: Json, headers: Readonly<Record<string, string>>): string[] {
+function requestIdDifferences(json: Json, headers: SeenResponse['headers']): Difference[] {
   const id = isObject(json) ? json.request_id : undefined
   const header = headers['x-request-id']
-  return id === undefined || header === undefined || id === header
-    ? []
-    : [`request_id ${String(id)} is not the header's ${header}`]
+  if (id === undefined || header === undefined || id === header) return []
+  return [difference('observed', 'response request_id', `that of the header, ${header}`, id)]
 }
 
-function jsonTypeProblems(type: string): string[] {
-  return /^application\/json\b/i.test(type) ? [] : [`content-type ${type || 'missing'} instead of application/json`]
+/** The config is for browsers, where a secret key must never be. */
+function configDifferences(text: string): Difference[] {
+  return /\bsk_(?:test|live)_/.test(text) ? [difference('documented', 'body', 'no secret key', 'a secret key')] : []
 }
 
-function sameType(type: string, wanted: string): boolean {
-  return type.split(';')[0]!.trim().toLowerCase() === wanted.split(';')[0]
+/** An activation token must outlive the response that carries it, by the clock of the service. */
+function expiryDifferences(json: Json, headers: SeenResponse['headers']): Difference[] {
+  const isPast = Number(valueAt(json, 'expires_at_ms')) <= Date.parse(headers.date ?? '')
+  return isPast ? [difference('documented', 'response expires_at_ms', 'in the future', 'past')] : []
 }
 
 const mediaTypes: Readonly<Record<string, string>> = { banner: 'image', clip: 'video', native: 'native' }
 
-/** Of an answer whose fields are right by themselves. */
-export function placementProblems(body: Json): string[] {
+/** Fields of a fill that hold the same value, as paths. */
+const equalFields: readonly (readonly [path: string, other: string])[] = [
+  ['placement.format', 'decision.format'],
+  ['placement.asset_token', 'decision.asset_token'],
+  ['placement.sponsor_name', 'decision.sponsor_name'],
+  ['placement.render.sponsor_name', 'decision.sponsor_name'],
+  ['placement.click_url', 'decision.click_url'],
+  ['placement.render.click_url', 'decision.click_url'],
+  ['placement.ad_label_text', 'decision.ad_label_text'],
+  ['placement.render.label_text', 'decision.ad_label_text'],
+  ['placement.width', 'decision.dimensions.width'],
+  ['placement.render.width', 'decision.dimensions.width'],
+  ['placement.height', 'decision.dimensions.height'],
+  ['placement.render.height', 'decision.dimensions.height'],
+]
+
+/** Returns what the API document says of a placement beyond its fields, where the fields are right by themselves. */
+function placementDifferences(endpoint: Endpoint, body: Json): Difference[] {
+  const known = provenances(endpoint, 'response')
+  const rule = (path: string, isRight: boolean, expected: string): Difference[] =>
+    isRight ? [] : [difference(known.get(path) ?? 'documented', `response ${path}`, expected, valueAt(body, path))]
   const { status, placement, decision } = body as Record<string, Json>
-  if (status === 'pending') return placement === null && decision === null ? [] : ['pending, yet decided']
-  if (!isObject(decision)) return status === 'ready' ? ['ready without a decision'] : []
-  if (decision.fill !== true) return placement === null ? [] : ['a placement without a fill']
-  if (status === 'expired') return placement === null ? [] : ['expired, yet a placement']
-  if (!isObject(placement)) return ['a fill without a placement']
+  const isEmpty = (when: string) => rule('placement', placement === null, `null ${when}`)
+  if (status === 'pending') {
+    return [...isEmpty('while pending'), ...rule('decision', decision === null, 'null while pending')]
+  }
+  if (!isObject(decision)) return rule('decision', status !== 'ready', 'there when ready')
+  if (decision.fill !== true) return isEmpty('without a fill')
+  if (status === 'expired') return isEmpty('when expired')
+  if (!isObject(placement)) return rule('placement', false, 'there with a fill')
   const format = String(decision.format)
-  const url = format === 'clip' ? placement.video_url : placement.image_url
-  const native = valueAt(decision, 'assets.image_url')
-  const { width, height } = placement
+  const media = format === 'clip' ? 'video_url' : 'image_url'
+  const equal = (path: string, other: string) => rule(path, valueAt(body, path) === valueAt(body, other), other)
+  const isNull = (path: string) => rule(path, valueAt(body, path) === null, `null for a ${format}`)
+  const shape = `${String(placement.width)}/${String(placement.height)}`
+  const hasTemplate = valueAt(placement, 'render.native_template_id') !== undefined
   return [
-    ...same('format', placement.format, format),
-    ...same('asset_token', placement.asset_token, decision.asset_token),
-    ...same('sponsor_name', placement.sponsor_name, decision.sponsor_name, valueAt(placement, 'render.sponsor_name')),
-    ...same('click_url', placement.click_url, decision.click_url, valueAt(placement, 'render.click_url')),
-    ...same('label', placement.ad_label_text, decision.ad_label_text, valueAt(placement, 'render.label_text')),
-    ...same('width', width, valueAt(decision, 'dimensions.width'), valueAt(placement, 'render.width')),
-    ...same('height', height, valueAt(decision, 'dimensions.height'), valueAt(placement, 'render.height')),
-    ...same('render.media_type', valueAt(placement, 'render.media_type'), mediaTypes[format]),
-    ...same('render.aspect_ratio', valueAt(placement, 'render.aspect_ratio'), `${String(width)}/${String(height)}`),
-    ...(format === 'clip' ? [] : same('video_url', placement.video_url, null)),
-    ...(format === 'clip' ? same('image_url', placement.image_url, null) : []),
+    ...equalFields.flatMap(([path, other]) => equal(path, other)),
+    ...rule(
+      'placement.render.media_type',
+      valueAt(placement, 'render.media_type') === mediaTypes[format],
+      mediaTypes[format] ?? 'known',
+    ),
+    ...rule('placement.render.aspect_ratio', valueAt(placement, 'render.aspect_ratio') === shape, shape),
+    ...isNull(`placement.${format === 'clip' ? 'image_url' : 'video_url'}`),
     ...(format === 'native'
-      ? same('image_url', placement.image_url, native)
-      : same('delivery_url', decision.delivery_url, url)),
-    ...(format === 'native'
-      ? same('delivery_url', decision.delivery_url, null)
-      : same('assets', decision.assets, null)),
-    ...(typeof url === 'string' ? [] : [`a ${format} without its address`]),
-    ...templateProblems(format, valueAt(placement, 'render.native_template_id')),
+      ? [...equal('placement.image_url', 'decision.assets.image_url'), ...isNull('decision.delivery_url')]
+      : [...equal('decision.delivery_url', `placement.${media}`), ...isNull('decision.assets')]),
+    ...rule(`placement.${media}`, typeof placement[media] === 'string', `the address of the ${format}`),
+    ...rule(
+      'placement.render.native_template_id',
+      hasTemplate === (format === 'native'),
+      format === 'native' ? 'there' : 'absent',
+    ),
   ]
 }
 
-function templateProblems(format: string, template: Json | undefined): string[] {
-  if (format === 'native') return typeof template === 'string' ? [] : ['native without render.native_template_id']
-  return template === undefined ? [] : [`${format} with render.native_template_id`]
+/** Weakest first. */
+const strengths: readonly Provenance[] = ['assumed', 'observed', 'documented']
+
+/**
+ * Returns the provenance of every field of one part of an endpoint, by path. Where several shapes have a field, the
+ * strongest counts; a shape that is itself assumed makes none of its fields more than assumed.
+ */
+export function provenances(endpoint: Endpoint, where: ListedField['where']): Map<string, Provenance> {
+  const { response } = endpoint
+  const cap =
+    where === 'response' && 'def' in response ? (sourceOf(response)?.provenance ?? 'documented') : 'documented'
+  const found = new Map<string, Provenance>()
+  for (const field of endpointFields(endpoint)) {
+    if (field.where !== where) continue
+    const strength = Math.min(strengths.indexOf(field.provenance), strengths.indexOf(cap))
+    const before = found.get(field.path)
+    if (before === undefined || strength > strengths.indexOf(before)) found.set(field.path, strengths[strength]!)
+  }
+  return found
 }
 
-/** The same thing, said in several places. */
-function same(what: string, ...values: (Json | undefined)[]): string[] {
-  const [first, ...others] = values
-  const different = others.find((value) => value !== first)
-  return others.every((value) => value === first)
-    ? []
-    : [`${what}: ${JSON.stringify(first)} and ${JSON.stringify(different)}`]
+/** `placement.render.width`; an index becomes `[]`. */
+function pathText(at: readonly PropertyKey[]): string {
+  return at.reduce<string>(
+    (path, key) => (typeof key === 'number' ? `${path}[]` : path === '' ? String(key) : `${path}.${String(key)}`),
+    '',
+  )
+}
+
+function step(value: unknown, key: PropertyKey): unknown {
+  return typeof value === 'object' && value !== null ? (value as Record<PropertyKey, unknown>)[key] : undefined
+}
+
+function difference(weight: Difference['weight'], what: string, expected: unknown, observed: unknown): Difference {
+  return { weight, what, expected: String(expected), observed: briefValue(observed) }
+}
+
+const longest_value = 60
+
+/**
+ * Returns a value on one line, cut, and `missing` for undefined. Anything that begins like a key or a token is masked: a
+ * service other than the sandbox may shape its tokens differently than the contract does, so this is looser than
+ * `redactSecrets`.
+ */
+export function briefValue(value: unknown): string {
+  if (value === undefined) return 'missing'
+  if (value === null) return '-'
+  const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
+  const line = text
+    .replace(/\b((?:sk|pk)_(?:test|live)|ast|at|bt)_[\w-]+/g, '$1_...')
+    .replace(/[\u0000-\u001f\u007f-\u009f\s]+/g, ' ')
+  return line.length > longest_value ? `${line.slice(0, longest_value)}…` : line
 }

@@ -60,7 +60,7 @@ export class CaseState {
 
   constructor(options: CaseStateOptions) {
     this.#options = options
-    this.session = `qa_${hash(options.seed).slice(0, 16)}`
+    this.session = `${options.target.session_prefix}${hash(options.seed).slice(0, 16)}`
     this.case_name = options.case_name
     this.client_id = options.target.client_id
     this.origin = options.target.origin

@@ -3,8 +3,11 @@
 /** What a run needs of the machine and of the command line; `src/commands` fills it in. */
 import type { Endpoint } from '../../contract/endpoint.ts'
 import { contract } from '../../contract/index.ts'
-import { isObject, type Json } from '../../foundation/json.ts'
+import { fillPath, pathPattern } from '../../foundation/endpoint-path.ts'
+import { isObject, type Json, parseJson } from '../../foundation/json.ts'
 import { withoutValue, withValue } from '../../foundation/json-path.ts'
+import { redactSecrets, replaceSecrets } from '../../foundation/redaction.ts'
+import { retryAfterMs } from '../../foundation/retry-after.ts'
 import { contractCheck } from '../expect/contract.ts'
 import type { Answer, Check, Exchange, Screenshot } from '../result.ts'
 import { pause, type RawCall, type RequestMembers, type Turn } from '../steps/step-kind.ts'
@@ -56,21 +59,23 @@ export function createTurn(
     try {
       const raw = await target.wire.send(request, signal)
       Object.assign(kept, answerMembers(raw))
-      const wait_s = Number(raw.headers['retry-after'])
-      if (raw.status === 429 && target.summary.kind === 'service' && mayWaitForRate && wait_s > 0) {
-        await pause(wait_s * 1_000, { signal })
-        return await send(request, endpoint)
-      }
       const json = parseJson(raw.text)
+      const isLimited = raw.status === 429 && target.summary.kind === 'service' && mayWaitForRate
       const isSpoilt = raw.headers['x-sandbox-fault'] !== undefined
       if (endpoint !== null && checksContract && !isSpoilt && request.method !== 'HEAD') {
         const seen = { status: raw.status, headers: raw.headers, json, text: raw.text }
-        checks.push(contractCheck(endpoint, seen, target.summary.kind !== 'service'))
+        const check = contractCheck(endpoint, seen, target.summary.kind !== 'service')
+        checks.push(isLimited ? { ...check, subject: rateLimitSubject } : check)
+      }
+      if (isLimited) {
+        const wait_ms = retryAfterMs(raw.headers['retry-after'], environment.now()) ?? 0
+        await pause(Math.max(leastWait_ms, wait_ms), { signal })
+        return await send(request, endpoint)
       }
       return { status: raw.status, headers: raw.headers, body: json ?? raw.text, duration_ms: raw.duration_ms }
     } catch (error) {
       if (error instanceof NoAnswer) {
-        Object.assign(kept, { status: 0, error: redact(error.message), duration_ms: error.duration_ms })
+        Object.assign(kept, { status: 0, error: redactSecrets(error.message), duration_ms: error.duration_ms })
       }
       throw error
     }
@@ -89,7 +94,7 @@ export function createTurn(
     async call(id, { params = {}, query = {}, body, members = {} }) {
       const endpoint: Endpoint = contract[id]
       const isSandbox = endpoint.stability === 'sandbox'
-      const path = endpoint.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))
+      const path = fillPath(endpoint.path, params)
       const changed = body === undefined ? undefined : changedBody(body, members)
       const isBare = endpoint.credentials.length === 0 && members.key === undefined
       const headers = {
@@ -130,6 +135,11 @@ export function createTurn(
   }
 }
 
+/** Subject of the contract check of a 429 that was waited out; the request was sent again after it. */
+export const rateLimitSubject = 'contract over the rate limit'
+/** For a 429 without a usable Retry-After. */
+const leastWait_ms = 1_000
+
 async function credentialHeaders(state: CaseState, { key, origin }: RequestMembers): Promise<Record<string, string>> {
   const credential = await state.credential(key)
   const page = origin === undefined ? credential?.origin : origin
@@ -166,11 +176,8 @@ function queryText(query: Readonly<Record<string, Json>>): string {
 
 /** The endpoint of this method and path; null where the contract has none. */
 function endpointAt(method: string, path: string): Endpoint | null {
-  const found = Object.values<Endpoint>(contract).find(
-    (endpoint) =>
-      endpoint.method === method && new RegExp(`^${endpoint.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path),
-  )
-  return found ?? null
+  const endpoints = Object.values<Endpoint>(contract)
+  return endpoints.find((endpoint) => endpoint.method === method && pathPattern(endpoint.path).test(path)) ?? null
 }
 
 /** Keys that only their owner can tell for keys: a shell puts them in again. */
@@ -196,75 +203,57 @@ function exchangeOf(request: RawRequest, { curl }: Environment): Exchange {
   }
   return {
     method,
-    url: redact(url),
-    request_headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, redact(value)])),
+    url: redactSecrets(url),
+    request_headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, redactSecrets(value)])),
     request_body: body === null ? null : keptBody(body),
     status: 0,
     response_headers: {},
     response_body: null,
     error: null,
     duration_ms: 0,
-    curl: curl(masked, shellVariables),
+    curl: curl(masked, Object.values(variables)),
   }
 }
 
 function answerMembers({ status, headers, text, duration_ms }: RawAnswer): Partial<Exchange> {
-  const response_headers = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, redact(value)]))
+  const response_headers = Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, redactSecrets(value)]),
+  )
   return { status, response_headers, response_body: text === '' ? null : keptBody(text), duration_ms }
 }
 
-/** undefined when the text is not JSON. */
-function parseJson(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json
-  } catch {
-    return undefined
-  }
-}
+const longest_body = 65_536
 
-/** A text with its secrets replaced. */
-export type Redact = (text: string) => string
-
-const longest = 65_536
-const tokens = /(ast|at|bt)_([0-9a-z]{11})_[A-Za-z0-9_-]{8,}/g
-const keys = /(sk|pk)_(test|live)_[A-Za-z0-9_-]+/g
-
-/** For people: `Bearer sk_test_redacted`. */
-export const redact: Redact = (text) => text.replace(tokens, '$1_$2_redacted').replace(keys, '$1_$2_redacted')
-
+/** Returns a JSON value with every key and token in its texts redacted. */
 export function redactValue(value: Json): Json {
-  if (typeof value === 'string') return redact(value)
+  if (typeof value === 'string') return redactSecrets(value)
   if (Array.isArray(value)) return value.map(redactValue)
   if (!isObject(value)) return value
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, redactValue(member)]))
 }
 
-/** For a shell: `Bearer $SVC_SECRET_KEY`, with the names of the variables. */
-export function toVariables(text: string): string {
-  return text
-    .replace(tokens, (_, kind: string) => `$${tokenVariables[kind]}`)
-    .replace(keys, (_, kind: string, mode: string) =>
-      kind === 'pk' ? '$SVC_PUBLISHABLE_KEY' : mode === 'live' ? '$SVC_LIVE_SECRET_KEY' : '$SVC_SECRET_KEY',
-    )
+/** Returns a text for a shell: `Bearer $SVC_SECRET_KEY`, with the names of variables in place of keys and tokens. */
+function toVariables(text: string): string {
+  return replaceSecrets(text, ({ kind, mode }) => {
+    if (kind !== 'sk') return variables[kind]
+    return mode === 'live' ? variables.sk_live : variables.sk
+  })
 }
 
-const tokenVariables: Readonly<Record<string, string>> = {
-  ast: 'ASSET_TOKEN',
-  at: 'ACTIVATION_TOKEN',
-  bt: 'BEACON_TOKEN',
-}
+const variables = {
+  sk: '$SVC_SECRET_KEY',
+  sk_live: '$SVC_LIVE_SECRET_KEY',
+  pk: '$SVC_PUBLISHABLE_KEY',
+  ast: '$ASSET_TOKEN',
+  at: '$ACTIVATION_TOKEN',
+  bt: '$BEACON_TOKEN',
+} as const
 
-/** Every variable that `toVariables` may put in. */
-export const shellVariables = [
-  '$SVC_SECRET_KEY',
-  '$SVC_LIVE_SECRET_KEY',
-  '$SVC_PUBLISHABLE_KEY',
-  ...Object.values(tokenVariables).map((name) => `$${name}`),
-]
-
-/** A body as it is kept: redacted, and not longer than a report can bear. */
-export function keptBody(text: string): string {
-  return redact(text.length > longest ? `${text.slice(0, longest)}... [cut: ${text.length} characters]` : text)
+/** Returns a body for the result: redacted, and cut to 64 kB. */
+function keptBody(text: string): string {
+  return redactSecrets(
+    text.length > longest_body ? `${text.slice(0, longest_body)}... [cut: ${text.length} characters]` : text,
+  )
 }
 
 export interface Environment {

@@ -41,7 +41,8 @@ export interface Wire {
 
 const longestAnswer_bytes = 8_000_000
 
-export function createWire(): Wire {
+/** `defaults` are headers that are sent with every request that does not have its own of that name. */
+export function createWire(defaults: Readonly<Record<string, string>> = {}): Wire {
   const agents = {
     'http:': new HttpAgent({ keepAlive: true, maxSockets: 64 }),
     'https:': new HttpsAgent({ keepAlive: true, maxSockets: 64 }),
@@ -51,7 +52,12 @@ export function createWire(): Wire {
     const { protocol } = new URL(url)
     const isHttps = protocol === 'https:'
     const length = body === null ? {} : { 'content-length': String(Buffer.byteLength(body)) }
-    const options = { method, headers: { ...length, ...headers }, signal, agent: agents[isHttps ? 'https:' : 'http:'] }
+    const options = {
+      method,
+      headers: { ...length, ...defaults, ...headers },
+      signal,
+      agent: agents[isHttps ? 'https:' : 'http:'],
+    }
     const request = isHttps ? httpsRequest(url, options) : httpRequest(url, options)
     request.end(body ?? undefined)
     return request

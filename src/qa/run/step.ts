@@ -3,6 +3,7 @@
 import { contract, type EndpointId } from '../../contract/index.ts'
 import { isObject, type Json } from '../../foundation/json.ts'
 import { valueAt } from '../../foundation/json-path.ts'
+import { redactSecrets } from '../../foundation/redaction.ts'
 import { check, type Expect, type ExpectedEvent, judge, type PlaceOf } from '../expect/expectations.ts'
 import { matches } from '../expect/matchers.ts'
 import type { Answer, Check, StepResult } from '../result.ts'
@@ -11,7 +12,7 @@ import { type LoadedStep, stepSchema } from '../suite/schema.ts'
 import { durationMs, type Lookup, substitute, VariableError } from '../suite/variables.ts'
 import { MissingError } from './case-state.ts'
 import { EventsMissing } from './events.ts'
-import { createTurn, type Recording, type RunContext, redact, redactValue, type StepContext } from './exchange.ts'
+import { createTurn, type Recording, type RunContext, redactValue, type StepContext } from './exchange.ts'
 import { NoAnswer } from './http.ts'
 import { ControlError } from './target.ts'
 
@@ -52,7 +53,7 @@ export async function runStep(step: LoadedStep, context: RunContext, interrupt: 
     title,
     place: step.place,
     outcome: isFailed ? 'failed' : 'passed',
-    reason: reason === null ? null : redact(reason),
+    reason: reason === null ? null : redactSecrets(reason),
     duration_ms: Math.round((performance.now() - started) * 10) / 10,
     exchanges: trimmed(recording.exchanges),
     checks: recording.checks.map(redacted),

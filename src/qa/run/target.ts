@@ -5,6 +5,7 @@
  */
 import type { SandboxInfo } from '../../contract/control/sandbox.ts'
 import { contract, type EndpointId } from '../../contract/index.ts'
+import { fillPath } from '../../foundation/endpoint-path.ts'
 import type { Json } from '../../foundation/json.ts'
 import { redactSecrets } from '../../foundation/redaction.ts'
 import type { BrowserHost } from '../browser/launch.ts'
@@ -24,6 +25,12 @@ export interface TargetOptions {
   browser: BrowserHost | null
   /** What the control plane of a sandbox beyond loopback demands. */
   admin_token?: string | undefined
+  /** Uses v1 only, with the given keys, even when the service is a sandbox. Default: false. */
+  is_plain_client?: boolean
+  /** Sent with every request; default: none. */
+  user_agent?: string
+  /** What the sessions of cases begin with; default: `qa_`. */
+  session_prefix?: string
 }
 
 export interface Target {
@@ -33,6 +40,8 @@ export interface Target {
   /** Projects of the sandbox when the run began; none of a service. */
   readonly projects: readonly string[]
   readonly origin: string
+  /** What the sessions of cases begin with. */
+  readonly session_prefix: string
   readonly browser: BrowserHost | null
   readonly keys: Keys
   readonly wire: Wire
@@ -66,19 +75,20 @@ const within_ms = 5_000
 /** Looks at a service. Throws TargetError. */
 export async function openTarget(options: TargetOptions): Promise<Target> {
   const base_url = options.base_url.replace(/\/+$/, '')
-  const wire = createWire()
+  const wire = createWire(options.user_agent === undefined ? {} : { 'user-agent': options.user_agent })
   const control_headers: Record<string, string> =
     options.admin_token === undefined ? {} : { 'x-sandbox-token': options.admin_token }
   const control: Target['control'] = async (id, params = {}, body, signal = AbortSignal.timeout(within_ms)) => {
     const endpoint = contract[id]
-    const path = endpoint.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))
+    const path = fillPath(endpoint.path, params)
     const text = body === undefined ? null : JSON.stringify(body)
     const headers = { ...control_headers, ...(text === null ? {} : { 'content-type': 'application/json' }) }
     const answer = await wire.send({ method: endpoint.method, url: base_url + path, headers, body: text }, signal)
     if (answer.status !== endpoint.status) throw new ControlError(refusal(endpoint.method, path, answer))
     return JSON.parse(answer.text) as Json
   }
-  const info = await infoOf(options, base_url, wire, control)
+  const seen = await infoOf(options, base_url, wire, control)
+  const info = options.is_plain_client === true ? null : seen
   const project = info?.projects.find(({ client_id }) => client_id === options.client_id) ?? info?.projects[0]
   const client_id = options.client_id ?? project?.client_id
   if (client_id === undefined || (info === null && options.keys.secret === null)) {
@@ -117,6 +127,7 @@ export async function openTarget(options: TargetOptions): Promise<Target> {
     client_id,
     projects: (info?.projects ?? []).map((each) => each.client_id),
     origin,
+    session_prefix: options.session_prefix ?? 'qa_',
     browser: options.browser,
     keys,
     wire,
@@ -206,7 +217,7 @@ export function createKeys({ client_id, given, control, is_kept }: KeysOptions):
   return {
     take({ client_id: wanted, ...rest }) {
       const wish = { client_id: wanted ?? client_id, ...rest }
-      if (control === null) return Promise.resolve(ofService(wish, client_id, given))
+      if (control === null) return Promise.resolve(givenKey(wish, client_id, given))
       const name = JSON.stringify(wish)
       const ring = rings.get(name)
       if (ring !== undefined && ring.left > 0) {
@@ -226,10 +237,10 @@ export function createKeys({ client_id, given, control, is_kept }: KeysOptions):
   }
 }
 
-function ofService(wish: KeyWish, client_id: string, given: GivenKeys): string {
-  const key = given[wish.class]
-  const isGiven = key !== null && wish.client_id === client_id && key.includes(`_${wish.mode}_`)
-  if (isGiven) return key
-  if (key !== null && wish.class === 'secret' && wish.mode === 'test' && wish.client_id === client_id) return key
-  throw new Error(`No ${wish.mode} ${wish.class} key of ${wish.client_id} was given.`)
+/** Returns the given key of a class. Throws Error when none was given, or one of another mode is wanted. */
+function givenKey(wanted: KeyWish, client_id: string, given: GivenKeys): string {
+  const key = given[wanted.class]
+  const isOtherMode = wanted.class === 'secret' && wanted.mode === 'live' && key?.includes('_live_') !== true
+  if (key !== null && wanted.client_id === client_id && !isOtherMode) return key
+  throw new Error(`No ${wanted.mode} ${wanted.class} key of ${wanted.client_id} was given.`)
 }

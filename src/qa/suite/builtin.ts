@@ -7,7 +7,10 @@ import { loadSuite } from './load.ts'
 import { SuiteError, type SuiteProblem, suggestion } from './problems.ts'
 import type { LoadedSuite } from './schema.ts'
 
-/** Names of the built-in suites. */
+/** Suites that a command runs, or that are asked for by name: no part of a run of all of them. */
+const suitesByName: readonly string[] = ['contract-check']
+
+/** Returns the names of the built-in suites that run when none is named. */
 export function builtinNames(): string[] {
   return readdirSync(builtinFolder())
     .filter((file) => file.endsWith('.yaml'))
@@ -15,9 +18,13 @@ export function builtinNames(): string[] {
     .toSorted()
 }
 
-/** The text of a built-in suite. */
+/** Returns the text of a built-in suite. */
 export function builtinText(name: string): string {
-  return readFileSync(`${builtinFolder()}${name}.yaml`, 'utf8')
+  return readFileSync(`${folderOf(name)}${name}.yaml`, 'utf8')
+}
+
+function folderOf(name: string): string {
+  return suitesByName.includes(name) ? `${builtinFolder()}checks/` : builtinFolder()
 }
 
 /** Reads suites by file or built-in name. Throws SuiteError with everything wrong in any of them. */
@@ -42,8 +49,8 @@ function isFile(name: string): boolean {
 }
 
 function loadBuiltin(name: string): LoadedSuite {
-  const names = builtinNames()
-  if (names.includes(name)) return loadSuite(builtinText(name), `builtin:${name}`, builtinFolder())
+  const names = [...builtinNames(), ...suitesByName]
+  if (names.includes(name)) return loadSuite(builtinText(name), `builtin:${name}`, folderOf(name))
   throw unreadable(
     name,
     `There is no built-in suite named ${name}.`,
@@ -83,7 +90,7 @@ export function showText(name: string, resolvePath: (file: string) => string): s
   const [suite = '', ...rest] = name.split('/')
   const wanted = rest.join('/')
   const [loaded] = loadSuites([suite], resolvePath)
-  const text = builtinText(builtinNames().find((each) => each === suite)!)
+  const text = builtinText(suite)
   if (wanted === '') return text
   const cases = expand([loaded!])
   const found = cases.find((planned) => planned.name === wanted || planned.loaded.name === wanted)
