@@ -8,7 +8,7 @@ export const projects: Noun = {
   summary: 'Read and change projects and their settings',
   commands: [
     endpointCommand('projects.config', {
-      details: 'Without client_id, of the project in use.',
+      details: 'Without client_id: the project in use.',
       examples: ['projects config', 'projects config proj_demo -o json'],
       defaultParam: projectInUse,
     }),
@@ -17,13 +17,13 @@ export const projects: Noun = {
       columns: ['client_id', 'enabled', 'billing_model', 'consent_required', 'config_revision', 'allowed_origins'],
     }),
     endpointCommand('projects.show', {
-      details: 'Without client_id, of the project in use.',
+      details: 'Without client_id: the project in use.',
       examples: ['projects show', 'projects show proj_strict -o json'],
       defaultParam: projectInUse,
     }),
     createProject(),
     endpointCommand('projects.update', {
-      details: 'Without client_id, of the project in use. A list is given whole, its items separated by commas.',
+      details: 'Without client_id: the project in use. Give a list as a whole, with its items separated by commas.',
       examples: [
         'projects update --set allowed_origins=http://localhost:*,http://127.0.0.1:*',
         'projects update proj_other --billing-model cpc --set viewability.ratio=0.6 -o json',
@@ -33,16 +33,22 @@ export const projects: Noun = {
   ],
 }
 
-/** The project in use, where the command line names none. */
+/** Returns the project of the settings. Throws CliError when there is none. */
 export function projectInUse({ settings }: Session): string {
   if (settings.client_id !== null) return settings.client_id
   throw new CliError('usage', 'argument_missing', 'client_id is missing.', 'Give it, or set SVC_CLIENT_ID.')
 }
 
-/** The name of a new project is an argument: --client-id names the project in use. */
+/** Returns the project that --client-id names, or null: lists show every project unless that flag is given. */
+export function namedProject({ settings }: Session): string | null {
+  return settings.source.client_id === 'flag' ? settings.client_id : null
+}
+
+/** The name of a new project is an argument, because --client-id names the project in use. */
 function createProject(): Command {
   const command = endpointCommand('projects.create', {
-    details: 'Its keys are shown once.',
+    details: 'The keys are shown only once.',
+    arguments: [new Argument('<client_id>', 'proj_ and a name')],
     examples: [
       'projects create proj_shop --set allowed_origins=https://shop.example',
       'projects create proj_news --billing-model cpc --set consent.required=true -o json',
@@ -50,11 +56,10 @@ function createProject(): Command {
   })
   return {
     ...command,
-    arguments: [new Argument('<client_id>', 'proj_ and a name')],
-    run: (session, given) => {
-      const { options, args } = given
+    run: (session, input) => {
+      const { options, args } = input
       const set = [...((options.set as string[] | undefined) ?? []), `client_id=${args[0]}`]
-      return command.run(session, { ...given, options: { ...options, set }, args: [] })
+      return command.run(session, { ...input, options: { ...options, set }, args: [] })
     },
   }
 }

@@ -1,28 +1,44 @@
-import { Box, Text, useInput, useWindowSize } from 'ink'
+/** The screen of `svc beacons tail` in Ink. Loaded only when it is shown: ink and react are heavy. */
+import { Box, render, Text, useInput, useWindowSize } from 'ink'
 import { useSyncExternalStore } from 'react'
 import type { Style } from '../cli/output/style.ts'
-import { type Key, type Wish, wishOf } from './keys.ts'
+import { actionOf, type Effect, type Key, keysOf } from './keys.ts'
+import type { TailAction } from './model.ts'
 import { pageOf, screenLines } from './screen.ts'
-import type { TailStore } from './store.ts'
-import { keysOf } from './ui/keys-of.ts'
-import { Lines } from './ui/Lines.tsx'
+import { framesPerSecond, type TailStore } from './store.ts'
 
 export interface BeaconsTailProps {
   store: TailStore
   base_url(): string
   style: Style
-  onWish(wish: Wish): void
+  onAction(action: TailAction | Effect): void
   onInterrupt(): void
 }
 
-/** The screen of `svc beacons tail`. One row stays free, so that the terminal never scrolls. */
-export function BeaconsTail({ store, base_url, style, onWish, onInterrupt }: BeaconsTailProps) {
+/** Draws the tail over the whole terminal. Resolves when `signal` is aborted and the terminal is restored. */
+export async function showBeaconsTail(props: BeaconsTailProps, signal: AbortSignal): Promise<void> {
+  const screen = render(<BeaconsTail {...props} />, {
+    alternateScreen: true,
+    exitOnCtrlC: false,
+    incrementalRendering: true,
+    interactive: true,
+    maxFps: framesPerSecond,
+    patchConsole: false,
+  })
+  const stop = () => screen.unmount()
+  if (signal.aborted) stop()
+  else signal.addEventListener('abort', stop, { once: true })
+  await screen.waitUntilExit()
+}
+
+/** One row stays free, so that the terminal never scrolls. */
+function BeaconsTail({ store, base_url, style, onAction, onInterrupt }: BeaconsTailProps) {
   const state = useSyncExternalStore(store.subscribe, store.state)
   const { columns, rows } = useWindowSize()
   const size = { columns: columns - 1, rows: rows - 1 }
   const press = (key: Key) => {
-    const wish = wishOf(store.state(), key, pageOf(store.state(), size))
-    if (wish !== null) onWish(wish)
+    const action = actionOf(store.state(), key, pageOf(store.state(), size))
+    if (action !== null) onAction(action)
   }
   useInput((text, key) => {
     if (key.ctrl && text === 'c') onInterrupt()
@@ -34,6 +50,20 @@ export function BeaconsTail({ store, base_url, style, onWish, onInterrupt }: Bea
       <Lines lines={head} height={head.length} />
       <Lines lines={body} height={pageOf(state, size)} />
       <Text wrap="truncate">{foot}</Text>
+    </Box>
+  )
+}
+
+/** Styled lines, cut where they are too long. */
+function Lines({ lines, height }: { lines: readonly string[]; height: number }) {
+  return (
+    <Box flexDirection="column" height={height} overflow="hidden">
+      {lines.slice(0, height).map((line, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: a line is its place on the screen
+        <Text key={index} wrap="truncate">
+          {line === '' ? ' ' : line}
+        </Text>
+      ))}
     </Box>
   )
 }

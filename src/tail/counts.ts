@@ -1,8 +1,8 @@
-/** Totals per event, and the beacons of the last minute by second of arrival. */
+/** Totals per event, and the beacons of the last minute by second of arrival. Pure. */
 import type { BeaconEvent } from '../contract/v1/beacons.ts'
 import type { TailBeacon } from './feed.ts'
 
-export type EventCounts = Partial<Record<BeaconEvent, number>>
+type EventCounts = Partial<Record<BeaconEvent, number>>
 
 export interface Counts {
   total: number
@@ -10,7 +10,7 @@ export interface Counts {
   duplicates: number
   rejected: number
   would_bill: number
-  /** The last minute, oldest first; seconds in which nothing arrived are left out. */
+  /** The last minute, oldest first; seconds without a beacon are left out. */
   seconds: readonly Second[]
 }
 
@@ -31,34 +31,23 @@ export interface Arrival {
   is_live: boolean
 }
 
-/** Counts beacons; those from before the connection have no part in the last minute. */
+/** Returns the counts with more beacons; those from before the connection do not count for the last minute. */
 export function count(counts: Counts, arrivals: readonly Arrival[], now_ms: number): Counts {
   const at_s = Math.floor(now_ms / 1000)
-  const by_event = { ...counts.by_event }
-  const second: Second = { at_s, total: 0, by_event: {} }
-  let { duplicates, rejected, would_bill } = counts
-  for (const { beacon, is_live } of arrivals) {
-    add(by_event, beacon.event)
-    if (beacon.verdict === 'duplicate') duplicates++
-    if (beacon.verdict === 'rejected') rejected++
-    if (beacon.would_bill) would_bill++
-    if (!is_live) continue
-    second.total++
-    add(second.by_event, beacon.event)
-  }
-  const seconds = second.total === 0 ? counts.seconds : merge(counts.seconds, second)
-  const oldest = seconds.findIndex((entry) => entry.at_s >= at_s - minute_s)
+  const live = arrivals.filter(({ is_live }) => is_live)
+  const seconds = live.length === 0 ? counts.seconds : withArrivals(counts.seconds, live, at_s)
+  const countOf = (is: (beacon: TailBeacon) => boolean) => arrivals.filter(({ beacon }) => is(beacon)).length
   return {
     total: counts.total + arrivals.length,
-    by_event,
-    duplicates,
-    rejected,
-    would_bill,
-    seconds: oldest === 0 ? seconds : oldest < 0 ? [] : seconds.slice(oldest),
+    by_event: addEvents(counts.by_event, arrivals),
+    duplicates: counts.duplicates + countOf(({ verdict }) => verdict === 'duplicate'),
+    rejected: counts.rejected + countOf(({ verdict }) => verdict === 'rejected'),
+    would_bill: counts.would_bill + countOf((beacon) => beacon.would_bill),
+    seconds: seconds.filter((second) => second.at_s >= at_s - minute_s),
   }
 }
 
-/** Beacons a second, lately: of one event, or of all. */
+/** Returns the beacons per second of the last seconds: of one event, or of all. */
 export function rate({ seconds }: Counts, now_ms: number, event: BeaconEvent | null = null): number {
   const now_s = Math.floor(now_ms / 1000)
   const recent = seconds.filter(({ at_s }) => at_s < now_s && at_s >= now_s - rateSpan_s)
@@ -66,23 +55,24 @@ export function rate({ seconds }: Counts, now_ms: number, event: BeaconEvent | n
   return sum / rateSpan_s
 }
 
-/** One number for each of the last `minute_s` whole seconds, oldest first. */
+/** Returns one number for each of the last `minute_s` whole seconds, oldest first. */
 export function lastMinute({ seconds }: Counts, now_ms: number): number[] {
   const now_s = Math.floor(now_ms / 1000)
   const totals = new Map(seconds.map(({ at_s, total }) => [at_s, total]))
   return Array.from({ length: minute_s }, (_, index) => totals.get(now_s - minute_s + index) ?? 0)
 }
 
-function add(counts: EventCounts, event: BeaconEvent | null): void {
-  if (event !== null) counts[event] = (counts[event] ?? 0) + 1
+function addEvents(before: EventCounts, arrivals: readonly Arrival[]): EventCounts {
+  const counts = { ...before }
+  for (const { beacon } of arrivals) {
+    if (beacon.event !== null) counts[beacon.event] = (counts[beacon.event] ?? 0) + 1
+  }
+  return counts
 }
 
-function merge(seconds: readonly Second[], next: Second): readonly Second[] {
+function withArrivals(seconds: readonly Second[], arrivals: readonly Arrival[], at_s: number): readonly Second[] {
   const last = seconds.at(-1)
-  if (last?.at_s !== next.at_s) return [...seconds, next]
-  const by_event = { ...last.by_event }
-  for (const [event, amount] of Object.entries(next.by_event) as [BeaconEvent, number][]) {
-    by_event[event] = (by_event[event] ?? 0) + amount
-  }
-  return [...seconds.slice(0, -1), { at_s: next.at_s, total: last.total + next.total, by_event }]
+  const before = last?.at_s === at_s ? last : { total: 0, by_event: {} }
+  const second = { at_s, total: before.total + arrivals.length, by_event: addEvents(before.by_event, arrivals) }
+  return [...(last?.at_s === at_s ? seconds.slice(0, -1) : seconds), second]
 }

@@ -1,13 +1,14 @@
 import { expect, test } from 'vitest'
 import type { Client } from '../client/client.ts'
 import { UnreachableError } from '../client/errors.ts'
-import { type FeedMessage, followBeacons, parseSince, type Since } from './feed.ts'
+import type { Since } from '../foundation/duration.ts'
+import { type FeedMessage, followBeacons } from './feed.ts'
 
 const start_ms = 1_769_860_800_000
 
 test('a sandbox in memory that was restarted is followed from its beginning, in one growing sequence', async () => {
   const asked: unknown[] = []
-  const messages = await heard([
+  const messages = await messagesOver([
     connection(asked, { pid: 1, database: ':memory:' }, [7, 8]),
     connection(asked, { pid: 2, database: ':memory:' }, [1, 2]),
   ])
@@ -15,9 +16,9 @@ test('a sandbox in memory that was restarted is followed from its beginning, in 
   expect(messages).toEqual(['connected', 7, 8, 'lost', 'connected again, afresh', 9, 10])
 })
 
-test('a database that outlives its process is followed where it was left, a failed try between', async () => {
+test('a database that outlives its process is followed from the last event, also after a failed attempt', async () => {
   const asked: unknown[] = []
-  const messages = await heard([
+  const messages = await messagesOver([
     connection(asked, { pid: 1, database: '/tmp/a.db' }, [7, 8]),
     'unreachable',
     connection(asked, { pid: 2, database: '/tmp/a.db' }, [9]),
@@ -26,37 +27,29 @@ test('a database that outlives its process is followed where it was left, a fail
   expect(messages).toEqual(['connected', 7, 8, 'lost', 'connected again', 9])
 })
 
-test('beacons that are gone before it comes back are told, and those older than what was asked for are not', async () => {
-  const again = await heard([
+test('dropped beacons are reported after a reconnect, but not those from before `since`', async () => {
+  const again = await messagesOver([
     connection([], { pid: 1, database: '/tmp/a.db' }, [7]),
     connection([], { pid: 2, database: '/tmp/a.db' }, [9, 12], { dropped: 9 }),
   ])
   expect(again).toEqual(['connected', 7, 'lost', 'connected again', 'gap', 12])
   const inTime = connection([], { pid: 1, database: '/tmp/a.db' }, [3, 4, 5], { dropped: 3, old: 4 })
-  expect(await heard([inTime], { span_ms: 1_000 })).toEqual(['connected', 5])
+  expect(await messagesOver([inTime], { span_ms: 1_000 })).toEqual(['connected', 5])
   const tooLate = connection([], { pid: 1, database: '/tmp/a.db' }, [3, 4], { dropped: 3 })
-  expect(await heard([tooLate], { span_ms: 1_000 })).toEqual(['connected', 'gap', 4])
+  expect(await messagesOver([tooLate], { span_ms: 1_000 })).toEqual(['connected', 'gap', 4])
 })
 
-test('nobody there at first is an error', async () => {
-  await expect(heard(['unreachable'])).rejects.toThrow('cannot be reached')
+test('a first connection that fails is an error', async () => {
+  await expect(messagesOver(['unreachable'])).rejects.toThrow('cannot be reached')
 })
 
-test('since is a span or an instant', () => {
-  expect([parseSince('10m'), parseSince('250ms'), parseSince(String(start_ms))]).toEqual([
-    { span_ms: 600_000 },
-    { span_ms: 250 },
-    { at_ms: start_ms },
-  ])
-})
-
-/** What a feed tells over these connections, until the last one has told its events. */
-async function heard(
+/** Returns the messages of a feed over these connections, until the last one has ended. */
+async function messagesOver(
   connections: (Client | 'unreachable')[],
   since: Since | null = null,
 ): Promise<(string | number)[]> {
   const end = new AbortController()
-  const told: (string | number)[] = []
+  const names: (string | number)[] = []
   const feed = followBeacons({
     async connect() {
       const next = connections.shift()
@@ -69,18 +62,18 @@ async function heard(
   })
   for await (const message of feed) {
     if (message.kind === 'lost' && connections.length === 0) break
-    told.push(nameOf(message))
+    names.push(nameOf(message))
   }
-  return told
+  return names
 }
 
 function nameOf(message: FeedMessage): string | number {
   if (message.kind === 'beacon') return message.beacon.seq
-  if (message.kind !== 'connected' || !message.isAgain) return message.kind
-  return message.isNewHistory ? 'connected again, afresh' : 'connected again'
+  if (message.kind !== 'connected' || !message.is_again) return message.kind
+  return message.is_new_history ? 'connected again, afresh' : 'connected again'
 }
 
-/** A client whose stream has these events and ends; one may say what was dropped, one be old. `asked` takes the sequence number that it was begun after. */
+/** A client whose stream ends after these events. One may report dropped events, one be old. `asked` collects `since_seq`. */
 function connection(
   asked: unknown[],
   info: { pid: number; database: string },

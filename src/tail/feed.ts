@@ -1,81 +1,143 @@
 /**
- * Beacons as they arrive, over the event stream, for as long as somebody listens. A lost connection is told, then sought
- * again; the stream resumes after the last event that was seen. A sandbox in memory that was restarted counts from one
- * again: it is followed from its beginning.
+ * Beacons as they arrive over the event stream, and the reconnecting that every command that follows a sandbox shares. The
+ * stream resumes after the last event seen. A sandbox in memory that was restarted counts from one again, so it is followed
+ * from its beginning.
  */
 import { setTimeout as wait } from 'node:timers/promises'
+import { runningSandboxes } from '../cli/process/locator.ts'
+import { type Session, sessionClient } from '../cli/run/session.ts'
+import { stateDirectory } from '../cli/settings/files.ts'
 import type { Client } from '../client/client.ts'
 import { UnreachableError } from '../client/errors.ts'
 import { BeaconItem } from '../contract/control/beacons.ts'
 import type { SandboxEvent } from '../contract/control/events.ts'
 import type { SandboxInfo } from '../contract/control/sandbox.ts'
-import { firstPause_ms, type Interruption, isAnother, longestPause_ms } from './follow.ts'
+import { type Since, sinceMs } from '../foundation/duration.ts'
 
-/** A beacon with its place in the sequence of events, which goes on growing when a sandbox counts from one again. */
+/** A beacon with its place in the sequence of events, which keeps growing when a sandbox counts from one again. */
 export type TailBeacon = BeaconItem & { seq: number }
 
 export type FeedMessage =
   | Interruption
-  /** `is_live` is false for what had happened before the connection. */
+  /** `is_live` is false for a beacon from before the connection. */
   | { kind: 'beacon'; beacon: TailBeacon; is_live: boolean }
 
+/** What may come between the items that are followed. */
+export type Interruption =
+  | { kind: 'connected'; info: SandboxInfo; is_again: boolean; is_new_history: boolean }
+  | { kind: 'lost'; reason: string }
+  /** The sandbox was reset: what was followed is gone. */
+  | { kind: 'reset' }
+  /** Items are missing here: the sandbox keeps a limited number of events and has dropped them. */
+  | { kind: 'gap' }
+
 export interface FeedOptions {
-  /** The client for the next connection: a restarted sandbox may have another address. */
+  /** Returns the client for the next connection: a restarted sandbox may have another address. */
   connect(): Promise<Client>
   /** What the stream itself can select. */
   query: { client_id?: string | undefined; slot_id?: string | undefined }
-  /** Milliseconds back from now on the sandbox's clock, or an instant; null begins now. */
+  /** Where to start, on the sandbox's clock; null for now. */
   since: Since | null
   signal: AbortSignal
 }
 
-export type Since = { span_ms: number } | { at_ms: number }
+/** Follows beacons until `signal` aborts, and throws its reason. See `follow` for failures. */
+export function followBeacons({ connect, query, since, signal }: FeedOptions): AsyncGenerator<FeedMessage> {
+  /** Sequence numbers of earlier histories, and the last one of this history. */
+  let earlier_seq = 0
+  let last_seq: number | null = null
+  let from_ms: number | null = null
+  return follow({ connect, signal }, async ({ client, info, is_again, is_new_history }) => {
+    const { now_ms } = info.clock
+    if (is_new_history) {
+      earlier_seq += last_seq ?? 0
+      from_ms = 0
+      last_seq = 0
+    }
+    from_ms ??= since === null ? now_ms : sinceMs(since, now_ms)
+    return read(client, now_ms, from_ms, is_again)
+  })
 
-const types = 'beacon.*,sandbox.reset'
+  async function* read(
+    client: Client,
+    now_ms: number,
+    from_ms: number,
+    is_again: boolean,
+  ): AsyncGenerator<FeedMessage, void> {
+    // On the first connection the dropped events may be older than `from_ms`: the next event shows it.
+    let isGap = false
+    const start =
+      last_seq !== null
+        ? { since_seq: last_seq }
+        : since === null && !is_again
+          ? {}
+          : { since: String(Math.max(0, from_ms)) }
+    if (last_seq === 0) last_seq = null
+    const events = client.events.stream({ query: { ...query, ...start, type: 'beacon.*,sandbox.reset' } }, { signal })
+    for await (const event of events) {
+      last_seq = event.seq
+      const isDropped = event.type === 'events.dropped'
+      if (isDropped) isGap = true
+      else if (event.at_ms < from_ms) {
+        isGap = false
+        continue
+      }
+      if (isGap && (is_again || !isDropped)) {
+        yield { kind: 'gap' }
+        isGap = false
+      }
+      if (isDropped) continue
+      const message = toMessage(event, earlier_seq, is_again || event.at_ms >= now_ms)
+      if (message !== null) yield message
+    }
+  }
+}
 
-/** Throws what the first connection fails with; later failures are messages. Ends by its signal only, which it throws. */
-export async function* followBeacons({ connect, query, since, signal }: FeedOptions): AsyncGenerator<FeedMessage> {
-  let seen = null as Seen | null
+/** Returns null for an event whose beacon was removed by a reset. */
+function toMessage(event: SandboxEvent, earlier_seq: number, is_live: boolean): FeedMessage | null {
+  if (event.type === 'sandbox.reset') return { kind: 'reset' }
+  const item = BeaconItem.safeParse(event.data)
+  return item.success ? { kind: 'beacon', beacon: { ...item.data, seq: earlier_seq + event.seq }, is_live } : null
+}
+
+const firstPause_ms = 250
+const longestPause_ms = 2_000
+
+interface Connection {
+  client: Client
+  info: SandboxInfo
+  /** Whether there was a connection before. */
+  is_again: boolean
+  /** Whether another database, or a new one in memory, is in place of the one before. */
+  is_new_history: boolean
+}
+
+/**
+ * Yields the items of `open` for one connection after another, with what happens in between. The failures of the first
+ * connection and of its `open` are thrown; later ones become messages. Ends only by its signal, whose reason it throws.
+ */
+export async function* follow<Item>(
+  { connect, signal }: Pick<FeedOptions, 'connect' | 'signal'>,
+  open: (connection: Connection) => Promise<AsyncIterable<Item>>,
+): AsyncGenerator<Interruption | Item, never> {
+  let before = null as SandboxInfo | null
   let pause_ms = firstPause_ms
-  let earlier = 0
   for (;;) {
     try {
       const client = await connect()
-      const info = await client.sandbox.info({}, { signal })
-      const isNewHistory: boolean = seen !== null && isAnother(seen.info, info)
-      if (isNewHistory) earlier += seen?.seq ?? 0
-      const { now_ms } = info.clock
-      const from_ms: number = isNewHistory ? 0 : (seen?.from_ms ?? startOf(since, now_ms))
-      const seq: number | null = isNewHistory ? 0 : (seen?.seq ?? null)
-      yield { kind: 'connected', info, isAgain: seen !== null, isNewHistory }
-      const isAgain = seen !== null
-      seen = { info, seq: seq === 0 ? null : seq, from_ms }
+      const info: SandboxInfo = await client.sandbox.info({}, { signal })
+      const is_again = before !== null
+      const is_new_history = before !== null && isOther(before, info)
+      const items = await open({ client, info, is_again, is_new_history })
+      yield { kind: 'connected', info, is_again, is_new_history }
+      before = info
       pause_ms = firstPause_ms
-      // At first, what is gone may be older than what is asked for: the next event tells.
-      let isGap = false
-      const isFromNow = since === null && !isAgain
-      const begin = seq !== null ? { since_seq: seq } : isFromNow ? {} : { since: String(Math.max(0, from_ms)) }
-      for await (const event of client.events.stream({ query: { ...query, ...begin, type: types } }, { signal })) {
-        seen.seq = event.seq
-        const isGone = event.type === 'events.dropped'
-        if (isGone) isGap = true
-        else if (event.at_ms < from_ms) {
-          isGap = false
-          continue
-        }
-        if (isGap && (isAgain || !isGone)) {
-          yield { kind: 'gap' }
-          isGap = false
-        }
-        if (isGone) continue
-        const message = toMessage(event, earlier, isAgain || event.at_ms >= now_ms)
-        if (message !== null) yield message
-      }
+      yield* items
       signal.throwIfAborted()
       yield { kind: 'lost', reason: 'the sandbox closed the connection' }
     } catch (error) {
       signal.throwIfAborted()
-      if (seen === null) throw error
+      if (before === null) throw error
       if (pause_ms === firstPause_ms || !(error instanceof UnreachableError)) {
         yield { kind: 'lost', reason: error instanceof Error ? error.message : String(error) }
       }
@@ -85,29 +147,33 @@ export async function* followBeacons({ connect, query, since, signal }: FeedOpti
   }
 }
 
-/** The last connection, and how far it came. */
-interface Seen {
-  info: SandboxInfo
-  seq: number | null
-  from_ms: number
+/** Whether the history is another one: another database, or memory that went with its process. */
+function isOther(before: SandboxInfo, now: SandboxInfo): boolean {
+  return before.database !== now.database || (now.database === ':memory:' && before.pid !== now.pid)
 }
 
-const units_ms: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
-
-/** `10m`, or an instant in epoch milliseconds; as the contract's `Since` has checked it. */
-export function parseSince(text: string): Since {
-  const [, digits, unit] = /^(\d+)(ms|s|m|h|d)?$/.exec(text) ?? []
-  return unit === undefined ? { at_ms: Number(digits) } : { span_ms: Number(digits) * (units_ms[unit] ?? 1) }
+/** Returns the client of the service; of the running sandbox its current one, because a restart may move it. */
+export async function connect({ host, settings, client }: Session): Promise<Client> {
+  if (settings.source.base_url !== 'sandbox') return client()
+  const running = await runningSandboxes(stateDirectory(host), host)
+  const sandbox = running.find(({ url }) => url === settings.base_url) ?? running[0]
+  if (sandbox === undefined || sandbox.url === settings.base_url) return client()
+  return sessionClient({ ...settings, base_url: sandbox.url, sandbox }, undefined)
 }
 
-function startOf(since: Since | null, now_ms: number): number {
-  if (since === null) return now_ms
-  return 'at_ms' in since ? since.at_ms : now_ms - since.span_ms
-}
-
-/** null for an event whose subject a reset has taken away. */
-function toMessage(event: SandboxEvent, earlier: number, is_live: boolean): FeedMessage | null {
-  if (event.type === 'sandbox.reset') return { kind: 'reset' }
-  const item = BeaconItem.safeParse(event.data)
-  return item.success ? { kind: 'beacon', beacon: { ...item.data, seq: earlier + event.seq }, is_live } : null
+/** Returns an interruption in words; null for the first connection. */
+export function noteOf(message: Exclude<Interruption, { kind: 'connected' }>): string
+export function noteOf(message: Interruption): string | null
+export function noteOf(message: Interruption): string | null {
+  switch (message.kind) {
+    case 'connected':
+      if (!message.is_again) return null
+      return `Reconnected to ${message.info.url}${message.is_new_history ? ', which has started afresh' : ''}.`
+    case 'lost':
+      return `Connection lost: ${message.reason}`
+    case 'reset':
+      return 'The sandbox was reset.'
+    case 'gap':
+      return 'Beacons are missing here: the sandbox keeps only its newest events and has dropped them.'
+  }
 }

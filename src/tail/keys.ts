@@ -1,36 +1,42 @@
-/** Keys -> what they mean on each screen. The help is made of the same table. */
+/** What each key does on each screen, and the keys of the terminal as Ink reports them. */
+import type { Key as InkKey } from 'ink'
 import { filterFields, type TailAction, type TailState } from './model.ts'
 
-/** A key as the terminal tells it. */
+const inkNames = {
+  upArrow: 'up',
+  downArrow: 'down',
+  leftArrow: 'left',
+  rightArrow: 'right',
+  pageUp: 'page_up',
+  pageDown: 'page_down',
+  home: 'home',
+  end: 'end',
+  return: 'enter',
+  escape: 'escape',
+  backspace: 'backspace',
+  delete: 'backspace',
+} as const satisfies Partial<Record<keyof InkKey, string>>
+type KeyName = (typeof inkNames)[keyof typeof inkNames]
+
+/** One key press. */
 export interface Key {
   /** The character; '' for a named key. */
   text: string
-  name:
-    | 'up'
-    | 'down'
-    | 'left'
-    | 'right'
-    | 'page_up'
-    | 'page_down'
-    | 'home'
-    | 'end'
-    | 'enter'
-    | 'escape'
-    | 'backspace'
-    | null
+  name: KeyName | null
 }
 
-/** What a key asks for: a change of state, or a deed outside of it. */
-export type Wish = TailAction | { type: 'quit' } | { type: 'replay' } | { type: 'inspector' }
+/** What a key does beyond the state of the screen. */
+export type Effect = { type: 'quit' } | { type: 'replay' } | { type: 'inspector' }
+type KeyAction = TailAction | Effect
 
 export const keyHelp: readonly (readonly [keys: string, meaning: string])[] = [
-  ['↑ ↓  j k', 'move; at the end it follows again'],
+  ['↑ ↓  j k', 'move; at the end the list follows again'],
   ['g G  home end', 'first, last'],
   ['page up, down', 'a page at a time'],
   ['enter', 'details: beacon, slot, consent, evidence'],
   ['f', 'filter by event, format and verdict'],
   ['/', 'search in identifiers, events and reasons'],
-  ['space', 'pause, go on'],
+  ['space', 'pause, continue'],
   ['r', 'replay: send this beacon again'],
   ['o', 'open the inspector'],
   ['c', 'clear'],
@@ -38,20 +44,20 @@ export const keyHelp: readonly (readonly [keys: string, meaning: string])[] = [
   ['q', 'back, quit'],
 ]
 
-/** `page` is the number of rows of the list. */
-export function wishOf(state: TailState, { text, name }: Key, page: number): Wish | null {
+/** Returns what a key does in a state, or null. `page` is the number of rows of the list. */
+export function actionOf(state: TailState, { text, name }: Key, page: number): KeyAction | null {
   const { screen } = state
-  if (screen.name === 'search') return searchWish(state, text, name)
-  if (screen.name === 'filter') return filterWish(state, text, name)
+  if (screen.name === 'search') return searchAction(state, text, name)
+  if (screen.name === 'filter') return filterAction(state, text, name)
   if (screen.name !== 'list' && (name === 'escape' || name === 'left' || text === 'q')) return backToList
   if (screen.name === 'help') return text === '?' || name === 'enter' ? backToList : null
   if (screen.name === 'details' && name === 'enter') return backToList
-  return named(name, page) ?? lettered[text]?.(state) ?? null
+  return namedKey(name, page) ?? letterKeys[text]?.(state) ?? null
 }
 
-const backToList: Wish = { type: 'show', screen: { name: 'list' } }
+const backToList: KeyAction = { type: 'show', screen: { name: 'list' } }
 
-function named(name: Key['name'], page: number): Wish | null {
+function namedKey(name: Key['name'], page: number): KeyAction | null {
   switch (name) {
     case 'up':
       return { type: 'move', by: -1 }
@@ -72,7 +78,7 @@ function named(name: Key['name'], page: number): Wish | null {
   }
 }
 
-const lettered: Readonly<Record<string, (state: TailState) => Wish>> = {
+const letterKeys: Readonly<Record<string, (state: TailState) => KeyAction>> = {
   k: () => ({ type: 'move', by: -1 }),
   j: () => ({ type: 'move', by: 1 }),
   g: () => ({ type: 'first' }),
@@ -87,14 +93,14 @@ const lettered: Readonly<Record<string, (state: TailState) => Wish>> = {
   q: () => ({ type: 'quit' }),
 }
 
-function searchWish({ filter }: TailState, text: string, name: Key['name']): Wish | null {
+function searchAction({ filter }: TailState, text: string, name: Key['name']): KeyAction | null {
   if (name === 'enter') return backToList
-  if (name === 'escape') return { type: 'abandon' }
+  if (name === 'escape') return { type: 'cancel_search' }
   if (name === 'backspace') return { type: 'search', text: [...filter.search].slice(0, -1).join('') }
   return text === '' ? null : { type: 'search', text: filter.search + text }
 }
 
-function filterWish({ screen }: TailState, text: string, name: Key['name']): Wish | null {
+function filterAction({ screen }: TailState, text: string, name: Key['name']): KeyAction | null {
   if (name === 'enter' || name === 'escape' || text === 'f' || text === 'q') return backToList
   if (name === 'left' || text === 'h') return { type: 'choose', by: -1 }
   if (name === 'right' || text === 'l' || text === ' ') return { type: 'choose', by: 1 }
@@ -103,4 +109,19 @@ function filterWish({ screen }: TailState, text: string, name: Key['name']): Wis
   const at = filterFields.indexOf(screen.field) + step
   const field = filterFields[(at + filterFields.length) % filterFields.length] ?? 'event'
   return { type: 'show', screen: { name: 'filter', field } }
+}
+
+/** Returns the key presses of one input event of Ink: a named key, or each character that was typed or pasted. */
+export function keysOf(text: string, key: InkKey): Key[] {
+  const flag = (Object.keys(inkNames) as (keyof typeof inkNames)[]).find((flag) => key[flag])
+  if (flag !== undefined) return [{ text: '', name: inkNames[flag] }]
+  if (key.ctrl || key.meta) return []
+  return [...text].flatMap(keyOf)
+}
+
+/** Keys that are typed fast arrive as one text, Enter and Backspace included. */
+function keyOf(character: string): Key[] {
+  if (character === '\r' || character === '\n') return [{ text: '', name: 'enter' }]
+  if (character === '\u007f' || character === '\b') return [{ text: '', name: 'backspace' }]
+  return character >= ' ' ? [{ text: character, name: null }] : []
 }

@@ -1,12 +1,20 @@
 import { describe, expect, test } from 'vitest'
 import { lastMinute, rate } from './counts.ts'
 import type { TailBeacon } from './feed.ts'
-import { noFilter } from './filter.ts'
-import { capacity, cursorOf, reduce, selectedBeacon, startState, type TailAction, type TailState } from './model.ts'
+import {
+  capacity,
+  cursorOf,
+  noFilter,
+  reduce,
+  selectedBeacon,
+  startState,
+  type TailAction,
+  type TailState,
+} from './model.ts'
 
 const start_ms = 1_769_860_800_000
 
-function beacon(seq: number, members: Partial<TailBeacon> = {}): TailBeacon {
+function beacon(seq: number, fields: Partial<TailBeacon> = {}): TailBeacon {
   return {
     seq,
     beacon_id: `beacon_${seq}`,
@@ -21,7 +29,7 @@ function beacon(seq: number, members: Partial<TailBeacon> = {}): TailBeacon {
     metric: null,
     occurred_at_ms: start_ms,
     received_at_ms: start_ms,
-    ...members,
+    ...fields,
   }
 }
 
@@ -38,7 +46,7 @@ function range(from: number, to: number): TailBeacon[] {
 }
 
 describe('the cursor', () => {
-  test('follows the newest beacon until it moves, and stays on its beacon then', () => {
+  test('follows the newest beacon until it is moved, and then stays on its beacon', () => {
     const moved = stateAfter(arrive(range(1, 3)), { type: 'move', by: -1 })
     expect(selectedBeacon(moved)?.seq).toBe(2)
     expect(selectedBeacon(reduce(moved, arrive(range(4, 9))))?.seq).toBe(2)
@@ -50,19 +58,19 @@ describe('the cursor', () => {
     expect(selectedBeacon(reduce(back, arrive(range(4, 4))))?.seq).toBe(4)
   })
 
-  test('falls to the oldest when its beacon has gone', () => {
+  test('moves to the oldest beacon when its own is gone', () => {
     const state = stateAfter(arrive(range(1, 2)), { type: 'first' }, arrive(range(3, capacity + 3)))
     expect(cursorOf(state)).toBe(0)
     expect(selectedBeacon(state)?.seq).toBe(4)
   })
 
-  test('an empty list has none', () => {
+  test('has no beacon in an empty list', () => {
     expect(selectedBeacon(stateAfter({ type: 'move', by: -1 }))).toBeNull()
     expect(stateAfter({ type: 'details' }).screen).toEqual({ name: 'list' })
   })
 })
 
-test('no more than the newest beacons are kept, whatever arrives', () => {
+test('only the newest beacons are kept, however many arrive', () => {
   let state = stateAfter(arrive(range(1, 3 * capacity)))
   expect([state.beacons.length, state.shown.length, state.beacons[0]?.seq]).toEqual([
     capacity,
@@ -76,7 +84,7 @@ test('no more than the newest beacons are kept, whatever arrives', () => {
   expect(state.counts.total).toBe(5 * capacity)
 })
 
-test('what a filter hides goes with the beacons that are no longer kept', () => {
+test('hidden beacons are dropped with the others that are no longer kept', () => {
   const clicks = range(1, 10).map((item) => ({ ...item, event: 'click' as const }))
   const state = stateAfter(arrive(clicks), { type: 'search', text: 'CLICK' }, arrive(range(11, capacity + 4)))
   expect(state.shown.map(({ seq }) => seq)).toEqual([5, 6, 7, 8, 9, 10])
@@ -96,18 +104,18 @@ describe('the filter', () => {
   ]
   const seqs = (...actions: TailAction[]) => stateAfter(arrive(mixed), ...actions).shown.map(({ seq }) => seq)
 
-  test('is chosen member by member, round and round', () => {
+  test('is chosen field by field, and the choices wrap around', () => {
     const verdict: TailAction = { type: 'show', screen: { name: 'filter', field: 'verdict' } }
     expect(seqs(verdict, { type: 'choose', by: -1 })).toEqual([2])
     expect(seqs(verdict, { type: 'choose', by: 2 })).toEqual([3])
     expect(seqs(verdict, { type: 'choose', by: -1 }, { type: 'choose', by: 1 })).toEqual([1, 2, 3])
   })
 
-  test('searches in whatever a line tells, and an abandoned search is undone', () => {
+  test('searches in everything that a line shows, and a cancelled search is undone', () => {
     expect(seqs({ type: 'search', text: 'STALE' })).toEqual([2])
     expect(seqs({ type: 'search', text: 'särah' })).toEqual([3])
     const searching: TailAction = { type: 'show', screen: { name: 'search', before: '' } }
-    expect(seqs(searching, { type: 'search', text: 'stale' }, { type: 'abandon' })).toEqual([1, 2, 3])
+    expect(seqs(searching, { type: 'search', text: 'stale' }, { type: 'cancel_search' })).toEqual([1, 2, 3])
   })
 })
 
@@ -119,7 +127,7 @@ describe('counts', () => {
     expect(counts).toMatchObject({ total: 3, by_event: { render: 2 }, rejected: 1, would_bill: 1, duplicates: 0 })
   })
 
-  test('a rate is the mean of five whole seconds; what was there before has no part in it', () => {
+  test('a rate is the mean of five whole seconds, without beacons from before the connection', () => {
     const state = stateAfter(
       arrive(range(1, 100), start_ms, false),
       arrive(range(101, 110)),
@@ -131,24 +139,24 @@ describe('counts', () => {
     expect(rate(state.counts, start_ms + 6_000)).toBe(0)
   })
 
-  test('the last minute has a number a second and forgets what is older', () => {
+  test('the last minute has one number a second and drops older ones', () => {
     const state = stateAfter(arrive(range(1, 2)), arrive(range(3, 3), start_ms + 59_000), arrive([], start_ms + 60_000))
     expect(lastMinute(state.counts, start_ms + 60_000)).toEqual([2, ...Array(58).fill(0), 1])
     expect(reduce(state, arrive(range(4, 4), start_ms + 61_000)).counts.seconds).toHaveLength(2)
   })
 
-  test('clear forgets beacons and counts', () => {
+  test('clear removes beacons and counts', () => {
     const state = stateAfter(arrive(range(1, 5)), { type: 'clear' })
     expect(state).toMatchObject({ beacons: [], shown: [], counts: { total: 0 } })
   })
 })
 
-test('an answer about another slot than the one that is shown is passed over', () => {
+test('the details of another slot than the shown one are ignored', () => {
   const open = stateAfter(arrive(range(1, 1)), { type: 'details' })
   expect(open.screen).toMatchObject({ name: 'details', slot: { status: 'loading' } })
   const failed = { status: 'failed', reason: 'no' } as const
-  expect(reduce(open, { type: 'answer', slot_id: 'slot_other', slot: failed })).toBe(open)
-  expect(reduce(open, { type: 'answer', slot_id: 'slot_00000000001', slot: failed }).screen).toMatchObject({
+  expect(reduce(open, { type: 'slot', slot_id: 'slot_other', slot: failed })).toBe(open)
+  expect(reduce(open, { type: 'slot', slot_id: 'slot_00000000001', slot: failed }).screen).toMatchObject({
     slot: failed,
   })
 })

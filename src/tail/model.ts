@@ -1,11 +1,10 @@
-/** The state of `svc beacons tail`, and what becomes of it: beacons, keys and answers in, the next state out. Pure. */
+/** The state of `svc beacons tail`, its filter, and the reducer: an action in, the next state out. Pure. */
 import { Verdict } from '../contract/control/beacons.ts'
 import type { PlacementDetail } from '../contract/control/placements.ts'
 import { Format } from '../contract/fields.ts'
 import { BeaconEvent } from '../contract/v1/beacons.ts'
 import { type Arrival, type Counts, count, noCounts } from './counts.ts'
 import type { TailBeacon } from './feed.ts'
-import { passes, type TailFilter } from './filter.ts'
 
 /** Beacons kept; the oldest go first. */
 export const capacity = 5_000
@@ -14,17 +13,17 @@ export interface TailState {
   connection: { status: 'connecting' } | { status: 'live' } | { status: 'lost'; reason: string }
   /** Oldest first. */
   beacons: readonly TailBeacon[]
-  /** What passes the filter, oldest first. */
+  /** Beacons that pass the filter, oldest first. */
   shown: readonly TailBeacon[]
-  /** Beacons that arrived since the pause; null while it runs. */
+  /** Beacons that arrived since the pause; null when it is not paused. */
   held: readonly TailBeacon[] | null
   filter: TailFilter
   counts: Counts
   now_ms: number
-  /** The beacon the cursor is on; null follows the newest. */
+  /** The beacon under the cursor; null follows the newest. */
   selected_seq: number | null
   screen: Screen
-  /** What the last key came to. */
+  /** The result of the last key. */
   notice: string | null
 }
 
@@ -33,13 +32,25 @@ export type Screen =
   | { name: 'help' }
   | { name: 'search'; before: string }
   | { name: 'filter'; field: FilterField }
-  | { name: 'details'; beacon: TailBeacon; slot: SlotAnswer; scroll: number }
+  | { name: 'details'; beacon: TailBeacon; slot: SlotState; scroll: number }
 
-export type SlotAnswer =
+export type SlotState =
   | { status: 'none' }
   | { status: 'loading' }
   | { status: 'failed'; reason: string }
-  | { status: 'there'; detail: PlacementDetail }
+  | { status: 'loaded'; detail: PlacementDetail }
+
+/** Which beacons are shown. A field that is null accepts every beacon. */
+export interface TailFilter {
+  event: BeaconEvent | null
+  format: Format | null
+  verdict: Verdict | null
+  session: string | null
+  /** Part of an identifier, event, format, verdict or reason; upper and lower case are equal. */
+  search: string
+}
+
+export const noFilter: TailFilter = { event: null, format: null, verdict: null, session: null, search: '' }
 
 export const filterFields = ['event', 'format', 'verdict'] as const
 export type FilterField = (typeof filterFields)[number]
@@ -56,11 +67,11 @@ export type TailAction =
   | { type: 'first' }
   | { type: 'last' }
   | { type: 'details' }
-  | { type: 'answer'; slot_id: string; slot: SlotAnswer }
+  | { type: 'slot'; slot_id: string; slot: SlotState }
   | { type: 'show'; screen: Screen }
   | { type: 'search'; text: string }
-  /** Ends a search and undoes it. */
-  | { type: 'abandon' }
+  /** Ends a search and restores the text from before it. */
+  | { type: 'cancel_search' }
   | { type: 'choose'; by: number }
   | { type: 'pause' }
   | { type: 'clear' }
@@ -95,7 +106,7 @@ export function reduce(state: TailState, action: TailAction): TailState {
       return move(state, capacity)
     case 'details':
       return openDetails(state)
-    case 'answer':
+    case 'slot':
       return state.screen.name === 'details' && state.screen.beacon.slot_id === action.slot_id
         ? { ...state, screen: { ...state.screen, slot: action.slot } }
         : state
@@ -103,7 +114,7 @@ export function reduce(state: TailState, action: TailAction): TailState {
       return { ...state, screen: action.screen, notice: null }
     case 'search':
       return refilter(state, { ...state.filter, search: action.text })
-    case 'abandon':
+    case 'cancel_search':
       return {
         ...refilter(state, { ...state.filter, search: state.screen.name === 'search' ? state.screen.before : '' }),
         screen: { name: 'list' },
@@ -127,7 +138,7 @@ export function reduce(state: TailState, action: TailAction): TailState {
   }
 }
 
-/** Where the cursor is in `shown`: the newest while following, the oldest when its beacon has gone; -1 in an empty list. */
+/** Returns the index of the cursor in `shown`: the newest when following, the oldest when its beacon is gone, -1 when empty. */
 export function cursorOf({ shown, selected_seq }: TailState): number {
   if (selected_seq === null) return shown.length - 1
   const index = shown.findIndex(({ seq }) => seq >= selected_seq)
@@ -176,7 +187,7 @@ function move(state: TailState, by: number): TailState {
 function openDetails(state: TailState): TailState {
   const beacon = selectedBeacon(state)
   if (beacon === null) return state
-  const slot: SlotAnswer = { status: beacon.slot_id === null ? 'none' : 'loading' }
+  const slot: SlotState = { status: beacon.slot_id === null ? 'none' : 'loading' }
   return { ...state, selected_seq: beacon.seq, screen: { name: 'details', beacon, slot, scroll: 0 }, notice: null }
 }
 
@@ -191,4 +202,21 @@ function choose(state: TailState, by: number): TailState {
 
 function refilter(state: TailState, filter: TailFilter): TailState {
   return { ...state, filter, shown: state.beacons.filter((beacon) => passes(beacon, filter)) }
+}
+
+export function passes(beacon: TailBeacon, filter: TailFilter): boolean {
+  return (
+    (filter.event === null || beacon.event === filter.event) &&
+    (filter.format === null || beacon.format === filter.format) &&
+    (filter.verdict === null || beacon.verdict === filter.verdict) &&
+    (filter.session === null || beacon.session_id === filter.session) &&
+    (filter.search === '' || contains(beacon, filter.search.toLowerCase()))
+  )
+}
+
+function contains(beacon: TailBeacon, search: string): boolean {
+  const { beacon_id, slot_id, session_id, client_id, event, format, verdict, reason_code, metric } = beacon
+  return [beacon_id, slot_id, session_id, client_id, event, format, verdict, reason_code, metric].some(
+    (value) => value?.toLowerCase().includes(search) === true,
+  )
 }

@@ -1,9 +1,9 @@
 /** The whole screen as lines: a head, the list or what covers it, and one line at the bottom. Pure. */
 import type { Style } from '../cli/output/style.ts'
 import { formatValue } from '../cli/output/text.ts'
-import { beaconLine, columnHead, pad } from './columns.ts'
-import { detailLines } from './details.ts'
-import { countLines, titleLine } from './head.ts'
+import { beaconEvents } from '../contract/v1/beacons.ts'
+import { beaconLine, columnHead, detailLines, pad } from './beacon-text.ts'
+import { lastMinute, minute_s, rate } from './counts.ts'
 import { keyHelp } from './keys.ts'
 import { cursorOf, filterFields, type TailState } from './model.ts'
 
@@ -18,14 +18,14 @@ export interface ScreenLines {
   foot: string
 }
 
-/** Title, counts, a blank line and the names of the columns; what covers the list leaves the title alone. */
-const headRows = { list: 8, cover: 2 }
+/** The list has title, counts, a blank line and the names of the columns above it; other screens only the title. */
+const headRows = { list: 8, other: 2 }
 const footRows = 1
 const filterRows = 6
 
-/** Rows between head and foot. */
+/** Returns the number of rows between head and foot. */
 export function pageOf({ screen }: TailState, { rows }: ScreenSize): number {
-  return Math.max(1, rows - (isList(screen) ? headRows.list : headRows.cover) - footRows)
+  return Math.max(1, rows - (isList(screen) ? headRows.list : headRows.other) - footRows)
 }
 
 function isList({ name }: TailState['screen']): boolean {
@@ -69,13 +69,13 @@ function bodyLines(state: TailState, size: ScreenSize, style: Style): string[] {
   }
 }
 
-/** The first line that is shown: scrolling ends with the last one in sight. */
+/** Returns the first line that is shown: scrolling ends when the last one is visible. */
 function topOf(scroll: number, lines: number, page: number): number {
   return Math.min(scroll, Math.max(0, lines - page))
 }
 
-/** How much of the details is in sight; null where all of it is. */
-function placeInDetails(state: TailState, size: ScreenSize, style: Style): string | null {
+/** Returns which lines of the details are visible, or null when all are. */
+function visibleLines(state: TailState, size: ScreenSize, style: Style): string | null {
   const { screen } = state
   if (screen.name !== 'details') return null
   const { length } = detailLines(screen.beacon, screen.slot, style)
@@ -113,29 +113,90 @@ function footLine(state: TailState, size: ScreenSize, style: Style): string {
   const { columns } = size
   const { screen, filter, notice } = state
   if (screen.name === 'search')
-    return `/${filter.search}${style.inverse(' ')}  ${style.dim('enter keeps, escape undoes')}`
+    return `/${filter.search}${style.inverse(' ')}  ${style.dim('enter keeps, escape cancels')}`
   if (notice !== null) return style.yellow(pad(formatValue(notice), columns).trimEnd())
-  const keys = footKeys[screen.name]
-  const active = [
-    filter.event,
-    filter.format,
-    filter.verdict,
-    filter.session,
-    filter.search === '' ? null : `/${filter.search}`,
-  ].filter((part) => part !== null)
-  const place = state.selected_seq === null ? 'following' : `${cursorOf(state) + 1} of ${state.shown.length}`
-  const left = [
-    ...(screen.name === 'list' ? [place] : []),
-    ...[placeInDetails(state, size, style)].filter((part) => part !== null),
-    ...(active.length === 0 ? [] : [`only ${active.join(', ')}`]),
+  const search = filter.search === '' ? null : `/${filter.search}`
+  const active = [filter.event, filter.format, filter.verdict, filter.session, search].filter((part) => part !== null)
+  const position = state.selected_seq === null ? 'following' : `${cursorOf(state) + 1} of ${state.shown.length}`
+  const parts = [
+    screen.name === 'list' ? position : visibleLines(state, size, style),
+    active.length === 0 ? null : `only ${active.join(', ')}`,
+    footKeys[screen.name],
   ]
-  const text = [...left, keys].join('   ')
+  const text = parts.filter((part) => part !== null).join('   ')
   return style.dim(pad(text, columns).trimEnd())
 }
 
 const footKeys = {
   list: '? help  q quit  enter details  f filter  / search  space pause',
   details: '↑ ↓ scroll   r replay   o inspector   q back',
-  filter: '↑ ↓ what   ← → value   enter back',
+  filter: '↑ ↓ field   ← → value   enter back',
   help: 'q back',
 } as const
+
+const bars = '▁▂▃▄▅▆▇█'
+const labelWidth = 4
+const sparklineLabel = 'minute '
+
+/** Returns the base URL and the state of the connection. */
+function titleLine(state: TailState, base_url: string, style: Style): string {
+  const title = `${style.bold('beacons')} ${style.dim(base_url)}  ${connectionText(state, style)}`
+  return state.held === null ? title : `${title}  ${style.yellow(`paused, ${amount(state.held.length)} held`)}`
+}
+
+/** Returns five lines: totals, a table of events, and the last minute. */
+function countLines(state: TailState, columns: number, style: Style): string[] {
+  const { counts, now_ms } = state
+  const seconds = lastMinute(counts, now_ms)
+  const shown = seconds.slice(-Math.max(0, Math.min(minute_s, columns - sparklineLabel.length - 8)))
+  const peak = Math.max(...seconds)
+  const totals = `${amount(counts.total)} ${counts.total === 1 ? 'beacon' : 'beacons'}   ${amount(counts.duplicates)} duplicate   ${amount(counts.rejected)} rejected   ${amount(counts.would_bill)} would bill`
+  const cells = beaconEvents.map((event) => {
+    const total = amount(counts.by_event[event] ?? 0)
+    const each = perSecond(rate(counts, now_ms, event))
+    return { event, total, each, width: Math.max(event.length, total.length, each.length) }
+  })
+  let room = columns - labelWidth
+  const fitting = cells.filter(({ width }) => {
+    room -= width + 2
+    return room >= -2
+  })
+  const row = (label: string, text: (cell: (typeof cells)[number]) => string) =>
+    label.padEnd(labelWidth) + fitting.map((cell) => text(cell).padStart(cell.width)).join('  ')
+  const isQuiet = counts.total === 0
+  return [
+    isQuiet ? style.dim(totals) : totals,
+    style.dim(row('', ({ event }) => event)),
+    row('', ({ total }) => total),
+    `${style.dim(row('/s', ({ each }) => each))}`,
+    `${style.dim(sparklineLabel)}${style.cyan(sparkline(shown, peak))} ${style.dim(`${perSecond(rate(counts, now_ms))}/s`)}`,
+  ]
+}
+
+/** Returns a bar for each number; the lowest one stands for zero. */
+function sparkline(values: readonly number[], peak: number): string {
+  return values
+    .map((value) => (value === 0 ? '▁' : (bars[Math.max(1, Math.ceil((value / peak) * (bars.length - 1)))] ?? '█')))
+    .join('')
+}
+
+/** Returns `12 345`; from ten million on `12.3M`. */
+function amount(value: number): string {
+  if (value >= 1e7) return `${(value / 1e6).toFixed(1)}M`
+  return String(value).replace(/\B(?=(\d{3})+$)/g, ' ')
+}
+
+function perSecond(value: number): string {
+  return value >= 10 || value === 0 ? amount(Math.round(value)) : value.toFixed(1)
+}
+
+function connectionText({ connection }: TailState, style: Style): string {
+  switch (connection.status) {
+    case 'connecting':
+      return style.dim('○ connecting')
+    case 'live':
+      return style.green('● live')
+    case 'lost':
+      return style.red('○ reconnecting')
+  }
+}

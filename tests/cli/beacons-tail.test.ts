@@ -104,7 +104,7 @@ describe.each(isTmuxInstalled ? [script, tmux] : [script])('in a terminal of %s'
     expect(textOf(terminal)).toMatch(/Evidence entry \d+, .+Z, consent revision 1\n +[0-9a-f]{64}/)
 
     terminal.type('r')
-    await see(terminal, 'Sent again: duplicate, it was there already.')
+    await see(terminal, 'Sent again: duplicate, it was received before.')
     terminal.type('q')
     await see(terminal, '2 beacons   1 duplicate')
     expect(listed(terminal).at(-1)).toContain('= duplicate')

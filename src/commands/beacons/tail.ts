@@ -5,12 +5,12 @@ import type { Style } from '../../cli/output/style.ts'
 import { formatTime, formatValue } from '../../cli/output/text.ts'
 import type { Command, CommandInput } from '../../cli/run/command.ts'
 import type { Session } from '../../cli/run/session.ts'
-import type { BeaconItem } from '../../contract/control/beacons.ts'
 import { contract } from '../../contract/index.ts'
-import { verdictPaint, verdictText } from '../../tail/columns.ts'
-import { type FeedOptions, followBeacons, parseSince, type TailBeacon } from '../../tail/feed.ts'
-import { noFilter, passes, type TailFilter } from '../../tail/filter.ts'
-import { connect, noteOf } from '../../tail/follow.ts'
+import { parseSince } from '../../foundation/duration.ts'
+import { verdictPaint, verdictText } from '../../tail/beacon-text.ts'
+import { connect, type FeedOptions, followBeacons, noteOf, type TailBeacon } from '../../tail/feed.ts'
+import { noFilter, passes, type TailFilter } from '../../tail/model.ts'
+import { namedProject } from '../projects.ts'
 
 const { shape } = contract['beacons.list'].query
 const filters = schemaOptions(
@@ -19,22 +19,31 @@ const filters = schemaOptions(
     .extend({ slot: shape.slot_id, session: shape.session_id, client: shape.client_id }),
 )
 
+interface FilterFlags {
+  event?: TailFilter['event']
+  format?: TailFilter['format']
+  since?: string
+  slot?: string
+  session?: string
+  client?: string
+}
+
 export const tail: Command = {
   name: 'tail',
   summary: 'Follow beacons as they arrive',
   details:
-    'Over the whole terminal; press ? there for its keys. Without a terminal, or with --compact or -o jsonl, one line a beacon, until Ctrl-C. A sandbox that is restarted is found again.',
+    'Uses the whole terminal; press ? for its keys. Without a terminal, or with --compact or -o jsonl, it prints one line for each beacon, until Ctrl-C. It reconnects to a sandbox that is restarted.',
   options: [
     ...filters.values(),
     new Option('--rejected', 'Only rejected beacons.'),
-    new Option('--compact', 'Lines also on a terminal.'),
+    new Option('--compact', 'Print lines on a terminal too.'),
   ],
   examples: ['beacons tail --since 10m', 'beacons tail --rejected -o jsonl'],
-  async run(session, given) {
+  async run(session, input) {
     const { host, out } = session
-    const { filter, feed } = read(session, given)
+    const { filter, feed } = read(session, input)
     const isTerminal = host.stdin_is_terminal && host.stdout.is_terminal && host.env.TERM !== 'dumb'
-    if (given.options.compact !== true && out.format === 'text' && isTerminal) {
+    if (input.options.compact !== true && out.format === 'text' && isTerminal) {
       const { runScreen } = await import('../../tail/run-screen.ts')
       return runScreen(session, feed, filter)
     }
@@ -42,25 +51,17 @@ export const tail: Command = {
   },
 }
 
-/** What the flags say: the stream selects project and slot, the rest is filtered here. */
-function read(session: Session, given: CommandInput): { filter: TailFilter; feed: FeedOptions } {
-  const { settings, signal } = session
-  const flags = flagValues(filters, given.options) as {
-    event?: TailFilter['event']
-    format?: TailFilter['format']
-    since?: string
-    slot?: string
-    session?: string
-    client?: string
-  }
-  const client_id = flags.client ?? (settings.source.client_id === 'flag' ? settings.client_id : null)
+/** Returns what the flags select: project and slot in the stream itself, the rest in the filter. */
+function read(session: Session, { options }: CommandInput): { filter: TailFilter; feed: FeedOptions } {
+  const flags = flagValues(filters, options) as FilterFlags
+  const client_id = flags.client ?? namedProject(session)
   return {
     filter: {
       ...noFilter,
       event: flags.event ?? null,
       format: flags.format ?? null,
       session: flags.session ?? null,
-      verdict: given.options.rejected === true ? 'rejected' : null,
+      verdict: options.rejected === true ? 'rejected' : null,
     },
     feed: {
       connect: () => connect(session),
@@ -68,8 +69,8 @@ function read(session: Session, given: CommandInput): { filter: TailFilter; feed
         ...(client_id === null ? {} : { client_id }),
         ...(flags.slot === undefined ? {} : { slot_id: flags.slot }),
       },
-      since: flags.since === undefined ? null : parseSince(flags.since),
-      signal,
+      since: parseSince(flags.since ?? ''),
+      signal: session.signal,
     },
   }
 }
@@ -80,18 +81,14 @@ async function printLines({ out }: Session, feed: FeedOptions, filter: TailFilte
       const note = noteOf(message)
       if (note !== null) out.note(note)
     } else if (passes(message.beacon, filter)) {
-      out.item(itemOf(message.beacon), (style) => compactLine(message.beacon, style))
+      const { seq: _, ...item } = message.beacon
+      out.item(item, (style) => beaconLine(message.beacon, style))
     }
   }
   return 0
 }
 
-/** As `svc beacons list` has it. */
-function itemOf({ seq: _, ...item }: TailBeacon): BeaconItem {
-  return item
-}
-
-function compactLine(beacon: TailBeacon, style: Style): string {
+function beaconLine(beacon: TailBeacon, style: Style): string {
   return [
     style.dim(formatTime(beacon.received_at_ms)),
     formatValue(beacon.event).padEnd(14),

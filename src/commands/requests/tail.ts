@@ -1,46 +1,54 @@
-/** `svc requests tail` and `svc sandbox logs`: the request journal, line by line. */
+/**
+ * `svc requests tail` and `svc sandbox logs`: the request journal, line by line. The journal is asked twice a second for
+ * what is new. After a lost connection, what was written meanwhile follows.
+ */
+import { setTimeout as wait } from 'node:timers/promises'
 import { Option } from 'commander'
 import type { Style } from '../../cli/output/style.ts'
 import { formatTime, formatValue } from '../../cli/output/text.ts'
 import type { Command } from '../../cli/run/command.ts'
 import type { Session } from '../../cli/run/session.ts'
+import type { Client } from '../../client/client.ts'
 import type { RequestItem } from '../../contract/control/requests.ts'
-import { connect, noteOf } from '../../tail/follow.ts'
-import { followRequests, latestRequests, type RequestQuery } from '../../tail/requests.ts'
+import { connect, follow, type Interruption, noteOf } from '../../tail/feed.ts'
 import { listOptions, listQuery } from './match.ts'
 
 const options = listOptions()
 for (const name of ['limit', 'cursor', 'until', 'after', 'details']) options.delete(name)
 const since = options.get('since')
-/** How many requests `logs` begins with. */
+/** How many requests `logs` starts with. */
 const defaultLines = 20
+const pollInterval_ms = 500
+/** A request is written when it is answered, which may be late: this many polls reach back over the longest wait. */
+const pollsBack = 70
+const pageLimit = 1_000
 
 export const tailRequests: Command = {
   name: 'tail',
   summary: 'Follow the request journal',
   details:
-    'One line a request, as it is answered, until Ctrl-C. With --since, those of the journal come first. A sandbox that is restarted is found again.',
+    'Prints one line for each request when it is answered, until Ctrl-C. With --since it starts with the requests of the journal. It reconnects to a sandbox that is restarted.',
   options: [...options.values()],
   examples: ['requests tail', 'requests tail --status-class 4xx --since 10m -o jsonl'],
-  run: (session, given) => {
-    const query = listQuery(session, options, given)
-    return follow(session, query, query.since === undefined ? 0 : Number.POSITIVE_INFINITY)
+  run: (session, input) => {
+    const query = listQuery(session, options, input)
+    return printFollowed(session, query, query.since === undefined ? 0 : Number.POSITIVE_INFINITY)
   },
 }
 
 export const logs: Command = {
   name: 'logs',
   summary: 'Show the latest requests, and follow',
-  details: `Begins with the last ${defaultLines} requests of the journal, or with all since --since; then one line a request, until Ctrl-C. svc requests tail has every filter.`,
+  details: `Starts with the last ${defaultLines} requests of the journal, or with all since --since; then prints one line for each request, until Ctrl-C. For every filter: svc requests tail`,
   options: [
     ...(since === undefined ? [] : [since]),
-    new Option('--no-follow', 'end after the requests that are there'),
+    new Option('--no-follow', 'stop after the requests that the journal has'),
   ],
   examples: ['sandbox logs --no-follow', 'sandbox logs --since 10m --no-follow -o jsonl'],
-  async run(session, given) {
-    const query = listQuery(session, options, given)
+  async run(session, input) {
+    const query = listQuery(session, options, input)
     const latest = query.since === undefined ? defaultLines : Number.POSITIVE_INFINITY
-    if (given.options.follow !== false) return follow(session, query, latest)
+    if (input.options.follow !== false) return printFollowed(session, query, latest)
     const items = await latestRequests(session.client(), query, latest, session.signal)
     for (const item of items) print(session, item)
     if (items.length === 0) session.out.note('Nothing there.')
@@ -48,9 +56,9 @@ export const logs: Command = {
   },
 }
 
-async function follow(session: Session, query: RequestQuery, latest: number): Promise<number> {
+async function printFollowed(session: Session, query: RequestQuery, latest: number): Promise<number> {
   const { out, signal } = session
-  for await (const message of followRequests({ connect: () => connect(session), query, latest, signal })) {
+  for await (const message of followRequests(() => connect(session), query, latest, signal)) {
     const note = message.kind === 'request' ? null : noteOf(message)
     if (message.kind === 'request') print(session, message.item)
     else if (note !== null) out.note(note)
@@ -70,4 +78,125 @@ function line({ at_ms, method, path, status, reason_code, request_id }: RequestI
     ...(reason_code === null ? [] : [reason_code]),
     style.dim(request_id),
   ].join('  ')
+}
+
+/** Filters of `requests.list`, by field name. */
+type RequestQuery = Record<string, unknown>
+type RequestMessage = Interruption | { kind: 'request'; item: RequestItem }
+
+/** Follows the journal after its `latest` requests; Infinity for all that pass the filters. See `follow` for failures. */
+function followRequests(
+  connect: () => Promise<Client>,
+  query: RequestQuery,
+  latest: number,
+  signal: AbortSignal,
+): AsyncGenerator<RequestMessage> {
+  let reader = null as JournalReader | null
+  return follow({ connect, signal }, async ({ client, is_new_history }) => {
+    const isFirst = reader === null
+    reader ??= new JournalReader(query, await newestOf(client, signal))
+    const first = isFirst ? await reader.first(client, latest, signal) : []
+    if (is_new_history) reader.restart()
+    return poll(reader, first, client, signal)
+  })
+}
+
+async function* poll(
+  reader: JournalReader,
+  first: readonly RequestMessage[],
+  client: Client,
+  signal: AbortSignal,
+): AsyncGenerator<RequestMessage, never> {
+  yield* first
+  for (;;) {
+    yield* await reader.next(client, signal)
+    await wait(pollInterval_ms, undefined, { signal })
+  }
+}
+
+/** What has been read of one journal. */
+class JournalReader {
+  readonly #query: RequestQuery
+  #seen = new Set<string>()
+  /** The newest request at each of the last polls; null while the journal was empty. */
+  #newest: (string | null)[]
+
+  constructor(query: RequestQuery, newest: string | null) {
+    this.#query = query
+    this.#newest = [newest]
+  }
+
+  async first(client: Client, latest: number, signal: AbortSignal): Promise<RequestMessage[]> {
+    const found = latest === 0 ? [] : await latestRequests(client, this.#query, latest, signal)
+    return found.map((item) => this.#message(item))
+  }
+
+  /** Returns what was written since the last poll, oldest first. */
+  async next(client: Client, signal: AbortSignal): Promise<RequestMessage[]> {
+    const messages: RequestMessage[] = []
+    const newest = await newestOf(client, signal)
+    if ((newest ?? '') < (this.#newest.at(-1) ?? '')) {
+      this.restart()
+      messages.push({ kind: 'reset' })
+    }
+    const after = this.#newest[0] ?? null
+    const query = after === null ? this.#query : { ...this.#query, after }
+    const fresh = await collect(client, query, Number.POSITIVE_INFINITY, this.#seen, signal)
+    messages.push(...fresh.reverse().map((item) => this.#message(item)))
+    this.#newest.push(newest)
+    if (this.#newest.length > pollsBack) this.#newest.shift()
+    this.#seen = new Set([...this.#seen].filter((request_id) => request_id > (this.#newest[0] ?? '')))
+    return messages
+  }
+
+  /** Starts over with another journal, of which every request is new. */
+  restart(): void {
+    this.#seen.clear()
+    this.#newest = [null]
+  }
+
+  #message(item: RequestItem): RequestMessage {
+    this.#seen.add(item.request_id)
+    return { kind: 'request', item }
+  }
+}
+
+/** Returns the last requests of the journal, oldest first. */
+async function latestRequests(
+  client: Client,
+  query: RequestQuery,
+  latest: number,
+  signal: AbortSignal,
+): Promise<RequestItem[]> {
+  return (await collect(client, query, latest, new Set(), signal)).reverse()
+}
+
+/** Returns requests that are not in `seen`, newest first, and stops at a page of which all are. */
+async function collect(
+  client: Client,
+  query: RequestQuery,
+  most: number,
+  seen: ReadonlySet<string>,
+  signal: AbortSignal,
+): Promise<RequestItem[]> {
+  const found: RequestItem[] = []
+  for (let cursor: string | null = null; ; ) {
+    const limit = Math.min(pageLimit, most - found.length)
+    const page: Page = await list(client, { ...query, limit, ...(cursor === null ? {} : { cursor }) }, signal)
+    const fresh = page.items.filter(({ request_id }) => !seen.has(request_id))
+    found.push(...fresh)
+    const isKnown = page.items.length > 0 && fresh.length === 0
+    if (page.next_cursor === null || isKnown || found.length >= most) return found
+    cursor = page.next_cursor
+  }
+}
+
+type Page = { items: RequestItem[]; next_cursor: string | null }
+
+async function newestOf(client: Client, signal: AbortSignal): Promise<string | null> {
+  return (await list(client, { limit: 1 }, signal)).items[0]?.request_id ?? null
+}
+
+function list(client: Client, query: RequestQuery, signal: AbortSignal): Promise<Page> {
+  return client.requests.list({ query }, { signal })
 }

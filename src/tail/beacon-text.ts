@@ -1,0 +1,201 @@
+/** A beacon as text: one line in columns that fit the terminal, or everything about it. */
+import { z } from 'zod'
+import { consentLine } from '../cli/output/placement-summary.ts'
+import type { Style } from '../cli/output/style.ts'
+import { alignPairs, formatTime, formatValue } from '../cli/output/text.ts'
+import type { PlacementDetail } from '../contract/control/placements.ts'
+import { parseJson } from '../foundation/json.ts'
+import type { TailBeacon } from './feed.ts'
+import type { SlotState } from './model.ts'
+
+const widths = { time: 12, event: 14, format: 6, slot: 16, session: 20, bill: 4 }
+/** `12:00:00` */
+const shortTime = 8
+const gap = '  '
+/** The terminal widths from which each further column is shown. */
+const shownFrom = { bill: 50, format: 58, slot: 78, session: 104 }
+const verdictWidths = { least: 10, most: 42 }
+
+/** Returns the names of the columns. */
+export function columnHead(columns: number, style: Style): string {
+  const { time, verdict, has } = layoutFor(columns)
+  const names = [
+    pad('time', time),
+    pad('event', widths.event),
+    ...(has.format ? [pad('format', widths.format)] : []),
+    ...(has.slot ? [pad('slot', widths.slot)] : []),
+    ...(has.session ? [pad('session', widths.session)] : []),
+    pad('verdict', verdict),
+    ...(has.bill ? ['bill'] : []),
+  ]
+  return style.dim(`  ${names.join(gap)}`)
+}
+
+/** Returns the line of a beacon. The selected one is marked by a sign as well as by colour. */
+export function beaconLine(beacon: TailBeacon, columns: number, style: Style, isSelected: boolean): string {
+  const { time, has, ...layout } = layoutFor(columns)
+  const withBill = layout.verdict + gap.length + widths.bill
+  // A long reason uses the column `bill` when nothing would be billed.
+  const isLong = has.bill && !beacon.would_bill && verdictText(beacon, layout.verdict).length > layout.verdict
+  const verdict = isLong ? withBill : layout.verdict
+  const cells: [string, (text: string) => string][] = [
+    [timeOfDay(beacon.received_at_ms).slice(0, time), style.dim],
+    [pad(formatValue(beacon.event), widths.event), (text) => text],
+    ...cellIf(has.format, formatValue(beacon.format), widths.format, style.dim),
+    ...cellIf(has.slot, formatValue(beacon.slot_id), widths.slot, style.dim),
+    ...cellIf(has.session, formatValue(beacon.session_id), widths.session, style.dim),
+    [pad(verdictText(beacon, verdict), verdict), verdictPaint(beacon, style)],
+    ...cellIf(
+      has.bill && !isLong,
+      beacon.would_bill ? 'yes' : 'no',
+      widths.bill,
+      beacon.would_bill ? style.green : style.dim,
+    ),
+  ]
+  if (isSelected) return style.inverse(pad(`› ${cells.map(([text]) => text).join(gap)}`, columns))
+  return `  ${cells.map(([text, paint]) => paint(text)).join(gap)}`
+}
+
+/** Returns the verdict and its reason, or where that does not fit only the reason, after the sign of the verdict. */
+export function verdictText({ verdict, reason_code }: TailBeacon, width = Number.POSITIVE_INFINITY): string {
+  if (reason_code === 'OK' || verdict === 'duplicate') return `${signs[verdict]} ${verdict}`
+  const full = `${signs[verdict]} ${verdict} ${reason_code}`
+  return full.length <= width ? full : `${signs[verdict]} ${reason_code}`
+}
+
+export function verdictPaint({ verdict, reason_code }: TailBeacon, style: Style): (text: string) => string {
+  if (verdict === 'rejected') return style.red
+  return verdict === 'duplicate' || reason_code !== 'OK' ? style.yellow : style.green
+}
+
+/** Returns `12:00:00.000`, UTC. */
+function timeOfDay(epoch_ms: number): string {
+  return formatTime(epoch_ms).slice(11, 23)
+}
+
+/** Pads or cuts a text to exactly `width` characters. */
+export function pad(text: string, width: number): string {
+  const characters = [...text]
+  if (characters.length <= width) return text + ' '.repeat(width - characters.length)
+  return width <= 0 ? '' : `${characters.slice(0, width - 1).join('')}…`
+}
+
+const signs = { accepted: '✓', duplicate: '=', rejected: '✗' } as const
+
+function cellIf(
+  isShown: boolean,
+  text: string,
+  width: number,
+  paint: (text: string) => string,
+): [string, (text: string) => string][] {
+  return isShown ? [[pad(text, width), paint]] : []
+}
+
+function layoutFor(columns: number) {
+  const has = {
+    bill: columns >= shownFrom.bill,
+    format: columns >= shownFrom.format,
+    slot: columns >= shownFrom.slot,
+    session: columns >= shownFrom.session,
+  }
+  const time = has.slot ? widths.time : shortTime
+  const others = (Object.keys(has) as (keyof typeof has)[]).filter((name) => has[name])
+  const taken = others.reduce(
+    (sum, name) => sum + gap.length + widths[name],
+    gap.length + time + 2 * gap.length + widths.event,
+  )
+  const verdict = Math.min(verdictWidths.most, Math.max(verdictWidths.least, columns - taken))
+  return { time, verdict, has }
+}
+
+/** Returns everything about a beacon: itself, the timeline of its slot, its consent and its evidence. */
+export function detailLines(beacon: TailBeacon, slot: SlotState, style: Style): string[] {
+  return [
+    style.bold('Beacon'),
+    ...indented(
+      alignPairs(
+        [
+          ['id', formatValue(beacon.beacon_id)],
+          [
+            'event',
+            `${formatValue(beacon.event)} of ${beacon.format === null ? 'no known format' : `a ${beacon.format}`}`,
+          ],
+          ['verdict', verdictPaint(beacon, style)(verdictText(beacon))],
+          ['would bill', beacon.would_bill ? `yes, as ${formatValue(beacon.metric)}` : 'no'],
+          ['session', `${formatValue(beacon.session_id)} of ${formatValue(beacon.client_id)}`],
+          ['occurred', timeText(beacon.occurred_at_ms)],
+          ['received', timeText(beacon.received_at_ms)],
+        ],
+        style,
+      ),
+    ),
+    '',
+    ...slotLines(beacon, slot, style),
+  ]
+}
+
+function slotLines(beacon: TailBeacon, slot: SlotState, style: Style): string[] {
+  switch (slot.status) {
+    case 'none':
+      return [style.dim('The beacon names no known slot.')]
+    case 'loading':
+      return [style.dim(`Loading ${formatValue(beacon.slot_id)}`)]
+    case 'failed':
+      return [style.red(`${formatValue(beacon.slot_id)}: ${slot.reason}`)]
+    case 'loaded':
+      return [
+        `${style.bold('Slot')} ${slot.detail.slot_id}`,
+        ...indented(timeline(slot.detail, style)),
+        '',
+        `${style.bold('Consent')}  ${consentLine(slot.detail.consent) ?? 'none'}`,
+        ...evidenceLines(beacon, slot.detail, style),
+      ]
+  }
+}
+
+/** Returns decision, render, visible and click, each with the time since the decision; missing steps are shown too. */
+function timeline(detail: PlacementDetail, style: Style): string[] {
+  const decided_at_ms = detail.decided_at_ms
+  const first = (event: string) =>
+    detail.beacons.find((beacon) => beacon.event === event && beacon.verdict === 'accepted')?.received_at_ms ?? null
+  const steps: [string, number | null][] = [
+    ['decision', decided_at_ms],
+    ['frame loaded', detail.first_frame_at_ms],
+    ['render', first('render')],
+    ['visible', first('visible')],
+    ['click', first('click')],
+  ]
+  const lines = steps.map(([name, at_ms]) => {
+    if (at_ms === null) return style.dim(`○ ${name.padEnd(14)}-`)
+    const after = decided_at_ms === null || name === 'decision' ? '' : `  +${at_ms - decided_at_ms} ms`
+    return `${style.green('●')} ${name.padEnd(14)}${timeOfDay(at_ms)}${style.dim(after)}`
+  })
+  return detail.billing === null ? lines : [...lines, style.dim(formatValue(detail.billing.explanation))]
+}
+
+const BeaconEntry = z.object({ beacon_id: z.string(), consent_revision: z.int().nullable() })
+
+function evidenceLines(beacon: TailBeacon, { evidence }: PlacementDetail, style: Style): string[] {
+  if (beacon.verdict === 'rejected')
+    return [`${style.bold('Evidence')} none: rejected beacons are not kept as evidence`]
+  for (const { kind, entry, seq, at_ms, hash } of evidence) {
+    const { data } = BeaconEntry.safeParse(kind === 'beacon' ? parseJson(entry) : null)
+    if (data?.beacon_id !== beacon.beacon_id) continue
+    const revision = formatValue(data?.consent_revision)
+    return [
+      `${style.bold('Evidence')} entry ${seq}, ${formatTime(at_ms)}, consent revision ${revision}`,
+      style.dim(`         ${hash}`),
+    ]
+  }
+  return [`${style.bold('Evidence')} none for this beacon`]
+}
+
+/** A client may send any number as `occurred_at_ms`, also one that is no date. */
+function timeText(epoch_ms: number | null): string {
+  const isDate = epoch_ms !== null && Math.abs(epoch_ms) <= 8.64e15
+  return isDate ? formatTime(epoch_ms) : formatValue(epoch_ms)
+}
+
+function indented(lines: readonly string[]): string[] {
+  return lines.map((line) => `  ${line}`)
+}
