@@ -13,6 +13,7 @@ import { buildNode, entries } from './build/node.ts'
 const root = import.meta.dirname
 const dist = join(root, 'dist')
 const stamp = join(dist, '.built')
+const openapi = 'openapi.json'
 
 if (!process.argv.includes('--if-stale') || isStale()) {
   process.exitCode = await build()
@@ -26,6 +27,7 @@ async function build(): Promise<number> {
       buildNode(aside),
       buildBrowserCode(join(aside, 'renderer')),
       buildDemo(join(aside, 'demo')),
+      writeOpenapi(join(aside, openapi)),
     ])
     for (const result of results) if (result.status === 'rejected') throw result.reason
     install(aside)
@@ -47,6 +49,14 @@ async function buildBrowserCode(outDir: string): Promise<void> {
   if (!existsSync(builder)) return
   const { buildRenderer } = (await import(builder)) as { buildRenderer(outDir: string): Promise<unknown> }
   await buildRenderer(outDir)
+}
+
+/** Writes the OpenAPI document of the contract, as `svc openapi` prints it for a sandbox on its default port. */
+async function writeOpenapi(file: string): Promise<void> {
+  const { openapiDocument } = await import('./src/contract/openapi.ts')
+  const document = openapiDocument({ server_url: 'http://127.0.0.1:4010' })
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, `${JSON.stringify(document, null, 2)}\n`)
 }
 
 /** Moves a finished build into dist. `dist/types` is the compiler's and stays. */
@@ -77,10 +87,7 @@ function files(directory: string): string[] {
 /** Whether any source is newer than the last build, or an output is gone. The stamp carries the time it began. */
 function isStale(): boolean {
   if (!existsSync(stamp)) return true
-  const missing = Object.entries(entries).some(
-    ([file, source]) => existsSync(join(root, source)) && !existsSync(join(dist, file)),
-  )
-  if (missing) return true
+  if ([...Object.keys(entries), openapi].some((file) => !existsSync(join(dist, file)))) return true
   const built = statSync(stamp).mtimeMs
   return globSync(['src/**', 'sandbox/**', 'build/**', 'fixtures/**', 'build.ts', 'package.json'], { cwd: root }).some(
     (file) => !file.includes('.test.') && statSync(join(root, file)).mtimeMs > built,

@@ -1,5 +1,5 @@
 /** The code that runs under Node: three entries that share chunks, so that a command loads only what it needs. */
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** Output in dist, and the source it is built from. */
@@ -38,9 +38,7 @@ export async function buildNode(outDir: string): Promise<void> {
       reportCompressedSize: false,
       rolldownOptions: {
         input: Object.fromEntries(
-          Object.entries(entries)
-            .filter(([, source]) => existsSync(join(root, source)))
-            .map(([file, source]) => [file.replace(/\.js$/, ''), join(root, source)]),
+          Object.entries(entries).map(([file, source]) => [file.replace(/\.js$/, ''), join(root, source)]),
         ),
         output: { format: 'esm', entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js' },
       },

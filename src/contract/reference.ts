@@ -47,8 +47,9 @@ ${table(
   ],
 )}
 
-The decision is the id under which a choice is recorded. \`svc contract\` and \`GET /_sandbox/contract\` answer the same as JSON;
-\`docs/openapi.json\` and \`GET /_sandbox/openapi.json\` are the OpenAPI 3.1 document.`
+The decision is the id under which a choice is recorded. \`svc contract show\` and \`GET /_sandbox/contract\` return the same
+as JSON. \`svc openapi\` prints the OpenAPI 3.1 document, \`GET /_sandbox/openapi.json\` serves it, and the build writes it to
+\`dist/openapi.json\`.`
 }
 
 function contents(): string {

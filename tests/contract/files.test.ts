@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { control, v1 } from '../../src/contract/index.ts'
-import { openapiDocument } from '../../src/contract/openapi.ts'
 import { referenceMarkdown } from '../../src/contract/reference.ts'
 
 test.each(['v1', 'control'])('the contract has every endpoint of every file of contract/%s', async (folder) => {
@@ -21,9 +20,7 @@ test('an endpoint has its key as its id, and its path under its own prefix', () 
   for (const { path } of Object.values(control)) expect(path).toMatch(/^\/_sandbox\//)
 })
 
-test('docs/reference.md and docs/openapi.json are current: npm run docs', () => {
-  const read = (name: string) => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8')
-  expect(read('reference.md') === referenceMarkdown(), 'docs/reference.md').toBe(true)
-  const document = openapiDocument({ server_url: 'http://127.0.0.1:4010' })
-  expect(JSON.parse(read('openapi.json')), 'docs/openapi.json').toEqual(document)
+test('docs/reference.md is up to date: npm run docs', () => {
+  const text = readFileSync(new URL('../../docs/reference.md', import.meta.url), 'utf8')
+  expect(text === referenceMarkdown()).toBe(true)
 })

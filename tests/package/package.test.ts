@@ -108,6 +108,7 @@ test('holds what it needs to run', () => {
       'dist/svc.js',
       'dist/sandbox.js',
       'dist/client.js',
+      'dist/openapi.json',
       'dist/renderer/render.js',
       'dist/renderer/frame.js',
       'fixtures/projects.json',
