@@ -8,7 +8,7 @@ import { contract } from '../../src/contract/index.ts'
 import { limits } from '../../src/contract/limits.ts'
 import { importState as takeIn } from '../operations/snapshots.ts'
 import { type Door, type Exchange, errorAnswer, openExchange, send, successAnswer, toApiError } from './pipeline.ts'
-import { validate } from './validation.ts'
+import { validate } from './body.ts'
 
 const { 'sandbox.export': exportState, 'sandbox.import': importState } = contract
 

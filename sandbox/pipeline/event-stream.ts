@@ -10,7 +10,7 @@ import { sinceOf } from '../operations/context.ts'
 import { toSandboxEvent } from '../operations/events.ts'
 import type { EventRow } from '../store/store.ts'
 import { type Door, errorAnswer, header, openExchange, send, toApiError } from './pipeline.ts'
-import { validate } from './validation.ts'
+import { validate } from './body.ts'
 
 const streamEvents = contract['events.stream']
 

@@ -21,7 +21,7 @@ import { namesTag } from './etag.ts'
 import { journalBody, journalHeaders, journalPath, journalUnreadable } from './journal.ts'
 import type { Rates } from './rates.ts'
 import type { Replay, Replays } from './replays.ts'
-import { parseJson, validate } from './validation.ts'
+import { parseJson, validate } from './body.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
