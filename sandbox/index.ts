@@ -8,15 +8,14 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Latency, ProjectSettings } from '../src/contract/control/projects.ts'
 import type { Scenario } from '../src/contract/control/scenarios.ts'
+import { isLoopback } from '../src/foundation/loopback.ts'
 import { MarketData } from './domain/catalogue.ts'
 import { chainHash } from './domain/evidence.ts'
 import { parseRateLimit } from './domain/rate.ts'
 import { restoreClock } from './operations/clock.ts'
 import type { Services } from './operations/context.ts'
-import { createAssets } from './pipeline/assets.ts'
-import { isLoopback } from './pipeline/cross-origin.ts'
+import { createAssets } from './pipeline/media.ts'
 import { createRates } from './pipeline/rates.ts'
-import { createReplays } from './pipeline/replays.ts'
 import { createServer } from './pipeline/server.ts'
 import { type Clock, sandboxClock } from './platform/clock.ts'
 import { createPlatform, sha256, sha256Hex } from './platform/platform.ts'
@@ -101,8 +100,6 @@ declare const __SVC_VERSION__: string | undefined
 const root = packageRoot()
 const defaultJournalLimit = 50_000
 const defaultEventLimit = 100_000
-/** How long a stop waits for what is under way, milliseconds. */
-const stopWithin_ms = 5_000
 
 /**
  * Starts an emulator and resolves when it is ready: migrated, seeded, listening.
@@ -126,7 +123,6 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const demand = JSON.parse(demandText) as { campaigns: { creatives: Record<string, unknown>[] }[] }
 
   const clock = options.clock ?? sandboxClock()
-  const replays = createReplays()
   const catalogue = readScenarios()
   checkScenario(catalogue, options.scenario)
   const store = openStore({
@@ -182,8 +178,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     version: version(),
     pid: process.pid,
     warnings,
-    resend: (request, signal) => replays.send(services.base_url, request, signal),
-    clearRates: rates.forget,
+    resend: (request, signal) => server.replay(request, signal),
+    clearRates: rates.clear,
     report,
   }
   const projects = seeded.map(({ client_id, keys, settings }) => ({
@@ -192,12 +188,12 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     allowed_origins: settings.allowed_origins ?? [],
   }))
   const { allowed_origins: _, ...keys } = projects[0]!
-  const { app, streams } = createServer({
-    door: { services, rates, replays, isJournalOn: journal_limit > 0 },
+  const server = createServer({
+    services,
+    rates,
+    guard: { host, isPublic, admin_token },
+    isJournalOn: journal_limit > 0,
     assets: createAssets(root, creativeFiles(demand.campaigns)),
-    host,
-    isPublic,
-    admin_token,
     demo_project: keys,
   })
 
@@ -208,8 +204,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const faultWarnings = options.scenario === undefined ? keptFaults(faults) : []
   let port: number
   try {
-    await app.listen({ host, port: options.port ?? 0 })
-    port = (app.server.address() as { port: number }).port
+    port = await server.listen(host, options.port ?? 0)
   } catch (error) {
     await store.close()
     throw listenError(error, host, options.port ?? 0)
@@ -222,11 +217,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const close = () => {
     closing ??= (async () => {
       pendingDecisions.cancel()
-      streams.close()
-      const forced = setTimeout(() => app.server.closeAllConnections(), stopWithin_ms)
-      await app.close()
-      clearTimeout(forced)
-      // What came in with the stop has set alarms of its own.
+      await server.close()
+      // Requests that came in with the stop have set alarms of their own.
       pendingDecisions.cancel()
       await store.close()
     })()

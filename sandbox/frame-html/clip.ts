@@ -1,23 +1,17 @@
 /**
  * A clip inside the hosted frame: its markup and its style, which are read together.
  *
- * The controls stay in one corner and small, because the creative's own words and its end card are what was paid for.
- * Only a clip that has not started shows its play button in the middle, where there is nothing but the poster yet.
+ * The controls are small and stay in one corner: the creative's own words and its end card are what was paid for. Only a
+ * clip that has not started shows its play button in the middle, over the poster.
  */
-import { escapeText } from './text.ts'
+import { escapeHtml } from '../../src/foundation/html.ts'
+import type { FrameCreative } from '../operations/render.ts'
 
-export interface ClipCreative {
-  format: 'clip'
-  video_url: string
-  poster_url: string | null
-  width: number
-  height: number
-  duration_ms: number
-}
+type ClipCreative = Extract<FrameCreative, { format: 'clip' }>
 
 export function videoHtml({ video_url, poster_url, width, height }: ClipCreative): string {
-  const poster = poster_url === null ? '' : ` poster="${escapeText(poster_url)}"`
-  return `<video class="video" src="${escapeText(video_url)}"${poster} width="${width}" height="${height}" muted playsinline disablepictureinpicture disableremoteplayback preload="metadata"></video>`
+  const poster = poster_url === null ? '' : ` poster="${escapeHtml(poster_url)}"`
+  return `<video class="video" src="${escapeHtml(video_url)}"${poster} width="${width}" height="${height}" muted playsinline disablepictureinpicture disableremoteplayback preload="metadata"></video>`
 }
 
 const icon = (paths: string) => `<svg viewBox="0 0 24 24" aria-hidden="true">${paths}</svg>`

@@ -1,7 +1,7 @@
 /**
  * Native templates inside the hosted frame: their markup and their style, which are read together.
  *
- * A template is laid out for its width and tells the host how high it is. Where the slot has less room, frame.js sets
+ * A template is laid out for its width and reports its height to the host. Where the slot has less room, frame.js sets
  * `short`, then `shorter`, `shortest` and `tiny` on top of each other until everything fits: the description goes first,
  * then the picture where it stands above the words, or the sponsor where it stands beside them, last both and the
  * title's second line. Title and call to action stay in any slot. A slot that is wider than high puts the parts side by
@@ -10,31 +10,25 @@
  * Font sizes are in rem, so that they follow the reader's own.
  */
 import type { NativeTemplateId } from '../../src/contract/fields.ts'
-import type { NativeAssets } from '../../src/contract/v1/placements.ts'
-import { escapeText } from './text.ts'
+import { escapeHtml } from '../../src/foundation/html.ts'
+import type { FrameCreative } from '../operations/render.ts'
 
-export interface NativeCreative {
-  format: 'native'
-  template_id: NativeTemplateId
-  assets: NativeAssets
-  width: number
-  height: number
-}
+type NativeCreative = Extract<FrameCreative, { format: 'native' }>
 
-/** `mark` is HTML that stands beside the sponsor's name. */
-export function nativeHtml({ template_id, assets }: NativeCreative, sponsor_name: string, mark: string): string {
+/** `test_badge` is HTML that is placed beside the sponsor's name. */
+export function nativeHtml({ template_id, assets }: NativeCreative, sponsor_name: string, test_badge: string): string {
   const picture =
     template_id === 'minimal'
       ? ''
-      : `<span class="picture"><img class="image" src="${escapeText(assets.image_url)}" alt=""></span>`
-  const description = assets.description ? `<span class="description">${escapeText(assets.description)}</span>` : ''
+      : `<span class="picture"><img class="image" src="${escapeHtml(assets.image_url)}" alt=""></span>`
+  const description = assets.description ? `<span class="description">${escapeHtml(assets.description)}</span>` : ''
   return [
     picture,
     '<span class="words">',
-    `<span class="sponsor"><img class="icon" src="${escapeText(assets.icon_url)}" alt=""><bdi>${escapeText(sponsor_name)}</bdi>${mark}</span>`,
-    `<strong class="title">${escapeText(assets.title)}</strong>`,
+    `<span class="sponsor"><img class="icon" src="${escapeHtml(assets.icon_url)}" alt=""><bdi>${escapeHtml(sponsor_name)}</bdi>${test_badge}</span>`,
+    `<strong class="title">${escapeHtml(assets.title)}</strong>`,
     description,
-    `<span class="cta">${escapeText(assets.cta_text)}</span>`,
+    `<span class="cta">${escapeHtml(assets.cta_text)}</span>`,
     '</span>',
   ].join(' ')
 }
@@ -68,7 +62,7 @@ a.surface:hover .cta{background:var(--button-hover)}
 @media (prefers-reduced-motion:no-preference){.surface,.cta{transition:border-color .15s,background .15s}}
 `
 
-/** In a wide slot the call to action stands at the end of the line, not below it. */
+/** In a wide slot the call to action is at the end of the line, not below it. */
 const ctaAtTheEnd = `
 .words{display:grid;grid-template-columns:minmax(0,1fr) auto;align-content:center;column-gap:16px}
 .words>*{grid-column:1;justify-self:start}

@@ -1,13 +1,15 @@
 /**
- * The document of the hosted frame: one creative, isolated. Pure: what goes in comes out as headers and HTML.
+ * The document of the hosted frame: one creative, isolated. Pure: data in, headers and HTML out.
  *
- * Nothing in it comes from another origin, nothing runs but the one script that carries the nonce, and every text of the
- * creative is escaped. The frame's script gets its settings as JSON, the renderer gets everything else over its port.
+ * Nothing in it comes from another origin, only the one script with the nonce runs, and every text of the creative is
+ * escaped. The frame's script gets its settings as JSON, the renderer gets everything else over its port.
  */
-import { type ClipCreative, controlsHtml, videoHtml } from './clip.ts'
-import { type NativeCreative, nativeHtml } from './native.ts'
+import { escapeHtml } from '../../src/foundation/html.ts'
+import { isLoopback } from '../../src/foundation/loopback.ts'
+import type { FrameCreative } from '../operations/render.ts'
+import { controlsHtml, videoHtml } from './clip.ts'
+import { nativeHtml } from './native.ts'
 import { frameStyle, problemStyle } from './style.ts'
-import { escapeText } from './text.ts'
 
 export interface FramePageInput {
   /** Origin of the emulator: the only one that images and video may come from. */
@@ -19,23 +21,13 @@ export interface FramePageInput {
   nonce: string
   beacon_token: string | null
   server_time_ms: number
-  /** Marks a test substitute visibly. */
+  /** Whether it is a test substitute, which is visibly marked. */
   is_test: boolean
-  creative: Creative
+  creative: FrameCreative
   sponsor_name: string
   label_text: string
   /** Landing page: https, or http on this machine. Anything else is shown without a link. */
   click_url: string
-}
-
-/** Sizes in CSS pixels, times in milliseconds. */
-export type Creative = BannerCreative | ClipCreative | NativeCreative
-
-export interface BannerCreative {
-  format: 'banner'
-  image_url: string
-  width: number
-  height: number
 }
 
 export interface FrameProblem {
@@ -52,7 +44,7 @@ export interface Page<Status extends number> {
 
 const mediaTypes = { banner: 'image', clip: 'video', native: 'native' } as const
 
-/** The frame of one fill. */
+/** Returns the frame of one fill. */
 export function framePage(input: FramePageInput): Page<200> {
   const { creative, nonce } = input
   const settings = {
@@ -64,7 +56,7 @@ export function framePage(input: FramePageInput): Page<200> {
   }
   const template = creative.format === 'native' ? ` data-template="${creative.template_id}"` : ''
   const body = [
-    `<p class="preview" hidden><b>${escapeText(input.label_text)}</b> <bdi lang="">${escapeText(input.sponsor_name)}</bdi><br>Preview: opened outside a page, so nothing is counted.</p>`,
+    `<p class="preview" hidden><b>${escapeHtml(input.label_text)}</b> <bdi lang="">${escapeHtml(input.sponsor_name)}</bdi><br>Preview: opened outside a page, so nothing is counted.</p>`,
     `<div class="creative ${creative.format}"${template}>${creativeHtml(input)}</div>`,
     settingsHtml(settings, nonce),
     `<script nonce="${nonce}">${escapeScript(input.script)}</script>`,
@@ -76,14 +68,14 @@ export function framePage(input: FramePageInput): Page<200> {
   }
 }
 
-/** In place of a frame that may not be shown. It tells a person, and tells the renderer over its port. */
+/** Returns the page in place of a frame that may not be shown. It shows the reason, and sends it to the renderer. */
 export function frameProblemPage(
   problem: FrameProblem,
   nonce: string,
   frame_ancestors: readonly string[] | null,
 ): Page<FrameProblem['status']> {
   const body = [
-    `<main class="problem"><p>${escapeText(problem.message)}</p><code>${escapeText(problem.reason_code)}</code></main>`,
+    `<main class="problem"><p>${escapeHtml(problem.message)}</p><code>${escapeHtml(problem.reason_code)}</code></main>`,
     settingsHtml({ code: problem.reason_code }, nonce),
     `<script nonce="${nonce}">${problemScript}</script>`,
   ]
@@ -153,43 +145,42 @@ const closedFeatures = [
   'xr-spatial-tracking',
 ]
 
-/** Without a known project any page may embed: it is the way to tell the renderer, and nothing of a project is in it. */
+/** Without a known project any page may embed: so the renderer learns the reason, and nothing of a project is in it. */
 function ancestors(origins: readonly string[] | null): string {
   if (origins === null) return '*'
   return origins.filter((origin) => /^https?:\/\/[\w.*-]+(:(\d+|\*))?$/.test(origin)).join(' ') || "'none'"
 }
 
 function creativeHtml({ creative, sponsor_name, click_url, is_test }: FramePageInput): string {
-  const mark = is_test ? '<bdi class="test">TEST</bdi>' : ''
+  const test_badge = is_test ? '<bdi class="test">TEST</bdi>' : ''
   const size = `width="${creative.width}" height="${creative.height}"`
   switch (creative.format) {
     case 'banner': {
-      const image = `<img class="image" src="${escapeText(creative.image_url)}" alt="${escapeText(sponsor_name)}" ${size}>`
-      return surfaceHtml(click_url, '', image) + mark
+      const image = `<img class="image" src="${escapeHtml(creative.image_url)}" alt="${escapeHtml(sponsor_name)}" ${size}>`
+      return surfaceHtml(click_url, '', image) + test_badge
     }
     case 'clip':
-      return surfaceHtml(click_url, '', videoHtml(creative), `Visit ${sponsor_name}`) + mark + controlsHtml
+      return surfaceHtml(click_url, '', videoHtml(creative), `Visit ${sponsor_name}`) + test_badge + controlsHtml
     case 'native':
-      return surfaceHtml(click_url, ofUnknownLanguage, nativeHtml(creative, sponsor_name, mark))
+      return surfaceHtml(click_url, ofUnknownLanguage, nativeHtml(creative, sponsor_name, test_badge))
   }
 }
 
-/** The direction follows the title: the sponsor's name and the mark stand in bdi elements, which do not decide it. */
+/** The direction follows the title: the sponsor's name and the badge are in bdi elements, which do not decide it. */
 const ofUnknownLanguage = ' lang="" dir="auto"'
 
-/** What is clicked: all of the creative, as a link where there is somewhere to go. */
+/** The clickable surface: all of the creative, as a link where there is a landing page. */
 function surfaceHtml(click_url: string, attributes: string, content: string, label = ''): string {
   const target = clickTarget(click_url)
   if (target === null) return `<div class="surface"${attributes}>${content}</div>`
-  const labelled = label === '' ? '' : ` aria-label="${escapeText(label)}"`
-  return `<a class="surface" href="${escapeText(target)}" target="_blank" rel="noopener noreferrer sponsored"${attributes}${labelled}>${content}</a>`
+  const labelled = label === '' ? '' : ` aria-label="${escapeHtml(label)}"`
+  return `<a class="surface" href="${escapeHtml(target)}" target="_blank" rel="noopener noreferrer sponsored"${attributes}${labelled}>${content}</a>`
 }
 
 function clickTarget(click_url: string): string | null {
   if (!URL.canParse(click_url)) return null
   const { protocol, hostname, href } = new URL(click_url)
-  const isLocal = protocol === 'http:' && (hostname === 'localhost' || hostname === '127.0.0.1')
-  return protocol === 'https:' || isLocal ? href : null
+  return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname)) ? href : null
 }
 
 function settingsHtml(settings: object, nonce: string): string {
@@ -205,7 +196,7 @@ function documentHtml(title: string, style: string, nonce: string, body: string[
     '<meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
     '<meta name="robots" content="noindex, nofollow">',
-    `<title>${escapeText(title)}</title>`,
+    `<title>${escapeHtml(title)}</title>`,
     `<style nonce="${nonce}">${style}</style>`,
     '</head>',
     '<body>',
@@ -216,7 +207,7 @@ function documentHtml(title: string, style: string, nonce: string, body: string[
   ].join('\n')
 }
 
-/** A script may hold no end tag and open no comment; both stay the same in a string, where alone they can stand. */
+/** A script must not contain an end tag or open a comment. Escaped in a string, where they occur, they stay the same. */
 function escapeScript(script: string): string {
   return script.replace(/<\/(script)/gi, '<\\/$1').replaceAll('<!--', '<\\!--')
 }

@@ -1,7 +1,7 @@
-/** How the hosted frame looks: what every document of it shares, and the sheet of one creative. */
+/** The style sheets of the hosted frame: what all of its documents share, and the sheet of one creative. */
+import type { FrameCreative } from '../operations/render.ts'
 import { clipStyle } from './clip.ts'
 import { nativeStyle } from './native.ts'
-import type { Creative } from './page.ts'
 
 const base = `
 :root{color-scheme:light dark;--paper:#fff;--ink:#17171a;--soft:#5a5a63;--line:#0000001a;--edge:#00000038;--shade:#f3f3f5;--shade-hover:#e8e8eb;--button:#17171a;--button-hover:#35353b;--on-button:#fff;--focus:#2563eb}
@@ -28,8 +28,8 @@ const media = `
 .creative>.test{position:absolute;top:0;left:0;border:solid transparent;border-width:0 1px 1px 0;border-radius:0 0 6px;pointer-events:none}
 `
 
-/** The style sheet of one creative. */
-export function frameStyle(creative: Creative): string {
+/** Returns the style sheet of one creative. */
+export function frameStyle(creative: FrameCreative): string {
   const width = `.previewing .creative{width:min(${creative.width}px,calc(100vw - 32px));`
   if (creative.format === 'native') return `${base}${nativeStyle(creative.template_id)}${width}}`
   const size = `${width}height:auto;aspect-ratio:${creative.width}/${creative.height}}`

@@ -1,5 +1,6 @@
-/** From bytes to a parsed value, and from a schema's complaints to an error that says what to do. */
+/** The body of a request: read within its limit, parsed, and validated with errors that say what to do. */
 import { isUtf8 } from 'node:buffer'
+import type { IncomingMessage } from 'node:http'
 import type { z } from 'zod'
 import { ApiError, type FieldError } from '../../src/contract/errors.ts'
 import { explainIssues, type LocatedFieldError, unknownField } from '../../src/contract/field-errors.ts'
@@ -9,7 +10,37 @@ import { redactSecrets } from '../../src/foundation/redaction.ts'
 const deepest = 64
 const mostFields = 20
 
-/** The JSON value of a body. @throws ApiError 400 body_empty, json_malformed */
+const noBody = Buffer.alloc(0)
+
+/**
+ * Reads a whole body. One whose Content-Length is over the limit is refused unread; how long it may take to arrive is
+ * limited by the server.
+ * @throws ApiError 413 payload_too_large; 400 http_malformed when the client stops in the middle
+ */
+export function readBody(incoming: IncomingMessage, limit_bytes: number): Promise<Buffer> | Buffer {
+  const length = incoming.headers['content-length']
+  if (incoming.headers['transfer-encoding'] === undefined && (length === undefined || length === '0')) return noBody
+  if (Number(length) > limit_bytes) throw new ApiError('payload_too_large')
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    const onData = (chunk: Buffer) => {
+      size += chunk.length
+      chunks.push(chunk)
+      if (size > limit_bytes) finish(new ApiError('payload_too_large'))
+    }
+    const onEnd = () => finish(null)
+    const onError = () => finish(new ApiError('http_malformed'))
+    const finish = (error: ApiError | null) => {
+      incoming.off('data', onData).off('end', onEnd).off('error', onError)
+      if (error === null) resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size))
+      else reject(error)
+    }
+    incoming.on('data', onData).on('end', onEnd).on('error', onError)
+  })
+}
+
+/** Returns the JSON value of a body. @throws ApiError 400 body_empty, json_malformed */
 export function parseJson(body: Buffer): unknown {
   if (body.length === 0) throw new ApiError('body_empty')
   if (!isUtf8(body)) throw new ApiError('json_malformed', { message: 'The body is not UTF-8.' })
@@ -26,7 +57,7 @@ export function parseJson(body: Buffer): unknown {
   return value
 }
 
-/** A value that fits the schema. @throws ApiError 400 with every member at fault */
+/** Returns a value as the schema parses it. @throws ApiError 400 with every field at fault */
 export function validate<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
   const result = schema.safeParse(value)
   if (result.success) return result.data
@@ -51,13 +82,13 @@ function hasLoneSurrogate(text: string, value: unknown): boolean {
   return /\\u[dD][89a-fA-F]/.test(text) && /(?<!\\)(?:\\\\)*\\ud[89a-f]/.test(JSON.stringify(value))
 }
 
-/** Objects lose a member of this name when they are copied: two different bodies would become the same. */
+/** Objects lose a property of this name when they are copied: two different bodies would become the same. */
 function refuseProto(value: unknown, path: readonly PropertyKey[]): void {
   if (typeof value !== 'object' || value === null) return
   if (Object.hasOwn(value, '__proto__')) {
     throw new ApiError('field_unknown', { fields: [withoutSecrets(unknownField([...path, '__proto__']))] })
   }
-  for (const [name, member] of Object.entries(value)) refuseProto(member, [...path, name])
+  for (const [name, inner] of Object.entries(value)) refuseProto(inner, [...path, name])
 }
 
 /** Depth by brackets outside strings: cheap, and enough to keep recursion out of everything behind. */

@@ -1,57 +1,50 @@
-/** Who is asking: the Authorization header, checked in the fixed order of A13. */
+/** The caller of a request: its Authorization header, checked in the fixed order of A13. */
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import { isOriginAllowed, serializeOrigin } from '../domain/settings.ts'
 import { parseToken } from '../domain/tokens.ts'
 import type { Caller, Context, Identity, Services } from '../operations/context.ts'
 import type { ActivationRow, KeyRow } from '../store/store.ts'
-
-export interface Presented {
-  authorization: string | undefined
-  origin: string | undefined
-  sec_fetch_site: string | undefined
-  method: string
-}
+import { type Exchange, headerOf, type Request } from './exchange.ts'
 
 /**
- * The caller of an endpoint with credentials.
+ * Returns the caller of an endpoint that needs a credential; of a replayed request, the caller that it acts for.
  * @throws ApiError 401 for a missing, unknown or expired credential, 403 for one of the wrong kind or origin
  */
-export async function authenticate(
+export async function findCaller(
   services: Services,
-  context: Context,
+  { context, request }: Exchange,
   endpoint: Endpoint,
-  presented: Presented,
 ): Promise<Caller> {
-  const text = bearerOf(presented.authorization)
-  if (text.startsWith('sk_')) return secretKey(services, context, text, presented)
+  if (request.identity !== null) return restoreCaller(services, context, endpoint, request.identity, request)
+  const text = bearerOf(request.headers.authorization)
+  if (text.startsWith('sk_')) return secretKey(services, context, text, request)
   if (text.startsWith('pk_'))
     throw new ApiError('key_class', { message: 'A publishable key is not a bearer credential.' })
   if (text.startsWith('ast_')) throw new ApiError('token_in_wrong_place')
-  if (text.startsWith('at_') || text.startsWith('bt_')) return token(services, context, endpoint, text, presented)
+  if (text.startsWith('at_') || text.startsWith('bt_')) return token(services, context, endpoint, text, request)
   throw new ApiError('key_unknown')
 }
 
 /**
- * The caller whose request is replayed: by identity, for its secret is not kept. A page acts as if it had activated just
- * now, a frame as if it were loaded.
- * @throws ApiError as `authenticate` does, where the key, the kind of credential or the origin no longer permits it
+ * Returns the caller whose request is replayed: by identity, for its secret is not kept. A page acts as if it had
+ * activated just now, a frame as if it were loaded. Whatever the key, its kind or the origin no longer permits is refused.
  */
-export async function restoreCaller(
+async function restoreCaller(
   { store }: Services,
   context: Context,
   endpoint: Endpoint,
   { kind, key_id, slot_id }: Identity,
-  presented: Presented,
+  request: Request,
 ): Promise<Caller> {
   const key = await store.keyById(key_id)
   if (key === null) throw new ApiError('key_unknown')
-  if (kind === 'sk_test' || kind === 'sk_live') return callerOfKey(context, key, presented)
+  if (kind === 'sk_test' || kind === 'sk_live') return callerOfKey(context, key, request)
   if (kind === 'at' && key.revoked_at_ms !== null) throw new ApiError('key_revoked')
   const credential = kind === 'at' ? 'activation_token' : 'beacon_token'
   if (!endpoint.credentials.includes(credential)) throw new ApiError('key_class')
-  const origin = presented.origin === undefined ? null : serializeOrigin(presented.origin)
-  const isOwnPage = kind === 'at' && origin === null && isSameOriginRead(presented)
+  const origin = request.headers.origin === undefined ? null : serializeOrigin(request.headers.origin)
+  const isOwnPage = kind === 'at' && origin === null && isSameOriginRead(request)
   if (!isOwnPage && (origin === null || !isOriginAllowed(origin, key.project.settings.allowed_origins, key.mode))) {
     throw new ApiError('origin_not_allowed', { message: 'The origin of the replayed request is no longer allowed.' })
   }
@@ -69,7 +62,7 @@ function bearerOf(authorization: string | undefined): string {
   return match[1]!
 }
 
-/** Keys come again with every request: the digests of a few are kept. */
+/** A client sends the same key with every request: the digests of a few are cached. */
 const digests = new Map<string, Uint8Array>()
 const mostDigests = 256
 
@@ -86,16 +79,16 @@ async function secretKey(
   { store, platform }: Services,
   context: Context,
   text: string,
-  presented: Presented,
+  request: Request,
 ): Promise<Caller> {
   const key = await store.findKey(digestOf(platform, text))
   if (key === null || key.class !== 'secret') throw new ApiError('key_unknown')
-  return callerOfKey(context, key, presented)
+  return callerOfKey(context, key, request)
 }
 
-function callerOfKey(context: Context, key: KeyRow, { origin }: Presented): Caller {
+function callerOfKey(context: Context, key: KeyRow, request: Request): Caller {
   if (key.revoked_at_ms !== null) throw new ApiError('key_revoked')
-  if (origin !== undefined) {
+  if (request.headers.origin !== undefined) {
     if (key.project.settings.secret_key_in_browser === 'reject') throw new ApiError('secret_key_in_browser')
     context.warnings.push('secret_key_in_browser')
   }
@@ -109,7 +102,7 @@ async function token(
   context: Context,
   endpoint: Endpoint,
   text: string,
-  presented: Presented,
+  request: Request,
 ): Promise<Caller> {
   const { store, platform } = services
   const parsed = parseToken(text)
@@ -123,15 +116,15 @@ async function token(
   if (!endpoint.credentials.includes(credential)) {
     throw new ApiError('key_class', { message: 'A beacon token is good for beacons only.' })
   }
-  if (credential === 'beacon_token') await pinOrigin(services, row, presented.origin)
-  else checkOrigin(row, presented)
+  if (credential === 'beacon_token') await pinOrigin(services, row, request.headers.origin)
+  else checkOrigin(row, request)
   return { credential, project: row.project, mode: row.mode, key_id: row.key_id, slot_id: row.slot_id }
 }
 
-/** The bound origin; a same-origin GET has none and says so itself (A04). */
-function checkOrigin(row: ActivationRow, presented: Presented): void {
-  const { origin } = presented
-  if (isSameOriginRead(presented)) return
+/** Requires the bound origin. A same-origin GET has no Origin, and Sec-Fetch-Site instead (A04). */
+function checkOrigin(row: ActivationRow, request: Request): void {
+  const { origin } = request.headers
+  if (isSameOriginRead(request)) return
   if (origin !== undefined && serializeOrigin(origin) === row.origin) return
   throw new ApiError('origin_mismatch', {
     message:
@@ -141,11 +134,12 @@ function checkOrigin(row: ActivationRow, presented: Presented): void {
   })
 }
 
-function isSameOriginRead({ origin, sec_fetch_site, method }: Presented): boolean {
-  return origin === undefined && method === 'GET' && sec_fetch_site === 'same-origin'
+function isSameOriginRead(request: Request): boolean {
+  if (request.headers.origin !== undefined || request.method !== 'GET') return false
+  return headerOf(request, 'sec-fetch-site') === 'same-origin'
 }
 
-/** The first beacon pins the origin of a beacon token; it must be one of the project's (A06). */
+/** Pins the origin of a beacon token with its first beacon; the project must allow it (A06). */
 async function pinOrigin({ store }: Services, row: ActivationRow, origin: string | undefined): Promise<void> {
   const serialized = origin === undefined ? null : serializeOrigin(origin)
   if (serialized === null || !isOriginAllowed(serialized, row.project.settings.allowed_origins, row.mode)) {

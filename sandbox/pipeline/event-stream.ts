@@ -1,53 +1,55 @@
-/** GET /_sandbox/events: server-sent events that begin at any sequence number and never miss one. */
+/** GET /_sandbox/events: server-sent events that start at any sequence number and never miss one. */
 import type { ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { SandboxEvent } from '../../src/contract/control/events.ts'
 import type { Parsed } from '../../src/contract/endpoint.ts'
 import { decodeId } from '../../src/contract/ids.ts'
 import { contract } from '../../src/contract/index.ts'
-import { sinceOf } from '../operations/context.ts'
+import { type Services, sinceOf } from '../operations/context.ts'
 import { toSandboxEvent } from '../operations/events.ts'
 import type { EventRow } from '../store/store.ts'
-import { type Door, errorAnswer, header, openExchange, send, toApiError } from './pipeline.ts'
 import { validate } from './body.ts'
+import { type Exchange, headerOf, type Request, type Response, type Route } from './exchange.ts'
 
 const streamEvents = contract['events.stream']
-
-const piece = 200
+const rowsAtOnce = 200
 const noSubject = { client_id: null, slot_id: null }
 const keepAlive_ms = 15_000
-const streamHeaders = {
-  'content-type': 'text/event-stream',
-  'cache-control': 'no-store',
-  'x-content-type-options': 'nosniff',
-}
 
 export interface EventStreams {
+  route: Route
   /** Ends every stream, when the sandbox stops. */
   close(): void
 }
 
-export function registerEventStream(app: FastifyInstance, door: Door): EventStreams {
+export function createEventStreams(services: Services): EventStreams {
   const open = new Set<() => void>()
-  app.get(streamEvents.path, async (request, reply) => {
-    const exchange = openExchange(door, request, reply)
-    try {
-      const query = validate(streamEvents.query, { ...(request.query as object) })
-      const filter = await filterOf(door, query)
-      const headers = { ...streamHeaders, 'x-request-id': exchange.context.request_id }
-      if (request.method === 'HEAD') return reply.headers(headers).send()
-      const stop = stream(door, reply, headers, await startOf(door, exchange.context.now_ms, request, query), filter)
-      open.add(stop)
-      reply.raw.once('close', () => {
-        stop()
-        open.delete(stop)
-      })
-    } catch (thrown) {
-      return send(reply, errorAnswer(exchange.context, toApiError(door.services, thrown, exchange.context.request_id)))
+  const respond = async ({ context, request }: Exchange): Promise<Response> => {
+    const query = validate(streamEvents.query, { ...request.query })
+    const filter = await filterOf(services, query)
+    const start = await startOf(services, context.now_ms, request, query)
+    return {
+      status: 200,
+      headers: {
+        'content-type': 'text/event-stream',
+        'cache-control': 'no-store',
+        'x-content-type-options': 'nosniff',
+        'x-request-id': context.request_id,
+      },
+      body(sink) {
+        if (sink.destroyed) return
+        const stop = stream(services, sink, start, filter)
+        open.add(stop)
+        sink.once('close', () => {
+          stop()
+          open.delete(stop)
+        })
+      },
+      error: null,
     }
-  })
+  }
   return {
+    route: { method: 'GET', path: streamEvents.path, body_limit_bytes: null, respond },
     close() {
       for (const stop of open) stop()
       open.clear()
@@ -59,10 +61,9 @@ type Filter = (event: EventRow) => boolean
 
 type Query = Parsed<typeof streamEvents>['query']
 
-async function filterOf({ services }: Door, query: Query): Promise<Filter> {
+async function filterOf({ store }: Services, query: Query): Promise<Filter> {
   const types = query.type?.split(',').map((type) => type.trim()) ?? null
-  const project_id =
-    query.client_id === undefined ? null : ((await services.store.findProject(query.client_id))?.id ?? -1)
+  const project_id = query.client_id === undefined ? null : ((await store.findProject(query.client_id))?.id ?? -1)
   const slot_id = query.slot_id === undefined ? null : (decodeId('slot', query.slot_id) ?? -1)
   return (event) =>
     (types === null || types.some((type) => matches(event.type, type))) &&
@@ -74,35 +75,28 @@ function matches(type: string, pattern: string): boolean {
   return pattern.endsWith('.*') ? type.startsWith(pattern.slice(0, -1)) : type === pattern
 }
 
+/** The sequence number that the stream starts after. */
 async function startOf(
-  { services }: Door,
+  { store }: Services,
   now_ms: number,
-  request: FastifyRequest,
+  request: Request,
   { since_seq, since }: Query,
 ): Promise<number> {
-  const last = header(request, 'last-event-id')
+  const last = headerOf(request, 'last-event-id')
   if (last !== undefined && /^\d{1,15}$/.test(last)) return Number(last)
   if (since_seq !== undefined) return since_seq
   const since_ms = sinceOf(since, now_ms)
-  return since_ms === undefined ? services.store.lastEventSeq() : services.store.eventSeqBefore(since_ms)
+  return since_ms === undefined ? store.lastEventSeq() : store.eventSeqBefore(since_ms)
 }
 
-/** Writes what is there, then waits for more. One pump at a time; a slow reader stops it, nothing piles up. */
-function stream(
-  { services }: Door,
-  reply: FastifyReply,
-  headers: Record<string, string>,
-  start: number,
-  filter: Filter,
-): () => void {
-  const { raw } = reply.hijack()
-  raw.writeHead(200, headers)
-  raw.write(': connected\n\n')
+/** Writes the events there are, then waits for more. One pump at a time: a slow reader stops it, nothing piles up. */
+function stream(services: Services, sink: ServerResponse, start: number, filter: Filter): () => void {
+  sink.write(': connected\n\n')
   let seq = start
   let generation = services.store.stateGeneration().count
   let isPumping = false
   let isStopped = false
-  /** When everything was replaced, what came before is not of this state: goes on with the event that says so. */
+  /** After the state was replaced, continues with the event that reports it: earlier ones belong to another state. */
   const skipToGeneration = () => {
     const { count, event_seq } = services.store.stateGeneration()
     if (count === generation) return
@@ -110,8 +104,8 @@ function stream(
     seq = Math.max(seq, event_seq - 1)
   }
   const write = async (event: SandboxEvent) => {
-    const isFlowing = raw.write(`id: ${event.seq}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
-    if (!isFlowing) await flowing(raw)
+    const isFlowing = sink.write(`id: ${event.seq}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+    if (!isFlowing) await flowing(sink)
   }
   const pump = async () => {
     if (isPumping || isStopped) return
@@ -126,7 +120,7 @@ function stream(
           await write({ ...gone, at_ms, data: { after_seq: seq } })
           seq = last_dropped_seq
         }
-        const rows = await services.store.events(seq, piece)
+        const rows = await services.store.events(seq, rowsAtOnce)
         if (rows.length === 0) break
         for (const row of rows) {
           if (generation !== services.store.stateGeneration().count) break
@@ -141,35 +135,35 @@ function stream(
           await write(event)
           if (isStopped) break
         }
-        // A long history would hold up everybody else: a reader that keeps up never makes it wait.
-        if (rows.length === piece) await nextTurn()
+        // A long history must not hold up other requests: a reader that keeps up would never make it wait.
+        if (rows.length === rowsAtOnce) await nextTurn()
       }
     } catch (error) {
       services.report(error)
-      raw.end()
+      sink.end()
     } finally {
       isPumping = false
     }
   }
   const off = services.store.onEvents(() => void pump())
-  const timer = setInterval(() => raw.write(': still here\n\n'), keepAlive_ms)
+  const timer = setInterval(() => sink.write(': still here\n\n'), keepAlive_ms)
   void pump()
   return () => {
     if (isStopped) return
     isStopped = true
     clearInterval(timer)
     off()
-    raw.end()
+    sink.end()
   }
 }
 
 /** Resolves when the reader has caught up or has gone, and leaves no listener behind. */
-function flowing(raw: ServerResponse): Promise<void> {
+function flowing(sink: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
-      raw.off('drain', done).off('close', done)
+      sink.off('drain', done).off('close', done)
       resolve()
     }
-    raw.on('drain', done).on('close', done)
+    sink.on('drain', done).on('close', done)
   })
 }

@@ -1,13 +1,17 @@
 /** What the journal keeps of an exchange: credentials and tokens made useless, prompt text gone (A50). */
 import type { IncomingHttpHeaders } from 'node:http'
+import { reasonCodes } from '../../src/contract/errors.ts'
+import { isObject, parseJson } from '../../src/foundation/json.ts'
 import { redactSecrets } from '../../src/foundation/redaction.ts'
+import { keyKind, type Services } from '../operations/context.ts'
+import type { Exchange, Response } from './exchange.ts'
 
 const hiddenHeaders = new Set(['authorization', 'cookie', 'proxy-authorization', 'x-sandbox-token'])
 const longestBody = 70_000
 const longestPath = 2_048
 
-/** Members of a body that could not be validated whose text is kept: identifiers and names, never prose. */
-const plainMembers = new Set([
+/** Fields whose text is kept of a body that could not be validated: identifiers and names, never prose. */
+const plainFields = new Set([
   'client_id',
   'session_id',
   'chat_session_id',
@@ -29,7 +33,37 @@ const plainMembers = new Set([
 ])
 const plainText = /^[A-Za-z0-9._:+-]{1,128}$/
 
-export function journalHeaders(headers: IncomingHttpHeaders): string {
+/** Records an exchange in the journal, with the next commit. */
+export function record({ store }: Services, exchange: Exchange, { status, headers, body, error }: Response): void {
+  const { id, context, request, started } = exchange
+  const { caller, subject } = context
+  store.appendExchange({
+    id,
+    at_ms: context.now_ms,
+    method: request.method,
+    path: journalPath(request.url),
+    status,
+    error: error === null ? null : reasonCodes[error.reason_code].error,
+    reason_code: error?.reason_code ?? null,
+    duration_us: Math.round((performance.now() - started) * 1000),
+    project_id: caller?.project.id ?? null,
+    session_id: subject.session_id,
+    slot_id: subject.slot_id,
+    request_headers: journalHeaders(request.headers),
+    request_body: exchange.journal_body ?? journalUnreadable(request.body.toString('utf8')),
+    response_headers: JSON.stringify(headers),
+    response_body: isJson(headers) && typeof body === 'string' ? redactSecrets(body) : '',
+    key_kind: caller === null ? null : keyKind(caller),
+    key_id: caller?.key_id ?? null,
+  })
+}
+
+/** Only JSON is kept: a frame holds a beacon token, and files are large. */
+function isJson(headers: Response['headers']): boolean {
+  return headers['content-type']?.startsWith('application/json') === true
+}
+
+function journalHeaders(headers: IncomingHttpHeaders): string {
   const kept: Record<string, string> = {}
   for (const name in headers) {
     const value = headers[name]
@@ -41,13 +75,13 @@ export function journalHeaders(headers: IncomingHttpHeaders): string {
   return redactSecrets(JSON.stringify(kept))
 }
 
-/** A body that was validated: as it was read, but for prompt text. A member sent twice is there once, as it counted. */
+/** Returns what is kept of a validated body: all but prompt text. A field sent twice is there once, as it counted. */
 export function journalBody(parsed: unknown): string {
   return redactSecrets(JSON.stringify(mayHoldPrompt(parsed) ? withoutPrompt(parsed) : parsed))
 }
 
 /** Path and query. A value that v1 does not know is removed: a prompt that strayed there was not shared. */
-export function journalPath(url: string): string {
+function journalPath(url: string): string {
   const at = url.indexOf('?')
   if (at < 0) return redactSecrets(url.slice(0, longestPath))
   const pairs = url.slice(at + 1, longestPath).split('&')
@@ -60,15 +94,13 @@ function plainPair(pair: string): string {
   return `${plainText.test(name) ? name : '[name]'}=[removed]`
 }
 
-/** A body that was not: its shape, with every text that might be prose removed. */
-export function journalUnreadable(text: string): string {
+/** What is kept of a body that was not validated: its shape, with every text that might be prose removed. */
+function journalUnreadable(text: string): string {
   if (text === '') return ''
   if (text.length > longestBody) return `[not kept: ${text.length} characters]`
-  try {
-    return redactSecrets(JSON.stringify(shapeOf(JSON.parse(text) as unknown, null, 0)))
-  } catch {
-    return `[not JSON: ${text.length} characters]`
-  }
+  const value = parseJson(text)
+  if (value === undefined) return `[not JSON: ${text.length} characters]`
+  return redactSecrets(JSON.stringify(shapeOf(value, null, 0)))
 }
 
 function describeCredential(value: string): string {
@@ -92,25 +124,21 @@ function withoutPrompt(body: Record<string, unknown>): Record<string, unknown> {
   return result
 }
 
-/** Inside a prompt every text is prose, whatever its member is called. */
-function shapeOf(value: unknown, member: string | null, depth: number): unknown {
+/** Inside a prompt every text is prose, whatever its field is called. */
+function shapeOf(value: unknown, field: string | null, depth: number): unknown {
   if (typeof value === 'string') {
-    return member !== null && plainMembers.has(member) && plainText.test(value) ? value : removed(value)
+    return field !== null && plainFields.has(field) && plainText.test(value) ? value : removed(value)
   }
   if (typeof value !== 'object' || value === null) return value
   if (depth > 8) return '[nested deeper]'
-  if (Array.isArray(value)) return value.slice(0, 100).map((item) => shapeOf(item, member, depth + 1))
+  if (Array.isArray(value)) return value.slice(0, 100).map((item) => shapeOf(item, field, depth + 1))
   const entries = Object.entries(value).slice(0, 100)
   return Object.fromEntries(
     entries.map(([name, inner]) => [
       plainText.test(name) ? name : '[name]',
-      shapeOf(inner, member === 'prompt' ? member : name, depth + 1),
+      shapeOf(inner, field === 'prompt' ? field : name, depth + 1),
     ]),
   )
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null
 }
 
 function removed(text: string): string {

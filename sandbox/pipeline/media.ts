@@ -1,132 +1,174 @@
-/** Routes whose answer is not JSON: render.js, the hosted frame, creatives and test substitutes. */
-import { randomBytes } from 'node:crypto'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+/**
+ * Files that the emulator serves: render.js, the hosted frame, creatives and test substitutes. Only known names are
+ * found, never paths.
+ */
+import { createHash, randomBytes } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { reasonCodes } from '../../src/contract/errors.ts'
 import { contract } from '../../src/contract/index.ts'
 import { framePage, frameProblemPage } from '../frame-html/page.ts'
+import type { Services } from '../operations/context.ts'
 import { loadFrame } from '../operations/render.ts'
-import { type Asset, type Assets, rangeOf } from './assets.ts'
-import { namesTag } from './etag.ts'
-import { type Door, openExchange, record, toApiError } from './pipeline.ts'
+import { publicHeaders } from './cross-origin.ts'
+import { type Exchange, namesTag, type Request, type Response, type Route, toApiError } from './exchange.ts'
+import { unknownPath } from './routes.ts'
 
-const { 'render.frame': getFrame, 'render.script': getRenderScript } = contract
-
-/** Paths of files, which are not in the contract. */
-export const assetPaths = ['/v1/test-assets/{format}', '/assets/creatives/{folder}/{file}'] as const
-
-/** A91: any page may load these. */
-export const publicHeaders = {
-  'access-control-allow-origin': '*',
-  'cross-origin-resource-policy': 'cross-origin',
-  'x-content-type-options': 'nosniff',
+export interface Asset {
+  body: Buffer
+  media_type: string
+  etag: string
 }
 
-export function registerMedia(app: FastifyInstance, door: Door, assets: Assets): void {
-  app.get(getRenderScript.path, async (request, reply) =>
-    sendAsset(door, request, reply, await assets.renderScript(), 'no-cache'),
-  )
-  app.get<{ Params: { asset_token: string } }>(
-    getFrame.path.replace('{asset_token}', ':asset_token'),
-    (request, reply) => sendFrame(door, assets, request, reply),
-  )
-  app.get<{ Params: { format: string }; Querystring: Record<string, string | string[] | undefined> }>(
-    '/v1/test-assets/:format',
-    async (request, reply) => {
-      const one = (name: string) => {
-        const value = request.query[name]
-        return typeof value === 'string' ? value : undefined
-      }
-      const asset = await assets.testAsset({
-        format: request.params.format,
-        width: one('width'),
-        height: one('height'),
-        duration_ms: one('duration_ms'),
-        poster: one('poster'),
-      })
-      return asset === null ? reply.callNotFound() : sendAsset(door, request, reply, asset, 'public, max-age=3600')
+export interface Assets {
+  renderScript(): Promise<Asset>
+  frameScript(): Promise<string>
+  creative(file: string): Promise<Asset | null>
+  testAsset(format: string | undefined, query: Request['query']): Promise<Asset | null>
+  demoFile(name: 'demo.js' | 'demo.css'): Promise<Asset>
+}
+
+const mediaTypes: Record<string, string> = {
+  webp: 'image/webp',
+  png: 'image/png',
+  mp4: 'video/mp4',
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+}
+
+const bannerSizes = new Set(['970x250', '728x90', '336x280', '300x250', '320x100', '320x50'])
+const clipSizes = new Set(['640x360', '320x180'])
+const clipDurations = new Map([
+  ['6000', '6s'],
+  ['15000', '15s'],
+])
+
+/** `root` is the package's folder; `creatives` are the files that the catalogue names. */
+export function createAssets(root: string, creatives: ReadonlySet<string>): Assets {
+  const cached = new Map<string, Asset>()
+  const load = async (path: string): Promise<Asset> => {
+    const known = cached.get(path)
+    if (known !== undefined) return known
+    const body = await readFile(join(root, path))
+    const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`
+    const asset = { body, etag, media_type: mediaTypes[path.split('.').at(-1)!] ?? 'application/octet-stream' }
+    cached.set(path, asset)
+    return asset
+  }
+  return {
+    renderScript: () => load('dist/renderer/render.js'),
+    frameScript: async () => (await load('dist/renderer/frame.js')).body.toString('utf8'),
+    creative: async (file) => (creatives.has(file) ? load(`fixtures/creatives/${file}`) : null),
+    async testAsset(format, query) {
+      const file = testFile(format, query)
+      return file === null ? null : load(`fixtures/test-assets/${file}`)
     },
-  )
-  app.get<{ Params: { folder: string; file: string } }>('/assets/creatives/:folder/:file', async (request, reply) => {
-    const asset = await assets.creative(`${request.params.folder}/${request.params.file}`)
-    return asset === null ? reply.callNotFound() : sendAsset(door, request, reply, asset, 'public, max-age=3600')
-  })
+    demoFile: (name) => load(`dist/demo/${name}`),
+  }
 }
 
-function sendAsset(
-  door: Door,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  asset: Asset,
-  cache: string,
-): FastifyReply {
+/** The test substitute that a query names. A parameter that is sent twice counts as absent. */
+function testFile(format: string | undefined, query: Request['query']): string | null {
+  const one = (name: string) => (typeof query[name] === 'string' ? query[name] : undefined)
+  if (format === 'banner') {
+    const size = `${one('width') ?? 300}x${one('height') ?? 250}`
+    return bannerSizes.has(size) ? `banner-${size}.png` : null
+  }
+  if (format !== 'clip') return null
+  const size = `${one('width') ?? 640}x${one('height') ?? 360}`
+  const length = clipDurations.get(one('duration_ms') ?? '6000')
+  if (!clipSizes.has(size) || length === undefined) return null
+  return `clip-${size}-${length}.${one('poster') === 'true' ? 'webp' : 'mp4'}`
+}
+
+export function mediaRoutes(services: Services, assets: Assets): Route[] {
+  const forAnHour = 'public, max-age=3600'
+  const file = (path: string, cache: string, find: (request: Request) => Promise<Asset | null>): Route => ({
+    method: 'GET',
+    path,
+    body_limit_bytes: null,
+    respond: async (exchange) => assetResponse(exchange, await find(exchange.request), cache),
+  })
+  return [
+    file(contract['render.script'].path, 'no-cache', () => assets.renderScript()),
+    file('/v1/test-assets/{format}', forAnHour, ({ params, query }) => assets.testAsset(params.format, query)),
+    file('/assets/creatives/{folder}/{file}', forAnHour, ({ params }) =>
+      assets.creative(`${params.folder}/${params.file}`),
+    ),
+    {
+      method: 'GET',
+      path: contract['render.frame'].path,
+      body_limit_bytes: null,
+      respond: (exchange) => frameResponse(services, assets, exchange),
+    },
+  ]
+}
+
+/** A file that any page may load (A91): whole, one range of it, or nothing but 304. @throws ApiError 404 */
+function assetResponse({ context, request }: Exchange, asset: Asset | null, cache: string): Response {
+  if (asset === null) throw unknownPath()
   const { body, etag, media_type } = asset
-  const exchange = openExchange(door, request, reply)
   const headers: Record<string, string> = {
     ...publicHeaders,
-    'x-request-id': exchange.context.request_id,
+    'x-request-id': context.request_id,
     etag,
     'cache-control': cache,
     'accept-ranges': 'bytes',
-    ...exchange.context.headers,
+    ...context.headers,
   }
-  const answer = (status: number, bytes: Buffer | undefined) => {
-    if (request.url.startsWith('/v1/')) record(door, exchange, { status, headers, body: '', error: null })
-    return reply.code(status).headers(headers).send(bytes)
-  }
-  if (namesTag(request.headers['if-none-match'], etag)) return answer(304, undefined)
+  const respond = (status: number, bytes: Buffer | '') => ({ status, headers, body: bytes, error: null })
+  if (namesTag(request.headers['if-none-match'], etag)) return respond(304, '')
   const range = rangeOf(request.headers.range, body.length)
   if (range === 'unsatisfiable') {
     headers['content-range'] = `bytes */${body.length}`
-    return answer(416, undefined)
+    return respond(416, '')
   }
   headers['content-type'] = media_type
-  if (range === null) return answer(200, body)
+  if (range === null) return respond(200, body)
   headers['content-range'] = `bytes ${range.start}-${range.end}/${body.length}`
-  return answer(206, body.subarray(range.start, range.end + 1))
+  return respond(206, body.subarray(range.start, range.end + 1))
 }
 
-async function sendFrame(
-  door: Door,
-  assets: Assets,
-  request: FastifyRequest<{ Params: { asset_token: string } }>,
-  reply: FastifyReply,
-): Promise<FastifyReply> {
-  const { services } = door
-  const exchange = openExchange(door, request, reply)
-  const { context } = exchange
+/** One range of bytes, as `Range: bytes=0-499`; null when there is none or it has another form. */
+function rangeOf(header: string | undefined, length: number): { start: number; end: number } | 'unsatisfiable' | null {
+  const match = /^bytes=(\d*)-(\d*)$/.exec(header ?? '')
+  if (match === null || (match[1] === '' && match[2] === '')) return null
+  const start = match[1] === '' ? Math.max(0, length - Number(match[2])) : Number(match[1])
+  const end = match[1] === '' || match[2] === '' ? length - 1 : Math.min(Number(match[2]), length - 1)
+  return start > end || start >= length ? 'unsatisfiable' : { start, end }
+}
+
+/** The frame of a fill, or a page in its place that says why there is none: a browser shows no error body. */
+async function frameResponse(services: Services, assets: Assets, { context, request }: Exchange): Promise<Response> {
   const nonce = randomBytes(16).toString('base64url')
+  const isPeek = request.method === 'HEAD'
+  const asset_token = request.params.asset_token ?? ''
+  const respond = (page: { status: number; headers: Record<string, string>; html: string }) => ({
+    status: page.status,
+    headers: { ...page.headers, ...context.headers, 'x-request-id': context.request_id },
+    body: page.html,
+    error: null,
+  })
   try {
-    const isPeek = request.method === 'HEAD'
-    const result = await services.drainLock.run(() => loadFrame(services, context, request.params.asset_token, isPeek))
-    const page =
-      result.status === 'refused'
-        ? frameProblemPage(
-            {
-              status: result.http_status,
-              reason_code: result.reason_code,
-              message: reasonCodes[result.reason_code].message,
-            },
-            nonce,
-            result.allowed_origins,
-          )
-        : framePage({
-            ...result,
-            base_url: services.base_url,
-            frame_ancestors: result.allowed_origins,
-            script: await assets.frameScript(),
-            nonce,
-            server_time_ms: services.platform.clock.now(),
-          })
-    const headers = { ...page.headers, ...context.headers, 'x-request-id': context.request_id }
-    record(door, exchange, { status: page.status, headers, body: '', error: null })
-    return reply.code(page.status).headers(headers).send(page.html)
+    const frame = await services.drainLock.run(() => loadFrame(services, context, asset_token, isPeek))
+    if (frame.status === 'refused') {
+      const { http_status: status, reason_code, allowed_origins } = frame
+      const { message } = reasonCodes[reason_code]
+      return respond(frameProblemPage({ status, reason_code, message }, nonce, allowed_origins))
+    }
+    return respond(
+      framePage({
+        ...frame,
+        base_url: services.base_url,
+        frame_ancestors: frame.allowed_origins,
+        script: await assets.frameScript(),
+        nonce,
+        server_time_ms: services.platform.clock.now(),
+      }),
+    )
   } catch (thrown) {
     const error = toApiError(services, thrown, context.request_id)
     const page = frameProblemPage({ status: 404, reason_code: error.reason_code, message: error.message }, nonce, null)
-    record(door, exchange, { status: error.status, headers: {}, body: '', error })
-    return reply
-      .code(error.status)
-      .headers({ ...page.headers, ...context.headers, 'x-request-id': context.request_id })
-      .send(page.html)
+    return { ...respond(page), status: error.status, error }
   }
 }

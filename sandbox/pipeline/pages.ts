@@ -1,22 +1,24 @@
 /**
- * The demo host: its page at /_sandbox/demo, and below it the backend of that page, which plays the integrator's
- * server. The backend holds the secret key and calls the real v1 door in process, so that journal, rate limits and
- * errors are those of any other server; status, body and the headers that matter go back as they came.
+ * The sandbox's own pages: the home page, and the demo host at /_sandbox/demo with the backend that plays the
+ * integrator's server. The backend holds the secret key and sends its requests through the pipeline like any server, so
+ * that journal, rate limits, faults and errors are the same; status, body and the headers that matter go back unchanged.
  */
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, type InjectOptions } from 'fastify'
-import { encodeId } from '../../src/contract/ids.ts'
+import { randomBytes } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
 import { contract } from '../../src/contract/index.ts'
-import type { Asset, Assets } from './assets.ts'
-import { demoPage } from './demo-page.ts'
-import { namesTag } from './etag.ts'
-import { bodyOf, type Door, header, jsonHandler } from './pipeline.ts'
+import { fillPath } from '../../src/foundation/endpoint-path.ts'
+import { type JsonObject, parseJsonObject } from '../../src/foundation/json.ts'
+import type { Services } from '../operations/context.ts'
+import { type Exchange, headerOf, internalRequest, namesTag, type Response, type Route } from './exchange.ts'
+import type { Assets } from './media.ts'
+import { createPipeline, type Pipeline, respondTo } from './pipeline.ts'
 
 const { 'consent.set': setConsent, 'decisions.get': getDecision, 'placements.create': createPlacement } = contract
 
-/** How long a decision of `slow-placement` takes, milliseconds: longer than its first answer waits. */
+/** How long a decision of `slow-placement` takes, milliseconds: longer than its first response waits. */
 const slow_decision_ms = 4_000
 
-/** Of an answer of v1, besides status and body. */
+/** The headers of a v1 response that go back to the page. */
 const passedOn = ['content-type', 'date', 'retry-after', 'x-request-id', 'x-sandbox-warning'] as const
 
 /** The project that the demo host is a part of. */
@@ -26,104 +28,225 @@ export interface DemoProject {
   publishable_key: string
 }
 
-export const demoPaths = ['/_sandbox/demo', '/_sandbox/demo/demo.js', '/_sandbox/demo/demo.css'] as const
-
-/** `token` lets the page write: it is that of the control plane. */
-export function registerDemo(
-  app: FastifyInstance,
-  { door, assets, project, token }: { door: Door; assets: Assets; project: DemoProject; token: string },
-): void {
-  const { services } = door
-  let slow: FastifyInstance | undefined
-
-  app.get('/_sandbox/demo', (request, reply) => {
-    reply.header('x-request-id', encodeId('req', services.platform.newId()))
-    const own = new URL(request.url, services.base_url)
-    if (header(request, 'host') !== own.host) return reply.redirect(`${services.base_url}/_sandbox/demo${own.search}`)
-    const { client_id, publishable_key } = project
-    const settings = { token, client_id, publishable_key, since_seq: services.store.lastEventSeq() }
-    const page = demoPage(settings)
-    return reply.headers(page.headers).send(page.html)
-  })
-  for (const name of ['demo.js', 'demo.css'] as const) {
-    app.get(`/_sandbox/demo/${name}`, async (request, reply) => sendFile(request, reply, await assets.demoFile(name)))
+export function pageRoutes(pipeline: Pipeline, assets: Assets, project: DemoProject): Route[] {
+  const { services } = pipeline
+  const get = (path: string, respond: Route['respond']): Route => {
+    return { method: 'GET', path, body_limit_bytes: null, respond }
   }
+  const file = (name: 'demo.js' | 'demo.css') =>
+    get(`/_sandbox/demo/${name}`, async (exchange) => fileResponse(exchange, await assets.demoFile(name)))
+  return [
+    get('/', (exchange) => redirect(exchange, '/_sandbox/')),
+    get('/_sandbox/', (exchange) => htmlResponse(exchange, homePage(services))),
+    get('/_sandbox/demo', (exchange) => {
+      const own = new URL(exchange.request.url, services.base_url)
+      if (headerOf(exchange.request, 'host') !== own.host) {
+        return redirect(exchange, `${services.base_url}/_sandbox/demo${own.search}`)
+      }
+      const { client_id, publishable_key } = project
+      const token = pipeline.guard.admin_token
+      return htmlResponse(
+        exchange,
+        demoPage({ token, client_id, publishable_key, since_seq: services.store.lastEventSeq() }),
+      )
+    }),
+    file('demo.js'),
+    file('demo.css'),
+    ...backendRoutes(pipeline, project),
+  ]
+}
 
-  placementRoutes('placement', () => app)
-  placementRoutes('slow-placement', () => {
-    slow ??= openSlowDoor(door)
+/** What the page of the demo host asks its server for. */
+function backendRoutes(pipeline: Pipeline, project: DemoProject): Route[] {
+  const { services } = pipeline
+  /** The same endpoints on the same store, except that decisions take their time. */
+  let slow: Pipeline | undefined
+  const slowPipeline = () => {
+    slow ??= createPipeline({ ...pipeline, services: { ...services, decision_latency_ms: slow_decision_ms } })
     return slow
-  })
-
-  app.post('/_sandbox/demo/api/consent', { bodyLimit: setConsent.body_limit_bytes }, (request, reply) => {
-    return post(app, request, reply, setConsent.path, ({ expires_in_ms, ...body }) => {
-      const now_ms = services.platform.clock.now()
-      return typeof expires_in_ms === 'number' ? { ...body, expires_at_ms: now_ms + expires_in_ms } : body
-    })
-  })
-
+  }
   /** POST asks for a placement, GET with its slot_id for the decision of a pending one. */
-  function placementRoutes(name: string, doorOf: () => FastifyInstance): void {
-    const url = `/_sandbox/demo/api/${name}`
-    app.post(url, { bodyLimit: createPlacement.body_limit_bytes }, (request, reply) => {
-      return post(doorOf(), request, reply, createPlacement.path, (body) => body)
-    })
-    app.get<{ Querystring: Record<string, string> }>(url, (request, reply) => {
-      const { slot_id = '', ...query } = request.query
-      const path = getDecision.path.replace('{slot_id}', encodeURIComponent(slot_id))
-      return relay(app, reply, { method: 'GET', url: path, query })
-    })
-  }
+  const placementRoutes = (name: string, pipelineOf: () => Pipeline): Route[] => [
+    {
+      method: 'POST',
+      path: `/_sandbox/demo/api/${name}`,
+      body_limit_bytes: createPlacement.body_limit_bytes,
+      respond: (exchange) => post(pipelineOf(), exchange, createPlacement.path, (body) => body),
+    },
+    {
+      method: 'GET',
+      path: `/_sandbox/demo/api/${name}`,
+      body_limit_bytes: null,
+      respond: (exchange) => {
+        const { slot_id, ...query } = exchange.request.query as Record<string, string>
+        const search = new URLSearchParams(query).toString()
+        const url = fillPath(getDecision.path, { slot_id }) + (search === '' ? '' : `?${search}`)
+        return relay(pipeline, exchange, { method: 'GET', url, headers: {} })
+      },
+    },
+  ]
+  return [
+    ...placementRoutes('placement', () => pipeline),
+    ...placementRoutes('slow-placement', slowPipeline),
+    {
+      method: 'POST',
+      path: '/_sandbox/demo/api/consent',
+      body_limit_bytes: setConsent.body_limit_bytes,
+      respond: (exchange) =>
+        post(pipeline, exchange, setConsent.path, ({ expires_in_ms, ...body }) => {
+          const { now_ms } = exchange.context
+          return typeof expires_in_ms === 'number' ? { ...body, expires_at_ms: now_ms + expires_in_ms } : body
+        }),
+    },
+  ]
 
-  /** Adds who asks, the project, to a JSON object. Anything else goes on as it came, for the v1 door to refuse. */
+  /** Adds the project to a JSON object. Any other body goes on unchanged: the v1 endpoint refuses it. */
   function post(
-    through: FastifyInstance,
-    request: FastifyRequest,
-    reply: FastifyReply,
+    through: Pipeline,
+    exchange: Exchange,
     url: string,
-    complete: (body: Record<string, unknown>) => Record<string, unknown>,
-  ): Promise<FastifyReply> {
-    const body = objectOf(request)
-    const payload =
-      body === null ? bodyOf(request) : JSON.stringify({ ...complete(body), client_id: project.client_id })
-    const headers = { 'content-type': header(request, 'content-type') ?? '' }
-    return relay(through, reply, { method: 'POST', url, payload, headers })
+    complete: (body: JsonObject) => JsonObject,
+  ): Promise<Response> {
+    const { request } = exchange
+    const object = parseJsonObject(request.body.toString('utf8'))
+    const body = object === null ? request.body : JSON.stringify({ ...complete(object), client_id: project.client_id })
+    const headers = { 'content-type': headerOf(request, 'content-type') ?? '' }
+    return relay(through, exchange, { method: 'POST', url, body, headers })
   }
 
-  async function relay(through: FastifyInstance, reply: FastifyReply, call: InjectOptions): Promise<FastifyReply> {
-    const headers = { ...call.headers, authorization: `Bearer ${project.secret_key}`, 'user-agent': 'demo-host' }
-    const answer = await through.inject({ ...call, headers })
-    for (const name of passedOn) {
-      const value = answer.headers[name]
-      if (value !== undefined) reply.header(name, value)
+  async function relay(
+    through: Pipeline,
+    { context }: Exchange,
+    call: { method: string; url: string; headers: IncomingHttpHeaders; body?: string | Buffer },
+  ): Promise<Response> {
+    const headers = {
+      ...call.headers,
+      host: new URL(services.base_url).host,
+      authorization: `Bearer ${project.secret_key}`,
+      'user-agent': 'demo-host',
     }
-    const own = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
-    return reply.code(answer.statusCode).headers(own).send(answer.rawPayload)
+    const { response } = await respondTo(through, internalRequest({ ...call, headers, signal: context.signal }))
+    const own: Record<string, string> = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
+    for (const name of passedOn) {
+      const value = response.headers[name]
+      if (value !== undefined) own[name] = value
+    }
+    return { ...response, headers: own }
   }
 }
 
-/** The same door to the same store, except that its decisions take their time. */
-function openSlowDoor(door: Door): FastifyInstance {
-  const slow = { ...door, services: { ...door.services, decision_latency_ms: slow_decision_ms } }
-  const app = Fastify({ logger: false, bodyLimit: createPlacement.body_limit_bytes })
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
-  app.post(createPlacement.path, jsonHandler(slow, 'placements.create', createPlacement))
-  return app
+interface Page {
+  /** Style and scripts with this nonce are the only ones that its policy lets run. */
+  nonce: string
+  /** Further directives of its policy. */
+  policy: readonly string[]
+  headers?: Record<string, string>
+  html: string
 }
 
-/** The object in a JSON body, or null. */
-function objectOf(request: FastifyRequest): Record<string, unknown> | null {
-  try {
-    const json: unknown = JSON.parse(bodyOf(request).toString('utf8'))
-    return typeof json === 'object' && !Array.isArray(json) ? (json as Record<string, unknown> | null) : null
-  } catch {
-    return null
+function htmlResponse({ context }: Exchange, { nonce, policy, headers, html }: Page): Response {
+  const directives = ["default-src 'none'", `style-src 'nonce-${nonce}'`, ...policy]
+  directives.push("base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'")
+  return {
+    status: 200,
+    headers: {
+      'x-request-id': context.request_id,
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy': directives.join('; '),
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+      'cache-control': 'no-store',
+      ...headers,
+    },
+    body: html,
+    error: null,
   }
 }
 
-function sendFile(request: FastifyRequest, reply: FastifyReply, { body, etag, media_type }: Asset): FastifyReply {
-  reply.headers({ etag, 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' })
-  if (namesTag(request.headers['if-none-match'], etag)) return reply.code(304).send()
-  return reply.header('content-type', media_type).send(body)
+function redirect({ context }: Exchange, location: string): Response {
+  return { status: 302, headers: { 'x-request-id': context.request_id, location }, body: '', error: null }
+}
+
+function fileResponse(
+  { context, request }: Exchange,
+  { body, etag, media_type }: Awaited<ReturnType<Assets['demoFile']>>,
+): Response {
+  const headers: Record<string, string> = {
+    'x-request-id': context.request_id,
+    etag,
+    'cache-control': 'no-cache',
+    'x-content-type-options': 'nosniff',
+  }
+  if (namesTag(request.headers['if-none-match'], etag)) return { status: 304, headers, body: '', error: null }
+  return { status: 200, headers: { ...headers, 'content-type': media_type }, body, error: null }
+}
+
+const links: readonly (readonly [string, string])[] = [
+  ['/_sandbox/demo', 'The demo host: five AI surfaces with a sponsored slot, and a live timeline'],
+  ['/_sandbox/placements', 'Placements, newest first; add the slot_id for the decision trace'],
+  ['/_sandbox/beacons', 'Beacons, accepted and rejected, with their verdict'],
+  ['/_sandbox/requests', 'The request journal'],
+  ['/_sandbox/events?since_seq=0', 'Events as they happen'],
+  ['/_sandbox/evidence/verify', 'The evidence chains, verified now'],
+  ['/_sandbox/info', 'Version, database, clock, projects'],
+  ['/_sandbox/contract', 'What is documented, observed and assumed'],
+  ['/_sandbox/openapi.json', 'The OpenAPI 3.1 document'],
+]
+
+const homeStyle = `
+:root { color-scheme: light dark; --ink: #1b1f24; --quiet: #57606a; --paper: #fff; --line: #d8dee4; --accent: #0b6e4f }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --quiet: #9198a1; --paper: #10151b; --line: #2d343c; --accent: #4cc38a } }
+body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif }
+main { max-width: 44rem; margin: 0 auto; padding: 3rem 1.25rem }
+h1 { font-size: 1.5rem; margin: 0 0 .25rem } p { margin: 0 0 2rem; color: var(--quiet) }
+dl { margin: 0 } dt { border-top: 1px solid var(--line); padding-top: .75rem } dd { margin: 0 0 .75rem; color: var(--quiet) }
+a { color: var(--accent); font: 15px ui-monospace, monospace }`
+
+/** What a browser sees at the sandbox's own address: that it runs, and where to look. */
+function homePage({ version, base_url }: Services): Page {
+  const nonce = randomBytes(16).toString('base64url')
+  const items = links.map(([path, text]) => `<dt><a href="${path}">${path}</a></dt><dd>${text}</dd>`).join('')
+  const html = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>svc sandbox</title><style nonce="${nonce}">${homeStyle}</style><main><h1>The sandbox is running</h1><p>svc ${version} at ${base_url}</p><dl>${items}</dl></main></html>`
+  return { nonce, policy: [], html }
+}
+
+const icon =
+  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16' rx='4' fill='%230b6e4f'/%3E%3Cpath d='M4 5h8v2.500H4zm0 4h5v2H4z' fill='%23fff'/%3E%3C/svg%3E"
+
+interface DemoSettings {
+  /** Proves to the backend that a write comes from this page. */
+  token: string
+  client_id: string
+  publishable_key: string
+  /** The last event before this page: its timeline starts after it. */
+  since_seq: number
+}
+
+/** The document of the demo host. Its script builds everything; its policy lets in nothing from elsewhere. */
+function demoPage(settings: DemoSettings): Page {
+  const nonce = randomBytes(16).toString('base64url')
+  const json = JSON.stringify(settings).replaceAll('<', '\\u003c')
+  return {
+    nonce,
+    policy: [`script-src 'nonce-${nonce}'`, "img-src 'self' data:", "connect-src 'self'", "frame-src 'self'"],
+    headers: { 'cross-origin-opener-policy': 'same-origin' },
+    html: [
+      '<!doctype html>',
+      '<html lang="en">',
+      '<head>',
+      '<meta charset="utf-8">',
+      '<meta name="viewport" content="width=device-width, initial-scale=1, interactive-widget=resizes-content">',
+      '<meta name="color-scheme" content="light dark">',
+      '<title>Demo host</title>',
+      `<link rel="icon" href="${icon}">`,
+      `<link rel="stylesheet" href="/_sandbox/demo/demo.css" nonce="${nonce}">`,
+      `<script type="application/json" id="settings" nonce="${nonce}">${json}</script>`,
+      `<script src="/v1/render.js" defer nonce="${nonce}"></script>`,
+      `<script src="/_sandbox/demo/demo.js" type="module" nonce="${nonce}"></script>`,
+      '</head>',
+      '<body><noscript>The demo host needs JavaScript.</noscript></body>',
+      '</html>',
+      '',
+    ].join('\n'),
+  }
 }

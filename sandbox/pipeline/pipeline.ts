@@ -1,286 +1,209 @@
 /**
- * The door: every v1 and control request in one fixed order (A13). Route, method and size come before it; here follow
- * content type, credential, key class, rate, JSON and schema; then the operation checks resource and rule. The first
- * failure answers.
+ * The request pipeline: what happens to every request, top-down, in one fixed order (A13). The first step that throws
+ * ends the way, and its error is the response; whatever the response is, it is recorded and meets the fault.
+ *
+ *   respondTo       1 host guard   2 route and method   3 size   4 fault before   5 exchange
+ *   callEndpoint    6 content type   7 credential, key class and origin   8 rate   9 parse   10 operation   11 respond
+ *   respondTo      12 journal   13 fault after
+ *
+ * Files, frames, pages and streams have routes of their own, which leave out steps 6 to 10.
  */
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Endpoint } from '../../src/contract/endpoint.ts'
-import { ApiError, reasonCodes } from '../../src/contract/errors.ts'
-import { encodeId } from '../../src/contract/ids.ts'
-import type { EndpointId } from '../../src/contract/index.ts'
-import { redactSecrets } from '../../src/foundation/redaction.ts'
-import { serializeOrigin } from '../domain/settings.ts'
+import { ApiError } from '../../src/contract/errors.ts'
+import { contract, type EndpointId } from '../../src/contract/index.ts'
 import { publishableKey } from '../operations/browser.ts'
-import { type Context, keyKind, type Services } from '../operations/context.ts'
+import type { Context, RestoredRequest, Services } from '../operations/context.ts'
 import { type JsonEndpointId, onRejected, operations } from '../operations/index.ts'
-import { StorageError } from '../store/store.ts'
-import { isKnownOrigin, readableBy } from './cors.ts'
-import { authenticate, restoreCaller } from './credentials.ts'
-import { httpDate } from './date.ts'
-import { namesTag } from './etag.ts'
-import { journalBody, journalHeaders, journalPath, journalUnreadable } from './journal.ts'
+import { parseJson, readBody, validate } from './body.ts'
+import { findCaller } from './credentials.ts'
+import {
+  addCors,
+  checkControlPlane,
+  type GuardOptions,
+  hostGuard,
+  isPreflight,
+  preflightResponse,
+} from './cross-origin.ts'
+import {
+  type Exchange,
+  errorResponse,
+  internalRequest,
+  openExchange,
+  type Request,
+  type Response,
+  type Route,
+  successResponse,
+  toApiError,
+} from './exchange.ts'
+import { applyFault, faultResponse, isRefused, meetFault } from './faults.ts'
+import { journalBody, record } from './journal.ts'
 import type { Rates } from './rates.ts'
-import type { Replay, Replays } from './replays.ts'
-import { parseJson, validate } from './body.ts'
+import { createRoutes, missingRoute, type Routes } from './routes.ts'
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** The fault rule that it has met. */
-    fault?: { fault_id: string }
-    /** What it is the replay of. */
-    replay?: Replay
-  }
-}
-
-/** The header that names the rule that an answer was broken by. */
-export const faultHeader = 'x-sandbox-fault'
-
-export interface Door {
+export interface PipelineOptions {
   services: Services
   rates: Rates
-  replays: Replays
-  /** Whether exchanges of v1 are recorded. */
+  guard: GuardOptions
+  /** Whether v1 exchanges are recorded. */
   isJournalOn: boolean
 }
 
-/** One exchange on its way through: what the journal will say of it. */
-export interface Exchange {
-  id: number
-  context: Context
-  started: number
-  request: FastifyRequest
-  /** The body as the journal may keep it. */
-  body: string | null
+export interface Pipeline extends PipelineOptions {
+  /** @throws ApiError 421 when the Host header names neither loopback nor the configured host */
+  checkHost(header: string | undefined): void
+  routes: Routes
 }
 
-/** What an answer says of its request. */
-export type AnswerContext = Pick<Context, 'now_ms' | 'request_id' | 'warnings' | 'headers'>
+/** Returns a pipeline with the routes of all endpoints whose response is JSON. */
+export function createPipeline(options: PipelineOptions): Pipeline {
+  const pipeline = { ...options, checkHost: hostGuard(options.guard), routes: createRoutes() }
+  for (const [id, endpoint] of Object.entries(contract) as [EndpointId, Endpoint][]) {
+    if (id in operations) pipeline.routes.add(endpointRoute(pipeline, id as JsonEndpointId, endpoint))
+  }
+  return pipeline
+}
 
-interface Answer {
-  status: number
-  headers: Record<string, string>
-  body: string
-  error: ApiError | null
+/** Takes one request through all steps. Only the writing of the response is left to the caller. */
+export async function respondTo(
+  pipeline: Pipeline,
+  request: Request,
+): Promise<{ exchange: Exchange; response: Response }> {
+  const { services } = pipeline
+  let exchange: Exchange | undefined
+  let response: Response
+  try {
+    pipeline.checkHost(request.headers.host)
+    const route = findRoute(pipeline, request)
+    if (route.body_limit_bytes !== null) await receiveBody(request, route.body_limit_bytes)
+    if (!services.faults.isEmpty && isFaultable(route)) await meetFault(services, request)
+    exchange = openExchange(services, request)
+    if (hasLeft(request)) return { exchange, response: noResponse }
+    const isFaulty = request.fault !== null && isRefused(request.fault)
+    response = isFaulty ? await faultResponse(services, exchange) : await route.respond(exchange)
+  } catch (thrown) {
+    exchange ??= openExchange(services, request)
+    response = errorResponse(exchange.context, toApiError(services, thrown, exchange.context.request_id))
+    await addCors(services, exchange, response)
+  }
+  // Before it leaves: a client that has its response finds the exchange in the journal.
+  if (pipeline.isJournalOn && request.path.startsWith('/v1/')) record(services, exchange, response)
+  if (request.fault !== null) response = await applyFault(services, exchange, response)
+  return { exchange, response }
+}
+
+/** Sends a request of the journal through the pipeline once more. Returns the request_id of its own exchange. */
+export async function replay(
+  pipeline: Pipeline,
+  { replayed, identity, method, path, headers, body }: RestoredRequest,
+  signal: AbortSignal,
+): Promise<string> {
+  const marked = { ...headers, 'x-sandbox-replay': replayed }
+  const request = internalRequest({ method, url: path, headers: marked, body: body ?? '', identity, signal })
+  return (await respondTo(pipeline, request)).exchange.context.request_id
+}
+
+/** Step 2, with the guard of the control plane, which needs to know the route. */
+function findRoute({ services, guard, routes }: Pipeline, request: Request): Route {
+  const route = routes.find(request)
+  if (request.path.startsWith('/_sandbox')) checkControlPlane(request, services.base_url, guard)
+  if (route !== null) return route
+  if (!isPreflight(request)) throw missingRoute(routes, request)
+  return {
+    method: 'OPTIONS',
+    path: '*',
+    body_limit_bytes: null,
+    respond: (exchange) => preflightResponse(services, exchange, routes.methodsOf(request.url)),
+  }
+}
+
+/** Step 3. */
+async function receiveBody(request: Request, limit_bytes: number): Promise<void> {
+  if (request.incoming !== null) request.body = await readBody(request.incoming, limit_bytes)
+  else if (request.body.length > limit_bytes) throw new ApiError('payload_too_large')
+}
+
+/** Fault rules meet the v1 API and its files. */
+function isFaultable({ path }: Route): boolean {
+  return path.startsWith('/v1/') || path.startsWith('/assets/')
+}
+
+/** Whether the client did not wait until a fault let its request go on: then it takes no effect. */
+function hasLeft(request: Request): boolean {
+  return request.fault !== null && request.signal.aborted
+}
+
+const noResponse: Response = { status: 0, headers: {}, body: '', error: null, broken: 'drop' }
+
+function endpointRoute(pipeline: Pipeline, id: JsonEndpointId, endpoint: Endpoint): Route {
+  const { method, path, body_limit_bytes } = endpoint
+  return {
+    method,
+    path,
+    body_limit_bytes: method === 'GET' ? null : body_limit_bytes,
+    respond: (exchange) => callEndpoint(pipeline, id, endpoint, exchange),
+  }
+}
+
+async function callEndpoint(
+  { services, rates }: Pipeline,
+  id: JsonEndpointId,
+  endpoint: Endpoint,
+  exchange: Exchange,
+): Promise<Response> {
+  const { context, request } = exchange
+  const output = await services.drainLock.run(async () => {
+    checkContentType(request)
+    if (endpoint.credentials.length > 0) {
+      context.caller = await findCaller(services, exchange, endpoint)
+      if (endpoint.rate !== null) rates.take(endpoint.rate, context.caller, context.now_ms)
+    }
+    const input = await parseInput(services, rates, id, endpoint, exchange)
+    const operation = operations[id] as (services: Services, context: Context, input: unknown) => Promise<unknown>
+    return operation(services, context, input)
+  })
+  const response = successResponse(endpoint.status, exchange, output)
+  if (context.origin !== null) await addCors(services, exchange, response)
+  return response
 }
 
 const jsonType = /^application\/json\s*(;|$)/i
-const noBody = Buffer.alloc(0)
 
-/** Begins an exchange: one identifier, one instant. */
-export function openExchange({ services }: Door, request: FastifyRequest, reply: FastifyReply): Exchange {
-  const id = services.platform.newId()
-  let controller: AbortController | undefined
-  const context: Context = {
-    now_ms: services.platform.clock.now(),
-    request_id: encodeId('req', id),
-    caller: null,
-    origin: request.headers.origin ?? null,
-    get signal() {
-      if (controller === undefined) {
-        const fresh = new AbortController()
-        reply.raw.once('close', () => fresh.abort())
-        controller = fresh
-      }
-      return controller.signal
-    },
-    warnings: [],
-    headers: request.fault === undefined ? {} : { [faultHeader]: request.fault.fault_id },
-    subject: { session_id: null, slot_id: null },
-  }
-  if (request.replay !== undefined) request.replay.request_id = context.request_id
-  return { id, context, started: performance.now(), request, body: null }
-}
-
-/** The handler of an endpoint whose answer is JSON. */
-export function jsonHandler(door: Door, id: JsonEndpointId, endpoint: Endpoint) {
-  const isPublic = !endpoint.path.startsWith('/_sandbox/')
-  const serve = async (request: FastifyRequest, reply: FastifyReply) => {
-    const exchange = openExchange(door, request, reply)
-    const answer = await answerOf(door, id, endpoint, exchange)
-    if (isPublic) {
-      if (exchange.context.origin !== null) await addCors(door, endpoint, exchange, answer)
-      record(door, exchange, answer)
-    }
-    send(reply, answer)
-  }
-  return (request: FastifyRequest, reply: FastifyReply) => {
-    serve(request, reply).catch((error: unknown) => {
-      door.services.report(error)
-      reply.raw.destroy()
-    })
-  }
-}
-
-/** An error on its way out: of the door, or of the server before it. */
-export function errorAnswer(context: AnswerContext, error: ApiError): Answer {
-  return {
-    status: error.status,
-    headers: {
-      ...headersOf(context),
-      ...error.headers,
-      ...(error.retry_after_s === undefined ? {} : { 'retry-after': String(error.retry_after_s) }),
-    },
-    body: JSON.stringify(error.toBody(context.request_id)),
-    error,
-  }
-}
-
-/** Writes the answer in one go. It goes past the framework's reply, which would copy every header once more. */
-export function send(reply: FastifyReply, { status, headers, body }: Answer): FastifyReply {
-  const { raw } = reply.hijack()
-  if (status !== 304 && status !== 204) headers['content-length'] = String(Buffer.byteLength(body))
-  raw.writeHead(status, headers)
-  raw.end(raw.req.method === 'HEAD' ? undefined : body)
-  return reply
-}
-
-/** Anything thrown, as the caller's mistake or as ours: ours is reported and never explained to the caller. */
-export function toApiError(services: Services, error: unknown, request_id: string): ApiError {
-  if (error instanceof ApiError) return error
-  if (error instanceof StorageError) {
-    services.report(error)
-    return new ApiError('storage_unavailable', { retry_after_s: 1 })
-  }
-  services.report(new Error(`request ${request_id} failed`, { cause: error }))
-  return new ApiError('internal_error')
-}
-
-/** Writes the exchange to the journal, with the next commit. */
-export function record({ services, isJournalOn }: Door, exchange: Exchange, answer: Answer): void {
-  if (!isJournalOn) return
-  const { context, request } = exchange
-  const { caller, subject } = context
-  services.store.appendExchange({
-    id: exchange.id,
-    at_ms: context.now_ms,
-    method: request.method,
-    path: journalPath(request.url),
-    status: answer.status,
-    error: answer.error === null ? null : reasonCodes[answer.error.reason_code].error,
-    reason_code: answer.error?.reason_code ?? null,
-    duration_us: Math.round((performance.now() - exchange.started) * 1000),
-    project_id: caller?.project.id ?? null,
-    session_id: subject.session_id,
-    slot_id: subject.slot_id,
-    request_headers: journalHeaders(request.headers),
-    request_body: exchange.body ?? journalUnreadable(bodyOf(request).toString('utf8')),
-    response_headers: JSON.stringify(answer.headers),
-    response_body: redactSecrets(answer.body),
-    key_kind: caller === null ? null : keyKind(caller),
-    key_id: caller?.key_id ?? null,
-  })
-}
-
-async function answerOf(door: Door, id: JsonEndpointId, endpoint: Endpoint, exchange: Exchange): Promise<Answer> {
-  const { services } = door
-  const { context } = exchange
-  try {
-    const output = await services.drainLock.run(() => admit(door, id, endpoint, exchange))
-    return successAnswer(endpoint, exchange, output)
-  } catch (thrown) {
-    const error = toApiError(services, thrown, context.request_id)
-    return errorAnswer(context, error)
-  }
-}
-
-async function admit(door: Door, id: JsonEndpointId, endpoint: Endpoint, exchange: Exchange): Promise<unknown> {
-  const { services, rates } = door
-  const { context, request } = exchange
-  const body = bodyOf(request)
-  if ((body.length > 0 || hasUnreadBody(request)) && !jsonType.test(request.headers['content-type'] ?? '')) {
+/** Step 6. A GET may carry a body: it is not read, but its type must be right like any other's. */
+function checkContentType({ method, headers, body }: Request): void {
+  const hasUnreadBody =
+    method === 'GET' && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0)
+  if ((body.length > 0 || hasUnreadBody) && !jsonType.test(headers['content-type'] ?? '')) {
     throw new ApiError('content_type_unsupported')
   }
-  if (endpoint.credentials.length > 0) {
-    const presented = {
-      authorization: request.headers.authorization,
-      origin: request.headers.origin,
-      sec_fetch_site: header(request, 'sec-fetch-site'),
-      method: request.method,
-    }
-    const identity = request.replay?.identity ?? null
-    context.caller =
-      identity === null
-        ? await authenticate(services, context, endpoint, presented)
-        : await restoreCaller(services, context, endpoint, identity, presented)
-    if (endpoint.rate !== null) rates.take(endpoint.rate, context.caller, context.now_ms)
-  }
-  const input = await readInput(door, id, endpoint, exchange, body)
-  const operation = operations[id] as (services: Services, context: Context, input: unknown) => Promise<unknown>
-  return operation(services, context, input)
 }
 
-async function readInput(
-  { services, rates }: Door,
+/** Step 9. Activation has its key in the body: its rate is taken here. */
+async function parseInput(
+  services: Services,
+  rates: Rates,
   id: EndpointId,
   endpoint: Endpoint,
   exchange: Exchange,
-  body: Buffer,
 ): Promise<{ params: unknown; query: unknown; body: unknown }> {
   const { context, request } = exchange
   try {
     const params = endpoint.params === undefined ? {} : validate(endpoint.params, request.params)
-    const query = endpoint.query === undefined ? {} : validate(endpoint.query, { ...(request.query as object) })
+    const query = endpoint.query === undefined ? {} : validate(endpoint.query, { ...request.query })
     if (endpoint.body === undefined) return { params, query, body: undefined }
-    const isEmptyAllowed = endpoint.stability === 'sandbox' && body.length === 0
-    const json = isEmptyAllowed ? {} : parseJson(body)
+    const isEmptyAllowed = endpoint.stability === 'sandbox' && request.body.length === 0
+    const json = isEmptyAllowed ? {} : parseJson(request.body)
     if (Array.isArray(json) && id === 'beacons.send') throw new ApiError('batch_not_supported')
-    const parsed = validate(endpoint.branch?.(json) ?? endpoint.body, json)
+    const body = validate(endpoint.branch?.(json) ?? endpoint.body, json)
     if (id === 'browser.activate') {
-      const key = await publishableKey(services, (parsed as { publishable_key: string }).publishable_key)
+      const key = await publishableKey(services, (body as { publishable_key: string }).publishable_key)
       rates.take('activate', { key_id: key.id, project: key.project }, context.now_ms)
     }
-    exchange.body = journalBody(parsed)
-    return { params, query, body: parsed }
+    exchange.journal_body = journalBody(body)
+    return { params, query, body }
   } catch (error) {
     if (error instanceof ApiError && context.caller !== null) {
       await onRejected[id]?.(services, context, error.reason_code)
     }
     throw error
   }
-}
-
-/** A success on its way out. */
-export function successAnswer(endpoint: Endpoint, { context, request }: Exchange, output: unknown): Answer {
-  const headers = headersOf(context)
-  if (headers.etag !== undefined && namesTag(request.headers['if-none-match'], headers.etag)) {
-    return { status: 304, headers, body: '', error: null }
-  }
-  return { status: endpoint.status, headers, body: JSON.stringify(output), error: null }
-}
-
-function headersOf(context: AnswerContext): Record<string, string> {
-  const headers: Record<string, string> = {
-    'content-type': 'application/json; charset=utf-8',
-    date: httpDate(context.now_ms),
-    'x-request-id': context.request_id,
-    vary: 'Origin',
-    'cache-control': 'no-store',
-    'x-content-type-options': 'nosniff',
-    ...context.headers,
-  }
-  if (context.warnings.length > 0) headers['x-sandbox-warning'] = context.warnings.join(', ')
-  return headers
-}
-
-/** Activation is readable by its caller even on 403; elsewhere by known origins, then by the bound one (A90). */
-async function addCors({ services }: Door, endpoint: Endpoint, exchange: Exchange, answer: Answer): Promise<void> {
-  const { origin } = exchange.context
-  if (origin === null || answer.error?.reason_code === 'origin_mismatch') return
-  const isActivation = endpoint.id === 'browser.activate' && serializeOrigin(origin) !== null
-  if (isActivation || (await isKnownOrigin(services, origin))) Object.assign(answer.headers, readableBy(origin))
-}
-
-/** A GET may carry a body: it is not read, but its type must be right like any other's. */
-function hasUnreadBody({ method, headers }: FastifyRequest): boolean {
-  if (method !== 'GET') return false
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
-}
-
-export function bodyOf(request: FastifyRequest): Buffer {
-  return Buffer.isBuffer(request.body) ? request.body : noBody
-}
-
-export function header(request: FastifyRequest, name: string): string | undefined {
-  const value = request.headers[name]
-  return Array.isArray(value) ? value[0] : value
 }

@@ -6,13 +6,13 @@ import { type Bucket, parseRateLimit, type RateLimit, rateHeaders, take } from '
 import type { ProjectRow } from '../store/store.ts'
 
 export interface Rates {
-  /** Takes one token of a key's bucket. @throws ApiError 429 with Retry-After and the RateLimit headers */
+  /** Takes one token from the bucket of a key. @throws ApiError 429 with Retry-After and the RateLimit headers */
   take(rate: RateClass, key: { key_id: number; project: ProjectRow }, now_ms: number): void
   /** Fills every bucket again. */
-  forget(): void
+  clear(): void
 }
 
-/** `override` is what the sandbox was started with: it wins over every project's own limits. */
+/** `override` is the limit that the sandbox was started with: it wins over every project's own limits. */
 export function createRates(override: RateLimit | 'off' | null): Rates {
   const buckets = new Map<string, Bucket>()
   const parsed = new Map<string, RateLimit | 'off'>()
@@ -32,7 +32,7 @@ export function createRates(override: RateLimit | 'off' | null): Rates {
         },
       })
     },
-    forget: () => buckets.clear(),
+    clear: () => buckets.clear(),
   }
 
   function limitOf(text: string | null, rate: RateClass): RateLimit | 'off' {

@@ -99,7 +99,7 @@ export const importTable: readonly ImportRule[] = [
       'sandbox/store/store.ts',
     ],
     types: ['sandbox/store'],
-    packages: ['fastify', 'find-my-way', 'zod'],
+    packages: ['find-my-way', 'zod'],
     builtins: 'all',
   },
   {
@@ -135,7 +135,7 @@ export const importTable: readonly ImportRule[] = [
   {
     path: 'sandbox/index.ts',
     modules: ['src/foundation', 'src/contract', 'sandbox'],
-    packages: ['better-sqlite3', 'fastify'],
+    packages: ['better-sqlite3'],
     builtins: 'all',
   },
 ]

@@ -82,7 +82,7 @@ async function servedFrom(edit: Mutation, to: string): Promise<Mutation> {
   ])
   return {
     ...edit,
-    file: 'sandbox/pipeline/assets.ts',
+    file: 'sandbox/pipeline/media.ts',
     from: "load('dist/renderer/render.js')",
     to: `load(${JSON.stringify(join(relative(root, to), 'render.js'))})`,
   }

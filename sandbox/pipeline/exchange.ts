@@ -1,0 +1,230 @@
+/**
+ * The values that pass through the pipeline: the request as it was sent, its exchange (one identifier, one timestamp),
+ * and the response. Every handler returns a response; `writeResponse` alone writes to a socket.
+ */
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { Endpoint } from '../../src/contract/endpoint.ts'
+import { ApiError } from '../../src/contract/errors.ts'
+import { encodeId } from '../../src/contract/ids.ts'
+import type { Context, Identity, Services } from '../operations/context.ts'
+import type { Injection } from '../runtime/faults.ts'
+import { StorageError } from '../store/store.ts'
+
+/** The header that names the fault rule that a response was spoiled by. */
+export const faultHeader = 'x-sandbox-fault'
+
+export interface Request {
+  readonly method: string
+  /** The request target as it was sent: path and query, or an absolute URL. */
+  readonly url: string
+  readonly headers: IncomingHttpHeaders
+  /** Aborted when the client has gone. */
+  readonly signal: AbortSignal
+  /** Where an unread body comes from; null for a request that the sandbox makes itself. */
+  readonly incoming: IncomingMessage | null
+  /** Empty until the pipeline has read it, and for routes that read it themselves. */
+  body: Buffer
+  /** The path of the matched route, as the contract writes it; until there is one, the request target. */
+  path: string
+  params: Readonly<Record<string, string | undefined>>
+  query: Readonly<Record<string, string | string[] | undefined>>
+  /** The fault rule that it has met. */
+  fault: Injection | null
+  /** Whom a replayed request acts for, in place of its credential. */
+  identity: Identity | null
+}
+
+/** What responds to one method and path. */
+export interface Route {
+  method: Endpoint['method'] | 'OPTIONS'
+  /** With parameters in braces: `/v1/decisions/{slot_id}`. */
+  path: string
+  /** The longest body that is read before `respond` is called; null where none is read. */
+  body_limit_bytes: number | null
+  /** @throws ApiError */
+  respond(exchange: Exchange): Response | Promise<Response>
+}
+
+/** One request on its way through the pipeline. */
+export interface Exchange {
+  id: number
+  request: Request
+  context: Context
+  /** `performance.now()` when it was opened. */
+  started: number
+  /** The validated body as the journal may keep it; null when there is none. */
+  journal_body: string | null
+}
+
+export interface Response {
+  status: number
+  headers: Record<string, string>
+  /** Text, bytes, or a function that writes the body and ends the response. */
+  body: string | Buffer | ((sink: ServerResponse) => void | Promise<void>)
+  /** What the journal names as its cause; null for a success and for pages. */
+  error: ApiError | null
+  /** How a fault breaks it: the connection is dropped or reset instead, or ends in the middle of the body. */
+  broken?: 'drop' | 'reset' | 'truncate'
+}
+
+/** What a response repeats of its request. */
+export type ResponseContext = Pick<Context, 'now_ms' | 'request_id' | 'warnings' | 'headers'>
+
+const noBody = Buffer.alloc(0)
+
+/** A request that came over a socket. */
+export function receivedRequest(incoming: IncomingMessage, outgoing: ServerResponse): Request {
+  let controller: AbortController | undefined
+  const url = incoming.url ?? '/'
+  return {
+    method: incoming.method ?? 'GET',
+    url,
+    headers: incoming.headers,
+    get signal() {
+      if (controller === undefined) {
+        const created = new AbortController()
+        if (outgoing.destroyed) created.abort()
+        else outgoing.once('close', () => created.abort())
+        controller = created
+      }
+      return controller.signal
+    },
+    incoming,
+    body: noBody,
+    path: url,
+    params: {},
+    query: {},
+    fault: null,
+    identity: null,
+  }
+}
+
+/** A request that the sandbox makes itself: it passes the same pipeline as any other. */
+export function internalRequest(
+  request: Pick<Request, 'method' | 'url' | 'headers' | 'signal'> & {
+    body?: string | Buffer
+    identity?: Identity | null
+  },
+): Request {
+  return {
+    ...request,
+    incoming: null,
+    body: typeof request.body === 'string' ? Buffer.from(request.body) : (request.body ?? noBody),
+    path: request.url,
+    params: {},
+    query: {},
+    fault: null,
+    identity: request.identity ?? null,
+  }
+}
+
+/** One value of a header; the first where it was sent several times. */
+export function headerOf({ headers }: Request, name: string): string | undefined {
+  const value = headers[name]
+  return Array.isArray(value) ? value[0] : value
+}
+
+/** Opens the exchange of a request: one identifier, one timestamp of the sandbox clock for every rule. */
+export function openExchange({ platform }: Services, request: Request): Exchange {
+  const id = platform.newId()
+  return {
+    id,
+    request,
+    context: {
+      now_ms: platform.clock.now(),
+      request_id: encodeId('req', id),
+      caller: null,
+      origin: request.headers.origin ?? null,
+      get signal() {
+        return request.signal
+      },
+      warnings: [],
+      headers: request.fault === null ? {} : { [faultHeader]: request.fault.fault_id },
+      subject: { session_id: null, slot_id: null },
+    },
+    started: performance.now(),
+    journal_body: null,
+  }
+}
+
+/** The success of an endpoint; 304 when the client has it already. */
+export function successResponse(status: number, { context, request }: Exchange, output: unknown): Response {
+  const headers = responseHeaders(context)
+  if (headers.etag !== undefined && namesTag(request.headers['if-none-match'], headers.etag)) {
+    return { status: 304, headers, body: '', error: null }
+  }
+  return { status, headers, body: JSON.stringify(output), error: null }
+}
+
+/** The error body of the contract (A10). */
+export function errorResponse(context: ResponseContext, error: ApiError): Response {
+  const headers = responseHeaders(context)
+  Object.assign(headers, error.headers)
+  if (error.retry_after_s !== undefined) headers['retry-after'] = String(error.retry_after_s)
+  return { status: error.status, headers, body: JSON.stringify(error.toBody(context.request_id)), error }
+}
+
+/** Returns anything thrown as an error of the contract. Our own failures are reported, never explained to the caller. */
+export function toApiError(services: Services, error: unknown, request_id: string): ApiError {
+  if (error instanceof ApiError) return error
+  if (error instanceof StorageError) {
+    services.report(error)
+    return new ApiError('storage_unavailable', { retry_after_s: 1 })
+  }
+  services.report(new Error(`request ${request_id} failed`, { cause: error }))
+  return new ApiError('internal_error')
+}
+
+function responseHeaders(context: ResponseContext): Record<string, string> {
+  const headers: Record<string, string> = {
+    'content-type': 'application/json; charset=utf-8',
+    date: httpDate(context.now_ms),
+    'x-request-id': context.request_id,
+    vary: 'Origin',
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    ...context.headers,
+  }
+  if (context.warnings.length > 0) headers['x-sandbox-warning'] = context.warnings.join(', ')
+  return headers
+}
+
+/** Whether `If-None-Match` names a tag: a star or a list, compared weakly (RFC 9110, 13.1.2). */
+export function namesTag(header: string | undefined, etag: string): boolean {
+  if (header === undefined) return false
+  if (header.trim() === '*') return true
+  const bare = (tag: string) => tag.trim().replace(/^W\//, '')
+  return header.split(',').some((tag) => bare(tag) === bare(etag))
+}
+
+let lastSecond = Number.NaN
+let lastDate = ''
+
+/** Returns a time as the Date header has it, in whole seconds. The last one is cached: a second has many responses. */
+export function httpDate(now_ms: number): string {
+  const now_s = Math.floor(now_ms / 1_000)
+  if (now_s !== lastSecond) {
+    lastSecond = now_s
+    lastDate = new Date(now_s * 1_000).toUTCString()
+  }
+  return lastDate
+}
+
+/** Writes a response to its socket, or breaks the connection as a fault demands. */
+export async function writeResponse(
+  outgoing: ServerResponse,
+  { method }: Request,
+  { status, headers, body, broken }: Response,
+): Promise<void> {
+  if (broken === 'drop') return void outgoing.socket?.destroy()
+  if (broken === 'reset') return void outgoing.socket?.resetAndDestroy()
+  const isBodiless = status === 204 || status === 304
+  if (!isBodiless && typeof body !== 'function') headers['content-length'] = String(Buffer.byteLength(body))
+  outgoing.writeHead(status, headers)
+  if (isBodiless || method === 'HEAD') outgoing.end()
+  else if (typeof body === 'function') await body(outgoing)
+  else if (broken === 'truncate') {
+    const bytes = Buffer.from(body)
+    outgoing.write(bytes.subarray(0, bytes.length >> 1), () => outgoing.socket?.destroy())
+  } else outgoing.end(body)
+}
