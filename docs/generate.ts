@@ -4,13 +4,13 @@
  * one of them is out of date.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
-import { configFileSchema } from '../src/cli/settings/settings.ts'
+import { configFileSchema } from '../src/cli/settings/files.ts'
 import { referenceMarkdown } from '../src/contract/reference.ts'
 import { qaSuiteSchema } from '../src/qa/suite/schema.ts'
 
 const files = {
   'reference.md': referenceMarkdown(),
-  '../fixtures/svc.config.schema.json': `${JSON.stringify(configFileSchema, null, 2)}\n`,
+  '../fixtures/svc.config.schema.json': `${JSON.stringify(configFileSchema(), null, 2)}\n`,
   '../fixtures/svc.qa.schema.json': `${JSON.stringify(qaSuiteSchema(), null, 2)}\n`,
 }
 

@@ -2,22 +2,17 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { Argument, Option } from 'commander'
-import { bashCompletion } from '../cli/completion/bash.ts'
-import { fishCompletion } from '../cli/completion/fish.ts'
-import { type NameSource, nameSources } from '../cli/completion/names.ts'
-import { powershellCompletion } from '../cli/completion/powershell.ts'
-import { placesOf } from '../cli/completion/tree.ts'
-import { zshCompletion } from '../cli/completion/zsh.ts'
+import { completionScripts } from '../cli/completion/shells.ts'
+import { type NameSource, nameSources, placesOf } from '../cli/completion/tree.ts'
 import { shellMediaType } from '../cli/output/quoting.ts'
-import type { Command } from '../cli/run/command.ts'
+import type { Command, LazyCommand } from '../cli/run/command.ts'
+import { commandTree } from '../cli/run/command-tree.ts'
 import { CliError } from '../cli/run/errors.ts'
-import type { LazyCommand } from '../cli/run/run-command.ts'
 import type { Session } from '../cli/run/session.ts'
-import { profilesPath, readJson } from '../cli/settings/files.ts'
-import { ProfilesFile } from '../cli/settings/settings.ts'
+import { ProfilesFile, profilesPath, readJson } from '../cli/settings/files.ts'
 import { packageRoot } from '../scaffold/package-root.ts'
 
-const shells = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion, powershell: powershellCompletion }
+const shells = Object.keys(completionScripts)
 
 /** Returns the command that completes `commands`. */
 export function completion(commands: readonly LazyCommand[]): Command {
@@ -26,7 +21,7 @@ export function completion(commands: readonly LazyCommand[]): Command {
     summary: 'Print the completion script of a shell',
     details:
       'Completes commands, flags and their values, and the names of profiles, scenarios and snapshots. The first lines of the script say how to install it.',
-    arguments: [new Argument('[shell]', 'your shell').choices(Object.keys(shells))],
+    arguments: [new Argument('[shell]', 'your shell').choices(shells)],
     options: [new Option('--names <source>', 'print the names that a script asks for').choices(nameSources)],
     acceptsInvalidSettings: true,
     examples: ['completion bash', 'completion fish'],
@@ -38,11 +33,11 @@ export function completion(commands: readonly LazyCommand[]): Command {
         return 0
       }
       if (args[0] === undefined) {
-        const hint = `Give one of ${Object.keys(shells).join(', ')}: svc completion bash`
+        const hint = `Give one of ${shells.join(', ')}: svc completion bash`
         throw new CliError('usage', 'argument_missing', 'The shell is missing.', hint)
       }
-      const loaded = await Promise.all(commands.map(async ({ name, load }) => ({ name, entry: await load() })))
-      const script = shells[args[0] as keyof typeof shells](placesOf(loaded))
+      const places = placesOf(await commandTree(commands))
+      const script = completionScripts[args[0] as keyof typeof completionScripts](places)
       out.document(`${script.join('\n')}\n`, shellMediaType)
       return 0
     },

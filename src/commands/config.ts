@@ -7,9 +7,14 @@ import type { Command, Noun } from '../cli/run/command.ts'
 import { CliError, exitCodes } from '../cli/run/errors.ts'
 import type { Session } from '../cli/run/session.ts'
 import {
+  AnyFields,
+  AnyProfiles,
+  ConfigFile,
   checkFile,
   configFileName,
+  configFileSchema,
   findConfig,
+  ProfilesFile,
   problemsIn,
   profileNamed,
   profilesPath,
@@ -17,17 +22,8 @@ import {
   readSettingFiles,
   writeJson,
 } from '../cli/settings/files.ts'
-import {
-  AnyMembers,
-  AnyProfiles,
-  ConfigFile,
-  checkSetting,
-  configFileSchema,
-  environmentValues,
-  fileSettingNames,
-  ProfilesFile,
-  type SettingName,
-} from '../cli/settings/settings.ts'
+import { checkSetting } from '../cli/settings/settings.ts'
+import { environmentValues, type FileSettingName, fileSettingNames, type SettingName } from '../cli/settings/table.ts'
 
 /** The profile that `config set` makes when there is none. */
 const firstProfile = 'default'
@@ -80,7 +76,7 @@ const get: Command = {
   arguments: [nameArgument()],
   examples: ['config get base_url', 'config get client_id -o json'],
   async run(session, { args }) {
-    const setting = args[0] as SettledName
+    const setting = args[0] as FileSettingName
     const { value, source } = settled(session, setting)
     if (value === null) session.out.note(`${setting} is not set.`)
     session.out.data({ setting, value, source }, () => (value === null ? [] : [value]))
@@ -147,7 +143,8 @@ const validate: Command = {
   async run(session, { options }) {
     const { host, out, flags } = session
     if (options.schema) {
-      out.data(configFileSchema, () => JSON.stringify(configFileSchema, null, 2).split('\n'))
+      const schema = configFileSchema()
+      out.data(schema, () => JSON.stringify(schema, null, 2).split('\n'))
       return 0
     }
     const config = await findConfig(host, flags)
@@ -183,9 +180,7 @@ export const config: Noun = {
   commands: [list, get, set, use, validate],
 }
 
-type SettledName = (typeof fileSettingNames)[number]
-
-function settled({ settings }: Session, name: SettledName) {
+function settled({ settings }: Session, name: FileSettingName) {
   return { value: settings[name], source: settings.source[name] }
 }
 
@@ -211,7 +206,7 @@ async function setInProfile(session: Session, setting: SettingName, value: strin
 /** Writes into the nearest svc.config.json, or into a new one here. */
 async function setInConfig({ host, flags }: Session, setting: SettingName, value: string | undefined) {
   const path = (await findConfig(host, flags)) ?? join(host.cwd, configFileName)
-  const before = await readJson(path, AnyMembers)
+  const before = await readJson(path, AnyFields)
   const written = { ...(before ?? (await schemaReference(path))), [setting]: value }
   await writeJson(path, checkFile(path, written, ConfigFile), 0o644)
   return { path, where: path }

@@ -2,8 +2,7 @@
  * Every command of `svc` in the order of its help: the only place that names the commands of the first level. A module is
  * loaded when its command is called, so that `svc --help` stays fast: only types are imported here.
  */
-import type { Command, Noun } from '../cli/run/command.ts'
-import type { LazyCommand } from '../cli/run/run-command.ts'
+import type { Command, LazyCommand, Noun } from '../cli/run/command.ts'
 
 export const sections = ['Sandbox', 'API v1', 'Look inside', 'Set up'] as const
 type Section = (typeof sections)[number]

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startSandbox } from '../../sandbox/index.ts'
-import { type Command, commandsWithin } from '../../src/cli/run/command.ts'
+import { loadAll } from '../../src/cli/run/command.ts'
 import { commands } from '../../src/commands/index.ts'
 import { contract } from '../../src/contract/index.ts'
 import { root } from './process.ts'
@@ -196,7 +196,7 @@ reason schema_invalid, request req_*
 
 describe('the commands of the contract', () => {
   test('every endpoint has one', async () => {
-    const summaries = new Set((await everyCommand()).map(({ command }) => command.summary))
+    const summaries = new Set((await loadAll(commands)).map(({ command }) => command.summary))
     const missing = Object.values(contract).filter(({ summary }) => !summaries.has(summary))
     expect(missing.map(({ id }) => id)).toEqual([])
   })
@@ -283,7 +283,7 @@ describe('example requests', () => {
 
 describe('examples in the help', () => {
   test('work as they stand, with JSON alone on stdout where they ask for it', async () => {
-    for (const { command, path } of await everyCommand()) {
+    for (const { command, path } of await loadAll(commands)) {
       if (['start', 'stop', 'stream', 'tail', 'exec', 'observe'].includes(command.name)) continue
       const cwd = exampleFolder(cli, path)
       for (const example of command.examples) {
@@ -301,14 +301,6 @@ describe('examples in the help', () => {
 
 /** Commands that go by a shorter name in their examples. */
 const short: Readonly<Record<string, string>> = { 'sandbox start': 'start', scaffold: 'init' }
-
-async function everyCommand(): Promise<{ command: Command; path: string }[]> {
-  const found: { command: Command; path: string }[] = []
-  for (const { name, load } of commands) {
-    for (const { command, path } of commandsWithin(await load(), name)) found.push({ command, path })
-  }
-  return found
-}
 
 /** The body in the curl command that a command prints. */
 function bodyOf(curl: string): Record<string, unknown> {

@@ -4,7 +4,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type Place, placesOf } from '../../src/cli/completion/tree.ts'
-import { outputFormats } from '../../src/cli/settings/settings.ts'
+import { commandTree } from '../../src/cli/run/command-tree.ts'
+import { outputFormats } from '../../src/cli/settings/table.ts'
 import { commands } from '../../src/commands/index.ts'
 import { formats, jobTypes, nativeTemplates } from '../../src/contract/fields.ts'
 import { root } from './process.ts'
@@ -19,7 +20,7 @@ const scriptOf = async (shell: string) => {
 
 let places: Place[]
 beforeAll(async () => {
-  places = placesOf(await Promise.all(commands.map(async ({ name, load }) => ({ name, entry: await load() }))))
+  places = placesOf(await commandTree(commands))
 })
 
 describe('bash', () => {

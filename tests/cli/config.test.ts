@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { configFileSchema } from '../../src/cli/settings/settings.ts'
+import { configFileSchema } from '../../src/cli/settings/files.ts'
 import { root } from './process.ts'
 import { svc, temporaryDirectory } from './test-cli.ts'
 
@@ -193,7 +193,7 @@ describe('svc config validate', () => {
 
   test('--schema prints the schema that is published', async () => {
     const { stdout } = await run('config validate --schema')
-    expect(JSON.parse(stdout)).toEqual(configFileSchema)
-    expect(read(join(root, 'fixtures/svc.config.schema.json'))).toEqual(configFileSchema)
+    expect(JSON.parse(stdout)).toEqual(configFileSchema())
+    expect(read(join(root, 'fixtures/svc.config.schema.json'))).toEqual(configFileSchema())
   })
 })

@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Command, commandsWithin } from '../../src/cli/run/command.ts'
+import { type Command, loadAll } from '../../src/cli/run/command.ts'
 import { exitCodes } from '../../src/cli/run/errors.ts'
 import { commands } from '../../src/commands/index.ts'
 import { root, spawnSvc } from './process.ts'
@@ -23,7 +23,7 @@ const found: { command: Command; path: string }[] = []
 
 beforeAll(async () => {
   cli = await startTestCli()
-  for (const { name, load } of commands) found.push(...commandsWithin(await load(), name))
+  found.push(...(await loadAll(commands)))
 })
 afterAll(async () => {
   await cli[Symbol.asyncDispose]()

@@ -1,8 +1,11 @@
+import { Option } from 'commander'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Command, type CommandGroup, commandsWithin } from '../../src/cli/run/command.ts'
+import { type Command, type CommandGroup, loadAll } from '../../src/cli/run/command.ts'
+import { describeCommand } from '../../src/cli/run/command-tree.ts'
 import { exitCodes } from '../../src/cli/run/errors.ts'
+import { commandHelp } from '../../src/cli/run/help.ts'
 import { parseCommandLine } from '../../src/cli/run/parser.ts'
-import { settingNames, settingsTable } from '../../src/cli/settings/settings.ts'
+import { settingNames, settingsTable } from '../../src/cli/settings/table.ts'
 import { commands } from '../../src/commands/index.ts'
 import { errorCodes } from '../../src/contract/errors.ts'
 import { startTestCli, type TestCli } from './test-cli.ts'
@@ -44,7 +47,7 @@ describe('svc --help', () => {
 
 describe('the help of a command', () => {
   test('has a summary of one line and at least two examples', async () => {
-    for (const { command, path } of await everyCommand()) {
+    for (const { command, path } of await loadAll(commands)) {
       const { code, stdout, stderr } = await cli.svc(`${path} --help`)
       expect({ code, stderr }, path).toEqual({ code: 0, stderr: '' })
       expect(command.summary.length, path).toBeLessThanOrEqual(76)
@@ -89,33 +92,57 @@ describe('a group within a group', () => {
     summary: 'A box',
     commands: [{ name: 'lid', summary: 'The lid of the box', commands: [verb('open'), verb('close')] }, verb('carry')],
   }
-  const parse = (args: string) =>
-    parseCommandLine([{ name: 'box', loaded: box }], args.split(' '), {
-      command_name: 'svc',
-      root_help: '',
-      columns: 80,
-    })
-  const helpOf = (args: string) => {
-    const parsed = parse(args)
+  const parse = (args: string) => parseCommandLine([box], args.split(' '))
+  const helpOf = async (args: string) => {
+    const parsed = await parse(args)
     if (parsed.kind !== 'help') throw new Error(`svc ${args} is not a help`)
-    return parsed
+    const { words, isRequested } = parsed
+    return { text: commandHelp([await describeCommand(box)], words, { command_name: 'svc', columns: 80 }), isRequested }
+  }
+  const messageOf = async (args: string) => {
+    const parsed = await parse(args)
+    return parsed.kind === 'invalid' ? parsed.error.message : null
   }
 
-  test('has its verbs one word further, and its help lists them', () => {
-    expect(parse('box lid close')).toMatchObject({ kind: 'command', command: { name: 'close' } })
-    expect(parse('box carry')).toMatchObject({ kind: 'command', command: { name: 'carry' } })
-    const { text, isAsked } = helpOf('box lid')
-    expect(isAsked).toBe(false)
+  test('has its verbs one word further, and its help lists them', async () => {
+    expect(await parse('box lid close')).toMatchObject({ kind: 'command', command: { name: 'close' } })
+    expect(await parse('box carry')).toMatchObject({ kind: 'command', command: { name: 'carry' } })
+    const { text, isRequested } = await helpOf('box lid')
+    expect(isRequested).toBe(false)
     expect(text).toContain('open  ')
     expect(text).toContain('Examples:\n  svc box lid open\n  svc box lid close\n')
   })
 
-  test('stands in the help of the outer one, and a slip in it finds the nearest', () => {
-    const { text, isAsked } = helpOf('box --help')
-    expect(isAsked).toBe(true)
+  test('is listed in the help of the outer one, and a typing error in it suggests the nearest', async () => {
+    const { text, isRequested } = await helpOf('box --help')
+    expect(isRequested).toBe(true)
     expect(text).toContain('lid         The lid of the box\n')
-    expect(() => parse('box lid opne')).toThrow("Unknown command 'opne'.")
-    expect(() => parse('box ldi open')).toThrow("Unknown command 'ldi'.")
+    expect(await messageOf('box lid opne')).toBe("Unknown command 'opne'.")
+    expect(await messageOf('box ldi open')).toBe("Unknown command 'ldi'.")
+  })
+
+  test('gives a --no-flag its default, as commander does for commands that are declared at once', async () => {
+    const lid = { ...verb('lid'), options: [new Option('--no-lock'), new Option('--colour <name>')] }
+    expect(await parseCommandLine([lid], ['lid'])).toMatchObject({ input: { options: { lock: true } } })
+    expect(await parseCommandLine([lid], ['lid', '--no-lock'])).toMatchObject({ input: { options: { lock: false } } })
+  })
+
+  test('is loaded only where it is called', async () => {
+    const loaded: string[] = []
+    const lazy = (name: string) => ({
+      name,
+      load: async () => {
+        loaded.push(name)
+        return verb(name)
+      },
+    })
+    const group: CommandGroup = { name: 'box', summary: 'A box', commands: [lazy('open'), lazy('close')] }
+    expect(await parseCommandLine([group], ['--quiet', 'box', 'close', '-o', 'json'])).toMatchObject({
+      kind: 'command',
+      command: { name: 'close' },
+      common: { quiet: true, settings: { output: 'json' } },
+    })
+    expect(loaded).toEqual(['close'])
   })
 })
 
@@ -225,8 +252,3 @@ describe('colours', () => {
     expect(stdout.split('\n').length).toBeGreaterThan(10)
   })
 })
-
-async function everyCommand(): Promise<{ command: Command; path: string }[]> {
-  const entries = await Promise.all(commands.map(async ({ name, load }) => ({ name, entry: await load() })))
-  return entries.flatMap(({ name, entry }) => commandsWithin(entry, name))
-}

@@ -1,19 +1,17 @@
 /** The command tree as completion needs it: what may follow which words. */
-import type { Option } from 'commander'
-import { suggestedValues } from '../endpoint/flags.ts'
-import { type Command, type CommandGroup, isGroup } from '../run/command.ts'
-import { globalOptions } from '../run/parser.ts'
-import { topics } from '../run/topics.ts'
-import { outputFormats } from '../settings/settings.ts'
-import { argumentNames, flagNames, type NameSource } from './names.ts'
+import { Option } from 'commander'
+import type { CommandNode, OptionNode } from '../run/command-tree.ts'
+import { topics } from '../run/help.ts'
+import { commonOptions } from '../run/parser.ts'
+import { outputFormats } from '../settings/table.ts'
 
-/** One place in the command line: behind the words of `path`. */
+/** A place in the command line: after the words of `path`. */
 export interface Place {
   /** `placements create`; empty at the start. */
   path: string
-  /** What may stand there: commands, or the values of an argument. */
+  /** What may follow: commands, or the values of an argument. */
   words: readonly Word[]
-  /** Names to ask for beside the words; null where there are none. */
+  /** Names that may follow too and that only this machine knows; null when there are none. */
   names: NameSource | null
   flags: readonly Flag[]
 }
@@ -24,79 +22,89 @@ export interface Word {
 }
 
 export interface Flag {
-  /** `-o`, where it has one. */
+  /** `-o`, or null. */
   short: string | null
   /** `--output` */
   long: string
   summary: string
   takes: 'nothing' | 'value' | 'file'
-  /** Empty when any value will do. */
+  /** Empty when it takes any value. */
   values: readonly string[]
-  /** Names to ask for as its value; null where there are none. */
+  /** Names of this machine that it takes; null when there are none. */
   names: NameSource | null
 }
 
-export interface Named {
-  name: string
-  entry: Command | CommandGroup
+/** Names that only this machine knows: when Tab is pressed, the scripts call `svc completion --names SOURCE`. */
+export const nameSources = ['profiles', 'scenarios', 'snapshots'] as const
+export type NameSource = (typeof nameSources)[number]
+
+/** What the first argument of a command names. */
+const argumentNames: Readonly<Record<string, NameSource>> = {
+  'config use': 'profiles',
+  'sandbox scenario use': 'scenarios',
+  'sandbox snapshot restore': 'snapshots',
+  'sandbox snapshot delete': 'snapshots',
 }
 
-/** Every place, the start first. */
-export function placesOf(named: readonly Named[]): Place[] {
-  const commands = named.map(({ name, entry }) => ({ name, summary: entry.summary }))
+/** What the value of a flag names, in every command. */
+const flagNames: Readonly<Record<string, NameSource>> = { '--profile': 'profiles', '--scenario': 'scenarios' }
+
+/** Returns every place of the command line, the start first. */
+export function placesOf(tree: readonly CommandNode[]): Place[] {
+  const commands = tree.map(({ name, summary }) => ({ name, summary }))
   const help = { name: 'help', summary: 'Help of a command, or of a topic' }
-  const helped = [...commands, ...Object.keys(topics).map((name) => ({ name, summary: `Help: ${name}` }))]
+  const helpWords = [...commands, ...Object.keys(topics).map((name) => ({ name, summary: `Help: ${name}` }))]
   return [
     {
       path: '',
       words: [...commands, help],
       names: null,
-      flags: [...globals(), flag('-V', '--version', 'The version')],
+      flags: [...commonFlags(), flagWithoutValue('-V', '--version', 'The version')],
     },
-    { path: 'help', words: helped, names: null, flags: [] },
-    ...named.flatMap(({ name, entry }) => placesWithin(entry, name)),
+    { path: 'help', words: helpWords, names: null, flags: [] },
+    ...tree.flatMap((node) => placesWithin(node, node.name)),
   ]
 }
 
-function placesWithin(entry: Command | CommandGroup, path: string): Place[] {
-  if (!isGroup(entry)) return [commandPlace(entry, path)]
-  const words = entry.commands.map(({ name, summary }) => ({ name, summary }))
+function placesWithin(node: CommandNode, path: string): Place[] {
+  if (node.commands === undefined) return [commandPlace(node, path)]
+  const words = node.commands.map(({ name, summary }) => ({ name, summary }))
   return [
-    { path, words, names: null, flags: globals() },
-    ...entry.commands.flatMap((inner) => placesWithin(inner, `${path} ${inner.name}`)),
+    { path, words, names: null, flags: commonFlags() },
+    ...node.commands.flatMap((inner) => placesWithin(inner, `${path} ${inner.name}`)),
   ]
 }
 
-function commandPlace(command: Command, path: string): Place {
-  const words = (command.arguments ?? []).flatMap(({ argChoices = [], description }) =>
-    argChoices.map((name) => ({ name, summary: description })),
-  )
-  const own = (command.options ?? []).map(flagOf)
+function commandPlace({ arguments: args = [], options = [], formats }: CommandNode, path: string): Place {
+  const words = args.flatMap(({ choices, description }) => choices.map((name) => ({ name, summary: description })))
+  const own = options.map(flagOf)
   const taken = new Set(own.map(({ long }) => long))
-  const shared = globals(command.formats).filter(({ long }) => !taken.has(long))
+  const shared = commonFlags(formats).filter(({ long }) => !taken.has(long))
   const names = words.length === 0 ? (argumentNames[path] ?? null) : null
   return { path, words, names, flags: [...own, ...shared] }
 }
 
-function globals(formats: readonly string[] = []): Flag[] {
-  const options = globalOptions().map((option) => {
-    const known = flagOf(option)
-    return known.long === '--output' ? { ...known, values: [...formats, ...outputFormats] } : known
+function commonFlags(formats: readonly string[] = []): Flag[] {
+  const flags = commonOptions().map(({ flags, description, argChoices = [] }) => {
+    const flag = flagOf({ flags, description, choices: argChoices, suggestions: [] })
+    return flag.long === '--output' ? { ...flag, values: [...formats, ...outputFormats] } : flag
   })
-  return [...options, flag('-h', '--help', 'Help of this command')]
+  return [...flags, flagWithoutValue('-h', '--help', 'Help of this command')]
 }
 
-function flag(short: string, long: string, summary: string): Flag {
+function flagWithoutValue(short: string, long: string, summary: string): Flag {
   return { short, long, summary, takes: 'nothing', values: [], names: null }
 }
 
-function flagOf(option: Option): Flag {
+function flagOf({ flags, description, choices, suggestions }: Omit<OptionNode, 'defaultValue' | 'presetArg'>): Flag {
+  const { short = null, long = '', required } = new Option(flags)
+  const values = choices.length > 0 ? choices : suggestions
   return {
-    short: option.short ?? null,
-    long: option.long ?? '',
-    summary: option.description,
-    takes: !option.required ? 'nothing' : option.flags.endsWith('<file>') ? 'file' : 'value',
-    values: suggestedValues(option),
-    names: suggestedValues(option).length === 0 ? (flagNames[option.long ?? ''] ?? null) : null,
+    short,
+    long,
+    summary: description,
+    takes: !required ? 'nothing' : flags.endsWith('<file>') ? 'file' : 'value',
+    values,
+    names: values.length === 0 ? (flagNames[long] ?? null) : null,
   }
 }

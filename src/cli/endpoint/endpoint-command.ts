@@ -10,7 +10,7 @@ import { alignTable, describeValue, formatMember, isTime } from '../output/text.
 import type { Command, CommandInput } from '../run/command.ts'
 import { CliError } from '../run/errors.ts'
 import type { Session } from '../run/session.ts'
-import { settingsTable } from '../settings/settings.ts'
+import { settingNames } from '../settings/table.ts'
 import type { Body } from './body.ts'
 import { bodyOptions, buildBody } from './body.ts'
 import { flagValues, schemaOptions } from './flags.ts'
@@ -106,7 +106,7 @@ export function endpointOptions(endpoint: Endpoint) {
   const query = schemaOptions(endpoint.query ?? z.object({}))
   const body = schemaOptions(bodySchema(endpoint))
   for (const name of query.keys()) body.delete(name)
-  for (const name of Object.keys(settingsTable)) {
+  for (const name of settingNames) {
     query.delete(name)
     body.delete(name)
   }

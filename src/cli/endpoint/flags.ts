@@ -2,6 +2,7 @@
 import { InvalidArgumentError, Option } from 'commander'
 import type { z } from 'zod'
 import { sourceOf } from '../../contract/provenance.ts'
+import { suggestValues } from '../run/command.ts'
 
 /** More choices than this are not listed in the help. */
 const mostChoices = 14
@@ -90,17 +91,4 @@ function describe(member: z.ZodType): string {
   ]
     .filter((part) => part !== undefined)
     .join(' ')
-}
-
-const suggestions = new WeakMap<Option, readonly string[]>()
-
-/** Sets the values that completion suggests for a flag whose values commander does not check. Returns the flag. */
-export function suggestValues(option: Option, values: readonly string[]): Option {
-  suggestions.set(option, values)
-  return option
-}
-
-/** Returns the values that completion suggests for a flag. */
-export function suggestedValues(option: Option): readonly string[] {
-  return option.argChoices ?? suggestions.get(option) ?? []
 }

@@ -3,17 +3,17 @@ import { spawnSync } from 'node:child_process'
 import { stripVTControlCharacters } from 'node:util'
 import type { Failure } from '../run/errors.ts'
 import type { Host } from '../run/host.ts'
-import type { Settings } from '../settings/settings.ts'
+import type { outputFormats } from '../settings/table.ts'
 import { type ColorChoice, type Style, styleOf } from './style.ts'
 
-export type OutputFormat = Settings['output']
+export type OutputFormat = (typeof outputFormats)[number]
 
 export interface OutputOptions {
   format: OutputFormat
   quiet: boolean
   color: ColorChoice
   /** Whether a long list may be shown in a pager. */
-  pages: boolean
+  isPaged: boolean
 }
 
 export interface Output {
@@ -44,13 +44,13 @@ export interface Output {
 
 const progressAfterMs = 1000
 
-export function createOutput(host: Host, { format, quiet, color, pages }: OutputOptions): Output {
+export function createOutput(host: Host, { format, quiet, color, isPaged }: OutputOptions): Output {
   const out = styleOf(host.stdout, color, host.env)
   const err = styleOf(host.stderr, color, host.env)
   const isJson = format === 'json' || format === 'jsonl'
   const print = (lines: readonly string[]) => host.stdout.write(lines.map((line) => `${line}\n`).join(''))
   const printPages = (lines: readonly string[]) => {
-    if (!pages || !showInPager(host, lines.map((line) => `${line}\n`).join(''))) print(lines)
+    if (!isPaged || !showInPager(host, lines.map((line) => `${line}\n`).join(''))) print(lines)
   }
   /** One document: indented for the eyes on a terminal, one line for programs. */
   const printJson = (value: unknown) =>

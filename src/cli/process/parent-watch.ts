@@ -19,7 +19,7 @@ interface Link {
 }
 
 /** Calls `lost` once, with the id of the process that is gone. The answer ends the watch. */
-export function watchStarter(host: Host, lost: (pid: number) => void): () => void {
+export function watchParents(host: Host, lost: (pid: number) => void): () => void {
   const links = linksToManager(host)
   if (links.length === 0) return () => {}
   const timer = setInterval(() => {

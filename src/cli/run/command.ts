@@ -1,4 +1,4 @@
-/** A command as a value: what the parser, the help and the tests need to know of it, and what it does. */
+/** Commands as values: what the parser, the help, completion and the tests need to know of each, and what it does. */
 import type { Argument, Option } from 'commander'
 import type { Session } from './session.ts'
 
@@ -6,51 +6,83 @@ export interface Command {
   name: string
   /** One line, without a full stop. */
   summary: string
-  /** More for its `--help`. */
+  /** Further paragraphs of its `--help`. */
   details?: string
   arguments?: readonly Argument[]
   options?: readonly Option[]
-  /** Values of -o that only this command has, beside the common ones. They are in `session.flags.output`. */
+  /** Values of -o that only this command has, beside the common ones. The chosen one is in `session.flags.output`. */
   formats?: readonly string[]
-  /** It runs although a config file is wrong, because it is there to mend it. Its settings are the defaults then. */
+  /** Runs even though a config file is invalid, because it reports or repairs it. Its settings are the defaults then. */
   acceptsInvalidSettings?: true
-  /** What stands behind `--` is a command line of another program: it is not parsed. */
+  /** The words after `--` are another program's command line: they are not parsed. */
   passesThrough?: true
-  /** Command lines that work as they stand, without the leading `svc`. */
+  /** Command lines that work as written, without the leading `svc`. */
   examples: readonly [string, string, ...string[]]
-  /** Answers the exit code. Failures are thrown. */
-  run(session: Session, given: CommandInput): Promise<number>
+  /** Returns the exit code. Failures are thrown. */
+  run(session: Session, input: CommandInput): Promise<number>
 }
 
-/** A noun with its verbs, `placements` and `create, list, explain`, or with nouns of its own: `sandbox` and `clock`. */
+/** A noun with its verbs, such as `placements` with `create, list, explain`, or with nouns of its own: `sandbox clock`. */
 export interface CommandGroup {
   name: string
   summary: string
-  commands: readonly (Command | CommandGroup)[]
-  /** Flags that stand for a command of it, right behind its name: `contract --check URL` is `contract check URL`. */
+  commands: readonly AnyCommand[]
+  /** Flags that stand for a command of the group: `contract --check URL` is `contract check URL`. */
   flagCommands?: Readonly<Record<string, string>>
 }
 
-/** A noun of the first level. Its name stands in the table of all commands, `src/commands/index.ts`. */
+/** A group of the first level. Its name stands in the table of all commands, `src/commands/index.ts`. */
 export type Noun = Omit<CommandGroup, 'name'>
 
-/** What the command line gave. Options by their camel-case name. */
+/** A command or group that is loaded when it is called, or when its help is printed. */
+export interface LazyCommand {
+  name: string
+  load(): Promise<Command | CommandGroup>
+}
+
+export type AnyCommand = Command | CommandGroup | LazyCommand
+
+/** What the command line gave to a command. */
 export interface CommandInput {
-  /** What stands behind `--`, for a command that passes it on; null without `--`. */
-  passthrough?: readonly string[] | null
-  options: Readonly<Record<string, unknown>>
   args: readonly (string | undefined)[]
+  /** By camel-case name. */
+  options: Readonly<Record<string, unknown>>
+  /** The words after `--` of a command that passes them through; null without `--`. */
+  passthrough?: readonly string[] | null
 }
 
-export function isGroup(entry: Command | CommandGroup): entry is CommandGroup {
-  return 'commands' in entry
+export function isGroup(command: Command | CommandGroup): command is CommandGroup {
+  return 'commands' in command
 }
 
-/** Every command within an entry, in help order, with the words that call it. `path` are those of the entry itself. */
-export function commandsWithin(
-  entry: Command | CommandGroup,
-  path: string = entry.name,
-): { command: Command; path: string }[] {
-  if (!isGroup(entry)) return [{ command: entry, path }]
-  return entry.commands.flatMap((inner) => commandsWithin(inner, `${path} ${inner.name}`))
+export async function load(command: AnyCommand): Promise<Command | CommandGroup> {
+  return 'load' in command ? command.load() : command
+}
+
+/** Returns every command within the given ones, in help order, with the words that call it. */
+export async function loadAll(
+  commands: readonly AnyCommand[],
+  path: readonly string[] = [],
+): Promise<{ command: Command; path: string }[]> {
+  const found = await Promise.all(
+    commands.map(async (lazy) => {
+      const command = await load(lazy)
+      const words = [...path, lazy.name]
+      return isGroup(command) ? loadAll(command.commands, words) : [{ command, path: words.join(' ') }]
+    }),
+  )
+  return found.flat()
+}
+
+const suggestions = new WeakMap<Option, readonly string[]>()
+
+/** Sets the values that completion suggests for a flag whose values commander does not check. Returns the flag. */
+export function suggestValues(option: Option, values: readonly string[]): Option {
+  suggestions.set(option, values)
+  return option
+}
+
+/** Returns the values that completion suggests for a flag. */
+export function suggestedValues(option: Option): readonly string[] {
+  return option.argChoices ?? suggestions.get(option) ?? []
 }

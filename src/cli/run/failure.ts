@@ -1,12 +1,9 @@
 /** Any error as the command line reports it: its category and exit code, what happened, and what to do. */
 import { ContractError, RefusedError, ServiceError, UnreachableError } from '../../client/errors.ts'
 import { type ErrorCode, errorCodes, type FieldError } from '../../contract/errors.ts'
-import { type Category, CliError, categoryOf, exitCodes, type Failure } from './errors.ts'
+import { type Category, categoryOf, type Failure } from './errors.ts'
 
 export function describeFailure(error: unknown): Failure {
-  if (error instanceof CliError) {
-    return failure(error.category, error.code, error.message, { hint: error.hint })
-  }
   if (error instanceof ServiceError) {
     const message = [error.message, ...(error.body?.fields ?? []).map(describeField)].join('\n  ')
     const wait = error.retry_after_s === null ? null : `Retry-After: ${error.retry_after_s} s.`
@@ -27,10 +24,6 @@ export function describeFailure(error: unknown): Failure {
   }
   const message = error instanceof Error ? error.message : String(error)
   return failure('unexpected', 'unexpected', message, { hint: 'This looks like a bug of svc.' })
-}
-
-export function exitCodeOf(failure: Failure): number {
-  return exitCodes[failure.category].exit_code
 }
 
 function failure(

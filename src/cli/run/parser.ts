@@ -1,140 +1,122 @@
 /**
- * The command line, parsed by commander into a value: nothing runs in here.
+ * The command line, parsed by commander into a value: nothing runs in here, and nothing is printed.
  *
- * commander's own habits that would end the process or write to the terminal are turned off on every command, because a
- * command attached to another one does not inherit that.
+ * Every name of a level is declared as an empty subcommand. When commander has found the one that is called, a hook loads
+ * it and completes it with its arguments and options, or with the names of the next level: only commands on the path are
+ * loaded. The common options belong to the root, which reads them anywhere on the line. `--help` is one of them.
  */
 import { Command as Commander, CommanderError, Option } from 'commander'
 import { type ColorChoice, colorChoices } from '../output/style.ts'
-import { settingNames, settingsTable, type Values } from '../settings/settings.ts'
-import { type Command, type CommandGroup, type CommandInput, commandsWithin, isGroup } from './command.ts'
+import { type SettingName, settingNames, settingsTable } from '../settings/table.ts'
+import { type AnyCommand, type Command, type CommandGroup, type CommandInput, isGroup, load } from './command.ts'
 import { CliError } from './errors.ts'
-import { version } from './version.ts'
 
-export type Parsed =
-  | { kind: 'command'; command: Command; given: CommandInput; globals: Globals }
-  | { kind: 'help'; text: string; isAsked: boolean }
+export type ParsedLine = { common: CommonOptions } & (
+  | { kind: 'command'; command: Command; input: CommandInput }
+  /** `words` name the command or group that the help is about; not requested where a command is missing. */
+  | { kind: 'help'; words: readonly string[]; isRequested: boolean }
+  | { kind: 'version' }
+  | { kind: 'invalid'; error: CliError }
+)
 
 /** Options that every command takes. */
-export interface Globals {
-  settings: Values
+export interface CommonOptions {
+  settings: Partial<Record<SettingName, string>>
   quiet: boolean
   color: ColorChoice
   /** Whether a command may ask on a terminal. */
-  mayAsk: boolean
+  isInteractive: boolean
   /** Whether a long list may go to a pager. */
-  mayPage: boolean
+  isPaged: boolean
 }
 
-/** A name that the command line knows, with its commands when they are loaded. */
-export interface Entry {
-  name: string
-  loaded: Command | CommandGroup | null
-}
+/** Parses a command line. What it does not understand is returned as `invalid`, with the nearest that it does. */
+export async function parseCommandLine(commands: readonly AnyCommand[], args: readonly string[]): Promise<ParsedLine> {
+  const declared = new Map<Commander, AnyCommand>()
+  let called: { command: Command; input: CommandInput } | undefined
+  const root = silent('svc').addOption(new Option('-h, --help')).version('', '-V, --version')
+  for (const option of commonOptions()) root.addOption(option)
+  for (const command of commands) declare(root, command)
 
-export interface ParserOptions {
-  command_name: string
-  /** What `--help` prints when there is no command. */
-  root_help: string
-  /** Width of the terminal, characters. */
-  columns: number
-}
+  const result = await parse()
+  return { ...result, common: readCommonOptions(root.opts()) }
 
-/** Parses `args`. Throws CliError for what it does not understand, with the nearest it does. */
-export function parseCommandLine(entries: readonly Entry[], args: readonly string[], options: ParserOptions): Parsed {
-  const written: string[] = []
-  const chosen: { command: Command; given: CommandInput }[] = []
-  const root = quiet(new Commander(options.command_name), options, written)
-    .usage('<command> [options]')
-    .helpCommand(false)
-  root.version(version, '-V, --version').helpInformation = () => options.root_help
-  for (const option of globalOptions()) root.addOption(option)
-  const { own, passthrough } = splitPassedOn(entries, args)
-  for (const { name, loaded } of entries) {
-    if (loaded === null) root.addCommand(quiet(new Commander(name), options, written))
-    else root.addCommand(build(loaded))
-  }
-  try {
-    root.parse(flagsAsCommands(entries, own), { from: 'user' })
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error
-    if (error.code === 'commander.helpDisplayed' || error.code === 'commander.version')
-      return { kind: 'help', text: written.join(''), isAsked: true }
-    if (error.code === 'commander.help') return { kind: 'help', text: written.join(''), isAsked: false }
-    throw usageError(error)
-  }
-  const [first] = chosen
-  if (first === undefined) throw new CliError('usage', 'command_missing', 'A command is missing.', 'See svc --help.')
-  return { kind: 'command', ...first, globals: readGlobals(root.opts()) }
-
-  function build(entry: Command | CommandGroup): Commander {
-    const commander = quiet(new Commander(entry.name), options, written)
-      .summary(entry.summary)
-      .description(
-        isGroup(entry) || entry.details === undefined ? `${entry.summary}.` : `${entry.summary}. ${entry.details}`,
-      )
-    if (isGroup(entry)) {
-      for (const command of entry.commands) commander.addCommand(build(command))
-      return commander
-        .helpCommand(false)
-        .usage('<command> [options]')
-        .addHelpText(
-          'after',
-          examplesText(
-            commandsWithin(entry)
-              .slice(0, 2)
-              .map(({ command }) => command.examples[0]),
-            options,
-          ),
-        )
+  async function parse() {
+    try {
+      await root.parseAsync(args, { from: 'user' })
+      if (called !== undefined) return { kind: 'command', ...called } as const
+      throw new CommanderError(1, 'commander.command_missing', 'a command is missing')
+    } catch (error) {
+      if (!(error instanceof CommanderError)) throw error
+      if (error.code === 'commander.version') return { kind: 'version' } as const
+      if (error.code !== 'commander.help') return { kind: 'invalid', error: usageError(error) } as const
+      return { kind: 'help', words: root.args, isRequested: root.opts().help === true } as const
     }
-    for (const argument of entry.arguments ?? []) commander.addArgument(argument)
-    for (const option of entry.options ?? []) commander.addOption(option)
-    return commander
-      .addHelpText('after', examplesText(entry.examples, options))
-      .allowExcessArguments(false)
-      .action((...given: unknown[]) => {
-        const args = given.slice(0, -2) as (string | undefined)[]
-        chosen.push({ command: entry, given: { options: given.at(-2) as CommandInput['options'], args, passthrough } })
+  }
+
+  /** A commander that neither prints nor ends the process: subcommands that are added later do not inherit that. */
+  function silent(name: string): Commander {
+    return new Commander(name)
+      .helpOption(false)
+      .helpCommand(false)
+      .exitOverride()
+      .configureOutput({ writeOut: () => {}, writeErr: () => {}, outputError: () => {} })
+      .hook('preSubcommand', (_, child) => complete(child))
+  }
+
+  function declare(parent: Commander, command: AnyCommand): void {
+    const commander = silent(command.name)
+    declared.set(commander, command)
+    parent.addCommand(commander)
+  }
+
+  async function complete(commander: Commander): Promise<void> {
+    const { color, help } = root.opts()
+    if (!colorChoices.includes(color)) root.error(colorError(color), { code: 'commander.invalidArgument' })
+    if (help === true) commander.help()
+    const command = await load(declared.get(commander)!)
+    if (isGroup(command)) completeGroup(commander, command)
+    else completeCommand(commander, command)
+  }
+
+  function completeGroup(commander: Commander, { commands, flagCommands = {} }: CommandGroup): void {
+    for (const command of commands) declare(commander, command)
+    for (const [flag, name] of Object.entries(flagCommands)) {
+      const option = new Option(`${flag} [value]`)
+      commander.addOption(option).on(`option:${option.name()}`, (value: string | null) => {
+        const call = async () => {
+          const child = commander.commands.find((each) => each.name() === name)!
+          await complete(child)
+          await child.parseAsync([...(value === null ? [] : [value]), ...commander.args], { from: 'user' })
+        }
+        commander.allowUnknownOption().allowExcessArguments().action(call)
       })
+    }
+  }
+
+  function completeCommand(commander: Commander, command: Command): void {
+    for (const argument of command.arguments ?? []) commander.addArgument(argument)
+    for (const option of command.options ?? []) {
+      commander.addOption(option)
+      // commander gives `--no-foo` its default before the hook, when it does not know the option yet.
+      if (option.negate) commander.setOptionValue(option.attributeName(), true)
+    }
+    commander.action((...values: unknown[]) => {
+      const options = values.at(-2) as CommandInput['options']
+      if (command.passesThrough !== true) {
+        called = { command, input: { args: values.slice(0, -2) as (string | undefined)[], options } }
+        return
+      }
+      // commander takes the words after `--` for the last arguments, and does not say where they begin.
+      const passthrough = args.includes('--') ? args.slice(args.indexOf('--') + 1) : null
+      const own = commander.args.slice(0, commander.args.length - (passthrough?.length ?? 0))
+      called = { command, input: { args: own, options, passthrough } }
+    })
   }
 }
 
-/** `contract --check URL` as `contract check URL`. */
-function flagsAsCommands(entries: readonly Entry[], args: readonly string[]): string[] {
-  const { name, loaded } = entries.find((entry) => entry.loaded !== null) ?? { name: '', loaded: null }
-  const flags = loaded !== null && isGroup(loaded) ? (loaded.flagCommands ?? {}) : {}
-  const at = args.indexOf(name) + 1
-  const [flag = '', ...value] = args[at]?.split('=') ?? []
-  const command = flags[flag]
-  if (command === undefined) return [...args]
-  return [...args.slice(0, at), command, ...(value.length === 0 ? [] : [value.join('=')]), ...args.slice(at + 1)]
-}
-
-/** Takes off what is another program's: commander forgets where `--` was. */
-function splitPassedOn(entries: readonly Entry[], args: readonly string[]) {
-  const end = args.indexOf('--')
-  const isPassedOn = entries.some(
-    ({ loaded }) =>
-      loaded !== null &&
-      commandsWithin(loaded).some(
-        ({ command, path }) => command.passesThrough === true && isCalled(path.split(' '), args.slice(0, end)),
-      ),
-  )
-  return isPassedOn && end >= 0
-    ? { own: args.slice(0, end), passthrough: args.slice(end + 1) }
-    : { own: args, passthrough: null }
-}
-
-/** Whether the words of a command stand there in their order; flags and their values may stand between them. */
-function isCalled(path: readonly string[], args: readonly string[]): boolean {
-  let found = 0
-  for (const word of args) if (word === path[found]) found++
-  return found === path.length
-}
-
-/** The options that every command takes, from the table of settings. */
-export function globalOptions(): Option[] {
+/** Returns the options that every command takes: those of the settings, and of the output. */
+export function commonOptions(): Option[] {
   const settings = settingNames.flatMap((name) => {
     const { flag, description } = settingsTable[name]
     return flag === null ? [] : [new Option(flag, description)]
@@ -142,67 +124,35 @@ export function globalOptions(): Option[] {
   return [
     ...settings,
     new Option('--json', 'short for -o json'),
-    new Option('-q, --quiet', 'no notes on stderr'),
-    new Option('--no-input', 'never ask, also on a terminal'),
-    new Option('--no-pager', 'print long lists as they are, also on a terminal'),
-    new Option('--color <when>', 'colours on a terminal').choices(colorChoices).default('auto'),
+    new Option('-q, --quiet', 'print no notes on stderr'),
+    new Option('--no-input', 'never ask, not even on a terminal'),
+    new Option('--no-pager', 'print long lists without a pager'),
+    // Not checked by commander, which would stop before it has read the -o that an error is reported in.
+    new Option('--color <when>', 'colour the output').choices(colorChoices).argParser(String).default('auto'),
   ]
 }
 
-/** The name of the command in `args`: the first word that is neither an option nor the value of one. */
-export function firstOperand(args: readonly string[]): string | undefined {
-  const takesValue = new Set(globalOptions().flatMap(({ required, short, long }) => (required ? [short, long] : [])))
-  for (let index = 0; index < args.length; index++) {
-    const arg = args[index] as string
-    if (takesValue.has(arg)) index++
-    else if (!arg.startsWith('-')) return arg
+function colorError(color: string): string {
+  const choices = colorChoices.join(', ')
+  return `option '--color <when>' argument '${color}' is invalid. Allowed choices are ${choices}.`
+}
+
+function readCommonOptions(options: Record<string, unknown>): CommonOptions {
+  const settings: CommonOptions['settings'] = {}
+  for (const name of settingNames) {
+    const value = options[name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())]
+    if (typeof value === 'string') settings[name] = value
   }
-  return undefined
-}
-
-/** Switches off everything by which commander would end the process or write by itself. */
-function quiet(commander: Commander, { columns }: ParserOptions, written: string[]): Commander {
-  return commander
-    .exitOverride()
-    .configureOutput({
-      writeOut: (text) => written.push(text),
-      writeErr: (text) => written.push(text),
-      outputError: () => {},
-      getOutHelpWidth: () => columns,
-      getErrHelpWidth: () => columns,
-      getOutHasColors: () => false,
-      getErrHasColors: () => false,
-    })
-    .configureHelp({ subcommandTerm: (command) => command.name() })
-}
-
-function examplesText(examples: readonly string[], { command_name }: ParserOptions): string {
-  return [
-    '',
-    'Examples:',
-    ...examples.map((example) => `  ${command_name} ${example}`),
-    '',
-    'Common options: -o text|json|jsonl|none  -q  --base-url URL  ... (svc help settings)',
-  ].join('\n')
-}
-
-function readGlobals(options: Record<string, unknown>): Globals {
-  const settings = Object.fromEntries(
-    settingNames.flatMap((name) => {
-      const value = options[name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())]
-      return typeof value === 'string' ? [[name, value]] : []
-    }),
-  ) as Values
   return {
     settings: options.json === true ? { ...settings, output: 'json' } : settings,
     quiet: options.quiet === true,
     color: options.color as ColorChoice,
-    mayAsk: options.input !== false,
-    mayPage: options.pager !== false,
+    isInteractive: options.input !== false,
+    isPaged: options.pager !== false,
   }
 }
 
-/** `error: unknown option '--formt'\n(Did you mean --format?)` in our own words. */
+/** Returns commander's `error: unknown option '--formt'\n(Did you mean --format?)` as an error of this program. */
 function usageError({ code, message }: CommanderError): CliError {
   const [what = '', suggestion] = message.replace(/^error: /, '').split('\n')
   const sentence = `${what.charAt(0).toUpperCase()}${what.slice(1)}`

@@ -1,47 +1,76 @@
-/** Where settings are read from: flags, environment, svc.config.json, profiles.json and the locators. */
+/** The files that settings are read from: svc.config.json, and profiles.json in the state directory. */
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
 import { runningSandboxes } from '../process/locator.ts'
 import { CliError } from '../run/errors.ts'
 import type { Host } from '../run/host.ts'
+import { resolveSettings, type Settings, settingSchemas } from './settings.ts'
+import { StartSection } from './start-options.ts'
 import {
-  ConfigFile,
   environmentValues,
-  type Profile,
-  ProfilesFile,
-  resolveSettings,
-  type Settings,
-  type Values,
-} from './settings.ts'
+  type FileSettingName,
+  fileSettingNames,
+  type SettingValues,
+  settingsTable,
+} from './table.ts'
 
 export const configFileName = 'svc.config.json'
 
-/** What the files hold, as far as it counts here. */
+const fileShape = Object.fromEntries(
+  fileSettingNames.map((name) => [name, settingSchemas[name].optional().describe(settingsTable[name].description)]),
+) as { [Name in FileSettingName]: z.ZodOptional<(typeof settingSchemas)[Name]> }
+
+/** One profile of profiles.json. */
+const Profile = z.strictObject(fileShape)
+type Profile = z.infer<typeof Profile>
+
+export const ConfigFile = z.strictObject({
+  $schema: z.string().optional(),
+  profile: z.string().optional(),
+  ...fileShape,
+  sandbox: StartSection.optional().describe('options of svc start; its flags win'),
+})
+export type ConfigFile = z.infer<typeof ConfigFile>
+
+export const ProfilesFile = z.strictObject({ current: z.string().optional(), profiles: z.record(z.string(), Profile) })
+export type ProfilesFile = z.infer<typeof ProfilesFile>
+
+/** A config file that is about to be changed: its fields may hold anything. */
+export const AnyFields = z.record(z.string(), z.unknown())
+/** A profiles.json that is about to be changed: its profiles may hold anything. */
+export const AnyProfiles = z.looseObject({
+  current: z.string().optional(),
+  profiles: z.record(z.string(), AnyFields),
+})
+
+/** Returns the JSON schema of svc.config.json. */
+export function configFileSchema() {
+  return z.toJSONSchema(ConfigFile, { io: 'input' })
+}
+
 export interface SettingFiles {
   config: { path: string; values: ConfigFile } | null
   profiles: { path: string; values: ProfilesFile }
-  /** The profile that is used: named by a flag, the environment or the config file, else the current one. */
+  /** The profile in use: named by a flag, the environment or the config file, else the current one. */
   profile: string | undefined
 }
 
-/** Reads all layers and settles them. */
-export async function loadSettings(host: Host, flags: Values): Promise<Settings> {
+/** Reads every layer and resolves the settings. Throws CliError for an invalid file or value. */
+export async function loadSettings(host: Host, flags: SettingValues): Promise<Settings> {
   const files = await readSettingFiles(host, flags)
   const { profile: _profile, $schema: _schema, sandbox: _sandbox, ...config } = files.config?.values ?? {}
-  const sandboxes = await runningSandboxes(stateDirectory(host), host)
   return resolveSettings({
     flags,
     environment: environmentValues(host.env),
     config,
     profile: files.profile === undefined ? {} : profileNamed(files.profile, files.profiles),
-    sandboxes,
+    sandboxes: await runningSandboxes(stateDirectory(host), host),
   })
 }
 
-/** Throws CliError for a file that is not as its schema says. */
-export async function readSettingFiles(host: Host, flags: Values): Promise<SettingFiles> {
-  const environment = environmentValues(host.env)
+/** Reads the config file and the profiles. Throws CliError for a file that its schema rejects. */
+export async function readSettingFiles(host: Host, flags: SettingValues): Promise<SettingFiles> {
   const path = await findConfig(host, flags)
   const config = path === null ? null : await readJson(path, ConfigFile)
   if (config === null && path !== null)
@@ -50,12 +79,12 @@ export async function readSettingFiles(host: Host, flags: Values): Promise<Setti
   return {
     config: path === null || config === null ? null : { path, values: config },
     profiles: { path: profilesPath(host), values: profiles },
-    profile: flags.profile ?? environment.profile ?? config?.profile ?? profiles.current,
+    profile: flags.profile ?? environmentValues(host.env).profile ?? config?.profile ?? profiles.current,
   }
 }
 
-/** The config file that is named, whether or not it is there, or the nearest one; null when there is none. */
-export async function findConfig(host: Host, flags: Values): Promise<string | null> {
+/** Returns the config file that is named, whether or not it exists, or the nearest one; null when there is none. */
+export async function findConfig(host: Host, flags: SettingValues): Promise<string | null> {
   const named = flags.config ?? environmentValues(host.env).config
   if (named !== undefined) return resolve(host.cwd, named)
   for (let directory = host.cwd; ; directory = dirname(directory)) {
@@ -69,27 +98,27 @@ export function profilesPath(host: Host): string {
   return join(stateDirectory(host), 'profiles.json')
 }
 
-/** Throws CliError when there is no such profile. */
+/** Returns a profile by its name. Throws CliError when there is none. */
 export function profileNamed(name: string, { path, values: { profiles } }: SettingFiles['profiles']): Profile {
   const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined
   if (profile !== undefined) return profile
-  const known = Object.keys(profiles)
+  const names = Object.keys(profiles)
   throw new CliError(
     'usage',
     'profile_unknown',
     `There is no profile ${name} in ${path}.`,
-    known.length === 0 ? 'It holds no profile.' : `It holds: ${known.join(', ')}.`,
+    names.length === 0 ? 'It holds no profile.' : `It holds: ${names.join(', ')}.`,
   )
 }
 
-/** Writes a JSON file aside and renames it. Readable by its owner only, unless told otherwise: it may hold keys. */
+/** Writes a JSON file beside the old one, then renames it. It may hold keys: only its owner can read it by default. */
 export async function writeJson(path: string, value: unknown, mode = 0o600): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   await writeFile(`${path}.new`, `${JSON.stringify(value, null, 2)}\n`, { mode })
   await rename(`${path}.new`, path)
 }
 
-/** Everything that is wrong with a file, as `member: what`; null when there is no such file. */
+/** Returns everything that is wrong with a file, as `field: problem`; null when there is no such file. */
 export async function problemsIn(path: string, schema: z.ZodType): Promise<string[] | null> {
   try {
     const value = await readJson(path, z.unknown())
@@ -100,13 +129,13 @@ export async function problemsIn(path: string, schema: z.ZodType): Promise<strin
   }
 }
 
-/** A JSON file parsed with its schema; null when there is none. */
+/** Returns a JSON file parsed with its schema, or null when there is none. Throws CliError for what the schema rejects. */
 export async function readJson<S extends z.ZodType>(path: string, schema: S): Promise<z.output<S> | null> {
   const text = await readText(path)
-  return text === null ? null : checkFile(path, parseJson(text, path), schema)
+  return text === null ? null : checkFile(path, parseText(text, path), schema)
 }
 
-/** Parses what a file holds, or will hold. Throws CliError with the first thing that is wrong. */
+/** Parses the content of a file. Throws CliError with the first problem. */
 export function checkFile<S extends z.ZodType>(path: string, value: unknown, schema: S): z.output<S> {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
@@ -114,6 +143,15 @@ export function checkFile<S extends z.ZodType>(path: string, value: unknown, sch
   const where = issue === undefined || issue.path.length === 0 ? path : `${path}, ${issue.path.join('.')}`
   const what = issue?.message ?? 'is not valid'
   throw new CliError('usage', 'file_invalid', `${where}: ${what}.`, 'See svc help settings.')
+}
+
+/** Returns the state directory: `$SVC_HOME`, else the platform's own place. Nothing is kept in the current directory. */
+export function stateDirectory({ env, home, platform }: Pick<Host, 'env' | 'home' | 'platform'>): string {
+  if (env.SVC_HOME) return env.SVC_HOME
+  if (env.XDG_STATE_HOME) return join(env.XDG_STATE_HOME, 'svc')
+  if (platform === 'win32') return join(env.LOCALAPPDATA || join(home, 'AppData', 'Local'), 'svc')
+  if (platform === 'darwin') return join(home, 'Library', 'Application Support', 'svc')
+  return join(home, '.local', 'state', 'svc')
 }
 
 function describeIssue({ path, message }: z.core.$ZodIssue): string {
@@ -127,19 +165,10 @@ function readText(path: string): Promise<string | null> {
   })
 }
 
-function parseJson(text: string, path: string): unknown {
+function parseText(text: string, path: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
     throw new CliError('usage', 'file_invalid', `${path} is not JSON: ${(error as Error).message}.`)
   }
-}
-
-/** Returns the state directory: `$SVC_HOME`, else the platform's own place. Nothing is kept in the current directory. */
-export function stateDirectory({ env, home, platform }: Pick<Host, 'env' | 'home' | 'platform'>): string {
-  if (env.SVC_HOME) return env.SVC_HOME
-  if (env.XDG_STATE_HOME) return join(env.XDG_STATE_HOME, 'svc')
-  if (platform === 'win32') return join(env.LOCALAPPDATA || join(home, 'AppData', 'Local'), 'svc')
-  if (platform === 'darwin') return join(home, 'Library', 'Application Support', 'svc')
-  return join(home, '.local', 'state', 'svc')
 }

@@ -3,10 +3,10 @@
 import { Argument, Option } from 'commander'
 import type { Command } from '../../cli/run/command.ts'
 import { CliError, exitCodes } from '../../cli/run/errors.ts'
+import { version } from '../../cli/run/program-info.ts'
 import type { Session } from '../../cli/run/session.ts'
-import { version } from '../../cli/run/version.ts'
 import { loadSettings } from '../../cli/settings/files.ts'
-import { type Settings, settingsTable } from '../../cli/settings/settings.ts'
+import { type Settings, settingSchemas } from '../../cli/settings/settings.ts'
 import { type HttpRequest, isProductionKey } from '../../client/request.ts'
 import { fetchRaw } from '../../client/transport.ts'
 import { contractCheckClient } from '../../contract/headers.ts'
@@ -53,7 +53,7 @@ export const check: Command = {
 
 /** The settings as they are for another service: a key of a sandbox does not go there. */
 async function settingsOf({ host, flags }: Session, url: string): Promise<Settings> {
-  const parsed = settingsTable.base_url.schema.safeParse(url)
+  const parsed = settingSchemas.base_url.safeParse(url)
   if (parsed.success) return loadSettings(host, { ...flags, base_url: url })
   throw new CliError(
     'usage',

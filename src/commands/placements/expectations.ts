@@ -1,6 +1,6 @@
 /** `--expect`: what a placement must have come to. */
 import { InvalidArgumentError, Option } from 'commander'
-import { suggestValues } from '../../cli/endpoint/flags.ts'
+import { suggestValues } from '../../cli/run/command.ts'
 import { CliError } from '../../cli/run/errors.ts'
 import { Format, NoFillReasonCode } from '../../contract/fields.ts'
 import type { PlacementResponse } from '../../contract/v1/placements.ts'

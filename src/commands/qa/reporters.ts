@@ -1,6 +1,6 @@
 /** `--reporter`: who reports a run of `svc qa run` or `svc qa observe`, and where to. */
 import { resolve } from 'node:path'
-import { suggestValues } from '../../cli/endpoint/flags.ts'
+import { suggestValues } from '../../cli/run/command.ts'
 import { CliError } from '../../cli/run/errors.ts'
 import type { HostStream } from '../../cli/run/host.ts'
 import type { Session } from '../../cli/run/session.ts'

@@ -1,4 +1,4 @@
-import { settingsTable } from '../../cli/settings/settings.ts'
+import { settingsTable } from '../../cli/settings/table.ts'
 import { type Check, orOk, warning } from './finding.ts'
 import type { Machine } from './machine.ts'
 

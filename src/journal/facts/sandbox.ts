@@ -1,6 +1,6 @@
 /** Asks the running sandbox what the checks are told of it and of its traffic. Only its control plane is called. */
 
-import { version } from '../../cli/run/version.ts'
+import { version } from '../../cli/run/program-info.ts'
 import type { Client } from '../../client/client.ts'
 import type { RequestItem } from '../../contract/control/requests.ts'
 import type { SandboxInfo } from '../../contract/control/sandbox.ts'

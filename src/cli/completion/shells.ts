@@ -1,0 +1,246 @@
+/** The completion scripts of four shells. Each holds the whole tree, and calls svc only for names of this machine. */
+import type { Flag, NameSource, Place } from './tree.ts'
+
+/** Returns the script of each shell, as lines. */
+export const completionScripts = {
+  bash: bashCompletion,
+  zsh: zshCompletion,
+  fish: fishCompletion,
+  powershell: powershellCompletion,
+} as const satisfies Record<string, (places: readonly Place[]) => string[]>
+
+/** Where the script suggests nothing, bash completes file names. bash splits `--flag=value` into three words. */
+function bashCompletion(places: readonly Place[]): string[] {
+  return [
+    '# bash completion for svc. For every shell from now on, add to ~/.bashrc: source <(svc completion bash)',
+    ...caseFunctions(places),
+    `_svc() {
+  local at='' names='' flags='' values='' ask='' word i
+  local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]}
+  COMPREPLY=()
+  if [[ $cur == '=' ]]; then
+    cur=''
+  elif [[ $prev == '=' ]]; then
+    prev=\${COMP_WORDS[COMP_CWORD-2]}
+  fi
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    word=\${COMP_WORDS[i]}
+    if [[ $word == -- ]]; then
+      if ((i == COMP_CWORD - 1)); then COMPREPLY=($(compgen -c -- "$cur")); fi
+      return
+    fi
+    if _svc_value "$at" "$word"; then
+      if [[ \${COMP_WORDS[i+1]} == '=' ]]; then ((i += 2)); else ((i += 1)); fi
+    elif _svc_place "\${at:+$at }$word"; then
+      at="\${at:+$at }$word"
+    fi
+  done
+  if _svc_value "$at" "$prev"; then
+    names=$values
+  else
+    _svc_place "$at"
+    if [[ $cur == -* ]]; then names=$flags ask=''; fi
+  fi
+  if [[ -n $ask ]]; then names+=" $($ask 2>/dev/null)"; fi
+  COMPREPLY=($(compgen -W "$names" -- "$cur"))
+}
+complete -o default -F _svc svc`,
+  ]
+}
+
+/** Works sourced, and as a file `_svc` in a directory of $fpath. */
+function zshCompletion(places: readonly Place[]): string[] {
+  return [
+    '#compdef svc',
+    '# zsh completion for svc. Save it as _svc in a directory of $fpath, or in ~/.zshrc: source <(svc completion zsh)',
+    ...caseFunctions(places),
+    `_svc() {
+  local at='' names='' flags='' values='' ask='' word prev=\${words[CURRENT-1]} i
+  for ((i = 2; i < CURRENT; i++)); do
+    word=\${words[i]}
+    if [[ $word == -- ]]; then
+      shift $i words
+      ((CURRENT -= i))
+      _normal
+      return
+    fi
+    if _svc_value "$at" "$word"; then
+      ((i += 1))
+    elif _svc_place "\${at:+$at }$word"; then
+      at="\${at:+$at }$word"
+    fi
+  done
+  if [[ \${words[CURRENT]} == --*=* ]]; then
+    prev=\${words[CURRENT]%%=*}
+    compset -P '*='
+  fi
+  if _svc_value "$at" "$prev"; then
+    names=$values
+  else
+    _svc_place "$at"
+    if [[ \${words[CURRENT]} == -* ]]; then names=$flags ask=''; fi
+  fi
+  if [[ -n $ask ]]; then names+=" $(\${=ask} 2>/dev/null)"; fi
+  if [[ -n \${names// /} ]]; then
+    compadd -- \${=names}
+  else
+    _files
+  fi
+}
+if [[ \${funcstack[1]} == _svc ]]; then
+  _svc "$@"
+else
+  compdef _svc svc
+fi`,
+  ]
+}
+
+/**
+ * Returns the places as `case` statements, which bash and zsh read alike. `_svc_value PATH FLAG` sets `values` and the
+ * command to `ask`; it fails when the flag takes no value. `_svc_place PATH` sets `names`, `flags` and `ask`; it fails when
+ * there is no such place.
+ */
+function caseFunctions(places: readonly Place[]): string[] {
+  return [
+    '_svc_value() {',
+    "  values='' ask=''",
+    '  case "$1|$2" in',
+    ...places.flatMap((place) => place.flags.filter(({ takes }) => takes !== 'nothing').map(valueCase(place))),
+    '    *) return 1 ;;',
+    '  esac',
+    '}',
+    '_svc_place() {',
+    "  ask=''",
+    '  case "$1" in',
+    ...places.map(({ path, words, names: source, flags }) => {
+      const names = words.map(({ name }) => name)
+      return `    '${path}') names='${names.join(' ')}' flags='${flags.map(({ long }) => long).join(' ')}'${asking(source)} ;;`
+    }),
+    '    *) return 1 ;;',
+    '  esac',
+    '}',
+  ]
+}
+
+function valueCase({ path }: Place) {
+  return ({ short, long, values, names }: Flag) => {
+    const patterns = [short, long].filter((name) => name !== null).map((name) => `'${path}|${name}'`)
+    return `    ${patterns.join(' | ')}) values='${values.join(' ')}'${asking(names)} ;;`
+  }
+}
+
+function asking(source: NameSource | null): string {
+  return source === null ? '' : ` ask='${askFor(source)}'`
+}
+
+function fishCompletion(places: readonly Place[]): string[] {
+  return [
+    '# fish completion for svc. Save it: svc completion fish > ~/.config/fish/completions/svc.fish',
+    `set -g __svc_paths ${places
+      .filter(({ path }) => path !== '')
+      .map(({ path }) => quotedForFish(path))
+      .join(' ')}`,
+    `function __svc_at
+    set -l at ''
+    for word in (commandline -opc)[2..-1]
+        test "$word" = --; and return 1
+        set -l next (string trim -- "$at $word")
+        contains -- "$next" $__svc_paths; and set at $next
+    end
+    test "$at" = "$argv[1]"
+end`,
+    ...places.flatMap(({ path, words, names, flags }) => {
+      const at = `complete -c svc -n ${quotedForFish(`__svc_at ${quotedForFish(path)}`)}`
+      return [
+        ...words.map(({ name, summary }) => `${at} -f -a ${quotedForFish(name)} -d ${quotedForFish(summary)}`),
+        ...(names === null ? [] : [`${at} -f -a ${quotedForFish(`(${askFor(names)} 2>/dev/null)`)}`]),
+        ...flags.map((flag) => `${at} ${flagWords(flag)} -d ${quotedForFish(flag.summary)}`),
+      ]
+    }),
+  ]
+}
+
+function flagWords({ short, long, takes, values, names: source }: Flag): string {
+  const names = `${short === null ? '' : `-s ${short.slice(1)} `}-l ${long.slice(2)}`
+  if (takes === 'nothing') return names
+  if (takes === 'file') return `${names} -r -F`
+  if (source !== null) return `${names} -x -a ${quotedForFish(`(${askFor(source)} 2>/dev/null)`)}`
+  return values.length === 0 ? `${names} -x` : `${names} -x -a ${quotedForFish(values.join(' '))}`
+}
+
+function quotedForFish(text: string): string {
+  return `'${text.replace(/[\\']/g, '\\$&')}'`
+}
+
+function powershellCompletion(places: readonly Place[]): string[] {
+  return [
+    '# PowerShell completion for svc. Add to $PROFILE: svc completion powershell | Out-String | Invoke-Expression',
+    'Register-ArgumentCompleter -Native -CommandName svc -ScriptBlock {',
+    '    param($wordToComplete, $commandAst, $cursorPosition)',
+    '    $names = @{',
+    ...places.map(
+      ({ path, words }) => `        ${quotedForPowershell(path)} = ${listForPowershell(words.map(({ name }) => name))}`,
+    ),
+    '    }',
+    '    $flags = @{',
+    ...places.map(
+      ({ path, flags }) => `        ${quotedForPowershell(path)} = ${listForPowershell(flags.map(({ long }) => long))}`,
+    ),
+    '    }',
+    '    $values = @{',
+    ...places.flatMap(({ path, flags }) =>
+      flags
+        .filter(({ takes }) => takes !== 'nothing')
+        .flatMap(({ short, long, values }) =>
+          [short, long]
+            .filter((name) => name !== null)
+            .map((name) => `        ${quotedForPowershell(`${path}|${name}`)} = ${listForPowershell(values)}`),
+        ),
+    ),
+    '    }',
+    '    $asks = @{',
+    ...places.flatMap(({ path, names, flags }) => [
+      ...(names === null ? [] : [`        ${quotedForPowershell(path)} = ${quotedForPowershell(names)}`]),
+      ...flags.flatMap((flag) =>
+        flag.names === null
+          ? []
+          : [`        ${quotedForPowershell(`${path}|${flag.long}`)} = ${quotedForPowershell(flag.names)}`],
+      ),
+    ]),
+    '    }',
+    `    $at = ''
+    $previous = ''
+    $before = @($commandAst.CommandElements | Select-Object -Skip 1 | Where-Object { $_.Extent.EndOffset -lt $cursorPosition })
+    foreach ($element in $before) {
+        $word = $element.ToString()
+        if ($word -eq '--') { return }
+        $next = "$at $word".Trim()
+        if (-not $values.ContainsKey("$at|$previous") -and $names.ContainsKey($next)) { $at = $next }
+        $previous = $word
+    }
+    $offered = if ($values.ContainsKey("$at|$previous")) { $values["$at|$previous"] }
+        elseif ($wordToComplete.StartsWith('-')) { $flags[$at] }
+        else { $names[$at] }
+    $asked = if ($values.ContainsKey("$at|$previous")) { $asks["$at|$previous"] }
+        elseif ($wordToComplete.StartsWith('-')) { $null }
+        else { $asks[$at] }
+    if ($asked) { $offered = @($offered) + @(svc completion --names $asked 2>$null) }
+    $offered | Where-Object { $_ -like "$wordToComplete*" } | ForEach-Object {
+        [System.Management.Automation.CompletionResult]::new($_, $_, 'ParameterValue', $_)
+    }
+}`,
+  ]
+}
+
+function listForPowershell(values: readonly string[]): string {
+  return `@(${values.map(quotedForPowershell).join(', ')})`
+}
+
+function quotedForPowershell(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`
+}
+
+/** Returns the command line that prints the names of a source, one a line. */
+function askFor(source: NameSource): string {
+  return `svc completion --names ${source}`
+}

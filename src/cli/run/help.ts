@@ -1,0 +1,113 @@
+/** What `svc COMMAND --help` and `svc help TOPIC` print. */
+import { Argument, Command as Commander, Option } from 'commander'
+import type { Style } from '../output/style.ts'
+import { alignTable } from '../output/text.ts'
+import { settingNames, settingsTable } from '../settings/table.ts'
+import type { CommandNode, OptionNode } from './command-tree.ts'
+import { exitCodes } from './errors.ts'
+
+/**
+ * Returns the help of the innermost command or group that `words` name; other words are passed over. `columns` is the
+ * width of the terminal.
+ */
+export function commandHelp(
+  tree: readonly CommandNode[],
+  words: readonly string[],
+  { command_name, columns }: { command_name: string; columns: number },
+): string {
+  let text = ''
+  let commander = new Commander(command_name).configureOutput({
+    writeOut: (written) => {
+      text += written
+    },
+    getOutHelpWidth: () => columns,
+    getOutHasColors: () => false,
+  })
+  commander.configureHelp({ subcommandTerm: (child) => child.name() })
+  let node: CommandNode = { name: '', summary: '', commands: tree }
+  for (const word of words) {
+    const called = node.flagCommands?.[word.split('=', 1)[0] ?? ''] ?? word
+    const inner = node.commands?.find(({ name }) => name === called)
+    if (inner === undefined) continue
+    commander = commander.command(inner.name)
+    node = inner
+  }
+  describe(commander, node)
+  const examples =
+    node.examples ??
+    commandsOf(node)
+      .slice(0, 2)
+      .map(({ examples = [] }) => examples[0])
+  const lines = [
+    '',
+    'Examples:',
+    ...examples.map((example) => `  ${command_name} ${example}`),
+    '',
+    'Common options: -o text|json|jsonl|none  -q  --base-url URL  ... (svc help settings)',
+  ]
+  commander.addHelpText('after', lines.join('\n')).outputHelp()
+  return text
+}
+
+function describe(
+  commander: Commander,
+  { summary, details, arguments: args = [], options = [], commands }: CommandNode,
+) {
+  commander.description(details === undefined ? `${summary}.` : `${summary}. ${details}`)
+  if (commands !== undefined) commander.helpCommand(false).usage('<command> [options]')
+  for (const child of commands ?? []) commander.command(child.name).summary(child.summary)
+  for (const { name, description, defaultValue, choices } of args) {
+    const argument = new Argument(name, description).default(defaultValue)
+    commander.addArgument(choices.length === 0 ? argument : argument.choices(choices))
+  }
+  for (const option of options) commander.addOption(optionOf(option))
+}
+
+function optionOf({ flags, description, defaultValue, presetArg, choices }: OptionNode): Option {
+  const option = new Option(flags, description).default(defaultValue).preset(presetArg)
+  return choices.length === 0 ? option : option.choices(choices)
+}
+
+function commandsOf(node: CommandNode): CommandNode[] {
+  return node.commands?.flatMap(commandsOf) ?? [node]
+}
+
+/** What `svc help TOPIC` prints beside the help of commands. */
+export const topics: Readonly<Record<string, (style: Style) => Promise<string[]>>> = {
+  'exit-codes': exitCodesTopic,
+  settings: settingsTopic,
+}
+
+/** One table with the contract's errors, so that the two cannot differ. */
+async function exitCodesTopic(style: Style): Promise<string[]> {
+  const { errorCodes } = await import('../../contract/errors.ts')
+  const rows = Object.entries(exitCodes).map(([category, { exit_code, meaning }]) => [exit_code, category, meaning])
+  const errors = Object.entries(errorCodes).map(([code, { status, exit_code, summary }]) => [
+    status,
+    code,
+    exit_code,
+    summary,
+  ])
+  return [
+    ...alignTable(['exit', 'category', 'meaning'], rows, style),
+    '',
+    'Errors of the API, and the exit code of each:',
+    ...alignTable(['status', 'error', 'exit', 'meaning'], errors, style),
+  ]
+}
+
+async function settingsTopic(style: Style): Promise<string[]> {
+  const rows = settingNames.map((name) => {
+    const { flag, env, isFileSetting, description } = settingsTable[name]
+    return [flag ?? '-', env, isFileSetting ? name : '-', description]
+  })
+  return [
+    'A setting is taken from the first of these that has it: flag, environment, svc.config.json, profile,',
+    'running sandbox, default.',
+    '',
+    ...alignTable(['flag', 'environment', 'file', 'what'], rows, style),
+    '',
+    'A list longer than the terminal goes to SVC_PAGER, PAGER or less; --no-pager prints it directly.',
+    '--json is short for -o json. -q prints no notes. --no-input never asks. --color auto|always|never; NO_COLOR and FORCE_COLOR count.',
+  ]
+}
