@@ -2,11 +2,14 @@ import { Option } from 'commander'
 import type { Command } from '../cli/run/command.ts'
 import { exitCodes } from '../cli/run/errors.ts'
 import { type Session, sessionClient } from '../cli/run/session.ts'
-import { reportLines, summaryOf } from '../journal/doctor/report.ts'
-import { diagnose } from '../journal/doctor.ts'
-import { gatherMachine, settleAnyway } from '../journal/facts/machine.ts'
-import { findService, gatherSandbox, gatherTraffic } from '../journal/facts/sandbox.ts'
+import { diagnose, reportLines, summaryOf } from '../journal/doctor.ts'
+import { gatherMachine, settingsOrProblem } from '../journal/facts/machine.ts'
+import { findService, gatherSandbox } from '../journal/facts/sandbox.ts'
 import { gatherServed } from '../journal/facts/served-files.ts'
+import { readJournal } from '../journal/read.ts'
+
+/** How many of the newest requests are looked at. */
+const maxExchanges = 1_000
 
 export const doctor: Command = {
   name: 'doctor',
@@ -34,14 +37,14 @@ export const doctor: Command = {
 
 async function gather(session: Session, since: string | undefined, places: readonly string[]) {
   const { host, command_name } = session
-  const { settings, problem } = await settleAnyway(session)
+  const { settings, problem } = await settingsOrProblem(session)
   const client = sessionClient(settings, undefined)
   const { service, info } = await findService(client)
   const about = { client_id: settings.client_id, command_name }
   return {
     machine: await gatherMachine(session, settings, problem, service),
     sandbox: info === null ? null : await gatherSandbox(client, info, command_name),
-    traffic: info === null ? null : await gatherTraffic(client, info, since, about),
+    journal: info === null ? null : await readJournal(client, info, { since, limit: maxExchanges }, about),
     served: await Promise.all(places.map((place) => gatherServed(place, host.cwd))),
   }
 }

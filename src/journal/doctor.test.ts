@@ -1,28 +1,20 @@
-/** Each check of the integration's traffic, once where all is well and once for each thing that may be wrong. */
+/** Each check of what an integration did, once where all is well and once for each thing that may be wrong. */
 import { describe, expect, test } from 'vitest'
 import type { BeaconItem } from '../contract/control/beacons.ts'
 import type { PlacementItem } from '../contract/control/placements.ts'
-import { rightName } from './beacon-names.ts'
-import { beaconFields } from './doctor/beacon-fields.ts'
-import { errorEnvelopes } from './doctor/error-envelopes.ts'
-import { expiredDecisions, renderBeacons, unusedFills } from './doctor/frames.ts'
-import { keyType } from './doctor/key-type.ts'
-import { localNetwork } from './doctor/local-network.ts'
-import { noFill } from './doctor/no-fill.ts'
-import { polling } from './doctor/polling.ts'
-import { servedFiles } from './doctor/served-files.ts'
-import { storedConfig } from './doctor/stored-config.ts'
-import { trafficChecks } from './doctor.ts'
-import type { Exchange, ExchangeDetail, Traffic } from './exchange.ts'
-import { allowedOrigins, difference } from './rules/origins.ts'
-import { secretKeysIn } from './served-keys.ts'
+import { journalChecks, runCheck, runJournalCheck, servedCheck } from './doctor.ts'
+import type { Exchange } from './exchange.ts'
+import { type ServedFiles, secretKeysIn } from './facts/served-files.ts'
+import type { Observed } from './rule.ts'
+import { difference } from './rules/origins.ts'
+import { fieldMeant } from './rules/requests.ts'
 
 const noon = 1_769_860_800_000
 let exchanges = 0
 
 function exchange(
   route: string,
-  { detail = {}, ...given }: Partial<Omit<Exchange, 'detail'>> & { detail?: Partial<ExchangeDetail> } = {},
+  { detail = {}, ...given }: Partial<Exchange> & { detail?: Partial<Exchange> } = {},
 ): Exchange {
   const [method = '', path = ''] = route.split(' ')
   return {
@@ -38,12 +30,23 @@ function exchange(
     client_id: 'proj_demo',
     session_id: null,
     slot_id: null,
+    request_headers: {},
+    response_headers: {},
+    request_body: null,
+    response_body: null,
     ...given,
-    detail: { request_headers: {}, response_headers: {}, request_body: null, response_body: null, ...detail },
+    ...detail,
   }
 }
 
-function traffic(list: readonly Exchange[], more: Partial<Traffic> = {}): Traffic {
+/** What a check of doctor finds in a journal. */
+function find(name: string, journal: Observed) {
+  const check = journalChecks.find((each) => each.name === name)
+  if (check === undefined) throw new Error(`no check ${name}`)
+  return runJournalCheck(check, journal)
+}
+
+function journal(list: readonly Exchange[], more: Partial<Observed> = {}): Observed {
   return {
     exchanges: list,
     placements: [],
@@ -52,6 +55,8 @@ function traffic(list: readonly Exchange[], more: Partial<Traffic> = {}): Traffi
     now_ms: noon,
     client_id: 'proj_demo',
     command_name: 'svc',
+    is_ended: false,
+    is_whole: false,
     ...more,
   }
 }
@@ -92,7 +97,7 @@ const frame = (slot_id: string, more: Partial<Exchange> = {}) =>
   exchange('GET /v1/render/ast_1', { slot_id, ...more, detail: {} })
 
 test('an integration that does all right is well in every check', () => {
-  const seen = traffic(
+  const seen = journal(
     [
       exchange('POST /v1/browser/activate', { detail: { request_headers: { origin: 'http://localhost:3000' } } }),
       exchange('GET /v1/projects/proj_demo/config', { detail: { response_body: { config_revision: 3 } } }),
@@ -102,8 +107,8 @@ test('an integration that does all right is well in every check', () => {
     ],
     { placements: [fill('slot_1')], beacons: [beacon('slot_1', 'render')] },
   )
-  for (const { name, find } of trafficChecks) {
-    expect(find(seen), name).toEqual([{ level: 'ok', message: expect.stringMatching(/\.$/), fix: null }])
+  for (const { name } of journalChecks) {
+    expect(find(name, seen), name).toEqual([{ level: 'ok', message: expect.stringMatching(/\.$/), fix: null }])
   }
 })
 
@@ -119,7 +124,7 @@ describe('key type', () => {
     'credential_missing',
   ] as const)('%s', (reason_code) => {
     const refused = exchange('POST /v1/placements', { status: 403, reason_code })
-    expect(keyType.find(traffic([refused, refused]))).toMatchObject([
+    expect(find('key type', journal([refused, refused]))).toMatchObject([
       {
         level: 'problem',
         message: `POST /v1/placements was refused 2 times with 403 ${reason_code}. Last: ${refused.request_id}.`,
@@ -130,7 +135,9 @@ describe('key type', () => {
 
   test('a secret key from a page, where the project lets it pass', () => {
     const detail = { response_headers: { 'x-sandbox-warning': 'secret_key_in_browser' } }
-    expect(keyType.find(traffic([exchange('POST /v1/placements', { detail })]))).toMatchObject([{ level: 'warning' }])
+    expect(find('key type', journal([exchange('POST /v1/placements', { detail })]))).toMatchObject([
+      { level: 'warning' },
+    ])
   })
 })
 
@@ -144,7 +151,7 @@ describe('allowed origins', () => {
     })
 
   test('an origin that is refused is named, with the setting that allows it', () => {
-    expect(allowedOrigins.find(traffic([refused('https://shop.example')]))).toEqual([
+    expect(find('allowed origins', journal([refused('https://shop.example')]))).toEqual([
       {
         level: 'problem',
         message:
@@ -155,7 +162,7 @@ describe('allowed origins', () => {
   })
 
   test('what differs from an allowed one is told', () => {
-    expect(allowedOrigins.find(traffic([refused('https://localhost:3000')]))[0]?.message).toContain(
+    expect(find('allowed origins', journal([refused('https://localhost:3000')]))[0]?.message).toContain(
       'http://localhost:* is allowed, the scheme differs',
     )
     expect(difference('http://localhost:3000', 'http://127.0.0.1:3000')).toBe(
@@ -169,35 +176,35 @@ describe('allowed origins', () => {
   })
 
   test.each(['origin_mismatch', 'origin_missing'] as const)('%s', (reason_code) => {
-    const seen = traffic([exchange('POST /v1/jobs', { status: 403, reason_code })])
-    expect(allowedOrigins.find(seen)).toMatchObject([{ level: 'problem' }])
+    const seen = journal([exchange('POST /v1/jobs', { status: 403, reason_code })])
+    expect(find('allowed origins', seen)).toMatchObject([{ level: 'problem' }])
   })
 })
 
 describe('stored project config', () => {
-  const read = (detail: Partial<ExchangeDetail>, status = 200) =>
+  const read = (detail: Partial<Exchange>, status = 200) =>
     exchange('GET /v1/projects/proj_demo/config', { status, detail })
 
   test('a project that is not there, or not that of the key', () => {
     const asked = (client_id: string) => exchange(`GET /v1/projects/${client_id}/config`, { status: 404 })
-    expect(storedConfig.find(traffic([asked('proj_old')]))).toEqual([
+    expect(find('project config', journal([asked('proj_old')]))).toEqual([
       {
         level: 'problem',
         message: 'The config of proj_old was asked for; there is no such project here.',
         fix: 'Set client_id to the project of the key. Projects here: proj_demo.',
       },
     ])
-    expect(storedConfig.find(traffic([asked('proj_demo')]))).toMatchObject([
+    expect(find('project config', journal([asked('proj_demo')]))).toMatchObject([
       { level: 'problem', message: 'The config of proj_demo was asked for with a key of another project.' },
     ])
     const mismatch = exchange('POST /v1/placements', { status: 403, reason_code: 'project_mismatch' })
-    expect(storedConfig.find(traffic([mismatch]))).toMatchObject([{ level: 'problem' }])
+    expect(find('project config', journal([mismatch]))).toMatchObject([{ level: 'problem' }])
   })
 
   test('is never read, although browsers activate', () => {
     const activated = exchange('POST /v1/browser/activate')
-    expect(storedConfig.find(traffic([activated]))).toMatchObject([{ level: 'warning' }])
-    expect(storedConfig.find(traffic([{ ...activated, status: 403 }]))).toMatchObject([{ level: 'ok' }])
+    expect(find('project config', journal([activated]))).toMatchObject([{ level: 'warning' }])
+    expect(find('project config', journal([{ ...activated, status: 403 }]))).toMatchObject([{ level: 'ok' }])
   })
 
   test('is older than that of now, by its body or by its ETag', () => {
@@ -206,12 +213,12 @@ describe('stored project config', () => {
       read({ response_headers: { etag: 'W/"2-test-1.0.0"' } }, 304),
     ]
     for (const last of old) {
-      expect(storedConfig.find(traffic([last]))).toMatchObject([
+      expect(find('project config', journal([last]))).toMatchObject([
         { level: 'warning', message: 'The config of proj_demo was last read at revision 2; it is at 3 now.' },
       ])
     }
     const again = read({ response_body: { config_revision: 3 } })
-    expect(storedConfig.find(traffic([...old, again]))).toMatchObject([{ level: 'ok' }])
+    expect(find('project config', journal([...old, again]))).toMatchObject([{ level: 'ok' }])
   })
 })
 
@@ -224,26 +231,26 @@ describe('beacon field names', () => {
     })
 
   test('a wrong one comes with the right one', () => {
-    const seen = traffic([refused('assetToken', 'is unknown'), refused('assetToken', 'is unknown')])
-    expect(beaconFields.find(seen)).toEqual([
+    const seen = journal([refused('assetToken', 'is unknown'), refused('assetToken', 'is unknown')])
+    expect(find('beacon fields', seen)).toEqual([
       {
         level: 'problem',
         message: 'A beacon has assetToken, which the contract does not know (2 times).',
         fix: 'Its name is asset_token.',
       },
     ])
-    expect(rightName('beaconId')).toBe('beacon_id')
-    expect(rightName('timestamp')).toBe('occurred_at_ms')
-    expect(rightName('eventType')).toBe('event')
-    expect(rightName('visibleRatio')).toBe('measurements.visible_ratio')
-    expect(rightName('colour')).toBeNull()
+    expect(fieldMeant('beaconId')).toBe('beacon_id')
+    expect(fieldMeant('timestamp')).toBe('occurred_at_ms')
+    expect(fieldMeant('eventType')).toBe('event')
+    expect(fieldMeant('visibleRatio')).toBe('measurements.visible_ratio')
+    expect(fieldMeant('colour')).toBeNull()
   })
 
   test('one that resembles none, and a known one with a wrong value', () => {
-    expect(beaconFields.find(traffic([refused('colour', 'is unknown')]))).toMatchObject([
+    expect(find('beacon fields', journal([refused('colour', 'is unknown')]))).toMatchObject([
       { level: 'problem', fix: expect.stringContaining('put it into metadata') },
     ])
-    expect(beaconFields.find(traffic([refused('event', 'is missing', 'one of render, visible')]))).toMatchObject([
+    expect(find('beacon fields', journal([refused('event', 'is missing', 'one of render, visible')]))).toMatchObject([
       { level: 'problem', message: "A beacon's event is missing (once).", fix: 'Send one of render, visible.' },
     ])
   })
@@ -256,20 +263,20 @@ describe('beacon field names', () => {
     'batch_not_supported',
     'content_type_unsupported',
   ] as const)('%s', (reason_code) => {
-    const seen = traffic([exchange('POST /v1/beacons', { status: 400, reason_code })])
-    expect(beaconFields.find(seen)).toMatchObject([{ level: 'problem' }])
+    const seen = journal([exchange('POST /v1/beacons', { status: 400, reason_code })])
+    expect(find('beacon fields', seen)).toMatchObject([{ level: 'problem' }])
   })
 
   test('an old spelling of an event is accepted, and told', () => {
-    const seen = traffic([exchange('POST /v1/beacons', { detail: { request_body: { event: 'clicked' } } })])
-    expect(beaconFields.find(seen)).toEqual([
+    const seen = journal([exchange('POST /v1/beacons', { detail: { request_body: { event: 'clicked' } } })])
+    expect(find('beacon fields', seen)).toEqual([
       { level: 'warning', message: 'The event clicked is an old spelling, accepted once.', fix: 'Send click.' },
     ])
   })
 })
 
 describe('error envelopes', () => {
-  const failed = (status: number, at_ms: number, more: Partial<ExchangeDetail> = {}) =>
+  const failed = (status: number, at_ms: number, more: Partial<Exchange> = {}) =>
     exchange('POST /v1/placements', {
       status,
       at_ms,
@@ -279,24 +286,24 @@ describe('error envelopes', () => {
   const limited = (at_ms: number) => failed(429, at_ms, { response_headers: { 'retry-after': '2' } })
 
   test('a request is repeated before Retry-After is over', () => {
-    expect(errorEnvelopes.find(traffic([limited(noon), limited(noon + 500)]))).toMatchObject([
+    expect(find('error envelopes', journal([limited(noon), limited(noon + 500)]))).toMatchObject([
       {
         level: 'problem',
         message: expect.stringContaining('was repeated once before the 2 s of Retry-After were over (429)'),
       },
     ])
-    expect(errorEnvelopes.find(traffic([limited(noon), limited(noon + 2_000)]))).toMatchObject([{ level: 'ok' }])
+    expect(find('error envelopes', journal([limited(noon), limited(noon + 2_000)]))).toMatchObject([{ level: 'ok' }])
   })
 
   test('a request that cannot succeed is repeated unchanged', () => {
-    expect(errorEnvelopes.find(traffic([failed(400, noon), failed(400, noon + 500)]))).toMatchObject([
+    expect(find('error envelopes', journal([failed(400, noon), failed(400, noon + 500)]))).toMatchObject([
       {
         level: 'problem',
         message: expect.stringContaining('was repeated unchanged once after 400 schema_invalid'),
       },
     ])
     const corrected = failed(200, noon + 500, { request_body: { session_id: 's2' } })
-    expect(errorEnvelopes.find(traffic([failed(400, noon), corrected]))).toMatchObject([{ level: 'ok' }])
+    expect(find('error envelopes', journal([failed(400, noon), corrected]))).toMatchObject([{ level: 'ok' }])
   })
 })
 
@@ -307,15 +314,15 @@ describe('polling', () => {
   const job = exchange('POST /v1/jobs', { status: 201, detail: { response_body: { slot_ids: ['slot_2', 'slot_3'] } } })
 
   test('nobody asks for a pending slot again', () => {
-    const seen = traffic([pending, job, exchange('GET /v1/decisions/slot_2?wait_ms=10')])
-    expect(polling.find(seen)).toMatchObject([
+    const seen = journal([pending, job, exchange('GET /v1/decisions/slot_2?wait_ms=10')])
+    expect(find('polling', seen)).toMatchObject([
       { level: 'warning', message: 'A pending slot was never asked for again, 2 times: slot_1, slot_3.' },
     ])
   })
 
   test('each is asked for, or it is too early to tell', () => {
-    expect(polling.find(traffic([pending, exchange('GET /v1/decisions/slot_1')]))).toMatchObject([{ level: 'ok' }])
-    expect(polling.find(traffic([{ ...pending, at_ms: noon - 10 }]))).toMatchObject([{ level: 'ok' }])
+    expect(find('polling', journal([pending, exchange('GET /v1/decisions/slot_1')]))).toMatchObject([{ level: 'ok' }])
+    expect(find('polling', journal([{ ...pending, at_ms: noon - 10 }]))).toMatchObject([{ level: 'ok' }])
   })
 })
 
@@ -326,36 +333,36 @@ test('a no-fill that is asked for again at once', () => {
       session_id,
       detail: { response_body: { decision: { fill: false, no_fill_reason: 'no_demand' } } },
     })
-  expect(noFill.find(traffic([asked(noon), asked(noon + 10)]))).toMatchObject([
+  expect(find('no-fill', journal([asked(noon), asked(noon + 10)]))).toMatchObject([
     {
       level: 'warning',
       message: expect.stringContaining('A no-fill (no_demand) was asked for again within a second, once.'),
     },
   ])
-  expect(noFill.find(traffic([asked(noon), asked(noon + 5_000)]))).toMatchObject([{ level: 'ok' }])
-  expect(noFill.find(traffic([asked(noon), asked(noon + 10, 's2')]))).toMatchObject([{ level: 'ok' }])
+  expect(find('no-fill', journal([asked(noon), asked(noon + 5_000)]))).toMatchObject([{ level: 'ok' }])
+  expect(find('no-fill', journal([asked(noon), asked(noon + 10, 's2')]))).toMatchObject([{ level: 'ok' }])
 })
 
 describe('frames', () => {
   test('a decision expires before its frame is loaded', () => {
     const placements = [fill('slot_1', { status: 'expired' }), fill('slot_2', { status: 'expired' })]
-    expect(expiredDecisions.find(traffic([frame('slot_2')], { placements }))).toMatchObject([
+    expect(find('expired decisions', journal([frame('slot_2')], { placements }))).toMatchObject([
       { level: 'warning', message: 'A fill expired before its frame was loaded, once: slot_1.' },
     ])
   })
 
   test('a frame is refused', () => {
     const refused = frame('slot_1', { status: 404 })
-    expect(expiredDecisions.find(traffic([refused]))).toMatchObject([
+    expect(find('expired decisions', journal([refused]))).toMatchObject([
       { level: 'problem', message: `A frame was refused once, last with 404 (${refused.request_id}).` },
     ])
   })
 
   test('nothing is heard of a loaded frame, or not that it rendered', () => {
-    const seen = traffic([frame('slot_1'), frame('slot_2'), frame('slot_3', { at_ms: noon - 10 })], {
+    const seen = journal([frame('slot_1'), frame('slot_2'), frame('slot_3', { at_ms: noon - 10 })], {
       beacons: [beacon('slot_2', 'visible')],
     })
-    expect(renderBeacons.find(seen)).toMatchObject([
+    expect(find('render beacons', seen)).toMatchObject([
       { level: 'problem', message: 'A frame was loaded and no beacon came, once: slot_1.' },
       { level: 'problem', message: 'Beacons came of a frame, but no render, once: slot_2.' },
     ])
@@ -363,17 +370,18 @@ describe('frames', () => {
 
   test('no fill is ever shown', () => {
     const placements = [fill('slot_1'), fill('slot_2')]
-    expect(unusedFills.find(traffic([], { placements }))).toMatchObject([
+    expect(find('fills', journal([], { placements }))).toMatchObject([
       { level: 'warning', message: 'None of 2 fills was followed by a frame or a beacon.' },
     ])
-    expect(unusedFills.find(traffic([frame('slot_1')], { placements }))).toMatchObject([{ level: 'ok' }])
+    expect(find('fills', journal([frame('slot_1')], { placements }))).toMatchObject([{ level: 'ok' }])
   })
 })
 
 test('pages that are not of this machine need the permission of Local Network Access', () => {
   const from = (...origins: string[]) =>
-    localNetwork.find(
-      traffic(origins.map((origin) => exchange('GET /v1/render.js', { detail: { request_headers: { origin } } }))),
+    find(
+      'local network access',
+      journal(origins.map((origin) => exchange('GET /v1/render.js', { detail: { request_headers: { origin } } }))),
     )
   expect(from('http://localhost:3000', 'http://app.localhost', 'http://[::1]:1')).toMatchObject([{ level: 'ok' }])
   expect(from('https://shop.example', 'https://shop.example')).toMatchObject([
@@ -387,13 +395,12 @@ test('secret keys in served files are told by file and line, without their secre
   const keys = secretKeysIn('const a = 1\nconst key = "sk_live_abcdef123"; // sk_test_redacted')
   expect(keys).toEqual([{ line: 2, key: 'sk_live_…' }])
   const place = { place: 'dist', files: 3, problem: null }
-  expect(servedFiles.find([{ ...place, keys: [{ file: 'app.js', ...keys[0]! }] }])).toMatchObject([
+  const served = (files: ServedFiles) => runCheck(servedCheck, files)
+  expect(served({ ...place, keys: [{ file: 'app.js', ...keys[0]! }] })).toMatchObject([
     { level: 'problem', message: 'app.js:2 holds the secret key sk_live_….' },
   ])
-  expect(servedFiles.find([{ ...place, keys: [] }])).toEqual([
+  expect(served({ ...place, keys: [] })).toEqual([
     { level: 'ok', message: 'No secret key in 3 files of dist.', fix: null },
   ])
-  expect(servedFiles.find([{ ...place, keys: [], problem: 'there is no such directory' }])).toMatchObject([
-    { level: 'unknown' },
-  ])
+  expect(served({ ...place, keys: [], problem: 'there is no such directory' })).toMatchObject([{ level: 'unknown' }])
 })

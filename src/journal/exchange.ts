@@ -1,74 +1,122 @@
-/** The traffic of an integration: what `svc doctor` and `svc qa observe` judge, read from the journal. */
+/** The requests of an integration with their responses, as the journal of the sandbox holds them, and what they are about. */
 import type { BeaconItem } from '../contract/control/beacons.ts'
 import type { PlacementItem } from '../contract/control/placements.ts'
 import type { RequestItem } from '../contract/control/requests.ts'
 import type { SandboxInfo } from '../contract/control/sandbox.ts'
+import { withoutQuery } from '../foundation/endpoint-path.ts'
+import { valueAt } from '../foundation/json-path.ts'
 
+/** One request and its response. Keys, tokens and prompt text are redacted. */
 export interface Exchange extends RequestItem {
-  /** Headers and bodies; null where they were not looked at. */
-  detail: ExchangeDetail | null
-}
-
-export interface ExchangeDetail {
   request_headers: Readonly<Record<string, string>>
   response_headers: Readonly<Record<string, string>>
-  /** JSON bodies as values; null where there is none, or it is not JSON. */
+  /** JSON bodies as values; null when there is none, or it is not JSON. */
   request_body: unknown
   response_body: unknown
 }
 
-export interface Traffic {
+/** What a sandbox recorded of an integration in some span of time. */
+export interface Journal {
   /** Oldest first. */
   exchanges: readonly Exchange[]
   placements: readonly PlacementItem[]
   beacons: readonly BeaconItem[]
   projects: SandboxInfo['projects']
-  /** Sandbox time of the look. */
+  /** Sandbox time at which the journal was read, epoch milliseconds. */
   now_ms: number
-  /** Project that commands are about. */
+  /** The project of the settings. */
   client_id: string | null
+  /** How commands begin in hints: `svc`, `npx svc`. */
   command_name: string
 }
 
-/** The path without its query. */
-export function pathOf({ path }: Pick<Exchange, 'path'>): string {
-  return path.split('?', 1)[0] as string
+/** Returns `POST /v1/beacons`, without the query. */
+export function routeOf({ method, path }: Pick<Exchange, 'method' | 'path'>): string {
+  return `${method} ${withoutQuery(path)}`
 }
 
-/** `POST /v1/beacons`. */
-export function routeOf(exchange: Pick<Exchange, 'method' | 'path'>): string {
-  return `${exchange.method} ${pathOf(exchange)}`
+/** Whether it is a request for an ad: `POST /v1/placements` or `POST /v1/jobs`. */
+export function isAdRequest(exchange: Exchange): boolean {
+  return isPlacementRequest(exchange) || routeOf(exchange) === 'POST /v1/jobs'
 }
 
-/** A member of a JSON object; undefined where there is none. */
-export function member(value: unknown, ...path: readonly string[]): unknown {
-  let at = value
-  for (const name of path) {
-    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, name)) return undefined
-    at = (at as Record<string, unknown>)[name]
-  }
-  return at
+export function isPlacementRequest(exchange: Exchange): boolean {
+  return routeOf(exchange) === 'POST /v1/placements'
 }
 
-/** Exchanges by a text of each, in the order of their first; those without one are left out. */
+/** Whether it loads a hosted frame. */
+export function isFrame({ method, path }: Exchange): boolean {
+  return method === 'GET' && path.startsWith('/v1/render/')
+}
+
+export function isBeacon(exchange: Exchange): boolean {
+  return routeOf(exchange) === 'POST /v1/beacons'
+}
+
+export function isActivation(exchange: Exchange): boolean {
+  return routeOf(exchange) === 'POST /v1/browser/activate'
+}
+
+/** Whether a browser sent it: programs send none of these headers. */
+export function isFromBrowser({ request_headers }: Exchange): boolean {
+  return ['origin', 'sec-fetch-site', 'sec-fetch-dest'].some((name) => name in request_headers)
+}
+
+/** Returns a text in the request or response body by its dotted path, or null. */
+export function textAt(body: unknown, path: string): string | null {
+  const value = valueAt(body, path)
+  return typeof value === 'string' ? value : null
+}
+
+/** Returns the reason code of a no-fill, or null for any other response. */
+export function noFillReasonOf({ response_body }: Exchange): string | null {
+  return textAt(response_body, 'decision.no_fill_reason')
+}
+
+/** Whether the sandbox warned of something in its `x-sandbox-warning` header. */
+export function hasWarning({ response_headers }: Exchange, warning: string): boolean {
+  return response_headers['x-sandbox-warning']?.includes(warning) === true
+}
+
+/** Returns the slot that a request polls, or null when it is no poll. */
+export function polledSlot(exchange: Exchange): string | null {
+  return /^GET \/v1\/decisions\/([^/]+)$/.exec(routeOf(exchange))?.[1] ?? null
+}
+
+/** Returns the slots that a response leaves to be polled: a pending slot, or the slots of a job. */
+export function openSlots(exchange: Exchange): string[] {
+  const { method, status, response_body } = exchange
+  if (method !== 'POST' || status >= 400) return []
+  const slot_ids = valueAt(response_body, 'slot_ids')
+  if (routeOf(exchange) === 'POST /v1/jobs' && Array.isArray(slot_ids)) return slot_ids.map(String)
+  const slot_id = textAt(response_body, 'slot_id')
+  return valueAt(response_body, 'status') === 'pending' && slot_id !== null ? [slot_id] : []
+}
+
+/** Groups exchanges by a text of each, in the order of the first of each group; those without a text are left out. */
 export function groupBy(
   exchanges: readonly Exchange[],
   key: (exchange: Exchange) => string | null,
 ): Map<string, Exchange[]> {
-  const groups = new Map<string, Exchange[]>()
-  for (const exchange of exchanges) {
-    const name = key(exchange)
-    if (name !== null) groups.set(name, [...(groups.get(name) ?? []), exchange])
-  }
-  return groups
+  const groups = Map.groupBy(exchanges, key)
+  groups.delete(null)
+  return groups as Map<string, Exchange[]>
 }
 
-/** `once`, `3 times`. */
+/** Returns the slots whose frame was loaded, each with the first time. */
+export function loadedFrames(exchanges: readonly Exchange[]): Map<string, Exchange> {
+  const loaded = groupBy(exchanges, (exchange) =>
+    isFrame(exchange) && exchange.status === 200 ? exchange.slot_id : null,
+  )
+  return new Map([...loaded].map(([slot_id, [first]]) => [slot_id, first!]))
+}
+
+/** Returns `once`, `3 times`. */
 export function times(count: number): string {
   return count === 1 ? 'once' : `${count} times`
 }
 
-/** Distinct texts on one line, the first few. */
+/** Returns the first few distinct texts on one line: `a, b, c and 2 more`. */
 export function some(texts: readonly string[], most = 3): string {
   const distinct = [...new Set(texts)]
   const more = distinct.length - most

@@ -1,41 +1,75 @@
-/** A file of beacons against the contract. Pure: text in, findings out, in the order of the file. */
+/** `svc beacons lint`: a file of beacons judged by the rules about beacon files. Pure: text in, findings out. */
+import type { Style } from '../cli/output/style.ts'
+import { type BeaconFile, type FileBeacon, type Place, readBeaconFile, type Times } from './facts/beacon-file.ts'
+import type { Judgement, RuleText, Severity } from './rule.ts'
+import { beaconFileRules, beaconSlotRules } from './rules/beacon-file.ts'
 
-import { readBeaconFile } from './facts/beacon-file.ts'
-import { checkSlots, type NumberedBeacon } from './lint/beacon-slots.ts'
-import type { LintFinding, LooseFinding } from './lint/finding.ts'
-import { checkBody } from './rules/beacon-file.ts'
-
-export interface LintOptions {
-  /** The present, epoch milliseconds. */
-  now_ms: number
-  /** When the beacons would be sent; null when that is not said, and only the future is out of time. */
-  sent_at_ms: number | null
+export interface LintFinding extends Place {
+  /** `error`: the service refuses it. `warning`: it is accepted, and not billed or not as it should be. */
+  severity: Severity
+  /** The id of the rule: the reason code of the service, or a code of the lint. */
+  code: string
+  /** The field, dotted; null when it is the whole beacon. */
+  path: string | null
+  /** What is wrong, one sentence. No token and no key. */
+  message: string
+  /** What to do. */
+  fix: string
 }
 
 export interface LintReport {
-  kind: ReturnType<typeof readBeaconFile>['kind']
-  /** How many beacons were looked at. */
+  kind: BeaconFile['kind']
+  /** How many beacons were checked. */
   beacons: number
+  /** In the order of the file. */
   findings: LintFinding[]
 }
 
-export function lintBeacons(text: string, { now_ms, sent_at_ms }: LintOptions): LintReport {
-  const { kind, beacons, findings } = readBeaconFile(text)
-  const found = [...findings]
-  /** Those that the service would take: the others are no part of a verdict. */
-  const whole: NumberedBeacon[] = []
-  const add = (index: number, { at, isName, ...finding }: LooseFinding) => {
-    const { line, column } = beacons[index]!.place(at, isName === true)
-    found.push({ line, column, ...finding })
+export function lintBeacons(text: string, times: Times): LintReport {
+  const { kind, beacons } = readBeaconFile(text, times)
+  const accepted: FileBeacon[] = []
+  const findings = beacons.flatMap((beacon) => {
+    const found = Object.values(beaconFileRules).flatMap((rule) => findingsOf(rule, rule.judge(beacon)))
+    if (found.every(({ severity, code }) => severity !== 'error' || isAboutRequest(code))) accepted.push(beacon)
+    return found
+  })
+  const slots = Map.groupBy(accepted, ({ body }) => (body.status === 'read' ? body.beacon?.asset_token : undefined))
+  for (const slot of slots.values()) {
+    findings.push(...Object.values(beaconSlotRules).flatMap((rule) => findingsOf(rule, rule.judge(slot))))
   }
-  for (const [index, { value, bytes, sent_at_ms: told_ms }] of beacons.entries()) {
-    const sent = sent_at_ms ?? told_ms
-    const checked = checkBody(value, bytes, { now_ms: sent ?? now_ms, isSending: sent !== null })
-    for (const finding of checked.findings) add(index, finding)
-    const isTaken = checked.findings.every(({ severity }) => severity !== 'error')
-    if (checked.beacon !== null && isTaken) whole.push({ index, beacon: checked.beacon })
-  }
-  for (const { index, finding } of checkSlots(whole)) add(index, finding)
-  found.sort((a, b) => a.line - b.line || a.column - b.column)
-  return { kind, beacons: beacons.length, findings: found }
+  findings.sort((a, b) => a.line - b.line || a.column - b.column)
+  const read = beacons.filter(({ body }) => body.status === 'read' || body.status === 'batch')
+  return { kind, beacons: read.length, findings }
+}
+
+/** A wrong content type is a fault of the request: its beacon is still judged beside the others. */
+function isAboutRequest(code: string): boolean {
+  return code === ('content_type_unsupported' satisfies keyof typeof beaconFileRules)
+}
+
+function findingsOf({ id: code, severity, fix }: RuleText, { findings }: Judgement): LintFinding[] {
+  return findings.map((finding) => {
+    const { line, column, path } = finding.place!
+    return { line, column, severity, code, path, message: finding.message, fix: finding.fix ?? fix }
+  })
+}
+
+export function lintLines(file: string, findings: readonly LintFinding[], style: Style): string[] {
+  return findings.flatMap(({ line, column, severity, code, message, fix }) => {
+    const paint = severity === 'error' ? style.red : style.yellow
+    return [
+      `${style.bold(`${file}:${line}:${column}`)}  ${paint(severity)}  ${code}  ${message}`,
+      `  ${style.cyan('fix')}: ${fix}`,
+    ]
+  })
+}
+
+/** Returns `3 beacons: 2 errors, 1 warning`. */
+export function lintSummary(beacons: number, { error, warning }: Record<Severity, number>): string {
+  const found = [...(error > 0 ? [counted(error, 'error')] : []), ...(warning > 0 ? [counted(warning, 'warning')] : [])]
+  return `${counted(beacons, 'beacon')}: ${found.join(', ') || 'nothing wrong'}`
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }

@@ -1,56 +1,46 @@
-/** Verdicts for people: every finding with what it costs, what to do and the requests that show it, then what holds. */
-
+/** Verdicts as text: every finding with what it costs, what to do and the requests that show it, then what holds. */
 import { type Destination, durationText, type Paint, plural, targetText, visible } from '../qa/report/text.ts'
 import type { Reporter, RunResult } from '../qa/result.ts'
-import { fixOf, type Verdict } from './observe/judge.ts'
-import type { Finding, Observed } from './rule.ts'
-import { pageRules } from './rules/page.ts'
+import { isAboutPage, type Verdict, type Watched } from './observe.ts'
+import type { AnyRule, Finding } from './rule.ts'
 
-/** Requests that are listed of one finding. */
-const mostRequests = 4
-const widest = 100
+/** How many requests of a finding are listed. */
+const maxRequests = 4
+const maxWidth = 100
 
 export interface ListOptions {
   verdicts: readonly Verdict[]
-  observed: Observed
-  /** What was watched, in words: `npm test`, `http://localhost:3000`. */
+  watched: Watched
+  /** What was watched: `npm test`, `http://localhost:3000`. */
   what: string
 }
 
-export function createObservationList(
-  { verdicts, observed, what }: ListOptions,
-  { write, paint }: Destination,
-): Reporter {
+export function createObservationList(options: ListOptions, { write, paint }: Destination): Reporter {
   return {
     end(result) {
-      write(
-        linesOf(verdicts, observed, what, result, paint)
-          .map((line) => `${line}\n`)
-          .join(''),
-      )
+      const lines = listLines(options, result, paint)
+      write(lines.map((line) => `${line}\n`).join(''))
     },
   }
 }
 
-function linesOf(
-  verdicts: readonly Verdict[],
-  observed: Observed,
-  what: string,
+function listLines(
+  { verdicts, watched, what }: ListOptions,
   { target, duration_ms }: RunResult,
   paint: Paint,
 ): string[] {
-  const of = (wanted: Verdict['standing']) => verdicts.filter(({ standing }) => standing === wanted)
-  const holding = of('holds')
-  const unseen = of('not_seen')
-  const ofPage = observed.page === null ? unseen.filter(({ name }) => name in pageRules) : []
+  const having = (wanted: Verdict['standing']) => verdicts.filter(({ standing }) => standing === wanted)
+  const violated = [...having('error'), ...having('warning')]
+  const unseen = having('not_seen')
+  const aboutPage = watched.page === null ? unseen.filter(({ rule }) => isAboutPage(rule)) : []
   /** A sandbox that ended cannot show its requests any more. */
-  const show = target.kind === 'fresh' ? null : `${observed.command_name} requests show`
+  const show = target.kind === 'fresh' ? null : `${watched.command_name} requests show`
   const notes = verdicts.flatMap(({ notes = [] }) => notes)
   return [
-    `${paint.bold('svc qa observe')}  ${visible(what)}: ${plural(observed.exchanges.length, 'request')} in ${durationText(duration_ms)}`,
+    `${paint.bold('svc qa observe')}  ${visible(what)}: ${plural(watched.exchanges.length, 'request')} in ${durationText(duration_ms)}`,
     paint.dim(`against ${targetText(target)}`),
-    ...[...of('error'), ...of('warning')].flatMap((verdict) => ['', ...verdictLines(verdict, show, paint)]),
-    ...(show === null && verdicts.some(({ findings }) => findings.length > 0)
+    ...violated.flatMap((verdict) => ['', ...verdictLines(verdict, show, paint)]),
+    ...(show === null && violated.length > 0
       ? [
           '',
           paint.dim(
@@ -59,55 +49,59 @@ function linesOf(
         ]
       : []),
     '',
-    ...(notes.length === 0 ? [] : notes.map((note) => `${paint.cyan('i')} ${note}`)),
-    ...namesLine(paint.green('✓'), 'hold', holding),
-    ...namesLine(
+    ...notes.map((note) => `${paint.cyan('i')} ${note}`),
+    ...rulesLine(paint.green('✓'), 'hold', having('holds')),
+    ...rulesLine(
       paint.yellow('-'),
       'had nothing to judge by',
-      unseen.filter((verdict) => !ofPage.includes(verdict)),
+      unseen.filter((verdict) => !aboutPage.includes(verdict)),
     ),
-    ...(ofPage.length === 0 ? [] : [`${paint.yellow('-')} ${ofPage.length} rules are about a page: --url ADDRESS`]),
+    ...(aboutPage.length === 0
+      ? []
+      : [`${paint.yellow('-')} ${aboutPage.length} rules are about a page: --url ADDRESS`]),
     '',
-    totals(of('error').length, of('warning').length, holding.length, unseen.length, paint),
+    totals(having('error').length, having('warning').length, having('holds').length, unseen.length, paint),
   ]
 }
 
-function verdictLines(verdict: Verdict, show: string | null, paint: Paint): string[] {
-  const { name, rule, findings, standing } = verdict
+function verdictLines({ rule, findings, standing }: Verdict, show: string | null, paint: Paint): string[] {
   const mark = standing === 'error' ? paint.red('✗ error  ') : paint.yellow('! warning')
   return [
-    `${mark}  ${paint.bold(name)}  ${paint.dim(rule.title)}`,
-    ...findings.flatMap((finding) => findingLines(verdict, finding, show, paint)),
-    ...named('costs', rule.costs, paint),
+    `${mark}  ${paint.bold(rule.id)}  ${paint.dim(rule.title)}`,
+    ...findings.flatMap((finding) => findingLines(rule, finding, show, paint)),
+    ...named('costs', rule.costs ?? '', paint),
   ]
 }
 
-function findingLines(verdict: Verdict, finding: Finding, show: string | null, paint: Paint): string[] {
-  const { seen, requests } = finding
+function findingLines(
+  rule: AnyRule,
+  { message, fix = rule.fix, requests = [] }: Finding,
+  show: string | null,
+  paint: Paint,
+): string[] {
+  const listed = requests.slice(0, maxRequests)
   return [
-    ...wrapped(visible(seen), widest - 4).map((line) => `    ${line}`),
-    ...requests
-      .slice(0, mostRequests)
-      .map(
-        ({ request_id, at_ms, method, path, status }) =>
-          `      ${paint.dim(timeOf(at_ms))}  ${method} ${visible(path)} → ${status || 'no answer'}  ${paint.dim(request_id)}`,
-      ),
-    ...(requests.length > mostRequests ? [`      … ${requests.length - mostRequests} more`] : []),
-    ...named('do', fixOf(verdict, finding), paint),
+    ...wrapped(visible(message), maxWidth - 4).map((line) => `    ${line}`),
+    ...listed.map(
+      ({ request_id, at_ms, method, path, status }) =>
+        `      ${paint.dim(timeOf(at_ms))}  ${method} ${visible(path)} → ${status || 'no answer'}  ${paint.dim(request_id)}`,
+    ),
+    ...(requests.length > maxRequests ? [`      … ${requests.length - maxRequests} more`] : []),
+    ...named('do', fix, paint),
     ...(requests.length === 0 || show === null ? [] : named('see', `${show} ${requests.at(-1)!.request_id}`, paint)),
   ]
 }
 
 function named(name: string, text: string, paint: Paint): string[] {
-  const [first = '', ...rest] = wrapped(visible(text), widest - 11)
+  const [first = '', ...rest] = wrapped(visible(text), maxWidth - 11)
   return [`    ${paint.cyan(name.padEnd(5))}  ${first}`, ...rest.map((line) => `           ${line}`)]
 }
 
-function namesLine(mark: string, what: string, verdicts: readonly Verdict[]): string[] {
+function rulesLine(mark: string, what: string, verdicts: readonly Verdict[]): string[] {
   if (verdicts.length === 0) return []
   const [first = '', ...rest] = wrapped(
-    `${plural(verdicts.length, 'rule')} ${what}: ${verdicts.map(({ name }) => name).join(', ')}`,
-    widest - 2,
+    `${plural(verdicts.length, 'rule')} ${what}: ${verdicts.map(({ rule }) => rule.id).join(', ')}`,
+    maxWidth - 2,
   )
   return [`${mark} ${first}`, ...rest.map((line) => `  ${line}`)]
 }
@@ -122,7 +116,7 @@ function totals(errors: number, warnings: number, holding: number, unseen: numbe
   return parts.join(', ')
 }
 
-/** The time of day, UTC, as the journal tells it. */
+/** Returns the time of day, UTC. */
 function timeOf(at_ms: number): string {
   return new Date(at_ms).toISOString().slice(11, 23)
 }

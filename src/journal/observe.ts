@@ -1,46 +1,87 @@
-/** Verdicts as the result of a run: each rule is a case, each finding a step with the requests that show it. */
-import type { Json } from '../foundation/json.ts'
-import type { CaseResult, Exchange, RunResult, StepResult } from '../qa/result.ts'
-import type { Exchange as Seen } from './exchange.ts'
-import { fixOf, type Standing, type Verdict } from './observe/judge.ts'
-import type { Finding, Observed } from './rule.ts'
+/** `svc qa observe`: judges an integration by every rule about requests and pages, and makes the result of a run of it. */
+import type { CaseResult, RunResult, Exchange as SentExchange, StepResult } from '../qa/result.ts'
+import type { Exchange } from './exchange.ts'
+import type { PageSeen } from './facts/page.ts'
+import type { AnyRule, Finding, Judgement, Observed } from './rule.ts'
+import { journalRules } from './rules/index.ts'
+import { pageRules, servedRules } from './rules/page.ts'
+
+export interface Watched extends Observed {
+  /** Null without a browser. */
+  page: PageSeen | null
+}
+
+/** `not_seen`: there was nothing to judge it by, which is not a pass. */
+export type Standing = 'error' | 'warning' | 'holds' | 'not_seen'
+
+export interface Verdict extends Judgement {
+  rule: AnyRule
+  standing: Standing
+}
+
+/** Returns the verdicts in the order of the rules: those about the page first. */
+export function judge(watched: Watched): Verdict[] {
+  const { page } = watched
+  const verdict = (rule: AnyRule, judgement: Judgement = { looked_at: 0, findings: [] }): Verdict => ({
+    rule,
+    ...judgement,
+    standing: standingOf(rule, judgement),
+  })
+  return [
+    ...Object.values(servedRules).map((rule) =>
+      verdict(rule, page === null ? undefined : rule.judge({ ...page, place: page.url, problem: null })),
+    ),
+    ...Object.values(pageRules).map((rule) =>
+      verdict(rule, page === null ? undefined : rule.judge({ page, observed: watched })),
+    ),
+    ...Object.values(journalRules).map((rule) => verdict(rule, rule.judge(watched))),
+  ]
+}
+
+function standingOf({ severity }: AnyRule, { findings, looked_at }: Judgement): Standing {
+  if (findings.length > 0) return severity
+  return looked_at === 0 ? 'not_seen' : 'holds'
+}
+
+/** Whether a rule is about the page, and not about requests. */
+export function isAboutPage({ facts }: AnyRule): boolean {
+  return facts === 'page' || facts === 'served'
+}
 
 export interface ResultOptions {
   target: RunResult['target']
   svc_version: string
-  /** Epoch milliseconds of the machine's clock. */
+  /** Epoch milliseconds of the system clock. */
   started_at_ms: number
   ended_at_ms: number
   /** Warnings fail too. */
   is_strict: boolean
-  /** The command that sends a request again. */
+  /** Returns the command that sends a request again. */
   curl(request: { method: string; url: string; headers: Record<string, string>; body: string | null }): string
 }
 
-/** Requests that a finding shows in full; the list has the ids of more. */
-const shownRequests = 5
-
-export function resultOf(verdicts: readonly Verdict[], observed: Observed, options: ResultOptions): RunResult {
+/** Returns the verdicts as a run of a suite: each rule is a case, each finding a step with the requests that show it. */
+export function resultOf(verdicts: readonly Verdict[], watched: Watched, options: ResultOptions): RunResult {
   const { target, svc_version, started_at_ms, ended_at_ms } = options
   return {
     target,
     svc_version,
     started_at_ms,
     duration_ms: ended_at_ms - started_at_ms,
-    cases: verdicts.map((verdict) => caseOf(verdict, observed, options)),
+    cases: verdicts.map((verdict) => caseOf(verdict, watched, options)),
     interrupted: null,
   }
 }
 
-/** A breach of a warning's rule passes, with the reason told, unless warnings are to fail. */
-function caseOf(verdict: Verdict, observed: Observed, options: ResultOptions): CaseResult {
-  const { name, rule, standing, findings, notes = [] } = verdict
+/** A violated rule whose severity is warning passes, with the reason, unless warnings fail. */
+function caseOf(verdict: Verdict, watched: Watched, options: ResultOptions): CaseResult {
+  const { rule, standing, findings } = verdict
   const outcome = outcomeOf(standing, options)
   return {
-    id: `observe/${name}`,
+    id: `observe/${rule.id}`,
     suite: 'observe',
     name: rule.title,
-    place: placeOf(verdict),
+    place: placeOf(rule),
     tags: [standing],
     matrix: {},
     attempt: 1,
@@ -48,10 +89,10 @@ function caseOf(verdict: Verdict, observed: Observed, options: ResultOptions): C
     reason: reasonOf(verdict),
     started_at_ms: options.started_at_ms,
     duration_ms: 0,
-    steps: [
-      ...findings.map((finding) => stepOf(verdict, finding, outcome, observed, options)),
-      ...(findings.length > 0 || standing === 'not_seen' ? [] : [holdingStep(verdict, notes)]),
-    ],
+    steps:
+      standing === 'holds'
+        ? [holdingStep(verdict)]
+        : findings.map((finding) => stepOf(rule, finding, outcome, watched, options)),
   }
 }
 
@@ -62,74 +103,67 @@ function outcomeOf(standing: Standing, { is_strict }: ResultOptions): CaseResult
 
 function reasonOf({ standing, rule, findings }: Verdict): string | null {
   if (standing === 'not_seen') return `not seen: ${rule.needs}`
-  return standing === 'warning' ? `warning: ${findings.map(({ seen }) => seen).join(' ')}` : null
+  return standing === 'warning' ? `warning: ${findings.map(({ message }) => message).join(' ')}` : null
 }
 
-/** There is no file to point at: the rule stands for it. */
-function placeOf({ name }: Verdict) {
-  return { file: `observe/${name}`, line: 0, column: 0 }
+/** There is no suite file: the id of the rule stands for it. */
+function placeOf({ id }: AnyRule): CaseResult['place'] {
+  return { file: `observe/${id}`, line: 0, column: 0 }
 }
+
+/** How many requests of a finding are shown in full; its text has the ids of all. */
+const maxExchanges = 5
 
 function stepOf(
-  verdict: Verdict,
-  finding: Finding,
+  rule: AnyRule,
+  { message, fix = rule.fix, requests = [] }: Finding,
   outcome: CaseResult['outcome'],
-  { page }: Observed,
+  { page }: Watched,
   options: ResultOptions,
 ): StepResult {
-  const picture = finding.requests.length === 0 ? page?.screenshot : null
+  const screenshot = requests.length === 0 ? (page?.screenshot ?? null) : null
+  const ids = requests.map(({ request_id }) => request_id).join(', ')
   return {
-    title: finding.seen,
-    place: placeOf(verdict),
+    title: message,
+    place: placeOf(rule),
     outcome,
     reason: null,
     duration_ms: 0,
-    exchanges: finding.requests.slice(0, shownRequests).map((each) => exchangeOf(each, options)),
+    exchanges: requests.slice(0, maxExchanges).map((each) => sentExchange(each, options)),
     checks: [
       {
-        subject: verdict.name,
+        subject: rule.id,
         passed: outcome !== 'failed',
-        expected: verdict.rule.title,
-        actual: actualOf(finding),
-        hint: `${fixOf(verdict, finding)} ${verdict.rule.costs}`,
+        expected: rule.title,
+        actual: ids === '' ? message : `${message} (${ids})`,
+        hint: `${fix} ${rule.costs}`,
       },
     ],
-    screenshots: picture === null || picture === undefined ? [] : [picture],
+    screenshots: screenshot === null ? [] : [screenshot],
   }
 }
 
-function actualOf({ seen, requests }: Finding): Json {
-  return requests.length === 0 ? seen : `${seen} (${requests.map(({ request_id }) => request_id).join(', ')})`
-}
-
-function holdingStep(verdict: Verdict, notes: readonly string[]): StepResult {
-  const { rule, looked_at, name } = verdict
+function holdingStep({ rule, looked_at, notes = [] }: Verdict): StepResult {
+  const basis = `judged by ${looked_at} of: ${rule.needs?.replace(/^an? /, '')}`
   return {
     title: rule.title,
-    place: placeOf(verdict),
+    place: placeOf(rule),
     outcome: 'passed',
     reason: null,
     duration_ms: 0,
     exchanges: [],
-    checks: [
-      {
-        subject: name,
-        passed: true,
-        expected: rule.title,
-        actual: [`judged by ${looked_at} of: ${rule.needs.replace(/^an? /, '')}`, ...notes].join('; '),
-      },
-    ],
+    checks: [{ subject: rule.id, passed: true, expected: rule.title, actual: [basis, ...notes].join('; ') }],
     screenshots: [],
   }
 }
 
 /** Headers that every client sets for itself. */
-const ownHeaders = new Set(['host', 'connection', 'content-length', 'accept-encoding'])
+const ownHeaders: ReadonlySet<string> = new Set(['host', 'connection', 'content-length', 'accept-encoding'])
 
-function exchangeOf({ method, path, status, duration_ms, detail }: Seen, { target, curl }: ResultOptions): Exchange {
+function sentExchange(exchange: Exchange, { target, curl }: ResultOptions): SentExchange {
+  const { method, path, status, duration_ms, request_headers, response_headers } = exchange
   const url = target.base_url + path
-  const request_body = textOf(detail?.request_body)
-  const request_headers = { ...detail?.request_headers }
+  const request_body = textOf(exchange.request_body)
   const sent = Object.entries(request_headers).filter(([name]) => !ownHeaders.has(name))
   const headers = Object.fromEntries(
     sent.map(([name, value]) => [name, value.replace(/^Bearer sk_(test|live)_redacted$/, 'Bearer $SVC_SECRET_KEY')]),
@@ -137,11 +171,11 @@ function exchangeOf({ method, path, status, duration_ms, detail }: Seen, { targe
   return {
     method,
     url,
-    request_headers,
+    request_headers: { ...request_headers },
     request_body,
     status,
-    response_headers: { ...detail?.response_headers },
-    response_body: textOf(detail?.response_body),
+    response_headers: { ...response_headers },
+    response_body: textOf(exchange.response_body),
     error: status === 0 ? 'the connection was broken' : null,
     duration_ms,
     curl: curl({ method, url, headers, body: request_body }),
@@ -149,5 +183,5 @@ function exchangeOf({ method, path, status, duration_ms, detail }: Seen, { targe
 }
 
 function textOf(value: unknown): string | null {
-  return value === null || value === undefined ? null : JSON.stringify(value)
+  return value === null ? null : JSON.stringify(value)
 }

@@ -1,103 +1,148 @@
 /**
- * What an integration is judged by: rules over the traffic that was observed. A rule is pure; it never looks by itself,
- * and it says how much there was to judge by, so that "nothing was seen" is not taken for "all is well".
+ * What `svc doctor`, `svc qa observe` and `svc beacons lint` judge by: one type of rule over several kinds of facts. Facts
+ * are gathered first (`facts/`, `read.ts`); a rule is a pure function of them. It says how much there was to judge by, so
+ * that "nothing was seen" is not taken for "all is well".
  */
-import type { ReasonCode } from '../contract/errors.ts'
-import { type Exchange, groupBy, member, routeOf, type Traffic, times } from './exchange.ts'
-import type { PageSeen } from './observe/page/seen.ts'
+import { type ReasonCode, reasonCodes } from '../contract/errors.ts'
+import { type Exchange, groupBy, type Journal, routeOf, textAt, times } from './exchange.ts'
+import type { FileBeacon } from './facts/beacon-file.ts'
+import type { Machine } from './facts/machine.ts'
+import type { PageSeen } from './facts/page.ts'
+import type { SandboxFacts } from './facts/sandbox.ts'
+import type { ServedFiles } from './facts/served-files.ts'
 
-export interface Observed extends Traffic {
-  /** The program that was watched has ended: what it did not do by then, it will not do. */
+/** What an integration did, and how far the journal of it reaches. */
+export interface Observed extends Journal {
+  /** The program has ended: what it did not do by then, it will not do. */
   is_ended: boolean
-  /** Everything that its sandbox ever got is here. */
+  /** The journal has every request that the sandbox ever received. */
   is_whole: boolean
-  /** Null without a browser. */
-  page: PageSeen | null
 }
 
-/** `error`: money, people or the contract are hurt. `warning`: it works, and costs something. */
+/** The kinds of facts. */
+export interface Facts {
+  journal: Observed
+  page: { page: PageSeen; observed: Observed }
+  served: ServedFiles
+  machine: Machine
+  sandbox: SandboxFacts
+  /** One beacon of a file by itself. */
+  beacon: FileBeacon
+  /** The beacons of a file that have the same asset token, without those that the service would refuse. */
+  beacons: readonly FileBeacon[]
+}
+
+/**
+ * `error`: money, people or the contract are hurt, or something does not work. `warning`: it works, and costs something or
+ * surprises.
+ */
 export type Severity = 'error' | 'warning'
 
-/** One thing that was seen, with the requests that show it. */
-export interface Finding {
-  /** A sentence or two. */
-  seen: string
-  /** Oldest first. */
-  requests: readonly Exchange[]
-  /** What to do, where there is something more fitting than what the rule says. */
-  fix?: string
+export interface RuleText {
+  /** Public and permanent: reports, suppressions and scripts name it. */
+  id: string
+  severity: Severity
+  /** What is right; the name of its case in reports of `svc qa observe`. */
+  title: string
+  /** What to do about a violation. */
+  fix: string
+  /** What a violation costs; for `svc qa observe`. */
+  costs?: string
+  /** What must be there for the rule to be judged; for `svc qa observe`. */
+  needs?: string
 }
+
+export interface Rule<Kind extends keyof Facts> extends RuleText {
+  facts: Kind
+  judge(facts: Facts[Kind]): Judgement
+}
+
+export type AnyRule = { [Kind in keyof Facts]: Rule<Kind> }[keyof Facts]
+
+/** A rule before it is in a set, which gives it its id. */
+export type RuleBody<Kind extends keyof Facts> = Omit<Rule<Kind>, 'id' | 'facts'>
 
 export interface Judgement {
   /** How many requests, slots or the like there were to judge by; 0: the rule could not be judged. */
   looked_at: number
   findings: readonly Finding[]
-  /** What is worth knowing, and no mistake: rates. */
+  /** Rates and the like: worth knowing, and no violation. */
   notes?: readonly string[]
+  /** What is the case when nothing was found, one sentence; for `svc doctor`. */
+  holds?: string
 }
 
-export interface Rule {
-  /** What a good integration does; the name of the case. */
-  title: string
-  severity: Severity
-  /** What a breach of it costs. */
-  costs: string
-  /** What to do about it. */
-  fix: string
-  /** What must be in the traffic for it to be judged. */
-  needs: string
-  judge(observed: Observed): Judgement
+/** One thing that was found. */
+export interface Finding {
+  /** One or two sentences. No key and no token. */
+  message: string
+  /** What to do, when it is more fitting than the fix of the rule. */
+  fix?: string
+  /** Another severity than the rule's; `unknown`: it could not be looked at. */
+  severity?: Severity | 'unknown'
+  /** The requests that show it, oldest first. */
+  requests?: readonly Exchange[]
+  /** The reason code of those requests, when the service refused them. */
+  reason?: ReasonCode
+  /** The message names no slot, field or origin: the newest request stands for it. */
+  cites_last?: true
+  /** In a file: line and column, from 1, and the dotted path of the field; null when it is the whole beacon. */
+  place?: { line: number; column: number; path: string | null }
+}
+
+/** Returns rules about one kind of facts, each with its id. */
+export function ruleSet<Kind extends keyof Facts, Id extends string>(
+  facts: Kind,
+  bodies: Readonly<Record<Id, RuleBody<Kind>>>,
+): Readonly<Record<Id, Rule<Kind>>> {
+  const rules = Object.entries<RuleBody<Kind>>(bodies).map(([id, body]) => [id, { id, facts, ...body }])
+  return Object.fromEntries(rules) as Record<Id, Rule<Kind>>
 }
 
 /** A browser sends its last beacons, and a client polls again, within this time. */
 const patience_ms = 5_000
 
-/** Until when everything is there that follows from a request: sandbox time, epoch milliseconds. */
-export function settledAt({ is_ended, now_ms }: Observed): number {
+/** Returns until when requests were made whose consequences must be in the journal by now, epoch milliseconds. */
+export function completeUntil({ is_ended, now_ms }: Observed): number {
   return is_ended ? now_ms : now_ms - patience_ms
 }
 
-/** The same for what a browser does, which may have been closed in the middle of it. */
-export function settledInBrowserAt({ now_ms }: Observed): number {
+/** The same for requests of a browser, which may have been closed at any moment. */
+export function completeInBrowserUntil({ now_ms }: Observed): number {
   return now_ms - patience_ms
 }
 
-/** Whether a browser sent it: programs send neither header. */
-export function isFromBrowser({ detail }: Exchange): boolean {
-  const headers = detail?.request_headers
-  return headers !== undefined && ('origin' in headers || 'sec-fetch-site' in headers || 'sec-fetch-dest' in headers)
-}
-
-/** A rule about requests that the service refused for one of these reasons. */
+/** Returns a rule about requests that the service refused for one of these reasons. */
 export function refusalRule(
-  rule: Omit<Rule, 'judge'>,
+  rule: Omit<RuleText, 'id'>,
   reasons: readonly ReasonCode[],
   isConcerned: (exchange: Exchange) => boolean = () => true,
-): Rule {
-  const wanted: ReadonlySet<string> = new Set(reasons)
+): RuleBody<'journal'> {
   return {
     ...rule,
     judge({ exchanges }) {
       const concerned = exchanges.filter(isConcerned)
-      const groups = groupBy(concerned, (exchange) =>
-        wanted.has(exchange.reason_code ?? '') ? `${exchange.reason_code} ${routeOf(exchange)}` : null,
-      )
-      return { looked_at: concerned.length, findings: [...groups.values()].map(refusalOf) }
+      return { looked_at: concerned.length, findings: refusals(concerned, reasons) }
     },
   }
 }
 
-function refusalOf(group: readonly Exchange[]): Finding {
-  const last = group.at(-1) as Exchange
-  const { message, hint } = { message: text(last, 'message'), hint: text(last, 'hint') }
-  return {
-    seen: `${routeOf(last)} was refused ${times(group.length)} with ${last.status} ${last.reason_code}${message === null ? '.' : `: ${message}`}`,
-    requests: group,
-    ...(hint === null ? {} : { fix: hint }),
-  }
-}
-
-function text({ detail }: Exchange, name: string): string | null {
-  const value = member(detail?.response_body, name)
-  return typeof value === 'string' ? value : null
+/** Returns one finding for each reason and route among the requests that were refused. */
+export function refusals(exchanges: readonly Exchange[], reasons: readonly ReasonCode[]): Finding[] {
+  const groups = groupBy(exchanges, (exchange) => {
+    const { reason_code } = exchange
+    return reason_code !== null && reasons.includes(reason_code) ? `${reason_code} ${routeOf(exchange)}` : null
+  })
+  return [...groups.values()].map((requests) => {
+    const last = requests.at(-1)!
+    const reason = last.reason_code as ReasonCode
+    const message = textAt(last.response_body, 'message')
+    return {
+      message: `${routeOf(last)} was refused ${times(requests.length)} with ${last.status} ${reason}${message === null ? '.' : `: ${message}`}`,
+      fix: textAt(last.response_body, 'hint') ?? reasonCodes[reason].hint,
+      requests,
+      reason,
+      cites_last: true,
+    }
+  })
 }

@@ -5,11 +5,11 @@ import chromium from '@sparticuz/chromium'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type Sandbox, startSandbox } from '../../sandbox/index.ts'
 import { writeLocator } from '../../src/cli/process/locator.ts'
-import { pageRules } from '../../src/journal/rules/page.ts'
+import { allPageRules } from '../../src/journal/rules/index.ts'
 import type { CaseResult, RunResult } from '../../src/qa/result.ts'
 import { svc, temporaryDirectory } from '../cli/test-cli.ts'
 import { startApp } from '../observe/app.ts'
-import { cleanPage, type Page, pageSins } from '../observe/pages.ts'
+import { cleanPage, type Page, wrongPages } from '../observe/pages.ts'
 
 vi.setConfig({ maxConcurrency: 3 })
 
@@ -38,7 +38,7 @@ async function judged(page: Page, span?: string) {
   expect(stderr).toBe('')
   const { cases } = JSON.parse(stdout) as RunResult
   const of = (wanted: string, isOfPage: boolean) =>
-    cases.filter(({ id, tags }) => id.replace('observe/', '') in pageRules === isOfPage && tags[0] === wanted)
+    cases.filter(({ id, tags }) => id.replace('observe/', '') in allPageRules === isOfPage && tags[0] === wanted)
   return { code, cases, of, breached: [...of('error', true), ...of('warning', true)].map(nameOf) }
 }
 
@@ -50,20 +50,20 @@ test('a page that does all right breaks no rule, of its own or of its traffic; t
   const { code, cases, of, breached } = await judged(cleanPage, '9s')
   expect(breached).toEqual([])
   expect([...of('error', false), ...of('warning', false)].map(nameOf)).toEqual([])
-  expect(of('holds', true).map(nameOf)).toEqual(Object.keys(pageRules))
+  expect(of('holds', true).map(nameOf)).toEqual(Object.keys(allPageRules))
   const missing = cases.find((item) => nameOf(item) === 'beacon-missing')
-  expect(JSON.stringify(missing?.steps)).toContain('1 of 1 rendered ads were told as visible.')
+  expect(JSON.stringify(missing?.steps)).toContain('1 of 1 rendered ads were reported as visible.')
   expect(code).toBe(0)
 }, 60_000)
 
 // Their time is spent waiting, and what is judged is each one's own page.
 describe.concurrent('each rule about pages is broken by its page', () => {
-  test.each(Object.entries(pageSins))(
+  test.each(Object.entries(wrongPages))(
     '%s',
     async (name, page) => {
       const { code, cases, breached } = await judged(page)
       expect(breached.sort()).toEqual([name, ...(page.also ?? [])].sort())
-      const { severity } = pageRules[name as keyof typeof pageRules]
+      const { severity } = allPageRules[name as keyof typeof allPageRules]
       const found = cases.find((item) => nameOf(item) === name)
       expect(found?.outcome).toBe(severity === 'error' ? 'failed' : 'passed')
       expect(found?.steps[0]?.screenshots[0]?.name).toBe('the page at the end')
@@ -75,7 +75,7 @@ describe.concurrent('each rule about pages is broken by its page', () => {
 
 test('the html report has the finding and a picture of the page', async () => {
   const file = join(home, 'observe.html')
-  const { code } = await observe(pageSins['label-hidden'], `--reporter list --reporter html=${file}`)
+  const { code } = await observe(wrongPages['label-hidden'], `--reporter list --reporter html=${file}`)
   expect(code).toBe(5)
   const html = readFileSync(file, 'utf8')
   expect(html).toContain('every ad has a visible label')

@@ -5,14 +5,13 @@ import { createServer } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import type { Finding } from '../../src/journal/doctor/finding.ts'
-import type { Summary } from '../../src/journal/doctor/report.ts'
+import type { Diagnosis, Summary } from '../../src/journal/doctor.ts'
 import { noon, type RunOptions, startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'
 
 interface Report {
   ok: boolean
   summary: Summary
-  findings: Finding[]
+  findings: Diagnosis[]
 }
 
 async function look(cli: TestCli, args = '', options: RunOptions = {}): Promise<{ code: number; report: Report }> {

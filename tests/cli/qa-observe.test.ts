@@ -1,13 +1,12 @@
-/** `svc qa observe` over real integrations: each commits one sin, and one commits none. */
+/** `svc qa observe` over real integrations: each violates one rule, and one violates none. */
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { rules } from '../../src/journal/observe/judge.ts'
-import { trafficRules } from '../../src/journal/rules/index.ts'
+import { journalRules, observeRules } from '../../src/journal/rules/index.ts'
 import type { CaseResult, RunResult } from '../../src/qa/result.ts'
-import { sins } from '../observe/violations.ts'
+import { violations } from '../observe/violations.ts'
 import { root, spawnSvc } from './process.ts'
 import { startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'
 
@@ -15,7 +14,7 @@ const home = temporaryDirectory()
 const script = join(root, 'tests/observe/run.ts')
 const host = { now: () => Date.now() }
 
-/** Runs an integration under observation, and answers the cases by the names of their rules. */
+/** Runs an integration under observation. Resolves to the cases by the ids of their rules. */
 async function observe(integration: string, args = '') {
   const command = `${process.execPath} ${script} ${integration}`
   const { code, stdout, stderr } = await svc(`qa observe -q -o json ${args} -- ${command}`, {
@@ -33,24 +32,28 @@ async function observe(integration: string, args = '') {
 test('an integration that does all right breaks no rule, although each had something to judge', async () => {
   const { code, byRule, standings, breached } = await observe('clean')
   expect(breached.map((name) => [name, byRule.get(name)?.steps.map(({ title }) => title)])).toEqual([])
-  expect(standings('holds')).toEqual(Object.keys(trafficRules).sort())
+  expect(standings('holds')).toEqual(Object.keys(journalRules).sort())
   expect(code).toBe(0)
 }, 60_000)
 
-describe('each rule is broken by its sin, and by no other', () => {
-  test.each(Object.entries(sins))(
+describe('each rule is violated by its integration, and by no other', () => {
+  test.each(Object.entries(violations))(
     '%s',
     async (name, { also = [] }) => {
       const { code, byRule, breached } = await observe(name)
       expect(breached).toEqual([name, ...also].sort())
-      const { severity, costs } = rules[name as keyof typeof rules]
-      const isError = breached.some((each) => rules[each as keyof typeof rules].severity === 'error')
+      const { severity, costs } = observeRules[name as keyof typeof observeRules]
+      const isError = breached.some((each) => observeRules[each as keyof typeof observeRules].severity === 'error')
       expect(code).toBe(isError ? 5 : 0)
       const { outcome, steps } = byRule.get(name) as CaseResult
       expect(outcome).toBe(severity === 'error' ? 'failed' : 'passed')
       expect(steps[0]?.exchanges.length).toBeGreaterThan(0)
       expect(steps[0]?.checks).toMatchObject([
-        { subject: name, hint: expect.stringContaining(costs), actual: expect.stringMatching(/\(req_\w{11}/) },
+        {
+          subject: name,
+          hint: expect.stringContaining(costs ?? 'its costs'),
+          actual: expect.stringMatching(/\(req_\w{11}/),
+        },
       ])
     },
     30_000,
@@ -88,7 +91,7 @@ describe('how it runs', () => {
       '      12:00:00.000  GET /v1/decisions/slot_00000000000 → 404  req_1',
       '      12:00:00.000  GET /v1/decisions/slot_00000000000 → 404  req_1',
       '    do     Repeat only where the error body says retryable: true. Of 4xx only 429 is.',
-      '    costs  Each repetition costs a request of the rate limit and gets the same answer.',
+      '    costs  Each repetition costs a request of the rate limit and gets the same response.',
       '',
       'The sandbox ended with the command. Keep its requests: --reporter list --reporter html=observe.html',
       '',
@@ -142,7 +145,7 @@ describe('how it runs', () => {
     const file = join(home, 'observe.xml')
     await run(`-q --reporter junit=${file} --reporter tap ${command(script, 'beacon-missing')}`)
     const xml = readFileSync(file, 'utf8')
-    expect(xml).toContain('<testcase name="every loaded frame is told as rendered" classname="observe"')
+    expect(xml).toContain('<testcase name="every loaded frame is reported as rendered" classname="observe"')
     expect(xml).toContain('A frame was loaded and no beacon came, once')
     expect(xml).not.toContain(':0:0')
   })
@@ -168,7 +171,7 @@ describe('how it runs', () => {
 
   test('every rule is explained in docs/qa-observe.md', () => {
     const text = readFileSync(join(root, 'docs/qa-observe.md'), 'utf8')
-    for (const [name, { severity, title, costs, fix }] of Object.entries(rules)) {
+    for (const [name, { severity, title, costs, fix }] of Object.entries(observeRules)) {
       expect(text).toContain(`| \`${name}\` | ${severity} | ${title} | ${costs} ${fix} |`)
     }
   })

@@ -1,13 +1,13 @@
 /** The pages of scripted integrations: one that does all right, and for each rule about pages one that breaks it. */
-import type { PageRuleName } from '../../src/journal/rules/page.ts'
+import type { PageRuleId } from '../../src/journal/rules/index.ts'
 
 export interface Page {
   /** What stands in the body, behind render.js. */
   body: string
   /** Content-Security-Policy of the page. */
   policy?: (base_url: string) => string
-  /** Rules about pages that the same deed breaks as well. */
-  also?: readonly PageRuleName[]
+  /** Rules about pages that the same page breaks as well. */
+  also?: readonly PageRuleId[]
 }
 
 /** Reserves the room of the ad and its label, below the window. */
@@ -27,7 +27,7 @@ const label = '<p>Sponsored</p>'
 
 export const cleanPage: Page = { body: `${slot}${turn()}` }
 
-export const pageSins: Readonly<Record<PageRuleName, Page>> = {
+export const wrongPages: Readonly<Record<PageRuleId, Page>> = {
   'secret-key-served': { body: `${slot}<script>const key = 'sk_test_sandbox_demo'</script>${turn()}` },
   'secret-key-sent': {
     body: `${slot}<script>fetch('/other', { headers: { 'x-key': 'sk_' + 'test_sandbox_demo' } })</script>${turn()}`,

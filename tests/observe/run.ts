@@ -1,7 +1,7 @@
-/** Runs one scripted integration: `node run.ts clean`, or the name of a sin. */
+/** Runs one scripted integration: `node run.ts clean`, or the id of the rule that it breaks. */
 import { clean } from './clean.ts'
-import { sins } from './violations.ts'
+import { violations } from './violations.ts'
 
 const name = process.argv[2] ?? ''
 if (name === 'clean') await clean()
-else await sins[name as keyof typeof sins].commit()
+else await violations[name as keyof typeof violations].commit()

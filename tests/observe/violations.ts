@@ -1,5 +1,5 @@
 /** For each rule an integration that breaks it. The type demands one for every rule. */
-import type { TrafficRuleName } from '../../src/journal/rules/index.ts'
+import type { JournalRuleId } from '../../src/journal/rules/index.ts'
 import {
   activate,
   ask,
@@ -19,17 +19,17 @@ import {
   strictKey,
 } from './integration.ts'
 
-export interface Sin {
+export interface Violation {
   commit(): Promise<unknown>
-  /** Rules that the same deed breaks as well, because it cannot be done otherwise. */
-  also?: readonly TrafficRuleName[]
+  /** Other rules that the same requests break: there is no way without. */
+  also?: readonly JournalRuleId[]
 }
 
 const minutes = 60_000
 /** A placement of which nothing is left to show. */
 const noFill = { test_outcome: 'no_fill' }
 
-export const sins: Readonly<Record<TrafficRuleName, Sin>> = {
+export const violations: Readonly<Record<JournalRuleId, Violation>> = {
   'secret-key-in-browser': { commit: () => ask(noFill, { origin: pageOrigin }) },
   'credential-refused': { commit: () => ask(noFill, { key: 'sk_test_sandbox_unknown' }) },
   'origin-refused': { commit: () => activate({ origin: 'https://shop.example' }) },

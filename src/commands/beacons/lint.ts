@@ -7,8 +7,7 @@ import { readInstant } from '../../cli/output/time.ts'
 import type { Command } from '../../cli/run/command.ts'
 import { CliError, exitCodes } from '../../cli/run/errors.ts'
 import type { Host } from '../../cli/run/host.ts'
-import { lintLines, lintSummary } from '../../journal/lint/report.ts'
-import { lintBeacons } from '../../journal/lint.ts'
+import { lintBeacons, lintLines, lintSummary } from '../../journal/lint.ts'
 
 export const lint: Command = {
   name: 'lint',

@@ -8,11 +8,10 @@ import { version } from '../../cli/run/program-info.ts'
 import { type Session, sessionClient } from '../../cli/run/session.ts'
 import type { Client } from '../../client/client.ts'
 import { createClient } from '../../client/index.ts'
-import { contractCheckClient } from '../../contract/headers.ts'
 import { isLoopback } from '../../foundation/loopback.ts'
+import type { PageSeen } from '../../journal/facts/page.ts'
 import { findService } from '../../journal/facts/sandbox.ts'
-import type { PageSeen } from '../../journal/observe/page/seen.ts'
-import { readTraffic } from '../../journal/read.ts'
+import { readJournal } from '../../journal/read.ts'
 import type { RunResult } from '../../qa/result.ts'
 import { commandMissing, interruptOf, runWithSandbox, type SandboxProgram } from '../exec.ts'
 import { durationMs } from '../flag-values.ts'
@@ -30,7 +29,7 @@ interface ObserveFlags {
 }
 
 /** Most exchanges of the journal that are judged. */
-const mostExchanges = 5_000
+const maxExchanges = 5_000
 /** How long a page is watched by default. */
 const pageWatch_ms = 20_000
 /** An app may have to be built before it responds. */
@@ -224,21 +223,19 @@ interface Observation {
 }
 
 async function report(session: Session, flags: ObserveFlags, observation: Observation): Promise<number> {
-  const { judge } = await import('../../journal/observe/judge.ts')
-  const { resultOf } = await import('../../journal/observe.ts')
+  const { judge, resultOf } = await import('../../journal/observe.ts')
   const { createObservationList } = await import('../../journal/observe-list.ts')
   const { host, out, settings, command_name } = session
   const { client, base_url, kind, since, after, is_ended, is_whole, page, what, started_at_ms } = observation
   const info = await client.sandbox.info()
-  const leaveOut = { user_agent: contractCheckClient.user_agent, prefix: contractCheckClient.session_prefix }
-  const range = { since, after, most: mostExchanges, detailsOf: <Item>(items: readonly Item[]) => items, leaveOut }
-  const reading = readTraffic(client, info, range, { client_id: settings.client_id, command_name })
-  const traffic = await out.progress('reading the journal', reading)
-  const isCut = traffic.exchanges.length >= mostExchanges
-  if (isCut) out.note(`Only the newest ${mostExchanges} requests are judged.`)
-  const observed = { ...traffic, is_ended, is_whole: is_whole && !isCut, page }
-  const verdicts = judge(observed)
-  const result = resultOf(verdicts, observed, {
+  const about = { client_id: settings.client_id, command_name }
+  const reading = readJournal(client, info, { since, after, limit: maxExchanges }, about)
+  const journal = await out.progress('reading the journal', reading)
+  const isCut = journal.exchanges.length >= maxExchanges
+  if (isCut) out.note(`Only the newest ${maxExchanges} requests are judged.`)
+  const watched = { ...journal, is_ended, is_whole: is_whole && !isCut, page }
+  const verdicts = judge(watched)
+  const result = resultOf(verdicts, watched, {
     target: { base_url, kind, version: info.version, key_mode: 'test' },
     svc_version: version,
     started_at_ms,
@@ -247,7 +244,7 @@ async function report(session: Session, flags: ObserveFlags, observation: Observ
     curl: ({ body, ...request }) => curlCommand({ ...request, ...(body === null ? {} : { body }) }),
   })
   const reporter = await createReporter(session, flags.reporter, {
-    list: (to) => createObservationList({ verdicts, observed, what }, to),
+    list: (to) => createObservationList({ verdicts, watched, what }, to),
   })
   try {
     const { target, cases, svc_version } = result

@@ -1,157 +1,237 @@
 /** The beacons in a file: one body, an array of bodies, JSON lines, or the beacon requests of a HAR file. */
+import { createScanner, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
+import { explainIssues, type LocatedFieldError } from '../../contract/field-errors.ts'
 import { contract } from '../../contract/index.ts'
-import type { LintFinding } from '../lint/finding.ts'
-import { createPlaces, type JsonNode, JsonSyntaxError, nameStart, nodeAt, parseJsonText } from '../lint/json-text.ts'
+import { BeaconRequest } from '../../contract/v1/beacons.ts'
+import { valueAt } from '../../foundation/json-path.ts'
+
+/** Line and column in a file, both from 1. */
+export interface Place {
+  line: number
+  column: number
+}
 
 /** One body and where it came from. */
 export interface FileBeacon {
-  value: unknown
-  /** Bytes of the body, as UTF-8. */
-  bytes: number
-  /** When the request was made, epoch milliseconds, where the file says so. */
-  sent_at_ms: number | null
-  /** Where a member of it stands; of a HAR file, where its body does. */
-  place(path: readonly PropertyKey[], isName: boolean): { line: number; column: number }
+  body:
+    | { status: 'missing' }
+    | { status: 'malformed'; message: string }
+    /** An array where one beacon should be. */
+    | { status: 'batch' }
+    | {
+        status: 'read'
+        value: unknown
+        /** Of the body as UTF-8. */
+        bytes: number
+        /** Null when it does not match the schema; then `fields` says why. */
+        beacon: BeaconRequest | null
+        fields: LocatedFieldError[]
+      }
+  /** The request around it, in a HAR file. */
+  request: { path: string; content_type: string | null; url_place: Place } | null
+  /** When it is judged, epoch milliseconds, and whether that is when it is sent or any time after it was written. */
+  judged_at: { now_ms: number; isSending: boolean }
+  /** Returns where a field of it is, or the name of that field; in a HAR file always where its body is. */
+  place(path: readonly PropertyKey[], isName?: boolean): Place
 }
 
 export interface BeaconFile {
   kind: 'json' | 'json lines' | 'har'
   beacons: FileBeacon[]
-  /** What is wrong with the file, or with the requests around the bodies. */
-  findings: LintFinding[]
 }
 
-export function readBeaconFile(text: string): BeaconFile {
+export interface Times {
+  /** The present, epoch milliseconds. */
+  now_ms: number
+  /** When the beacons would be sent; null when it is not known, and only times in the future are wrong. */
+  sent_at_ms: number | null
+}
+
+export function readBeaconFile(text: string, times: Times): BeaconFile {
   const start = text.startsWith('\uFEFF') ? 1 : 0
-  const place = createPlaces(text)
-  const whole = parsed(text, start, text.length)
-  if (whole instanceof JsonSyntaxError) {
-    const lines = linesOf(text, start)
-    return lines.length > 1 && !(parsed(text, lines[0]!.start, lines[0]!.end) instanceof JsonSyntaxError)
-      ? readLines(text, lines, place)
-      : { kind: 'json', beacons: [], findings: [malformed(whole, place)] }
+  const file = { text, locate: createLocator(text), times }
+  const whole = parse(text, start, text.length)
+  if ('problem' in whole) {
+    const lines = linesOf(text, start).map(([from, to]) => parse(text, from, to))
+    return lines.length > 1 && 'node' in lines[0]!
+      ? { kind: 'json lines', beacons: lines.map((line) => beaconOf(line, file)) }
+      : { kind: 'json', beacons: [beaconOf(whole, file)] }
   }
-  if (harEntries(whole) !== null) return readHar(whole, place)
-  const nodes = whole.items ?? [whole]
-  return { kind: 'json', beacons: nodes.map((node) => beaconOf(text, node, place)), findings: [] }
-}
-
-type Place = ReturnType<typeof createPlaces>
-
-function readLines(text: string, lines: readonly { start: number; end: number }[], place: Place): BeaconFile {
-  const file: BeaconFile = { kind: 'json lines', beacons: [], findings: [] }
-  for (const { start, end } of lines) {
-    const node = parsed(text, start, end)
-    if (node instanceof JsonSyntaxError) file.findings.push(malformed(node, place))
-    else file.beacons.push(beaconOf(text, node, place))
+  const entries = childAt(childAt(whole.node, 'log'), 'entries')
+  if (entries?.type === 'array') {
+    return { kind: 'har', beacons: (entries.children ?? []).flatMap((entry) => harBeacons(entry, file)) }
   }
-  return file
+  const { node, base } = whole
+  const items = node.type === 'array' ? (node.children ?? []) : [node]
+  return { kind: 'json', beacons: items.map((item) => beaconOf({ node: item, base }, file)) }
 }
 
-/** Lines that are not blank. */
-function linesOf(text: string, from: number): { start: number; end: number }[] {
-  return [...text.matchAll(/[^\n]*\S[^\n]*/g)]
-    .map(({ index, 0: line }) => ({ start: Math.max(index, from), end: index + line.length }))
-    .filter(({ start, end }) => start < end)
+interface SourceFile {
+  text: string
+  locate(offset: number): Place
+  times: Times
 }
 
-function beaconOf(text: string, node: JsonNode, place: Place): FileBeacon {
+/** JSON with places: offsets of a node count from `base`. */
+type Parsed = { node: Node; base: number } | { problem: string; offset: number }
+
+function beaconOf(parsed: Parsed, { text, locate, times: { now_ms, sent_at_ms } }: SourceFile): FileBeacon {
+  const common = { request: null, judged_at: { now_ms: sent_at_ms ?? now_ms, isSending: sent_at_ms !== null } }
+  if ('problem' in parsed) {
+    const { problem: message, offset } = parsed
+    return { ...common, body: { status: 'malformed', message }, place: () => locate(offset) }
+  }
+  const { node, base } = parsed
+  const source = text.slice(base + node.offset, base + node.offset + node.length)
   return {
-    value: node.value,
-    bytes: Buffer.byteLength(text.slice(node.start, node.end)),
-    sent_at_ms: null,
-    place: (path, isName) => place(isName ? nameStart(node, path) : nodeAt(node, path).start),
+    ...common,
+    body: bodyOf(source),
+    place: (path, isName = false) => locate(base + offsetAt(node, path, isName)),
   }
 }
 
-/** Where beacons go, and where public clients of before sent them. */
-const beaconPath = contract['beacons.send'].path
-const oldBeaconPath = /^\/public\/(?:wrapper|browser)\/v1\/beacons$/
+function bodyOf(source: string): FileBeacon['body'] {
+  const value: unknown = JSON.parse(source)
+  if (Array.isArray(value)) return { status: 'batch' }
+  const { data = null, error } = BeaconRequest.safeParse(value)
+  const fields = error === undefined ? [] : explainIssues(error.issues).fields
+  return { status: 'read', value, bytes: Buffer.byteLength(source), beacon: data, fields }
+}
 
-function readHar(root: JsonNode, place: Place): BeaconFile {
-  const file: BeaconFile = { kind: 'har', beacons: [], findings: [] }
-  for (const entry of harEntries(root) ?? []) {
-    const request = nodeAt(entry, ['request'])
-    const path = pathOf(member(request, 'url'))
-    const isOld = path !== null && oldBeaconPath.test(path)
-    if (member(request, 'method') !== 'POST' || (path !== beaconPath && !isOld)) continue
-    const url = place(nodeAt(request, ['url']).start)
-    if (isOld) file.findings.push(oldRoute(path, url))
-    const body = nodeAt(request, ['postData', 'text'])
-    const text = member(request, 'postData', 'text')
-    if (typeof text !== 'string') {
-      file.findings.push(problem(url, 'body_empty', 'The request has no body, or the HAR file was saved without it.'))
-      continue
+/** Where beacons go, and where public clients sent them before. */
+export const beaconPath = contract['beacons.send'].path
+export const oldBeaconPath = /^\/public\/(?:wrapper|browser)\/v1\/beacons$/
+
+/** Returns the beacon of a HAR entry; none when the entry is another request. */
+function harBeacons(entry: Node, { text, locate, times }: SourceFile): FileBeacon[] {
+  const { request, startedDateTime } = JSON.parse(text.slice(entry.offset, entry.offset + entry.length)) as {
+    request?: unknown
+    startedDateTime?: unknown
+  }
+  const path = URL.parse(String(valueAt(request, 'url')))?.pathname ?? ''
+  if (valueAt(request, 'method') !== 'POST' || (path !== beaconPath && !oldBeaconPath.test(path))) return []
+  const type = valueAt(request, 'postData.mimeType')
+  const url_place = locate(offsetAt(entry, ['request', 'url']))
+  const content = valueAt(request, 'postData.text')
+  const started_ms = Date.parse(String(startedDateTime))
+  const sent_at_ms = times.sent_at_ms ?? (Number.isNaN(started_ms) ? null : started_ms)
+  const place = typeof content === 'string' ? locate(offsetAt(entry, ['request', 'postData', 'text'])) : url_place
+  const read = typeof content === 'string' ? readContent(content, { ...times, sent_at_ms }) : null
+  return [
+    {
+      body: read?.body ?? { status: 'missing' },
+      judged_at: read?.judged_at ?? { now_ms: times.now_ms, isSending: false },
+      request: { path, content_type: typeof type === 'string' && type !== '' ? type : null, url_place },
+      place: () => place,
+    },
+  ]
+}
+
+function readContent(text: string, times: Times): FileBeacon {
+  const beacon = beaconOf(parse(text, 0, text.length), { text, locate: createLocator(text), times })
+  if (beacon.body.status !== 'malformed') return beacon
+  return { ...beacon, body: { status: 'malformed', message: `The body is not JSON: ${beacon.body.message}` } }
+}
+
+/** Returns the start and end of each line that is not blank. */
+function linesOf(text: string, from: number): [start: number, end: number][] {
+  return [...text.matchAll(/[^\n]*\S[^\n]*/g)]
+    .map(({ index, 0: line }): [number, number] => [Math.max(index, from), index + line.length])
+    .filter(([start, end]) => start < end)
+}
+
+/** Deeper than any body of the contract; the service refuses it too. */
+const maxDepth = 64
+
+/** Parses a part of a text as strict JSON. */
+function parse(text: string, start: number, end: number): Parsed {
+  const part = text.slice(start, end)
+  const tooDeep = offsetOfDepth(part, maxDepth + 1)
+  if (tooDeep !== null) return { problem: `It nests deeper than ${maxDepth} levels.`, offset: start + tooDeep }
+  const errors: ParseError[] = []
+  const node = parseTree(part, errors, { disallowComments: true, allowTrailingComma: false })
+  const [error] = errors
+  if (error !== undefined) return { problem: problemOf(error, part), offset: start + error.offset }
+  if (node === undefined) return { problem: 'The text ends where a value should be.', offset: end }
+  return { node, base: start }
+}
+
+/** Returns where brackets first nest to a depth, or null. The parser is recursive: it must not meet such a text. */
+function offsetOfDepth(text: string, depth: number): number | null {
+  const scanner = createScanner(text, true)
+  let open = 0
+  for (scanner.scan(); scanner.getTokenOffset() < text.length; scanner.scan()) {
+    const character = text[scanner.getTokenOffset()]
+    if (character === '{' || character === '[') open++
+    if (character === '}' || character === ']') open--
+    if (open > depth) return scanner.getTokenOffset()
+  }
+  return null
+}
+
+/** Returns a sentence about the first syntax error. */
+function problemOf({ error, offset, length }: ParseError, text: string): string {
+  const name = printParseErrorCode(error)
+  const character = text[offset]
+  const closes = character === '}' || character === ']'
+  if (closes && /,\s*$/.test(text.slice(0, offset))) return `A comma stands before ${character}: remove it.`
+  if (offset >= text.length) return 'The text ends too early: a value, a comma or a bracket is missing.'
+  const sentences: Readonly<Record<string, string>> = {
+    PropertyNameExpected: 'The name of a property must be in double quotes.',
+    ColonExpected: 'A colon is missing here.',
+    CommaExpected: 'A comma is missing here.',
+    CloseBraceExpected: 'A } is missing here.',
+    CloseBracketExpected: 'A ] is missing here.',
+    EndOfFileExpected: 'There is more text after the JSON value.',
+    InvalidCommentToken: 'JSON has no comments.',
+    UnexpectedEndOfString: 'This string does not end on its line.',
+    InvalidCharacter: 'This string has a control character: escape it.',
+    InvalidEscapeCharacter: 'This string has an unknown escape.',
+    InvalidUnicode: 'This string has an incomplete \\u escape.',
+  }
+  return sentences[name] ?? `${printable(text.slice(offset, offset + Math.min(length, 20)))} is not a JSON value.`
+}
+
+/** Control characters could steer a terminal. */
+function printable(text: string): string {
+  return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, '?')
+}
+
+/** Returns the property of an object with this name. As in JSON.parse, the last of a name counts. */
+function propertyOf(node: Node | undefined, name: string): Node | undefined {
+  if (node?.type !== 'object') return undefined
+  return node.children?.findLast(({ children }) => children?.[0]?.value === name)
+}
+
+function childAt(node: Node | undefined, key: PropertyKey): Node | undefined {
+  return node?.type === 'array' ? node.children?.[Number(key)] : propertyOf(node, String(key))?.children?.[1]
+}
+
+/** Returns where the value at a path begins, or its name; the innermost value on the way when there is none. */
+function offsetAt(root: Node, path: readonly PropertyKey[], isName = false): number {
+  let node = root
+  for (const [index, key] of path.entries()) {
+    const property = propertyOf(node, String(key))
+    if (isName && index === path.length - 1 && property !== undefined) return property.offset
+    const child = childAt(node, key)
+    if (child === undefined) break
+    node = child
+  }
+  return node.offset
+}
+
+/** Returns a function from offsets in a text to line and column. */
+function createLocator(text: string): (offset: number) => Place {
+  const starts = [0]
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) starts.push(at + 1)
+  return (offset) => {
+    let low = 0
+    let high = starts.length - 1
+    while (low < high) {
+      const middle = (low + high + 1) >> 1
+      if ((starts[middle] as number) <= offset) low = middle
+      else high = middle - 1
     }
-    const type = member(request, 'postData', 'mimeType')
-    if (typeof type === 'string' && type !== '' && !/^application\/json\b/i.test(type)) {
-      file.findings.push(
-        problem(
-          place(body.start),
-          'content_type_unsupported',
-          `The request has the content type ${type.slice(0, 60)}.`,
-        ),
-      )
-    }
-    const node = parsed(text, 0, text.length)
-    if (node instanceof JsonSyntaxError) {
-      file.findings.push(problem(place(body.start), 'json_malformed', `The body is not JSON: ${node.message}`))
-      continue
-    }
-    const sent_at_ms = Date.parse(String(member(entry, 'startedDateTime')))
-    file.beacons.push({
-      value: node.value,
-      bytes: Buffer.byteLength(text),
-      sent_at_ms: Number.isNaN(sent_at_ms) ? null : sent_at_ms,
-      place: () => place(body.start),
-    })
+    return { line: low + 1, column: offset - (starts[low] as number) + 1 }
   }
-  return file
-}
-
-function harEntries(root: JsonNode): readonly JsonNode[] | null {
-  return root.members?.get('log')?.node.members?.get('entries')?.node.items ?? null
-}
-
-/** A scalar of a HAR file; undefined where there is none. */
-function member(node: JsonNode, ...path: readonly string[]): unknown {
-  let value = node.value
-  for (const name of path) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined
-    value = (value as Record<string, unknown>)[name]
-  }
-  return value
-}
-
-function pathOf(url: unknown): string | null {
-  return typeof url === 'string' && URL.canParse(url) ? new URL(url).pathname : null
-}
-
-function parsed(text: string, start: number, end: number): JsonNode | JsonSyntaxError {
-  try {
-    return parseJsonText(text, start, end)
-  } catch (error) {
-    if (error instanceof JsonSyntaxError) return error
-    throw error
-  }
-}
-
-function malformed({ message, offset }: JsonSyntaxError, place: Place): LintFinding {
-  return problem(place(offset), 'json_malformed', message)
-}
-
-const fixes = {
-  json_malformed: 'Send one JSON object a beacon; this is none.',
-  body_empty: 'Save the HAR file with its content, or send a JSON object.',
-  content_type_unsupported:
-    'Send Content-Type: application/json; navigator.sendBeacon with a string sends text/plain: use fetch with keepalive.',
-} as const
-
-function problem(at: { line: number; column: number }, code: keyof typeof fixes, message: string): LintFinding {
-  return { ...at, severity: 'error', code, path: null, message, fix: fixes[code] }
-}
-
-function oldRoute(path: string, at: { line: number; column: number }): LintFinding {
-  const message = `${path} is a deprecated alias.`
-  return { ...at, severity: 'warning', code: 'route_deprecated', path: null, message, fix: `Send to ${beaconPath}.` }
 }

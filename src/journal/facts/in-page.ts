@@ -1,15 +1,15 @@
-/** What runs inside the integrator's page. Each function is sent there as its text, and may use nothing from outside. */
+/** Functions that run inside the integrator's page. Each is sent there as its source, and may use nothing from outside. */
 
-/** What the page remembers for the look from outside. */
-interface Notes {
+/** What is recorded in the page until it is read from outside. */
+interface Records {
   shifts: { at: number; value: number }[]
   changes: number[]
   blocked: { url: string; why: string }[]
 }
-interface NotingWindow {
-  /** How many elements got a name. */
+interface RecordingWindow {
+  /** How many elements have an id so far. */
   svcElements?: number
-  svcNotes?: Notes
+  svcRecords?: Records
   SponsoredPlacement?: { getEvents(): { type: string; code?: string; reason?: string }[] }
 }
 
@@ -24,22 +24,22 @@ export interface FrameLook {
 }
 
 export interface PageLook {
-  /** Which document: another one after a navigation. */
+  /** Identifies the document: another one after a navigation. */
   document: string
   frames: FrameLook[]
-  blocked: Notes['blocked']
+  blocked: Records['blocked']
   renderer_errors: string[]
   shift: number
 }
 
-/** Runs before the page's own scripts: notes shifts, changes of ads, and what a policy keeps out. */
-export function noteFromStart(bases: readonly string[]): void {
+/** Runs before the page's own scripts: records layout shifts, changes of ads, and what a policy blocks. */
+export function recordFromStart(bases: readonly string[]): void {
   if (window.top !== window) return
-  const notes: Notes = { shifts: [], changes: [], blocked: [] }
-  ;(window as NotingWindow).svcNotes = notes
+  const records: Records = { shifts: [], changes: [], blocked: [] }
+  ;(window as RecordingWindow).svcRecords = records
   new PerformanceObserver((list) => {
     for (const entry of list.getEntries() as (PerformanceEntry & { value: number; hadRecentInput: boolean })[]) {
-      if (!entry.hadRecentInput) notes.shifts.push({ at: entry.startTime, value: entry.value })
+      if (!entry.hadRecentInput) records.shifts.push({ at: entry.startTime, value: entry.value })
     }
   }).observe({ type: 'layout-shift', buffered: true })
   const isAd = (node: Node) =>
@@ -47,19 +47,19 @@ export function noteFromStart(bases: readonly string[]): void {
     [node, ...node.querySelectorAll('iframe')].some(
       (each) => each instanceof HTMLIFrameElement && bases.some((base) => each.src.startsWith(`${base}/v1/render/`)),
     )
-  new MutationObserver((records) => {
-    const isChange = records.some(({ target, addedNodes, removedNodes }) =>
+  new MutationObserver((mutations) => {
+    const isChange = mutations.some(({ target, addedNodes, removedNodes }) =>
       [...addedNodes, ...removedNodes, target].some(isAd),
     )
-    if (isChange) notes.changes.push(performance.now())
+    if (isChange) records.changes.push(performance.now())
   }).observe(document, { childList: true, subtree: true, attributes: true, attributeFilter: ['style', 'height'] })
   document.addEventListener('securitypolicyviolation', ({ blockedURI, effectiveDirective }) => {
     if (bases.some((base) => blockedURI.startsWith(base)))
-      notes.blocked.push({ url: blockedURI, why: `${effectiveDirective} of the page` })
+      records.blocked.push({ url: blockedURI, why: `${effectiveDirective} of the page` })
   })
 }
 
-/** The page as it is now. */
+/** Returns the present state of the page. */
 export function lookAtPage(bases: readonly string[]): PageLook {
   const adWords = /\b(ad|ads|advert|advertisement|sponsored|promoted|anzeige|werbung|publicité|annonce|anuncio)\b/i
   const isShown = (element: Element) => {
@@ -86,10 +86,10 @@ export function lookAtPage(bases: readonly string[]): PageLook {
   const frames = [...document.querySelectorAll('iframe')].filter(({ src }) =>
     bases.some((base) => src.startsWith(`${base}/v1/render/`)),
   )
-  const counting = window as NotingWindow
-  const { svcNotes: notes, SponsoredPlacement: renderer } = counting
-  const shifts = (notes?.shifts ?? []).filter(({ at }) =>
-    (notes?.changes ?? []).some((change) => at >= change - 50 && at <= change + 600),
+  const counting = window as RecordingWindow
+  const { svcRecords: records, SponsoredPlacement: renderer } = counting
+  const shifts = (records?.shifts ?? []).filter(({ at }) =>
+    (records?.changes ?? []).some((change) => at >= change - 50 && at <= change + 600),
   )
   return {
     document: String(performance.timeOrigin),
@@ -111,7 +111,7 @@ export function lookAtPage(bases: readonly string[]): PageLook {
         label: labelOf(frame),
       }
     }),
-    blocked: notes?.blocked ?? [],
+    blocked: records?.blocked ?? [],
     renderer_errors: (renderer?.getEvents() ?? []).flatMap(({ type, code, reason }) =>
       type === 'error' ? [code ?? 'unknown'] : type === 'blocked' ? [`blocked: ${reason}`] : [],
     ),
@@ -119,7 +119,7 @@ export function lookAtPage(bases: readonly string[]): PageLook {
   }
 }
 
-/** Brings an ad into the middle of the window. */
+/** Scrolls an ad into the middle of the window. */
 export function bringIntoView(element: string): void {
   document
     .querySelector(`iframe[data-svc-element="${element}"]`)

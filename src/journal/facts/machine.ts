@@ -1,4 +1,4 @@
-/** Looks up what the checks of this machine are told. */
+/** What `svc doctor` looks at on this computer. */
 import { access, constants, stat } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { dirname } from 'node:path'
@@ -8,14 +8,36 @@ import { CliError } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
 import { findConfig, loadSettings, stateDirectory } from '../../cli/settings/files.ts'
 import { resolveSettings, type Settings } from '../../cli/settings/settings.ts'
-import { browserCandidates } from '../doctor/browser.ts'
-import type { Machine } from '../doctor/machine.ts'
+import { isLoopback } from '../../foundation/loopback.ts'
 
-/** Longest wait for a port to be taken up, on this machine. */
-const connectWithinMs = 1_000
+export interface Machine {
+  node_version: string
+  platform: string
+  /** `problem`: why it cannot be written; null when it can. */
+  state_directory: { path: string; problem: string | null }
+  config: {
+    /** The file in use; null when there is none. */
+    path: string | null
+    problem: { message: string; hint: string | null } | null
+  }
+  settings: Settings
+  /** Who answers at the base URL. */
+  service: 'sandbox' | 'other' | 'none'
+  /** `holder`: who listens at the port of the base URL without answering as a service; null when nobody does. */
+  port: { number: number; holder: string | null }
+  /** Every running sandbox of this state directory, newest first. */
+  running_urls: readonly string[]
+  /** Path of a Chrome or Chromium; null when none was found. */
+  browser: string | null
+  /** How commands begin in hints: `svc`, `npx svc`. */
+  command_name: string
+}
 
-/** The settings, or those of flags and the running sandbox alone, with what is wrong with the rest. */
-export async function settleAnyway({ host, flags }: Session): Promise<{
+/** Longest wait for a connection on this computer. */
+const connectWithin_ms = 1_000
+
+/** Returns the settings; when a file of them is wrong, those of flags and the running sandbox alone, with the problem. */
+export async function settingsOrProblem({ host, flags }: Session): Promise<{
   settings: Settings
   problem: Machine['config']['problem']
 }> {
@@ -29,7 +51,7 @@ export async function settleAnyway({ host, flags }: Session): Promise<{
   }
 }
 
-/** Everything of this machine; `service` is who answered at the base URL. */
+/** Gathers everything about this computer; `service` is who answered at the base URL. */
 export async function gatherMachine(
   { host, flags, command_name }: Session,
   settings: Settings,
@@ -40,7 +62,7 @@ export async function gatherMachine(
   const sandboxes = await runningSandboxes(home, host)
   const url = new URL(settings.base_url)
   const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80))
-  const isHeld = service === 'none' && isLocal(url.hostname) && (await isTaken(url.hostname, port))
+  const isHeld = service === 'none' && isLoopback(url.hostname) && (await isTaken(url.hostname, port))
   return {
     node_version: host.node_version,
     platform: host.platform,
@@ -55,7 +77,7 @@ export async function gatherMachine(
   }
 }
 
-/** Why a directory, or the nearest above it that is there, cannot be written; null when it can. */
+/** Returns why a directory, or the nearest existing one above it, cannot be written; null when it can. */
 async function writeProblem(path: string): Promise<string | null> {
   try {
     if (!(await stat(path)).isDirectory()) return `${path} is no directory`
@@ -68,25 +90,9 @@ async function writeProblem(path: string): Promise<string | null> {
   }
 }
 
-async function firstExecutable(paths: readonly string[]): Promise<string | null> {
-  for (const path of paths) if (await isThere(path, constants.X_OK)) return path
-  return null
-}
-
-function isThere(path: string, mode: number): Promise<boolean> {
-  return access(path, mode).then(
-    () => true,
-    () => false,
-  )
-}
-
-function isLocal(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127\./.test(hostname)
-}
-
 function isTaken(hostname: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port, timeout: connectWithinMs })
+    const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port, timeout: connectWithin_ms })
     const end = (taken: boolean) => {
       socket.destroy()
       resolve(taken)
@@ -95,4 +101,46 @@ function isTaken(hostname: string, port: number): Promise<boolean> {
     socket.once('timeout', () => end(true))
     socket.once('error', () => end(false))
   })
+}
+
+async function firstExecutable(paths: readonly string[]): Promise<string | null> {
+  for (const path of paths) {
+    const isExecutable = await access(path, constants.X_OK).then(
+      () => true,
+      () => false,
+    )
+    if (isExecutable) return path
+  }
+  return null
+}
+
+const browserNames = [
+  'google-chrome',
+  'google-chrome-stable',
+  'chromium',
+  'chromium-browser',
+  'chrome',
+  'microsoft-edge',
+]
+const browserPlaces: Readonly<Record<string, readonly string[]>> = {
+  darwin: [
+    '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+    '/Applications/Chromium.app/Contents/MacOS/Chromium',
+    '/Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge',
+  ],
+  linux: ['/usr/bin', '/usr/local/bin', '/snap/bin', '/opt/google/chrome'].flatMap((folder) =>
+    browserNames.map((name) => `${folder}/${name}`),
+  ),
+}
+const windowsPlaces = ['Google\\Chrome\\Application\\chrome.exe', 'Microsoft\\Edge\\Application\\msedge.exe']
+
+/** Returns where a browser may be, the most likely first: the PATH, then the usual places of the platform. */
+export function browserCandidates(platform: string, env: Readonly<Record<string, string | undefined>>): string[] {
+  if (platform === 'win32') {
+    const roots = [env.ProgramFiles, env['ProgramFiles(x86)'], env.LOCALAPPDATA].filter((root) => root !== undefined)
+    return roots.flatMap((root) => windowsPlaces.map((place) => `${root}\\${place}`))
+  }
+  const folders = (env.PATH ?? '').split(':').filter((folder) => folder !== '')
+  const onPath = folders.flatMap((folder) => browserNames.map((name) => `${folder}/${name}`))
+  return [...onPath, ...(browserPlaces[platform] ?? [])]
 }

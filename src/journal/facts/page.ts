@@ -1,19 +1,65 @@
-/** Opens the integrator's page in a browser, lets its ads come into view, and writes down what is to be seen. */
+/** The integrator's page in a browser: opens it, brings its ads into view, and records what can be seen. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Browser, ConsoleMessage, Page, Request, Response } from 'playwright-core'
+import { withoutQuery } from '../../foundation/endpoint-path.ts'
+import { redactSecrets } from '../../foundation/redaction.ts'
 import { pixelsOf } from '../../qa/browser/screenshot.ts'
-import type { Mount, PageSeen } from '../observe/page/seen.ts'
-import { secretKeysIn } from '../served-keys.ts'
-import { bringIntoView, lookAtPage, noteFromStart, type PageLook } from './in-page.ts'
+import type { Screenshot } from '../../qa/result.ts'
+import { bringIntoView, lookAtPage, type PageLook, recordFromStart } from './in-page.ts'
+import { maxFileBytes, type ServedKey, secretKeysIn } from './served-files.ts'
+
+export interface PageSeen {
+  url: string
+  /** Files that others than the service served to the page, and the secret keys in them. */
+  files: number
+  keys: readonly ServedKey[]
+  /** Requests of the page that carried a secret key, to any server. */
+  key_requests: readonly KeyRequest[]
+  /** Every hosted frame that was in the page at some time. */
+  mounts: readonly Mount[]
+  /** What the browser blocked of the service, and why. */
+  blocked: readonly { url: string; why: string }[]
+  /** Errors that render.js reported, by their code. */
+  renderer_errors: readonly string[]
+  /** Errors on the console, and uncaught ones, that are about the service or come from its scripts. */
+  console_errors: readonly string[]
+  /** Sum of the layout shifts right after an ad came, changed its size or went, as browsers count them. */
+  shift: number
+  screenshot: Screenshot | null
+}
+
+interface KeyRequest {
+  method: string
+  url: string
+  where: 'headers' | 'body' | 'url'
+}
+
+export interface Mount {
+  slot_id: string
+  /** Identifies the element: two of one slot are two mounts. */
+  element: string
+  /** Its largest size, CSS pixels. */
+  width: number
+  height: number
+  /** Whether it was ever displayed, not hidden by a style. */
+  is_shown: boolean
+  /** How long at least half of it was in the window, milliseconds. */
+  in_view_ms: number
+  /** Visible text beside it that marks it as an ad; null when there was none. */
+  label: string | null
+  /** Distinct colours of its screenshot; 1: it is blank; null when there is none. */
+  colors: number | null
+}
 
 export interface WatchOptions {
   url: string
   /** Base URLs of the service, without a slash at their end: a page may call it localhost or 127.0.0.1. */
   bases: readonly string[]
-  /** How long, real milliseconds; null until `signal`. */
+  /** How long, real milliseconds; null: until `signal` aborts. */
   for_ms: number | null
   /** Ends it early. */
   signal: AbortSignal
-  /** A person scrolls. */
+  /** Somebody uses the window and scrolls. */
   is_headed: boolean
 }
 
@@ -22,40 +68,36 @@ export class PageUnreachable extends Error {
   override readonly name = 'PageUnreachable'
 }
 
-/** How often the page is looked at. */
-const every_ms = 250
+/** Time between two looks at the page. */
+const interval_ms = 250
 /** How long each ad is kept in the window: long enough for a clip to be viewable. */
 const inView_ms = 3_000
-/** A picture is taken when the ad has had this time to paint. */
+/** A screenshot is taken when the ad has had this time to paint. */
 const painted_ms = 1_500
-/** A response that goes on after the page was looked at is not waited for longer. */
-const longestRead_ms = 1_000
-const largestFile = 10 * 1024 * 1024
+/** A response that goes on after the page was watched is not awaited for longer. */
+const maxRead_ms = 1_000
 const readable = /javascript|json|html|css|text|xml/
-/** At most this much of a message of the console. */
-const longestMessage = 300
+/** At most this much of a console message is kept. */
+const maxMessage = 300
 
 /** @throws PageUnreachable */
 export async function watchPage(browser: Browser, options: WatchOptions): Promise<PageSeen> {
   const { url, bases, for_ms, signal, is_headed } = options
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 } })
   try {
-    const notes = {
-      files: 0,
-      keys: [] as PageSeen['keys'][number][],
-      requests: [] as PageSeen['key_requests'][number][],
-    }
+    const served = { files: 0, keys: [] as ServedKey[] }
+    const key_requests: KeyRequest[] = []
     const blocked = new Map<string, string>()
     const console_errors: string[] = []
     const reading: Promise<void>[] = []
-    await context.addInitScript(noteFromStart, bases)
-    context.on('response', (response) => void reading.push(readServed(response, bases, notes)))
-    context.on('request', (request) => void reading.push(findKey(request, notes.requests)))
+    await context.addInitScript(recordFromStart, bases)
+    context.on('response', (response) => void reading.push(readServed(response, bases, served)))
+    context.on('request', (request) => void reading.push(findKey(request, key_requests)))
     context.on('requestfailed', (request) => {
-      const why = request.failure()?.errorText ?? 'unknown why'
-      if (isOfService(request.url(), bases) && why.includes('BLOCKED')) blocked.set(bare(request.url()), why)
+      const why = request.failure()?.errorText ?? 'unknown'
+      if (isOfService(request.url(), bases) && why.includes('BLOCKED')) blocked.set(printableUrl(request.url()), why)
     })
-    context.on('console', (message) => noteConsole(message, bases, blocked, console_errors))
+    context.on('console', (message) => recordConsole(message, bases, blocked, console_errors))
     context.on('weberror', (error) => {
       const { message, stack = '' } = error.error()
       if (bases.some((base) => stack.includes(base))) console_errors.push(shortened(message))
@@ -71,27 +113,26 @@ export async function watchPage(browser: Browser, options: WatchOptions): Promis
     const started = performance.now()
     let last = started
     while (!signal.aborted && !page.isClosed() && (for_ms === null || performance.now() - started < for_ms)) {
-      const look = await page.evaluate(lookAtPage, bases).catch(whileNavigating)
+      const look = await page.evaluate(lookAtPage, bases).catch(ignoreNavigation)
       const now = performance.now()
       if (look !== null) {
         looks.set(look.document, look)
         merge(mounts, look, now - last)
-        await takePictures(page, mounts)
-        const next = is_headed ? undefined : [...mounts.values()].find((mount) => wantsView(mount, look))
-        if (next !== undefined) await page.evaluate(bringIntoView, next.element).catch(whileNavigating)
+        await takeScreenshots(page, mounts)
+        const next = is_headed ? undefined : [...mounts.values()].find((mount) => needsView(mount, look))
+        if (next !== undefined) await page.evaluate(bringIntoView, next.element).catch(ignoreNavigation)
       }
       last = now
-      await pause(every_ms, signal)
+      await pause(interval_ms, signal)
     }
-    const screenshot = page.isClosed() ? null : await pictureOf(page).catch(whileNavigating)
-    await Promise.race([Promise.all(reading), pause(longestRead_ms, new AbortController().signal)])
+    const screenshot = page.isClosed() ? null : await screenshotOf(page).catch(ignoreNavigation)
+    await Promise.race([Promise.all(reading), pause(maxRead_ms)])
     const all = [...looks.values()]
-    for (const each of all.flatMap((look) => look.blocked)) blocked.set(bare(each.url), each.why)
+    for (const each of all.flatMap((look) => look.blocked)) blocked.set(printableUrl(each.url), each.why)
     return {
       url,
-      files: notes.files,
-      keys: notes.keys,
-      key_requests: notes.requests,
+      ...served,
+      key_requests,
       mounts: [...mounts.values()],
       blocked: [...blocked].map(([url, why]) => ({ url, why })),
       renderer_errors: all.flatMap((look) => look.renderer_errors),
@@ -108,7 +149,7 @@ function isOfService(url: string, bases: readonly string[]): boolean {
   return bases.some((base) => url.startsWith(base))
 }
 
-/** The slot of a frame's address: its token begins with the same identifier. */
+/** Returns the slot of a frame by its URL: the token in it begins with the same identifier. */
 function slotOf(src: string): string {
   return `slot_${/\/ast_([0-9a-z]+)_/.exec(src)?.[1] ?? 'unknown'}`
 }
@@ -129,54 +170,54 @@ function merge(mounts: Map<string, Mount>, { frames }: PageLook, passed_ms: numb
   }
 }
 
-/** Still in the page, could be seen, and not seen long enough. */
-function wantsView({ element, is_shown, in_view_ms }: Mount, { frames }: PageLook): boolean {
+/** Whether an ad is still in the page, can be seen, and was not in view long enough. */
+function needsView({ element, is_shown, in_view_ms }: Mount, { frames }: PageLook): boolean {
   return is_shown && in_view_ms < inView_ms && frames.some((frame) => frame.element === element)
 }
 
-async function takePictures(page: Page, mounts: Map<string, Mount>): Promise<void> {
+async function takeScreenshots(page: Page, mounts: Map<string, Mount>): Promise<void> {
   for (const mount of mounts.values()) {
     if (mount.colors !== null || mount.in_view_ms < painted_ms || mount.width < 10 || mount.height < 10) continue
     const frame = page.locator(`iframe[data-svc-element="${mount.element}"]`)
-    // An ad that the page took away meanwhile has no picture.
+    // An ad that the page removed meanwhile has no screenshot.
     const png = await frame.screenshot({ timeout: 1_000 }).catch(() => null)
     if (png !== null) mounts.set(mount.element, { ...mount, colors: pixelsOf(png).colors })
   }
 }
 
-async function pictureOf(page: Page): Promise<PageSeen['screenshot']> {
+async function screenshotOf(page: Page): Promise<PageSeen['screenshot']> {
   const png = await page.screenshot()
   const { width, height } = pixelsOf(png)
   return { name: 'the page at the end', png, width, height }
 }
 
-/** What a server of the integrator gives to everybody. The service's own files are not theirs. */
+/** Looks for keys in what a server of the integrator serves; the files of the service are not theirs. */
 async function readServed(
   response: Response,
   bases: readonly string[],
-  notes: { files: number; keys: PageSeen['keys'][number][] },
+  served: { files: number; keys: ServedKey[] },
 ): Promise<void> {
   const url = response.url()
   const type = response.headers()['content-type'] ?? ''
   if (isOfService(url, bases) || !/^https?:/.test(url) || !readable.test(type)) return
   const length = Number(response.headers()['content-length'] ?? 0)
-  if (length > largestFile) return
-  // A stream without an end, or a body that a redirect has none of: there is nothing to read.
+  if (length > maxFileBytes) return
+  // An endless stream, or a redirect without a body: there is nothing to read.
   const text = type.includes('event-stream') ? null : await response.text().catch(() => null)
   if (text === null) return
-  notes.files++
-  notes.keys.push(...secretKeysIn(text).map((key) => ({ file: bare(url), ...key })))
+  served.files++
+  served.keys.push(...secretKeysIn(text).map((key) => ({ file: printableUrl(url), ...key })))
 }
 
-async function findKey(request: Request, found: PageSeen['key_requests'][number][]): Promise<void> {
+async function findKey(request: Request, found: KeyRequest[]): Promise<void> {
   const headers = JSON.stringify(await request.allHeaders().catch(() => request.headers()))
   const places = { url: request.url(), headers, body: request.postData() ?? '' }
   const where = (['headers', 'body', 'url'] as const).find((each) => secretKeysIn(places[each]).length > 0)
-  if (where !== undefined) found.push({ method: request.method(), url: bare(request.url()), where })
+  if (where !== undefined) found.push({ method: request.method(), url: printableUrl(request.url()), where })
 }
 
-/** Errors about the service or by its scripts; some refusals of the browser are told on the console only. */
-function noteConsole(
+/** Records errors about the service or by its scripts; some refusals of the browser are on the console only. */
+function recordConsole(
   message: ConsoleMessage,
   bases: readonly string[],
   blocked: Map<string, string>,
@@ -192,32 +233,19 @@ function noteConsole(
 }
 
 function shortened(message: string): string {
-  return withoutTokens(message).slice(0, longestMessage)
+  return redactSecrets(message).slice(0, maxMessage)
 }
 
-function bare(url: string): string {
-  return withoutTokens(url.split(/[?#]/, 1)[0] as string)
+function printableUrl(url: string): string {
+  return redactSecrets(withoutQuery(url))
 }
 
-function withoutTokens(text: string): string {
-  return text.replace(/\b((?:ast|at|bt)_[0-9a-z]*_?|sk_(?:test|live)_)[A-Za-z0-9_-]+/g, '$1…')
-}
-
-/** A page that goes elsewhere meanwhile is looked at again there; anything else is a fault of ours. */
-function whileNavigating(error: Error): null {
+/** A page that navigates meanwhile is looked at again afterwards; anything else is a fault of svc. */
+function ignoreNavigation(error: Error): null {
   if (/context was destroyed|closed|navigat|detached/i.test(error.message)) return null
   throw error
 }
 
-function pause(duration_ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', end)
-      resolve()
-    }
-    const timer = setTimeout(end, duration_ms)
-    signal.addEventListener('abort', end)
-    if (signal.aborted) end()
-  })
+function pause(duration_ms: number, signal?: AbortSignal): Promise<void> {
+  return sleep(duration_ms, undefined, { signal }).catch(() => {})
 }

@@ -1,33 +1,60 @@
-/** Reads what a browser could download: the files of a directory, or a page with its own scripts and styles. */
+/** What a browser could download, read for secret keys: the files of a directory, or a page with its scripts and styles. */
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
-import type { ServedPlace } from '../doctor/served-files.ts'
-import { secretKeysIn } from '../served-keys.ts'
 
-const mostFiles = 2_000
-const largestFile = 10 * 1024 * 1024
-const answerWithinMs = 5_000
-const skipped = new Set(['node_modules', '.git'])
-
-export async function gatherServed(place: string, cwd: string): Promise<ServedPlace> {
-  const found: ServedPlace & { keys: ServedPlace['keys'][number][] } = { place, files: 0, keys: [], problem: null }
-  const look = (file: string, text: string) => {
-    found.files++
-    found.keys.push(...secretKeysIn(text).map((key) => ({ file, ...key })))
-  }
-  const read = /^https?:\/\//.test(place) ? readPage(place, look) : readDirectory(resolve(cwd, place), look)
-  const problem = await read.catch((error: Error) => error.message)
-  return { ...found, problem }
+export interface ServedFiles {
+  /** The directory or address as it was given. */
+  place: string
+  /** How many files were read. */
+  files: number
+  keys: readonly ServedKey[]
+  /** Why it could not be read, or not all of it; null when it was. */
+  problem: string | null
 }
 
-/** Answers what kept it from reading everything; null when nothing did. */
-async function readDirectory(root: string, look: (file: string, text: string) => void): Promise<string | null> {
-  const entries = (await stat(root)).isFile() ? [root] : await filesWithin(root)
-  for (const file of entries.slice(0, mostFiles)) {
-    if ((await stat(file)).size > largestFile) return `${file} is larger than ${largestFile} bytes`
-    look(relative(root, file) || file, await readFile(file, 'utf8'))
+export interface ServedKey {
+  file: string
+  /** From 1. */
+  line: number
+  /** Without its secret: `sk_test_…`. */
+  key: string
+}
+
+const maxFiles = 2_000
+export const maxFileBytes = 10 * 1024 * 1024
+const answerWithin_ms = 5_000
+const skipped: ReadonlySet<string> = new Set(['node_modules', '.git'])
+
+export async function gatherServed(place: string, cwd: string): Promise<ServedFiles> {
+  const keys: ServedKey[] = []
+  let files = 0
+  const add = (file: string, text: string) => {
+    files++
+    keys.push(...secretKeysIn(text).map((key) => ({ file, ...key })))
   }
-  return entries.length > mostFiles ? `only the first ${mostFiles} of ${entries.length} files were read` : null
+  const reading = /^https?:\/\//.test(place) ? readPage(place, add) : readDirectory(resolve(cwd, place), add)
+  const problem = await reading.catch((error: Error) => error.message)
+  return { place, files, keys, problem }
+}
+
+const secretKey = /\b(sk_(?:test|live)_)(?!redacted\b)[A-Za-z0-9_-]{6,}/g
+
+/** Returns the secret keys in a text, with the line of each and without their secret. */
+export function secretKeysIn(text: string): Omit<ServedKey, 'file'>[] {
+  return [...text.matchAll(secretKey)].map((match) => ({
+    line: text.slice(0, match.index).split('\n').length,
+    key: `${match[1]}…`,
+  }))
+}
+
+/** Resolves to why not everything was read, or null when it was. */
+async function readDirectory(root: string, add: (file: string, text: string) => void): Promise<string | null> {
+  const entries = (await stat(root)).isFile() ? [root] : await filesWithin(root)
+  for (const file of entries.slice(0, maxFiles)) {
+    if ((await stat(file)).size > maxFileBytes) return `${file} is larger than ${maxFileBytes} bytes`
+    add(relative(root, file) || file, await readFile(file, 'utf8'))
+  }
+  return entries.length > maxFiles ? `only the first ${maxFiles} of ${entries.length} files were read` : null
 }
 
 async function filesWithin(root: string): Promise<string[]> {
@@ -44,18 +71,18 @@ async function filesWithin(root: string): Promise<string[]> {
   return within.flat().sort()
 }
 
-async function readPage(address: string, look: (file: string, text: string) => void): Promise<string | null> {
+async function readPage(address: string, add: (file: string, text: string) => void): Promise<string | null> {
   const page = await readAddress(address)
-  look(address, page)
+  add(address, page)
   const links = [...page.matchAll(/\b(?:src|href)\s*=\s*["']?([^"'\s>]+)/gi)]
     .map((match) => URL.parse(match[1] as string, address))
     .filter((url) => url !== null && url.origin === new URL(address).origin && /\.(m?js|css|json)$/.test(url.pathname))
-  for (const url of new Set(links.map((url) => (url as URL).href))) look(url, await readAddress(url))
+  for (const url of new Set(links.map((url) => (url as URL).href))) add(url, await readAddress(url))
   return null
 }
 
 async function readAddress(address: string): Promise<string> {
-  const response = await fetch(address, { signal: AbortSignal.timeout(answerWithinMs) })
-  if (!response.ok) throw new Error(`${address} answered ${response.status}`)
+  const response = await fetch(address, { signal: AbortSignal.timeout(answerWithin_ms) })
+  if (!response.ok) throw new Error(`${address} responded with ${response.status}`)
   return response.text()
 }

@@ -1,111 +1,186 @@
-/** One beacon against the contract: what the service would refuse it for, in the order in which it looks. */
+/** Beacons in a file, for `svc beacons lint`: what the service would refuse, or accept and not bill. Ids are its codes. */
 
 import { formatTime, formatValue } from '../../cli/output/text.ts'
+import { type AcceptedBeacon, type Creative, judgeBeacons } from '../../contract/beacon-verdict.ts'
 import { type ReasonCode, reasonCodes } from '../../contract/errors.ts'
-import { explainIssues, type LocatedFieldError } from '../../contract/field-errors.ts'
+import type { LocatedFieldError } from '../../contract/field-errors.ts'
 import { limits } from '../../contract/limits.ts'
 import {
+  type AcceptCode,
   BeaconRequest,
   beaconEventSpellings,
   canonicalEvent,
+  clipEvents,
   Measurements,
   occurrenceOf,
   timeProblem,
 } from '../../contract/v1/beacons.ts'
 import { nearestName } from '../../foundation/nearest-name.ts'
-import { rightName } from '../beacon-names.ts'
-import type { LooseFinding } from '../lint/finding.ts'
+import { beaconPath, type FileBeacon, oldBeaconPath } from '../facts/beacon-file.ts'
+import { type Finding, type RuleBody, type RuleText, ruleSet } from '../rule.ts'
+import { beaconFields, fieldMeant } from './requests.ts'
 
-/** When a beacon is judged, epoch milliseconds. */
-export interface JudgedAt {
-  now_ms: number
-  /** Whether `now_ms` is when it is sent. Otherwise it is only known that it was written before. */
-  isSending: boolean
+type ReadBody = Extract<FileBeacon['body'], { status: 'read' }>
+type Found = Omit<Finding, 'place' | 'message'> & { message?: string; at?: readonly PropertyKey[]; isName?: true }
+type Words = Omit<RuleText, 'id'>
+
+/** Returns a finding at a field of a beacon, or at the beacon. */
+function findingAt(file: FileBeacon, { at = [], isName, ...found }: Found, message: string): Finding {
+  const path = at.length === 0 ? null : at.join('.')
+  return { message, ...found, place: { ...file.place(at, isName), path } }
 }
 
-export interface CheckedBody {
-  /** null when it does not fit the schema: the service would not look further. */
-  beacon: BeaconRequest | null
-  findings: LooseFinding[]
+/** Returns a rule about one beacon. */
+function beaconRule(rule: Words, find: (file: FileBeacon) => readonly Found[]): RuleBody<'beacon'> {
+  const judge = (file: FileBeacon) => ({
+    looked_at: 1,
+    findings: find(file).map((found) => findingAt(file, found, rule.title)),
+  })
+  return { ...rule, judge }
 }
 
-const ages = {
-  beacon_max_age_ms: limits.beacon_max_age_ms,
-  beacon_max_future_skew_ms: limits.beacon_max_future_skew_ms,
+/** The severity and the words of the service for what it would refuse. */
+function refused(code: ReasonCode): Words {
+  const { message, hint } = reasonCodes[code]
+  return { severity: 'error', title: message, fix: hint }
 }
-const members = Object.keys(BeaconRequest.shape)
-const measured = Object.keys(Measurements.shape)
 
-export function checkBody(value: unknown, bytes: number, when: JudgedAt): CheckedBody {
-  if (Array.isArray(value)) return { beacon: null, findings: [refused('batch_not_supported', [])] }
-  const large =
+/** Returns a rule about the properties of a body that could be read. */
+function bodyRule(rule: Words, find: (body: ReadBody, file: FileBeacon) => readonly Found[]): RuleBody<'beacon'> {
+  return beaconRule(rule, (file) => (file.body.status === 'read' ? find(file.body, file) : []))
+}
+
+/** Returns a rule about a beacon that matches the schema. */
+function fieldRule(
+  rule: Words,
+  find: (beacon: BeaconRequest, file: FileBeacon) => readonly Found[],
+): RuleBody<'beacon'> {
+  return bodyRule(rule, ({ beacon }, file) => (beacon === null ? [] : find(beacon, file)))
+}
+
+const measurementFields = Object.keys(Measurements.shape)
+
+/** Rules about each beacon by itself. */
+export const beaconFileRules = ruleSet('beacon', {
+  route_deprecated: {
+    severity: 'warning',
+    title: 'Beacons go to the present route.',
+    fix: `Send to ${beaconPath}.`,
+    judge: ({ request }) => ({
+      looked_at: 1,
+      findings:
+        request !== null && oldBeaconPath.test(request.path)
+          ? [{ message: `${request.path} is a deprecated alias.`, place: { ...request.url_place, path: null } }]
+          : [],
+    }),
+  },
+  body_empty: beaconRule(
+    {
+      severity: 'error',
+      title: 'The request has no body, or the HAR file was saved without it.',
+      fix: 'Save the HAR file with its content, or send a JSON object.',
+    },
+    ({ body }) => (body.status === 'missing' ? [{}] : []),
+  ),
+  content_type_unsupported: beaconRule(
+    {
+      severity: 'error',
+      title: 'Beacons are sent as application/json.',
+      fix: 'Send Content-Type: application/json; navigator.sendBeacon with a string sends text/plain: use fetch with keepalive.',
+    },
+    ({ request, body }) => {
+      const type = request?.content_type ?? null
+      const isWrong = type !== null && body.status !== 'missing' && !/^application\/json\b/i.test(type)
+      return isWrong ? [{ message: `The request has the content type ${type.slice(0, 60)}.` }] : []
+    },
+  ),
+  json_malformed: beaconRule(
+    { severity: 'error', title: 'A beacon is JSON.', fix: 'Send each beacon as one JSON object.' },
+    ({ body }) => (body.status === 'malformed' ? [{ message: body.message }] : []),
+  ),
+  batch_not_supported: beaconRule(refused('batch_not_supported'), ({ body }) => (body.status === 'batch' ? [{}] : [])),
+  payload_too_large: bodyRule(refused('payload_too_large'), ({ bytes }) =>
     bytes <= limits.beacon_body_bytes
       ? []
-      : [
-          {
-            ...refused('payload_too_large', []),
-            fix: `Send at most ${limits.beacon_body_bytes} bytes; this is ${bytes}.`,
-          },
-        ]
-  const parsed = BeaconRequest.safeParse(value)
-  if (!parsed.success) {
-    const { fields } = explainIssues(parsed.error.issues)
-    const misspelt = new Set(fields.filter(({ isUnknown }) => isUnknown).map(({ at }) => nameMeant(at)))
-    const findings = fields
-      .filter(({ message, path }) => message !== 'is missing' || !misspelt.has(path))
-      .map((field) => wrongMember(field, value))
-    return { beacon: null, findings: [...large, ...findings] }
-  }
-  const beacon = parsed.data
-  const { contract_version } = beacon
-  return {
-    beacon,
-    findings: [
-      ...large,
-      ...oldSpelling(beacon),
-      ...(contract_version === undefined || contract_version.endsWith('/v1')
+      : [{ fix: `Send at most ${limits.beacon_body_bytes} bytes; this is ${bytes}.` }],
+  ),
+  field_unknown: bodyRule(refused('field_unknown'), ({ fields }) =>
+    fields
+      .filter(({ isUnknown }) => isUnknown)
+      .map(({ at, path }) => ({ at, isName: true, message: `${path} is unknown.`, fix: fixOfName(at) })),
+  ),
+  schema_invalid: bodyRule(refused('schema_invalid'), ({ fields, value, beacon }) => [
+    ...fieldsAtFault(fields).map(({ at, path, message, expected }) => ({
+      at,
+      message: `${path === '' ? 'The beacon' : path} ${message}.`,
+      fix: fixOfValue(at, expected, value),
+    })),
+    ...(beacon !== null && occurrenceOf(beacon) === null
+      ? [{ message: 'It has no time.', fix: 'Send occurred_at (RFC 3339) or occurred_at_ms (epoch milliseconds).' }]
+      : []),
+  ]),
+  event_spelling_deprecated: fieldRule(
+    { severity: 'warning', title: 'Events have their present names.', fix: 'Send the present name.' },
+    ({ event }) => {
+      const now = canonicalEvent(event)
+      const message = `${event} is an old spelling, kept as ${now}.`
+      return event in beaconEventSpellings ? [{ at: ['event'], message, fix: `Send ${now}.` }] : []
+    },
+  ),
+  contract_version_unsupported: fieldRule(refused('contract_version_unsupported'), ({ contract_version }) =>
+    contract_version === undefined || contract_version.endsWith('/v1') ? [] : [{ at: ['contract_version'] }],
+  ),
+  asset_token_invalid: fieldRule(refused('asset_token_invalid'), ({ asset_token }) =>
+    /^(?:sk|pk)_(?:test|live)_/.test(asset_token)
+      ? [{ at: ['asset_token'], message: 'asset_token holds a key, not a token.' }]
+      : [],
+  ),
+  occurred_at_in_seconds: timeRule('occurred_at_in_seconds'),
+  beacon_stale: timeRule('beacon_stale'),
+  beacon_in_future: timeRule('beacon_in_future'),
+  occurred_at_ignored: fieldRule(
+    { severity: 'warning', title: 'A beacon has one time.', fix: 'Send one of them.' },
+    ({ occurred_at, occurred_at_ms }) =>
+      occurred_at === undefined || occurred_at_ms === undefined || Date.parse(occurred_at) === occurred_at_ms
         ? []
-        : [refused('contract_version_unsupported', ['contract_version'])]),
-      ...keyForToken(beacon),
-      ...times(beacon, when),
-    ],
-  }
+        : [
+            {
+              at: ['occurred_at'],
+              message: `occurred_at is ${formatValue(occurred_at)}, occurred_at_ms is ${formatTime(occurred_at_ms)}: only the latter counts.`,
+            },
+          ],
+  ),
+})
+
+/** Leaves out what is missing only because it is misspelt: that is reported as unknown. */
+function fieldsAtFault(fields: readonly LocatedFieldError[]): LocatedFieldError[] {
+  const misspelt = new Set(fields.filter(({ isUnknown }) => isUnknown).map(({ at }) => nameMeant(at)))
+  return fields.filter(
+    ({ isUnknown, message, path }) => !isUnknown && (message !== 'is missing' || !misspelt.has(path)),
+  )
 }
 
-function wrongMember({ at, path, message, expected, isUnknown }: LocatedFieldError, value: unknown): LooseFinding {
-  const common = { severity: 'error', path: path || null, at } as const
-  if (isUnknown) {
-    return { ...common, isName: true, code: 'field_unknown', message: `${path} is unknown.`, fix: meant(at) }
-  }
-  const what = path === '' ? 'The beacon' : path
-  return { ...common, code: 'schema_invalid', message: `${what} ${message}.`, fix: correction(at, expected, value) }
-}
-
-/** What to do about an unknown name. */
-function meant(at: readonly PropertyKey[]): string {
+function fixOfName(at: readonly PropertyKey[]): string {
   const near = nameMeant(at)
   if (near !== null) return `Its name is ${near}.`
   return at.length > 1
-    ? `Leave it out. Known: ${measured.join(', ')}.`
-    : `Leave it out, or put it into metadata. Known: ${members.join(', ')}.`
+    ? `Leave it out. Known: ${measurementFields.join(', ')}.`
+    : `Leave it out, or put it into metadata. Known: ${beaconFields.join(', ')}.`
 }
 
-/** The member that was probably meant; null for a name that resembles none. */
+/** Returns the field that was probably meant by an unknown one, or null. */
 function nameMeant(at: readonly PropertyKey[]): string | null {
   const name = String(at.at(-1))
-  if (at.length > 1) return nearestName(name, measured) ?? inner(rightName(name))
-  return rightName(name) ?? nearestName(name, members) ?? inMeasurements(nearestName(name, measured))
+  const meant = fieldMeant(name)
+  if (at.length > 1) {
+    const inMeasurements = meant?.startsWith('measurements.') ? meant.slice('measurements.'.length) : null
+    return nearestName(name, measurementFields) ?? inMeasurements
+  }
+  const measurement = nearestName(name, measurementFields)
+  return meant ?? nearestName(name, beaconFields) ?? (measurement === null ? null : `measurements.${measurement}`)
 }
 
-function inner(name: string | null): string | null {
-  return name?.startsWith('measurements.') ? name.slice('measurements.'.length) : null
-}
-
-function inMeasurements(name: string | null): string | null {
-  return name === null ? null : `measurements.${name}`
-}
-
-function correction(at: readonly PropertyKey[], expected: string, value: unknown): string {
+function fixOfValue(at: readonly PropertyKey[], expected: string, value: unknown): string {
   const given = at.reduce<unknown>((inner, key) => (inner as Record<PropertyKey, unknown> | null)?.[key], value)
   if (at.at(-1) === 'visible_ratio' && typeof given === 'number' && given > 1 && given <= 100) {
     return `Send a share from 0 to 1, not a percentage: ${given / 100}.`
@@ -120,61 +195,199 @@ function correction(at: readonly PropertyKey[], expected: string, value: unknown
   return expected.startsWith('must ') ? `It ${expected}.` : `Send ${expected.replace(/^of type/, 'it, of type')}.`
 }
 
-function oldSpelling({ event }: BeaconRequest): LooseFinding[] {
-  if (!(event in beaconEventSpellings)) return []
-  return [
+const ages = {
+  beacon_max_age_ms: limits.beacon_max_age_ms,
+  beacon_max_future_skew_ms: limits.beacon_max_future_skew_ms,
+}
+
+/** Returns the rule about one way of being out of time (A73). */
+function timeRule(code: ReasonCode): RuleBody<'beacon'> {
+  return fieldRule(refused(code), (beacon, { judged_at: { now_ms, isSending } }) => {
+    const happened_at_ms = occurrenceOf(beacon)
+    if (happened_at_ms === null) return []
+    const allowed = isSending ? ages : { ...ages, beacon_max_age_ms: now_ms }
+    if (timeProblem(beacon, happened_at_ms, now_ms, allowed) !== code) return []
+    const happened = formatTime(happened_at_ms)
+    const seconds = Math.round(Math.abs(now_ms - happened_at_ms) / 1000)
+    const difference =
+      code === 'occurred_at_in_seconds'
+        ? `${happened_at_ms} is ${happened}`
+        : `it says ${happened}, ${seconds} s ${happened_at_ms < now_ms ? 'before' : 'after'} ${formatTime(now_ms)}`
+    return [
+      {
+        at: [beacon.occurred_at_ms === undefined ? 'occurred_at' : 'occurred_at_ms'],
+        message: `${reasonCodes[code].message.replace(/\.$/, '')}: ${difference}.`,
+      },
+    ]
+  })
+}
+
+/** A beacon that the service would accept. */
+interface Accepted {
+  file: FileBeacon
+  beacon: BeaconRequest
+  /** When it says that it happened, epoch milliseconds. */
+  at_ms: number
+}
+
+/** Returns a rule about the beacons of one asset token together. */
+function slotRule(
+  rule: Words,
+  find: (slot: readonly Accepted[]) => readonly (Found & { file: FileBeacon })[],
+): RuleBody<'beacons'> {
+  const judge = (files: readonly FileBeacon[]) => ({
+    looked_at: files.length,
+    findings: find(acceptedOf(files)).map(({ file, ...found }) => findingAt(file, found, rule.title)),
+  })
+  return { ...rule, judge }
+}
+
+function acceptedOf(files: readonly FileBeacon[]): Accepted[] {
+  return files.flatMap((file) => {
+    const beacon = file.body.status === 'read' ? file.body.beacon : null
+    return beacon === null ? [] : [{ file, beacon, at_ms: occurrenceOf(beacon) ?? 0 }]
+  })
+}
+
+/** Returns the first beacon of each beacon_id. */
+function distinct(slot: readonly Accepted[]): Accepted[] {
+  return byId(slot).map(([first]) => first!)
+}
+
+/** Returns the beacons whose beacon_id is above, with the same body or with another one. */
+function repeated(slot: readonly Accepted[], isSame: boolean): Accepted[] {
+  return byId(slot).flatMap(([first, ...others]) => {
+    const text = canonicalText(first!.beacon)
+    return others.filter(({ beacon }) => (canonicalText(beacon) === text) === isSame)
+  })
+}
+
+function byId(slot: readonly Accepted[]): Accepted[][] {
+  return [...Map.groupBy(slot, ({ beacon }) => beacon.beacon_id).values()]
+}
+
+const { ratio, duration_ms, large_ratio, large_area_px2, clip_ratio, clip_duration_ms } = limits.viewability
+
+/** Rules about the beacons of one asset token. */
+export const beaconSlotRules = ruleSet('beacons', {
+  beacon_id_conflict: slotRule(
+    { ...refused('beacon_id_conflict'), title: 'This beacon_id is above, with another body.' },
+    (slot) => repeated(slot, false).map(({ file }) => ({ file, at: ['beacon_id'] })),
+  ),
+  DUPLICATE: slotRule(
     {
       severity: 'warning',
-      code: 'event_spelling_deprecated',
-      path: 'event',
-      at: ['event'],
-      message: `${event} is an old spelling, kept as ${canonicalEvent(event)}.`,
-      fix: `Send ${canonicalEvent(event)}.`,
+      title: 'This beacon is above already.',
+      fix: 'Repeat a beacon only to retry it; it counts once.',
     },
-  ]
+    (slot) => repeated(slot, true).map(({ file }) => ({ file, at: ['beacon_id'] })),
+  ),
+  slot_mismatch: slotRule(
+    { ...refused('slot_mismatch'), title: 'Another beacon of this asset_token names another slot_id.' },
+    (slot) => {
+      const named = distinct(slot).filter(({ beacon }) => beacon.slot_id !== undefined)
+      return named
+        .filter(({ beacon }) => beacon.slot_id !== named[0]?.beacon.slot_id)
+        .map(({ file }) => ({ file, at: ['slot_id'] }))
+    },
+  ),
+  clip_out_of_order: slotRule(
+    {
+      severity: 'warning',
+      title: 'Playback goes forward: started, then positions that grow, then completed.',
+      fix: 'Stamp each event when it happens, with the position of the player at that moment.',
+    },
+    (slot) => [...Map.groupBy(distinct(slot), ({ beacon }) => beacon.render_instance_id).values()].flatMap(clipOrder),
+  ),
+  ALREADY_COUNTED: billingRule('ALREADY_COUNTED', ['event'], {
+    title: 'An earlier beacon of this asset_token counts for the same.',
+    fix: 'Send it once a placement; nothing more is billed.',
+  }),
+  AWAITING_RENDER: billingRule('AWAITING_RENDER', ['event'], {
+    title: 'No render beacon of this asset_token is here: not billed until there is one.',
+    fix: 'Send a render beacon when the creative is drawn, before this.',
+  }),
+  BELOW_THRESHOLD: billingRule('BELOW_THRESHOLD', ['measurements'], {
+    title: 'What was seen is below the viewability bar: not billed.',
+    fix: `Send visible once ${ratio * 100} % were in view for ${duration_ms} ms on end (${large_ratio * 100} % from ${large_area_px2} px2 on; a clip ${clip_ratio * 100} % for ${clip_duration_ms} ms).`,
+  }),
+  COMPLETED_TOO_FAST: billingRule('COMPLETED_TOO_FAST', ['event'], {
+    title: 'The clip completed sooner than it can play: not billed.',
+    fix: 'Stamp play_started and play_completed when they happen.',
+  }),
+  PAGE_HIDDEN: billingRule('PAGE_HIDDEN', ['measurements', 'page_visible'], {
+    title: 'The page was hidden: not billed.',
+    fix: 'Count time in view only while document.visibilityState is visible.',
+  }),
+})
+
+/** Checks the playback of one mount. */
+function clipOrder(mount: readonly Accepted[]): (Found & { file: FileBeacon })[] {
+  const played = mount
+    .filter(
+      ({ beacon }) => clipEvents.has(canonicalEvent(beacon.event)) || beacon.measurements?.position_ms !== undefined,
+    )
+    .toSorted((a, b) => a.at_ms - b.at_ms)
+  const started = played.find(({ beacon }) => canonicalEvent(beacon.event) === 'play_started')
+  let reached = { ms: -1, completed: false }
+  return played.flatMap(({ file, beacon, at_ms }) => {
+    const event = canonicalEvent(beacon.event)
+    const isEnd = event === 'play_completed' || event === 'completion'
+    const { position_ms, duration_ms } = beacon.measurements ?? {}
+    const wrong =
+      isEnd && started !== undefined && at_ms < started.at_ms
+        ? `${event} happened before play_started`
+        : position_ms === undefined || (event === 'play_started' && reached.completed)
+          ? null
+          : duration_ms !== undefined && position_ms > duration_ms
+            ? `position_ms ${position_ms} is beyond duration_ms ${duration_ms}`
+            : position_ms < reached.ms
+              ? `position_ms goes back from ${reached.ms} to ${position_ms}`
+              : null
+    reached = { ms: Math.max(reached.ms, position_ms ?? -1), completed: reached.completed || isEnd }
+    const at = position_ms === undefined ? ['event'] : ['measurements', 'position_ms']
+    return wrong === null ? [] : [{ file, at, message: `${wrong}.` }]
+  })
 }
 
-/** A key in the place of the token; neither is repeated. */
-function keyForToken({ asset_token }: BeaconRequest): LooseFinding[] {
-  if (!/^(?:sk|pk)_(?:test|live)_/.test(asset_token)) return []
-  return [{ ...refused('asset_token_invalid', ['asset_token']), message: 'asset_token holds a key, not a token.' }]
+/** Returns the rule about one reason for which an accepted beacon is not billed. */
+function billingRule(
+  code: Exclude<AcceptCode, 'OK'>,
+  at: readonly string[],
+  texts: Pick<RuleText, 'title' | 'fix'>,
+): RuleBody<'beacons'> {
+  return slotRule({ severity: 'warning', ...texts }, (slot) => {
+    const beacons = distinct(slot).map(({ beacon, at_ms }, id): AcceptedBeacon => {
+      const event = canonicalEvent(beacon.event)
+      return {
+        id,
+        event,
+        occurred_at_ms: at_ms,
+        received_at_ms: at_ms,
+        measurements: beacon.measurements ?? null,
+      }
+    })
+    const verdicts = judgeBeacons('cpm_viewable', creativeOf(beacons), limits.viewability, beacons)
+    return distinct(slot).flatMap(({ file }, id) => (verdicts.get(id)?.reason_code === code ? [{ file, at }] : []))
+  })
 }
 
-function times(beacon: BeaconRequest, { now_ms, isSending }: JudgedAt): LooseFinding[] {
-  const happened_at_ms = occurrenceOf(beacon)
-  const { occurred_at, occurred_at_ms } = beacon
-  if (happened_at_ms === null) {
-    const fix = 'Send occurred_at (RFC 3339) or occurred_at_ms (epoch milliseconds).'
-    return [{ severity: 'error', code: 'schema_invalid', path: null, at: [], message: 'It has no time.', fix }]
+/** Returns the creative that beacons are about; what they do not say is assumed in their favour, except for the usual size. */
+function creativeOf(beacons: readonly AcceptedBeacon[]): Creative {
+  const lengths = beacons.flatMap(({ measurements }) => measurements?.duration_ms ?? [])
+  const isClip = beacons.some(({ event }) => clipEvents.has(event))
+  return {
+    format: isClip ? 'clip' : 'banner',
+    ...(isClip ? { width: 640, height: 360 } : { width: 300, height: 250 }),
+    duration_ms: lengths.length === 0 ? null : Math.max(...lengths),
   }
-  const name = occurred_at_ms === undefined ? 'occurred_at' : 'occurred_at_ms'
-  const code = timeProblem(beacon, happened_at_ms, now_ms, isSending ? ages : { ...ages, beacon_max_age_ms: now_ms })
-  const ignored: LooseFinding[] =
-    occurred_at === undefined || occurred_at_ms === undefined || Date.parse(occurred_at) === occurred_at_ms
-      ? []
-      : [
-          {
-            severity: 'warning',
-            code: 'occurred_at_ignored',
-            path: 'occurred_at',
-            at: ['occurred_at'],
-            message: `occurred_at is ${formatValue(occurred_at)}, occurred_at_ms is ${formatTime(occurred_at_ms)}: only the latter counts.`,
-            fix: 'Send one of them.',
-          },
-        ]
-  if (code === null) return ignored
-  const message = `${reasonCodes[code].message.replace(/\.$/, '')}: ${said(code, happened_at_ms, now_ms)}.`
-  return [{ ...refused(code, [name]), message }, ...ignored]
 }
 
-function said(code: ReasonCode, happened_at_ms: number, now_ms: number): string {
-  if (code === 'occurred_at_in_seconds') return `${happened_at_ms} is ${formatTime(happened_at_ms)}`
-  const seconds = Math.round(Math.abs(now_ms - happened_at_ms) / 1000)
-  return `it says ${formatTime(happened_at_ms)}, ${seconds} s ${happened_at_ms < now_ms ? 'before' : 'after'} ${formatTime(now_ms)}`
-}
-
-/** What the service would answer, in its own words. */
-export function refused(code: ReasonCode, at: readonly PropertyKey[]): LooseFinding {
-  const { message, hint } = reasonCodes[code]
-  return { severity: 'error', code, path: at.length === 0 ? null : at.join('.'), at, message, fix: hint }
+/** Returns the same text for the same properties in any order. */
+function canonicalText(value: unknown): string {
+  return JSON.stringify(value, (_, inner: unknown) =>
+    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  )
 }

@@ -1,111 +1,125 @@
 /** Fills: whether they are shown, in time, once, and fit. */
-import { type Exchange, groupBy, member, some, times } from '../exchange.ts'
-import { isFrame, usedSlots, wastedFills } from '../frames.ts'
-import { isPlacementRequest, noFillReasonOf } from '../no-fills.ts'
-import { type Rule, settledAt } from '../rule.ts'
+import { valueAt } from '../../foundation/json-path.ts'
+import { groupBy, isFrame, isPlacementRequest, loadedFrames, noFillReasonOf, some, times } from '../exchange.ts'
+import { completeUntil, type Observed, ruleSet } from '../rule.ts'
 import { mountsOf } from './beacons.ts'
 
-export const fillUnused: Rule = {
-  title: 'a fill is shown',
-  severity: 'warning',
-  costs: 'The ad was won and never shown: nothing is paid, and the fill counts against your show rate.',
-  fix: 'Mount placement.render.frame_url as soon as the answer is there; do not ask where there is no slot to show it.',
-  needs: 'a fill',
-  judge(observed) {
-    const { exchanges, placements, beacons } = observed
-    const used = usedSlots(exchanges, beacons)
-    const settled = settledAt(observed)
-    const fills = placements.filter(({ fill, decided_at_ms }) => fill === true && (decided_at_ms ?? 0) <= settled)
-    const unused = fills.filter(({ slot_id }) => !used.has(slot_id))
-    const expired = wastedFills(placements, used).length
-    const slots = new Set(unused.map(({ slot_id }) => slot_id))
-    return {
-      looked_at: fills.length,
-      findings:
-        unused.length === 0
-          ? []
-          : [
-              {
-                seen: `${unused.length} of ${fills.length} fills had neither a frame nor a beacon${expired > 0 ? `, ${expired} until they expired` : ''}: ${some([...slots])}.`,
-                requests: exchanges.filter(({ slot_id, method }) => method === 'POST' && slots.has(slot_id ?? '')),
-              },
-            ],
-      notes: fills.length === 0 ? [] : [`${fills.length - unused.length} of ${fills.length} fills were shown.`],
-    }
+export const fillRules = ruleSet('journal', {
+  'fill-unused': {
+    title: 'a fill is shown',
+    severity: 'warning',
+    costs: 'The ad was won and never shown: nothing is paid, and the fill counts against your show rate.',
+    fix: 'Mount placement.render.frame_url as soon as the response is there; do not ask where there is no slot to show it.',
+    needs: 'a fill',
+    judge(observed) {
+      const { fills, unused } = decidedFills(observed)
+      const expired = unused.filter(({ status }) => status === 'expired').length
+      const slots = new Set(unused.map(({ slot_id }) => slot_id))
+      const finding = {
+        message: `${unused.length} of ${fills.length} fills had neither a frame nor a beacon${expired > 0 ? `, ${expired} until they expired` : ''}: ${some([...slots])}.`,
+        requests: observed.exchanges.filter(({ slot_id, method }) => method === 'POST' && slots.has(slot_id ?? '')),
+      }
+      return {
+        looked_at: fills.length,
+        findings: unused.length === 0 ? [] : [finding],
+        notes: fills.length === 0 ? [] : [`${fills.length - unused.length} of ${fills.length} fills were shown.`],
+      }
+    },
   },
-}
-
-export const expiredAd: Rule = {
-  title: 'frames are loaded while their decision lives',
-  severity: 'error',
-  costs: 'The person sees an empty slot, and nothing is paid.',
-  fix: 'Load the frame_url of the newest answer, unchanged, within constraints.max_render_delay_ms of its decision.',
-  needs: 'a frame',
-  judge({ exchanges }) {
-    const frames = exchanges.filter(isFrame)
-    const refused = frames.filter(({ status }) => status >= 400 && status !== 403)
-    const slots = some(refused.map(({ slot_id }) => slot_id ?? 'an unknown token'))
-    return {
-      looked_at: frames.length,
-      findings:
-        refused.length === 0
-          ? []
-          : [
-              {
-                seen: `A frame was refused ${times(refused.length)} with ${refused.at(-1)!.status}: ${slots}.`,
-                requests: refused,
-              },
-            ],
-    }
+  'expired-ad': {
+    title: 'frames are loaded while their decision is valid',
+    severity: 'error',
+    costs: 'The person sees an empty slot, and nothing is paid.',
+    fix: 'Load the frame_url of the newest response, unchanged, within constraints.max_render_delay_ms of its decision.',
+    needs: 'a frame',
+    judge({ exchanges }) {
+      const frames = exchanges.filter(isFrame)
+      const requests = frames.filter(({ status }) => status >= 400 && status !== 403)
+      const last = requests.at(-1)
+      const message = `A frame was refused ${times(requests.length)}, last with ${last?.status} (${last?.request_id}).`
+      return { looked_at: frames.length, findings: requests.length === 0 ? [] : [{ message, requests }] }
+    },
   },
-}
-
-export const shownTwice: Rule = {
-  title: 'each placement is shown once',
-  severity: 'error',
-  costs: 'A placement is one impression: the second is not paid, and looks like fraud to the buyer.',
-  fix: 'Mount each placement in one slot; give each turn its own, and make remounts of the framework harmless with a turnId.',
-  needs: 'a frame that was loaded',
-  judge({ exchanges }) {
-    const frames = exchanges.filter((exchange) => isFrame(exchange) && exchange.status === 200)
-    const loads = groupBy(frames, ({ slot_id }) => slot_id)
-    const mounts = mountsOf(exchanges)
-    const slots = [...new Set([...loads.keys(), ...mounts.keys()])]
-    const twice = slots
-      .map((slot_id) => ({ slot_id, loads: loads.get(slot_id) ?? [], mounts: mounts.get(slot_id) ?? [] }))
-      .filter(({ loads, mounts }) => loads.length > 1 || mounts.length > 1)
-    return {
-      looked_at: frames.length,
-      findings: twice.map(({ slot_id, loads, mounts }) => ({
-        seen: `The frame of ${slot_id} was loaded ${times(loads.length)}, and told as rendered by ${mounts.length} mounts.`,
-        requests: [...loads, ...mounts],
-      })),
-    }
+  'shown-twice': {
+    title: 'each placement is shown once',
+    severity: 'error',
+    costs: 'A placement is one impression: the second is not paid, and looks like fraud to the buyer.',
+    fix: 'Mount each placement in one slot; give each turn its own, and make remounts of the framework harmless with a turnId.',
+    needs: 'a frame that was loaded',
+    judge({ exchanges }) {
+      const frames = exchanges.filter((exchange) => isFrame(exchange) && exchange.status === 200)
+      const loads = groupBy(frames, ({ slot_id }) => slot_id)
+      const mounts = mountsOf(exchanges)
+      const slots = [...new Set([...loads.keys(), ...mounts.keys()])]
+      const twice = slots
+        .map((slot_id) => ({ slot_id, loads: loads.get(slot_id) ?? [], mounts: mounts.get(slot_id) ?? [] }))
+        .filter(({ loads, mounts }) => loads.length > 1 || mounts.length > 1)
+      return {
+        looked_at: frames.length,
+        findings: twice.map(({ slot_id, loads, mounts }) => ({
+          message: `The frame of ${slot_id} was loaded ${times(loads.length)}, and reported as rendered by ${mounts.length} mounts.`,
+          requests: [...loads, ...mounts],
+        })),
+      }
+    },
   },
-}
-
-export const slotHintMisfit: Rule = {
-  title: 'slot hints leave room for a creative',
-  severity: 'warning',
-  costs: 'This slot never fills: every request of it is a no-fill.',
-  fix: 'Send the real size of the slot in CSS pixels, or leave slot_hint out; banners begin at 300 × 250 and 320 × 50.',
-  needs: 'a placement with slot_hint',
-  judge({ exchanges }) {
-    const hinted = groupBy(exchanges, (exchange) => {
-      const hint = member(exchange.detail?.request_body, 'slot_hint')
-      return isPlacementRequest(exchange) && exchange.status === 200 && hint !== undefined ? JSON.stringify(hint) : null
-    })
-    const misfits = [...hinted].filter(([, group]) => group.every(isTooSmall))
-    return {
-      looked_at: hinted.size,
-      findings: misfits.map(([hint, group]) => ({
-        seen: `Nothing fits the slot_hint ${hint}: ${group.length} of ${group.length} answers were size_mismatch.`,
-        requests: group,
-      })),
-    }
+  'slot-hint-misfit': {
+    title: 'slot hints leave room for a creative',
+    severity: 'warning',
+    costs: 'This slot never fills: every request of it is a no-fill.',
+    fix: 'Send the real size of the slot in CSS pixels, or leave slot_hint out; banners begin at 300 × 250 and 320 × 50.',
+    needs: 'a placement with slot_hint',
+    judge({ exchanges }) {
+      const hinted = groupBy(exchanges, (exchange) => {
+        const hint = valueAt(exchange.request_body, 'slot_hint')
+        const isAnswered = isPlacementRequest(exchange) && exchange.status === 200
+        return isAnswered && hint !== undefined ? JSON.stringify(hint) : null
+      })
+      const misfits = [...hinted].filter(([, group]) => group.every((each) => noFillReasonOf(each) === 'size_mismatch'))
+      return {
+        looked_at: hinted.size,
+        findings: misfits.map(([hint, requests]) => ({
+          message: `Nothing fits the slot_hint ${hint}: ${requests.length} of ${requests.length} responses were size_mismatch.`,
+          requests,
+        })),
+      }
+    },
   },
-}
+})
 
-function isTooSmall(exchange: Exchange): boolean {
-  return noFillReasonOf(exchange) === 'size_mismatch'
+/** Rules about fills for `svc doctor`, which looks at a journal that goes on. */
+export const fillCheckRules = ruleSet('journal', {
+  'fill-expired': {
+    title: 'fills are shown before they expire',
+    severity: 'warning',
+    fix: 'Mount placement.render.frame_url as soon as the response is there, and ask again for the next turn; do not keep fills.',
+    judge(observed) {
+      const { fills, unused } = decidedFills({ ...observed, is_ended: true })
+      const slots = unused.filter(({ status }) => status === 'expired').map(({ slot_id }) => slot_id)
+      const message = `A fill expired before its frame was loaded, ${times(slots.length)}: ${some(slots)}.`
+      return { looked_at: fills.length, findings: slots.length === 0 ? [] : [{ message }] }
+    },
+  },
+  'fills-never-shown': {
+    title: 'some fill is shown',
+    severity: 'warning',
+    fix: 'Mount placement.render.frame_url in an iframe; a creative drawn by hand needs beacons of its own.',
+    judge(observed) {
+      const isReady = ({ status }: { status: string }) => status === 'ready'
+      const { fills, unused } = decidedFills(observed)
+      const [ready, missed] = [fills.filter(isReady).length, unused.filter(isReady).length]
+      const subject = ready === 1 ? 'The only fill was not' : `None of ${ready} fills was`
+      const message = `${subject} followed by a frame or a beacon.`
+      return { looked_at: ready, findings: ready > 0 && missed === ready ? [{ message }] : [] }
+    },
+  },
+})
+
+/** Returns fills that were decided early enough to have been shown by now, and those that had neither frame nor beacon. */
+function decidedFills(observed: Observed): { fills: Observed['placements']; unused: Observed['placements'] } {
+  const { exchanges, placements, beacons, now_ms } = observed
+  const used = new Set([...loadedFrames(exchanges).keys(), ...beacons.map(({ slot_id }) => slot_id)])
+  const until_ms = completeUntil(observed)
+  const fills = placements.filter(({ fill, decided_at_ms }) => fill === true && (decided_at_ms ?? now_ms) <= until_ms)
+  return { fills, unused: fills.filter(({ slot_id }) => !used.has(slot_id)) }
 }

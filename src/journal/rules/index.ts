@@ -1,61 +1,46 @@
-/** Every rule about traffic, in the order of the report. Their names are for good: reports and suppressions know them. */
-import type { Rule } from '../rule.ts'
-import {
-  beaconBeforeRender,
-  beaconClock,
-  beaconDoubled,
-  beaconExpired,
-  beaconMissing,
-  beaconRepeated,
-  tokenMixed,
-} from './beacons.ts'
-import { askedAfterDenial, consentMissing, shownAfterWithdrawal, textNotShared, textWithoutConsent } from './consent.ts'
-import { expiredAd, fillUnused, shownTwice, slotHintMisfit } from './fills.ts'
-import { credentialRefused, liveKey, originRefused, secretKeyInBrowser, testOutcomeLive, wrongProject } from './keys.ts'
-import { busyPolling, pendingGivenUp, polledAfterReady, polledOnce } from './polling.ts'
-import { contentType, oldNames, requestRefused, unknownFields } from './requests.ts'
-import { noFillRetried, retriedInVain, retryAfterIgnored, retryWithoutBackoff } from './retries.ts'
-import { activationPerRequest, sessionForAll, sessionMissing, tokenShared } from './sessions.ts'
+/**
+ * The rule set. `svc qa observe` judges an integration by `observeRules`, in this order; the checks of `svc doctor` are
+ * selections of them, of the rules for itself alone and of those about the computer; `svc beacons lint` has the rules about
+ * files. Ids are public and permanent.
+ */
+import type { AnyRule } from '../rule.ts'
+import { beaconFileRules, beaconSlotRules } from './beacon-file.ts'
+import { beaconCheckRules, beaconRules } from './beacons.ts'
+import { consentRules } from './consent.ts'
+import { fillCheckRules, fillRules } from './fills.ts'
+import { configRules, keyRules } from './keys.ts'
+import { machineRules, sandboxRules } from './machine.ts'
+import { originRules } from './origins.ts'
+import { pageRules, servedRules } from './page.ts'
+import { pollingRules } from './polling.ts'
+import { requestRules } from './requests.ts'
+import { retryRules } from './retries.ts'
+import { sessionRules } from './sessions.ts'
 
-export const trafficRules = {
-  'secret-key-in-browser': secretKeyInBrowser,
-  'credential-refused': credentialRefused,
-  'origin-refused': originRefused,
-  'wrong-project': wrongProject,
-  'test-outcome-live': testOutcomeLive,
-  'live-key': liveKey,
-  'unknown-fields': unknownFields,
-  'request-refused': requestRefused,
-  'content-type': contentType,
-  'old-names': oldNames,
-  'consent-missing': consentMissing,
-  'asked-after-denial': askedAfterDenial,
-  'shown-after-withdrawal': shownAfterWithdrawal,
-  'text-without-consent': textWithoutConsent,
-  'text-not-shared': textNotShared,
-  'session-missing': sessionMissing,
-  'session-for-all': sessionForAll,
-  'activation-per-request': activationPerRequest,
-  'token-shared': tokenShared,
-  'token-mixed': tokenMixed,
-  'pending-given-up': pendingGivenUp,
-  'polled-once': polledOnce,
-  'busy-polling': busyPolling,
-  'polled-after-ready': polledAfterReady,
-  'no-fill-retried': noFillRetried,
-  'retry-after-ignored': retryAfterIgnored,
-  'retry-without-backoff': retryWithoutBackoff,
-  'retried-in-vain': retriedInVain,
-  'fill-unused': fillUnused,
-  'expired-ad': expiredAd,
-  'shown-twice': shownTwice,
-  'slot-hint-misfit': slotHintMisfit,
-  'beacon-missing': beaconMissing,
-  'beacon-doubled': beaconDoubled,
-  'beacon-repeated': beaconRepeated,
-  'beacon-before-render': beaconBeforeRender,
-  'beacon-clock': beaconClock,
-  'beacon-expired': beaconExpired,
-} as const satisfies Record<string, Rule>
+/** Rules about the page, and what it is served. */
+export const allPageRules = { ...servedRules, ...pageRules }
 
-export type TrafficRuleName = keyof typeof trafficRules
+/** Rules about requests. */
+export const journalRules = {
+  ...keyRules,
+  ...requestRules,
+  ...consentRules,
+  ...sessionRules,
+  ...pollingRules,
+  ...retryRules,
+  ...fillRules,
+  ...beaconRules,
+}
+
+export const observeRules = { ...allPageRules, ...journalRules }
+
+export type PageRuleId = keyof typeof allPageRules
+export type JournalRuleId = keyof typeof journalRules
+
+/** Every rule. */
+export const rules: readonly AnyRule[] = [
+  ...Object.values(observeRules),
+  ...Object.values({ ...configRules, ...originRules, ...fillCheckRules, ...beaconCheckRules }),
+  ...Object.values({ ...machineRules, ...sandboxRules }),
+  ...Object.values({ ...beaconFileRules, ...beaconSlotRules }),
+]

@@ -1,100 +1,168 @@
-/** Keys, projects and origins. */
-import { type Exchange, routeOf, times } from '../exchange.ts'
-import { isFromBrowser, type Rule, refusalRule } from '../rule.ts'
+/** Keys and projects: who sends a request, and for which project. */
+import { type ReasonCode, reasonCodes } from '../../contract/errors.ts'
+import { pathPattern, withoutQuery } from '../../foundation/endpoint-path.ts'
+import { valueAt } from '../../foundation/json-path.ts'
+import { type Exchange, hasWarning, isActivation, isFromBrowser, routeOf, times } from '../exchange.ts'
+import { type Finding, type Observed, refusalRule, refusals, ruleSet } from '../rule.ts'
+import { originRefused } from './origins.ts'
 
-export const secretKeyInBrowser: Rule = {
-  title: 'no secret key comes from a browser',
-  severity: 'error',
-  costs: 'Everybody who opens the page can read the key, and spend and read in your name.',
-  fix: 'Revoke it, keep secret keys on the server, and let pages activate with a publishable key.',
-  needs: 'a request from a browser',
-  judge({ exchanges }) {
-    const sent = exchanges.filter(isFromBrowser)
-    const wrong = sent.filter(
-      ({ reason_code, detail }) =>
-        reason_code === 'secret_key_in_browser' ||
-        detail?.response_headers['x-sandbox-warning']?.includes('secret_key_in_browser') === true,
-    )
-    const origins = new Set(wrong.map(({ detail }) => detail?.request_headers.origin ?? 'a page'))
-    return {
-      looked_at: sent.length,
-      findings:
-        wrong.length === 0
-          ? []
-          : [{ seen: `A secret key came from ${[...origins].join(', ')}, ${times(wrong.length)}.`, requests: wrong }],
-    }
-  },
-}
+const secretKeyInBrowser: ReasonCode = 'secret_key_in_browser'
 
-export const credentialRefused = refusalRule(
-  {
-    title: 'every request has a credential that its endpoint takes',
+export const keyRules = ruleSet('journal', {
+  'secret-key-in-browser': {
+    title: 'no secret key comes from a browser',
     severity: 'error',
-    costs: 'The request has no effect: no ad is shown, no beacon counts.',
-    fix: 'Servers send a secret key as bearer; pages activate and send the activation token.',
-    needs: 'a request',
+    costs: 'Everybody who opens the page can read the key, and spend and read in your name.',
+    fix: 'Revoke it, keep secret keys on the server, and let pages activate with a publishable key.',
+    needs: 'a request from a browser',
+    judge({ exchanges }) {
+      const accepted = exchanges.filter((exchange) => hasWarning(exchange, secretKeyInBrowser))
+      return {
+        looked_at: exchanges.filter(isFromBrowser).length,
+        findings: [...refusals(exchanges, [secretKeyInBrowser]), ...acceptedKeys(accepted)],
+      }
+    },
   },
-  [
-    'credential_missing',
-    'key_unknown',
-    'key_revoked',
-    'key_class',
-    'token_in_wrong_place',
-    'activation_token_invalid',
-    'activation_token_expired',
-    'publishable_key_malformed',
-  ],
-)
-
-export const originRefused = refusalRule(
-  {
-    title: 'every page is on an allowed origin',
-    severity: 'error',
-    costs: 'The page gets no activation token and shows no ads.',
-    fix: "Add the page's origin, scheme and port included, to the project's allowed origins.",
-    needs: 'a request from a browser, or an activation',
-  },
-  ['origin_not_allowed', 'origin_missing'],
-  (exchange) => isFromBrowser(exchange) || exchange.path === '/v1/browser/activate',
-)
-
-export const wrongProject = refusalRule(
-  {
+  'credential-refused': refusalRule(
+    {
+      title: 'every request has a credential that its endpoint takes',
+      severity: 'error',
+      costs: 'The request has no effect: no ad is shown, no beacon counts.',
+      fix: 'Servers send a secret key as bearer; pages activate and send the activation token.',
+      needs: 'a request',
+    },
+    [
+      'credential_missing',
+      'key_unknown',
+      'key_revoked',
+      'key_class',
+      'token_in_wrong_place',
+      'activation_token_invalid',
+      'activation_token_expired',
+      'publishable_key_malformed',
+    ],
+  ),
+  'origin-refused': originRefused,
+  'wrong-project': {
     title: 'client_id is the project of the key',
     severity: 'error',
     costs: 'The request has no effect.',
     fix: 'Take client_id and key from the same project.',
     needs: 'a request',
+    judge: ({ exchanges, projects }) => ({
+      looked_at: exchanges.length,
+      findings: refusals(exchanges, ['project_mismatch']).map((finding) => ({
+        ...finding,
+        fix: `${finding.fix} ${projectsHere(projects)}`,
+      })),
+    }),
   },
-  ['project_mismatch'],
-)
+  'test-outcome-live': refusalRule(
+    {
+      title: 'test_outcome is sent with test keys only',
+      severity: 'error',
+      costs: 'In production the request is refused, and a user sees no ad for a test.',
+      fix: 'Send test_outcome in tests only, never from code that production runs.',
+      needs: 'a request that asks for a placement',
+    },
+    ['test_outcome_requires_test_key'],
+    ({ method, path }) => method === 'POST' && /^\/v1\/(placements|jobs)/.test(path),
+  ),
+  'live-key': {
+    title: 'tests use test keys',
+    severity: 'warning',
+    costs: 'With the real service these would be production requests: billed to advertisers, and counted as fraud.',
+    fix: 'Take SVC_SECRET_KEY from the environment, and give tests a key that begins with sk_test_.',
+    needs: 'a request with a secret key',
+    judge({ exchanges }) {
+      const keyed = exchanges.filter(({ key }) => key === 'sk_test' || key === 'sk_live')
+      const live = keyed.filter(({ key }) => key === 'sk_live')
+      const routes = [...new Set(live.map(routeOf))].join(', ')
+      const message = `A production key was used ${times(live.length)}: ${routes}.`
+      return { looked_at: keyed.length, findings: live.length === 0 ? [] : [{ message, requests: live }] }
+    },
+  },
+})
 
-export const testOutcomeLive = refusalRule(
-  {
-    title: 'test_outcome is sent with test keys only',
-    severity: 'error',
-    costs: 'In production the request is refused, and a user sees no ad for a test.',
-    fix: 'Send test_outcome in tests only, never from code that production runs.',
-    needs: 'a request that asks for a placement',
-  },
-  ['test_outcome_requires_test_key'],
-  ({ method, path }) => method === 'POST' && /^\/v1\/(placements|jobs)/.test(path),
-)
-
-export const liveKey: Rule = {
-  title: 'tests use test keys',
-  severity: 'warning',
-  costs: 'With the real service this traffic would be production traffic: billed to advertisers, and counted as fraud.',
-  fix: 'Take SVC_SECRET_KEY from the environment, and give tests a key that begins with sk_test_.',
-  needs: 'a request with a secret key',
-  judge({ exchanges }) {
-    const keyed = exchanges.filter(({ key }) => key === 'sk_test' || key === 'sk_live')
-    const live = keyed.filter(({ key }) => key === 'sk_live')
-    return { looked_at: keyed.length, findings: live.length === 0 ? [] : [liveFinding(live)] }
-  },
+/** A project may accept secret keys from pages, with a warning. */
+function acceptedKeys(accepted: readonly Exchange[]): Finding[] {
+  if (accepted.length === 0) return []
+  return [
+    {
+      message: `A secret key came from a browser page ${times(accepted.length)}; this project lets it pass.`,
+      fix: reasonCodes[secretKeyInBrowser].hint,
+      requests: accepted,
+    },
+  ]
 }
 
-function liveFinding(live: readonly Exchange[]) {
-  const routes = [...new Set(live.map(routeOf))].join(', ')
-  return { seen: `A production key was used ${times(live.length)}: ${routes}.`, requests: live }
+/** Rules about the stored project config, for `svc doctor`: the third of the five points to check when migrating. */
+export const configRules = ruleSet('journal', {
+  'config-not-found': {
+    title: 'the config that is read belongs to the project of the key',
+    severity: 'error',
+    fix: 'Set client_id to the project of the key.',
+    judge({ exchanges, projects }) {
+      const known = projects.map(({ client_id }) => client_id)
+      const missing = exchanges.filter((exchange) => exchange.status === 404 && configOf(exchange) !== null)
+      const groups = Map.groupBy(missing, (exchange) => configOf(exchange)!)
+      return {
+        looked_at: exchanges.length,
+        findings: [...groups].map(([client_id, requests]) => ({
+          message: known.includes(client_id)
+            ? `The config of ${client_id} was asked for with a key of another project.`
+            : `The config of ${client_id} was asked for; there is no such project here.`,
+          fix: `Set client_id to the project of the key. ${projectsHere(projects)}`,
+          requests,
+        })),
+      }
+    },
+  },
+  'config-unread': {
+    title: 'browser flows read the project config',
+    severity: 'warning',
+    fix: 'Read GET /v1/projects/{client_id}/config at start, for labels, sizes and consent, instead of storing them.',
+    judge({ exchanges }) {
+      const activations = exchanges.filter((exchange) => isActivation(exchange) && exchange.status === 200)
+      const isRead = exchanges.some((exchange) => configOf(exchange) !== null)
+      const message = 'Browsers activate, but nobody reads the project config.'
+      const findings = activations.length === 0 || isRead ? [] : [{ message, requests: activations }]
+      return { looked_at: activations.length, findings }
+    },
+  },
+  'config-stale': {
+    title: 'the config is read again after a change',
+    severity: 'warning',
+    fix: 'Read it again, with If-None-Match and the ETag of the last response; it may be kept for 60 seconds.',
+    judge({ exchanges, projects }) {
+      const read = exchanges.filter(({ status }) => status === 200 || status === 304)
+      const findings = projects.flatMap(({ client_id, config_revision }) => {
+        const last = read.findLast((exchange) => configOf(exchange) === client_id)
+        const revision = last === undefined ? null : revisionOf(last)
+        if (revision === null || revision >= config_revision) return []
+        const message = `The config of ${client_id} was last read at revision ${revision}; it is at ${config_revision} now.`
+        return [{ message, requests: [last!] }]
+      })
+      return { looked_at: read.length, findings }
+    },
+  },
+})
+
+const configPath = pathPattern('/v1/projects/{client_id}/config')
+
+/** Returns the project whose config a request reads, or null. */
+function configOf({ path }: Exchange): string | null {
+  return configPath.exec(withoutQuery(path))?.groups?.client_id ?? null
+}
+
+/** Returns the revision of a config from the body, or for a 304 from its ETag: `W/"3-test-1.0.0"`. */
+function revisionOf({ response_body, response_headers }: Exchange): number | null {
+  const revision = valueAt(response_body, 'config_revision')
+  if (typeof revision === 'number') return revision
+  const tagged = /^W\/"(\d+)-/.exec(response_headers.etag ?? '')?.[1]
+  return tagged === undefined ? null : Number(tagged)
+}
+
+function projectsHere(projects: Observed['projects']): string {
+  return `Projects here: ${projects.map(({ client_id }) => client_id).join(', ')}.`
 }

@@ -1,18 +1,11 @@
-/** Each check of this machine and of the sandbox, once where all is well and once where it is not. */
+/** Each rule about this computer and the sandbox, once where all is well and once where it is not. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { type Layers, resolveSettings } from '../../cli/settings/settings.ts'
-import { browser, browserCandidates } from '../doctor/browser.ts'
-import { clock, spanText } from '../doctor/clock.ts'
-import { configFile } from '../doctor/config-file.ts'
-import { environment } from '../doctor/environment.ts'
-import { integrity } from '../doctor/integrity.ts'
-import { nodeVersion, oldestNode } from '../doctor/node-version.ts'
-import type { SandboxFacts } from '../doctor/sandbox-facts.ts'
-import { service } from '../doctor/service.ts'
-import { stateDirectoryCheck } from '../doctor/state-directory.ts'
-import { versionMatch } from '../doctor/version-match.ts'
-import { keys } from './machine.ts'
+import { runCheck } from '../doctor.ts'
+import { browserCandidates, type Machine } from '../facts/machine.ts'
+import type { SandboxFacts } from '../facts/sandbox.ts'
+import { machineRules, oldestNode, sandboxRules, spanText } from './machine.ts'
 
 const url = 'http://127.0.0.1:4010'
 const project = {
@@ -31,15 +24,23 @@ const sandbox = {
   projects: [project, { ...project, client_id: 'proj_other', secret_key: 'sk_test_other' }],
   started_at_ms: 0,
 }
-const settled = (environment: Layers['environment'] = {}, sandboxes: Layers['sandboxes'] = [sandbox]) =>
+const settings = (environment: Layers['environment'] = {}, sandboxes: Layers['sandboxes'] = [sandbox]) =>
   resolveSettings({ flags: {}, environment, config: {}, profile: {}, sandboxes })
+
+/** What doctor prints of a rule, from the facts that it needs. */
+function ofMachine(id: keyof typeof machineRules, facts: Partial<Machine>) {
+  return runCheck({ rules: [{ rule: machineRules[id] }] }, facts as Machine)
+}
+function ofSandbox(id: keyof typeof sandboxRules, facts: SandboxFacts) {
+  return runCheck({ rules: [{ rule: sandboxRules[id] }] }, facts)
+}
 
 describe('node', () => {
   test('is new enough, or not', () => {
-    expect(nodeVersion.find({ node_version: '26.1.0' })).toEqual([{ level: 'ok', message: 'Node 26.1.0.', fix: null }])
-    expect(nodeVersion.find({ node_version: `${oldestNode}.0` })).toMatchObject([{ level: 'ok' }])
+    expect(ofMachine('node', { node_version: '26.1.0' })).toEqual([{ level: 'ok', message: 'Node 26.1.0.', fix: null }])
+    expect(ofMachine('node', { node_version: `${oldestNode}.0` })).toMatchObject([{ level: 'ok' }])
     for (const node_version of ['18.20.4', '22.18.9']) {
-      expect(nodeVersion.find({ node_version })).toMatchObject([
+      expect(ofMachine('node', { node_version })).toMatchObject([
         { level: 'problem', fix: expect.stringContaining('nvm install --lts') },
       ])
     }
@@ -54,8 +55,10 @@ describe('node', () => {
 })
 
 test('the state directory can be written, or not', () => {
-  expect(stateDirectoryCheck.find({ state_directory: { path: '/s', problem: null } })).toMatchObject([{ level: 'ok' }])
-  expect(stateDirectoryCheck.find({ state_directory: { path: '/s', problem: 'EACCES' } })).toEqual([
+  expect(ofMachine('state directory', { state_directory: { path: '/s', problem: null } })).toMatchObject([
+    { level: 'ok' },
+  ])
+  expect(ofMachine('state directory', { state_directory: { path: '/s', problem: 'EACCES' } })).toEqual([
     {
       level: 'problem',
       message: '/s cannot be written: EACCES.',
@@ -65,23 +68,25 @@ test('the state directory can be written, or not', () => {
 })
 
 test('the config file is valid, absent, or wrong', () => {
-  expect(configFile.find({ config: { path: '/p/svc.config.json', problem: null } })).toMatchObject([
+  expect(ofMachine('config file', { config: { path: '/p/svc.config.json', problem: null } })).toMatchObject([
     { level: 'ok', message: '/p/svc.config.json is valid.' },
   ])
-  expect(configFile.find({ config: { path: null, problem: null } })).toMatchObject([{ level: 'ok' }])
+  expect(ofMachine('config file', { config: { path: null, problem: null } })).toMatchObject([{ level: 'ok' }])
   const wrong = { message: '/p/svc.config.json is not JSON.', hint: null }
-  expect(configFile.find({ config: { path: '/p/svc.config.json', problem: wrong } })).toEqual([
+  expect(ofMachine('config file', { config: { path: '/p/svc.config.json', problem: wrong } })).toEqual([
     { level: 'problem', message: wrong.message, fix: 'Correct it; see svc help settings.' },
   ])
 })
 
 describe('keys', () => {
-  const found = (environment: Layers['environment']) => keys.find({ settings: settled(environment) })
+  const found = (environment: Layers['environment']) => ofMachine('keys', { settings: settings(environment) })
 
   test('of the right kind are well', () => {
     expect(found({})).toMatchObject([{ level: 'ok' }])
     expect(found({ secret_key: 'at_token', publishable_key: 'pk_live_x' })).toMatchObject([{ level: 'ok' }])
-    expect(keys.find({ settings: settled({}, []) })).toMatchObject([{ level: 'ok', message: 'No key is set.' }])
+    expect(ofMachine('keys', { settings: settings({}, []) })).toMatchObject([
+      { level: 'ok', message: 'No key is set.' },
+    ])
   })
 
   test('a publishable one where a secret one belongs, and the other way round', () => {
@@ -117,13 +122,13 @@ describe('keys', () => {
 
 describe('settings that point elsewhere', () => {
   test('none do', () => {
-    expect(environment.find({ settings: settled(), running_urls: [url] })).toMatchObject([{ level: 'ok' }])
-    expect(environment.find({ settings: settled({}, []), running_urls: [] })).toMatchObject([{ level: 'ok' }])
+    expect(ofMachine('settings', { settings: settings(), running_urls: [url] })).toMatchObject([{ level: 'ok' }])
+    expect(ofMachine('settings', { settings: settings({}, []), running_urls: [] })).toMatchObject([{ level: 'ok' }])
   })
 
   test('a base URL beside the running sandbox', () => {
-    const settings = settled({ base_url: 'http://127.0.0.1:5999' })
-    expect(environment.find({ settings, running_urls: [url] })).toEqual([
+    const own = settings({ base_url: 'http://127.0.0.1:5999' })
+    expect(ofMachine('settings', { settings: own, running_urls: [url] })).toEqual([
       {
         level: 'warning',
         message: `base_url (environment) is http://127.0.0.1:5999; a sandbox runs at ${url}.`,
@@ -133,8 +138,8 @@ describe('settings that point elsewhere', () => {
   })
 
   test('a key or project that the sandbox does not have', () => {
-    const settings = settled({ secret_key: 'sk_test_old', client_id: 'proj_old' })
-    expect(environment.find({ settings, running_urls: [url] })).toMatchObject([
+    const own = settings({ secret_key: 'sk_test_old', client_id: 'proj_old' })
+    expect(ofMachine('settings', { settings: own, running_urls: [url] })).toMatchObject([
       { level: 'warning', message: expect.stringContaining('secret_key (environment)') },
       { level: 'warning', message: expect.stringContaining('client_id (environment)') },
     ])
@@ -142,8 +147,8 @@ describe('settings that point elsewhere', () => {
 })
 
 test('a browser is found, or not; where it may be depends on the platform', () => {
-  expect(browser.find({ browser: '/usr/bin/chromium' })).toMatchObject([{ level: 'ok' }])
-  expect(browser.find({ browser: null })).toMatchObject([{ level: 'warning' }])
+  expect(ofMachine('browser', { browser: '/usr/bin/chromium' })).toMatchObject([{ level: 'ok' }])
+  expect(ofMachine('browser', { browser: null })).toMatchObject([{ level: 'warning' }])
   expect(browserCandidates('linux', { PATH: '/a:/b' })).toEqual(
     expect.arrayContaining(['/a/google-chrome', '/b/chromium', '/snap/bin/chromium']),
   )
@@ -155,9 +160,9 @@ test('a browser is found, or not; where it may be depends on the platform', () =
 
 describe('the port', () => {
   const found = (kind: 'sandbox' | 'other' | 'none', holder: string | null, environment: Layers['environment'] = {}) =>
-    service.find({
+    ofMachine('port', {
       service: kind,
-      settings: settled(environment, []),
+      settings: settings(environment, []),
       port: { number: 4010, holder },
       command_name: 'npx svc',
     })
@@ -215,24 +220,26 @@ describe('the sandbox', () => {
   const facts = { info, integrity: whole, version: '1.0.0', command_name: 'svc' }
 
   test('its database holds, is damaged, or could not be looked at', () => {
-    expect(integrity.find(facts)).toMatchObject([{ level: 'ok' }])
+    expect(ofSandbox('database', facts)).toMatchObject([{ level: 'ok' }])
     const damaged = { ...whole, database: { ok: false, problems: ['row 3 missing from index x'] } }
-    expect(integrity.find({ ...facts, integrity: damaged })).toMatchObject([
+    expect(ofSandbox('database', { ...facts, integrity: damaged })).toMatchObject([
       { level: 'problem', message: '/d/svc.db is damaged: row 3 missing from index x.' },
     ])
-    expect(integrity.find({ ...facts, integrity: { failure: 'no answer' } })).toMatchObject([{ level: 'problem' }])
+    expect(ofSandbox('database', { ...facts, integrity: { failure: 'no answer' } })).toMatchObject([
+      { level: 'problem' },
+    ])
   })
 
   test('its evidence was changed', () => {
     const evidence = { ok: false, chains: [chain, { ...chain, broken_at: 2, problem: 'the hash differs' }] }
-    expect(integrity.find({ ...facts, integrity: { ...whole, ok: false, evidence } })).toMatchObject([
+    expect(ofSandbox('database', { ...facts, integrity: { ...whole, ok: false, evidence } })).toMatchObject([
       { level: 'problem', message: 'The evidence of proj_demo is broken at entry 2: the hash differs.' },
     ])
   })
 
   test('its clock is that of the system, ahead, behind or frozen', () => {
     const at = (change: Partial<typeof info.clock>) =>
-      clock.find({ ...facts, info: { ...info, clock: { ...info.clock, ...change } } })
+      ofSandbox('clock', { ...facts, info: { ...info, clock: { ...info.clock, ...change } } })
     expect(at({})).toMatchObject([{ level: 'ok' }])
     expect(at({ offset_ms: 1_860_000 })).toMatchObject([
       {
@@ -251,7 +258,7 @@ describe('the sandbox', () => {
   })
 
   test('its version is that of the command line, or another', () => {
-    expect(versionMatch.find(facts)).toMatchObject([{ level: 'ok' }])
-    expect(versionMatch.find({ ...facts, version: '2.0.0' })).toMatchObject([{ level: 'warning' }])
+    expect(ofSandbox('version', facts)).toMatchObject([{ level: 'ok' }])
+    expect(ofSandbox('version', { ...facts, version: '2.0.0' })).toMatchObject([{ level: 'warning' }])
   })
 })

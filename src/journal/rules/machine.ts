@@ -1,59 +1,253 @@
-import { type Check, type Outcome, orOk, problem, warning } from '../doctor/finding.ts'
-import type { Machine } from '../doctor/machine.ts'
+/** This computer and the sandbox that runs on it, for `svc doctor`. Ids are the names of its checks. */
+import { settingsTable } from '../../cli/settings/table.ts'
+import { formatDuration } from '../../foundation/duration.ts'
+import type { Machine } from '../facts/machine.ts'
+import { type Finding, ruleSet } from '../rule.ts'
 
-/** Key type, the first point to check when migrating, in the settings. Keys themselves are never printed. */
-export const keys: Check<Pick<Machine, 'settings'>> = {
-  name: 'keys',
-  find: ({ settings }) =>
-    orOk(
-      [...secretKey(settings), ...publishableKey(settings), ...projectOf(settings)],
-      settings.secret_key === null ? 'No key is set.' : 'Each key is of the kind that belongs there.',
-    ),
+/** The oldest Node that runs svc; a test compares it with package.json. */
+export const oldestNode = '22.19'
+
+/** Settings that belong to one sandbox. */
+const ownSettings = ['secret_key', 'publishable_key', 'client_id'] as const
+
+export const machineRules = ruleSet('machine', {
+  node: {
+    title: 'Node is recent enough',
+    severity: 'error',
+    fix: 'Install a current Node: nvm install --lts, or from https://nodejs.org.',
+    judge({ node_version }) {
+      const [major = 0, minor = 0] = node_version.split('.').map(Number)
+      const [oldestMajor = 0, oldestMinor = 0] = oldestNode.split('.').map(Number)
+      const isRecent = major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)
+      const message = `Node ${node_version} is too old: svc needs ${oldestNode} or later.`
+      return found(isRecent ? [] : [{ message }], `Node ${node_version}.`)
+    },
+  },
+  'state directory': {
+    title: 'the state directory can be written',
+    severity: 'error',
+    fix: 'Make it writable by you, or set SVC_HOME to a directory that is.',
+    judge({ state_directory: { path, problem } }) {
+      const message = `${path} cannot be written: ${problem}.`
+      return found(problem === null ? [] : [{ message }], `${path} can be written.`)
+    },
+  },
+  'config file': {
+    title: 'the config file is valid',
+    severity: 'error',
+    fix: 'Correct it; see svc help settings.',
+    judge({ config: { path, problem } }) {
+      const holds = path === null ? 'No svc.config.json; none is needed.' : `${path} is valid.`
+      if (problem === null) return found([], holds)
+      const { message, hint } = problem
+      return found([{ message, ...(hint === null ? {} : { fix: hint }) }], holds)
+    },
+  },
+  /** Key type, the first point to check when migrating, in the settings. Keys themselves are never printed. */
+  keys: {
+    title: 'each setting has a key of its kind',
+    severity: 'error',
+    fix: 'Set SVC_SECRET_KEY to the key that begins with sk_test_.',
+    judge: ({ settings }) =>
+      found(
+        [...secretKey(settings), ...publishableKey(settings), ...keyOfOther(settings)],
+        settings.secret_key === null ? 'No key is set.' : 'Each key is of the kind that belongs there.',
+      ),
+  },
+  settings: {
+    title: 'settings belong to the sandbox in use',
+    severity: 'warning',
+    fix: 'Remove the setting.',
+    judge({ settings, running_urls: [running] }) {
+      const { base_url, source, sandbox } = settings
+      if (sandbox !== null) return found(foreignSettings(settings), `Keys and project are those of ${sandbox.url}.`)
+      const isElsewhere = running !== undefined && source.base_url !== 'default'
+      const finding = {
+        message: `base_url (${source.base_url}) is ${base_url}; a sandbox runs at ${running}.`,
+        fix: `Set ${settingsTable.base_url.env}=${running}, or remove the setting.`,
+      }
+      return found(isElsewhere ? [finding] : [], 'Nothing points elsewhere than the service in use.')
+    },
+  },
+  browser: {
+    title: 'a browser is installed',
+    severity: 'warning',
+    fix: 'Install one, or put it on the PATH. Only what opens a browser needs it.',
+    judge: ({ browser }) =>
+      found(browser === null ? [{ message: 'No Chrome or Chromium was found.' }] : [], `${browser}.`),
+  },
+  port: {
+    title: 'a sandbox answers at the base URL',
+    severity: 'error',
+    fix: 'Start one: svc start',
+    judge(machine) {
+      const { base_url } = machine.settings
+      return found(machine.service === 'sandbox' ? [] : [serviceMissing(machine)], `A sandbox answers at ${base_url}.`)
+    },
+  },
+})
+
+function found(findings: readonly Finding[], holds: string) {
+  return { looked_at: 1, findings, holds }
 }
 
-function secretKey({ secret_key, source }: Machine['settings']): Outcome[] {
+function secretKey({ secret_key, source }: Machine['settings']): Finding[] {
   if (secret_key === null || secret_key.startsWith('sk_test_') || secret_key.startsWith('at_')) return []
   const where = `secret_key (${source.secret_key})`
   if (secret_key.startsWith('sk_live_')) {
     return [
-      warning(`${where} is a production key: its traffic is not test traffic.`, 'Use a key that begins with sk_test_.'),
+      {
+        severity: 'warning',
+        message: `${where} is a production key: its requests are not test requests.`,
+        fix: 'Use a key that begins with sk_test_.',
+      },
     ]
   }
-  if (secret_key.startsWith('pk_')) {
-    return [
-      problem(
-        `${where} holds a publishable key; servers send a secret key.`,
-        'Set SVC_SECRET_KEY to the key that begins with sk_test_, and this one as SVC_PUBLISHABLE_KEY.',
-      ),
-    ]
-  }
-  return [problem(`${where} is no key of this service.`, 'Set SVC_SECRET_KEY to the key that begins with sk_test_.')]
+  if (!secret_key.startsWith('pk_')) return [{ message: `${where} is no key of this service.` }]
+  return [
+    {
+      message: `${where} holds a publishable key; servers send a secret key.`,
+      fix: 'Set SVC_SECRET_KEY to the key that begins with sk_test_, and this one as SVC_PUBLISHABLE_KEY.',
+    },
+  ]
 }
 
-function publishableKey({ publishable_key, source }: Machine['settings']): Outcome[] {
+function publishableKey({ publishable_key, source }: Machine['settings']): Finding[] {
   if (publishable_key === null || publishable_key.startsWith('pk_')) return []
   const where = `publishable_key (${source.publishable_key})`
-  if (publishable_key.startsWith('sk_')) {
-    return [
-      problem(
-        `${where} holds a secret key, which would be given to browsers.`,
-        'Revoke that key, and set SVC_PUBLISHABLE_KEY to the one that begins with pk_.',
-      ),
-    ]
-  }
-  return [problem(`${where} is no publishable key.`, 'Set SVC_PUBLISHABLE_KEY to the key that begins with pk_.')]
+  return publishable_key.startsWith('sk_')
+    ? [
+        {
+          message: `${where} holds a secret key, which would be given to browsers.`,
+          fix: 'Revoke that key, and set SVC_PUBLISHABLE_KEY to the one that begins with pk_.',
+        },
+      ]
+    : [
+        {
+          message: `${where} is no publishable key.`,
+          fix: 'Set SVC_PUBLISHABLE_KEY to the key that begins with pk_.',
+        },
+      ]
 }
 
-/** Keys of another project than client_id names, where the sandbox tells whose they are. */
-function projectOf({ client_id, secret_key, sandbox }: Machine['settings']): Outcome[] {
+/** Finds a key of another project than client_id names, when the sandbox shows whose it is. */
+function keyOfOther({ client_id, secret_key, sandbox }: Machine['settings']): Finding[] {
   const owner = sandbox?.projects.find((project) =>
     [project.secret_key, project.live_secret_key].includes(secret_key ?? ''),
   )
   if (owner === undefined || client_id === null || owner.client_id === client_id) return []
   return [
-    problem(
-      `secret_key is of ${owner.client_id}, client_id is ${client_id}.`,
-      `Set SVC_CLIENT_ID=${owner.client_id}, or use a key of ${client_id}.`,
-    ),
+    {
+      message: `secret_key is of ${owner.client_id}, client_id is ${client_id}.`,
+      fix: `Set SVC_CLIENT_ID=${owner.client_id}, or use a key of ${client_id}.`,
+    },
   ]
+}
+
+function foreignSettings(settings: Machine['settings']): Finding[] {
+  const { source, sandbox } = settings
+  if (sandbox === null) return []
+  const known = {
+    secret_key: sandbox.projects.flatMap(({ secret_key, live_secret_key }) => [secret_key, live_secret_key]),
+    publishable_key: sandbox.projects.map(({ publishable_key }) => publishable_key),
+    client_id: sandbox.projects.map(({ client_id }) => client_id),
+  }
+  const foreign = ownSettings.filter((name) => {
+    const value = settings[name]
+    return value !== null && source[name] !== 'sandbox' && !known[name].includes(value)
+  })
+  return foreign.map((name) => ({
+    message: `${name} (${source[name]}) is not one that the sandbox at ${sandbox.url} started with.`,
+    fix: `Remove ${settingsTable[name].env}, and the sandbox's own is used; or create it there.`,
+  }))
+}
+
+/** What is at the base URL instead of a sandbox. */
+function serviceMissing({ service, settings: { base_url, source }, port, command_name }: Machine): Finding {
+  const start = `Start one: ${command_name} start`
+  if (service === 'other') {
+    return {
+      severity: 'unknown',
+      message: `What answers at ${base_url} is no sandbox.`,
+      fix: `It has no journal to read: ${command_name} start`,
+    }
+  }
+  if (port.holder !== null) {
+    return {
+      message: `Port ${port.number} is taken by ${port.holder}, which does not answer as the service.`,
+      fix: `End it, or start the sandbox elsewhere: ${command_name} start --port ${port.number + 1}`,
+    }
+  }
+  if (source.base_url === 'default') {
+    return { severity: 'warning', message: `No sandbox runs; port ${port.number} is free.`, fix: start }
+  }
+  return { message: `Nothing answers at ${base_url} (${source.base_url}).`, fix: `${start}, or correct the address.` }
+}
+
+/** An offset below this is no more than the time a request takes. */
+const negligible_ms = 1_000
+
+export const sandboxRules = ruleSet('sandbox', {
+  version: {
+    title: 'the sandbox has the version of the command line',
+    severity: 'warning',
+    fix: 'Restart it.',
+    judge({ info, version, command_name }) {
+      const finding = {
+        message: `The sandbox is svc ${info.version}, this command line is ${version}.`,
+        fix: `Restart it: ${command_name} sandbox stop, then ${command_name} start`,
+      }
+      return found(info.version === version ? [] : [finding], `The sandbox is svc ${version}.`)
+    },
+  },
+  database: {
+    title: 'the database and its evidence are intact',
+    severity: 'error',
+    fix: 'Start with another --db.',
+    judge({ integrity, info, command_name }) {
+      const fix = `Keep the file if you need it, then start with another --db, or empty it: ${command_name} sandbox reset`
+      if ('failure' in integrity) {
+        return found([{ message: `${info.database} could not be checked: ${integrity.failure}`, fix }], '')
+      }
+      const { database, evidence } = integrity
+      const [first] = database.problems
+      const broken = evidence.chains.filter(({ broken_at }) => broken_at !== null)
+      return found(
+        [
+          ...(first === undefined ? [] : [{ message: `${info.database} is damaged: ${first}.`, fix }]),
+          ...broken.map(({ client_id, broken_at, problem }) => ({
+            message: `The evidence of ${client_id} is broken at entry ${broken_at}: ${problem ?? 'it does not hold'}.`,
+            fix: `Somebody changed the database by hand: ${command_name} evidence verify, then ${command_name} sandbox reset`,
+          })),
+        ],
+        `${info.database} and ${evidence.chains.length} evidence chains hold.`,
+      )
+    },
+  },
+  clock: {
+    title: 'the sandbox clock is the system clock',
+    severity: 'warning',
+    fix: 'Set it to the system time.',
+    judge({ info: { clock }, command_name }) {
+      const { frozen, now_ms, offset_ms } = clock
+      if (frozen) {
+        const message = `The sandbox clock stands still at ${new Date(now_ms).toISOString()}.`
+        const fix = `Beacons that a browser stamps may be stale or in the future. Let it run: ${command_name} sandbox clock resume`
+        return found([{ message, fix }], '')
+      }
+      const finding = {
+        message: `The sandbox clock is ${spanText(Math.abs(offset_ms))} ${offset_ms > 0 ? 'ahead of' : 'behind'} the system clock.`,
+        fix: `Set it to the time of this machine: ${command_name} sandbox clock set now`,
+      }
+      return found(Math.abs(offset_ms) < negligible_ms ? [] : [finding], 'The sandbox clock is the system clock.')
+    },
+  },
+})
+
+/** Returns the two largest units of a span: `2 h 5 min`. */
+export function spanText(span_ms: number): string {
+  const seconds_ms = Math.round(span_ms / 1_000) * 1_000
+  return formatDuration(seconds_ms, 2)
+    .replaceAll(/(\d+)([a-z])/g, '$1 $2')
+    .replaceAll(/m\b/g, 'min')
 }

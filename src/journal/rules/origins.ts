@@ -1,40 +1,44 @@
-/** Allowed origins: the second of the five points to check when migrating. */
-import { reasonCodes } from '../../contract/errors.ts'
-import { type Check, type Outcome, orOk, problem } from '../doctor/finding.ts'
-import { refusals } from '../doctor/journal-check.ts'
-import { type Exchange, groupBy, routeOf, type Traffic, times } from '../exchange.ts'
+/** Origins of pages: which are allowed, and which browsers let reach a sandbox on this computer. */
+import { isLoopback } from '../../foundation/loopback.ts'
+import { type Exchange, groupBy, isActivation, isFromBrowser, routeOf, times } from '../exchange.ts'
+import { type Finding, type Observed, type RuleBody, refusals, ruleSet } from '../rule.ts'
 
-export const allowedOrigins: Check<Traffic> = {
-  name: 'allowed origins',
-  find: (traffic) => {
-    const refused = groupBy(traffic.exchanges, (exchange) =>
-      exchange.reason_code === 'origin_not_allowed' ? (exchange.detail?.request_headers.origin ?? '(none)') : null,
+export const originRefused: RuleBody<'journal'> = {
+  title: 'every page is on an allowed origin',
+  severity: 'error',
+  costs: 'The page gets no activation token and shows no ads.',
+  fix: "Add the page's origin, scheme and port included, to the project's allowed origins.",
+  needs: 'a request from a browser, or an activation',
+  judge(observed) {
+    const { exchanges } = observed
+    const refused = groupBy(exchanges, ({ reason_code, request_headers }) =>
+      reason_code === 'origin_not_allowed' ? (request_headers.origin ?? '(none)') : null,
     )
-    return orOk(
-      [
-        ...[...refused].map(([origin, group]) => notAllowed(origin, group, traffic)),
-        ...refusals(traffic.exchanges, {
-          origin_mismatch: reasonCodes.origin_mismatch.hint,
-          origin_missing: reasonCodes.origin_missing.hint,
-        }),
+    return {
+      looked_at: exchanges.filter((exchange) => isFromBrowser(exchange) || isActivation(exchange)).length,
+      findings: [
+        ...[...refused].map(([origin, requests]) => notAllowed(origin, requests, observed)),
+        ...refusals(exchanges, ['origin_missing']),
       ],
-      'No origin was refused.',
-    )
+    }
   },
 }
 
-function notAllowed(origin: string, group: readonly Exchange[], traffic: Traffic): Outcome {
-  const last = group.at(-1) as Exchange
-  const client_id = last.client_id ?? traffic.client_id ?? traffic.projects[0]?.client_id ?? 'CLIENT_ID'
-  const allowed = traffic.projects.find((project) => project.client_id === client_id)?.allowed_origins ?? []
+function notAllowed(origin: string, requests: readonly Exchange[], observed: Observed): Finding {
+  const { projects, command_name } = observed
+  const last = requests.at(-1)!
+  const client_id = last.client_id ?? observed.client_id ?? projects[0]?.client_id ?? 'CLIENT_ID'
+  const allowed = projects.find((project) => project.client_id === client_id)?.allowed_origins ?? []
   const near = allowed.map((entry) => difference(origin, entry)).find((text) => text !== null)
-  return problem(
-    `${origin} was refused ${times(group.length)} (${routeOf(last)}): ${near ?? `${client_id} allows ${allowed.join(', ') || 'no origin'}`}.`,
-    `${traffic.command_name} projects update ${client_id} --set allowed_origins=${[...allowed, origin].join(',')}`,
-  )
+  return {
+    message: `${origin} was refused ${times(requests.length)} (${routeOf(last)}): ${near ?? `${client_id} allows ${allowed.join(', ') || 'no origin'}`}.`,
+    fix: `${command_name} projects update ${client_id} --set allowed_origins=${[...allowed, origin].join(',')}`,
+    requests,
+    reason: 'origin_not_allowed',
+  }
 }
 
-/** In what an origin differs from one that is allowed, when it is but one thing. */
+/** Returns how an origin differs from an allowed one when it is in one part only, or null. */
 export function difference(origin: string, allowed: string): string | null {
   const [seen, entry] = [partsOf(origin), partsOf(allowed)]
   if (seen === null || entry === null) return null
@@ -43,11 +47,12 @@ export function difference(origin: string, allowed: string): string | null {
     return seen[part] !== entry[part]
   })
   const [only] = differs
-  const isSameMachine = isLoopback(seen.host) && isLoopback(entry.host)
-  if (differs.length !== 1 || only === undefined || (only === 'host' && !isSameMachine)) return null
+  const areLoopback = isLoopback(seen.host) && isLoopback(entry.host)
+  if (differs.length !== 1 || only === undefined || (only === 'host' && !areLoopback)) return null
   return `${allowed} is allowed, the ${only} differs`
 }
 
+/** Ports of allowed origins may be `*`, which is no URL. */
 function partsOf(origin: string): { scheme: string; host: string; port: string } | null {
   const match = /^(https?):\/\/(\[[^\]]+\]|[^/:]+)(?::(\d+|\*))?\/?$/i.exec(origin)
   if (match === null) return null
@@ -55,6 +60,45 @@ function partsOf(origin: string): { scheme: string; host: string; port: string }
   return { scheme, host: (match[2] as string).toLowerCase(), port: match[3] ?? (scheme === 'https' ? '443' : '80') }
 }
 
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '[::1]' || /^127\./.test(host)
+/** Rules about pages elsewhere, for `svc doctor`. */
+export const originRules = ruleSet('journal', {
+  /**
+   * Browsers let a page of a public address reach this computer only from a secure context and after the user has agreed
+   * (Local Network Access). A request that a browser blocks never arrives, so this looks at those that did.
+   */
+  'local-network': {
+    title: 'pages are served from this computer',
+    severity: 'warning',
+    fix: 'Allow local network access for that page, or serve it from http://localhost while you develop.',
+    judge({ exchanges }) {
+      const pages = groupBy(exchanges, ({ request_headers }) => request_headers.origin ?? null)
+      return {
+        looked_at: pages.size,
+        findings: [...pages].flatMap(([origin, requests]) => elsewhere(origin).map((each) => ({ ...each, requests }))),
+      }
+    },
+  },
+})
+
+function elsewhere(origin: string): Finding[] {
+  const url = URL.parse(origin)
+  if (url === null) {
+    return [
+      {
+        message: `A page without an origin of its own (${origin}) called the service.`,
+        fix: 'A sandboxed iframe or a file has none: serve the page from http://localhost.',
+      },
+    ]
+  }
+  if (isLoopback(url.hostname)) return []
+  if (url.protocol !== 'http:') {
+    return [{ message: `${origin} is not this machine: browsers ask before they let it reach a sandbox here.` }]
+  }
+  return [
+    {
+      severity: 'error',
+      message: `${origin} is not this machine and not https: browsers block its requests to a sandbox here.`,
+      fix: 'Serve the page from http://localhost while you develop, or over https.',
+    },
+  ]
 }

@@ -1,179 +1,158 @@
-/** Rules about the page itself, for which a browser was there. */
-import { loadedFrames } from '../frames.ts'
-import type { Mount, PageSeen } from '../observe/page/seen.ts'
-import type { Finding, Observed, Rule } from '../rule.ts'
+/** The page itself, as a browser saw it, and the files that it is served. */
+import { loadedFrames } from '../exchange.ts'
+import type { Mount } from '../facts/page.ts'
+import { type Finding, type Judgement, ruleSet } from '../rule.ts'
 
-/** A rule that is judged by the page; without one, or with nothing of it there, it is not judged. */
-function pageRule(rule: Omit<Rule, 'judge'>, judge: (page: PageSeen, observed: Observed) => ReturnType<Rule['judge']>) {
-  return {
-    ...rule,
-    judge: (observed: Observed) =>
-      observed.page === null ? { looked_at: 0, findings: [] } : judge(observed.page, observed),
-  } satisfies Rule
-}
-
-const frameNeeds = 'an ad in the page (--url)'
-
-function seen(text: string): Finding {
-  return { seen: text, requests: [] }
-}
-
-/** One finding for each mount of which it holds. */
-function ofMounts({ mounts }: PageSeen, isWrong: (mount: Mount) => boolean, text: (mount: Mount) => string) {
-  return { looked_at: mounts.length, findings: mounts.filter(isWrong).map((mount) => seen(text(mount))) }
-}
+const inPage = 'a page (--url)'
+const adInPage = 'an ad in the page (--url)'
 
 /** Long enough in the window to have rendered. */
-const settled_ms = 1_500
+const rendered_ms = 1_500
+/** A page is called good up to this (Cumulative Layout Shift). */
+const goodShift = 0.1
 
-export const pageRules = {
-  'secret-key-served': pageRule(
-    {
-      title: 'no file that is served holds a secret key',
-      severity: 'error',
-      costs: 'Everybody who opens the page can read the key, and spend and read in your name.',
-      fix: 'Revoke that key, keep secret keys on the server, and build pages with a publishable key only.',
-      needs: 'a page (--url)',
-    },
-    ({ files, keys }) => ({
+export const servedRules = ruleSet('served', {
+  'secret-key-served': {
+    title: 'no file that is served holds a secret key',
+    severity: 'error',
+    costs: 'Everybody who opens the page can read the key, and spend and read in your name.',
+    fix: 'Revoke that key, keep secret keys on the server, and build pages with a publishable key only.',
+    needs: inPage,
+    judge: ({ place, files, keys, problem }) => ({
       looked_at: files,
-      findings: keys.map(({ file, line, key }) => seen(`${file}:${line} holds ${key}`)),
+      findings: [
+        ...keys.map(({ file, line, key }) => ({ message: `${file}:${line} holds the secret key ${key}.` })),
+        ...(problem === null ? [] : [unreadable(`${place}: ${problem}.`)]),
+      ],
+      holds: `No secret key in ${files} ${files === 1 ? 'file' : 'files'} of ${place}.`,
     }),
-  ),
-  'secret-key-sent': pageRule(
-    {
-      title: 'the page sends no secret key',
-      severity: 'error',
-      costs: 'Everybody who opens the page can read the key, wherever it is sent.',
-      fix: 'Revoke that key. Let the page call a route of your own server, which adds the key.',
-      needs: 'a page (--url)',
-    },
-    ({ files, key_requests }) => ({
+  },
+})
+
+function unreadable(message: string): Finding {
+  return { severity: 'unknown', message, fix: 'Correct the path or address, and look again.' }
+}
+
+export const pageRules = ruleSet('page', {
+  'secret-key-sent': {
+    title: 'the page sends no secret key',
+    severity: 'error',
+    costs: 'Everybody who opens the page can read the key, wherever it is sent.',
+    fix: 'Revoke that key. Let the page call a route of your own server, which adds the key.',
+    needs: inPage,
+    judge: ({ page: { files, key_requests } }) => ({
       looked_at: files,
-      findings: key_requests.map(({ method, url, where }) => seen(`${method} ${url} had it in its ${where}.`)),
+      findings: key_requests.map(({ method, url, where }) => ({ message: `${method} ${url} had it in its ${where}.` })),
     }),
-  ),
-  'label-hidden': pageRule(
-    {
-      title: 'every ad has a visible label',
-      severity: 'error',
-      costs: 'An ad that is not marked as one breaks the law in most markets, and the contract.',
-      fix: 'Show render.label_text and the sponsor beside the frame; render.js draws them and no style may hide them.',
-      needs: frameNeeds,
-    },
-    (page) =>
-      ofMounts(
-        page,
+  },
+  'label-hidden': {
+    title: 'every ad has a visible label',
+    severity: 'error',
+    costs: 'An ad that is not marked as one breaks the law in most markets, and the contract.',
+    fix: 'Show render.label_text and the sponsor beside the frame; render.js draws them and no style may hide them.',
+    needs: adInPage,
+    judge: ({ page }) =>
+      judgeMounts(
+        page.mounts,
         ({ label, is_shown }) => is_shown && label === null,
         ({ slot_id }) => `Nothing visible beside the ad of ${slot_id} says that it is one.`,
       ),
-  ),
-  'frame-blocked': pageRule(
-    {
-      title: 'the page lets the ad in',
-      severity: 'error',
-      costs: 'The slot stays empty, and onload fires all the same.',
-      fix: 'Add the base URL to script-src, frame-src and connect-src of the Content-Security-Policy, and the page to the allowed origins.',
-      needs: 'render.js or an ad in the page (--url)',
-    },
-    ({ blocked, mounts }, { exchanges }) => {
-      const loaded = loadedFrames(exchanges)
+  },
+  'frame-blocked': {
+    title: 'the page lets the ad in',
+    severity: 'error',
+    costs: 'The slot stays empty, and onload fires all the same.',
+    fix: 'Add the base URL to script-src, frame-src and connect-src of the Content-Security-Policy, and the page to the allowed origins.',
+    needs: 'render.js or an ad in the page (--url)',
+    judge({ page: { blocked, mounts }, observed }) {
+      const loaded = loadedFrames(observed.exchanges)
       const missing = blocked.length > 0 ? [] : mounts.filter(({ slot_id }) => !loaded.has(slot_id))
       return {
         looked_at: mounts.length + blocked.length,
         findings: [
-          ...blocked.map(({ url, why }) => seen(`${url} was blocked: ${why}.`)),
-          ...missing.map(({ slot_id }) =>
-            seen(`The frame of ${slot_id} is in the page and never reached the service.`),
-          ),
+          ...blocked.map(({ url, why }) => ({ message: `${url} was blocked: ${why}.` })),
+          ...missing.map(({ slot_id }) => ({
+            message: `The frame of ${slot_id} is in the page and never reached the service.`,
+          })),
         ],
       }
     },
-  ),
-  'mounted-twice': pageRule(
-    {
-      title: 'no ad is mounted twice',
-      severity: 'error',
-      costs: 'The second is not paid, and looks like fraud to the buyer.',
-      fix: 'Mount each placement in one slot; give startTurn a turnId, so that a remount is the same turn.',
-      needs: frameNeeds,
-    },
-    ({ mounts }) => {
+  },
+  'mounted-twice': {
+    title: 'no ad is mounted twice',
+    severity: 'error',
+    costs: 'The second is not paid, and looks like fraud to the buyer.',
+    fix: 'Mount each placement in one slot; give startTurn a turnId, so that a remount is the same turn.',
+    needs: adInPage,
+    judge({ page: { mounts } }) {
       const slots = [...Map.groupBy(mounts, ({ slot_id }) => slot_id)]
       return {
         looked_at: mounts.length,
         findings: slots
           .filter(([, group]) => group.length > 1)
-          .map(([slot_id, group]) => seen(`The ad of ${slot_id} was mounted ${group.length} times.`)),
+          .map(([slot_id, group]) => ({ message: `The ad of ${slot_id} was mounted ${group.length} times.` })),
       }
     },
-  ),
-  'slot-hidden': pageRule(
-    {
-      title: 'every ad has room and can be seen',
-      severity: 'error',
-      costs: 'The ad renders and can never be viewable: it is not paid.',
-      fix: 'Give the slot its declared size, and no display: none, visibility: hidden, opacity: 0 or overflow around it.',
-      needs: frameNeeds,
-    },
-    (page) =>
-      ofMounts(
-        page,
+  },
+  'slot-hidden': {
+    title: 'every ad has room and can be seen',
+    severity: 'error',
+    costs: 'The ad renders and can never be viewable: it is not paid.',
+    fix: 'Give the slot its declared size, and no display: none, visibility: hidden, opacity: 0 or overflow around it.',
+    needs: adInPage,
+    judge: ({ page }) =>
+      judgeMounts(
+        page.mounts,
         ({ is_shown, width, height }) => !is_shown || width < 10 || height < 10,
         ({ slot_id, is_shown, width, height }) =>
           `The ad of ${slot_id} is ${is_shown ? `${width} × ${height} pixels` : 'hidden by a style'}.`,
       ),
-  ),
-  'slot-blank': pageRule(
-    {
-      title: 'no slot stays blank',
-      severity: 'error',
-      costs: 'The person sees an empty box, and nothing is paid.',
-      fix: 'See what blocked it: the console of the page, its CSP and COEP, and what lies over the frame.',
-      needs: 'an ad that was in view (--url)',
-    },
-    (page) => {
-      const viewed = page.mounts.filter(({ in_view_ms, colors }) => in_view_ms >= settled_ms && colors !== null)
-      return ofMounts(
-        { ...page, mounts: viewed },
+  },
+  'slot-blank': {
+    title: 'no slot stays blank',
+    severity: 'error',
+    costs: 'The person sees an empty box, and nothing is paid.',
+    fix: 'See what blocked it: the console of the page, its CSP and COEP, and what lies over the frame.',
+    needs: 'an ad that was in view (--url)',
+    judge: ({ page }) =>
+      judgeMounts(
+        page.mounts.filter(({ in_view_ms, colors }) => in_view_ms >= rendered_ms && colors !== null),
         ({ colors }) => colors === 1,
         ({ slot_id, width, height }) => `The ad of ${slot_id}, ${width} × ${height}, is of one colour.`,
-      )
-    },
-  ),
-  'page-errors': pageRule(
-    {
-      title: 'ads cause no errors in the page',
-      severity: 'warning',
-      costs: 'Somebody will look for a bug in the page, or an ad was not shown.',
-      fix: 'See the message. Codes of the renderer are explained in docs/renderer.md.',
-      needs: 'a page (--url)',
-    },
-    ({ files, renderer_errors, console_errors }) => ({
+      ),
+  },
+  'page-errors': {
+    title: 'ads cause no errors in the page',
+    severity: 'warning',
+    costs: 'Somebody will look for a bug in the page, or an ad was not shown.',
+    fix: 'See the message. Codes of the renderer are explained in docs/renderer.md.',
+    needs: inPage,
+    judge: ({ page: { files, renderer_errors, console_errors } }) => ({
       looked_at: files,
       findings: [
-        ...[...new Set(renderer_errors)].map((code) => seen(`render.js told the error ${code}.`)),
-        ...[...new Set(console_errors)].map((text) => seen(`The console told: ${text}`)),
+        ...[...new Set(renderer_errors)].map((code) => ({ message: `render.js reported the error ${code}.` })),
+        ...[...new Set(console_errors)].map((text) => ({ message: `On the console: ${text}` })),
       ],
     }),
-  ),
-  'layout-shift': pageRule(
-    {
-      title: 'the page does not jump when an ad comes',
-      severity: 'warning',
-      costs: 'People click what they did not mean; search engines rank the page lower.',
-      fix: 'Reserve the room of the slot before the answer is there: min-height, or the size of slot_hint.',
-      needs: frameNeeds,
+  },
+  'layout-shift': {
+    title: 'the page does not jump when an ad comes',
+    severity: 'warning',
+    costs: 'People click what they did not mean; search engines rank the page lower.',
+    fix: 'Reserve the room of the slot before the response is there: min-height, or the size of slot_hint.',
+    needs: adInPage,
+    judge({ page: { mounts, shift } }) {
+      const message = `Ads moved the page by ${shift.toFixed(2)}; up to ${goodShift} is good.`
+      return { looked_at: mounts.length, findings: shift > goodShift ? [{ message }] : [] }
     },
-    ({ mounts, shift }) => ({
-      looked_at: mounts.length,
-      findings:
-        shift > goodShift ? [seen(`Ads moved the page by ${shift.toFixed(2)}; up to ${goodShift} is good.`)] : [],
-    }),
-  ),
-} as const satisfies Record<string, Rule>
+  },
+})
 
-/** What is called good of a whole page (Cumulative Layout Shift). */
-const goodShift = 0.1
-
-export type PageRuleName = keyof typeof pageRules
+/** Returns one finding for each mount that is wrong. */
+function judgeMounts(
+  mounts: readonly Mount[],
+  isWrong: (mount: Mount) => boolean,
+  message: (mount: Mount) => string,
+): Judgement {
+  return { looked_at: mounts.length, findings: mounts.filter(isWrong).map((mount) => ({ message: message(mount) })) }
+}

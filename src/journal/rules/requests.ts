@@ -1,112 +1,186 @@
-/** Bodies: what the service does not know, what it refuses, and what it only still takes. */
-import { beaconEventSpellings } from '../../contract/v1/beacons.ts'
+/** Bodies of requests: what the service does not know, what it refuses, and what it accepts under an old name. */
+import type { ReasonCode } from '../../contract/errors.ts'
+import { BeaconRequest, beaconEventSpellings, Measurements } from '../../contract/v1/beacons.ts'
 import { variantFieldNames } from '../../contract/v1/jobs.ts'
-import { beaconMembers, rightName } from '../beacon-names.ts'
-import { type Exchange, groupBy, member, pathOf, routeOf, times } from '../exchange.ts'
-import { type Finding, type Rule, refusalRule } from '../rule.ts'
+import { isObject } from '../../foundation/json.ts'
+import { valueAt } from '../../foundation/json-path.ts'
+import { type Exchange, groupBy, isBeacon, routeOf, textAt, times } from '../exchange.ts'
+import { type Finding, refusalRule, refusals, ruleSet } from '../rule.ts'
 
 const isPost = ({ method }: Exchange) => method === 'POST'
 
-export const unknownFields: Rule = {
-  title: 'requests have only members of the contract',
-  severity: 'error',
-  costs: 'The request is refused: no ad, or a beacon that does not count.',
-  fix: 'Remove the member, or correct its name.',
-  needs: 'a request with a body',
-  judge({ exchanges }) {
-    const posts = exchanges.filter(isPost)
-    const refused = posts.filter(({ reason_code }) => reason_code === 'field_unknown')
-    const groups = groupBy(refused, (exchange) => `${routeOf(exchange)} ${fieldsOf(exchange).join(' ')}`)
-    return { looked_at: posts.length, findings: [...groups.values()].map(unknownOf) }
+export const requestRules = ruleSet('journal', {
+  'unknown-fields': {
+    title: 'requests have only fields of the contract',
+    severity: 'error',
+    costs: 'The request is refused: no ad, or a beacon that does not count.',
+    fix: 'Remove the field, or correct its name.',
+    needs: 'a request with a body',
+    judge({ exchanges }) {
+      const posts = exchanges.filter(isPost)
+      return { looked_at: posts.length, findings: fieldFindings(posts, 'field_unknown') }
+    },
   },
-}
-
-function fieldsOf({ detail }: Exchange): string[] {
-  const fields = member(detail?.response_body, 'fields')
-  return Array.isArray(fields) ? fields.map((field) => String(member(field, 'path'))) : []
-}
-
-function unknownOf(group: readonly Exchange[]): Finding {
-  const last = group.at(-1) as Exchange
-  const fields = fieldsOf(last)
-  const isBeacon = pathOf(last) === '/v1/beacons'
-  const names = fields.flatMap((field) => {
-    const right = isBeacon && !beaconMembers.includes(field) ? rightName(field) : null
-    return right === null ? [] : [`${field} is called ${right}`]
-  })
-  return {
-    seen: `${routeOf(last)} had ${fields.join(', ')}, which the contract does not know, ${times(group.length)}.`,
-    requests: group,
-    ...(names.length === 0 ? {} : { fix: `${names.join(', ')}.` }),
-  }
-}
-
-export const requestRefused = refusalRule(
-  {
+  'request-refused': {
     title: 'requests match the schema',
     severity: 'error',
     costs: 'The request is refused: no ad, or a beacon that does not count.',
-    fix: 'Correct the members that the answer lists in fields.',
+    fix: 'Correct the fields that the response lists in fields.',
     needs: 'a request with a body',
+    judge({ exchanges }) {
+      const posts = exchanges.filter(isPost)
+      const findings = [...fieldFindings(posts, 'schema_invalid'), ...refusals(posts, malformed)]
+      return { looked_at: posts.length, findings }
+    },
   },
-  [
-    'schema_invalid',
-    'json_malformed',
-    'body_empty',
-    'formats_empty',
-    'format_unsupported',
-    'format_combination_unsupported',
-    'slots_requested_out_of_range',
-    'contract_version_unsupported',
-    'consent_revision_conflict',
-    'batch_not_supported',
-    'event_not_supported_for_format',
-    'beacon_id_conflict',
-    'payload_too_large',
-    'http_malformed',
-  ],
-  isPost,
-)
+  'content-type': refusalRule(
+    {
+      title: 'bodies are sent as application/json',
+      severity: 'error',
+      costs: 'The service refuses the body unread, and navigator.sendBeacon does not report it.',
+      fix: 'Send beacons with fetch, keepalive: true and Content-Type: application/json.',
+      needs: 'a request with a body',
+    },
+    ['content_type_unsupported'],
+    isPost,
+  ),
+  'old-names': {
+    title: 'requests use the present names',
+    severity: 'warning',
+    costs: 'Old names are accepted for now; what they are mapped to may be less than what you meant.',
+    fix: 'Send the names of the reference.',
+    needs: 'a job, a placement or a beacon that was accepted',
+    judge({ exchanges }) {
+      const accepted = exchanges.filter((exchange) => isPost(exchange) && exchange.status < 300 && exchange.status > 0)
+      return { looked_at: accepted.length, findings: [...oldEvents(accepted), ...oldFields(accepted)] }
+    },
+  },
+})
 
-export const contentType = refusalRule(
-  {
-    title: 'bodies are sent as application/json',
-    severity: 'error',
-    costs: 'The service refuses the body unread; navigator.sendBeacon does not even tell.',
-    fix: 'Send beacons with fetch, keepalive: true and Content-Type: application/json.',
-    needs: 'a request with a body',
-  },
-  ['content_type_unsupported'],
-  isPost,
-)
+/** Why the service refuses a body as a whole. */
+const malformed: readonly ReasonCode[] = [
+  'json_malformed',
+  'body_empty',
+  'formats_empty',
+  'format_unsupported',
+  'format_combination_unsupported',
+  'slots_requested_out_of_range',
+  'contract_version_unsupported',
+  'consent_revision_conflict',
+  'batch_not_supported',
+  'event_not_supported_for_format',
+  'beacon_id_conflict',
+  'payload_too_large',
+  'http_malformed',
+]
 
-export const oldNames: Rule = {
-  title: 'requests use the present names',
-  severity: 'warning',
-  costs: 'Old names are taken as they stand today; what they are mapped to may be less than what you meant.',
-  fix: 'Send the names of the reference.',
-  needs: 'a job, a placement or a beacon that was accepted',
-  judge({ exchanges }) {
-    const accepted = exchanges.filter((exchange) => isPost(exchange) && exchange.status < 300 && exchange.status > 0)
-    const groups = groupBy(accepted, (exchange) => oldName(exchange))
-    return {
-      looked_at: accepted.length,
-      findings: [...groups].map(([name, group]) => ({ seen: `${name}, ${times(group.length)}.`, requests: group })),
-    }
-  },
+interface RefusedField {
+  exchange: Exchange
+  path: string
+  message: string
+  expected: string
+}
+
+/** Returns one finding for each field that was refused, of requests with this reason. */
+function fieldFindings(exchanges: readonly Exchange[], reason: ReasonCode): Finding[] {
+  const refused = exchanges.filter(({ reason_code }) => reason_code === reason)
+  const fields = refused.flatMap(fieldsOf)
+  const groups = Map.groupBy(fields, ({ exchange, path, message }) => `${routeOf(exchange)} ${path} ${message}`)
+  const unnamed = refused.filter((exchange) => fieldsOf(exchange).length === 0)
+  return [...[...groups.values()].map((group) => fieldFinding(group, reason)), ...refusals(unnamed, [reason])]
+}
+
+/** Returns the fields at fault as the error body lists them (A10). */
+function fieldsOf(exchange: Exchange): RefusedField[] {
+  const fields = valueAt(exchange.response_body, 'fields')
+  if (!Array.isArray(fields)) return []
+  return fields.map((field: unknown) => ({
+    exchange,
+    path: String(valueAt(field, 'path')),
+    message: String(valueAt(field, 'message')),
+    expected: String(valueAt(field, 'expected')),
+  }))
+}
+
+function fieldFinding(group: readonly RefusedField[], reason: ReasonCode): Finding {
+  const { exchange, path, message, expected } = group.at(-1)!
+  const found = { requests: group.map((each) => each.exchange), reason }
+  const count = times(group.length)
+  const route = routeOf(exchange)
+  const isOfBeacon = isBeacon(exchange)
+  if (message !== 'is unknown') {
+    const subject = isOfBeacon ? `A beacon's ${path}` : `${path} of ${route}`
+    return { ...found, message: `${subject} ${message} (${count}).`, fix: `Send ${expected}.` }
+  }
+  const text = `${isOfBeacon ? 'A beacon' : route} has ${path}, which the contract does not know (${count}).`
+  if (!isOfBeacon) return { ...found, message: text }
+  const meant = fieldMeant(path)
+  const fix =
+    meant === null
+      ? `Leave it out, or put it into metadata. Known: ${beaconFields.join(', ')}.`
+      : `Its name is ${meant}.`
+  return { ...found, message: text, fix }
+}
+
+function oldEvents(accepted: readonly Exchange[]): Finding[] {
+  const groups = groupBy(accepted.filter(isBeacon), ({ request_body }) => {
+    const event = textAt(request_body, 'event')
+    return event !== null && event in beaconEventSpellings ? event : null
+  })
+  return [...groups].map(([event, requests]) => ({
+    message: `The event ${event} is an old spelling, accepted ${times(requests.length)}.`,
+    fix: `Send ${beaconEventSpellings[event as keyof typeof beaconEventSpellings]}.`,
+    requests,
+  }))
 }
 
 const variants: ReadonlySet<string> = new Set(variantFieldNames)
 
-/** The first old name of a request, with what to write instead; null without one. */
-function oldName(exchange: Exchange): string | null {
-  const body = exchange.detail?.request_body
-  if (pathOf(exchange) === '/v1/beacons') {
-    const event = member(body, 'event')
-    if (typeof event !== 'string' || !(event in beaconEventSpellings)) return null
-    return `A beacon's event was ${event}, which is ${beaconEventSpellings[event as keyof typeof beaconEventSpellings]} now`
-  }
-  if (typeof body !== 'object' || body === null) return null
-  const name = Object.keys(body).find((each) => variants.has(each))
-  return name === undefined ? null : `${routeOf(exchange)} had the variant member ${name}`
+function oldFields(accepted: readonly Exchange[]): Finding[] {
+  const groups = groupBy(accepted, (exchange) => {
+    const { request_body } = exchange
+    if (isBeacon(exchange) || !isObject(request_body)) return null
+    const name = Object.keys(request_body).find((each) => variants.has(each))
+    return name === undefined ? null : `${routeOf(exchange)} had the variant field ${name}`
+  })
+  return [...groups].map(([text, requests]) => ({ message: `${text}, ${times(requests.length)}.`, requests }))
+}
+
+/** The fields of a beacon. */
+export const beaconFields = Object.keys(BeaconRequest.shape)
+const measurementFields = Object.keys(Measurements.shape)
+
+/** Names that other beacon APIs use, beside those that differ only in their case. */
+const otherNames: Readonly<Record<string, string>> = {
+  id: 'beacon_id',
+  event_id: 'beacon_id',
+  idempotency_key: 'beacon_id',
+  token: 'asset_token',
+  type: 'event',
+  kind: 'event',
+  event_type: 'event',
+  beacon_type: 'event',
+  event_name: 'event',
+  time: 'occurred_at_ms',
+  ts: 'occurred_at_ms',
+  timestamp: 'occurred_at_ms',
+  timestamp_ms: 'occurred_at_ms',
+  occurred_at_ms_client: 'occurred_at_ms',
+  slot: 'slot_id',
+  instance_id: 'render_instance_id',
+  sequence: 'seq',
+  revision: 'consent_revision',
+  metrics: 'measurements',
+  meta: 'metadata',
+  data: 'metadata',
+  ratio: 'measurements.visible_ratio',
+  duration: 'measurements.duration_ms',
+}
+
+/** Returns the field of a beacon that an unknown name was probably meant for, or null when it resembles none. */
+export function fieldMeant(wrong: string): string | null {
+  const snake = wrong.replace(/[A-Z]/g, (letter, at: number) => `${at === 0 ? '' : '_'}${letter.toLowerCase()}`)
+  if (beaconFields.includes(snake)) return snake
+  if (measurementFields.includes(snake)) return `measurements.${snake}`
+  return otherNames[snake] ?? null
 }

@@ -1,12 +1,12 @@
-/** Which requests are taken for the same, and how long an answer asks to wait. */
+/** Which requests count as the same, and how long a response asks to wait. */
 import { expect, test } from 'vitest'
-import type { Exchange, ExchangeDetail } from '../exchange.ts'
-import { inVain, repetitions, retryAfterMs, tooSoon } from '../repetitions.ts'
+import type { Exchange } from '../exchange.ts'
+import { inVain, repetitions, tooSoon, waitOf } from './retries.ts'
 
 const noon = 1_769_860_800_000
 let exchanges = 0
 
-function exchange(status: number, at_ms: number, detail: Partial<ExchangeDetail> = {}): Exchange {
+function exchange(status: number, at_ms: number, more: Partial<Exchange> = {}): Exchange {
   return {
     request_id: `req_${++exchanges}`,
     at_ms,
@@ -20,12 +20,16 @@ function exchange(status: number, at_ms: number, detail: Partial<ExchangeDetail>
     client_id: 'proj_demo',
     session_id: 's1',
     slot_id: null,
-    detail: { request_headers: {}, response_headers: {}, request_body: null, response_body: null, ...detail },
+    request_headers: {},
+    response_headers: {},
+    request_body: null,
+    response_body: null,
+    ...more,
   }
 }
 
 test('Retry-After is read in seconds and as a date', () => {
-  const after = (text: string) => retryAfterMs(exchange(429, noon, { response_headers: { 'retry-after': text } }))
+  const after = (text: string) => waitOf(exchange(429, noon, { response_headers: { 'retry-after': text } }))
   expect(after('2')).toBe(2_000)
   expect(after('Sat, 31 Jan 2026 12:00:05 GMT')).toBe(5_000)
   expect(after('Sat, 31 Jan 2026 11:00:00 GMT')).toBe(0)
@@ -42,7 +46,7 @@ test('a request that was refused unread is the same as the one that was read, by
   expect(tooSoon([limited, exchange(200, noon + 995, { request_body: read('coffee') })])).toEqual([])
 })
 
-test('another session, member or route is another request', () => {
+test('another session, field or route is another request', () => {
   const failed = exchange(400, noon, { request_body: { session_id: 's1' } })
   const next = (request_body: object, more: Partial<Exchange> = {}) => ({
     ...exchange(400, noon + 10, { request_body }),

@@ -1,92 +1,190 @@
 /** What a client does after an error or a no-fill. */
-import { type Exchange, groupBy, routeOf, times } from '../exchange.ts'
-import { isPlacementRequest, noFillLoops, noFillReasonOf } from '../no-fills.ts'
-import { inVain, type Repetition, repetitions, retryAfterMs, tooSoon } from '../repetitions.ts'
-import type { Finding, Rule } from '../rule.ts'
+import { errorCodes, type ReasonCode } from '../../contract/errors.ts'
+import { isObject } from '../../foundation/json.ts'
+import { retryAfterMs } from '../../foundation/retry-after.ts'
+import { type Exchange, groupBy, isPlacementRequest, noFillReasonOf, routeOf, times } from '../exchange.ts'
+import { type Finding, ruleSet } from '../rule.ts'
 
-export const retryAfterIgnored: Rule = {
-  title: 'nothing is repeated before Retry-After is over',
-  severity: 'error',
-  costs: 'Every early repetition is refused too, and keeps the key at its limit for all other users.',
-  fix: 'Wait for the seconds of Retry-After before any request of the same key; drop the ad rather than hurry.',
-  needs: 'an answer with Retry-After, such as 429',
-  judge: ({ exchanges }) => ({
-    looked_at: exchanges.filter((exchange) => exchange.status >= 400 && retryAfterMs(exchange) > 0).length,
-    findings: grouped(
-      tooSoon(exchanges),
-      (first, count) =>
-        `${routeOf(first)} was repeated ${count} before the ${retryAfterMs(first) / 1_000} s of Retry-After were over (${first.status}).`,
-    ),
-  }),
+/** A repetition within this time is made by a program, not by the next turn of a conversation. */
+const atOnce_ms = 1_000
+/** Timers of clients may fire this much early. */
+const tolerance_ms = 20
+/** Less than this between two tries is no pause. */
+const minPause_ms = 100
+
+export interface Repetition {
+  first: Exchange
+  again: Exchange
 }
 
-/** Sooner than this is no waiting. */
-const leastPause_ms = 100
-
-export const retryWithoutBackoff: Rule = {
-  title: 'failures of the service are retried with growing pauses',
-  severity: 'error',
-  costs: 'When the service stumbles, all clients at once keep it down, and its users without ads.',
-  fix: 'Retry 5xx and broken connections at most three times, after 0.5, 1 and 2 s, then go on without an ad.',
-  needs: 'a 5xx or a broken connection',
-  judge: ({ exchanges }) => {
-    const failed = exchanges.filter(({ status }) => status === 0 || status >= 500)
-    const retried = repetitions(exchanges).filter(({ first }) => first.status === 0 || first.status >= 500)
-    const hasty = retried.filter(
-      (repetition) => retryAfterMs(repetition.first) === 0 && pauseOf(repetition) < leastPause_ms,
-    )
-    return {
-      looked_at: failed.length,
+export const retryRules = ruleSet('journal', {
+  'no-fill-retried': {
+    title: 'a no-fill is taken as the decision',
+    severity: 'warning',
+    costs: 'The same request gets the same response; the loop costs requests of the rate limit and delays the turn.',
+    fix: 'Show nothing, and ask again with the next turn; decision.retryable says whether even that may help.',
+    needs: 'a no-fill',
+    judge: ({ exchanges }) => ({
+      looked_at: exchanges.filter((each) => isPlacementRequest(each) && noFillReasonOf(each) !== null).length,
       findings: grouped(
-        hasty,
-        (first, count) => `${routeOf(first)} was repeated ${count} at once after ${first.status || 'no answer'}.`,
+        noFillLoops(exchanges),
+        (first, count) => `A no-fill (${noFillReasonOf(first)}) was asked for again within a second, ${count}.`,
       ),
-    }
+    }),
   },
-}
+  'retry-after-ignored': {
+    title: 'nothing is repeated before Retry-After is over',
+    severity: 'error',
+    costs: 'Every early repetition is refused too, and keeps the key at its limit for all other users.',
+    fix: 'Wait for the seconds of Retry-After before any request of the same key; drop the ad rather than hurry.',
+    needs: 'a response with Retry-After, such as 429',
+    judge: ({ exchanges }) => ({
+      looked_at: exchanges.filter((exchange) => exchange.status >= 400 && waitOf(exchange) > 0).length,
+      findings: grouped(
+        tooSoon(exchanges),
+        (first, count) =>
+          `${routeOf(first)} was repeated ${count} before the ${waitOf(first) / 1_000} s of Retry-After were over (${first.status}).`,
+      ),
+    }),
+  },
+  'retry-without-backoff': {
+    title: 'failures of the service are retried with growing pauses',
+    severity: 'error',
+    costs: 'When the service fails, all clients at once keep it down, and its users without ads.',
+    fix: 'Retry 5xx and broken connections at most three times, after 0.5, 1 and 2 s, then go on without an ad.',
+    needs: 'a 5xx or a broken connection',
+    judge: ({ exchanges }) => {
+      const isFailure = ({ status }: Exchange) => status === 0 || status >= 500
+      const hasty = repetitions(exchanges).filter(
+        ({ first, again }) =>
+          isFailure(first) && waitOf(first) === 0 && again.at_ms - first.at_ms - first.duration_ms < minPause_ms,
+      )
+      return {
+        looked_at: exchanges.filter(isFailure).length,
+        findings: grouped(
+          hasty,
+          (first, count) => `${routeOf(first)} was repeated ${count} at once after ${first.status || 'no response'}.`,
+        ),
+      }
+    },
+  },
+  'retried-in-vain': {
+    title: 'what cannot succeed is not repeated',
+    severity: 'warning',
+    costs: 'Each repetition costs a request of the rate limit and gets the same response.',
+    fix: 'Repeat only where the error body says retryable: true. Of 4xx only 429 is.',
+    needs: 'a response of 4xx other than 429',
+    judge: ({ exchanges }) => ({
+      looked_at: exchanges.filter(({ status }) => status >= 400 && status < 500 && status !== 429).length,
+      findings: grouped(
+        inVain(exchanges),
+        (first, count) =>
+          `${routeOf(first)} was repeated unchanged ${count} after ${first.status} ${first.reason_code}.`,
+      ),
+    }),
+  },
+})
 
-function pauseOf({ first, again }: Repetition): number {
-  return again.at_ms - first.at_ms - first.duration_ms
-}
-
-export const retriedInVain: Rule = {
-  title: 'what cannot succeed is not repeated',
-  severity: 'warning',
-  costs: 'Each repetition costs a request of the rate limit and gets the same answer.',
-  fix: 'Repeat only where the error body says retryable: true. Of 4xx only 429 is.',
-  needs: 'an answer of 4xx other than 429',
-  judge: ({ exchanges }) => ({
-    looked_at: exchanges.filter(({ status }) => status >= 400 && status < 500 && status !== 429).length,
-    findings: grouped(
-      inVain(exchanges).filter(({ first }) => first.status > 0),
-      (first, count) => `${routeOf(first)} was repeated unchanged ${count} after ${first.status} ${first.reason_code}.`,
-    ),
-  }),
-}
-
-export const noFillRetried: Rule = {
-  title: 'a no-fill is taken as an answer',
-  severity: 'warning',
-  costs: 'The same request gets the same answer; the loop costs requests of the rate limit and delays the turn.',
-  fix: 'Show nothing, and ask again with the next turn; decision.retryable says whether even that may help.',
-  needs: 'a no-fill',
-  judge: ({ exchanges }) => ({
-    looked_at: exchanges.filter((each) => isPlacementRequest(each) && noFillReasonOf(each) !== undefined).length,
-    findings: grouped(
-      noFillLoops(exchanges),
-      (first, count) => `After the no-fill ${noFillReasonOf(first)} the same was asked for again at once, ${count}.`,
-    ),
-  }),
-}
-
-/** One finding for each route and cause, with both requests of each repetition. */
-function grouped(repeated: readonly Repetition[], seen: (first: Exchange, count: string) => string): Finding[] {
-  const groups = groupBy(
-    repeated.map(({ first }) => first),
-    (first) => `${routeOf(first)} ${first.status} ${first.reason_code} ${noFillReasonOf(first)}`,
+/** Returns one finding for each route and cause, with both requests of each repetition. */
+function grouped(repeated: readonly Repetition[], message: (first: Exchange, count: string) => string): Finding[] {
+  const groups = Map.groupBy(
+    repeated,
+    ({ first }) => `${routeOf(first)} ${first.status} ${first.reason_code} ${noFillReasonOf(first)}`,
   )
-  return [...groups.values()].map((group) => ({
-    seen: seen(group.at(-1) as Exchange, times(group.length)),
-    requests: repeated.filter(({ first }) => group.includes(first)).flatMap(({ first, again }) => [first, again]),
-  }))
+  return [...groups.values()].map((group) => {
+    const last = group.at(-1)!.first
+    const reason = last.reason_code as ReasonCode | null
+    return {
+      message: message(last, times(group.length)),
+      requests: group.flatMap(({ first, again }) => [first, again]),
+      ...(reason === null ? {} : { reason }),
+      cites_last: true,
+    }
+  })
+}
+
+/** Returns no-fills after which the same session asked for the same at once. */
+function noFillLoops(exchanges: readonly Exchange[]): Repetition[] {
+  const sessions = groupBy(exchanges, (exchange) =>
+    exchange.session_id !== null && isPlacementRequest(exchange)
+      ? `${exchange.client_id} ${exchange.session_id}`
+      : null,
+  )
+  return [...sessions.values()].flatMap((group) =>
+    group.flatMap((first, index) => {
+      const again = group[index + 1]
+      const isLoop =
+        again !== undefined &&
+        noFillReasonOf(first) !== null &&
+        again.at_ms - first.at_ms < atOnce_ms &&
+        JSON.stringify(first.request_body) === JSON.stringify(again.request_body)
+      return isLoop ? [{ first, again }] : []
+    }),
+  )
+}
+
+/** Returns repetitions before the time that the response asked to wait. */
+export function tooSoon(exchanges: readonly Exchange[]): Repetition[] {
+  return repetitions(exchanges).filter(
+    ({ first, again }) => isRetryable(first.status) && again.at_ms - first.at_ms < waitOf(first) - tolerance_ms,
+  )
+}
+
+/** Returns unchanged repetitions at once, although the response said that they would fail again. */
+export function inVain(exchanges: readonly Exchange[]): Repetition[] {
+  return repetitions(exchanges).filter(
+    ({ first, again }) => first.status > 0 && !isRetryable(first.status) && again.at_ms - first.at_ms < atOnce_ms,
+  )
+}
+
+/** Returns requests that failed, each with the next one that is the same. */
+export function repetitions(exchanges: readonly Exchange[]): Repetition[] {
+  return [...groupBy(exchanges, outlineOf).values()].flatMap((group) =>
+    group.flatMap((first, index) => {
+      if (first.status > 0 && first.status < 400) return []
+      const again = group.slice(index + 1).find((next) => isAlike(first.request_body, next.request_body))
+      return again === undefined ? [] : [{ first, again }]
+    }),
+  )
+}
+
+/** Returns how long a response asks to wait, milliseconds; 0 when it does not. */
+export function waitOf({ response_headers, at_ms }: Exchange): number {
+  return retryAfterMs(response_headers['retry-after'], at_ms) ?? 0
+}
+
+/** Whether the same request may succeed later, by the table of errors (A10). */
+function isRetryable(status: number): boolean {
+  return Object.values(errorCodes).some((row) => row.status === status && row.retryable)
+}
+
+/** Returns what two equal requests have in common beside their bodies. */
+function outlineOf({ method, path, request_headers }: Exchange): string {
+  const names = ['authorization', 'origin', 'content-type', 'content-length']
+  return JSON.stringify([method, path, ...names.map((name) => request_headers[name])])
+}
+
+/**
+ * Whether two bodies were the same, as far as the journal shows it: when one was refused before it was read, only the
+ * lengths of its texts were kept.
+ */
+function isAlike(one: unknown, other: unknown): boolean {
+  if (typeof one === 'string' && typeof other === 'string') {
+    return one === other || removedLength(one) === other.length || removedLength(other) === one.length
+  }
+  if (Array.isArray(one) && Array.isArray(other)) {
+    return one.length === other.length && one.every((item, index) => isAlike(item, other[index]))
+  }
+  if (!isObject(one) || !isObject(other)) return one === other
+  const names = Object.keys(one)
+  return (
+    names.length === Object.keys(other).length &&
+    names.every((name) => Object.hasOwn(other, name) && isAlike(one[name], other[name]))
+  )
+}
+
+/** Returns the length of a text that the journal removed, or null for any other text. */
+function removedLength(text: string): number | null {
+  const length = /^\[removed: (\d+) characters\]$/.exec(text)?.[1]
+  return length === undefined ? null : Number(length)
 }
