@@ -7,7 +7,7 @@ const pending = { slot_id: 'slot_00000000001', status: 'pending', placement: nul
 const body = { client_id: 'proj_demo', session_id: 'sess_1', job_type: 'chat' } as const
 
 test('a call becomes one HTTP request with bearer, path and query', async () => {
-  const { fetch, sent } = answering(pending)
+  const { fetch, sent } = respondingWith(pending)
   const client = createClient({ base_url: 'http://127.0.0.1:1/', credential: 'sk_test_a', fetch })
   expect(await client.decisions.get({ params: { slot_id: 'a/b' }, query: { wait_ms: 5 } })).toEqual(pending)
   expect(sent[0]).toMatchObject({
@@ -16,8 +16,8 @@ test('a call becomes one HTTP request with bearer, path and query', async () => 
   })
 })
 
-test('an origin never travels with a secret key', async () => {
-  const { fetch, sent } = answering(pending)
+test('an origin is never sent with a secret key', async () => {
+  const { fetch, sent } = respondingWith(pending)
   const common = { base_url: 'http://127.0.0.1:1', origin: 'http://localhost:3000', fetch }
   await createClient({ ...common, credential: 'sk_test_a' }).placements.create({ body })
   await createClient({ ...common, credential: 'at_a' }).placements.create({ body })
@@ -25,14 +25,14 @@ test('an origin never travels with a secret key', async () => {
 })
 
 test('test_outcome with a production key is refused before it is sent', async () => {
-  const { fetch, sent } = answering(pending)
+  const { fetch, sent } = respondingWith(pending)
   const client = createClient({ base_url: 'http://127.0.0.1:1', credential: 'sk_live_a', fetch })
   await expect(client.placements.create({ body: { ...body, test_outcome: 'no_fill' } })).rejects.toThrow(RefusedError)
   expect(sent).toEqual([])
 })
 
-test('the meta tells request id, warnings, slots and would-bill', async () => {
-  const { fetch } = answering(pending, 200, {
+test('the meta has request id, warnings, slots and would_bill', async () => {
+  const { fetch } = respondingWith(pending, 200, {
     'x-request-id': 'req_1',
     'x-sandbox-warning': 'wait_ms_clamped, wait_ms_conflict',
     'x-sandbox-slot-ids': 'slot_1,slot_2',
@@ -51,7 +51,7 @@ test('the meta tells request id, warnings, slots and would-bill', async () => {
   })
 })
 
-test('an error answer is a ServiceError with its body and its seconds to wait', async () => {
+test('an error response is a ServiceError with its body and its seconds to wait', async () => {
   const error = {
     error: 'rate_limited',
     message: 'Over the rate limit of this key.',
@@ -64,7 +64,7 @@ test('an error answer is a ServiceError with its body and its seconds to wait', 
   }
   const date = 'Sat, 31 Jan 2026 12:00:00 GMT'
   for (const retry_after of ['7', 'Sat, 31 Jan 2026 12:00:07 GMT']) {
-    const { fetch } = answering(error, 429, { 'retry-after': retry_after, date })
+    const { fetch } = respondingWith(error, 429, { 'retry-after': retry_after, date })
     const call = createClient({ base_url: 'http://127.0.0.1:1', fetch }).placements.create({ body })
     const thrown = await call.catch((reason: unknown) => reason)
     expect(thrown).toBeInstanceOf(ServiceError)
@@ -78,19 +78,19 @@ test('an error answer is a ServiceError with its body and its seconds to wait', 
   }
 })
 
-test('an error answer of something else keeps its status and first words', async () => {
-  const { fetch } = answering('<h1>Bad gateway</h1>', 502)
+test('an error response of another server keeps its status and first words', async () => {
+  const { fetch } = respondingWith('<h1>Bad gateway</h1>', 502)
   const call = createClient({ base_url: 'http://127.0.0.1:1', fetch }).placements.create({ body })
   await expect(call).rejects.toMatchObject({
     status: 502,
     body: null,
     code: 'internal_error',
-    message: 'POST /v1/placements answered 502 without the error body of the contract: <h1>Bad gateway</h1>',
+    message: 'POST /v1/placements responded with 502, without the error body of the contract: <h1>Bad gateway</h1>',
   })
 })
 
-test('an answer off the contract is thrown, reported or let through', async () => {
-  const { fetch } = answering({ ...pending, status: 'done' })
+test('a response that differs from the contract is thrown, reported or returned', async () => {
+  const { fetch } = respondingWith({ ...pending, status: 'done' })
   const options = { base_url: 'http://127.0.0.1:1', fetch }
   const thrown = await createClient(options)
     .placements.create({ body })
@@ -106,7 +106,7 @@ test('an answer off the contract is thrown, reported or let through', async () =
   })
 })
 
-test('no answer is an UnreachableError that tells refusal from lateness', async () => {
+test('without a response it is an UnreachableError, either refused or timed out', async () => {
   const refused: Fetch = async () => {
     throw new TypeError('fetch failed', {
       cause: Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }),
@@ -125,10 +125,10 @@ test('no answer is an UnreachableError that tells refusal from lateness', async 
     timed_out: false,
     message: 'http://127.0.0.1:1 cannot be reached: connect ECONNREFUSED.',
   })
-  expect(second).toMatchObject({ timed_out: true, message: 'http://127.0.0.1:1 did not answer within 10 ms.' })
+  expect(second).toMatchObject({ timed_out: true, message: 'http://127.0.0.1:1 did not respond within 10 ms.' })
 })
 
-test('events arrive one by one, however the stream is cut', async () => {
+test('events arrive one by one, regardless of the chunks of the stream', async () => {
   const event = (seq: number) => ({
     seq,
     type: 'job.created',
@@ -146,11 +146,11 @@ test('events arrive one by one, however the stream is cut', async () => {
   expect(received).toEqual([event(1), event(2)])
 })
 
-function answering(answer: unknown, status = 200, headers: Record<string, string> = {}) {
+function respondingWith(body: unknown, status = 200, headers: Record<string, string> = {}) {
   const sent: { url: string; init: FetchInit }[] = []
   const fetch: Fetch = async (url, init) => {
     sent.push({ url, init })
-    return new Response(typeof answer === 'string' ? answer : JSON.stringify(answer), { status, headers })
+    return new Response(typeof body === 'string' ? body : JSON.stringify(body), { status, headers })
   }
   return { fetch, sent }
 }

@@ -1,6 +1,6 @@
 /**
  * The typed client, computed from the contract: an endpoint `placements.create` is the method
- * `client.placements.create({ body, query })`. This file runs in browsers too; `index.ts` adds Node's transport.
+ * `client.placements.create({ body, query })`. It runs in Node and in browsers.
  */
 import type { SandboxEvent } from '../contract/control/events.ts'
 import type { Endpoint, Input, Output } from '../contract/endpoint.ts'
@@ -10,29 +10,29 @@ import { parseResponse, type ResponseMeta, serviceError, type Validation } from 
 import { exchange, type Fetch, globalFetch, readBytes, readEvents, readToEnd, type Transport } from './transport.ts'
 
 export interface ClientOptions extends Sender {
-  /** Where requests go: `http://127.0.0.1:4010`. */
+  /** URL of the service: `http://127.0.0.1:4010`. */
   base_url: string
-  /** Any fetch that takes `(url, init)`. Default: the global one. */
+  /** Any fetch with the parameters `(url, init)`. Default: the global one. */
   fetch?: Fetch | undefined
-  /** Longest an answer may take, milliseconds. Default 30 000. */
+  /** Time limit of a response, milliseconds. Default 30 000. */
   timeout_ms?: number | undefined
-  /** Whether answers are checked against the contract. Default true. */
+  /** Whether responses are compared with the contract. Default true. */
   validate?: Validation | undefined
 }
 
 export interface CallOptions {
-  /** Ends the call; its reason is what the call throws. */
+  /** Aborts the call, which throws the reason of the signal. */
   signal?: AbortSignal | undefined
 }
 
 /** One call of an endpoint; the input may be left out where nothing in it is required. */
-type Call<E extends Endpoint, Answer> = (
+type Call<E extends Endpoint, Result> = (
   ...args: object extends Input<E>
     ? [input?: Input<E>, options?: CallOptions]
     : [input: Input<E>, options?: CallOptions]
-) => Answer
+) => Result
 
-/** What comes piece by piece: events, or the bytes of a file. */
+/** A response that is read piece by piece: events, or the bytes of a file. */
 type Stream<E extends Endpoint> = E['response'] extends { media_type: 'text/event-stream' }
   ? AsyncGenerator<SandboxEvent, void, undefined>
   : E['response'] extends { media_type: 'application/gzip' }
@@ -41,7 +41,7 @@ type Stream<E extends Endpoint> = E['response'] extends { media_type: 'text/even
 
 type Data<E extends Endpoint> = [Stream<E>] extends [never] ? Promise<Output<E>> : Stream<E>
 
-/** Streams have no head worth telling: they are the same either way. */
+/** Streams have no meta: they are the same with and without it. */
 type WithMeta<E extends Endpoint> = [Stream<E>] extends [never]
   ? Promise<{ data: Output<E>; meta: ResponseMeta }>
   : Stream<E>
@@ -62,9 +62,9 @@ type MetaMethods = {
 }
 
 export interface Client extends DataMethods {
-  /** The same methods, answering `{ data, meta }` with request id, sandbox warnings and the like. */
+  /** The same methods, returning `{ data, meta }`: with the request id, the warnings of the sandbox and so on. */
   readonly withResponse: MetaMethods
-  /** Any endpoint by its id, for callers that learn it at run time. Answers `{ data, meta }`. */
+  /** Calls an endpoint by its id, for callers that get it at run time. Returns `{ data, meta }`. */
   call(id: EndpointId, input: CallInput, options?: CallOptions): Promise<{ data: unknown; meta: ResponseMeta }>
   /** POST /v1/jobs under its SDK name. */
   createJob(
@@ -84,15 +84,15 @@ export interface Client extends DataMethods {
   ): Promise<Output<Contract['beacons.send']>>
 }
 
-/** A client of one service with one credential. Throws ServiceError, UnreachableError, ContractError, RefusedError. */
+/** Creates a client of one service with one credential. Its methods throw ServiceError, UnreachableError, ContractError, RefusedError. */
 export function createClient(options: ClientOptions): Client {
   const { fetch = globalFetch, timeout_ms = 30_000, validate = true, ...sender } = options
   const transport: Transport = { fetch, base_url: sender.base_url, timeout_ms }
 
   async function call(id: EndpointId, input: CallInput, { signal }: CallOptions = {}) {
     const request = buildRequest(contract[id], input, sender)
-    const answer = await exchange(transport, request, signal, readToEnd)
-    return parseResponse(contract[id], request, answer, validate)
+    const response = await exchange(transport, request, signal, readToEnd)
+    return parseResponse(contract[id], request, response, validate)
   }
 
   async function* stream(id: EndpointId, input: CallInput, { signal }: CallOptions = {}) {
@@ -114,7 +114,7 @@ export function createClient(options: ClientOptions): Client {
       (input = {}, options) =>
         isStream(id) || isFile(id)
           ? stream(id, input, options)
-          : call(id, input, options).then((answer) => answer.data),
+          : call(id, input, options).then((result) => result.data),
   )
   const client = data as unknown as DataMethods
   return {
@@ -129,7 +129,7 @@ export function createClient(options: ClientOptions): Client {
 
 type Method = (input?: CallInput, options?: CallOptions) => unknown
 
-/** `{ placements: { create: ... } }` for every endpoint. */
+/** Returns `{ placements: { create: ... } }` for every endpoint. */
 function methods(method: (id: EndpointId) => Method): Record<string, Record<string, Method>> {
   const groups: Record<string, Record<string, Method>> = {}
   for (const id of Object.keys(contract) as EndpointId[]) {

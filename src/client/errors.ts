@@ -1,13 +1,13 @@
 import type { ErrorBody, ErrorCode, ReasonCode } from '../contract/errors.ts'
 import { errorCodes, reasonCodes } from '../contract/errors.ts'
 
-/** The service answered an error. `body` is null when the answer did not carry the contract's error body. */
+/** The service responded with an error. `body` is null when the response does not have the contract's error body. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError'
   /** HTTP status. */
   readonly status: number
   readonly body: ErrorBody | null
-  /** Seconds of the Retry-After header, also when it was a date; null without one. */
+  /** Seconds of the Retry-After header, also when it is a date; null without one. */
   readonly retry_after_s: number | null
   readonly request_id: string | null
 
@@ -23,7 +23,7 @@ export class ServiceError extends Error {
     const excerpt = details.text.replace(/\s+/g, ' ').trim().slice(0, 200)
     super(
       details.body?.message ??
-        `${details.method} ${details.path} answered ${details.status} without the error body of the contract${excerpt === '' ? '.' : `: ${excerpt}`}`,
+        `${details.method} ${details.path} responded with ${details.status}, without the error body of the contract${excerpt === '' ? '.' : `: ${excerpt}`}`,
     )
     this.status = details.status
     this.body = details.body
@@ -31,7 +31,7 @@ export class ServiceError extends Error {
     this.request_id = details.body?.request_id ?? details.request_id
   }
 
-  /** The error code: of the body, else the first one of this HTTP status, else `internal_error`. */
+  /** The error code of the body, else the first one of this HTTP status, else `internal_error`. */
   get code(): ErrorCode {
     if (this.body !== null) return this.body.error
     const codes = Object.keys(errorCodes) as ErrorCode[]
@@ -42,24 +42,24 @@ export class ServiceError extends Error {
     return this.body?.reason_code ?? null
   }
 
-  /** What to do next, when the service said so. */
+  /** What to do next; null when the service did not say. */
   get hint(): string | null {
     return this.body?.hint ?? null
   }
 }
 
-/** No answer: nobody listens, the connection broke, or the time ran out. `cause` has the system's error. */
+/** No response: nothing listens, the connection broke, or the time ran out. `cause` is the system's error. */
 export class UnreachableError extends Error {
   override readonly name = 'UnreachableError'
   readonly base_url: string
-  /** Whether somebody listened but did not answer in time. */
+  /** Whether the service was reached but did not respond in time. */
   readonly timed_out: boolean
 
   constructor(base_url: string, timeout_ms: number, cause: unknown) {
     const timed_out = cause instanceof Error && cause.name === 'TimeoutError'
     super(
       timed_out
-        ? `${base_url} did not answer within ${timeout_ms} ms.`
+        ? `${base_url} did not respond within ${timeout_ms} ms.`
         : `${base_url} cannot be reached: ${reasonOf(cause)}.`,
       { cause },
     )
@@ -68,24 +68,24 @@ export class UnreachableError extends Error {
   }
 }
 
-/** The service answered something that the contract does not allow. */
+/** The service sent a response that the contract does not allow. */
 export class ContractError extends Error {
   override readonly name = 'ContractError'
   /** HTTP status. */
   readonly status: number
-  /** What differs, one line each: `placement.width: expected number`. */
+  /** The differences, one line each: `placement.width: expected number`. */
   readonly differences: readonly string[]
   readonly request_id: string | null
 
   constructor(endpoint_id: string, status: number, differences: readonly string[], request_id: string | null) {
-    super(`The answer to ${endpoint_id} differs from the contract: ${differences.join('; ')}`)
+    super(`The response to ${endpoint_id} differs from the contract: ${differences.join('; ')}`)
     this.status = status
     this.differences = differences
     this.request_id = request_id
   }
 }
 
-/** Refused before it was sent, because the service would have to refuse it and the try itself is a mistake. */
+/** The request was not sent, because the service would refuse it and sending it is itself a mistake. */
 export class RefusedError extends Error {
   override readonly name = 'RefusedError'
   readonly reason_code: ReasonCode
@@ -102,7 +102,7 @@ export class RefusedError extends Error {
   }
 }
 
-/** The innermost cause in the system's words, with its code. */
+/** Returns the innermost cause in the system's words, with its code. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if (error.cause instanceof Error) return reasonOf(error.cause)

@@ -3,17 +3,17 @@ import { fillPath } from '../foundation/endpoint-path.ts'
 import { isObject } from '../foundation/json.ts'
 import { RefusedError } from './errors.ts'
 
-/** A file that is read while it is sent. The browser's type of a Blob lacks what Node's fetch asks for; it is the same. */
+/** A file that is read while it is sent: the Blob of Node, since the browser's type lacks what Node's fetch requires. */
 export type FileBody = import('node:buffer').Blob
 
-/** The parts of a call, as every endpoint's input has them. */
+/** The parts of a call. */
 export interface CallInput {
   params?: object | undefined
   query?: object | undefined
   body?: unknown
 }
 
-/** What a request carries beside its input. */
+/** The parts of a request beside its input. */
 export interface Sender {
   base_url: string
   /** Secret key or token for `Authorization: Bearer`. */
@@ -24,7 +24,7 @@ export interface Sender {
   headers?: Readonly<Record<string, string>> | undefined
 }
 
-/** One HTTP request, ready to be sent or to be shown. */
+/** An HTTP request, ready to be sent or shown. */
 export interface HttpRequest {
   method: Endpoint['method']
   url: string

@@ -7,26 +7,26 @@ import { ContractError, ServiceError } from './errors.ts'
 import type { HttpRequest } from './request.ts'
 import type { RawResponse } from './transport.ts'
 
-/** What an answer carries beside its body. */
+/** The facts of a response beside its body. */
 export interface ResponseMeta {
   /** HTTP status. */
   status: number
-  /** Support identifier, of the x-request-id header. */
+  /** Support identifier, from the x-request-id header. */
   request_id: string | null
   /** Warnings of the sandbox, such as `wait_ms_clamped`. */
   warnings: string[]
-  /** What production would have billed for this beacon, in the sandbox's words. */
+  /** What production would have billed for this beacon, as the sandbox states it. */
   would_bill: string | null
-  /** Every slot of the job, where a placement request asked for several. */
+  /** Every slot of the job, if a placement request asked for several. */
   slot_ids: string[]
-  /** How the answer differs from the contract; filled with `validate: 'report'` only. */
+  /** Differences from the contract, with `validate: 'report'` only. */
   differences: string[]
 }
 
-/** `true`: an answer off the contract is thrown; `'report'`: told in the meta; `false`: not looked at. */
+/** A response that differs from the contract is thrown (`true`), reported in the meta (`'report'`) or not checked (`false`). */
 export type Validation = boolean | 'report'
 
-/** Parses an response. Throws ServiceError, or ContractError when it is validated. */
+/** Parses a response. Throws ServiceError, or ContractError when it is validated. */
 export function parseResponse(
   endpoint: Endpoint,
   request: HttpRequest,
@@ -54,7 +54,7 @@ export function parseResponse(
   return { data: parsed.success ? parsed.data : json, meta: { ...meta, differences } }
 }
 
-/** The error of an answer that is not a success. */
+/** Returns the error of a response that is not a success. */
 export function serviceError(endpoint: Endpoint, request: HttpRequest, response: RawResponse): ServiceError {
   const body = ErrorBody.safeParse(parseJson(response.text))
   return new ServiceError({

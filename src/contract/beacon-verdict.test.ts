@@ -22,26 +22,26 @@ describe('a banner or native', () => {
     ).toBe(false)
   })
 
-  test('is judged by its rendered size where that was measured', () => {
+  test('is judged by its rendered size if that was measured', () => {
     const scaled = { visible_ratio: 0.4, visible_ms: 1_000, width_px: 485, height_px: 125 }
     expect(isViewable('banner', scaled, billboard, thresholds)).toBe(false)
     expect(isViewable('banner', { ...scaled, visible_ratio: 1, width_px: 0 }, billboard, thresholds)).toBe(false)
   })
 })
 
-test('a clip needs 50 % for 2000 ms, whatever its area', () => {
+test('a clip needs 50 % for 2000 ms, regardless of its area', () => {
   const large = { width: 1280, height: 720 }
   expect(isViewable('clip', { visible_ratio: 0.5, visible_ms: 2_000 }, clip, thresholds)).toBe(true)
   expect(isViewable('clip', { visible_ratio: 0.5, visible_ms: 1_999 }, clip, thresholds)).toBe(false)
   expect(isViewable('clip', { visible_ratio: 0.4, visible_ms: 2_000 }, large, thresholds)).toBe(false)
 })
 
-test('what was not measured is taken as met', () => {
+test('what was not measured counts as met', () => {
   expect(isViewable('banner', {}, medium, thresholds)).toBe(true)
   expect(isViewable('banner', { visible_ms: 200 }, medium, thresholds)).toBe(false)
 })
 
-test('a project has thresholds of its own', () => {
+test('a project has its own thresholds', () => {
   const strict = { ...thresholds, ratio: 1, duration_ms: 3_000 }
   expect(isViewable('banner', { visible_ratio: 0.9, visible_ms: 3_000 }, medium, strict)).toBe(false)
   expect(isViewable('banner', { visible_ratio: 1, visible_ms: 3_000 }, medium, strict)).toBe(true)

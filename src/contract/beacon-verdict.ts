@@ -1,8 +1,8 @@
 /**
- * What production would bill (A75, A76, A78): a verdict over the SET of accepted beacons of one asset token.
+ * Decides what production would bill (A75, A76, A78): a verdict over the SET of accepted beacons of one asset token.
  *
  * Beacons arrive late, twice and in any order, so nothing here depends on arrival. Each beacon either qualifies for the
- * metric of its event or carries the reason why not; of those that qualify, the earliest by (occurred_at_ms, id) counts.
+ * metric of its event or has the reason why not; of those that qualify, the earliest by (occurred_at_ms, id) counts.
  * A beacon that does not qualify never uses up its metric.
  */
 import type { Metric } from './control/beacons.ts'
@@ -25,23 +25,23 @@ export interface CreativeFacts {
   /** CSS pixels. */
   width: number
   height: number
-  /** Length of a clip; null for what does not play. */
+  /** Length of a clip; null for other formats. */
   duration_ms: number | null
   gross_cpm: number
   currency: string
 }
 
-/** What a verdict needs to know of a creative. */
+/** The facts of a creative that a verdict depends on. */
 export type Creative = Omit<CreativeFacts, 'gross_cpm' | 'currency'>
 
 export interface BeaconVerdict {
   reason_code: AcceptCode
   would_bill: boolean
-  /** What it counts as; null when it does not count. */
+  /** The metric it counts for; null when it does not count. */
   metric: Metric | null
 }
 
-/** What each billing model bills (A76). */
+/** The metric that each billing model bills (A76). */
 export const billed: Readonly<Record<BillingModel, Metric>> = {
   cpm_viewable: 'viewable_impression',
   cpm_render: 'rendered_impression',
@@ -54,7 +54,7 @@ export function isBilled(model: BillingModel, metric: Metric): boolean {
   return billed[model] === metric
 }
 
-/** What each event is evidence of. */
+/** The metric that each event is evidence of. */
 export const metricOf: Readonly<Record<BeaconEvent, Metric | null>> = {
   render: 'rendered_impression',
   visible: 'viewable_impression',
@@ -65,11 +65,11 @@ export const metricOf: Readonly<Record<BeaconEvent, Metric | null>> = {
   heartbeat: null,
 }
 
-/** Share of a clip that must have had time to play before it is completed. */
+/** Share of its length that a clip must have played before it counts as completed. */
 const completedShare = 0.9
 
 /**
- * The verdict of every beacon, by its id (A75). The beacons are those of one asset token, each id once; their order does
+ * Returns the verdict of every beacon, by its id (A75). The beacons are those of one asset token, each id once; their order does
  * not matter. Times in milliseconds.
  */
 export function judgeBeacons(
@@ -145,15 +145,15 @@ interface Size {
   readonly height: number
 }
 
-/** What a client has measured. */
+/** The measurements of a client. */
 export type Seen = Readonly<Pick<Measurements, 'visible_ratio' | 'visible_ms' | 'width_px' | 'height_px'>>
 
 /**
- * Whether what was seen is a viewable impression (A76): a clip by its own ratio and time; anything else by the ratio of
- * its area, large or not, and the common time. Thresholds are met at equality.
+ * Whether the measurements make a viewable impression (A76): of a clip, by its own ratio and time; of other formats, by
+ * the ratio of their area, large or not, and the common time. Equality meets a threshold.
  *
- * The area is the rendered one where it was measured, else the creative's; what was drawn at no size is never viewable.
- * An absent share or time is taken as met: the client has judged it.
+ * The area is the rendered one where it was measured, else the creative's; a creative without area is never viewable. A
+ * missing ratio or time counts as met: the client has judged it.
  */
 export function isViewable(format: Format, seen: Seen, creative: Size, thresholds: ViewabilityThresholds): boolean {
   const area = (seen.width_px ?? creative.width) * (seen.height_px ?? creative.height)

@@ -4,13 +4,13 @@ import type { RequestHeader, ResponseHeader } from './headers.ts'
 import { limits } from './limits.ts'
 import type { Provenance } from './provenance.ts'
 
-/** What a request may present in `Authorization: Bearer`. */
+/** The kinds of credential in `Authorization: Bearer`. */
 export type Credential = 'secret_key' | 'activation_token' | 'beacon_token'
 
 /** The token bucket an endpoint draws from (A20). */
 export type RateClass = 'default' | 'beacons' | 'activate'
 
-/** How stable an endpoint's contract is. `sandbox` marks what exists in the emulator only. */
+/** The stability of an endpoint's contract. `sandbox`: exists in the emulator only. */
 export type Stability = 'stable' | 'advanced' | 'may_change' | 'sandbox'
 
 /**
@@ -49,7 +49,7 @@ export interface EndpointEntry {
   readonly response: z.ZodType | { readonly media_type: string }
   /** Headers of a success, beside x-request-id. */
   readonly response_headers?: readonly ResponseHeader[]
-  /** The precise causes of failure, beside those that any request can meet. */
+  /** The precise causes of failure, except those that any request can have. */
   readonly errors: readonly ReasonCode[]
   /** Causes that respond with a page of the response's own media type instead of the error body, with their status. */
   readonly pages?: Readonly<Partial<Record<ReasonCode, number>>>
@@ -68,7 +68,7 @@ export function declareEndpoints<const Entries extends Readonly<Record<string, E
 type InputOf<S> = S extends z.ZodType ? z.input<S> : unknown
 type OutputOf<S> = S extends z.ZodType ? z.output<S> : unknown
 
-/** What a caller passes: parameters, query and body in one object each, absent where the endpoint has none. */
+/** The input of a call: parameters, query and body, one object each, absent where the endpoint has none. */
 export type Input<E extends Endpoint> = (E extends { params: z.ZodObject }
   ? { params: InputOf<E['params']> }
   : { params?: never }) &
@@ -79,17 +79,17 @@ export type Input<E extends Endpoint> = (E extends { params: z.ZodObject }
       ? { body: Blob }
       : { body?: never })
 
-/** What an operation receives after validation. */
+/** The input of an operation, after validation. */
 export type Parsed<E extends Endpoint> = {
   params: E extends { params: z.ZodObject } ? OutputOf<E['params']> : Record<string, never>
   query: E extends { query: z.ZodObject } ? OutputOf<E['query']> : Record<string, never>
   body: E extends { body: z.ZodType } ? OutputOf<E['body']> : undefined
 }
 
-/** What an endpoint answers: its JSON, or text where the answer is not JSON. */
+/** The output of an endpoint: its JSON, or text where the response is not JSON. */
 export type Output<E extends Endpoint> = E['response'] extends z.ZodType ? z.output<E['response']> : string
 
-/** Causes that any request with a JSON body and a credential can meet. */
+/** Causes that any request with a JSON body and a credential can have. */
 export const commonErrors = [
   'http_malformed',
   'payload_too_large',
@@ -115,7 +115,7 @@ export const commonErrors = [
   'storage_unavailable',
 ] as const satisfies readonly ReasonCode[]
 
-/** What every endpoint of the control plane that only reads has in common. */
+/** Common to the endpoints of the control plane that only read. */
 export const reading = {
   method: 'GET',
   stability: 'sandbox',
@@ -126,10 +126,10 @@ export const reading = {
   status: 200,
 } as const
 
-/** What every endpoint of the control plane that changes something, or asks with a body, has in common. */
+/** Common to the endpoints of the control plane that change something, or have a body. */
 export const writing = { ...reading, method: 'POST' } as const
 
-/** Why a body is not taken. */
+/** Why a body is refused. */
 export const bodyErrors = [
   'content_type_unsupported',
   'json_malformed',
@@ -138,5 +138,5 @@ export const bodyErrors = [
   'internal_error',
 ] as const satisfies readonly ReasonCode[]
 
-/** Why a change is not made. */
+/** Why a change is refused. */
 export const writeErrors = [...bodyErrors, 'storage_unavailable'] as const satisfies readonly ReasonCode[]

@@ -4,13 +4,12 @@
  * `error` is one of five documented codes or an addition (A11); `reason_code` is the stable, precise cause (A12). Every
  * hint says what to do next. No secret, token or prompt text ever appears in any of them.
  *
- * Over 300 lines because the table of causes is one: each with its code, its message and its hint, to be read and kept
- * in one voice.
+ * Over 400 lines because the table of causes is one: each cause with its code, its message and its hint, all in one voice.
  */
 import { z } from 'zod'
 import { assumed, assumedObject, documented, observed, type Provenance } from './provenance.ts'
 
-/** An error code: its HTTP status, the exit code the command line gives, whether the same request may be sent again. */
+/** An error code: its HTTP status, the exit code of the command line, whether the same request may be sent again. */
 interface ErrorCodeRow {
   status: number
   exit_code: number
@@ -105,7 +104,7 @@ export const reasonCodes = {
   schema_invalid: {
     error: 'validation_error',
     message: 'The request does not match the schema.',
-    hint: 'Correct the members listed in fields.',
+    hint: 'Correct the fields listed in fields.',
   },
   json_malformed: {
     error: 'validation_error',
@@ -119,13 +118,13 @@ export const reasonCodes = {
   },
   field_unknown: {
     error: 'validation_error',
-    message: 'The request has a member that the contract does not know.',
-    hint: 'Remove the members listed in fields, or correct their spelling.',
+    message: 'The request has a field that the contract does not define.',
+    hint: 'Remove the fields listed in fields, or correct their spelling.',
   },
   formats_empty: {
     error: 'validation_error',
     message: 'overrides.allowed_formats is empty.',
-    hint: 'Name at least one of banner, clip, native, or leave the member out to allow all.',
+    hint: 'Name at least one of banner, clip, native, or leave the field out to allow all.',
   },
   format_unsupported: {
     error: 'validation_error',
@@ -155,7 +154,7 @@ export const reasonCodes = {
   consent_revision_conflict: {
     error: 'validation_error',
     message: 'The consent of this session is at another revision.',
-    hint: 'Read the present revision and send it as expected_revision, or leave that member out.',
+    hint: 'Read the current revision and send it as expected_revision, or leave that field out.',
   },
   origin_missing: {
     error: 'validation_error',
@@ -195,7 +194,7 @@ export const reasonCodes = {
   asset_token_expired: {
     error: 'validation_error',
     message: 'The asset token has expired.',
-    hint: 'Request a new placement for the next turn; do not keep fills.',
+    hint: 'Request a new placement for the next turn; do not store fills.',
   },
   slot_mismatch: {
     error: 'validation_error',
@@ -210,26 +209,26 @@ export const reasonCodes = {
   beacon_id_conflict: {
     error: 'validation_error',
     message: 'This beacon_id was used with another body.',
-    hint: 'Use a new beacon_id for each event; repeat one only to retry the very same beacon.',
+    hint: 'Use a new beacon_id for each event; repeat one only to retry the same beacon.',
   },
   batch_not_supported: {
     error: 'validation_error',
     message: 'The body is an array; one request carries one beacon.',
-    hint: 'Send each beacon in a request of its own.',
+    hint: 'Send each beacon in its own request.',
   },
   snapshot_exists: {
     error: 'validation_error',
-    message: 'There is a snapshot of this name.',
+    message: 'A snapshot with this name exists.',
     hint: 'Send replace: true (svc sandbox snapshot save NAME --replace), or choose another name.',
   },
   replay_incomplete: {
     error: 'validation_error',
-    message: 'Nothing was sent: the journal does not keep all of this request.',
-    hint: 'Give the members listed in fields with set (svc requests replay --set path=value), another credential with key_id.',
+    message: 'Nothing was sent: the journal does not hold all of this request.',
+    hint: 'Give the fields listed in fields with set (svc requests replay --set path=value), another credential with key_id.',
   },
   archive_invalid: {
     error: 'validation_error',
-    message: 'This is not a whole, unchanged state of a sandbox.',
+    message: 'This is not a complete, unchanged state of a sandbox.',
     hint: 'Export it again with svc sandbox export. Nothing here was changed.',
   },
   archive_newer: {
@@ -340,7 +339,7 @@ export const reasonCodes = {
   },
   origin_refused: {
     error: 'forbidden',
-    message: 'The control plane answers no cross-origin request.',
+    message: 'The control plane refuses cross-origin requests.',
     hint: 'Call it from a program, or from the inspector on its own origin.',
   },
   rate_limited: {
@@ -373,26 +372,26 @@ export const errorCode = z.enum(Object.keys(errorCodes) as [ErrorCode, ...ErrorC
 /** The error body (A10). */
 export const ErrorBody = assumedObject('A10', {
   error: documented(errorCode, 'The error code. Five are documented; the others are additions (A11).', 'A10'),
-  message: observed(z.string(), 'A10', 'One sentence for people. May change; do not match on it.'),
+  message: observed(z.string(), 'A10', 'One sentence for readers. May change; do not match on it.'),
   request_id: observed(z.string(), 'A10', 'Support identifier, equal to the x-request-id header.'),
   reason_code: assumed(reasonCode, 'A12', 'The precise, stable cause.'),
   hint: z.string().describe('What to do next.'),
   fields: z
     .array(
       assumedObject('A10', {
-        path: z.string().describe('Where, as a dotted path: overrides.allowed_formats.0.'),
+        path: z.string().describe('The dotted path of the field: overrides.allowed_formats.0.'),
         message: z.string().describe('What is wrong there.'),
-        expected: z.string().describe('What would be right there.'),
+        expected: z.string().describe('What is expected there.'),
       }),
     )
-    .describe('The members at fault; empty when the cause is not a member.'),
+    .describe('The invalid fields; empty when the cause is not a field.'),
   retryable: z.boolean().describe('Whether the same request may succeed later.'),
   docs_url: z.string().describe('Where the cause is explained, relative to the base URL.'),
 })
 export type ErrorBody = z.infer<typeof ErrorBody>
 export type FieldError = ErrorBody['fields'][number]
 
-/** The caller's mistake: thrown by operations and by the HTTP door, answered as an error body. */
+/** A mistake of the caller, thrown by operations and by the request pipeline, which responds with its error body. */
 export class ApiError extends Error {
   readonly reason_code: ReasonCode
   readonly hint: string
@@ -423,7 +422,7 @@ export class ApiError extends Error {
     return errorCodes[reasonCodes[this.reason_code].error].status
   }
 
-  /** The body of the answer (A10). */
+  /** Returns the error body of the response (A10). */
   toBody(request_id: string): ErrorBody {
     const error = reasonCodes[this.reason_code].error
     return {

@@ -1,36 +1,36 @@
-/** From a schema's complaints to members at fault, in the words of the error body (A10). */
+/** Turns the issues of a schema into field errors, in the words of the error body (A10). */
 import type { z } from 'zod'
 import type { FieldError, ReasonCode } from './errors.ts'
 
 type Issue = z.core.$ZodIssue
 
-/** A member at fault, and where it is in the value. */
+/** A field error, and where the field is in the value. */
 export interface LocatedFieldError extends FieldError {
   at: readonly PropertyKey[]
   isUnknown: boolean
 }
 
 const longestPath = 160
-const memberName = /^[\w.:$@-]{1,64}$/
+const fieldName = /^[\w.:$@-]{1,64}$/
 
-/** The precise cause, and every member at fault, in the order of the schema. */
+/** Returns the precise cause and every invalid field, in the order of the schema. */
 export function explainIssues(issues: readonly Issue[]): { reason_code: ReasonCode; fields: LocatedFieldError[] } {
   const flat = issues.flatMap(flatten)
   return { reason_code: reasonOf(flat), fields: flat.flatMap(toFields) }
 }
 
-/** A member that no schema names. */
+/** Returns the error of a field that the schema does not define. */
 export function unknownField(at: readonly PropertyKey[]): LocatedFieldError {
-  const expected = 'no member of this name; see docs_url for those there are'
+  const expected = 'no field of this name; docs_url lists the known ones'
   return { path: pathOf(at), message: 'is unknown', expected, at, isUnknown: true }
 }
 
-/** A union complains once for each of its shapes: the one that came closest speaks for it. */
+/** A union has issues for each of its variants. Keeps those of the variant that came closest. */
 function flatten(issue: Issue): Issue[] {
   if (issue.code !== 'invalid_union' || issue.errors.length === 0) return [issue]
-  const meant = issue.errors.find((branch) => !branch.some((inner) => isOtherType(inner))) ?? null
-  if (meant === null) return [issue]
-  return meant.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] })).flatMap(flatten)
+  const closest = issue.errors.find((branch) => !branch.some((inner) => isOtherType(inner))) ?? null
+  if (closest === null) return [issue]
+  return closest.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] })).flatMap(flatten)
 }
 
 function isOtherType(issue: Issue): boolean {
@@ -57,9 +57,9 @@ function toFields(issue: Issue): LocatedFieldError[] {
   ]
 }
 
-/** Names that cannot be a misspelt member may be a secret or prose: they are not repeated (A12). */
+/** A name that cannot be a misspelt field may be a secret or prose: it is not repeated (A12). */
 function pathOf(path: readonly PropertyKey[]): string {
-  const text = path.map((name) => (memberName.test(String(name)) ? String(name) : '[name]')).join('.')
+  const text = path.map((name) => (fieldName.test(String(name)) ? String(name) : '[name]')).join('.')
   return text.length > longestPath ? `${text.slice(0, longestPath)}…` : text
 }
 
@@ -74,7 +74,7 @@ function messageOf(issue: Issue): string {
     case 'too_big':
       return 'is too large or too long'
     case 'invalid_union':
-      return 'fits none of the allowed shapes'
+      return 'matches none of the allowed variants'
     default:
       return 'is malformed'
   }

@@ -3,8 +3,6 @@ import { z } from 'zod'
 import { type NoFillReason, noFillReasons } from './no-fill.ts'
 import { assumedFields, assumedObject, documented, observed } from './provenance.ts'
 
-/** Lists of the control plane answer `{ items, next_cursor }`, newest first. */
-
 export const jobTypes = ['chat', 'code', 'image', 'voice', 'agent'] as const
 export const formats = ['banner', 'clip', 'native'] as const
 export const nativeTemplates = ['card', 'list_item', 'featured', 'minimal'] as const
@@ -32,7 +30,7 @@ export const NoFillReasonCode = z.enum(Object.keys(noFillReasons) as [NoFillReas
 
 /** `proj_` and a name (A01). */
 export const ClientId = z.string().regex(/^proj_[a-z0-9_-]{1,64}$/, 'must be proj_ and a name, such as proj_demo')
-/** The caller's own, 1 to 128 characters (A01). */
+/** Chosen by the caller, 1 to 128 characters (A01). */
 export const SessionId = z.string().regex(/^[A-Za-z0-9._:-]{1,128}$/, 'must be 1 to 128 of A-Z a-z 0-9 . _ : -')
 /** Unix epoch milliseconds. */
 export const EpochMs = z.int().min(0)
@@ -54,7 +52,7 @@ export const PromptObject = z.strictObject({
   ),
   text: documented(
     PromptText.optional(),
-    'Raw prompt text. Processed only when consent.prompt_shared is true; otherwise dropped at the door.',
+    'Raw prompt text. Processed only when consent.prompt_shared is true; otherwise dropped on receipt.',
     'A50',
   ),
 })
@@ -89,22 +87,22 @@ export const Publisher = z.strictObject({
 })
 
 export const FrequencyCap = z.strictObject({
-  session: observed(capCount.optional(), 'A39', 'Most fills in one session.'),
+  session: observed(capCount.optional(), 'A39', 'Maximum fills in one session.'),
   prompt_interval: observed(capCount.optional(), 'A39', 'Prompts between two fills of one session.'),
-  global_per_hour: observed(capCount.optional(), 'A39', 'Most fills of the project in an hour.'),
-  user_per_day: observed(capCount.optional(), 'A39', 'Most fills of one session in a day.'),
+  global_per_hour: observed(capCount.optional(), 'A39', 'Maximum fills of the project in an hour.'),
+  user_per_day: observed(capCount.optional(), 'A39', 'Maximum fills of one session in a day.'),
 })
 export type FrequencyCap = z.infer<typeof FrequencyCap>
 
 /**
- * An object whose members are accepted and journalled, and not acted on (A34). Its values are whatever JSON holds; a
- * recursive schema would say so too, at the price of a walk for cycles in every body.
+ * An object whose fields are accepted and journalled, and not acted on (A34). Its values are any JSON; a recursive schema
+ * would check that too, at the price of a walk for cycles in every body.
  */
 export const Opaque = z
   .record(z.string().max(128), z.unknown())
   .refine(hasFiniteNumbers, 'must hold numbers that a double can hold')
 
-/** JSON text may say 1e999, which no number is. */
+/** JSON text may hold 1e999, which is no number. */
 function hasFiniteNumbers(value: unknown): boolean {
   const open: unknown[] = [value]
   while (open.length > 0) {
@@ -118,27 +116,27 @@ function hasFiniteNumbers(value: unknown): boolean {
 export const Overrides = z.strictObject({
   allowed_formats: documented(
     z.array(Format).optional(),
-    'Formats that may fill; one alone tests one format at a time. Empty arrays and unsupported values are rejected.',
+    'Formats that may fill; name one to test one format at a time. Empty arrays and unsupported values are rejected.',
   ),
   native_template_id: documented(
     NativeTemplateId.optional(),
     'Layout of native fills. Only with native allowed.',
     'A39',
   ),
-  timing: documented(Timing.optional(), 'When the placement shows, against the generation.', 'A39'),
+  timing: documented(Timing.optional(), 'When the placement shows, relative to the generation.', 'A39'),
   bidfloor: documented(cpm.optional(), 'Lowest price, CPM.', 'A39'),
   bidfloor_currency: documented(Currency.optional(), 'Currency of the floors; USD when absent.', 'A39'),
   bidfloors: observed(
     z
       .strictObject({
-        default: observed(cpm.optional(), 'A39', 'Floor of formats without one of their own, CPM.'),
+        default: observed(cpm.optional(), 'A39', 'Floor of formats without their own floor, CPM.'),
         banner: observed(cpm.optional(), 'A39', 'Floor of banner, CPM.'),
         clip: observed(cpm.optional(), 'A39', 'Floor of clip, CPM.'),
         native: observed(cpm.optional(), 'A39', 'Floor of native, CPM.'),
       })
       .optional(),
     'A39',
-    'Lowest price per format, CPM. Wins over bidfloor.',
+    'Lowest price per format, CPM. Takes precedence over bidfloor.',
   ),
   publisher: documented(Publisher.optional(), 'The product that shows the placement.', 'A39'),
   blocked_categories: documented(
@@ -165,34 +163,34 @@ export const RequestConsent = z.strictObject({
   prompt_shared: documented(z.boolean().optional(), 'Whether prompt text may be processed.'),
   gdpr_applies: documented(z.boolean().optional(), 'Whether the GDPR applies.'),
   consent_source: documented(shortText.optional(), "Names the consent mechanism; svc_consent is the project's own."),
-  session_persistence: observed(z.boolean().optional(), 'A61', 'Accepted and kept as a flag.'),
-  cross_session_persistence: observed(z.boolean().optional(), 'A61', 'Accepted and kept as a flag.'),
-  tcf_consent_string: observed(consentString.optional(), 'A61', 'IAB TCF string, kept as it is.'),
-  us_privacy: observed(consentString.optional(), 'A61', 'US privacy string, kept as it is.'),
-  gpp_string: observed(consentString.optional(), 'A61', 'IAB GPP string, kept as it is.'),
-  gpp_sections: observed(z.array(z.int()).max(64).optional(), 'A61', 'GPP sections in force, kept as they are.'),
+  session_persistence: observed(z.boolean().optional(), 'A61', 'Accepted and stored as a flag.'),
+  cross_session_persistence: observed(z.boolean().optional(), 'A61', 'Accepted and stored as a flag.'),
+  tcf_consent_string: observed(consentString.optional(), 'A61', 'IAB TCF string, stored unchanged.'),
+  us_privacy: observed(consentString.optional(), 'A61', 'US privacy string, stored unchanged.'),
+  gpp_string: observed(consentString.optional(), 'A61', 'IAB GPP string, stored unchanged.'),
+  gpp_sections: observed(z.array(z.int()).max(64).optional(), 'A61', 'GPP sections in force, stored unchanged.'),
 })
 export type RequestConsent = z.infer<typeof RequestConsent>
 
 export const AuthoritativeConsent = z.strictObject({
   lifecycle_state: documented(ConsentState, 'Only granted permits ads.', 'A60'),
   revision: documented(z.int().min(1), 'Grows by one when state, purposes or source change.', 'A62'),
-  updated_at_ms: documented(EpochMs, 'When this revision was made or renewed, Unix epoch milliseconds.'),
-  expires_at_ms: documented(EpochMs, 'When it ends, Unix epoch milliseconds.'),
+  updated_at_ms: documented(EpochMs, 'When this revision was created or renewed, Unix epoch milliseconds.'),
+  expires_at_ms: documented(EpochMs, 'When the consent expires, Unix epoch milliseconds.'),
   source: documented(z.string(), 'wrapper_cmp, svc_consent or none.', 'A63'),
   purposes: documented(
     z.strictObject({
       semantic_targeting: documented(z.boolean(), 'Whether the topic may take part in matching.'),
       prompt_shared: documented(z.boolean(), 'Whether prompt text may be processed.'),
     }),
-    'What was consented to.',
+    'The purposes consented to.',
   ),
 })
 export type AuthoritativeConsent = z.infer<typeof AuthoritativeConsent>
 
 /**
- * A whole number in a query string, in decimal digits: not `''`, `0x10` or `1e3`, which `Number` takes too. A client gives
- * it as a number.
+ * Returns the schema of a whole number in a query string, in decimal digits: not `''`, `0x10` or `1e3`, which `Number`
+ * accepts too. A client passes it as a number.
  */
 export function queryNumber<Schema extends z.ZodType<number, number>>(schema: Schema) {
   return z.preprocess((value: number, context) => {
@@ -203,12 +201,15 @@ export function queryNumber<Schema extends z.ZodType<number, number>>(schema: Sc
   }, schema)
 }
 
-/** `wait_ms` in a body or a client's call: above 5000 it is clamped, with a warning (A22). */
+/** `wait_ms` in a body or a client call: clamped to 5000, with a warning (A22). */
 export const WaitMs = z.int().min(0)
 /** `wait_ms` in a query string. */
 export const WaitMsQuery = queryNumber(WaitMs)
 
-export const slotIdParam = documented(z.string(), 'Slot identifier, as POST /v1/placements or POST /v1/jobs gave it.')
+export const slotIdParam = documented(
+  z.string(),
+  'Slot identifier, as returned by POST /v1/placements or POST /v1/jobs.',
+)
 export const clientIdField = documented(ClientId, 'Project ID.')
 export const sessionIdField = documented(SessionId, 'Stable publisher session identifier.', 'A01')
 export const jobTypeField = documented(JobType, 'Workload category.')
@@ -216,6 +217,7 @@ export const promptField = documented(Prompt.optional(), 'Optional context, as {
 export const slotsRequested = z.int()
 export const requestIdField = documented(z.string(), 'Support identifier, equal to the x-request-id header.')
 
+/** Returns the schema of a page of a control plane list: `{ items, next_cursor }`. */
 export const page = <S extends z.ZodType>(item: S) =>
   assumedObject('A93', {
     items: z.array(item).describe('Newest first.'),
@@ -224,10 +226,10 @@ export const page = <S extends z.ZodType>(item: S) =>
 
 export const pageQuery = assumedFields('A93', {
   limit: queryNumber(z.int().min(1).max(1000)).optional().describe('Items in a page, 1 to 1000; default 50.'),
-  cursor: z.string().max(64).optional().describe('next_cursor of the page before.'),
+  cursor: z.string().max(64).optional().describe('next_cursor of the previous page.'),
 })
 
-/** An instant (epoch milliseconds) or a span back from now: 10m, 2h, 30s. */
+/** A timestamp (epoch milliseconds) or a span back from now: 10m, 2h, 30s. */
 export const Since = z
   .string()
   .regex(/^(\d{1,16}|\d{1,9}(ms|s|m|h|d))$/, 'must be epoch milliseconds or a span such as 10m')

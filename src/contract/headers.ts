@@ -13,7 +13,7 @@ export interface RequestHeader extends HeaderRow {
   required: boolean
 }
 
-/** Headers of answers. What exists in the sandbox only is called `x-sandbox-*`. */
+/** Response headers. Those that exist in the sandbox only are named `x-sandbox-*`. */
 export const responseHeaders = {
   'x-request-id': {
     type: 'string',
@@ -26,19 +26,19 @@ export const responseHeaders = {
     provenance: 'assumed',
     decision: 'A90',
     description:
-      'The time of the answer, by the clock of the service. Readable in browsers, whose own clock may be wrong.',
+      'The time of the response, by the clock of the service. Readable in browsers, whose own clock may be wrong.',
   },
   'retry-after': {
     type: 'integer',
     provenance: 'documented',
     decision: 'A20',
-    description: 'Seconds to wait before the next try, at least 1.',
+    description: 'Seconds to wait before the next attempt, at least 1.',
   },
   ratelimit: {
     type: 'string',
     provenance: 'assumed',
     decision: 'A20',
-    description: 'What is left of the rate limit of the key, and when it is full again.',
+    description: 'The remaining quota of the key, and when it is full again.',
   },
   'ratelimit-policy': {
     type: 'string',
@@ -50,15 +50,20 @@ export const responseHeaders = {
     type: 'string',
     provenance: 'assumed',
     decision: 'A11',
-    description: 'The methods that the path takes, on 405.',
+    description: 'The methods that the path supports, on 405.',
   },
   etag: {
     type: 'string',
     provenance: 'assumed',
     decision: 'A80',
-    description: 'Changes with the content; sent back as If-None-Match it is answered with 304.',
+    description: 'Changes with the content. A request with it as If-None-Match gets a 304.',
   },
-  'cache-control': { type: 'string', provenance: 'assumed', decision: 'A80', description: 'How long it may be kept.' },
+  'cache-control': {
+    type: 'string',
+    provenance: 'assumed',
+    decision: 'A80',
+    description: 'How long the response may be cached.',
+  },
   'content-security-policy': {
     type: 'string',
     provenance: 'assumed',
@@ -82,7 +87,7 @@ export const responseHeaders = {
     provenance: 'assumed',
     decision: 'A22',
     description:
-      'Sandbox only. What was put up with: wait_ms_clamped, wait_ms_conflict, prompt_text_discarded, client_id_from_key, secret_key_in_browser.',
+      'Sandbox only. What the sandbox tolerated: wait_ms_clamped, wait_ms_conflict, prompt_text_discarded, client_id_from_key, secret_key_in_browser.',
   },
   'x-sandbox-slot-ids': {
     type: 'string',
@@ -94,7 +99,7 @@ export const responseHeaders = {
     type: 'string',
     provenance: 'assumed',
     decision: 'A94',
-    description: 'Sandbox only. The fault rule that this request has met.',
+    description: 'Sandbox only. The fault rule that applied to this request.',
   },
   'x-sandbox-would-bill': {
     type: 'string',

@@ -3,7 +3,7 @@ export const limits = {
   /** A21, bytes. */
   body_bytes: 65_536,
   beacon_body_bytes: 8_192,
-  /** Of an export that is taken in, bytes: as it is sent, and unpacked. */
+  /** Of an imported export, bytes: as sent, and unpacked. */
   import_bytes: 1_073_741_824,
   import_unpacked_bytes: 8_589_934_592,
   /** A21. */

@@ -13,12 +13,12 @@ function field(endpoint: string, where: string, path: string, variant: string | 
     ?.fields.find((row) => row.where === where && row.path === path && row.variant === variant)
 }
 
-test('the listing is what its endpoint promises', () => {
+test('the listing matches the schema of its endpoint', () => {
   expect(contract['contract.show'].response.parse(JSON.parse(JSON.stringify(listing)))).toEqual(listing)
   expect(listing.endpoints.map(({ id }) => id)).toEqual(Object.keys(contract))
 })
 
-test('a field tells its type, its values and where it comes from', () => {
+test('a field has its type, its values and its provenance', () => {
   expect(field('placements.create', 'body', 'overrides.allowed_formats')).toEqual({
     where: 'body',
     path: 'overrides.allowed_formats',
@@ -36,7 +36,7 @@ test('a field tells its type, its values and where it comes from', () => {
   expect(field('placements.list', 'response', 'items[].created_at_ms')?.required).toBe(true)
 })
 
-test('a value of several shapes lists each under its name', () => {
+test('each variant of a value is listed under its name', () => {
   expect(field('placements.create', 'response', 'decision.format', 'FillDecision')?.provenance).toBe('documented')
   expect(field('placements.create', 'response', 'decision.format', 'NoFillDecision')).toMatchObject({
     type: 'null',
@@ -46,7 +46,7 @@ test('a value of several shapes lists each under its name', () => {
   expect(field('jobs.create', 'body', 'job.job_type', 'BrowserJobRequest')?.required).toBe(true)
 })
 
-test('a shape without a name is told by its constant', () => {
+test('an unnamed variant is named by its constant', () => {
   const endpoint: Endpoint = {
     ...contract['health.live'],
     response: z.union([
@@ -76,7 +76,7 @@ test('a field without provenance is an error that names it', () => {
   expect(() => endpointFields(endpoint)).toThrow('health.live: response outer.inner has no provenance')
 })
 
-test('causes carry their status, no-fill reasons whether to ask again', () => {
+test('causes have their status, no-fill reasons whether to retry', () => {
   expect(listing.reason_codes.find(({ reason_code }) => reason_code === 'beacon_stale')).toMatchObject({
     error: 'validation_error',
     status: 400,

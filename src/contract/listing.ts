@@ -12,7 +12,7 @@ export interface ListedField {
   where: 'params' | 'query' | 'body' | 'response'
   /** Dotted; `[]` steps into an array: `items[].slot_id`. */
   path: string
-  /** The shape that has this field, where a value comes in several: `FillDecision`. Null where there is one. */
+  /** The variant that has this field, where a value has several: `FillDecision`. Null where there is one. */
   variant: string | null
   /** `string`, `integer`, `number`, `boolean`, `object`, `null`, `any`; `[]` for arrays, ` | ` between alternatives. */
   type: string
@@ -62,7 +62,7 @@ export interface ContractListing {
   no_fill_reasons: ListedNoFillReason[]
 }
 
-/** Every endpoint, field, cause and no-fill reason with where it comes from: the answer of `GET /_sandbox/contract`. */
+/** Returns every endpoint, field, cause and no-fill reason with its provenance: the body of `GET /_sandbox/contract`. */
 export function contractListing(): ContractListing {
   return {
     endpoints: Object.values<Endpoint>(contract).map((endpoint) => ({
@@ -91,7 +91,7 @@ export function contractListing(): ContractListing {
 const reasonCodeNames = Object.keys(reasonCodes) as ReasonCode[]
 const noFillReasonNames = Object.keys(noFillReasons) as NoFillReason[]
 
-/** The fields of one endpoint in the order of its schemas. Throws when one was never marked with its source. */
+/** Returns the fields of one endpoint in the order of its schemas. Throws when one has no provenance. */
 export function endpointFields(endpoint: Endpoint): ListedField[] {
   const { params, query, body, response } = endpoint
   const parts = { params, query, body, response: response instanceof z.ZodType ? response : undefined }
@@ -113,9 +113,9 @@ function fieldsOf(schema: z.ZodType, place: Place): ListedField[] {
     return fieldsOf(value.element as z.ZodType, { ...place, prefix: `${place.prefix.slice(0, -1)}[].` })
   }
   if (value instanceof z.ZodUnion) {
-    const shapes = (value.options as z.ZodType[]).filter((option) => unwrap(option) instanceof z.ZodObject)
-    return shapes.flatMap((shape) =>
-      fieldsOf(shape, { ...place, variant: shapes.length > 1 ? shapeName(shape) : place.variant }),
+    const variants = (value.options as z.ZodType[]).filter((option) => unwrap(option) instanceof z.ZodObject)
+    return variants.flatMap((shape) =>
+      fieldsOf(shape, { ...place, variant: variants.length > 1 ? variantName(shape) : place.variant }),
     )
   }
   if (!(value instanceof z.ZodObject)) return []
@@ -125,10 +125,10 @@ function fieldsOf(schema: z.ZodType, place: Place): ListedField[] {
   })
 }
 
-/** The name of a shape, or the constant that tells it from the others: `distribution: uniform`. */
-function shapeName(shape: z.ZodType): string | null {
-  const members = shape instanceof z.ZodObject ? Object.entries(shape.shape as Record<string, z.ZodType>) : []
-  const constant = members.find(([, member]) => member instanceof z.ZodLiteral)
+/** Returns the name of a variant, or the constant that distinguishes it: `distribution: uniform`. */
+function variantName(shape: z.ZodType): string | null {
+  const fields = shape instanceof z.ZodObject ? Object.entries(shape.shape as Record<string, z.ZodType>) : []
+  const constant = fields.find(([, field]) => field instanceof z.ZodLiteral)
   return schemaName(shape) ?? (constant === undefined ? null : `${constant[0]}: ${valuesOf(constant[1])}`)
 }
 
@@ -148,7 +148,7 @@ function listField(field: z.ZodType, path: string, { endpoint, where, variant }:
   }
 }
 
-/** What is inside optional, nullable and a pipe's end. */
+/** Returns the schema inside optional and nullable ones, and the output of a pipe. */
 function unwrap(schema: z.ZodType): z.ZodType {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return unwrap(schema.unwrap() as z.ZodType)
   if (schema instanceof z.ZodPipe) return unwrap(schema.out as z.ZodType)

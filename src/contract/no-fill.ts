@@ -9,21 +9,21 @@ interface NoFillRow {
 
 export const noFillReasons = {
   no_demand: {
-    meaning: 'Nobody offered a creative.',
+    meaning: 'No partner offered a creative.',
     origin: 'partner',
     nbr: 0,
     retry: 'next turn',
-    how: 'A fill rate below 1, a topic and job type nobody buys, or an empty catalogue.',
+    how: 'A fill rate below 1, a topic and job type without demand, or an empty catalogue.',
   },
   timeout: {
-    meaning: 'The partner was later than the window.',
+    meaning: 'The partner responded after the window.',
     origin: 'transport',
     nbr: 15,
     retry: 'next turn',
     how: 'The scenario no_fill_timeout.',
   },
   partner_error: {
-    meaning: 'The partner answered with an error.',
+    meaning: 'The partner responded with an error.',
     origin: 'transport',
     nbr: 1,
     retry: 'next turn',
@@ -114,7 +114,7 @@ export const noFillReasons = {
     how: 'test_outcome: no_fill, with a test key.',
   },
   internal_error: {
-    meaning: "The service's fault.",
+    meaning: 'The service failed.',
     origin: 'core_policy',
     nbr: 1,
     retry: 'next turn',
@@ -124,7 +124,7 @@ export const noFillReasons = {
 
 export type NoFillReason = keyof typeof noFillReasons
 
-/** Whether asking again, unchanged, may fill: everything but what a change or a policy stands against. */
+/** Whether the same request may fill later: false where the request must change or a policy stands against it. */
 export function isRetryable(reason: NoFillReason): boolean {
   const retry: NoFillRow['retry'] = noFillReasons[reason].retry
   return retry === 'next turn' || retry === 'later' || retry === 'yes'

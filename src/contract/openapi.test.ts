@@ -15,7 +15,7 @@ const operations = Object.values<Endpoint>(contract).map((endpoint) => ({
   operation: at(document, `#/paths/${endpoint.path.replaceAll('/', '~1')}/${endpoint.method.toLowerCase()}`) as Node,
 }))
 
-test('every endpoint is there, with its parameters, body, credentials and answer', () => {
+test('every endpoint is there, with its parameters, body, credentials and response', () => {
   for (const { endpoint, operation } of operations) {
     const { id, path, params, query, body, credentials, status, response } = endpoint
     expect(operation, id).toMatchObject({ operationId: id, 'x-stability': endpoint.stability })
@@ -48,7 +48,7 @@ test('every cause is named under its status, every other one has an example', ()
   for (const { value } of Object.values(components.examples ?? {})) ErrorBody.parse(value)
 })
 
-test('the frame answers pages, not the error body', () => {
+test('the frame responds with pages, not with the error body', () => {
   const responses = at(document, '#/paths/~1v1~1render~1{asset_token}/get/responses') as Record<string, Node>
   expect(responses['404']).toMatchObject({ 'x-reason-codes': ['asset_token_invalid', 'asset_token_expired'] })
   expect(Object.keys(responses['404']?.content as Node)).toEqual(['text/html'])
@@ -60,7 +60,7 @@ test('every reference resolves', () => {
   for (const reference of references) expect(at(document, reference), reference).toBeDefined()
 })
 
-test('every property, parameter and header says where it comes from', () => {
+test('every property, parameter and header has a provenance', () => {
   const marked = (row: Node) =>
     expect.soft(row['x-provenance'], JSON.stringify(row)).toMatchObject({ provenance: expect.any(String) })
   const properties = nodes(document).flatMap((node) => (isSchema(node) ? Object.values(node.properties as Node) : []))
@@ -99,7 +99,7 @@ test('it has the structure of OpenAPI 3.1', () => {
   expect([...new Set(types)].toSorted()).toEqual(['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'])
 })
 
-test('a named schema is the same for what is sent and what is received', () => {
+test('a named schema is the same as input and as output', () => {
   for (const { body, response } of Object.values<Endpoint>(contract)) {
     for (const schema of [body, response]) {
       if (!(schema instanceof z.ZodType)) continue

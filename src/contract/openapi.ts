@@ -6,7 +6,7 @@ import { failureHeaders, type ResponseHeader, responseHeaders } from './headers.
 import { contract, schemaName, v1 } from './index.ts'
 
 /**
- * The OpenAPI 3.1 document of v1 and the control plane, computed from the contract. Every field carries `x-provenance`
+ * Returns the OpenAPI 3.1 document of v1 and the control plane, computed from the contract. Every field has `x-provenance`
  * with `provenance` and `decision`, every failure `x-reason-codes`.
  */
 export function openapiDocument({ server_url }: { server_url: string }): JsonObject {
@@ -19,13 +19,13 @@ export function openapiDocument({ server_url }: { server_url: string }): JsonObj
       description: [
         'API v1 of the sponsored placement service, and the control plane of its sandbox under `/_sandbox/`.',
         'Every field carries `x-provenance`: documented (stated in the API document), observed (seen in public clients) or assumed (chosen here; may differ in production), with the id of the decision.',
-        'Any path can also answer 404 not_found, 405 method_not_allowed and, in the sandbox, 421 host_not_allowed.',
+        'Any path can also respond with 404 not_found, 405 method_not_allowed and, in the sandbox, 421 host_not_allowed.',
       ].join('\n\n'),
     },
     servers: [{ url: server_url }],
     tags: [
       { name: 'v1', description: 'The public API.' },
-      { name: 'sandbox', description: 'The control plane of the sandbox. No credential; same machine, same origin.' },
+      { name: 'sandbox', description: 'The control plane of the sandbox. No credential; same host, same origin.' },
     ],
     paths: paths(roots),
     components: {
@@ -47,7 +47,7 @@ export function openapiDocument({ server_url }: { server_url: string }): JsonObj
   }
 }
 
-/** Named schemas for `components`, and for each endpoint's params, query, body and response what stands in its place. */
+/** Returns the named schemas for `components`, and the JSON Schema of each endpoint's params, query, body and response. */
 function schemas(): { roots: Map<string, JsonObject>; components: JsonObject } {
   const parts: Record<string, z.ZodType> = { ErrorBody }
   const names = new Map<unknown, string>()
@@ -73,7 +73,7 @@ function schemas(): { roots: Map<string, JsonObject>; components: JsonObject } {
   }
 }
 
-/** What schemas are marked with, and as `id` the name by which they become components. */
+/** The metadata of schemas, with the name that makes them components as their `id`. */
 class NamedSchemas extends z.core.$ZodRegistry<z.core.GlobalMeta> {
   readonly #names: ReadonlyMap<unknown, string>
 
@@ -89,18 +89,18 @@ class NamedSchemas extends z.core.$ZodRegistry<z.core.GlobalMeta> {
   }
 }
 
-/** A marked copy of a named schema refers to it; it needs no name of its own. */
+/** A described copy of a named schema refers to it, and needs no name of its own. */
 function hasNamedOrigin(schema: z.core.$ZodType): boolean {
   const parent = schema._zod.parent
   return parent !== undefined && (schemaName(parent) !== null || hasNamedOrigin(parent))
 }
 
-/** zod numbers what has no name and refers to itself; in the contract that is only any JSON value. */
+/** zod numbers unnamed recursive schemas; in the contract the only one is any JSON value. */
 function isAnyJson(name: string): boolean {
   return name.startsWith('__schema')
 }
 
-/** zod's JSON Schema as OpenAPI has it: components instead of `$defs`, `x-provenance`, and no bounds that say nothing. */
+/** Rewrites JSON Schema of zod for OpenAPI: components instead of `$defs`, `x-provenance`, no meaningless bounds. */
 function rewrite(node: Json): Json {
   if (Array.isArray(node)) return node.map(rewrite)
   if (typeof node !== 'object' || node === null) return node
@@ -211,7 +211,7 @@ function notModified({ response_headers = [] }: Endpoint): JsonObject {
   return { 304: { description: 'Not modified: If-None-Match has the ETag.', headers: headerReferences(['etag']) } }
 }
 
-/** One response per status: the causes that have the error body, and those that have a page of their own. */
+/** Returns one response per status: the causes with the error body, and those with a page. */
 function failures(endpoint: Endpoint): JsonObject {
   const { errors, pages = {}, response } = endpoint
   const headers: Readonly<Record<string, readonly ResponseHeader[]>> = failureHeaders
@@ -258,7 +258,7 @@ function securitySchemes(): JsonObject {
       'Secret key of a server: sk_test_ (Server Test Key, non-billable) or sk_live_. Never together with an Origin header.',
     activation_token:
       'Browser activation token, from POST /v1/browser/activate. Short-lived; bound to a project and an origin.',
-    beacon_token: 'Minted by the hosted frame for render.js; good for the beacons of one asset token.',
+    beacon_token: 'Created by the hosted frame for render.js; valid for the beacons of one asset token.',
   }
   return Object.fromEntries(
     Object.entries(schemes).map(([name, description]) => [name, { type: 'http', scheme: 'bearer', description }]),

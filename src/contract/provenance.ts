@@ -8,7 +8,7 @@ import { z } from 'zod'
  */
 export type Provenance = 'documented' | 'observed' | 'assumed'
 
-/** What every field of the contract carries beside its type. `decision` is an id such as `A31`. */
+/** The metadata of every field of the contract. `decision` is an id such as `A31`. */
 export interface Source {
   provenance: Provenance
   decision?: string
@@ -57,7 +57,7 @@ function mark<S extends z.ZodType>(schema: S, source: Source): S {
   return schema.meta({ ...source }) as S
 }
 
-/** The source of a schema, or null when it was never marked. */
+/** Returns the source of a schema, or null when it has none. */
 export function sourceOf(schema: z.ZodType): Source | null {
   const meta = schema.meta()
   return meta?.provenance === undefined ? null : (meta as Source)

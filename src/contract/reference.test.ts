@@ -23,7 +23,7 @@ test('every link leads to a heading', () => {
   for (const link of links) expect(anchors).toContain(link)
 })
 
-test('a field is a row with its type, whether it is required, and where it comes from', () => {
+test('a field is a row with its type, whether it is required, and its provenance', () => {
   expect(reference).toContain(
     '| `overrides.allowed_formats` | string[]: `banner`, `clip`, `native` | no | documented |  | Formats that may fill;',
   )
@@ -31,8 +31,8 @@ test('a field is a row with its type, whether it is required, and where it comes
   expect(reference).toContain('**Body, as BrowserJobRequest**')
 })
 
-test('an answer that an earlier endpoint has described is referred to', () => {
-  expect(reference).toContain('**Answer 200**: the same as that of [POST /v1/placements](#post-v1placements).')
+test('a response that an earlier endpoint has described is a link', () => {
+  expect(reference).toContain('**Response 200**: the same as that of [POST /v1/placements](#post-v1placements).')
 })
 
 test('it is the same every time', () => {

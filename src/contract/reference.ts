@@ -1,6 +1,4 @@
-/**
- * The reference in Markdown. Over 300 lines because a page has one layout: its tables share their columns and links.
- */
+/** The reference in Markdown. */
 import type { Credential, Endpoint, Stability } from './endpoint.ts'
 import { errorCodes, type ReasonCode, reasonCodes } from './errors.ts'
 import { responseHeaders } from './headers.ts'
@@ -10,7 +8,7 @@ import { endpointFields, type ListedField } from './listing.ts'
 import { noFillReasons } from './no-fill.ts'
 import { beaconEventSpellings } from './v1/beacons.ts'
 
-/** The reference in Markdown: every endpoint with its fields, then errors, no-fill reasons, headers and limits. */
+/** Returns the reference: every endpoint with its fields, then headers, errors, no-fill reasons and limits. */
 export function referenceMarkdown(): string {
   const sections = [
     introduction(),
@@ -18,7 +16,7 @@ export function referenceMarkdown(): string {
     '## Public API v1',
     ...endpointSections(Object.values<Endpoint>(v1)),
     '## Control plane',
-    'Exists in the sandbox only. No credential: it answers programs on this machine and the inspector on its own origin.',
+    'Exists in the sandbox only. No credential: it serves programs on the same host, and the inspector on its own origin.',
     ...endpointSections(Object.values<Endpoint>(control)),
     beaconSpellings(),
     headersSection(),
@@ -33,10 +31,10 @@ export function referenceMarkdown(): string {
 function introduction(): string {
   return `# Reference
 
-Computed from the contract in \`src/contract\`; \`npm run docs\` writes it anew. Names are snake_case, times with the suffix
-\`_ms\` are integer Unix epoch milliseconds, sizes are CSS pixels. Request members that are not listed are rejected.
+Generated from the contract in \`src/contract\` by \`npm run docs\`. Names are snake_case, times with the suffix \`_ms\` are
+integer Unix epoch milliseconds, sizes are CSS pixels. Request fields that are not listed are rejected.
 
-Every field says where it comes from:
+Every field has a provenance:
 
 ${table(
   ['Provenance', 'Meaning'],
@@ -47,7 +45,7 @@ ${table(
   ],
 )}
 
-The decision is the id under which a choice is recorded. \`svc contract show\` and \`GET /_sandbox/contract\` return the same
+The decision is the id of a recorded choice. \`svc contract show\` and \`GET /_sandbox/contract\` return the same
 as JSON. \`svc openapi\` prints the OpenAPI 3.1 document, \`GET /_sandbox/openapi.json\` serves it, and the build writes it to
 \`dist/openapi.json\`.`
 }
@@ -68,7 +66,7 @@ function contents(): string {
 function beaconSpellings(): string {
   return [
     '## Beacon spellings',
-    'Spellings of public clients that `event` takes, and what they are stored as (A71).',
+    'Spellings of public clients that `event` accepts, and the event they are stored as (A71).',
     table(
       ['Spelling', 'Stored as'],
       Object.entries(beaconEventSpellings).map(([spelling, event]) => [`\`${spelling}\``, `\`${event}\``]),
@@ -79,7 +77,7 @@ function beaconSpellings(): string {
 function headersSection(): string {
   return [
     '## Headers',
-    'Headers of answers.',
+    'Response headers.',
     table(
       ['Header', 'Type', 'Provenance', 'Decision', 'Description'],
       Object.entries(responseHeaders).map(([name, { type, provenance, decision, description }]) => [
@@ -96,7 +94,7 @@ function headersSection(): string {
 function errorCodesSection(): string {
   return [
     '## Error codes',
-    'The member `error` of the error body. `reason_code` is the precise cause; `hint` says what to do.',
+    'The field `error` of the error body. `reason_code` is the precise cause; `hint` says what to do.',
     table(
       ['Status', 'Code', 'Provenance', 'Retryable', 'Exit code of svc', 'Meaning'],
       Object.entries(errorCodes).map(([code, { status, provenance, retryable, exit_code, summary }]) => [
@@ -128,7 +126,7 @@ function noFillSection(): string {
     '## No-fill reasons',
     'Stable and append-only; assumed (A31). `nbr` is the OpenRTB no-bid reason.',
     table(
-      ['Reason', 'Meaning', 'Origin', 'nbr', 'Ask again', 'How to get it'],
+      ['Reason', 'Meaning', 'Origin', 'nbr', 'Retry', 'How to get it'],
       Object.entries(noFillReasons).map(([reason, { meaning, origin, nbr, retry, how }]) => [
         `\`${reason}\``,
         meaning,
@@ -152,10 +150,10 @@ function limitsSection(): string {
 const limitNotes: Record<keyof typeof limits, [decision: string, meaning: string]> = {
   body_bytes: ['A21', 'Largest body, bytes.'],
   beacon_body_bytes: ['A21', 'Largest body of a beacon, bytes.'],
-  import_bytes: ['A93', 'Largest file that is taken in as an export, bytes.'],
+  import_bytes: ['A93', 'Largest export that can be imported, bytes.'],
   import_unpacked_bytes: ['A93', 'The same, unpacked.'],
   slots_requested: ['A21', 'Slots of one job.'],
-  wait_ms: ['A22', 'Longest wait, above which wait_ms is clamped, and the waits when none is asked for.'],
+  wait_ms: ['A22', 'Longest wait, to which wait_ms is clamped, and the default waits.'],
   activation_token_ttl_ms: ['A04', 'Lifetime of an activation token; a setting of the project.'],
   frame_load_within_ms: ['A05', 'From the decision to the first load of the frame; a setting of the project.'],
   beacons_after_load_ms: ['A05', 'From the first load of the frame to the last beacon; a setting of the project.'],
@@ -164,9 +162,9 @@ const limitNotes: Record<keyof typeof limits, [decision: string, meaning: string
   decision_ttl_ms: ['A30', 'From the decision to its expiry.'],
   consent_ttl_ms: ['A62', 'Lifetime of a consent; a setting of the project.'],
   beacon_max_age_ms: ['A73', 'Older beacons are stale.'],
-  beacon_max_future_skew_ms: ['A73', 'Beacons stamped further ahead are in the future.'],
+  beacon_max_future_skew_ms: ['A73', 'Beacons with a time further ahead are in the future.'],
   heartbeat_interval_ms: ['A80', 'Time between two heartbeats of a frame.'],
-  heartbeats_max: ['A80', 'Most heartbeats of a frame.'],
+  heartbeats_max: ['A80', 'Maximum heartbeats of a frame.'],
   viewability: ['A76', 'When an impression is viewable: share of the pixels and continuous time.'],
   rate: ['A20', 'Token bucket per key: tokens a second and burst; a setting of the project.'],
 }
@@ -174,18 +172,18 @@ const limitNotes: Record<keyof typeof limits, [decision: string, meaning: string
 function valueText(value: unknown): string {
   if (typeof value === 'number') return number(value)
   return Object.entries(value as object)
-    .map(([name, member]) => `${name} ${typeof member === 'number' ? number(member) : `(${valueText(member)})`}`)
+    .map(([name, part]) => `${name} ${typeof part === 'number' ? number(part) : `(${valueText(part)})`}`)
     .join(', ')
 }
 
-/** A table; `<` and `|` in its cells are escaped. */
+/** Returns a table. Escapes `<` and `|` in its cells. */
 export function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) =>
     `| ${cells.map((cell) => cell.replaceAll('|', '\\|').replaceAll('<', '&lt;')).join(' | ')} |`
   return [line(heads), `|${heads.map(() => '---').join('|')}|`, ...rows.map(line)].join('\n')
 }
 
-/** The fragment by which a heading is linked. */
+/** Returns the fragment that links to a heading. */
 export function anchor(heading: string): string {
   return heading
     .toLowerCase()
@@ -193,12 +191,12 @@ export function anchor(heading: string): string {
     .replaceAll(' ', '-')
 }
 
-/** 65536 as `65 536`. */
+/** Returns 65536 as `65 536`. */
 export function number(value: number): string {
   return `${value}`.replace(/\B(?<!\.\d*)(?=(\d{3})+$)/g, ' ')
 }
 
-/** The sections of some endpoints. An answer that an earlier endpoint has described is referred to. */
+/** Returns the sections of endpoints. A response that an earlier endpoint has described becomes a link. */
 export function endpointSections(endpoints: readonly Endpoint[]): string[] {
   const described = new Map<string, string>()
   return endpoints.map((endpoint) => endpointSection(endpoint, described))
@@ -214,7 +212,7 @@ function endpointSection(endpoint: Endpoint, described: Map<string, string>): st
     ...fieldsPart('Query', 'query', fields),
     ...requestHeadersPart(endpoint),
     ...fieldsPart('Body', 'body', fields),
-    ...answerPart(endpoint, fields, described),
+    ...responsePart(endpoint, fields, described),
     failuresPart(endpoint),
   ].join('\n\n')
 }
@@ -246,25 +244,25 @@ function rateText(rate: keyof typeof limits.rate): string {
   return `${limits.rate[rate].per_second} a second, burst ${number(limits.rate[rate].burst)}`
 }
 
-/** A heading and a table; a table for each shape where the whole comes in several. */
+/** Returns a heading and a table; a table for each variant where the whole has several. */
 function fieldsPart(heading: string, where: ListedField['where'], fields: readonly ListedField[]): string[] {
   const rows = fields.filter((field) => field.where === where)
   if (rows.length === 0) return []
   if (rows.some(({ variant }) => variant === null)) return [`**${heading}**`, fieldsTable(rows)]
-  const shapes = Object.entries(Object.groupBy(rows, ({ variant }) => variant ?? ''))
-  return shapes.flatMap(([shape, members = []]) => [
-    `**${heading}, as ${shape}**`,
-    fieldsTable(members.map((member) => ({ ...member, variant: null }))),
+  const variants = Object.entries(Object.groupBy(rows, ({ variant }) => variant ?? ''))
+  return variants.flatMap(([variant, own = []]) => [
+    `**${heading}, as ${variant}**`,
+    fieldsTable(own.map((field) => ({ ...field, variant: null }))),
   ])
 }
 
 function fieldsTable(rows: readonly ListedField[]): string {
-  const hasShapes = rows.some(({ variant }) => variant !== null)
+  const hasVariants = rows.some(({ variant }) => variant !== null)
   return table(
-    ['Field', ...(hasShapes ? ['Shape'] : []), 'Type', 'Required', 'Provenance', 'Decision', 'Description'],
+    ['Field', ...(hasVariants ? ['Variant'] : []), 'Type', 'Required', 'Provenance', 'Decision', 'Description'],
     rows.map((field) => [
       `\`${field.path}\``,
-      ...(hasShapes ? [field.variant ?? ''] : []),
+      ...(hasVariants ? [field.variant ?? ''] : []),
       typeText(field),
       field.required ? 'yes' : 'no',
       field.provenance,
@@ -301,9 +299,9 @@ function requestHeadersPart({ request_headers = {} }: Endpoint): string[] {
   ]
 }
 
-function answerPart(endpoint: Endpoint, fields: readonly ListedField[], described: Map<string, string>): string[] {
+function responsePart(endpoint: Endpoint, fields: readonly ListedField[], described: Map<string, string>): string[] {
   const { status, response } = endpoint
-  const heading = `Answer ${status}`
+  const heading = `Response ${status}`
   if ('media_type' in response) return [`**${heading}**: \`${response.media_type}\`.`]
   const part = fieldsPart(heading, 'response', fields)
   if (part.length === 0) return [`**${heading}**: a JSON object.`]
@@ -334,7 +332,7 @@ export function groupByStatus(
   pages: Endpoint['pages'] = {},
 ): Record<string, ReasonCode[]> {
   const groups = Object.groupBy(codes, (code) => pages[code] ?? errorCodes[reasonCodes[code].error].status)
-  return Object.fromEntries(Object.entries(groups).map(([status, members = []]) => [status, members]))
+  return Object.fromEntries(Object.entries(groups).map(([status, causes = []]) => [status, causes]))
 }
 
 export function title({ method, path }: Endpoint): string {

@@ -1,4 +1,4 @@
-/** Durations as people write them: `500ms`, `90s`, `31m`, `2h`, `7d`. Internally always milliseconds. */
+/** Durations in their written form: `500ms`, `90s`, `31m`, `2h`, `7d`. Internally always milliseconds. */
 
 /** Milliseconds of each unit, largest first. */
 export const unitsMs = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000, ms: 1 } as const
@@ -6,7 +6,7 @@ export const unitsMs = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000, ms: 1
 /** Matches a duration with its unit; a fraction is allowed. */
 export const durationPattern = /^(\d{1,12}(?:\.\d{1,6})?)(ms|s|m|h|d)$/
 
-/** Returns the milliseconds of a duration such as `500ms` or `31m`, or null when the text is none. */
+/** Returns the milliseconds of a duration such as `500ms` or `31m`, or null when the text is not one. */
 export function parseDuration(text: string): number | null {
   const [, count, unit] = durationPattern.exec(text) ?? []
   return count === undefined ? null : Number(count) * unitsMs[unit as keyof typeof unitsMs]
@@ -24,7 +24,7 @@ export function formatDuration(span_ms: number, parts = 1): string {
   return texts.length === 0 ? '0ms' : texts.slice(0, parts).join(' ')
 }
 
-/** Returns a measured time for reading: `412 ms`, `1.24 s`, `2 min 3 s`. */
+/** Returns a measured time in readable form: `412 ms`, `1.24 s`, `2 min 3 s`. */
 export function measuredTime(duration_ms: number): string {
   if (duration_ms < 999.5) return `${Math.round(duration_ms)} ms`
   if (duration_ms < 59_950) return `${(duration_ms / 1000).toFixed(duration_ms < 9_995 ? 2 : 1)} s`
@@ -32,10 +32,10 @@ export function measuredTime(duration_ms: number): string {
   return `${Math.floor(seconds / 60)} min ${seconds % 60} s`
 }
 
-/** A point in time as filters take it: epoch milliseconds, or a span back from now. */
+/** The start of a filter: epoch milliseconds, or a span back from now. */
 export type Since = { at_ms: number } | { span_ms: number }
 
-/** Returns what `1764000000000` or `10m` means as the start of a filter, or null when the text is neither. */
+/** Parses the start of a filter, `1764000000000` or `10m`. Returns null when the text is neither. */
 export function parseSince(text: string): Since | null {
   if (/^\d{1,15}$/.test(text)) return { at_ms: Number(text) }
   const span_ms = parseDuration(text)

@@ -9,12 +9,12 @@ import { redactSecrets, replaceSecrets } from './redaction.ts'
 import { retryAfterMs } from './retry-after.ts'
 
 describe('json', () => {
-  test('text that is not JSON is undefined, null is a value', () => {
+  test('text that is not JSON is undefined; null is a value', () => {
     expect([parseJson('{"a":1}'), parseJson('null'), parseJson('{')]).toEqual([{ a: 1 }, null, undefined])
     expect([parseJsonObject('{"a":1}'), parseJsonObject('[1]'), parseJsonObject('x')]).toEqual([{ a: 1 }, null, null])
   })
 
-  test('an array and null are no objects', () => {
+  test('an array and null are not objects', () => {
     expect([{}, [], null, 'a', undefined].map((value) => isObject(value))).toEqual([true, false, false, false, false])
   })
 })
@@ -29,7 +29,7 @@ describe('paths into JSON', () => {
     expect([valueAt(body, 'decision.none.title'), valueAt(body, 'constructor')]).toEqual([undefined, undefined])
   })
 
-  test('a copy with or without one value leaves the original alone', () => {
+  test('a copy with or without one value leaves the original unchanged', () => {
     expect(withValue(body, 'decision.assets.title', 'Mate')).toEqual({
       ...body,
       decision: { assets: { title: 'Mate' } },
@@ -40,7 +40,7 @@ describe('paths into JSON', () => {
     expect(body.decision.assets.title).toBe('Tea')
   })
 
-  test('a value is written in place, with objects and arrays on the way', () => {
+  test('a value is written in place; missing objects and arrays are created', () => {
     const target = {}
     expect(setValue(target, ['overrides', 'allowed_formats', '0'], 'clip')).toBe(true)
     expect(target).toEqual({ overrides: { allowed_formats: ['clip'] } })
@@ -100,7 +100,7 @@ test('loopback has several names', () => {
     expect(isLoopback(host), host).toBe(false)
 })
 
-test('keys and tokens are redacted wherever they are', () => {
+test('keys and tokens are redacted anywhere in a text', () => {
   const token = `ast_${'0'.repeat(11)}_${'x'.repeat(43)}`
   expect(redactSecrets(`{"a":"\\n${token}","k":"sk_test_sandbox_demo"}`)).toBe(
     '{"a":"\\nast_00000000000_redacted","k":"sk_test_redacted"}',

@@ -1,4 +1,4 @@
-/** JSON as types and values, without a dependency: what suites hold, services respond with and reports show. */
+/** JSON as types and values, without a dependency. */
 
 export type Json = string | number | boolean | null | Json[] | JsonObject
 export interface JsonObject {

@@ -1,5 +1,5 @@
 /**
- * Whether a host name or address is this machine's loopback: `localhost` and names below it, 127.0.0.0/8, `::1` with and
+ * Whether a host name or address is loopback: `localhost` and names below it, 127.0.0.0/8, `::1` with and
  * without brackets. Upper and lower case are equal; a port is not part of a host.
  */
 export function isLoopback(host: string): boolean {

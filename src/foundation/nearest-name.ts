@@ -1,6 +1,6 @@
 /**
- * The name that was probably meant, of members, reasons, commands: the one with the fewest slips of the hand, where they
- * are at most a third of its letters. Null when none is near. Case does not matter; of equals the first.
+ * Returns the name that was probably meant, or null when none is close: the one with the fewest typing mistakes, at most a
+ * third of its letters. Case does not matter. Of equally close names, the first is returned.
  */
 export function nearestName(wrong: string, names: readonly string[]): string | null {
   const text = wrong.toLowerCase()
@@ -16,7 +16,7 @@ export function nearestName(wrong: string, names: readonly string[]): string | n
   return nearest
 }
 
-/** How many letters must be put in, taken out, changed, or swapped with their neighbour. */
+/** Returns the number of letters to insert, remove, change, or swap with their neighbour. */
 function editSteps(a: string, b: string): number {
   let before: number[] = []
   let above = Array.from({ length: b.length + 1 }, (_, column) => column)

@@ -1,5 +1,5 @@
 /**
- * Keys and tokens found anywhere in a text, and what replaces them: whatever is kept, printed or reported may hold none.
+ * Finds keys and tokens anywhere in a text and replaces them: nothing that is stored, printed or reported may hold one.
  * The shapes are those of A02 (keys), A04, A05 and A06 (tokens).
  */
 
@@ -9,7 +9,7 @@ const tokenHere = /(?:ast|at|bt)_[0-9a-z]{11}_[A-Za-z0-9_-]{8,}/y
 const tokenId = /^(?:ast|at|bt)_[0-9a-z]{11}_/
 
 /**
- * Returns `text` with every key and token in it made useless: `sk_test_redacted`, `ast_<id>_redacted`. What precedes one
+ * Returns `text` with every key and token in it replaced: `sk_test_redacted`, `ast_<id>_redacted`. What precedes one
  * does not matter: in JSON text it may be the letter of an escape. Every response passes here, so it looks only where a
  * prefix ends, in `t_` or `k_`, instead of at every character.
  */
@@ -20,16 +20,16 @@ export function redactSecrets(text: string): string {
 
 function redactTokens(text: string): string {
   let redacted = ''
-  let kept = 0
+  let copied = 0
   for (let at = text.indexOf('t_'); at !== -1; at = text.indexOf('t_', at + 2)) {
     const start = text[at - 1] === 's' ? at - 2 : at - 1
     tokenHere.lastIndex = start
     if (at === 0 || !tokenHere.test(text)) continue
-    redacted += `${text.slice(kept, start)}${tokenId.exec(text.slice(start, start + 16))![0]}redacted`
-    kept = tokenHere.lastIndex
-    at = kept - 2
+    redacted += `${text.slice(copied, start)}${tokenId.exec(text.slice(start, start + 16))![0]}redacted`
+    copied = tokenHere.lastIndex
+    at = copied - 2
   }
-  return kept === 0 ? text : redacted + text.slice(kept)
+  return copied === 0 ? text : redacted + text.slice(copied)
 }
 
 /** Calls `replace` for every key and token of a text: for other replacements than `redactSecrets` makes. */

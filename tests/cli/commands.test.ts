@@ -170,7 +170,7 @@ describe('errors', () => {
     expect(masked(stderr)).toBe(`\
 error: The request does not match the schema.
   session_id: is missing (expected: of type string)
-hint: Correct the members listed in fields.
+hint: Correct the fields listed in fields.
 reason schema_invalid, request req_*
 `)
   })

@@ -38,15 +38,15 @@ describe('endpoints', () => {
     if (credentials !== null) expect(presented).toEqual(credentials)
   })
 
-  test('activation needs an Origin header, a rate limit answers Retry-After', () => {
+  test('activation needs an Origin header, a rate limit responds with Retry-After', () => {
     expect(v1['browser.activate'].request_headers.Origin).toMatchObject({ required: true, provenance: 'documented' })
     expect(responseHeaders['retry-after'].provenance).toBe('documented')
   })
 })
 
 describe('fields that the document states', () => {
-  const rows = Object.entries(documentedFields).flatMap(([place, members]) =>
-    members.map(([path, type, required, values]) => ({ name: `${place} ${path}`, type, required, values })),
+  const rows = Object.entries(documentedFields).flatMap(([place, fields]) =>
+    fields.map(([path, type, required, values]) => ({ name: `${place} ${path}`, type, required, values })),
   )
 
   test.each(rows)('$name', ({ name, type, required, values }) => {
@@ -59,15 +59,15 @@ describe('fields that the document states', () => {
     else if (required !== null) expect(field?.required).toBe(required)
   })
 
-  test('no other field of v1 claims to be documented, but members of a resource that the document describes', () => {
+  test('no other field of v1 is documented, except fields of a resource that the document describes', () => {
     const stated = new Set(rows.map(({ name }) => name))
-    const memberPaths = new Set(rows.map(({ name }) => name.split(' ').at(-1)))
+    const fieldPaths = new Set(rows.map(({ name }) => name.split(' ').at(-1)))
     const claims = [...fields].filter(([name, { provenance }]) => {
       return provenance === 'documented' && name.split(' ')[0]! in v1 && !stated.has(name)
     })
     const unfounded = claims.filter(([name, { path }]) => {
-      const isMember = path.includes('.') || name.startsWith('decisions.get response')
-      return !(isMember && memberPaths.has(path))
+      const isFieldOfResource = path.includes('.') || name.startsWith('decisions.get response')
+      return !(isFieldOfResource && fieldPaths.has(path))
     })
     expect(unfounded.map(([name]) => name)).toEqual([])
   })
@@ -94,7 +94,7 @@ describe('errors', () => {
     }
   })
 
-  test('every cause says what happened and what to do', () => {
+  test('every cause states what happened and what to do', () => {
     for (const [code, { message, hint }] of Object.entries(reasonCodes)) {
       expect(message, code).toMatch(/\.$/)
       expect(hint, code).toMatch(/\.$/)

@@ -20,14 +20,14 @@ describe('every field of every endpoint, at every level', () => {
   })
 })
 
-test('every endpoint says what it is for', () => {
+test('every endpoint has a summary and a description', () => {
   for (const { id, summary, description } of Object.values<Endpoint>(contract)) {
     expect(summary, id).toMatch(/^\S.*[^.]$/)
     expect(description, id).toMatch(/^\S.*\.$/)
   }
 })
 
-test('every header says where it comes from', () => {
+test('every header has a provenance', () => {
   for (const { decision, description } of [
     ...Object.values(responseHeaders),
     ...Object.values<Endpoint>(contract).flatMap(({ request_headers = {} }) => Object.values(request_headers)),
@@ -41,7 +41,7 @@ test('decisions have ids such as A31', () => {
   for (const id of Object.keys(decisionTitles)) expect(id).toMatch(/^A\d\d$/)
 })
 
-test('a decision that a comment of the contract names exists', () => {
+test('every decision that a comment of the contract names exists', () => {
   const text = ['fields.ts', 'limits.ts', 'endpoint.ts', 'errors.ts', 'v1/beacons.ts', 'v1/jobs.ts']
     .map((file) => readFileSync(new URL(`../../src/contract/${file}`, import.meta.url), 'utf8'))
     .join('\n')

@@ -7,7 +7,7 @@ import { stage } from '../http/stage.ts'
 
 const endpoints: readonly Endpoint[] = Object.values(contract)
 
-/** Members of queries that make a number of a text. */
+/** Query parameters that parse a number. */
 const numbers = endpoints.flatMap(({ id, query }) =>
   Object.entries((query as z.ZodObject | undefined)?.shape ?? {})
     .filter(([, schema]) => typeof (schema as z.ZodType).safeParse('200').data === 'number')
@@ -20,7 +20,7 @@ test('there are some', () => {
   )
 })
 
-test.each(numbers)('%s takes decimal digits alone', (_, schema) => {
+test.each(numbers)('%s accepts only decimal digits', (_, schema) => {
   for (const text of ['', ' ', '0x10', '0b1', '1e3', '1.0', '+200', ' 200', '200 ', 'Infinity', '9'.repeat(16), '٣']) {
     expect([text, schema.safeParse(text).success]).toEqual([text, false])
   }
@@ -28,7 +28,7 @@ test.each(numbers)('%s takes decimal digits alone', (_, schema) => {
   expect(schema.parse(200)).toBe(200)
 })
 
-test('anything else is answered with what is wanted', async () => {
+test('anything else is refused with the expected form', async () => {
   await using on = await stage()
   const call = { as: 'sk_test_sandbox_demo', params: { slot_id: 'slot_00000000001' } }
   for (const wait_ms of ['', '0x10', '1e3']) {

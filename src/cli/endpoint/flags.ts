@@ -78,7 +78,7 @@ function scalar(kind: string, text: string): unknown {
   return text
 }
 
-/** `Widest creative, CSS pixels. [documented A38] (banner, clip)` */
+/** `Maximum width of the creative, CSS pixels. [documented A38] (banner, clip)` */
 function describe(member: z.ZodType): string {
   const source = sourceOf(member)
   const choices = choicesOf(member)

@@ -20,8 +20,12 @@ export const BeaconItem = assumedObject('A93', {
   verdict: assumed(Verdict, 'A74', 'accepted, duplicate or rejected.'),
   reason_code: assumed(z.union([AcceptCode, reasonCode]), 'A72', 'OK, why it does not count, or why it was rejected.'),
   would_bill: assumed(z.boolean(), 'A78', 'Whether production would bill it.'),
-  metric: assumed(Metric.nullable(), 'A76', 'What it counts as.'),
-  occurred_at_ms: assumed(z.int().nullable(), 'A70', 'When it happened; of a rejected beacon, whatever it claimed.'),
+  metric: assumed(Metric.nullable(), 'A76', 'The metric it counts for.'),
+  occurred_at_ms: assumed(
+    z.int().nullable(),
+    'A70',
+    'When it happened; for a rejected beacon, the time that it stated.',
+  ),
   received_at_ms: EpochMs.describe('When it arrived.'),
 })
 export type BeaconItem = z.infer<typeof BeaconItem>
@@ -32,7 +36,7 @@ export const endpoints = declareEndpoints({
     path: '/_sandbox/beacons',
     summary: 'List beacons',
     description:
-      'Accepted and rejected beacons with their verdict. The verdict of billing is computed over the set as it is now.',
+      'Accepted and rejected beacons with their verdict. The billing verdict is computed over the current set.',
     query: assumedObject('A93', {
       ...pageQuery,
       slot_id: z.string().optional().describe('Only this slot.'),
@@ -41,7 +45,7 @@ export const endpoints = declareEndpoints({
       format: Format.optional().describe('Only this format.'),
       session_id: z.string().optional().describe('Only this session.'),
       client_id: z.string().optional().describe('Only this project.'),
-      since: Since.optional().describe('Only beacons received since.'),
+      since: Since.optional().describe('Only beacons received since then.'),
     }),
     response: page(BeaconItem),
     errors: ['schema_invalid', 'field_unknown', 'origin_refused', 'internal_error'],

@@ -6,7 +6,7 @@ import { assumed, assumedObject } from '../provenance.ts'
 import { AcceptCode } from '../v1/beacons.ts'
 import { BeaconItem, Metric } from './beacons.ts'
 
-/** The most beacons that a report names one by one. */
+/** Maximum number of beacons that a report lists. */
 export const notCountedAtMost = 100
 
 export const BillingLine = assumedObject('A76', {
@@ -14,9 +14,9 @@ export const BillingLine = assumedObject('A76', {
   format: Format.describe('Format of the creative.'),
   metric: Metric.describe('What was counted.'),
   is_billed: z.boolean().describe('Whether the billing model of the project bills this metric.'),
-  gross_cpm: z.number().describe('Price of a thousand.'),
+  gross_cpm: z.number().describe('Price per thousand.'),
   currency: z.string().describe('ISO 4217.'),
-  count: assumed(z.int(), 'A75', 'How many counted, each placement once a metric.'),
+  count: assumed(z.int(), 'A75', 'Number that counted, each placement once per metric.'),
   amount: z.number().describe('count times gross_cpm over 1000; 0 where it is not billed.'),
   publisher_amount: assumed(z.number(), 'A32', "The publisher's share of the amount."),
 })
@@ -30,9 +30,9 @@ export const BillingReport = assumedObject('A78', {
         client_id: assumed(z.string(), 'A93', 'Project ID.'),
         billing_model: z.enum(['cpm_viewable', 'cpm_render', 'cpc', 'cpcv']).describe('What is billed.'),
         currency: z.string().describe('ISO 4217.'),
-        count: assumed(z.int(), 'A75', 'How many are billed.'),
+        count: assumed(z.int(), 'A75', 'Number billed.'),
         amount: z.number().describe('Sum of the amounts.'),
-        publisher_amount: assumed(z.number(), 'A32', "The publisher's share of it."),
+        publisher_amount: assumed(z.number(), 'A32', "The publisher's share of the amount."),
       }),
     )
     .describe('What production would have billed, by project and currency.'),
@@ -43,10 +43,10 @@ export const BillingReport = assumedObject('A78', {
         .array(
           assumedObject('A75', {
             reason_code: z.union([AcceptCode, reasonCode]).describe('Why.'),
-            count: z.int().describe('How many.'),
+            count: z.int().describe('Number of beacons.'),
           }),
         )
-        .describe('The most frequent first.'),
+        .describe('Most frequent first.'),
       beacons: z.array(BeaconItem).describe(`The newest of them, at most ${notCountedAtMost}.`),
     }),
     'A75',
@@ -61,12 +61,12 @@ export const endpoints = declareEndpoints({
     path: '/_sandbox/billing',
     summary: 'Report what production would have billed',
     description:
-      'Over the accepted beacons as they are now, under the present settings of each project; test traffic is told like any other. Every price is a CPM, so what is billed is a thousandth of it each.',
+      'Computed over the current accepted beacons, with the current settings of each project; test traffic is included. Every price is a CPM: each counted beacon is billed a thousandth of it.',
     query: assumedObject('A93', {
       client_id: z.string().optional().describe('Only this project.'),
       session_id: z.string().optional().describe('Only this session.'),
-      since: Since.optional().describe('Only beacons received since.'),
-      until: Since.optional().describe('Only beacons received before.'),
+      since: Since.optional().describe('Only beacons received since then.'),
+      until: Since.optional().describe('Only beacons received before then.'),
     }),
     response: BillingReport,
     errors: ['schema_invalid', 'field_unknown', 'origin_refused', 'internal_error'],

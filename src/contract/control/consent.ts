@@ -14,8 +14,8 @@ export const ConsentItem = assumedObject('A66', {
   semantic_targeting: assumed(z.boolean(), 'A61', 'Whether the topic may take part in matching.'),
   prompt_shared: assumed(z.boolean(), 'A61', 'Whether prompt text may be processed.'),
   updated_at_ms: assumed(EpochMs, 'A62', 'When it was stored, or last renewed.'),
-  expires_at_ms: assumed(EpochMs, 'A62', 'When it ends.'),
-  extras: z.record(z.string(), z.json()).describe('What came with it and is kept: strings, other purposes.'),
+  expires_at_ms: assumed(EpochMs, 'A62', 'When it expires.'),
+  extras: z.record(z.string(), z.json()).describe('Other stored data of the consent: strings, other purposes.'),
 })
 export type ConsentItem = z.infer<typeof ConsentItem>
 
@@ -24,12 +24,13 @@ export const endpoints = declareEndpoints({
     ...reading,
     path: '/_sandbox/consent',
     summary: 'Show the consent history of sessions',
-    description: 'Every revision, superseded ones too. The same consent again renews a revision and adds none.',
+    description:
+      'Every revision, including superseded ones. Sending the same consent again renews its revision and adds none.',
     query: assumedObject('A93', {
       ...pageQuery,
       client_id: z.string().optional().describe('Only this project.'),
       session_id: z.string().optional().describe('Only this session.'),
-      since: Since.optional().describe('Only what was stored or renewed since.'),
+      since: Since.optional().describe('Only what was stored or renewed since then.'),
     }),
     response: page(ConsentItem),
     errors: ['schema_invalid', 'field_unknown', 'origin_refused', 'internal_error'],

@@ -12,7 +12,7 @@ export const endpoints = declareEndpoints({
   'contract.show': {
     ...common,
     path: '/_sandbox/contract',
-    summary: 'What is documented, observed and assumed',
+    summary: 'Show what is documented, observed and assumed',
     description: 'Every field, value and rule of the contract with its provenance and decision id.',
     response: assumedObject('A93', {
       endpoints: z.array(z.json()).describe('Endpoints with their fields.'),
@@ -23,7 +23,7 @@ export const endpoints = declareEndpoints({
   'contract.openapi': {
     ...common,
     path: '/_sandbox/openapi.json',
-    summary: 'The OpenAPI 3.1 document',
+    summary: 'Get the OpenAPI 3.1 document',
     description: 'v1 and the control plane, with x-provenance on every field.',
     response: z.record(z.string(), z.json()),
   },

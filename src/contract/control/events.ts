@@ -22,12 +22,12 @@ export type EventType = z.infer<typeof EventType>
 
 /** One event, as the data of a server-sent event; `seq` is its id there. */
 export const SandboxEvent = assumedObject('A93', {
-  seq: z.int().min(1).describe('Always growing; resume with Last-Event-ID or since_seq.'),
+  seq: z.int().min(1).describe('Sequence number, always increasing; resume with Last-Event-ID or since_seq.'),
   type: EventType.describe('What happened.'),
-  at_ms: EpochMs.describe('When.'),
+  at_ms: EpochMs.describe('When it happened.'),
   client_id: z.string().nullable().describe('Project.'),
   slot_id: z.string().nullable().describe('Slot.'),
-  data: z.record(z.string(), z.json()).describe('The list item of what it is about. Never a token or prompt text.'),
+  data: z.record(z.string(), z.json()).describe('The list item of its subject. Never a token or prompt text.'),
 })
 export type SandboxEvent = z.infer<typeof SandboxEvent>
 
@@ -37,19 +37,19 @@ export const endpoints = declareEndpoints({
     path: '/_sandbox/events',
     summary: 'Follow events',
     description:
-      'Server-sent events, from now or from a sequence number on. They are bounded: where events after that number are gone, the stream begins with events.dropped, whatever the filters, whose seq is that of the last one gone.',
+      'Server-sent events, from now or after a sequence number. Their number is limited: when events after that number have been dropped, the stream begins with events.dropped, regardless of the filters, with the seq of the last dropped event.',
     query: assumedObject('A93', {
       since_seq: queryNumber(z.int().min(0))
         .optional()
-        .describe('Begin after this sequence number; Last-Event-ID wins. Absent: from now.'),
+        .describe('Begin after this sequence number; Last-Event-ID takes precedence. Absent: from now.'),
       since: Since.optional().describe(
-        'Begin with the first event since: epoch milliseconds, or a span such as 10m. since_seq wins.',
+        'Begin with the first event since then: epoch milliseconds, or a span such as 10m. since_seq takes precedence.',
       ),
       type: z
         .string()
         .max(256)
         .optional()
-        .describe('Only these types, separated by commas; beacon.* takes all of a kind.'),
+        .describe('Only these types, separated by commas; beacon.* matches every event of beacons.'),
       client_id: z.string().optional().describe('Only this project.'),
       slot_id: z.string().optional().describe('Only this slot.'),
     }),

@@ -8,7 +8,7 @@ const entry = assumedFields('A77', {
   kind: z.enum(['decision', 'consent', 'beacon']).describe('What it records.'),
   at_ms: EpochMs.describe('When it was recorded.'),
   entry: z.string().describe('RFC 8785 canonical JSON. Asset tokens appear only as hashes.'),
-  hash: z.string().describe('SHA-256 over the hash before and the entry, hexadecimal.'),
+  hash: z.string().describe('SHA-256 over the previous hash and the entry, hexadecimal.'),
 })
 
 export const EvidenceEntry = z.strictObject(entry)
@@ -16,7 +16,7 @@ export type EvidenceEntry = z.infer<typeof EvidenceEntry>
 
 export const EvidenceItem = assumedObject('A93', {
   client_id: z.string().describe('Project ID.'),
-  slot_id: assumed(z.string().nullable(), 'A77', 'Slot it is about; null for consent.'),
+  slot_id: assumed(z.string().nullable(), 'A77', 'Slot of the entry; null for consent.'),
   ...entry,
 })
 export type EvidenceItem = z.infer<typeof EvidenceItem>
@@ -26,16 +26,16 @@ export const Checkpoint = assumedObject('A77', {
   entries: z.int().min(0).describe('Entries in the chain.'),
   head: z.string().nullable().describe('Hash of the last entry; null for an empty chain.'),
   at_ms: EpochMs.describe('When it was signed.'),
-  public_key: z.string().describe('Ed25519 key of this install, base64url.'),
-  signature: z.string().describe('Over the canonical JSON of the members before it and kind and v; base64url.'),
+  public_key: z.string().describe('Ed25519 public key of this installation, base64url.'),
+  signature: z.string().describe('Over the canonical JSON of the fields above it and kind and v; base64url.'),
 })
 export type Checkpoint = z.infer<typeof Checkpoint>
 
 export const EvidenceExport = assumedObject('A77', {
   client_id: assumed(z.string(), 'A93', 'Project ID.'),
   entries: z.array(EvidenceEntry).describe('Oldest first.'),
-  next_seq: z.int().nullable().describe('Send as after_seq for the next piece; null at the end.'),
-  checkpoint: Checkpoint.nullable().describe('Signed over the whole chain; with its last piece.'),
+  next_seq: z.int().nullable().describe('Send as after_seq for the next part; null at the end.'),
+  checkpoint: Checkpoint.nullable().describe('Signed over the whole chain; present in its last part.'),
 })
 export type EvidenceExport = z.infer<typeof EvidenceExport>
 
@@ -47,18 +47,18 @@ export const EvidenceVerification = assumedObject('A77', {
         client_id: z.string().describe('Project.'),
         entries: z.int().describe('Entries in the chain.'),
         head: z.string().nullable().describe('Hash of the last entry; null for an empty chain.'),
-        broken_at: z.int().nullable().describe('Position of the first entry that does not hold.'),
+        broken_at: z.int().nullable().describe('Position of the first broken entry; null when the chain holds.'),
         problem: z.string().nullable().describe('What is wrong there.'),
       }),
     )
-    .describe('One chain a project.'),
+    .describe('One chain per project.'),
 })
 export type EvidenceVerification = z.infer<typeof EvidenceVerification>
 
 /**
- * The evidence chain as anyone can check it (A77): each hash is SHA-256 over the hash before it and the entry, so that
- * changing, removing or reordering an entry breaks the chain there. Cutting off the end leaves a shorter chain that
- * holds, which the signed checkpoint of an export tells: it names how many entries there were.
+ * The evidence chain, as any client can verify it (A77): each hash is SHA-256 over the previous hash and the entry, so
+ * that changing, removing or reordering an entry breaks the chain there. A chain without its last entries still holds;
+ * the signed checkpoint of an export reveals the loss, since it states the number of entries.
  */
 
 /** SHA-256 of UTF-8 text as 64 lower-case hexadecimal digits. */
@@ -73,12 +73,12 @@ export interface ChainLink {
   hash: string
 }
 
-/** The hash of an entry, given the hash before it: 64 hexadecimal digits, `genesis` for the first. */
+/** Returns the hash of an entry, given the previous one: 64 hexadecimal digits, `genesis` for the first. */
 export function chainHash(previous: string, entry: string, sha256Hex: Sha256Hex): string {
   return sha256Hex(previous + entry)
 }
 
-/** What is wrong with the entry at position `expected`, after the hash `previous`; null when it holds. */
+/** Returns the problem of the entry at position `expected`, after the hash `previous`, or null when it holds. */
 export function linkProblem(
   { seq, entry, hash }: ChainLink,
   expected: number,
@@ -90,7 +90,7 @@ export function linkProblem(
   return `The hash of entry ${seq} does not match: the entry, its hash, or the hash before it was changed.`
 }
 
-/** What a checkpoint states of a chain. */
+/** The facts of a chain that a checkpoint states. */
 export interface CheckpointFacts {
   client_id: string
   /** Entries in the chain. */
@@ -100,7 +100,7 @@ export interface CheckpointFacts {
   at_ms: number
 }
 
-/** The canonical JSON (RFC 8785) that is signed. */
+/** Returns the canonical JSON (RFC 8785) that is signed. */
 export function checkpointText({ client_id, entries, head, at_ms }: CheckpointFacts): string {
   return (
     `{"at_ms":${at_ms},"client_id":${JSON.stringify(client_id)},"entries":${entries}` +
@@ -119,7 +119,7 @@ export const endpoints = declareEndpoints({
       client_id: z.string().optional().describe('Only this project.'),
       slot_id: z.string().optional().describe('Only entries about this slot.'),
       kind: z.enum(['decision', 'consent', 'beacon']).optional().describe('Only entries of this kind.'),
-      since: Since.optional().describe('Only entries recorded since.'),
+      since: Since.optional().describe('Only entries recorded since then.'),
     }),
     response: page(EvidenceItem),
     errors: ['schema_invalid', 'field_unknown', 'origin_refused', 'internal_error'],
@@ -128,7 +128,7 @@ export const endpoints = declareEndpoints({
     ...reading,
     path: '/_sandbox/projects/{client_id}/evidence',
     summary: 'Export evidence with a signed checkpoint',
-    description: 'The chain of a project from its first entry on, in pieces; the last one has the checkpoint.',
+    description: 'The chain of a project from its first entry, in parts; the last part has the checkpoint.',
     params: assumedObject('A93', { client_id: z.string().describe('Project ID.') }),
     query: assumedObject('A77', {
       after_seq: queryNumber(z.int().min(0))
@@ -137,7 +137,7 @@ export const endpoints = declareEndpoints({
       limit: assumed(
         queryNumber(z.int().min(1).max(1000)).optional(),
         'A93',
-        'Entries in a piece, 1 to 1000; default 1000.',
+        'Entries in a part, 1 to 1000; default 1000.',
       ),
     }),
     response: EvidenceExport,

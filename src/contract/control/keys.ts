@@ -8,12 +8,12 @@ export const KeyClass = z.enum(keyClasses)
 export type KeyClass = z.infer<typeof KeyClass>
 
 const item = assumedFields('A02', {
-  key_id: z.string().describe('Identifier of the key; it opens nothing.'),
+  key_id: z.string().describe('Identifier of the key; not a credential.'),
   client_id: assumed(z.string(), 'A93', 'Project ID.'),
   class: KeyClass.describe('secret for servers, publishable for pages.'),
   mode: Mode.describe('test or live.'),
   created_at_ms: EpochMs.describe('When it was created.'),
-  revoked_at_ms: EpochMs.nullable().describe('When it was revoked; null while it is good.'),
+  revoked_at_ms: EpochMs.nullable().describe('When it was revoked; null while it is valid.'),
 })
 
 export const KeyItem = z.strictObject(item)
@@ -27,7 +27,7 @@ export type KeyCreation = z.infer<typeof KeyCreation>
 
 export const KeyCreated = assumedObject('A02', {
   ...item,
-  key: z.string().describe('The key. Shown here and never again: only its hash is stored.'),
+  key: z.string().describe('The key. Shown only here: the sandbox stores its hash.'),
 })
 export type KeyCreated = z.infer<typeof KeyCreated>
 
@@ -38,7 +38,7 @@ export const endpoints = declareEndpoints({
     ...reading,
     path: '/_sandbox/projects/{client_id}/keys',
     summary: 'List the keys of a project',
-    description: 'Revoked ones too. Never a key itself, of which only the hash is stored.',
+    description: 'Including revoked keys. Never the key itself: the sandbox stores only its hash.',
     params: projectParams,
     query: z.strictObject(pageQuery),
     response: page(KeyItem),
@@ -48,7 +48,7 @@ export const endpoints = declareEndpoints({
     ...writing,
     path: '/_sandbox/projects/{client_id}/keys',
     summary: 'Create a key',
-    description: 'A random key of the project, good at once.',
+    description: 'A random key of the project, valid at once.',
     params: projectParams,
     body: KeyCreation,
     status: 201,
@@ -60,7 +60,7 @@ export const endpoints = declareEndpoints({
     path: '/_sandbox/keys/{key_id}/revoke',
     summary: 'Revoke a key',
     description:
-      'From the next request on it answers 401 key_revoked. Activation tokens that it has issued live on until they expire. A reset brings the seeded keys back.',
+      'From the next request on, the key gets a 401 key_revoked. Activation tokens that it has issued stay valid until they expire. A reset restores the seeded keys.',
     params: assumedObject('A02', { key_id: z.string().describe('Identifier of the key.') }),
     body: z.strictObject({}),
     response: KeyItem,

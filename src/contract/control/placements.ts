@@ -21,7 +21,7 @@ const item = assumedFields('A93', {
   slot_id: z.string().describe('Slot identifier.'),
   job_id: z.string().describe('Job identifier.'),
   client_id: z.string().describe('Project ID.'),
-  session_id: z.string().nullable().describe('Session, where the job named one.'),
+  session_id: z.string().nullable().describe('Session, if the job named one.'),
   job_type: JobType.describe('Workload category.'),
   mode: Mode.describe('test or live, of the credential.'),
   format: Format.nullable().describe('Format of the fill; null otherwise.'),
@@ -39,18 +39,18 @@ export type PlacementItem = z.infer<typeof PlacementItem>
 /** Rules of the market in the order they are applied (A43). */
 export const TraceStep = assumedObject('A43', {
   campaign_id: z.string().describe('Campaign.'),
-  outcome: z.enum(['won', 'outbid', 'removed']).describe('What became of it.'),
+  outcome: z.enum(['won', 'outbid', 'removed']).describe('The outcome of the campaign.'),
   rule: z.string().nullable().describe('The rule that removed it.'),
   explanation: z.string().describe('The rule in one sentence.'),
 })
 export type TraceStep = z.infer<typeof TraceStep>
 
-/** What demand partners would have received (A51). Never prompt text. */
+/** The request that demand partners would have received (A51). Never prompt text. */
 export const PartnerRequest = assumedObject('A51', {
   job_type: JobType.describe('Workload category.'),
   formats: z.array(Format).describe('Formats asked for.'),
   topic: z.string().nullable().describe('Topic, only with semantic_targeting.'),
-  country: z.string().nullable().describe('Country, where the request named one.'),
+  country: z.string().nullable().describe('Country, if the request named one.'),
   max_width: z.int().nullable().describe('CSS pixels.'),
   max_height: z.int().nullable().describe('CSS pixels.'),
   floors: z.record(z.string(), z.number()).describe('Lowest price per format, CPM.'),
@@ -78,14 +78,14 @@ export const PlacementDetail = assumedObject('A52', {
   prompt_length: assumed(
     z.int().nullable(),
     'A50',
-    'Characters of the prompt text that was processed; the text itself is never kept.',
+    'Length of the processed prompt text in characters; the text itself is never stored.',
   ),
   decision: documented(Decision.nullable(), 'The decision; its asset token is redacted here.', 'A31'),
   trace: assumed(z.array(TraceStep), 'A43', 'Each campaign and the rule that removed it.'),
   partner_request: assumed(
     PartnerRequest.nullable(),
     'A51',
-    'What partners would have received; null when none was asked.',
+    'The request that partners would have received; null when none was made.',
   ),
   consent: assumed(AuthoritativeConsent.nullable(), 'A65', 'The decision-bound snapshot.'),
   first_frame_at_ms: assumed(EpochMs.nullable(), 'A05', 'When the frame was first loaded.'),
@@ -111,7 +111,7 @@ export const endpoints = declareEndpoints({
       session_id: z.string().optional().describe('Only this session.'),
       format: Format.optional().describe('Only fills of this format.'),
       fill: z.enum(['true', 'false']).optional().describe('Only fills, or only no-fills.'),
-      since: Since.optional().describe('Only placements created since.'),
+      since: Since.optional().describe('Only placements created since then.'),
     }),
     response: page(PlacementItem),
     errors: ['schema_invalid', 'field_unknown', 'origin_refused', 'internal_error'],

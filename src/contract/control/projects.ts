@@ -1,4 +1,4 @@
-/** What a project of the sandbox is set to. Times in milliseconds. */
+/** Projects of the sandbox and their settings: list, create, read, change. Times in milliseconds. */
 import { z } from 'zod'
 import { declareEndpoints, reading, writeErrors, writing } from '../endpoint.ts'
 import {
@@ -16,26 +16,26 @@ import {
 import { limits } from '../limits.ts'
 import { assumed, assumedFields, assumedObject, documented, sourceOf } from '../provenance.ts'
 
-/** Administration of the projects of a sandbox: list, create, read, change. */
-
-/** How long a decision takes, on the sandbox clock (A44). */
+/** Latency of decisions, by the sandbox clock (A44). */
 export const Latency = z.union([
   z.number().min(0).max(600_000),
   assumedObject('A44', {
-    distribution: z.literal('uniform').describe('Every value between the bounds alike.'),
+    distribution: z.literal('uniform').describe('Every value between the bounds is equally likely.'),
     min_ms: z.number().min(0).max(600_000).describe('Shortest, milliseconds.'),
     max_ms: z.number().min(0).max(600_000).describe('Longest, milliseconds.'),
   }),
   assumedObject('A44', {
-    distribution: z.literal('lognormal').describe('Many short, few long.'),
+    distribution: z.literal('lognormal').describe('Many short latencies, few long ones.'),
     median_ms: z.number().min(0).max(600_000).describe('Median, milliseconds.'),
-    sigma: z.number().min(0).max(4).describe('Spread of the logarithm.'),
+    sigma: z.number().min(0).max(4).describe('Standard deviation of the logarithm.'),
   }),
 ])
 export type Latency = z.infer<typeof Latency>
 
 /** `5/s`, `1/min`, `3600/h` or `off`. */
-export const RateText = z.string().regex(/^(off|[1-9][0-9]{0,6}\/(s|m|min|h))$/, 'must be such as 5/s, 1/min or off')
+export const RateText = z
+  .string()
+  .regex(/^(off|[1-9][0-9]{0,6}\/(s|m|min|h))$/, 'must be a rate such as 5/s or 1/min, or off')
 
 const span = z.int().min(1)
 
@@ -48,9 +48,9 @@ export const ProjectSettings = assumedObject('A80', {
     native_template_id: assumed(NativeTemplateId, 'A39', 'Layout of native fills.'),
     timing: assumed(Timing, 'A39', 'When the placement shows.'),
     position: Position.describe('Where the slot is.'),
-    max_width: z.int().min(1).max(4096).nullable().describe('Widest creative, CSS pixels.'),
-    max_height: z.int().min(1).max(4096).nullable().describe('Highest creative, CSS pixels.'),
-  }).describe('What a request is taken to mean where it says nothing.'),
+    max_width: z.int().min(1).max(4096).nullable().describe('Maximum width of the creative, CSS pixels.'),
+    max_height: z.int().min(1).max(4096).nullable().describe('Maximum height of the creative, CSS pixels.'),
+  }).describe('Defaults for fields that a request leaves out.'),
   label_text: z.string().min(1).max(64).describe('The ad label.'),
   label_required: z.boolean().describe('Whether the label must be drawn.'),
   consent: assumed(
@@ -60,7 +60,7 @@ export const ProjectSettings = assumedObject('A80', {
       required_purposes: assumed(
         z.array(z.enum(['semantic_targeting', 'prompt_shared'])),
         'A61',
-        'Purposes that make a grant.',
+        'Purposes that a grant needs.',
       ),
       ttl_ms: assumed(span, 'A62', 'Lifetime of a grant.'),
     }),
@@ -82,12 +82,12 @@ export const ProjectSettings = assumedObject('A80', {
   ),
   publisher_share: assumed(z.number().min(0).max(1), 'A32', "Publisher's share of the price."),
   fill_rate: assumed(z.number().min(0).max(1), 'A43', 'Share of opportunities that demand bids on.'),
-  decision_latency_ms: assumed(Latency, 'A44', 'How long a decision takes.'),
+  decision_latency_ms: assumed(Latency, 'A44', 'Latency of decisions.'),
   activation_ttl_ms: assumed(z.int().min(5_000).max(3_600_000), 'A04', 'Lifetime of an activation token.'),
-  frame_load_within_ms: assumed(span, 'A05', 'How long after the decision the frame may first be loaded.'),
-  beacons_after_load_ms: assumed(span, 'A05', 'How long after the first load beacons are accepted.'),
-  click_after_load_ms: assumed(span, 'A05', 'How long after the first load a click is accepted.'),
-  decision_ttl_ms: assumed(span, 'A30', 'How long a decision stays ready.'),
+  frame_load_within_ms: assumed(span, 'A05', 'Time from the decision to the first load of the frame, at most.'),
+  beacons_after_load_ms: assumed(span, 'A05', 'Time after the first load in which beacons are accepted.'),
+  click_after_load_ms: assumed(span, 'A05', 'Time after the first load in which a click is accepted.'),
+  decision_ttl_ms: assumed(span, 'A30', 'Lifetime of a decision.'),
   beacon_max_age_ms: assumed(span, 'A73', 'Older beacons are stale.'),
   beacon_max_future_skew_ms: assumed(z.int().min(0), 'A73', 'Beacons further ahead are in the future.'),
   heartbeat_interval_ms: span.describe('Time between two heartbeats.'),
@@ -103,12 +103,12 @@ export const ProjectSettings = assumedObject('A80', {
   secret_key_in_browser: assumed(
     z.enum(['reject', 'warn']),
     'A92',
-    'What to do with a secret key that comes with an Origin.',
+    'How to treat a secret key that is sent with an Origin.',
   ),
 })
 export type ProjectSettings = z.infer<typeof ProjectSettings>
 
-/** The settings of a project that says nothing of its own. */
+/** The settings of a project that sets nothing itself. */
 export const defaultSettings: ProjectSettings = {
   enabled: true,
   job_types: [...jobTypes],
@@ -149,15 +149,15 @@ type Patched<Shape extends z.ZodRawShape> = {
       : never
 }
 
-/** The merge patch of an object (RFC 7396): every member may be left out, null puts it back to its default. */
+/** Returns the merge patch of an object (RFC 7396): any field may be left out, null resets it to its default. */
 function patchShape<Shape extends z.ZodRawShape>(shape: Shape): Patched<Shape> {
-  const members = Object.entries(shape).map(([name, member]) => {
-    const schema = member as z.ZodType
+  const fields = Object.entries(shape).map(([name, field]) => {
+    const schema = field as z.ZodType
     const inner = schema instanceof z.ZodObject ? z.strictObject(patchShape(schema.shape)) : schema
     const { decision = 'A80', description = name } = sourceOf(schema) ?? {}
     return [name, assumed(inner.nullable().optional(), decision, description)]
   })
-  return Object.fromEntries(members) as Patched<Shape>
+  return Object.fromEntries(fields) as Patched<Shape>
 }
 
 export const ProjectSettingsPatch = z.strictObject(patchShape(ProjectSettings.shape))
@@ -175,15 +175,15 @@ export const ProjectItem = assumedObject('A80', {
   billing_model: assumed(ProjectSettings.shape.billing_model, 'A76', 'What is billed.'),
   consent_required: assumed(z.boolean(), 'A64', 'Whether a placement needs consent.'),
   allowed_origins: assumed(z.array(z.string()), 'A07', 'Origins that may activate and embed.'),
-  config_revision: z.int().describe('Grows with every change of the settings.'),
+  config_revision: z.int().describe('Incremented by every change of the settings.'),
 })
 export type ProjectItem = z.infer<typeof ProjectItem>
 
 const detail = assumedFields('A93', {
   client_id: z.string().describe('Project ID.'),
-  wrapper_tenant_id: z.string().describe('Tenant, as activation answers it.'),
-  config_revision: assumed(z.int(), 'A80', 'Grows with every change of the settings.'),
-  settings: assumed(ProjectSettings, 'A80', 'Every setting, defaults included.'),
+  wrapper_tenant_id: z.string().describe('Tenant, as activation returns it.'),
+  config_revision: assumed(z.int(), 'A80', 'Incremented by every change of the settings.'),
+  settings: assumed(ProjectSettings, 'A80', 'Every setting, including defaults.'),
 })
 
 export const ProjectDetail = z.strictObject(detail)
@@ -195,7 +195,7 @@ export const ProjectCreated = assumedObject('A02', {
     secret_key: z.string().describe('Server Test Key.'),
     live_secret_key: z.string().describe('Production secret key.'),
     publishable_key: z.string().describe('Publishable key, test mode.'),
-  }).describe('Shown here and never again: only their hashes are stored.'),
+  }).describe('Shown only here: the sandbox stores their hashes.'),
 })
 export type ProjectCreated = z.infer<typeof ProjectCreated>
 
@@ -207,7 +207,7 @@ export const endpoints = declareEndpoints({
     ...reading,
     path: '/_sandbox/projects',
     summary: 'List projects',
-    description: 'The seeded projects and those created since.',
+    description: 'The seeded projects and those created later.',
     query: z.strictObject(pageQuery),
     response: page(ProjectItem),
     errors: ['schema_invalid', 'field_unknown', 'origin_refused', 'internal_error'],
@@ -216,7 +216,7 @@ export const endpoints = declareEndpoints({
     ...reading,
     path: '/_sandbox/projects/{client_id}',
     summary: 'Show the settings of a project',
-    description: 'Every setting of the project, those of the emulator included. Never a key.',
+    description: 'Every setting of the project, including those of the emulator. Never a key.',
     params,
     query: z.strictObject({}),
     response: ProjectDetail,
@@ -226,7 +226,7 @@ export const endpoints = declareEndpoints({
     ...writing,
     path: '/_sandbox/projects',
     summary: 'Create a project',
-    description: 'With three new keys. Settings that are left out, or null, are the defaults.',
+    description: 'With three new keys. Settings that are left out, or null, get their defaults.',
     body: ProjectCreation,
     status: 201,
     response: ProjectCreated,
@@ -238,7 +238,7 @@ export const endpoints = declareEndpoints({
     path: '/_sandbox/projects/{client_id}',
     summary: 'Change settings of a project',
     description:
-      'A merge patch of the settings (RFC 7396): what is left out stays, null puts a setting back to its default. In force from the next request on; config_revision grows when something has changed.',
+      'A merge patch of the settings (RFC 7396): a setting that is left out stays, null resets it to its default. In force from the next request on; config_revision is incremented when something has changed.',
     params,
     body: ProjectSettingsPatch,
     response: ProjectDetail,

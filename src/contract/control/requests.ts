@@ -4,23 +4,23 @@ import { reasonCode } from '../errors.ts'
 import { EpochMs, page, pageQuery, queryNumber, Since } from '../fields.ts'
 import { assumed, assumedFields, assumedObject } from '../provenance.ts'
 
-/** Kinds of credential, by what they begin with: secret keys of both modes, activation and beacon tokens. */
+/** Kinds of credential, by their prefix: secret keys of both modes, activation and beacon tokens. */
 export const KeyKind = z.enum(['sk_test', 'sk_live', 'at', 'bt'])
 export type KeyKind = z.infer<typeof KeyKind>
 
 const item = assumedFields('A93', {
-  request_id: z.string().describe('Equal to the x-request-id header of the answer.'),
+  request_id: z.string().describe('Equal to the x-request-id header of the response.'),
   at_ms: EpochMs.describe('When it arrived.'),
   method: z.string().describe('HTTP method.'),
   path: z.string().describe('Path and query, tokens redacted.'),
-  status: z.int().describe('HTTP status of the answer; 0 when a fault rule left none.'),
+  status: z.int().describe('HTTP status of the response; 0 when a fault rule prevented it.'),
   reason_code: assumed(reasonCode.nullable(), 'A12', 'Cause of a failure.'),
-  duration_ms: z.number().describe('From the whole request to the answer, milliseconds.'),
+  duration_ms: z.number().describe('From the complete request to the response, milliseconds.'),
   client_id: z.string().nullable().describe('Project of the credential.'),
-  key: KeyKind.nullable().describe('Kind of the credential, once it was found good.'),
-  key_id: z.string().nullable().describe('The key, or the one that the token was made with.'),
-  session_id: z.string().nullable().describe('Session, where the body named one.'),
-  slot_id: z.string().nullable().describe('Slot that the answer is about.'),
+  key: KeyKind.nullable().describe('Kind of the credential, if it was valid.'),
+  key_id: z.string().nullable().describe('The key, or the key that the token was issued for.'),
+  session_id: z.string().nullable().describe('Session, if the body named one.'),
+  slot_id: z.string().nullable().describe('Slot that the response is about.'),
 })
 
 export const RequestItem = z.strictObject(item)
@@ -33,29 +33,29 @@ export const RequestDetail = assumedObject('A93', {
   ...item,
   request_headers: headers.describe('Credentials redacted.'),
   request_body: assumed(body, 'A50', 'As received, without prompt text; asset tokens redacted.'),
-  response_headers: headers.describe('Headers of the answer.'),
+  response_headers: headers.describe('Response headers.'),
   response_body: body.describe('As sent; tokens redacted.'),
 })
 export type RequestDetail = z.infer<typeof RequestDetail>
 
-/** An item of the list: with `details=true` it has headers and bodies too. */
+/** An item of the list; with `details=true` it also has headers and bodies. */
 export const ListedRequest = assumedObject('A93', {
   ...item,
   request_headers: headers.optional().describe('With details=true: credentials redacted.'),
   request_body: assumed(body.optional(), 'A50', 'With details=true: as received, without prompt text; redacted.'),
-  response_headers: headers.optional().describe('With details=true: headers of the answer.'),
+  response_headers: headers.optional().describe('With details=true: response headers.'),
   response_body: body.optional().describe('With details=true: as sent; tokens redacted.'),
 })
 export type ListedRequest = z.infer<typeof ListedRequest>
 
-/** What narrows a list and what a match is made of alike. */
+/** Conditions of both a list and a match. */
 const conditions = assumedFields('A93', {
   method: z.string().max(10).optional().describe('Only this method.'),
   path: z
     .string()
     .max(256)
     .optional()
-    .describe('Only paths that begin with this; with a * in it, paths that it matches whole, * for any text.'),
+    .describe('Only paths that begin with this; with a * in it, only paths that match it completely, * for any text.'),
   status_class: z.enum(['1xx', '2xx', '3xx', '4xx', '5xx']).optional().describe('Only statuses of this class.'),
   reason: reasonCode.optional().describe('Only this cause.'),
   key: z
@@ -65,38 +65,38 @@ const conditions = assumedFields('A93', {
     .describe('Only this kind of credential (sk_test, sk_live, at, bt), or this key by its id.'),
   client_id: z.string().optional().describe('Only this project.'),
   session_id: z.string().optional().describe('Only this session.'),
-  since: Since.optional().describe('Only requests since: epoch milliseconds, or a span such as 10m.'),
-  until: Since.optional().describe('Only requests until: epoch milliseconds, or a span such as 10m.'),
+  since: Since.optional().describe('Only requests since then: epoch milliseconds, or a span such as 10m.'),
+  until: Since.optional().describe('Only requests until then: epoch milliseconds, or a span such as 10m.'),
 })
 const anyStatus = z.int().min(100).max(599)
 
 const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()])
 
-/** What a request must be to match; conditions that are left out do not matter. */
+/** Conditions that a request must meet to match. Those that are left out do not matter. */
 export const RequestMatch = assumedObject('A93', {
   ...conditions,
   status: anyStatus.optional().describe('Only this status.'),
   headers: z
     .record(z.string().max(128), z.string().max(2_048))
     .optional()
-    .describe('Only requests with these headers, as the journal keeps them; names in any case.'),
+    .describe('Only requests with these headers, as the journal stores them; names in any case.'),
   body: z
     .record(z.string().min(1).max(256), scalar)
     .optional()
-    .describe('Only bodies with these members, by dotted path: measurements.visible_ms. Numbers index arrays.'),
+    .describe('Only bodies with these fields, by dotted path: measurements.visible_ms. Numbers index arrays.'),
 })
 export type RequestMatch = z.infer<typeof RequestMatch>
 
 export const FailedCondition = assumedObject('A93', {
-  condition: z.string().describe('Which one: status, headers.origin, body.event.'),
-  expected: scalar.describe('What was asked for.'),
-  actual: scalar.describe('What the request has; null for nothing.'),
+  condition: z.string().describe('Name of the condition: status, headers.origin, body.event.'),
+  expected: scalar.describe('The expected value.'),
+  actual: scalar.describe('The value of the request; null when it has none.'),
 })
 export type FailedCondition = z.infer<typeof FailedCondition>
 
 export const NearMiss = assumedObject('A93', {
   ...item,
-  failed: z.array(FailedCondition).describe('The conditions that it does not meet.'),
+  failed: z.array(FailedCondition).describe('The conditions that the request does not meet.'),
 })
 export type NearMiss = z.infer<typeof NearMiss>
 
@@ -110,18 +110,20 @@ const matching = {
   errors: [...bodyErrors, 'schema_invalid'],
 } as const
 
-/** Something of a journalled request that went out otherwise than it came. */
+/** A part of a journalled request that was sent differently from the original. */
 export const NotRestored = assumedObject('A93', {
-  path: z.string().describe('What: a member of the body by dotted path, or authorization.'),
-  message: z.string().describe('What was done about it.'),
+  path: z.string().describe('A field of the body by dotted path, or authorization.'),
+  message: z.string().describe('What was sent instead.'),
 })
 export type NotRestored = z.infer<typeof NotRestored>
 
 export const ReplayResult = assumedObject('A93', {
   replayed: z.string().describe('The request that was sent again.'),
-  status_before: z.int().describe('HTTP status that it had then.'),
-  not_restored: z.array(NotRestored).describe('What the journal does not keep and the request went without.'),
-  exchange: RequestDetail.describe('The new exchange, as the journal has it: redacted, with its own request_id.'),
+  status_before: z.int().describe('HTTP status of the original response.'),
+  not_restored: z
+    .array(NotRestored)
+    .describe('What the journal does not store, so that the request was sent without it.'),
+  exchange: RequestDetail.describe('The new exchange as journalled: redacted, with its own request_id.'),
 })
 export type ReplayResult = z.infer<typeof ReplayResult>
 
@@ -131,7 +133,7 @@ export const endpoints = declareEndpoints({
     path: '/_sandbox/requests',
     summary: 'List the request journal',
     description:
-      'Every exchange of the v1 API, newest first. The journal is bounded; info tells how far. A page looks at the newest 5 000 at most: it may hold fewer items than asked for, even none, and a cursor to look further.',
+      'Every exchange of the v1 API, newest first. The size of the journal is limited; sandbox info shows the limit. A page searches at most 5 000 exchanges: it may have fewer items than requested, even none, and a cursor to search further.',
     query: assumedObject('A93', {
       ...pageQuery,
       ...conditions,
@@ -144,7 +146,7 @@ export const endpoints = declareEndpoints({
       details: z
         .enum(['true', 'false'])
         .optional()
-        .describe('With headers and bodies, as of one exchange; such a page holds at most 250 items. Default false.'),
+        .describe('true: items have headers and bodies; such a page has at most 250 items. Default false.'),
     }),
     response: page(ListedRequest),
     errors: ['schema_invalid', 'field_unknown', 'origin_refused', 'internal_error'],
@@ -162,9 +164,9 @@ export const endpoints = declareEndpoints({
   'requests.find': {
     ...matching,
     path: '/_sandbox/requests/find',
-    summary: 'Find requests by headers and body too',
+    summary: 'Find requests, also by headers and body',
     description:
-      'Requests of the journal that meet every condition, newest first. A page looks at a bounded number of requests: it may hold fewer items than asked for, even none, and a cursor to look further.',
+      'Requests of the journal that meet every condition, newest first. A page searches a limited number of requests: it may have fewer items than requested, even none, and a cursor to search further.',
     body: z.strictObject({ ...RequestMatch.shape, ...matchPage }),
     response: page(RequestItem),
   },
@@ -173,10 +175,10 @@ export const endpoints = declareEndpoints({
     path: '/_sandbox/requests/count',
     summary: 'Count requests that match',
     description:
-      'How many requests of the journal meet every condition. It looks at a bounded number of requests; with the cursor, the next call counts further back, and the counts add up.',
+      'The number of requests of the journal that meet every condition. Each call searches a limited number of requests; with the cursor, the next call counts further back, and the counts add up.',
     body: z.strictObject({ ...RequestMatch.shape, cursor: matchPage.cursor }),
     response: assumedObject('A93', {
-      count: z.int().min(0).describe('Requests that match, of those looked at.'),
+      count: z.int().min(0).describe('Matching requests among those searched.'),
       next_cursor: z.string().nullable().describe('Send as cursor to count further back; null at the end.'),
     }),
   },
@@ -200,21 +202,19 @@ export const endpoints = declareEndpoints({
     path: '/_sandbox/requests/{request_id}/replay',
     summary: 'Send a request of the journal again',
     description:
-      'The sandbox sends it to itself, through its own socket: faults, rates, validation and the journal treat it as any other request. It acts for the key that the request had, and asset tokens are made anew, so that no secret is needed and none is told. Prompt text is not kept: a request goes without it. Whatever else the journal does not keep must be given, or nothing is sent.',
+      'The sandbox sends the request to itself over its own socket: fault rules, rate limits, validation and the journal treat it like any other request. It acts for the key of the original request and issues new asset tokens, so that no secret is needed or revealed. Prompt text is not stored: the request is sent without it. Anything else that the journal does not store must be given, or nothing is sent.',
     params: assumedObject('A93', { request_id: z.string().describe('Identifier of the request.') }),
     body: assumedObject('A93', {
       set: z
         .record(z.string().min(1).max(256), z.unknown())
         .optional()
-        .describe(
-          'Members of the body by dotted path, and their new values: overrides.bidfloor. Numbers index arrays.',
-        ),
+        .describe('Fields of the body by dotted path, and their new values: overrides.bidfloor. Numbers index arrays.'),
       key_id: z
         .string()
         .regex(/^key_[0-9a-z]{11}$/, 'must be the id of a key')
         .optional()
         .describe(
-          'Act for this key instead: a secret key as itself, a publishable key as a page that has activated with it.',
+          'Act for this key instead: a secret key directly, a publishable key as a page that has activated with it.',
         ),
     }),
     response: ReplayResult,

@@ -18,24 +18,24 @@ export const SandboxInfo = assumedObject('A93', {
   inspector_url: z.string().describe('Address of the inspector.'),
   database: z.string().describe('Path of the database file, or :memory:.'),
   schema_version: z.int().describe('Number of the last migration.'),
-  seed: z.int().nullable().describe('Seed, or null when identifiers and tokens are random.'),
+  seed: z.int().nullable().describe('Seed; null when identifiers and tokens are random.'),
   clock: assumedObject('A93', {
     now_ms: EpochMs.describe('Sandbox time, Unix epoch milliseconds.'),
     offset_ms: z.int().describe('Ahead of the system clock, milliseconds.'),
-    frozen: z.boolean().describe('Whether it stands still.'),
+    frozen: z.boolean().describe('Whether it is stopped.'),
   }).describe('One clock for tokens, consent, rate windows, staleness and latency.'),
   journal: assumedObject('A93', {
     enabled: z.boolean().describe('Whether exchanges are recorded.'),
-    limit: z.int().describe('Most exchanges kept; the oldest go first.'),
-    size: z.int().describe('Exchanges kept now.'),
-    dropped: z.int().describe('Exchanges that have been dropped for the limit.'),
-  }).describe('The request journal. It is bounded.'),
+    limit: z.int().describe('Maximum number of stored exchanges; the oldest are dropped first.'),
+    size: z.int().describe('Stored exchanges.'),
+    dropped: z.int().describe('Exchanges dropped because of the limit.'),
+  }).describe('The request journal. Its size is limited.'),
   events: assumedObject('A93', {
-    limit: z.int().describe('Most events kept; the oldest go first.'),
-    size: z.int().describe('Events kept now.'),
-    dropped: z.int().describe('Events that have been dropped for the limit.'),
-    last_dropped_seq: z.int().describe('Sequence number of the last of those; 0 when there are none.'),
-  }).describe('Events that a stream can be resumed from. They are bounded.'),
+    limit: z.int().describe('Maximum number of stored events; the oldest are dropped first.'),
+    size: z.int().describe('Stored events.'),
+    dropped: z.int().describe('Events dropped because of the limit.'),
+    last_dropped_seq: z.int().describe('Sequence number of the last dropped event; 0 when there is none.'),
+  }).describe('Events that a stream can resume from. Their number is limited.'),
   projects: z
     .array(
       assumedObject('A93', {
@@ -45,17 +45,17 @@ export const SandboxInfo = assumedObject('A93', {
       }),
     )
     .describe('Projects of this sandbox. Never a key.'),
-  warnings: z.array(z.string()).describe('What a person should know about this sandbox.'),
+  warnings: z.array(z.string()).describe('What you should know about this sandbox.'),
 })
 export type SandboxInfo = z.infer<typeof SandboxInfo>
 
 export const Integrity = assumedObject('A93', {
   ok: z.boolean().describe('Whether the database and every evidence chain hold.'),
   database: assumedObject('A93', {
-    ok: z.boolean().describe('Whether SQLite found nothing wrong.'),
-    problems: z.array(z.string()).describe('What SQLite found, at most 20 lines.'),
+    ok: z.boolean().describe('Whether SQLite found no problem.'),
+    problems: z.array(z.string()).describe('Problems that SQLite found, at most 20 lines.'),
   }).describe('quick_check of SQLite.'),
-  evidence: assumed(EvidenceVerification, 'A77', 'The evidence chains, as evidence/verify answers them.'),
+  evidence: assumed(EvidenceVerification, 'A77', 'The evidence chains, as evidence/verify returns them.'),
 })
 export type Integrity = z.infer<typeof Integrity>
 
@@ -63,31 +63,31 @@ export const endpoints = declareEndpoints({
   'health.live': {
     ...common,
     path: '/_sandbox/livez',
-    summary: 'Whether the process answers',
-    description: 'Answers as soon as the socket is open.',
+    summary: 'Check that the process responds',
+    description: 'Responds as soon as the socket is open.',
     response: assumedObject('A93', { ok: z.literal(true).describe('Always true.') }),
   },
   'health.ready': {
     ...common,
     path: '/_sandbox/readyz',
-    summary: 'Whether the sandbox is ready',
+    summary: 'Check that the sandbox is ready',
     description: 'Ready only after migrations and seed; the socket opens no earlier.',
     response: assumedObject('A93', {
-      ok: z.literal(true).describe('Always true: an unready sandbox does not answer.'),
+      ok: z.literal(true).describe('Always true: a sandbox that is not ready does not respond.'),
     }),
   },
   'sandbox.info': {
     ...common,
     path: '/_sandbox/info',
-    summary: 'What this sandbox is',
+    summary: 'Show this sandbox',
     description: 'Version, process, address, database, clock, seed, journal and projects.',
     response: SandboxInfo,
   },
   'sandbox.integrity': {
     ...reading,
     path: '/_sandbox/integrity',
-    summary: 'Whether the database holds',
-    description: 'Runs the quick_check of SQLite and verifies the evidence chains. It reads the whole database.',
+    summary: 'Check the database',
+    description: 'Runs the quick_check of SQLite and verifies the evidence chains. Reads the whole database.',
     query: z.strictObject({}),
     response: Integrity,
     errors: ['origin_refused', 'internal_error'],
@@ -97,7 +97,7 @@ export const endpoints = declareEndpoints({
     path: '/_sandbox/reset',
     summary: 'Reset to the seed',
     description:
-      'Back to the seeded projects, keys and demand in one transaction, and to the time of the machine. Event sequence numbers go on growing.',
+      'Restores the seeded projects, keys and demand in one transaction, and the system time. Event sequence numbers continue.',
     body: z.strictObject({}),
     response: assumedObject('A93', { ok: z.literal(true).describe('true when done.') }),
     errors: writeErrors,
@@ -107,7 +107,7 @@ export const endpoints = declareEndpoints({
     path: '/_sandbox/export',
     summary: 'Export everything as one file',
     description:
-      'A consistent copy of the database, compressed with gzip. It holds hashes of keys and tokens, never the keys themselves, and no prompt text.',
+      'A consistent copy of the database, compressed with gzip. It contains hashes of keys and tokens, never the keys themselves, and no prompt text.',
     query: z.strictObject({}),
     response: { media_type: 'application/gzip' },
     errors: ['field_unknown', 'origin_refused', 'storage_unavailable', 'internal_error'],
@@ -115,15 +115,15 @@ export const endpoints = declareEndpoints({
   'sandbox.import': {
     ...writing,
     path: '/_sandbox/import',
-    summary: 'Replace everything by an export',
+    summary: 'Replace everything with an export',
     description:
-      'The file is checked first: its version, its integrity, the evidence chains. A file that fails changes nothing. Asset tokens that were made on another machine are exchanged when their decision is read again.',
+      'The file is checked first: its version, its integrity, the evidence chains. A file that fails changes nothing. Asset tokens that were issued on another host are replaced when their decision is read again.',
     body_media_type: 'application/gzip',
     body_limit_bytes: limits.import_bytes,
     response: assumedObject('A93', {
       ok: z.literal(true).describe('true when done.'),
-      projects: z.int().describe('Projects there are now.'),
-      evidence_entries: z.int().describe('Entries of the evidence chains, all verified.'),
+      projects: z.int().describe('Number of projects.'),
+      evidence_entries: z.int().describe('Number of entries in the evidence chains, all verified.'),
     }),
     errors: [
       'archive_invalid',

@@ -1,16 +1,16 @@
-/** Scenarios: named, permanent cases that an integration must cope with, for people, QA and docs. */
+/** Scenarios: named, permanent cases that an integration must handle, for developers, QA and docs. */
 import { z } from 'zod'
 import { declareEndpoints, reading, writeErrors, writing } from '../endpoint.ts'
 import { Format, NativeTemplateId, page } from '../fields.ts'
 import { assumedObject } from '../provenance.ts'
 import { FaultDraft } from './faults.ts'
 
-/** No-fill reasons that a scenario may force on requests with a test key. */
+/** No-fill reasons that a scenario can force on requests with a test key. */
 export const ForcedNoFill = z.enum(['no_demand', 'timeout', 'partner_error', 'risk_suppressed', 'internal_error'])
 export type ForcedNoFill = z.infer<typeof ForcedNoFill>
 
 export const ScenarioChanges = assumedObject('A95', {
-  format: Format.optional().describe('Decisions fill in this format only.'),
+  format: Format.optional().describe('Decisions fill only in this format.'),
   native_template_id: NativeTemplateId.optional().describe('Layout of native fills.'),
   no_fill_reason: ForcedNoFill.optional().describe('Every decision is a no-fill for this reason.'),
   decision_latency_ms: z
@@ -18,8 +18,8 @@ export const ScenarioChanges = assumedObject('A95', {
     .min(1)
     .max(86_400_000)
     .optional()
-    .describe('How long a decision takes, by the sandbox clock.'),
-  faults: z.array(FaultDraft).max(10).optional().describe('Fault rules, the first of them tried first.'),
+    .describe('Latency of decisions, by the sandbox clock.'),
+  faults: z.array(FaultDraft).max(10).optional().describe('Fault rules, in the order of evaluation.'),
 })
 export type ScenarioChanges = z.infer<typeof ScenarioChanges>
 
@@ -28,10 +28,10 @@ export const Scenario = assumedObject('A95', {
   name: z
     .string()
     .regex(/^[a-z][a-z0-9_]{1,40}$/)
-    .describe('Name, equal to that of its file.'),
+    .describe('Name, equal to the name of its file.'),
   title: z.string().min(1).max(80).describe('What happens, in a few words.'),
-  purpose: z.string().min(1).max(400).describe('What it is for.'),
-  changes: ScenarioChanges.describe('What the sandbox does otherwise; empty where the caller must act.'),
+  purpose: z.string().min(1).max(400).describe('The purpose of the scenario.'),
+  changes: ScenarioChanges.describe('How the sandbox behaves differently; empty where the caller must act.'),
   steps: z.array(z.string().min(1).max(400)).min(1).describe('What to do, in order.'),
   expect: z.array(z.string().min(1).max(400)).min(1).describe('What an integrator should see.'),
 })
@@ -48,7 +48,7 @@ export const endpoints = declareEndpoints({
     ...reading,
     path: '/_sandbox/scenarios',
     summary: 'List the scenarios',
-    description: 'The whole catalogue, by name: what each is for, what it changes, what to do and what to expect.',
+    description: 'The whole catalogue, by name: the purpose of each, its changes, what to do and what to expect.',
     query: z.strictObject({}),
     response: page(ScenarioItem),
     errors: ['field_unknown', 'origin_refused', 'internal_error'],
@@ -56,9 +56,9 @@ export const endpoints = declareEndpoints({
   'scenario.use': {
     ...writing,
     path: '/_sandbox/scenarios/{name}',
-    summary: 'Put a scenario into force',
+    summary: 'Use a scenario',
     description:
-      'It takes the place of the one before, and is part of the state: a restart keeps it, a snapshot and an export have it, a reset ends it. What it changes of decisions concerns requests with test keys; its fault rules concern all.',
+      'It replaces the previous scenario and is part of the state: it survives a restart and is in snapshots and exports; a reset ends it. Its changes to decisions apply to requests with test keys; its fault rules apply to all requests.',
     params: assumedObject('A95', { name: z.string().describe('Name of the scenario.') }),
     body: z.strictObject({}),
     response: ScenarioItem,
@@ -69,7 +69,7 @@ export const endpoints = declareEndpoints({
     method: 'DELETE',
     path: '/_sandbox/scenarios',
     summary: 'End the scenario in use',
-    description: 'Removes its fault rules and forgets what it changed. Fault rules that were added by hand stay.',
+    description: 'Removes its fault rules and undoes its changes. Fault rules that were added separately stay.',
     query: z.strictObject({}),
     response: assumedObject('A95', {
       cleared: z.string().nullable().describe('The scenario that was in use; null when there was none.'),

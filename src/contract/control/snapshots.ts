@@ -9,10 +9,10 @@ const name = z
   .regex(/^[a-z0-9][a-z0-9._-]*$/)
 
 export const Snapshot = assumedObject('A93', {
-  name: z.string().describe('Its name.'),
+  name: z.string().describe('Name of the snapshot.'),
   saved_at_ms: EpochMs.describe('When it was saved, by the system clock.'),
   size_bytes: z.int().describe('Size of its file.'),
-  schema_version: z.int().describe('Number of the last migration it has had.'),
+  schema_version: z.int().describe('Number of its last migration.'),
 })
 export type Snapshot = z.infer<typeof Snapshot>
 
@@ -25,9 +25,9 @@ export const endpoints = declareEndpoints({
     ...reading,
     path: '/_sandbox/snapshots',
     summary: 'List the snapshots',
-    description: 'Newest first. Those of a sandbox in memory are gone when it stops.',
+    description: 'Newest first. The snapshots of a sandbox in memory are lost when it stops.',
     query: z.strictObject({}),
-    response: assumedObject('A93', { items: z.array(Snapshot).describe('All of them.') }),
+    response: assumedObject('A93', { items: z.array(Snapshot).describe('All snapshots.') }),
     errors: ['field_unknown', 'origin_refused', 'internal_error'],
   },
   'snapshots.save': {
@@ -36,9 +36,9 @@ export const endpoints = declareEndpoints({
     path: '/_sandbox/snapshots/{name}',
     summary: 'Save the state under a name',
     description:
-      'Everything as it is at one instant: projects, keys, placements, beacons, evidence, journal, clock, fault rules and scenario. Requests go on meanwhile.',
+      'The complete state at one point in time: projects, keys, placements, beacons, evidence, journal, clock, fault rules and scenario. Requests continue meanwhile.',
     body: assumedObject('A93', {
-      replace: z.boolean().optional().describe('Replace the snapshot of that name, if there is one.'),
+      replace: z.boolean().optional().describe('Replace the snapshot with this name, if it exists.'),
     }),
     response: Snapshot,
     errors: [...writeErrors, 'schema_invalid', 'snapshot_exists'],
@@ -47,9 +47,9 @@ export const endpoints = declareEndpoints({
     ...writing,
     params,
     path: '/_sandbox/snapshots/{name}/restore',
-    summary: 'Go back to a snapshot',
+    summary: 'Restore a snapshot',
     description:
-      'In one transaction; every request sees the old state or the new one. Identifiers and event numbers go on growing, long polls are answered; the clock is set as it was, and fault rules go on from what they had counted.',
+      'In one transaction: every request sees the old state or the new one. Identifiers and event numbers continue, long polls end; the clock and the counters of fault rules are restored.',
     body: z.strictObject({}),
     response: Snapshot,
     errors: [...writeErrors, 'schema_invalid', 'not_found', 'archive_invalid', 'archive_newer'],
@@ -59,7 +59,7 @@ export const endpoints = declareEndpoints({
     method: 'DELETE',
     path: '/_sandbox/snapshots/{name}',
     summary: 'Delete a snapshot',
-    description: 'The state of the sandbox stays as it is.',
+    description: 'The state of the sandbox does not change.',
     params,
     response: assumedObject('A93', { ok: z.literal(true).describe('true when done.') }),
     errors: ['not_found', 'schema_invalid', 'origin_refused', 'internal_error'],

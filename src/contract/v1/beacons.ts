@@ -5,8 +5,6 @@ import { ContractVersion, EpochMs, Opaque, requestIdField } from '../fields.ts'
 import { limits } from '../limits.ts'
 import { assumed, assumedObject, documented, observed } from '../provenance.ts'
 
-/** Rules that one beacon is judged by before what it is worth (A71, A73): the sandbox and `svc beacons lint` share them. */
-
 /** Canonical beacon kinds, as they are stored. */
 export const beaconEvents = [
   'render',
@@ -20,7 +18,7 @@ export const beaconEvents = [
 export const BeaconEvent = z.enum(beaconEvents)
 export type BeaconEvent = z.infer<typeof BeaconEvent>
 
-/** Spellings of public clients, and what they are stored as (A71). */
+/** Spellings of public clients, and the event they are stored as (A71). */
 export const beaconEventSpellings = {
   rendered: 'render',
   clicked: 'click',
@@ -34,7 +32,7 @@ export const beaconEventSpellings = {
 const spellings = Object.keys(beaconEventSpellings) as (keyof typeof beaconEventSpellings)[]
 export const BeaconEventInput = z.enum([...beaconEvents, ...spellings])
 
-/** What an accepted beacon was worth (A72, A75). */
+/** Whether an accepted beacon counts, or why not (A72, A75). */
 export const acceptCodes = [
   'OK',
   'DUPLICATE',
@@ -58,7 +56,7 @@ export const Measurements = assumedObject('A70', {
   position_ms: amount.optional().describe('Playback position, milliseconds.'),
   duration_ms: amount.optional().describe('Length of the clip, milliseconds.'),
   muted: z.boolean().optional().describe('Whether the clip was muted.'),
-  user_activated: z.boolean().optional().describe("Whether a person's gesture caused it."),
+  user_activated: z.boolean().optional().describe('Whether a user gesture caused it.'),
 })
 export type Measurements = z.infer<typeof Measurements>
 
@@ -66,10 +64,14 @@ export const BeaconRequest = z.strictObject({
   beacon_id: observed(
     z.string().regex(/^[A-Za-z0-9._:-]{8,128}$/, 'must be 8 to 128 of A-Z a-z 0-9 . _ : -'),
     'A70',
-    'Idempotency key: repeat it only to retry the very same beacon.',
+    'Idempotency key: repeat it only to retry the same beacon.',
   ),
   asset_token: documented(z.string().min(1).max(256), 'Token of the fill.', 'A70'),
-  event: observed(BeaconEventInput, 'A71', 'What happened. Spellings of public clients are stored canonically.'),
+  event: observed(
+    BeaconEventInput,
+    'A71',
+    'What happened. Spellings of public clients are stored as the canonical event.',
+  ),
   occurred_at: observed(
     z.iso.datetime({ offset: true, message: 'must be an RFC 3339 time, such as 2026-01-31T12:00:00.000Z' }).optional(),
     'A70',
@@ -80,8 +82,8 @@ export const BeaconRequest = z.strictObject({
   render_instance_id: assumed(z.string().min(1).max(128).optional(), 'A70', 'One mount of one frame.'),
   seq: assumed(z.int().min(0).optional(), 'A70', 'Position within the render instance.'),
   consent_revision: assumed(z.int().min(1).optional(), 'A70', 'Revision that the client saw.'),
-  measurements: assumed(Measurements.optional(), 'A70', 'What was measured at that instant.'),
-  metadata: observed(Opaque.optional(), 'A70', "The integrator's own members; kept, not acted on."),
+  measurements: assumed(Measurements.optional(), 'A70', 'What was measured at that time.'),
+  metadata: observed(Opaque.optional(), 'A70', "The integrator's own data; stored, not acted on."),
   contract_version: assumed(ContractVersion.optional(), 'A70', '<name>/v1.'),
 })
 export type BeaconRequest = z.infer<typeof BeaconRequest>
@@ -89,25 +91,25 @@ export type BeaconRequest = z.infer<typeof BeaconRequest>
 export const BeaconResult = z.strictObject({
   ok: observed(z.literal(true), 'A72', 'true when the beacon was accepted.'),
   accepted: observed(z.literal(true), 'A72', 'true when the beacon was accepted.'),
-  duplicate: observed(z.boolean(), 'A72', 'Whether the same beacon was there already.'),
+  duplicate: observed(z.boolean(), 'A72', 'Whether the same beacon was recorded before.'),
   billable: assumed(z.boolean(), 'A72', 'Whether it is billed. The sandbox bills nothing: false.'),
   reason_code: observed(AcceptCode, 'A72', 'OK, or why it does not count.'),
-  contract_version: observed(z.literal('csl_wrapper_beacon/v1'), 'A72', 'Contract of this answer.'),
+  contract_version: observed(z.literal('csl_wrapper_beacon/v1'), 'A72', 'Contract of this response.'),
   request_id: assumed(requestIdField, 'A72', 'Support identifier, equal to the x-request-id header.'),
 })
 export type BeaconResult = z.infer<typeof BeaconResult>
 
-/** Events that exist for a clip only (A73). */
+/** Events that exist for clips only (A73). */
 export const clipEvents: ReadonlySet<BeaconEvent> = new Set(['play_started', 'play_completed', 'completion'])
 
-/** The canonical kind of a spelling of public clients (A71). */
+/** Returns the canonical event of a spelling (A71). */
 export function canonicalEvent(event: BeaconRequest['event']): BeaconEvent {
   return event in beaconEventSpellings
     ? beaconEventSpellings[event as keyof typeof beaconEventSpellings]
     : (event as BeaconEvent)
 }
 
-/** When a beacon says that it happened, Unix epoch milliseconds; null when it does not say. */
+/** Returns the time that a beacon states for its event, Unix epoch milliseconds, or null when it states none. */
 export function occurrenceOf({
   occurred_at,
   occurred_at_ms,
@@ -122,7 +124,7 @@ export interface BeaconAges {
   beacon_max_future_skew_ms: number
 }
 
-/** Why a beacon that is sent at `now_ms` is out of time (A73); null when it is not. All in milliseconds. */
+/** Returns why a beacon received at `now_ms` is out of time (A73), or null when it is not. All in milliseconds. */
 export function timeProblem(
   { occurred_at_ms }: Pick<BeaconRequest, 'occurred_at_ms'>,
   happened_at_ms: number,
@@ -135,7 +137,7 @@ export function timeProblem(
   return happened_at_ms > now_ms + beacon_max_future_skew_ms ? 'beacon_in_future' : null
 }
 
-/** Epoch seconds of our century look like this when they are taken for milliseconds: before the year 2001. */
+/** Epoch seconds of this century, read as milliseconds, are before the year 2001. */
 const secondsBelow = 1e12
 
 export const endpoints = declareEndpoints({

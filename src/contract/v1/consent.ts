@@ -10,7 +10,7 @@ export type ConsentDecision = z.infer<typeof ConsentDecision>
 
 const consentString = z.string().max(4096)
 
-/** Two purposes are acted on; other boolean purposes are accepted and kept (A66). */
+/** Two purposes are acted on; other boolean purposes are accepted and stored (A66). */
 export const Purposes = z
   .object({
     semantic_targeting: observed(z.boolean().optional(), 'A66', 'Whether the topic may take part in matching.'),
@@ -26,17 +26,17 @@ export const ConsentRequest = z.strictObject({
     'A63',
     'Consent mechanism; svc_consent when absent.',
   ),
-  purposes: observed(Purposes.optional(), 'A66', 'What was consented to.'),
+  purposes: observed(Purposes.optional(), 'A66', 'The purposes consented to.'),
   decision: assumed(
     ConsentDecision.optional(),
     'A66',
-    'granted, denied or withdrawn; follows from purposes when absent.',
+    'granted, denied or withdrawn; derived from purposes when absent.',
   ),
   gdpr_applies: observed(z.boolean().optional(), 'A66', 'Whether the GDPR applies.'),
-  tcf_string: observed(consentString.optional(), 'A66', 'IAB TCF string, kept as it is.'),
-  gpp_string: observed(consentString.optional(), 'A66', 'IAB GPP string, kept as it is.'),
-  expires_at_ms: assumed(EpochMs.optional(), 'A66', 'When it ends; 180 days from now when absent.'),
-  expected_revision: assumed(z.int().min(0).optional(), 'A66', 'Present revision, 0 for none; another one is 400.'),
+  tcf_string: observed(consentString.optional(), 'A66', 'IAB TCF string, stored unchanged.'),
+  gpp_string: observed(consentString.optional(), 'A66', 'IAB GPP string, stored unchanged.'),
+  expires_at_ms: assumed(EpochMs.optional(), 'A66', 'When the consent expires; 180 days from now when absent.'),
+  expected_revision: assumed(z.int().min(0).optional(), 'A66', 'The current revision, 0 for none; any other is a 400.'),
 })
 export type ConsentRequest = z.infer<typeof ConsentRequest>
 

@@ -10,7 +10,8 @@ export const endpoints = declareEndpoints({
     method: 'GET',
     path: '/v1/decisions/{slot_id}',
     summary: 'Poll a slot for its decision',
-    description: 'Answers the placement response; decision is null while pending. Unknown and foreign slots are 404.',
+    description:
+      'Returns the placement response; decision is null while pending. Slots that are unknown or of another project are 404.',
     stability: 'advanced',
     provenance: 'documented',
     credentials: ['secret_key', 'activation_token'],

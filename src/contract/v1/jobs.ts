@@ -50,19 +50,19 @@ const Delivery = z.strictObject({
   mode: observed(
     z.enum(['polling', 'callback', 'websocket']).optional(),
     'A35',
-    'How the decision is to be delivered.',
+    'The requested delivery of the decision.',
   ),
   callback_url: observed(z.string().max(2048).optional(), 'A34', 'Accepted and journalled.'),
 })
 
-/** Members that public clients send flat, mapped to the canonical fields at the door (A34). */
+/** Fields that public clients send flat, mapped to the canonical fields on receipt (A34). */
 const variantFields = {
   context: observed(
     z
       .strictObject({
         topic: observed(Topic.optional(), 'A34', 'As prompt.topic.'),
         prompt_text: observed(PromptText.optional(), 'A34', 'As prompt.text.'),
-        geo: observed(Opaque.optional(), 'A34', 'Its member country takes part in matching.'),
+        geo: observed(Opaque.optional(), 'A34', 'Its field country takes part in matching.'),
         device: observed(Opaque.optional(), 'A34', 'Accepted and journalled.'),
       })
       .optional(),
@@ -73,11 +73,11 @@ const variantFields = {
   model_id: observed(text.optional(), 'A34', 'Accepted and journalled.'),
   predicted_latency_ms: observed(z.number().min(0).optional(), 'A34', 'Accepted and journalled.'),
   publisher: observed(Publisher.optional(), 'A34', 'As overrides.publisher.'),
-  slot_config: observed(SlotConfig.optional(), 'A34', 'Format and size wishes in the variant form.'),
-  brand_safety: observed(BrandSafety.optional(), 'A34', 'Blocks in the variant form.'),
+  slot_config: observed(SlotConfig.optional(), 'A34', 'Preferred formats and sizes in the variant form.'),
+  brand_safety: observed(BrandSafety.optional(), 'A34', 'Blocked categories and domains in the variant form.'),
   routing: observed(Opaque.optional(), 'A34', 'Accepted and journalled.'),
   ssp_partner_id: observed(text.optional(), 'A34', 'As overrides.preferred_partner_id.'),
-  delivery: observed(Delivery.optional(), 'A34', 'Polling is what is acted on.'),
+  delivery: observed(Delivery.optional(), 'A34', 'Only polling is acted on.'),
   callback_url: observed(z.string().max(2048).optional(), 'A34', 'Accepted and journalled.'),
   verification: observed(Opaque.optional(), 'A34', 'Accepted and journalled.'),
   frequency_cap: observed(FrequencyCap.optional(), 'A34', 'As overrides.frequency_cap.'),
@@ -86,13 +86,13 @@ const variantFields = {
   timing: observed(Timing.optional(), 'A34', 'As overrides.timing.'),
 }
 
-/** The names of the variant members: a body that has one may omit client_id. */
+/** The names of the variant fields. A body with one of them may omit client_id. */
 export const variantFieldNames = Object.keys(variantFields) as (keyof typeof variantFields)[]
 
 export const JobRequest = z.strictObject({
   client_id: documented(
     ClientId.optional(),
-    "Project ID. Required, but for a body with a variant member: then the key's project.",
+    "Project ID. Required, except in a body with a variant field: then the key's project.",
   ),
   session_id: documented(SessionId.optional(), 'Stable publisher session identifier.'),
   job_type: documented(JobType.optional(), 'Workload category; a missing value normalizes to chat.'),
@@ -131,14 +131,14 @@ export const BrowserJobRequest = z.strictObject({
       })
       .optional(),
     'A35',
-    'Where the job comes from.',
+    'The origin of the job.',
   ),
   prompt: observed(promptField, 'A35', 'Optional context.'),
   consent: observed(RequestConsent.optional(), 'A35', 'Consent flags.'),
   publisher: observed(Publisher.optional(), 'A35', 'As overrides.publisher.'),
-  slot_config: observed(SlotConfig.optional(), 'A35', 'Format and size wishes.'),
-  brand_safety: observed(BrandSafety.optional(), 'A35', 'Blocks.'),
-  delivery: observed(Delivery.optional(), 'A35', 'How the decision is to be delivered.'),
+  slot_config: observed(SlotConfig.optional(), 'A35', 'Preferred formats and sizes.'),
+  brand_safety: observed(BrandSafety.optional(), 'A35', 'Blocked categories and domains.'),
+  delivery: observed(Delivery.optional(), 'A35', 'The requested delivery of the decision.'),
 })
 export type BrowserJobRequest = z.infer<typeof BrowserJobRequest>
 
@@ -162,7 +162,7 @@ export const JobAccepted = z.strictObject({
 })
 export type JobAccepted = z.infer<typeof JobAccepted>
 
-/** Whether a body is meant for the browser branch (A35). */
+/** Whether a body belongs to the browser branch (A35). */
 export function isBrowserBranch(body: unknown): boolean {
   return typeof body === 'object' && body !== null && ('contract_version' in body || 'job' in body)
 }

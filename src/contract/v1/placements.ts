@@ -55,7 +55,7 @@ export const Placement = z.strictObject({
   width: documented(size, 'CSS pixels.'),
   height: documented(size, 'CSS pixels.'),
   format: documented(Format, 'banner, clip or native.'),
-  asset_token: documented(z.string(), 'Token of this fill: renders the creative and goes with beacons.', 'A05'),
+  asset_token: documented(z.string(), 'Token of this fill: renders the creative and is sent with beacons.', 'A05'),
   ad_label_text: documented(z.string(), 'The ad label.'),
   render: documented(Render, 'How to render it.'),
 })
@@ -87,7 +87,7 @@ export const FillDecision = z.strictObject({
   constraints: observed(
     z.strictObject({
       mode: observed(z.string(), 'A32', 'Rendering mode: hosted_frame.'),
-      max_render_delay_ms: observed(z.int(), 'A32', 'How late the frame may first be loaded, milliseconds.'),
+      max_render_delay_ms: observed(z.int(), 'A32', 'Latest first load of the frame, milliseconds.'),
       require_viewability_ms: observed(z.int(), 'A32', 'Dwell for viewability, milliseconds.'),
       creative_duration_ms: observed(z.number().nullable(), 'A32', 'Length of a clip, milliseconds.'),
     }),
@@ -102,7 +102,7 @@ export const FillDecision = z.strictObject({
       currency: observed(Currency, 'A32', 'ISO 4217.'),
     }),
     'A32',
-    'What the fill is worth. Nothing is ever paid by the sandbox.',
+    'The value of the fill. The sandbox never pays anything.',
   ),
 })
 export type FillDecision = z.infer<typeof FillDecision>
@@ -115,7 +115,7 @@ export const NoFillDecision = z.strictObject({
   assets: assumed(z.null(), 'A31', 'No creative.'),
   reason: observed(z.literal('no_fill'), 'A31', 'Always no_fill.'),
   no_fill_reason: observed(NoFillReasonCode, 'A31', 'Stable reason code.'),
-  reason_origin: assumed(z.enum(['core_policy', 'partner', 'transport', 'test']), 'A31', 'Who said no.'),
+  reason_origin: assumed(z.enum(['core_policy', 'partner', 'transport', 'test']), 'A31', 'Who declined.'),
   nbr: assumed(z.int().nullable(), 'A31', 'OpenRTB no-bid reason.'),
   retryable: assumed(z.boolean(), 'A31', 'Whether the same request may fill later.'),
   ad_label_text: assumed(adLabelText, 'A31', 'The ad label of the project.'),
@@ -126,7 +126,7 @@ export type NoFillDecision = z.infer<typeof NoFillDecision>
 export const Decision = z.discriminatedUnion('fill', [FillDecision, NoFillDecision])
 export type Decision = z.infer<typeof Decision>
 
-/** The canonical placement response, of POST /v1/placements and GET /v1/decisions/{slot_id} alike. */
+/** The canonical placement response, of both POST /v1/placements and GET /v1/decisions/{slot_id}. */
 export const PlacementResponse = z.strictObject({
   slot_id: documented(z.string(), 'Slot identifier.'),
   status: documented(SlotStatus, 'Decision state: pending, ready, and expired after its lifetime.', 'A30'),
@@ -154,7 +154,7 @@ export const PlacementRequest = z.strictObject({
   ),
   slots_requested: documented(
     slotsRequested.optional(),
-    'How many slots the job gets, 1 to 4; the answer is the first.',
+    'Number of slots of the job, 1 to 4; the response is the first.',
     'A37',
   ),
 })
@@ -172,7 +172,7 @@ export const endpoints = declareEndpoints({
     credentials: ['secret_key', 'activation_token'],
     rate: 'default',
     body_limit_bytes: limits.body_bytes,
-    query: z.strictObject({ wait_ms: documented(WaitMsQuery.optional(), 'Wins over the body.', 'A22') }),
+    query: z.strictObject({ wait_ms: documented(WaitMsQuery.optional(), 'Takes precedence over the body.', 'A22') }),
     body: PlacementRequest,
     status: 200,
     response: PlacementResponse,

@@ -8,7 +8,7 @@ const purpose = z.enum(['semantic_targeting', 'prompt_shared'])
 
 export const ProjectConfig = z.strictObject({
   client_id: observed(z.string(), 'A80', 'Project ID.'),
-  mode: assumed(Mode, 'A80', 'Of the credential that asked: test or live.'),
+  mode: assumed(Mode, 'A80', 'Mode of the credential: test or live.'),
   enabled: assumed(z.boolean(), 'A80', 'false makes every decision a no-fill policy_block.'),
   defaults: observed(
     assumedObject('A80', {
@@ -16,8 +16,8 @@ export const ProjectConfig = z.strictObject({
       native_template_id: NativeTemplateId.describe('Layout of native fills.'),
       timing: Timing.describe('When the placement shows.'),
       position: Position.describe('Where the slot is.'),
-      max_width: z.int().nullable().describe('Widest creative, CSS pixels; null: no bound.'),
-      max_height: z.int().nullable().describe('Highest creative, CSS pixels; null: no bound.'),
+      max_width: z.int().nullable().describe('Maximum width of the creative, CSS pixels; null: no limit.'),
+      max_height: z.int().nullable().describe('Maximum height of the creative, CSS pixels; null: no limit.'),
       decision_delivery: z.literal('polling').describe('How decisions are delivered.'),
     }),
     'A80',
@@ -35,7 +35,7 @@ export const ProjectConfig = z.strictObject({
     assumedObject('A80', {
       required: z.boolean().describe('Whether a placement needs consent.'),
       mechanism: z.enum(['none', 'wrapper_cmp', 'svc_consent']).describe('Consent mechanism of the project.'),
-      required_purposes: z.array(purpose).describe('Purposes that make a grant.'),
+      required_purposes: z.array(purpose).describe('Purposes that a grant needs.'),
       ttl_ms: z.int().describe('Lifetime of a grant, milliseconds.'),
     }),
     'A80',
@@ -61,7 +61,7 @@ export const ProjectConfig = z.strictObject({
       heartbeat_interval_ms: assumed(z.int(), 'A80', 'Time between two heartbeats.'),
     }),
     'A80',
-    'Bounds of beacons.',
+    'Limits of beacons.',
   ),
   allowed_origins: observed(z.array(z.string()), 'A80', 'Origins that may activate and embed.'),
   renderer: assumed(
@@ -72,8 +72,8 @@ export const ProjectConfig = z.strictObject({
     'A80',
     'The browser renderer.',
   ),
-  server_time_ms: assumed(EpochMs, 'A80', 'Time of the answer, Unix epoch milliseconds.'),
-  config_revision: assumed(z.int(), 'A80', 'Grows with every change of the settings.'),
+  server_time_ms: assumed(EpochMs, 'A80', 'Time of the response, Unix epoch milliseconds.'),
+  config_revision: assumed(z.int(), 'A80', 'Incremented by every change of the settings.'),
   request_id: assumed(requestIdField, 'A80', 'Support identifier, equal to the x-request-id header.'),
 })
 export type ProjectConfig = z.infer<typeof ProjectConfig>
