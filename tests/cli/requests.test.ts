@@ -90,7 +90,7 @@ curl -sS -X POST 'http://127.0.0.1:*/v1/placements' \\
     const [item] = await journalled(cli, '--path /v1/beacons')
     const { stdout, stderr } = await cli.svc(`requests show ${item!.request_id} --curl`)
     expect(stdout).toContain('_redacted"')
-    expect(stderr).toBe('Redacted, to be filled in: asset_token.\n')
+    expect(stderr).toBe('Redacted, fill in before you send it: asset_token.\n')
   })
 })
 
@@ -178,7 +178,7 @@ hint: `)
     await cli.svc('sandbox faults add --path /v1/beacons --effect drop')
     const [item] = await journalled(cli, '--path /v1/beacons')
     const { code, stderr } = await cli.svc(`requests replay ${item!.request_id}`)
-    expect([code, stderr]).toEqual([7, expect.stringContaining('POST /v1/beacons got no answer: flt_1 broke')])
+    expect([code, stderr]).toEqual([7, expect.stringContaining('POST /v1/beacons got no response: flt_1 broke')])
   })
 })
 

@@ -167,25 +167,14 @@ function printAnswer<Id extends EndpointId>(
   data: Answer<Contract[Id]>,
   meta: ResponseMeta,
 ): void {
-  const { out, host } = session
+  const { out } = session
   if ('media_type' in endpoint.response) {
     out.document(String(data), endpoint.response.media_type)
     return
   }
   const { columns, text } = extra
   if (columns !== undefined && isPage(data)) {
-    const { items, next_cursor } = data
-    out.list(data, items, (style) =>
-      items.length === 0
-        ? []
-        : alignTable(
-            columns,
-            items.map((item) => columns.map((name) => cell(name, item[name]))),
-            style,
-          ),
-    )
-    if (items.length === 0) out.note('Nothing there.')
-    if (next_cursor !== null && host.stdout.is_terminal) out.note(`More: --cursor ${next_cursor}`)
+    printPage(session, data, columns)
     return
   }
   const isAsAgreed = meta.differences.length === 0
@@ -194,12 +183,26 @@ function printAnswer<Id extends EndpointId>(
   )
 }
 
+interface Page {
+  items: readonly object[]
+  next_cursor: string | null
+}
+
+/** Prints one page of a list as a table, and notes how to get the next one. */
+export function printPage({ out, host }: Session, page: Page, columns: readonly string[]): void {
+  const { items, next_cursor } = page
+  const rows = items.map((item) => columns.map((name) => cell(name, (item as Record<string, unknown>)[name])))
+  out.list(page, items, (style) => (items.length === 0 ? [] : alignTable(columns, rows, style)))
+  if (items.length === 0) out.note('Nothing there.')
+  if (next_cursor !== null && host.stdout.is_terminal) out.note(`More: --cursor ${next_cursor}`)
+}
+
 /** Numbers stay numbers, so that their column is right-aligned. */
 function cell(name: string, value: unknown): unknown {
   return typeof value === 'number' && !isTime(name) ? value : formatMember(name, value)
 }
 
-function isPage(data: unknown): data is { items: Record<string, unknown>[]; next_cursor: string | null } {
+function isPage(data: unknown): data is Page {
   return typeof data === 'object' && data !== null && Array.isArray((data as { items?: unknown }).items)
 }
 
@@ -208,7 +211,7 @@ function noCredential({ settings }: Session): CliError {
     ? new CliError(
         'unreachable',
         'sandbox_missing',
-        'No sandbox runs.',
+        'No sandbox is running.',
         'Start one: svc start. Or name a service: --base-url URL --secret-key KEY.',
       )
     : new CliError(

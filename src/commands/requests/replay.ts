@@ -1,74 +1,68 @@
 /** `svc requests replay`: has the sandbox send a request of its journal again. */
 import { Argument, Option } from 'commander'
 import { readAssignment } from '../../cli/endpoint/body.ts'
-import { callEndpoint } from '../../cli/endpoint/endpoint-command.ts'
+import { callEndpoint, endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
 import { alignPairs, describeValue } from '../../cli/output/text.ts'
-import type { Command, CommandInput } from '../../cli/run/command.ts'
+import type { CommandInput } from '../../cli/run/command.ts'
 import { CliError } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
 import { ServiceError } from '../../client/errors.ts'
-import type { ReplayResult, RequestDetail } from '../../contract/control/requests.ts'
+import type { RequestDetail } from '../../contract/control/requests.ts'
 import { ErrorBody } from '../../contract/errors.ts'
-import { contract } from '../../contract/index.ts'
+import { parseJson } from '../../foundation/json.ts'
+import { repeatable } from '../flag-values.ts'
 import { recallPlacement } from '../placements/last-placement.ts'
 import { endpointAt } from './match.ts'
+import { jsonOrText } from './show.ts'
 
-const endpoint = contract['requests.replay']
-
-export const replayRequest: Command = {
-  name: 'replay',
-  summary: endpoint.summary,
-  details: `${endpoint.description} (POST ${endpoint.path})\n\nWithout request_id, the request of the last placement that this command line got.`,
+export const replay = endpointCommand('requests.replay', {
+  details: 'Without request_id: the request of your last placement.',
   arguments: [new Argument('[request_id]', 'Identifier of the request.')],
   options: [
-    new Option('--set <path=value>', 'set any member of the body, dotted: overrides.bidfloor=2 (repeatable)').argParser(
-      (value, before: string[] | undefined) => [...(before ?? []), value],
-    ),
-    new Option('--key-id <text>', 'Act for this key instead: svc keys list.'),
+    repeatable('--set <path=value>', 'set any field of the body, dotted: overrides.bidfloor=2'),
+    new Option('--key-id <text>', 'Use this key instead: svc keys list.'),
   ],
   examples: ['requests replay', 'requests replay --set session_id=sess_again --set overrides.bidfloor=2 -o json'],
-  run: replay,
-}
+  run,
+})
 
-async function replay(session: Session, given: CommandInput): Promise<number> {
-  const request_id = given.args[0] ?? (await recallPlacement(session, 'request_id'))
-  const set = await valuesOf(session, request_id, (given.options.set as string[] | undefined) ?? [])
-  const key_id = given.options.keyId as string | undefined
+async function run(session: Session, { args, options }: CommandInput): Promise<number> {
+  const request_id = args[0] ?? (await recallPlacement(session, 'request_id'))
+  const set = await assignedValues(session, request_id, (options.set as string[] | undefined) ?? [])
+  const key_id = options.keyId as string | undefined
   const { data } = await callEndpoint(session, 'requests.replay', {
     params: { request_id },
     body: { ...(set === null ? {} : { set }), ...(key_id === undefined ? {} : { key_id }) },
   })
-  const result = data as ReplayResult
-  const { exchange, not_restored } = result
+  const { exchange, not_restored, replayed, status_before } = data
   for (const { path, message } of not_restored) session.out.note(`${path}: ${message}`)
-  session.out.data(result, (style) => [
+  session.out.data(data, (style) => [
     ...alignPairs(
       [
-        ['replayed', result.replayed],
-        ['sent', `${exchange.method} ${exchange.path}${senderOf(exchange)}`],
-        ['status', `${exchange.status}, before ${result.status_before}`],
+        ['replayed', replayed],
+        ['sent', `${exchange.method} ${exchange.path}${keyText(exchange)}`],
+        ['status', `${exchange.status}, before ${status_before}`],
         ['request', exchange.request_id],
       ],
       style,
     ),
-    ...(exchange.response_body ? ['', ...describeValue(parse(exchange.response_body), style)] : []),
+    ...(exchange.response_body ? ['', ...describeValue(jsonOrText(exchange.response_body), style)] : []),
   ])
-  if (exchange.status === 0) throw noAnswer(exchange)
+  if (exchange.status === 0) throw noResponse(exchange)
   if (exchange.status >= 400) throw serviceError(exchange)
   return 0
 }
 
-/** `path=value` with the type that the member has at that path of the API; null when nothing is set. */
-async function valuesOf(
+/** Returns the values of `--set` by path, with the types that the API has there; null when nothing is set. */
+async function assignedValues(
   session: Session,
   request_id: string,
   assignments: readonly string[],
 ): Promise<Record<string, unknown> | null> {
   if (assignments.length === 0) return null
   const { data } = await callEndpoint(session, 'requests.show', { params: { request_id } })
-  const { method, path, request_body } = data as RequestDetail
-  const found = endpointAt(method, path)
-  const schema = found?.branch?.(parse(request_body ?? '')) ?? found?.body
+  const endpoint = endpointAt(data.method, data.path)
+  const schema = endpoint?.branch?.(jsonOrText(data.request_body ?? '')) ?? endpoint?.body
   return Object.fromEntries(
     assignments.map((assignment) => {
       const { path, value } = readAssignment(assignment, schema)
@@ -77,39 +71,22 @@ async function valuesOf(
   )
 }
 
-function senderOf({ key, key_id }: RequestDetail): string {
+function keyText({ key, key_id }: RequestDetail): string {
   return key === null ? '' : `, for ${key_id} (${key})`
 }
 
-function noAnswer({ method, path, response_headers }: RequestDetail): CliError {
+function noResponse({ method, path, response_headers }: RequestDetail): CliError {
   const fault = response_headers['x-sandbox-fault'] ?? 'a fault rule'
   return new CliError(
     'unreachable',
     'no_answer',
-    `${method} ${path} got no answer: ${fault} broke the connection.`,
-    'See the rules there are: svc sandbox faults list',
+    `${method} ${path} got no response: ${fault} broke the connection.`,
+    'List the fault rules: svc sandbox faults list',
   )
 }
 
 function serviceError({ method, path, status, response_body, request_id }: RequestDetail): ServiceError {
   const text = response_body ?? ''
-  const body = ErrorBody.safeParse(parse(text))
-  return new ServiceError({
-    method,
-    path,
-    status,
-    body: body.success ? body.data : null,
-    text,
-    retry_after_s: null,
-    request_id,
-  })
-}
-
-/** JSON as a value, anything else as text. */
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
+  const { data: body = null } = ErrorBody.safeParse(parseJson(text))
+  return new ServiceError({ method, path, status, body, text, retry_after_s: null, request_id })
 }

@@ -23,7 +23,7 @@ const pollInterval_ms = 500
 const pollsBack = 70
 const pageLimit = 1_000
 
-export const tailRequests: Command = {
+export const tail: Command = {
   name: 'tail',
   summary: 'Follow the request journal',
   details:

@@ -1,124 +1,123 @@
-/** `svc requests verify`: counts the requests that match, and fails when they are not as many as expected. */
-import { InvalidArgumentError, Option } from 'commander'
-import { callEndpoint } from '../../cli/endpoint/endpoint-command.ts'
-import type { Style } from '../../cli/output/style.ts'
+/** `svc requests verify`, `count` and `nearest`: how many requests match, and which nearly do. */
+import { Option } from 'commander'
+import { callEndpoint, endpointCommand, endpointOptions } from '../../cli/endpoint/endpoint-command.ts'
+import { flagValues } from '../../cli/endpoint/flags.ts'
 import { alignPairs, formatValue } from '../../cli/output/text.ts'
 import type { Command, CommandInput } from '../../cli/run/command.ts'
 import { CliError } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
 import type { FailedCondition, NearMiss, RequestItem, RequestMatch } from '../../contract/control/requests.ts'
-import type { Output } from '../../contract/endpoint.ts'
-import type { Contract } from '../../contract/index.ts'
+import { contract } from '../../contract/index.ts'
+import { wholeNumber } from '../flag-values.ts'
 import { matchOf, matchOptions } from './match.ts'
 
-interface VerifyOptions {
-  times?: number
-  atLeast?: number
-  none?: true
-}
+export const count = endpointCommand('requests.count', {
+  details: 'Prints the number for the whole journal.',
+  options: matchOptions(),
+  examples: ['requests count --path /v1/beacons', 'requests count --status-class 4xx --since 1h -o json'],
+  async run(session, input) {
+    const found = await countMatches(session, matchOf(session, input))
+    session.out.data({ count: found }, () => [String(found)])
+    return 0
+  },
+})
 
-interface Expected {
-  text: string
-  isMet(count: number): boolean
-}
+const { body } = endpointOptions(contract['requests.nearest'])
+const nearestLimit = new Map([...body].filter(([name]) => name === 'limit'))
 
-/** Requests that are shown when the count differs. */
-const shown = 3
+export const nearest = endpointCommand('requests.nearest', {
+  options: [...matchOptions(), ...nearestLimit.values()],
+  examples: [
+    'requests nearest --path /v1/placements --body job_type=voice',
+    'requests nearest --path /v1/placements --status 404 --limit 1 -o json',
+  ],
+  async run(session, input) {
+    const match = { ...matchOf(session, input), ...flagValues(nearestLimit, input.options) }
+    const { data } = await callEndpoint(session, 'requests.nearest', { body: match })
+    session.out.list(data, data.items, () =>
+      data.items.flatMap((miss) => [describe(miss), ...failedLines(miss).map((line) => `  ${line}`)]),
+    )
+    if (data.items.length === 0) session.out.note('Nothing there.')
+    return 0
+  },
+})
 
-export const verifyRequests: Command = {
+/** How many requests are printed when the count differs. */
+const printedRequests = 3
+
+export const verify: Command = {
   name: 'verify',
   summary: 'Check how many requests match',
   details:
-    'Counts the requests of the journal that meet every condition. As many as expected: exit 0. If not: exit 5, with the requests that came nearest and what they failed, or the newest of those too many. Without --times, --at-least or --none, one at least is expected.',
+    'Counts the requests of the journal that meet every condition, and ends with exit code 5 unless there are as many as expected. Then it prints the nearest requests and what they failed, or the newest of those too many. Without --times, --at-least or --none it expects at least one.',
   options: [
     ...matchOptions(),
-    new Option('--times <n>', 'exactly this many').argParser(count).conflicts(['atLeast', 'none']),
-    new Option('--at-least <n>', 'this many or more').argParser(count).conflicts('none'),
+    new Option('--times <n>', 'exactly this many').argParser(wholeNumber).conflicts(['atLeast', 'none']),
+    new Option('--at-least <n>', 'this many or more').argParser(wholeNumber).conflicts('none'),
     new Option('--none', 'not a single one'),
   ],
   examples: [
     'requests verify --method POST --path /v1/placements --status-class 2xx',
     'requests verify --path /v1/placements --body overrides.allowed_formats.0=banner --at-least 1 -o json',
   ],
-  run: verify,
+  run,
 }
 
-async function verify(session: Session, given: CommandInput): Promise<number> {
-  const match = matchOf(session, given)
-  const expected = expectedOf(given.options as VerifyOptions)
-  const count = await countAll(session, match)
-  if (expected.isMet(count)) {
-    session.out.data({ ok: true, count, expected: expected.text }, (style) => figures(count, expected, style))
+async function run(session: Session, input: CommandInput): Promise<number> {
+  const match = matchOf(session, input)
+  const { text: expected, isMet } = expectationOf(input.options)
+  const count = await countMatches(session, match)
+  const figures = (style: Parameters<typeof alignPairs>[1]) =>
+    alignPairs(
+      [
+        ['count', String(count)],
+        ['expected', expected],
+      ],
+      style,
+    )
+  if (isMet(count)) {
+    session.out.data({ ok: true, count, expected }, figures)
     return 0
   }
-  const matching = expected.isMet(count + 1) || count === 0 ? [] : await newestOf(session, match)
-  const nearest = matching.length > 0 ? [] : await nearestOf(session, match)
-  session.out.data({ ok: false, count, expected: expected.text, matching, nearest }, (style) => [
-    ...figures(count, expected, style),
+  const isTooFew = count === 0 || isMet(count + 1)
+  const newest = { body: { ...match, limit: printedRequests } }
+  const matching = isTooFew ? [] : (await callEndpoint(session, 'requests.find', newest)).data.items
+  const nearest = matching.length > 0 ? [] : (await callEndpoint(session, 'requests.nearest', newest)).data.items
+  session.out.data({ ok: false, count, expected, matching, nearest }, (style) => [
+    ...figures(style),
     ...matching.map((request) => `match  ${describe(request)}`),
-    ...nearest.flatMap((miss) => [
-      `near   ${describe(miss)}`,
-      ...miss.failed.map((failed) => `       ${describeFailed(failed)}`),
-    ]),
+    ...nearest.flatMap((miss) => [`near   ${describe(miss)}`, ...failedLines(miss).map((line) => `       ${line}`)]),
   ])
-  throw new CliError(
-    'expectation',
-    'count_differs',
-    `Expected ${expected.text}, found ${count}.`,
-    'See what was sent: svc requests list',
-  )
+  const message = `Expected ${expected}, found ${count}.`
+  throw new CliError('expectation', 'count_differs', message, 'See what was sent: svc requests list')
 }
 
-function expectedOf({ times, atLeast = 1, none }: VerifyOptions): Expected {
-  if (none === true) return { text: 'none', isMet: (found) => found === 0 }
-  if (times !== undefined) return { text: `exactly ${times}`, isMet: (found) => found === times }
-  return { text: `at least ${atLeast}`, isMet: (found) => found >= atLeast }
+/** Returns what is expected, in words and as a check. */
+function expectationOf(options: CommandInput['options']): { text: string; isMet(count: number): boolean } {
+  const { times, atLeast = 1, none } = options as { times?: number; atLeast?: number; none?: true }
+  if (none === true) return { text: 'none', isMet: (count) => count === 0 }
+  if (times !== undefined) return { text: `exactly ${times}`, isMet: (count) => count === times }
+  return { text: `at least ${atLeast}`, isMet: (count) => count >= atLeast }
 }
 
-/** Over the whole journal: each answer counts as far as it has looked. */
-export async function countAll(session: Session, match: RequestMatch): Promise<number> {
+/** Counts over the whole journal: each response covers a limited part of it. */
+async function countMatches(session: Session, match: RequestMatch): Promise<number> {
   let total = 0
-  let cursor: string | null = null
-  do {
-    const body: object = { ...match, ...(cursor === null ? {} : { cursor }) }
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const body: object = { ...match, ...(cursor === undefined ? {} : { cursor }) }
     const { data } = await callEndpoint(session, 'requests.count', { body })
-    const { count, next_cursor } = data as Output<Contract['requests.count']>
-    total += count
-    cursor = next_cursor
-  } while (cursor !== null)
+    total += data.count
+    cursor = data.next_cursor
+  }
   return total
-}
-
-async function newestOf(session: Session, match: RequestMatch): Promise<RequestItem[]> {
-  const { data } = await callEndpoint(session, 'requests.find', { body: { ...match, limit: shown } })
-  return (data as Output<Contract['requests.find']>).items
-}
-
-async function nearestOf(session: Session, match: RequestMatch): Promise<NearMiss[]> {
-  const { data } = await callEndpoint(session, 'requests.nearest', { body: { ...match, limit: shown } })
-  return (data as Output<Contract['requests.nearest']>).items
-}
-
-function figures(found: number, expected: Expected, style: Style): string[] {
-  return alignPairs(
-    [
-      ['count', String(found)],
-      ['expected', expected.text],
-    ],
-    style,
-  )
 }
 
 function describe({ method, path, status, request_id }: RequestItem): string {
   return `${formatValue(method)} ${formatValue(path)} ${status}  ${request_id}`
 }
 
-/** `body.event is "visible", not "click"` */
-export function describeFailed({ condition, expected, actual }: FailedCondition): string {
-  return `${condition} is ${formatValue(JSON.stringify(actual))}, not ${formatValue(JSON.stringify(expected))}`
-}
-
-function count(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.')
-  return Number(text)
+/** Returns lines such as `body.event is "visible", not "click"`. */
+function failedLines({ failed }: NearMiss): string[] {
+  const text = (value: FailedCondition['actual']) => formatValue(JSON.stringify(value))
+  return failed.map(({ condition, expected, actual }) => `${condition} is ${text(actual)}, not ${text(expected)}`)
 }
