@@ -20,7 +20,7 @@ describe('sandbox snapshot', () => {
     expect(await cli.svc('sandbox snapshot list')).toEqual({
       code: 0,
       stdout: '',
-      stderr: 'There is no snapshot yet. Save one: svc sandbox snapshot save NAME\n',
+      stderr: 'No snapshot is saved. Save one: svc sandbox snapshot save NAME\n',
     })
     const saved = await cli.svc('sandbox snapshot save one')
     expect(saved.code).toBe(0)
@@ -30,7 +30,7 @@ describe('sandbox snapshot', () => {
     expect(listed.stdout).toMatch(/^name +saved +bytes +schema\none +\d{4}-\d\d-\d\dT?.* +\d+ +\d+\n$/i)
     expect(await cli.svc('sandbox snapshot restore one')).toEqual({
       code: 0,
-      stdout: 'The sandbox is as it was in one.\n',
+      stdout: 'Restored one.\n',
       stderr: '',
     })
     expect(await placements()).toBe(0)
@@ -59,7 +59,7 @@ describe('sandbox export and import', () => {
     await using other = await startTestCli()
     expect(await other.svc(`sandbox import ${file}`)).toEqual({
       code: 0,
-      stdout: 'The sandbox is as it was in state.svc.gz: 3 projects, 1 evidence entries verified.\n',
+      stdout: 'Restored state.svc.gz: 3 projects, 1 evidence entries verified.\n',
       stderr: '',
     })
     expect((await other.svc('placements list -o jsonl')).stdout.trim().split('\n')).toHaveLength(1)

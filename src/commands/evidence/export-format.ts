@@ -1,9 +1,10 @@
 /**
- * An export of evidence as a file, and checking it with nothing but itself: JSON lines, for each project its entries
- * from the first on and then a checkpoint, which is signed over how many there are and over the hash of the last (A77).
- * The last line says how many projects there are.
- * Whoever changes an entry breaks the chain there; whoever makes all hashes anew, or cuts off the end, has no checkpoint
- * for it. The signature says who has exported when its key is known: give that key to be sure of it.
+ * The format of an evidence export, and its offline check. An export is JSON lines: for each project its entries from the
+ * first on, then a checkpoint that is signed over their number and the hash of the last one (A77). The last line holds the
+ * number of projects.
+ *
+ * A changed entry breaks the chain at that entry. A chain with new hashes, or without its end, has no valid checkpoint. The
+ * signature proves who exported only when the expected key is given.
  */
 import { z } from 'zod'
 import {
@@ -15,6 +16,7 @@ import {
   linkProblem,
   type Sha256Hex,
 } from '../../contract/control/evidence.ts'
+import { parseJson } from '../../foundation/json.ts'
 
 export const EvidenceLine = z.discriminatedUnion('line', [
   z.strictObject({ line: z.literal('entry'), client_id: z.string(), ...EvidenceEntry.shape }),
@@ -23,13 +25,9 @@ export const EvidenceLine = z.discriminatedUnion('line', [
 ])
 export type EvidenceLine = z.infer<typeof EvidenceLine>
 
-/** One line of an export; null when it is none. */
+/** Returns one line of an export, or null when the text is none. */
 export function parseEvidenceLine(text: string): EvidenceLine | null {
-  try {
-    return EvidenceLine.safeParse(JSON.parse(text)).data ?? null
-  } catch {
-    return null
-  }
+  return EvidenceLine.safeParse(parseJson(text)).data ?? null
 }
 
 export interface EvidenceChecks {
@@ -42,11 +40,11 @@ type Chain = EvidenceVerification['chains'][number]
 
 export interface EvidenceReader {
   add(text: string): void
-  /** What was found, once every line was added. */
+  /** Returns the result, after every line was added. */
   finish(): EvidenceVerification & { public_keys: string[] }
 }
 
-/** Checks an export line by line. `public_key` is the key that must have signed it; null takes any. */
+/** Checks an export line by line. `public_key` is the key that must have signed it; null accepts any. */
 export function createEvidenceReader(
   { sha256Hex, isSigned }: EvidenceChecks,
   public_key: string | null,
@@ -56,8 +54,8 @@ export function createEvidenceReader(
   const keys = new Set<string>()
   let current: Chain | null = null
   let lines = 0
-  /** How many chains the last line names; null before it. */
-  let told: number | null = null
+  /** The number of chains in the last line; null before it. */
+  let expected_chains: number | null = null
 
   const chainOf = (client_id: string): Chain => {
     const known = chains.get(client_id)
@@ -66,7 +64,7 @@ export function createEvidenceReader(
     chains.set(client_id, chain)
     return chain
   }
-  /** The first problem of a chain is the one that is told. */
+  /** Records a problem of a chain. Only the first one is reported. */
   const fail = (chain: Chain, broken_at: number, problem: string) => {
     if (chain.broken_at === null) Object.assign(chain, { broken_at, problem })
   }
@@ -109,10 +107,10 @@ export function createEvidenceReader(
         fail(chain, chain.entries + 1, `Line ${lines} is not a line of an evidence export.`)
         return
       }
-      if (told !== null)
+      if (expected_chains !== null)
         fail(current ?? chainOf('-'), (current?.entries ?? 0) + 1, `Line ${lines} stands after the end.`)
       if (line.line === 'end') {
-        told = line.chains
+        expected_chains = line.chains
         return
       }
       current = chainOf(line.client_id)
@@ -120,23 +118,23 @@ export function createEvidenceReader(
       else addCheckpoint(current, line)
     },
     finish() {
-      if (chains.size === 0 && told !== 0) fail(chainOf('-'), 1, 'There is nothing in it.')
+      if (chains.size === 0 && expected_chains !== 0) fail(chainOf('-'), 1, 'There is nothing in it.')
       for (const chain of chains.values()) {
         if (!signed.has(chain.client_id)) fail(chain, chain.entries + 1, 'The end is cut off: there is no checkpoint.')
       }
       const present = chains.size
-      if (current !== null && told === null)
+      if (current !== null && expected_chains === null)
         fail(current, current.entries + 1, 'The end is cut off: the last line is missing.')
-      if (told !== null && told !== present)
-        fail(chainOf('-'), 1, `${told} chains were exported, ${present} are there.`)
-      const found = [...chains.values()]
-      const ok = found.length > 0 && found.every(({ broken_at }) => broken_at === null)
-      return { ok, chains: found, public_keys: [...keys] }
+      if (expected_chains !== null && expected_chains !== present)
+        fail(chainOf('-'), 1, `${expected_chains} chains were exported, ${present} are there.`)
+      const all = [...chains.values()]
+      const ok = all.length > 0 && all.every(({ broken_at }) => broken_at === null)
+      return { ok, chains: all, public_keys: [...keys] }
     },
   }
 }
 
-/** A line with something in its entry changed, and its hash left as it was. */
+/** Returns a line with a changed entry and the old hash. */
 export function tamperedLine(line: EvidenceLine & { line: 'entry' }): string {
   const entry = line.entry.replace(/"at_ms":(\d+)/, (_, at_ms: string) => `"at_ms":${Number(at_ms) + 1}`)
   return JSON.stringify({ ...line, entry })

@@ -1,3 +1,5 @@
+import { createHash, createPublicKey, verify as verifySignature } from 'node:crypto'
+import { resolve } from 'node:path'
 import { Argument, Option } from 'commander'
 import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
 import type { Style } from '../../cli/output/style.ts'
@@ -5,10 +7,11 @@ import { alignTable } from '../../cli/output/text.ts'
 import type { Command, Noun } from '../../cli/run/command.ts'
 import { exitCodes } from '../../cli/run/errors.ts'
 import type { EvidenceVerification } from '../../contract/control/evidence.ts'
-import { exportEvidence, tamperEvidence, verifyFile } from './export.ts'
+import { exportEvidence, linesOf, tamperEvidence } from './export.ts'
+import { createEvidenceReader } from './export-format.ts'
 
 export const evidence: Noun = {
-  summary: 'Check and export the evidence that billing rests on',
+  summary: 'Check and export the evidence that billing is based on',
   commands: [
     endpointCommand('evidence.list', {
       examples: ['evidence list', 'evidence list --kind consent -o jsonl'],
@@ -20,29 +23,45 @@ export const evidence: Noun = {
   ],
 }
 
-/** Of the sandbox, or of a file that was exported. */
+/** Verifies the chains of the sandbox, or of an export without any service. */
 function verify(): Command {
   const live = endpointCommand('evidence.verify', {
-    examples: ['evidence verify', 'evidence verify evidence.jsonl -o json'],
     details:
-      'With an export, it is checked offline: its hashes, its checkpoints, and that its end was not cut off. A broken chain is exit code 5.',
+      'With an export it checks the file offline: its hashes, its checkpoints, and that its end was not cut off. A broken chain is exit code 5.',
+    examples: ['evidence verify', 'evidence verify evidence.jsonl -o json'],
+    arguments: [new Argument('[export]', 'file that svc evidence export has written; default: the sandbox')],
+    options: [new Option('--public-key <key>', 'key that must have signed the export; default: any')],
     exitCode,
-    text: (found, _, style) => chainTable(found, style),
+    text: (verification, _, style) => chainTable(verification, style),
   })
   return {
     ...live,
-    arguments: [new Argument('[export]', 'file that svc evidence export has written; default: the sandbox')],
-    options: [new Option('--public-key <key>', 'key that must have signed the export; default: any')],
-    async run(session, given) {
-      const [file] = given.args
-      if (file === undefined) return live.run(session, given)
-      const found = await verifyFile(session, file, (given.options.publicKey as string | undefined) ?? null)
-      session.out.data(found, (style) => [
-        ...chainTable(found, style),
-        ...found.public_keys.map((key) => style.dim(`signed by ${key}`)),
+    async run(session, input) {
+      const [file] = input.args
+      if (file === undefined) return live.run(session, input)
+      const public_key = (input.options.publicKey as string | undefined) ?? null
+      const reader = createEvidenceReader({ sha256Hex, isSigned }, public_key)
+      for await (const text of linesOf(resolve(session.host.cwd, file))) reader.add(text)
+      const verification = reader.finish()
+      session.out.data(verification, (style) => [
+        ...chainTable(verification, style),
+        ...verification.public_keys.map((key) => style.dim(`signed by ${key}`)),
       ])
-      return exitCode(found)
+      return exitCode(verification)
     },
+  }
+}
+
+function sha256Hex(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}
+
+function isSigned(text: string, signature: string, public_key: string): boolean {
+  try {
+    const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: public_key }, format: 'jwk' })
+    return verifySignature(null, Buffer.from(text), key, Buffer.from(signature, 'base64url'))
+  } catch {
+    return false
   }
 }
 

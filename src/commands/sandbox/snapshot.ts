@@ -21,12 +21,12 @@ export const snapshot: CommandGroup = {
               style,
             ),
       after: async ({ out }, { items }) => {
-        if (items.length === 0) out.note('There is no snapshot yet. Save one: svc sandbox snapshot save NAME')
+        if (items.length === 0) out.note('No snapshot is saved. Save one: svc sandbox snapshot save NAME')
       },
     }),
     endpointCommand('snapshots.restore', {
       examples: ['sandbox snapshot restore before-launch', 'sandbox snapshot restore before-launch -o none'],
-      text: ({ name }) => [`The sandbox is as it was in ${name}.`],
+      text: ({ name }) => [`Restored ${name}.`],
     }),
     endpointCommand('snapshots.delete', {
       examples: ['sandbox snapshot delete before-launch', 'sandbox snapshot delete with-consent -o none'],

@@ -1,0 +1,35 @@
+/** Files that commands write: complete, or not at all. */
+import { createWriteStream, existsSync } from 'node:fs'
+import { rename, rm } from 'node:fs/promises'
+import { pipeline } from 'node:stream/promises'
+import { CliError } from '../cli/run/errors.ts'
+import type { Session } from '../cli/run/session.ts'
+
+/**
+ * Writes a file beside `path` and renames it when it is complete, so that a failure leaves what was there before. Throws
+ * CliError when the file cannot be written, or exists and `overwrite` is false.
+ */
+export async function writeAtomically(
+  { host, signal }: Session,
+  path: string,
+  chunks: AsyncIterable<string | Uint8Array>,
+  { overwrite, mode = 0o666 }: { overwrite: boolean; mode?: number },
+): Promise<void> {
+  const partial = `${path}.${host.pid}.part`
+  const refuseExisting = () => {
+    if (overwrite || !existsSync(path)) return
+    throw new CliError('usage', 'file_exists', `${path} exists.`, 'Give another name, or --overwrite to replace it.')
+  }
+  refuseExisting()
+  try {
+    await pipeline(chunks, createWriteStream(partial, { mode }), { signal })
+    refuseExisting()
+    await rename(partial, path)
+  } catch (error) {
+    await rm(partial, { force: true }).catch(() => undefined)
+    const isOfFile = error instanceof Error && 'syscall' in error && 'path' in error && error.path === partial
+    if (!isOfFile) throw error
+    const message = `${path} cannot be written: ${error.message}.`
+    throw new CliError('usage', 'file_unwritable', message, 'Check the directory, its permissions and the free space.')
+  }
+}
