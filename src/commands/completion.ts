@@ -10,7 +10,7 @@ import { commandTree } from '../cli/run/command-tree.ts'
 import { CliError } from '../cli/run/errors.ts'
 import type { Session } from '../cli/run/session.ts'
 import { ProfilesFile, profilesPath, readJson } from '../cli/settings/files.ts'
-import { packageRoot } from '../scaffold/package-root.ts'
+import { packageRoot } from '../scaffold/templates.ts'
 
 const shells = Object.keys(completionScripts)
 

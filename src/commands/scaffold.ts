@@ -6,13 +6,16 @@ import { alignPairs } from '../cli/output/text.ts'
 import type { Command } from '../cli/run/command.ts'
 import { CliError } from '../cli/run/errors.ts'
 import type { Session } from '../cli/run/session.ts'
-import { nextSteps, packageManager } from '../scaffold/next-steps.ts'
-import { packageRoot } from '../scaffold/package-root.ts'
-import { type Project, planProject } from '../scaffold/project.ts'
+import {
+  checkDirectory,
+  nextSteps,
+  type Project,
+  packageManager,
+  planProject,
+  writeProject,
+} from '../scaffold/project.ts'
 import { type ProjectPlace, placeOf } from '../scaffold/project-place.ts'
-import { ScaffoldError } from '../scaffold/scaffold-error.ts'
-import { findTemplate, listTemplates, type Template } from '../scaffold/templates.ts'
-import { checkDirectory, writeProject } from '../scaffold/write-project.ts'
+import { findTemplate, listTemplates, packageRoot, ScaffoldError, type Template } from '../scaffold/templates.ts'
 
 interface ScaffoldOptions {
   list?: boolean

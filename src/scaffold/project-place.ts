@@ -1,23 +1,24 @@
-/** Which names a project and its directory may have: npm's rules, and those of every file system. */
-import { isBuiltin } from 'node:module'
+/** The directory and the name of a project: npm's rules for names, and the rules of every file system. */
 import { basename, dirname, isAbsolute, relative, resolve, sep } from 'node:path'
-import { ScaffoldError } from './scaffold-error.ts'
+import validatePackageName from 'validate-npm-package-name'
+import { ScaffoldError } from './templates.ts'
 
 /** Where a project goes, and what it is called. */
 export interface ProjectPlace {
   /** Absolute. */
   directory: string
-  /** As a person types it from the current directory; `.` for that itself. */
+  /** As you would type it in the current directory; `.` for that directory itself. */
   shown: string
   /** For `package.json`. */
   name: string
 }
 
+/** npm's limit. */
 const longestName = 214
 const reservedOnWindows = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?$/i
 const forbiddenOnWindows = /[<>:"|?*\u0000-\u001f]|[. ]$/
 
-/** Reads DIR, which lies in the current directory. Throws ScaffoldError `directory_outside` or `name_invalid`. */
+/** Returns the place that DIR means. Throws ScaffoldError `directory_outside` or `name_invalid`. */
 export function placeOf(dir: string, cwd: string, fallback_name: string): ProjectPlace {
   const directory = resolve(cwd, dir)
   const shown = relative(cwd, directory)
@@ -39,22 +40,17 @@ export function placeOf(dir: string, cwd: string, fallback_name: string): Projec
   return { directory, shown, name }
 }
 
-/** Why npm would refuse a package of this name, or null. */
+/** Returns why a project cannot have this name, in npm's words, or null. */
 export function problemOfName(name: string): string | null {
-  if (name === '') return 'it is empty'
-  if (name.length > longestName) return `it is longer than ${longestName} characters`
-  if (/^[._-]/.test(name)) return 'it begins with a dot, an underscore or a hyphen'
-  if (/[A-Z]/.test(name)) return 'npm wants lower case'
-  if (!/^[a-z0-9._~-]+$/.test(name)) return 'npm takes letters, digits, hyphens, dots and underscores'
-  if (name === 'node_modules' || name === 'favicon.ico') return 'npm keeps it for itself'
-  if (isBuiltin(name)) return 'a module of Node is called so'
+  const { errors = [], warnings = [] } = validatePackageName(name)
   if (name === 'svc') return 'a project cannot depend on a package of its own name'
-  return null
+  // npm still accepts what a warning is about in names of old packages.
+  return [...errors, ...warnings][0]?.replace('can no longer', 'cannot') ?? null
 }
 
 function problemOfFile(part: string): string | null {
-  if (reservedOnWindows.test(part)) return 'Windows keeps it for a device'
-  if (forbiddenOnWindows.test(part)) return 'Windows cannot have such a file'
+  if (reservedOnWindows.test(part)) return 'Windows reserves it for a device'
+  if (forbiddenOnWindows.test(part)) return 'Windows does not allow such a file name'
   return null
 }
 
@@ -67,11 +63,11 @@ function invalid(name: string, problem: string, fallback_name: string): Scaffold
   )
 }
 
-/** The nearest name that is valid, or null. */
+/** Returns the nearest valid name, or null. */
 function slug(text: string): string | null {
   const name = text
     .toLowerCase()
-    .replace(/[^a-z0-9._~-]+/g, '-')
+    .replace(/[^a-z0-9._-]+/g, '-')
     .replace(/^[._-]+|[._-]+$/g, '')
     .slice(0, longestName)
   return problemOfName(name) === null && problemOfFile(name) === null ? name : null

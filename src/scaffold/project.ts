@@ -1,9 +1,26 @@
-/** What a project will consist of: the files of its template, and the package that it depends on. */
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
-import { join } from 'node:path'
-import { type Manifest, packageRoot, readManifest } from './package-root.ts'
+/**
+ * A project: what it consists of, how it is written, and what to do with it next.
+ *
+ * It is written all or nothing: into a temporary folder first, then into place by renames. A directory that does not exist
+ * appears whole. One that exists keeps what the template does not have; what is replaced is kept until everything is in
+ * place, and put back when something fails.
+ */
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
 import { packPackage } from './tarball.ts'
-import type { Template } from './templates.ts'
+import { packageRoot, ScaffoldError, type Template } from './templates.ts'
 
 export interface ProjectFile {
   /** Relative, with forward slashes. */
@@ -14,17 +31,25 @@ export interface ProjectFile {
 
 export interface Project {
   files: readonly ProjectFile[]
-  /** The package in it: its version, where its archive lies in the project, and whether it declares its types. */
+  /** The package in it: its version, the path of its archive, and whether it declares its types. */
   package: { version: string; path: string; has_types: boolean }
 }
 
-/** Files that packages lose or npm would take for its own, by the name under which a template keeps them. */
+/** What a package says of itself. */
+interface Manifest {
+  name: string
+  version: string
+  files: readonly string[]
+}
+
+/** Files that npm leaves out of packages or uses itself, by the name under which a template keeps them. */
 const renamed: Readonly<Record<string, string>> = { _gitignore: '.gitignore' }
-/** What running a template in place leaves there. */
+/** What running a template in place leaves behind. */
 const leftovers = new Set(['node_modules', 'dist', '.next', '.env', 'package-lock.json', '__pycache__', '.DS_Store'])
 
+/** Returns the files of a template as a project, and the package that it depends on. */
 export function planProject(template: Template, name: string, root: string = packageRoot): Project {
-  const manifest = readManifest(root)
+  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest
   const path = `vendor/${manifest.name}-${manifest.version}.tgz`
   const copied = filesWithin(template.directory).map((file): ProjectFile => {
     const source = join(template.directory, file)
@@ -56,9 +81,143 @@ function destination(file: string): string {
   return [...parts, renamed[last] ?? last].join('/')
 }
 
-/** The template's `package.json` under the project's name, with the package beside it instead of above it. */
+/** Returns the template's `package.json` with the project's name, and the archive as its dependency. */
 function ownManifest(source: string, name: string, { name: dependency }: Manifest, path: string): Uint8Array {
   const given = JSON.parse(readFileSync(source, 'utf8')) as { devDependencies: Record<string, string> }
   const devDependencies = { ...given.devDependencies, [dependency]: `file:${path}` }
   return Buffer.from(`${JSON.stringify({ ...given, name, devDependencies }, null, 2)}\n`)
+}
+
+/** What a directory may hold and still count as empty. */
+const uncounted = new Set(['.git', '.DS_Store', 'Thumbs.db'])
+
+/** Throws ScaffoldError when the files cannot go there. `shown` is the directory's name in messages. */
+export function checkDirectory(
+  directory: string,
+  files: readonly ProjectFile[],
+  { overwrite, shown }: { overwrite: boolean; shown: string },
+): void {
+  checkParents(directory)
+  const info = lstatSync(directory, { throwIfNoEntry: false })
+  if (info === undefined) return
+  if (!info.isDirectory()) {
+    throw new ScaffoldError('directory_is_file', `${shown} exists and is not a directory.`, 'Choose another name.')
+  }
+  const present = readdirSync(directory).filter((name) => !uncounted.has(name))
+  if (present.length > 0 && !overwrite) {
+    const some = present.slice(0, 3).join(', ')
+    throw new ScaffoldError(
+      'directory_not_empty',
+      `${shown === '.' ? 'The current directory' : shown} is not empty: ${some}${present.length > 3 ? ` and ${present.length - 3} more` : ''}.`,
+      'Choose another name, or add --overwrite: it replaces files of the same name and keeps all others.',
+    )
+  }
+  for (const { path } of files) checkPath(directory, path, shown)
+}
+
+/** Writes the files. Throws what the file system throws, with nothing changed. */
+export async function writeProject(directory: string, files: readonly ProjectFile[]): Promise<void> {
+  const exists = existsSync(directory)
+  const created = exists ? null : mkdirSync(dirname(directory), { recursive: true })
+  const temporary = mkdtempSync(join(exists ? directory : dirname(directory), '.svc-init-'))
+  try {
+    const next = join(temporary, 'new')
+    for (const { path, mode, read } of files) {
+      const target = join(next, path)
+      mkdirSync(dirname(target), { recursive: true })
+      writeFileSync(target, await read(), { mode })
+    }
+    if (exists) moveInto(directory, next, join(temporary, 'old'), files)
+    else renameSync(next, directory)
+  } catch (error) {
+    rmSync(temporary, { recursive: true, force: true })
+    if (created !== undefined && created !== null) removeEmpty(dirname(directory), created)
+    throw error
+  }
+  rmSync(temporary, { recursive: true, force: true })
+}
+
+/** Throws ScaffoldError where a directory, or a link that leads elsewhere, has the path of a file of the template. */
+function checkPath(directory: string, path: string, shown: string): void {
+  const parts = path.split('/')
+  for (let length = 1; length <= parts.length; length++) {
+    const part = parts.slice(0, length).join('/')
+    const info = lstatSync(join(directory, part), { throwIfNoEntry: false })
+    if (info === undefined) return
+    const fits = length === parts.length ? info.isFile() : info.isDirectory()
+    if (!fits) {
+      throw new ScaffoldError(
+        'path_in_the_way',
+        `${shown === '.' ? '' : `${shown}/`}${part} is in the way of the template's ${path}.`,
+        'Move it, or choose another directory.',
+      )
+    }
+  }
+}
+
+function checkParents(directory: string): void {
+  let parent = dirname(directory)
+  while (!existsSync(parent) && dirname(parent) !== parent) parent = dirname(parent)
+  if (!statSync(parent).isDirectory()) {
+    throw new ScaffoldError(
+      'directory_is_file',
+      `${parent} is a file, so it cannot contain a project.`,
+      'Choose another name.',
+    )
+  }
+}
+
+function moveInto(directory: string, next: string, old: string, files: readonly ProjectFile[]): void {
+  const undo: (() => void)[] = []
+  try {
+    for (const { path } of files) {
+      const target = join(directory, path)
+      const created = mkdirSync(dirname(target), { recursive: true })
+      if (created !== undefined) undo.push(() => removeEmpty(dirname(target), created))
+      if (existsSync(target)) {
+        const kept = join(old, path)
+        mkdirSync(dirname(kept), { recursive: true })
+        renameSync(target, kept)
+        undo.push(() => renameSync(kept, target))
+      }
+      renameSync(join(next, path), target)
+      undo.push(() => rmSync(target))
+    }
+  } catch (error) {
+    for (const step of undo.reverse()) step()
+    throw error
+  }
+}
+
+/** Removes the empty folders from `last` up to `first`, which was created for it. */
+function removeEmpty(last: string, first: string): void {
+  for (let folder = last; folder.startsWith(first); folder = dirname(folder)) rmdirSync(folder)
+}
+
+const managers = ['npm', 'pnpm', 'yarn', 'bun'] as const
+export type PackageManager = (typeof managers)[number]
+
+/** Returns the package manager that `npm_config_user_agent` begins with, as in `pnpm/10.2.0 npm/? node/v24.0.0`; else npm. */
+export function packageManager(user_agent: string | undefined): PackageManager {
+  const name = user_agent?.split('/', 1)[0]
+  return managers.find((manager) => manager === name) ?? 'npm'
+}
+
+/** Returns the commands to type next, in order: enter the directory, install, test, and run it if it has a dev script. */
+export function nextSteps(
+  manager: PackageManager,
+  directory: string,
+  scripts: Readonly<Record<string, string>>,
+): string[] {
+  const enter = directory === '.' ? [] : [`cd ${quoted(directory)}`]
+  const run = (script: string) =>
+    manager === 'npm' || manager === 'bun' ? `${manager} run ${script}` : `${manager} ${script}`
+  // `bun test` is bun's own runner, not the script.
+  const test = manager === 'bun' ? run('test') : `${manager} test`
+  return [...enter, `${manager} install`, test, ...(scripts.dev === undefined ? [] : [run('dev')])]
+}
+
+/** Returns a path quoted for every kind of shell. */
+function quoted(path: string): string {
+  return /^[\w./\\~-]+$/.test(path) ? path : `"${path.replace(/[$`"]/g, '\\$&')}"`
 }

@@ -1,19 +1,40 @@
-/** The templates: one folder each, told by what its `package.json` says. */
+/** The templates of this package: one folder each, described by its `package.json`. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { packageRoot } from './package-root.ts'
-import { ScaffoldError } from './scaffold-error.ts'
+import { dirname, join } from 'node:path'
+
+/** The folder of the package that this code belongs to: a checkout, an installed package or the files in a binary. */
+export const packageRoot = rootAbove(import.meta.dirname)
+
+function rootAbove(directory: string): string {
+  if (existsSync(join(directory, 'package.json')) || dirname(directory) === directory) return directory
+  return rootAbove(dirname(directory))
+}
+
+/** Why a project cannot be made. */
+export class ScaffoldError extends Error {
+  override readonly name = 'ScaffoldError'
+  /** Stable name of the cause: `directory_not_empty`. */
+  readonly code: string
+  /** What to do. */
+  readonly hint: string
+
+  constructor(code: string, message: string, hint: string) {
+    super(message)
+    this.code = code
+    this.hint = hint
+  }
+}
 
 export interface Template {
   name: string
   /** One line, for the list. */
   summary: string
-  /** Its scripts, by name. */
+  /** Its npm scripts, by name. */
   scripts: Readonly<Record<string, string>>
   directory: string
 }
 
-/** Every template, by name. */
+/** Returns every template, sorted by name. */
 export function listTemplates(folder: string = join(packageRoot, 'templates')): Template[] {
   if (!existsSync(folder)) return []
   return readdirSync(folder, { withFileTypes: true })
@@ -22,16 +43,16 @@ export function listTemplates(folder: string = join(packageRoot, 'templates')): 
     .toSorted((one, other) => one.name.localeCompare(other.name))
 }
 
-/** The template of this name. Throws ScaffoldError `template_unknown`, with the nearest there is. */
+/** Returns the template of this name. Throws ScaffoldError `template_unknown`, with the nearest names. */
 export function findTemplate(name: string, templates: readonly Template[] = listTemplates()): Template {
   const found = templates.find((template) => template.name === name)
   if (found !== undefined) return found
   const near = templates.filter((template) => name !== '' && template.name.includes(name.toLowerCase()))
-  const offered = (near.length === 0 ? templates : near).map((template) => template.name).join(', ')
+  const names = (near.length === 0 ? templates : near).map((template) => template.name).join(', ')
   throw new ScaffoldError(
     'template_unknown',
     `There is no template ${JSON.stringify(name)}.`,
-    near.length === 1 ? `Did you mean ${offered}? All of them: svc init --list` : `There are: ${offered}.`,
+    near.length === 1 ? `Did you mean ${names}? All of them: svc init --list` : `There are: ${names}.`,
   )
 }
 

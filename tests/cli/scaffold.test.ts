@@ -4,10 +4,9 @@ import { once } from 'node:events'
 import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { packageManager } from '../../src/scaffold/next-steps.ts'
+import { packageManager, writeProject } from '../../src/scaffold/project.ts'
 import { problemOfName } from '../../src/scaffold/project-place.ts'
 import { listTemplates } from '../../src/scaffold/templates.ts'
-import { writeProject } from '../../src/scaffold/write-project.ts'
 import { root } from './process.ts'
 import { type RunOptions, svc as runSvc, temporaryDirectory } from './test-cli.ts'
 
@@ -175,22 +174,23 @@ describe('without a terminal', () => {
 
 describe('names', () => {
   test.each([
-    ["'My Agent'", 'npm wants lower case', 'my-agent'],
-    ['Agent', 'npm wants lower case', 'agent'],
-    ["'my agent'", 'npm takes letters, digits, hyphens, dots and underscores', 'my-agent'],
-    ['käse', 'npm takes letters, digits, hyphens, dots and underscores', 'k-se'],
-    ['.agent', 'it begins with a dot, an underscore or a hyphen', 'agent'],
-    ['_agent', 'it begins with a dot, an underscore or a hyphen', 'agent'],
-    ['node_modules', 'npm keeps it for itself', 'my-agent-cli'],
-    ['http', 'a module of Node is called so', 'my-agent-cli'],
+    ["'My Agent'", 'name can only contain URL-friendly characters', 'my-agent'],
+    ['Agent', 'name cannot contain capital letters', 'agent'],
+    ["'my agent'", 'name can only contain URL-friendly characters', 'my-agent'],
+    ['käse', 'name can only contain URL-friendly characters', 'k-se'],
+    ['.agent', 'name cannot start with a period', 'agent'],
+    ['_agent', 'name cannot start with an underscore', 'agent'],
+    ['a~b', 'name cannot contain special characters ("~\'!()*")', 'a-b'],
+    ['node_modules', 'node_modules is not a valid package name', 'my-agent-cli'],
+    ['http', 'http is a core module name', 'my-agent-cli'],
     ['svc', 'a project cannot depend on a package of its own name', 'my-agent-cli'],
-    ['con', 'Windows keeps it for a device', 'my-agent-cli'],
-    ['LPT1', 'Windows keeps it for a device', 'my-agent-cli'],
-    ['nul.txt', 'Windows keeps it for a device', 'my-agent-cli'],
-    ['a:b', 'Windows cannot have such a file', 'a-b'],
-    ['agent.', 'Windows cannot have such a file', 'agent'],
-    ['aux/agent', 'Windows keeps it for a device', 'my-agent-cli'],
-    ['a'.repeat(215), 'it is longer than 214 characters', 'a'.repeat(214)],
+    ['con', 'Windows reserves it for a device', 'my-agent-cli'],
+    ['LPT1', 'Windows reserves it for a device', 'my-agent-cli'],
+    ['nul.txt', 'Windows reserves it for a device', 'my-agent-cli'],
+    ['a:b', 'Windows does not allow such a file name', 'a-b'],
+    ['agent.', 'Windows does not allow such a file name', 'agent'],
+    ['aux/agent', 'Windows reserves it for a device', 'my-agent-cli'],
+    ['a'.repeat(215), 'name cannot contain more than 214 characters', 'a'.repeat(214)],
   ])('%s is refused, with a better one', async (dir, problem, better) => {
     const { code, stderr } = await svc(`init agent-cli ${dir}`)
     expect(code).toBe(2)
@@ -199,7 +199,7 @@ describe('names', () => {
   })
 
   test('every better name is valid', () => {
-    for (const name of ['my-agent', 'a', '0', 'a.b_c~d', 'x'.repeat(214)]) expect(problemOfName(name), name).toBeNull()
+    for (const name of ['my-agent', 'a', '0', 'a.b_c-d', 'x'.repeat(214)]) expect(problemOfName(name), name).toBeNull()
   })
 
   test.each(['../agent', '../../etc', '/etc/agent', 'a/../../agent', '..'])('%s leads outside', async (dir) => {
@@ -258,8 +258,8 @@ describe('a directory that exists', () => {
 
   test('is refused when it is a file, or leads through one', async () => {
     writeFileSync(join(cwd, 'file'), 'mine')
-    expect((await svc('init agent-cli file --overwrite')).stderr).toContain('file exists and is no directory.')
-    expect((await svc('init agent-cli file/agent')).stderr).toContain('is a file, so nothing can be in it.')
+    expect((await svc('init agent-cli file --overwrite')).stderr).toContain('file exists and is not a directory.')
+    expect((await svc('init agent-cli file/agent')).stderr).toContain('is a file, so it cannot contain a project.')
     expect(read('file')).toBe('mine')
   })
 

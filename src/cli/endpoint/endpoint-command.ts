@@ -6,7 +6,7 @@ import type { ResponseMeta } from '../../client/response.ts'
 import type { Output as Answer, Endpoint } from '../../contract/endpoint.ts'
 import { type Contract, contract, type EndpointId } from '../../contract/index.ts'
 import type { Style } from '../output/style.ts'
-import { alignTable, describeValue, formatMember, isTime } from '../output/text.ts'
+import { alignTable, describeValue, formatField, isTime } from '../output/text.ts'
 import type { Command, CommandInput } from '../run/command.ts'
 import { CliError } from '../run/errors.ts'
 import type { Session } from '../run/session.ts'
@@ -199,7 +199,7 @@ export function printPage({ out, host }: Session, page: Page, columns: readonly 
 
 /** Numbers stay numbers, so that their column is right-aligned. */
 function cell(name: string, value: unknown): unknown {
-  return typeof value === 'number' && !isTime(name) ? value : formatMember(name, value)
+  return typeof value === 'number' && !isTime(name) ? value : formatField(name, value)
 }
 
 function isPage(data: unknown): data is Page {

@@ -1,6 +1,6 @@
 /** What a command prints: data on stdout in the chosen format, everything else on stderr. */
 import { spawnSync } from 'node:child_process'
-import { stripVTControlCharacters } from 'node:util'
+import stringWidth from 'string-width'
 import type { Failure } from '../run/errors.ts'
 import type { Host } from '../run/host.ts'
 import type { outputFormats } from '../settings/table.ts'
@@ -148,5 +148,5 @@ function rowsOf(text: string, columns: number): number {
   return text
     .trimEnd()
     .split('\n')
-    .reduce((rows, line) => rows + Math.max(1, Math.ceil(stripVTControlCharacters(line).length / columns)), 0)
+    .reduce((rows, line) => rows + Math.max(1, Math.ceil(stringWidth(line) / columns)), 0)
 }

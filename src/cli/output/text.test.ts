@@ -1,7 +1,7 @@
 import { Chalk } from 'chalk'
 import { expect, test } from 'vitest'
 import type { Style } from './style.ts'
-import { alignTable } from './text.ts'
+import { alignPairs, alignTable, cutText } from './text.ts'
 
 const style = (columns?: number): Style => Object.assign(new Chalk({ level: 0 }), { columns })
 const head = ['slot_id', 'why']
@@ -16,4 +16,31 @@ test('a table keeps to the width of the terminal, and never cuts an identifier',
 
 test('where it is not read on a terminal, nothing is cut', () => {
   expect(alignTable(head, rows, style())[1]).toContain(rows[0]![1])
+})
+
+test('wide characters and emoji take two columns, and are never cut in two', () => {
+  const lines = alignTable(
+    ['topic', 'count'],
+    [
+      ['茶と珈琲', 1],
+      ['👩‍👩‍👧 tea', 20],
+      ['plain', 300],
+    ],
+    style(),
+  )
+  expect(lines).toEqual(['topic     count', '茶と珈琲      1', '👩‍👩‍👧 tea       20', 'plain       300'])
+  expect(
+    alignPairs(
+      [
+        ['飲み物', '茶'],
+        ['topic', 'tea'],
+      ],
+      style(),
+    ),
+  ).toEqual(['飲み物  茶', 'topic   tea'])
+  expect([cutText('茶と珈琲', 6), cutText('茶と珈琲', 8), cutText('👩‍👩‍👧👩‍👩‍👧', 3)]).toEqual([
+    '茶と…',
+    '茶と珈琲',
+    '👩‍👩‍👧…',
+  ])
 })

@@ -1,56 +1,56 @@
-/** Values as aligned text for people. */
+/** Values as aligned text. Widths are terminal columns: East Asian characters and emoji take two. */
+import stringWidth from 'string-width'
 import type { Style } from './style.ts'
 
-/** `name  value` lines with the names in one column. Rows without a value are left out. */
+/** Returns `name  value` lines with the values in one column. Rows without a value are left out. */
 export function alignPairs(rows: readonly (readonly [name: string, value: string | null])[], style: Style): string[] {
   const shown = rows.filter((row): row is readonly [string, string] => row[1] !== null)
-  const width = Math.max(0, ...shown.map(([name]) => name.length))
-  return shown.map(([name, value]) => `${style.dim(name.padEnd(width))}  ${value}`)
+  const width = widest(shown.map(([name]) => name))
+  return shown.map(([name, value]) => `${style.dim(padEnd(name, width))}  ${value}`)
 }
 
 /**
- * A table with a head; the columns of numbers are right-aligned. `paint` colours a cell, by the name of its column. On a
- * terminal the widest columns are cut to fit, but never a time, nor an
- * identifier that the next command needs.
+ * Returns a table with a header; columns of numbers are right-aligned. `paint` colours the cells of a column, by its name.
+ * On a terminal the widest columns are cut to fit, but never a time, nor an identifier that the next command needs.
  */
 export function alignTable(
-  head: readonly string[],
+  header: readonly string[],
   rows: readonly (readonly unknown[])[],
   style: Style,
   paint: Readonly<Record<string, (cell: string) => string>> = {},
 ): string[] {
   const whole = rows.map((row) => row.map(formatValue))
-  const natural = head.map((name, column) => Math.max(name.length, ...whole.map((row) => lengthOf(row[column] ?? ''))))
-  const widths = fitted(natural, head, style.columns)
-  const cells = whole.map((row) => row.map((cell, column) => cut(cell, widths[column] ?? 0)))
-  const isNumeric = head.map((_, column) => rows.length > 0 && rows.every((row) => typeof row[column] === 'number'))
-  const line = (row: readonly string[], paint: Readonly<Record<string, (cell: string) => string>>) =>
+  const natural = header.map((name, column) => widest([name, ...whole.map((row) => row[column] ?? '')]))
+  const widths = fitWidths(natural, header, style.columns)
+  const isNumeric = header.map((_, column) => rows.length > 0 && rows.every((row) => typeof row[column] === 'number'))
+  const line = (row: readonly string[], painted: typeof paint) =>
     row
-      .map((cell, column) => {
-        const blank = ' '.repeat((widths[column] ?? 0) - lengthOf(cell))
-        const painted = paint[head[column] ?? '']?.(cell) ?? cell
-        return isNumeric[column] ? blank + painted : painted + blank
+      .map((whole, column) => {
+        const cell = cutText(whole, widths[column] ?? 0)
+        const blank = ' '.repeat((widths[column] ?? 0) - stringWidth(cell))
+        const text = painted[header[column] ?? '']?.(cell) ?? cell
+        return isNumeric[column] ? blank + text : text + blank
       })
       .join('  ')
       .trimEnd()
-  const names = head.map((name, column) => cut(name, widths[column] ?? 0))
-  return [style.dim(line(names, {})), ...cells.map((row) => line(row, paint))]
+  return [style.dim(line(header, {})), ...whole.map((row) => line(row, paint))]
 }
 
+const graphemes = new Intl.Segmenter()
 const narrowest = 8
 const gap = 2
 /** Room for the indent of a table within a section. */
 const indent = 2
 
-/** Widths that fit the terminal, as far as they can: the widest column that may be cut gives way first. */
-function fitted(natural: readonly number[], head: readonly string[], columns: number | undefined): number[] {
+/** Returns widths that fit the terminal as far as they can: the widest column that may be cut shrinks first. */
+function fitWidths(natural: readonly number[], header: readonly string[], columns: number | undefined): number[] {
   const widths = [...natural]
   if (columns === undefined) return widths
   let over = widths.reduce((sum, width) => sum + width + gap, indent - gap) - columns
   while (over > 0) {
     let widest = -1
     for (const [column, width] of widths.entries()) {
-      const isNeeded = /^(slot|job|request|beacon|session)(_id)?$|_ms$|^received$/.test(head[column] ?? '')
+      const isNeeded = /^(slot|job|request|beacon|session)(_id)?$|_ms$|^received$/.test(header[column] ?? '')
       if (!isNeeded && width > narrowest && (widest === -1 || width > widths[widest]!)) widest = column
     }
     if (widest === -1) break
@@ -60,39 +60,57 @@ function fitted(natural: readonly number[], head: readonly string[], columns: nu
   return widths
 }
 
-function cut(text: string, width: number): string {
-  return lengthOf(text) <= width ? text : `${[...text].slice(0, Math.max(0, width - 1)).join('')}…`
+/** Returns the text cut to a width, with `…` where something is missing. No character is cut in two. */
+export function cutText(text: string, width: number): string {
+  if (stringWidth(text) <= width) return text
+  let cut = ''
+  let left = width - 1
+  for (const { segment } of graphemes.segment(text)) {
+    left -= stringWidth(segment)
+    if (left < 0) break
+    cut += segment
+  }
+  return `${cut}…`
 }
 
-/** Any JSON as indented `name  value` lines. */
+/** Returns the text with blanks up to a width. */
+export function padEnd(text: string, width: number): string {
+  return text + ' '.repeat(Math.max(0, width - stringWidth(text)))
+}
+
+function widest(texts: readonly string[]): number {
+  return Math.max(0, ...texts.map((text) => stringWidth(text)))
+}
+
+/** Returns any JSON value as indented `name  value` lines. */
 export function describeValue(value: unknown, style: Style): string[] {
   if (Array.isArray(value)) return value.flatMap((item) => describeItem(item, style))
   if (typeof value !== 'object' || value === null) return [formatValue(value)]
-  const members = Object.entries(value)
-  const width = Math.max(0, ...members.filter(([, member]) => !isNested(member)).map(([name]) => name.length))
-  return members.flatMap(([name, member]) =>
-    isNested(member)
-      ? [style.dim(name), ...describeValue(member, style).map((line) => `  ${line}`)]
-      : [`${style.dim(name.padEnd(width))}  ${formatMember(name, member)}`],
+  const fields = Object.entries(value)
+  const width = widest(fields.filter(([, field]) => !isNested(field)).map(([name]) => name))
+  return fields.flatMap(([name, field]) =>
+    isNested(field)
+      ? [style.dim(name), ...describeValue(field, style).map((line) => `  ${line}`)]
+      : [`${style.dim(padEnd(name, width))}  ${formatField(name, field)}`],
   )
 }
 
-/** A member's value; epoch milliseconds as a time. */
-export function formatMember(name: string, value: unknown): string {
+/** Returns the value of a field on one line; epoch milliseconds as a time. */
+export function formatField(name: string, value: unknown): string {
   return typeof value === 'number' && isTime(name) ? formatTime(value) : formatValue(value)
 }
 
-/** Whether a member of this name is an instant in epoch milliseconds. */
+/** Whether a field of this name holds epoch milliseconds. */
 export function isTime(name: string): boolean {
   return /(^|_)at_ms$|^now_ms$/.test(name)
 }
 
-/** Epoch milliseconds as RFC 3339, UTC. */
+/** Returns epoch milliseconds as RFC 3339, UTC. */
 export function formatTime(epoch_ms: number): string {
   return new Date(epoch_ms).toISOString()
 }
 
-/** A scalar, or a list of them, on one line. Control characters, which could steer a terminal, are removed. */
+/** Returns a scalar, or a list of them, on one line. Control characters, which could steer a terminal, are removed. */
 export function formatValue(value: unknown): string {
   if (value === null || value === undefined) return '-'
   if (Array.isArray(value)) return value.length === 0 ? '-' : value.map(formatValue).join(', ')
@@ -109,8 +127,4 @@ function describeItem(item: unknown, style: Style): string[] {
 function isNested(value: unknown): boolean {
   if (Array.isArray(value)) return value.some((item) => typeof item === 'object' && item !== null)
   return typeof value === 'object' && value !== null && Object.keys(value).length > 0
-}
-
-function lengthOf(text: string): number {
-  return [...text].length
 }

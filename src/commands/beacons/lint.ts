@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer'
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { Argument, Option } from 'commander'
-import { readInstant } from '../../cli/output/time.ts'
+import { parseTime } from '../../cli/output/time.ts'
 import type { Command } from '../../cli/run/command.ts'
 import { CliError, exitCodes } from '../../cli/run/errors.ts'
 import type { Host } from '../../cli/run/host.ts'
@@ -42,7 +42,7 @@ export const lint: Command = {
 }
 
 function instantOf(text: string, host: Host): number {
-  return /^\d{12,15}$/.test(text) ? Number(text) : (readInstant(text) ?? host.now())
+  return /^\d{12,15}$/.test(text) ? Number(text) : (parseTime(text) ?? host.now())
 }
 
 async function readText(host: Host, file: string, name: string): Promise<string> {

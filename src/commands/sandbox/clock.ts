@@ -2,7 +2,7 @@ import { Argument } from 'commander'
 import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
 import type { Style } from '../../cli/output/style.ts'
 import { alignPairs, formatTime } from '../../cli/output/text.ts'
-import { readInstant } from '../../cli/output/time.ts'
+import { parseTime } from '../../cli/output/time.ts'
 import type { CommandGroup } from '../../cli/run/command.ts'
 import { CliError } from '../../cli/run/errors.ts'
 import type { SandboxClock } from '../../contract/control/clock.ts'
@@ -24,7 +24,7 @@ export const clock: CommandGroup = {
       arguments: [new Argument('<instant>', 'a date, a time with its zone, or now for the time of this computer')],
       options: [],
       examples: ['sandbox clock set 2027-01-01T00:00:00Z', 'sandbox clock set now'],
-      input: (_, { args }) => ({ body: { to_ms: readInstant(args[0] ?? '') } }),
+      input: (_, { args }) => ({ body: { to_ms: parseTime(args[0] ?? '') } }),
       text,
     }),
     endpointCommand('clock.freeze', { examples: ['sandbox clock freeze', 'sandbox clock freeze -o none'], text }),
