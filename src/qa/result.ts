@@ -73,7 +73,7 @@ export interface Screenshot {
 }
 
 /** An answer, as later steps refer to it: `{{name.body.slot_id}}`. */
-export interface Answer {
+export interface StepResponse {
   status: number
   headers: Record<string, string>
   /** Parsed JSON, or the text where it is not JSON. */

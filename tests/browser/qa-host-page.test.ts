@@ -117,11 +117,11 @@ test('a browser that ended is started again, once for all who ask', async () => 
 
 test('a browser that hangs is killed, and the next who asks has another', async () => {
   const hung = await browsers.get()
-  await browsers.giveUp(hung)
+  await browsers.replace(hung)
   await expect.poll(() => hung.isConnected()).toBe(false)
   const next = await browsers.get()
   expect(next).not.toBe(hung)
-  await browsers.giveUp(hung)
+  await browsers.replace(hung)
   expect(next.isConnected()).toBe(true)
   expect(await browsers.get()).toBe(next)
 })

@@ -116,18 +116,18 @@ const bad: Readonly<Record<string, readonly [steps: string, wrong: RegExp]>> = {
     /^pixels a like a\.png: "none"$/,
   ],
   'a page that was never opened': ['- page: { wait: 1ms }', /^No page is open: an earlier step must be browser\.$/],
-  'an answer that nobody gave': [`${empty}  do: { mount: nobody }`, /^There is no answer named nobody to mount/],
+  'a response that no step has': [`${empty}  do: { mount: nobody }`, /^There is no response named nobody to mount/],
   'code that throws': [
     `${empty}  do: { run: "throw new RangeError('mine')" }`,
     /^What run does on the page threw RangeError: mine/,
   ],
   'a page that hangs': [
     `${empty}  timeout: 1500ms\n  do: { run: "for (;;);" }`,
-    /^The act run did not end: the page hangs/,
+    /^The action run did not end: the page hangs/,
   ],
   'a page that hangs while it is waited for': [
     `${shown}  timeout: 2500ms\n  do: [{ run: "setTimeout(() => { for (;;); }, 50)" }, { wait: 100ms }, { wait_for: visible }]`,
-    /^The act wait_for did not end: the page hangs/,
+    /^The action wait_for did not end: the page hangs/,
   ],
   'a page without the renderer': [
     `${banner}- browser: { policy: "script-src 'none'" }`,
@@ -253,7 +253,7 @@ registerHooks({ resolve: (name, context, next) => {
 
 test.each([
   ['is killed', 'SIGKILL', /^The (browser ended|page crashed)/],
-  ['hangs', 'SIGSTOP', /^The act run did not end: the page hangs/],
+  ['hangs', 'SIGSTOP', /^The action run did not end: the page hangs/],
 ] as const)(
   'a browser that %s fails the step under way; the next case has a new one',
   {

@@ -1,23 +1,24 @@
-/** What steps do to a host page, one act after the other. */
-/** Waiting for events of the renderer, and judging that others did not come. */
+/** What steps do to a host page, one action after the other: mount, scroll, click, wait for events of the renderer. */
 import { stripVTControlCharacters } from 'node:util'
 import type { Page } from 'playwright-core'
 import type { Json } from '../../foundation/json.ts'
-import { withoutValue, withValue } from '../../foundation/json-path.ts'
 import type { Check } from '../result.ts'
-import { pause, type Turn } from '../steps/step-kind.ts'
+import { changedBody } from '../run/exchange.ts'
+import { pause, type StepContext } from '../steps/step-kind.ts'
 import { durationMs } from '../suite/variables.ts'
 import type { HostPage, PageEvent } from './host-page.ts'
-import type { Act, WantedPageEvent } from './schema.ts'
-import { pictureOfFailure, takePicture } from './screenshot.ts'
+import type { Action, WantedPageEvent } from './schema.ts'
+import { screenshotOfFailure, takeScreenshot } from './screenshot.ts'
 
-/** The renderer, as far as acts call it. */
+/** The renderer, as far as actions use it. */
 interface RendererWindow {
   SponsoredPlacement?: {
     renderPlacement(options: { target: string; response: unknown; session_id: string }): object | null
     clearPlacement(options: { target: string }): void
     activate(options: { publishableKey: string }): Promise<object | null>
     startTurn(options: { target: string; body: object; endpoint?: string }): { finish(): void }
+    getEvents(): PageEvent[]
+    on(type: string, listener: () => void): () => void
   }
   /** The page's turn, once it has begun. */
   turn?: { finish(): void }
@@ -27,14 +28,16 @@ interface RendererWindow {
 export interface Mounting {
   of?: string | undefined
   set?: Record<string, Json> | undefined
-  unset?: readonly string[] | undefined
+  unset?: string[] | undefined
 }
 
-const acts: { [Name in keyof Act]-?: (value: NonNullable<Act[Name]>, host: HostPage, turn: Turn) => Promise<void> } = {
-  mount: (what, host, turn) => mount(host, turn, typeof what === 'string' ? { of: what } : what),
+type Run<Value> = (value: Value, host: HostPage, context: StepContext) => Promise<void>
+
+const actions: { [Name in keyof Action]-?: Run<NonNullable<Action[Name]>> } = {
+  mount: (what, host, context) => mount(host, context, typeof what === 'string' ? { of: what } : what),
   wait_for: waitForEvent,
   none_of: noneOf,
-  wait: (duration, _host, turn) => pause(durationMs(duration), turn),
+  wait: (duration, _host, context) => pause(durationMs(duration), context),
   scroll: (to, { page }) => scroll(page, to),
   hidden: (isHidden, { page }) => setHidden(page, isHidden),
   click,
@@ -43,71 +46,76 @@ const acts: { [Name in keyof Act]-?: (value: NonNullable<Act[Name]>, host: HostP
     page.evaluate(() => (window as RendererWindow).SponsoredPlacement?.clearPlacement({ target: '#slot' })),
   remove_label: (_, { page }) => page.evaluate(() => document.querySelector('#slot [data-sp-label]')?.remove()),
   run: runCode,
-  screenshot: takePicture,
-}
-
-/** Does them in order, up to the first that fails. What an expectation of them says is in the turn. */
-export async function perform(list: Act | readonly Act[], member: string, host: HostPage, turn: Turn): Promise<void> {
-  const isList = Array.isArray(list)
-  for (const [index, act] of [list].flat().entries()) {
-    for (const [name, value] of Object.entries(act)) {
-      if (value === undefined) continue
-      turn.signal.throwIfAborted()
-      const place = turn.placeOf(isList ? [member, index, name] : [member, name])
-      const isGood = await one(name as keyof Act, value, host, turn, place)
-      if (isGood) continue
-      return pictureOfFailure(host, turn)
-    }
-  }
-}
-
-/** Whether nothing about it failed. */
-async function one(name: keyof Act, value: unknown, host: HostPage, turn: Turn, place: Pick<Check, 'place'>) {
-  let isGood = true
-  const judging: Turn = {
-    ...turn,
-    check: (check) => {
-      isGood &&= check.passed
-      turn.check({ ...check, ...place })
-    },
-  }
-  const run = acts[name] as (value: unknown, host: HostPage, turn: Turn) => Promise<void>
-  const done = new AbortController()
-  const left_ms = Math.max(0, turn.ends_at_ms - performance.now() - spare_ms)
-  const late = pause(left_ms, { signal: AbortSignal.any([turn.signal, done.signal]) }).then(() => {
-    throw new Error(`The act ${name} did not end: the page hangs, or waits for what does not come. More time: timeout.`)
-  })
-  await Promise.race([run(value, host, judging), late]).finally(() => done.abort())
-  return isGood
+  screenshot: takeScreenshot,
 }
 
 /** Milliseconds before the time of a step is up: enough for a message that names what hung. */
 const spare_ms = 300
-/** The same for a missing event, which also asks the page what it has seen. */
+/** The same for a missing event, which also reads what the page has seen. */
 const eventSpare_ms = 1_500
 
-/** Mounts the answer of an earlier step, as a page does that got it from its backend. */
-export async function mount(
-  { page }: HostPage,
-  { state }: Turn,
-  { of, set = {}, unset = [] }: Mounting,
+/** Runs actions in order, up to the first with a failed check. The checks are recorded in the context. */
+export async function perform(
+  list: Action | readonly Action[],
+  field: string,
+  host: HostPage,
+  context: StepContext,
 ): Promise<void> {
-  const body = of === undefined ? state.lastFill().body : state.answer(of)?.body
-  if (body === undefined)
-    throw new Error(`There is no answer named ${of} to mount: an earlier step must have as: ${of}.`)
-  const written = Object.entries(set).reduce((whole, [path, value]) => withValue(whole, path, value), body)
-  const response = unset.reduce(withoutValue, written)
+  const isList = Array.isArray(list)
+  for (const [index, action] of [list].flat().entries()) {
+    for (const [name, value] of Object.entries(action)) {
+      if (value === undefined) continue
+      context.signal.throwIfAborted()
+      const place = context.placeOf(isList ? [field, index, name] : [field, name])
+      if (await runAction(name as keyof Action, value, host, context, place)) continue
+      return screenshotOfFailure(host, context)
+    }
+  }
+}
+
+/** Resolves with whether every check of the action passed. */
+async function runAction(
+  name: keyof Action,
+  value: unknown,
+  host: HostPage,
+  context: StepContext,
+  place: Pick<Check, 'place'>,
+): Promise<boolean> {
+  let hasPassed = true
+  const actionContext: StepContext = {
+    ...context,
+    check: (check) => {
+      hasPassed &&= check.passed
+      context.check({ ...check, ...place })
+    },
+  }
+  const run = actions[name] as Run<unknown>
+  const done = new AbortController()
+  const left_ms = Math.max(0, context.ends_at_ms - performance.now() - spare_ms)
+  const late = pause(left_ms, { signal: AbortSignal.any([context.signal, done.signal]) }).then(() => {
+    throw new Error(`The action ${name} did not end: the page hangs, or waits for something. More time: timeout.`)
+  })
+  await Promise.race([run(value, host, actionContext), late]).finally(() => done.abort())
+  return hasPassed
+}
+
+/** Mounts the response of an earlier step, as a page does that got it from its backend. */
+export async function mount({ page }: HostPage, { state }: StepContext, { of, ...changes }: Mounting): Promise<void> {
+  const body = of === undefined ? state.lastFill().body : state.responseOf(of)?.body
+  if (body === undefined) {
+    throw new Error(`There is no response named ${of} to mount: an earlier step must have as: ${of}.`)
+  }
   await page.evaluate(
     ({ response, session_id }) => {
       const { SponsoredPlacement: renderer } = window as RendererWindow
       if (renderer === undefined) throw new Error('render.js has not come: the page has no SponsoredPlacement.')
       renderer.renderPlacement({ target: '#slot', response, session_id })
     },
-    { response: response as object, session_id: state.session },
+    { response: changedBody(body, changes) as object, session_id: state.session },
   )
 }
 
-/** What an integration does for a turn: with an endpoint of its own, or activated by the publishable key. */
+/** Starts a turn as an integration does: with an endpoint of its own, or activated with the publishable key. */
 export async function startTurn(
   { page }: HostPage,
   turn: { body: Record<string, Json>; endpoint: string | null; publishable_key: string | null },
@@ -124,7 +132,7 @@ export async function startTurn(
   )
 }
 
-/** What the page throws is told as the page's. */
+/** Runs JavaScript on the page. An error that it throws is reported as the page's. */
 async function runCode(code: string, { page }: HostPage): Promise<void> {
   const work = page.evaluate(`(async (slot, turn) => {${code}\n})(document.querySelector('#slot'), window.turn)`)
   await work.catch((error: unknown) => {
@@ -135,34 +143,34 @@ async function runCode(code: string, { page }: HostPage): Promise<void> {
   })
 }
 
-const places = { ad: '.surface', play: 'button.play', mute: 'button.mute' } as const
+const areas = { ad: '.surface', play: 'button.play', mute: 'button.mute' } as const
 
-/** A real click, by the pointer. What covers the ad, or its absence, is an expectation that failed. */
-async function click(what: keyof typeof places, { page }: HostPage, turn: Turn): Promise<void> {
-  const place = page.frameLocator('#slot iframe').locator(places[what]).first()
-  // Playwright waits for it itself, but tells its absence in twenty lines.
-  const reason = await place.click({ timeout: 3_000 }).then(
+/** Clicks with the pointer. An ad that is covered or missing is a failed check. */
+async function click(what: keyof typeof areas, { page }: HostPage, context: StepContext): Promise<void> {
+  const area = page.frameLocator('#slot iframe').locator(areas[what]).first()
+  // Playwright waits for the area itself, but reports a missing one in twenty lines.
+  const reason = await area.click({ timeout: 3_000 }).then(
     () => null,
     (error: unknown) => String((error as Error).message),
   )
   const isThere = reason === null || (await page.locator('#slot iframe').count()) > 0
-  turn.check({
+  context.check({
     subject: `click ${what}`,
     passed: reason === null,
     expected: 'it can be clicked',
-    actual: reason === null ? 'it can be clicked' : isThere ? `it cannot: ${coverOf(reason)}` : 'there is no ad',
+    actual: reason === null ? 'it can be clicked' : isThere ? `it cannot: ${coverIn(reason)}` : 'there is no ad',
   })
 }
 
-/** The line of a long message that tells what is in the way. */
-function coverOf(message: string): string {
+/** Returns the line of a long message that names what is in the way. */
+function coverIn(message: string): string {
   const lines = stripVTControlCharacters(message)
     .split('\n')
     .map((line) => line.replace(/^[\s-]+/, ''))
   return lines.find((line) => /intercepts pointer events|not visible|not stable|not enabled/.test(line)) ?? lines[0]!
 }
 
-/** Where `to` is a share, the ad stands at the lower edge of the window with so much of its height in view. */
+/** A share puts the ad at the lower edge of the window, with so much of its height in view. */
 async function scroll(page: Page, to: 'slot' | 'away' | number): Promise<void> {
   await page.evaluate((to) => {
     if (to === 'slot') {
@@ -177,7 +185,7 @@ async function scroll(page: Page, to: 'slot' | 'away' | number): Promise<void> {
   }, to)
 }
 
-/** A tab in the background, as the page sees it: a window without a screen has no other tabs. */
+/** Puts the tab into the background as the page sees it: a headless browser has no other tabs. */
 function setHidden(page: Page, isHidden: boolean): Promise<void> {
   return page.evaluate((isHidden) => {
     const state = isHidden ? 'hidden' : 'visible'
@@ -187,69 +195,53 @@ function setHidden(page: Page, isHidden: boolean): Promise<void> {
   }, isHidden)
 }
 
-interface Wanted {
-  type: string
-  /** Members that it must have. */
-  members: Record<string, Json>
-}
-
-export async function waitForEvent(wanted: WantedPageEvent, { page }: HostPage, turn: Turn): Promise<void> {
-  const { type, members } = read(wanted)
+async function waitForEvent(wanted: WantedPageEvent, { page }: HostPage, context: StepContext): Promise<void> {
+  const { type, ...fields } = eventOf(wanted)
   const subject = `event ${type}`
   const expected = wanted as Json
-  const left_ms = Math.max(0, turn.ends_at_ms - performance.now() - eventSpare_ms)
-  const isCome = await page.evaluate(comeInPage, { type, members: members as object, left_ms })
-  if (isCome) return turn.check({ subject, passed: true, expected, actual: expected })
-  const seen = await seenOn(page)
-  const hint = `The renderer did not tell it within ${Math.round(left_ms)} ms.`
-  turn.check({ subject, passed: false, expected, actual: seen, hint })
+  const left_ms = Math.max(0, context.ends_at_ms - performance.now() - eventSpare_ms)
+  const hasCome = await page.evaluate(waitInPage, { type, fields: fields as object, left_ms })
+  if (hasCome) return context.check({ subject, passed: true, expected, actual: expected })
+  const actual = (await page.evaluate(eventsInPage)).map(eventText)
+  const hint = `The renderer did not emit it within ${Math.round(left_ms)} ms.`
+  context.check({ subject, passed: false, expected, actual, hint })
 }
 
-export async function noneOf(list: readonly WantedPageEvent[], { page }: HostPage, turn: Turn): Promise<void> {
+async function noneOf(list: readonly WantedPageEvent[], { page }: HostPage, context: StepContext): Promise<void> {
   const events = await page.evaluate(eventsInPage)
-  const seen = events.map(wordsOf)
+  const actual = events.map(eventText)
   for (const wanted of list) {
-    const { type, members } = read(wanted)
-    const found = events.some(
-      (event) => event.type === type && Object.entries(members).every(([name, value]) => event[name] === value),
-    )
-    const words = wordsOf({ type, ...members })
-    turn.check({ subject: `no event ${words}`, passed: !found, expected: `no ${words}`, actual: seen })
+    const event = eventOf(wanted)
+    const found = events.some((seen) => Object.entries(event).every(([name, value]) => seen[name] === value))
+    const text = eventText(event)
+    context.check({ subject: `no event ${text}`, passed: !found, expected: `no ${text}`, actual })
   }
 }
 
-function read(wanted: WantedPageEvent): Wanted {
-  const { type, ...members } = typeof wanted === 'string' ? { type: wanted } : wanted
-  return { type, members: members as Wanted['members'] }
+function eventOf(wanted: WantedPageEvent): PageEvent {
+  return (typeof wanted === 'string' ? { type: wanted } : wanted) as PageEvent
 }
 
-async function seenOn(page: HostPage['page']): Promise<Json> {
-  return (await page.evaluate(eventsInPage)).map(wordsOf)
-}
-
-/** `error render_timeout`, `beacon visible rejected: beacon_stale`. */
-export function wordsOf(event: PageEvent): string {
+/** Returns an event in words: `error render_timeout`, `beacon visible rejected: beacon_stale`. */
+export function eventText(event: PageEvent): string {
   const { type, code, reason, no_fill_reason, event: beacon, accepted, reason_code } = event
-  const what = [type, code, reason, no_fill_reason, beacon].filter((word) => typeof word === 'string')
-  if (accepted !== undefined) what.push(accepted === true ? 'accepted' : 'rejected:')
-  if (accepted === false || (accepted === undefined && typeof reason_code === 'string')) what.push(String(reason_code))
-  return what.join(' ')
+  const words = [type, code, reason, no_fill_reason, beacon].filter((word) => typeof word === 'string')
+  if (accepted !== undefined) words.push(accepted === true ? 'accepted' : 'rejected:')
+  if (accepted === false || (accepted === undefined && typeof reason_code === 'string')) words.push(String(reason_code))
+  return words.join(' ')
 }
 
-/** Runs in the page. Nothing where render.js has not come. */
+/** Runs in the page. Returns nothing where render.js has not come. */
 function eventsInPage(): PageEvent[] {
-  const { SponsoredPlacement: renderer } = window as unknown as { SponsoredPlacement?: { getEvents(): PageEvent[] } }
-  return renderer?.getEvents() ?? []
+  return (window as RendererWindow).SponsoredPlacement?.getEvents() ?? []
 }
 
-/** Runs in the page: resolves as soon as the renderer tells it, or with false when the time is up. */
-function comeInPage({ type, members, left_ms }: { type: string; members: object; left_ms: number }): Promise<boolean> {
-  const { SponsoredPlacement: renderer } = window as unknown as {
-    SponsoredPlacement?: { getEvents(): PageEvent[]; on(type: string, heard: () => void): () => void }
-  }
+/** Runs in the page. Resolves with true as soon as the renderer has emitted the event, with false when time is up. */
+function waitInPage({ type, fields, left_ms }: { type: string; fields: object; left_ms: number }): Promise<boolean> {
+  const { SponsoredPlacement: renderer } = window as RendererWindow
   const isThere = () =>
     (renderer?.getEvents() ?? []).some(
-      (event) => event.type === type && Object.entries(members).every(([name, value]) => event[name] === value),
+      (event) => event.type === type && Object.entries(fields).every(([name, value]) => event[name] === value),
     )
   return new Promise((resolve) => {
     if (isThere()) return resolve(true)
@@ -257,10 +249,10 @@ function comeInPage({ type, members, left_ms }: { type: string; members: object;
       if (isThere()) end(true)
     })
     const timer = setTimeout(() => end(false), left_ms)
-    const end = (isCome: boolean) => {
+    const end = (hasCome: boolean) => {
       off?.()
       clearTimeout(timer)
-      resolve(isCome)
+      resolve(hasCome)
     }
   })
 }

@@ -1,17 +1,16 @@
 /**
- * An integrator's page around one slot, at an origin that the project allows. It is answered inside the browser, so that
- * no port is taken and any origin can be played. Only what goes to the service leaves the browser: other names have no
- * address in it.
+ * An integrator's page around one slot, at an origin that the project allows. The driver serves it inside the browser, so
+ * that no port is taken and any origin can be used. Only requests to the service leave the browser: other host names do
+ * not resolve in it.
  *
- * While the driver answers requests it also answers their CORS preflights, the service's among them. So it stops as soon
- * as the page is there, unless the page has more to answer.
+ * While the driver serves requests it also answers their CORS preflights, those to the service included. So it stops as
+ * soon as the page has loaded, unless the page has more to serve.
  */
-/** The document of the host page: a turn of an assistant, and a slot below it. */
-/** What there is to see on a host page: what `expect.body` of a browser or page step looks at. */
 import type { Browser, BrowserContext, Page, Request, Route } from 'playwright-core'
+import { escapeHtml } from '../../foundation/html.ts'
 import type { Json } from '../../foundation/json.ts'
 import { durationMs } from '../suite/variables.ts'
-import { within } from './launch.ts'
+import { endsWithin } from './launch.ts'
 import type { Served } from './schema.ts'
 
 export interface HostPageOptions {
@@ -23,19 +22,19 @@ export interface HostPageOptions {
   reduced_motion: boolean
   /** Empty space before the slot, CSS pixels. */
   above: number
-  /** Width of the slot, CSS pixels; null for all there is. */
+  /** Width of the slot, CSS pixels; null for the whole width. */
   slot_width: number | null
   /** Content-Security-Policy of the page; null for none. */
   policy: string | null
-  /** What further paths answer; of a list one after the other, then the last. */
+  /** Responses of further paths; of a list one after the other, then the last. */
   serve: Readonly<Record<string, Served | Served[]>>
 }
 
-/** What the page asked the service for. */
+/** A request of the page to the service. */
 export interface PageRequest {
   method: string
   path: string
-  /** 0: no answer came. */
+  /** 0: no response came. */
   status: number
   /** Of a beacon: its event. */
   event: string | null
@@ -44,19 +43,19 @@ export interface PageRequest {
 export interface HostPage {
   readonly page: Page
   readonly requests: PageRequest[]
-  /** Requests to its own further paths: `POST /api/placement`. */
+  /** Requests to further paths of the page: `POST /api/placement`. */
   readonly served: string[]
-  /** Errors on the console, and uncaught ones. */
+  /** Errors on the console, and uncaught errors. */
   readonly console_errors: string[]
-  /** What the renderer warned of on the console. */
+  /** Warnings on the console. */
   readonly console_warnings: string[]
-  /** Where clicks have led. */
+  /** Addresses that clicks have opened. */
   readonly landings: string[]
-  /** Whether it could be closed: false when the browser hangs. Never rejects, nor takes longer than a few seconds. */
+  /** Resolves within seconds with whether the page could be closed: false when the browser hangs. Never rejects. */
   close(): Promise<boolean>
 }
 
-/** The events of the renderer, as plain data. */
+/** An event of the renderer, as plain data. */
 export type PageEvent = { type: string } & Record<string, Json>
 
 const closesWithin_ms = 5_000
@@ -77,9 +76,9 @@ export async function openHostPage(browser: Browser, options: HostPageOptions): 
     console_warnings: [],
     landings: [],
   }
-  const close = () => within(closesWithin_ms, context.close())
+  const close = () => endsWithin(closesWithin_ms, context.close())
   try {
-    await context.route((url) => url.origin === origin, answering(options, host.served))
+    await context.route((url) => url.origin === origin, serveWith(options, host.served))
     watch(context, new URL(base_url).origin, origin, host)
     const page = await context.newPage()
     page.on('console', (message) => {
@@ -96,7 +95,7 @@ export async function openHostPage(browser: Browser, options: HostPageOptions): 
   }
 }
 
-function answering(options: HostPageOptions, served: string[]): (route: Route, request: Request) => Promise<void> {
+function serveWith(options: HostPageOptions, served: string[]): (route: Route, request: Request) => Promise<void> {
   const { policy, serve } = options
   const counts = new Map<string, number>()
   return async (route, request) => {
@@ -109,10 +108,10 @@ function answering(options: HostPageOptions, served: string[]): (route: Route, r
       return route.fulfill({ status: 404, contentType: 'text/plain', body: 'There is nothing here.' })
     }
     served.push(`${request.method()} ${pathname}`)
-    const answers = [serve[pathname]!].flat()
+    const responses = [serve[pathname]!].flat()
     const count = counts.get(pathname) ?? 0
     counts.set(pathname, count + 1)
-    const { status = 200, headers = {}, body = null, after = 0 } = answers[Math.min(count, answers.length - 1)]!
+    const { status = 200, headers = {}, body = null, after = 0 } = responses[Math.min(count, responses.length - 1)]!
     await new Promise((resolve) => setTimeout(resolve, durationMs(after)))
     const isText = typeof body === 'string'
     return route.fulfill({
@@ -123,7 +122,7 @@ function answering(options: HostPageOptions, served: string[]): (route: Route, r
   }
 }
 
-/** Writes down what the page and its popups ask for. */
+/** Records the requests of the page and its popups. */
 function watch(
   context: BrowserContext,
   service: string,
@@ -142,7 +141,7 @@ function watch(
   }
   context.on('response', (response) => record(response.request(), response.status()))
   context.on('requestfailed', (request) => {
-    // What failed after its head had come has been written down already.
+    // A request that failed after its response began has been recorded already.
     void request.response().then(
       (response) => response === null && record(request, 0),
       () => record(request, 0),
@@ -150,7 +149,7 @@ function watch(
   })
 }
 
-/** Whether it is a window that navigates, not a frame in it. A popup that has only begun has no frame yet. */
+/** Whether a window navigates, not a frame in it. A popup that has just opened has no frame yet. */
 function isOfWindow(request: Request): boolean {
   try {
     return request.frame().parentFrame() === null
@@ -165,17 +164,14 @@ function eventOf(request: Request, { pathname }: URL): string | null {
   return typeof event === 'string' ? event : null
 }
 
-export function hostHtml({
-  base_url,
-  above,
-  slot_width,
-}: Pick<HostPageOptions, 'base_url' | 'above' | 'slot_width'>): string {
+/** Returns the document of the host page: a turn of an assistant, and a slot below it. */
+function hostHtml({ base_url, above, slot_width }: Pick<HostPageOptions, 'base_url' | 'above' | 'slot_width'>): string {
   const width = slot_width === null ? '' : ` style="width:${slot_width}px"`
   return `<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Host</title>
 <link rel="icon" href="data:,">
 <style>:root{color-scheme:light dark}body{margin:16px;font:16px/1.5 system-ui,sans-serif}</style>
-<script src="${escapeAttribute(base_url)}/v1/render.js"></script>
+<script src="${escapeHtml(base_url)}/v1/render.js"></script>
 <div style="height:${above}px"></div>
 <p>The answer of the assistant stands here.</p>
 <div id="slot"${width}></div>
@@ -184,23 +180,19 @@ export function hostHtml({
 </html>`
 }
 
-function escapeAttribute(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('"', '&quot;')
-}
-
-/** The renderer as the page knows it; its types are those of the browser code, which this side does not import. */
+/** The renderer on the page. Its types belong to the browser code, which cannot be imported here. */
 interface RendererWindow {
   SponsoredPlacement?: { getEvents(): PageEvent[]; state(): { occupied: number; turns: { state: string }[] } }
 }
 
-/** Looks at the page as it is now. */
+/** Returns what the page shows now: what `expect.body` of a browser or page step looks at. */
 export async function observe(host: HostPage): Promise<Json> {
   const { page, requests } = host
-  const seen = await page.evaluate(lookAround)
+  const seen = await page.evaluate(observeInPage)
   const { events } = seen
   const beacons = events.filter(({ type }) => type === 'beacon')
-  const codesOf = (type: string, member: string) =>
-    events.filter((event) => event.type === type).map((event) => event[member])
+  const codesOf = (type: string, field: string) =>
+    events.filter((event) => event.type === type).map((event) => event[field])
   return {
     ...seen,
     slot_id: events.findLast(({ slot_id }) => typeof slot_id === 'string')?.slot_id ?? null,
@@ -222,7 +214,7 @@ export async function observe(host: HostPage): Promise<Json> {
   } as unknown as Json
 }
 
-/** The statuses that the beacons of each event got, try by try; 0 where no answer came. */
+/** Returns the statuses of the beacons of each event, try by try; 0 where no response came. */
 function triesOf(requests: HostPage['requests']): Record<string, number[]> {
   const tries: Record<string, number[]> = {}
   for (const { event, status } of requests) {
@@ -234,7 +226,7 @@ function triesOf(requests: HostPage['requests']): Record<string, number[]> {
 }
 
 /** Runs in the page. */
-function lookAround() {
+function observeInPage() {
   const { SponsoredPlacement: renderer } = window as unknown as RendererWindow
   const slot = document.querySelector('#slot')
   const label = slot?.querySelector<HTMLElement>('[data-sp-label]') ?? null

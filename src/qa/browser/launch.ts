@@ -2,7 +2,7 @@
 import { stripVTControlCharacters } from 'node:util'
 import type { Browser, BrowserServer, LaunchOptions } from 'playwright-core'
 
-/** Why there is no browser, and what to do about it. */
+/** There is no browser; `hint` says what to do. */
 export class BrowserMissing extends Error {
   override readonly name = 'BrowserMissing'
   readonly hint: string
@@ -15,20 +15,20 @@ export class BrowserMissing extends Error {
 
 /** The browser of a run. Pages of all cases share it, each in a context of its own. */
 export interface BrowserHost {
-  /** The browser; another one when the last has ended. Throws BrowserMissing. */
+  /** Resolves with the browser, or with a new one when the last has ended. Throws BrowserMissing. */
   get(): Promise<Browser>
-  /** Kills a browser that hangs; the next who asks gets another one. */
-  giveUp(hung: Browser): Promise<void>
-  /** Ends it. Never rejects, and never takes longer than a few seconds. */
+  /** Kills a browser that hangs and starts another. */
+  replace(hung: Browser): Promise<void>
+  /** Ends the browser within seconds. Never rejects. */
   close(): Promise<void>
 }
 
 export interface BrowserOptions {
   /** Its program file. */
   path: string
-  /** Host names that pages may reach beside this machine's own: that of the service. Any other has no address. */
+  /** Host names that pages may reach beside loopback: that of the service. Any other does not resolve. */
   reachable: readonly string[] | 'anything'
-  /** In a window that a person can use. */
+  /** In a window that you can use. */
   is_headed?: boolean
 }
 
@@ -36,7 +36,7 @@ export interface BrowserOptions {
 const startsWithin_ms = 30_000
 const endsWithin_ms = 5_000
 
-/** A browser and its process: the way to end one that hears nothing any more. */
+/** A browser and its process, which can be killed when the browser no longer responds. */
 interface Launched {
   browser: Browser
   process: Pick<BrowserServer, 'kill'>
@@ -44,7 +44,7 @@ interface Launched {
 
 /**
  * Starts the browser, without a window, and starts it again when it has crashed or hangs.
- * @throws BrowserMissing when the package that drives it is missing, or the browser does not start
+ * Throws BrowserMissing when playwright-core is not installed, or the browser does not start.
  */
 export async function openBrowserHost(options: BrowserOptions): Promise<BrowserHost> {
   let current: Promise<Launched> = launch(options)
@@ -54,11 +54,11 @@ export async function openBrowserHost(options: BrowserOptions): Promise<BrowserH
       const known = current
       const { browser } = await known
       if (browser.isConnected()) return browser
-      // Of all who find it ended, the first starts the next.
+      // Of all callers that find it ended, the first starts the next.
       if (current === known) current = launch(options)
       return (await current).browser
     },
-    async giveUp(hung) {
+    async replace(hung) {
       const known = current
       const { browser, process } = await known
       if (browser !== hung || current !== known) return
@@ -69,15 +69,15 @@ export async function openBrowserHost(options: BrowserOptions): Promise<BrowserH
       const [launched] = await Promise.allSettled([current])
       if (launched.status === 'rejected') return
       const { browser, process } = launched.value
-      await within(endsWithin_ms, browser.close())
-      await within(endsWithin_ms, process.kill())
+      await endsWithin(endsWithin_ms, browser.close())
+      await endsWithin(endsWithin_ms, process.kill())
     },
   }
 }
 
 /**
- * The host page stands at an address that nothing answers at, so the browser cannot tell that it is on this machine: its
- * check of local addresses would only ever see that.
+ * The driver serves the host page at an origin that does not resolve, so the browser cannot know that it is local: its
+ * check of requests to local addresses is off.
  */
 async function launch({ path, reachable, is_headed = false }: BrowserOptions): Promise<Launched> {
   const { chromium } = await import('playwright-core').catch(() => {
@@ -100,9 +100,9 @@ async function launch({ path, reachable, is_headed = false }: BrowserOptions): P
         ? []
         : [`--host-resolver-rules=MAP * ~NOTFOUND${hosts.map((host) => `, EXCLUDE ${host}`).join('')}`]),
     ],
-    // Chromium refuses its own sandbox to root, which is who runs in a container.
+    // Chromium does not start its own sandbox as root, the usual user in a container.
     chromiumSandbox: process.getuid?.() !== 0,
-    // The run ends by itself on an interrupt, teardown and all.
+    // The run itself handles an interrupt, with teardown.
     handleSIGINT: false,
     handleSIGTERM: false,
     handleSIGHUP: false,
@@ -118,7 +118,7 @@ async function launch({ path, reachable, is_headed = false }: BrowserOptions): P
   }
 }
 
-/** The line of a long message that tells the cause. */
+/** Returns the line of a long message that names the cause. */
 function reasonOf(error: unknown): string {
   const lines = stripVTControlCharacters(String((error as Error).message))
     .split('\n')
@@ -129,8 +129,8 @@ function reasonOf(error: unknown): string {
   return /[.!?]$/.test(text) ? text : `${text}.`
 }
 
-/** Whether the work has ended, well or not, before the time is up: what hangs is left alone then. */
-export async function within(most_ms: number, work: Promise<unknown>): Promise<boolean> {
+/** Resolves with whether the work has ended, well or not, before the time is up. */
+export async function endsWithin(most_ms: number, work: Promise<unknown>): Promise<boolean> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<false>((resolve) => {
     timer = setTimeout(() => resolve(false), most_ms)

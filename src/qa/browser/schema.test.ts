@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { loadSuite } from '../suite/load.ts'
 import { SuiteError } from '../suite/problems.ts'
-import { wordsOf } from './actions.ts'
+import { eventText } from './actions.ts'
 import { rendererEvents } from './schema.ts'
 
 function problems(step: string): string[] {
@@ -68,5 +68,5 @@ test.each([
     'beacon click rejected: beacon_stale',
   ],
 ])('an event in words: %o', (event, words) => {
-  expect(wordsOf(event as never)).toBe(words)
+  expect(eventText(event as never)).toBe(words)
 })

@@ -1,8 +1,8 @@
-/** The `browser` and `page` steps as they are written in a suite. */
+/** Schemas of the `browser` and `page` steps. */
 import { z } from 'zod'
 import { AnyJson, Duration, orVariable } from '../suite/variables.ts'
 
-/** What the renderer tells, as `docs/renderer.md` lists it. */
+/** The events of the renderer, as `docs/renderer.md` lists them. */
 export const rendererEvents = [
   'turn:started',
   'turn:finished',
@@ -21,18 +21,18 @@ export const rendererEvents = [
 ] as const
 
 const pixels = () => orVariable(z.int().min(0).max(10_000), 'a number of CSS pixels')
-const members = orVariable(z.record(z.string(), AnyJson), 'an object of members')
+const fields = orVariable(z.record(z.string(), AnyJson), 'an object')
 
 const Changes = {
-  set: members.optional().describe('Members of the response to change, by dotted path.'),
-  unset: z.array(z.string()).optional().describe('Members of the response to take out, by dotted path.'),
+  set: fields.optional().describe('Fields of the response to set, by dotted path.'),
+  unset: z.array(z.string()).optional().describe('Fields of the response to remove, by dotted path.'),
 }
 
 const Served = z.strictObject({
   status: orVariable(z.int().min(200).max(599), 'a status').optional().describe('Default 200.'),
   headers: z.record(z.string(), z.string()).optional(),
   body: AnyJson.optional().describe('Text is an HTML page; anything else is JSON.'),
-  after: Duration.optional().describe('Waits before it answers.'),
+  after: Duration.optional().describe('Waits before it responds.'),
 })
 export type Served = z.infer<typeof Served>
 
@@ -43,45 +43,51 @@ export const Open = z.strictObject({
     .optional()
     .describe('Name of the placement or poll to mount; default: the last fill; null: none yet.'),
   ...Changes,
-  turn: members
+  turn: fields
     .optional()
     .describe(
       'Instead: the page starts a turn with this body, activated with the publishable key, or by its endpoint.',
     ),
-  publishable_key: z.string().optional().describe('Of the activation; default: that of the project.'),
-  endpoint: z.string().startsWith('/', 'must begin with /').optional().describe('Route of the page that turns ask.'),
+  publishable_key: z.string().optional().describe('For the activation; default: that of the project.'),
+  endpoint: z
+    .string()
+    .startsWith('/', 'must begin with /')
+    .optional()
+    .describe('Route of the page that turns request.'),
   serve: z
     .record(z.string().startsWith('/'), z.union([Served, z.array(Served).min(1)]), {
       error: 'must be paths of it, each beginning with /',
     })
     .optional()
-    .describe('What further paths of the page answer; of a list one after the other, then the last.'),
-  width: pixels().optional().describe('Of the window; default 800.'),
-  height: pixels().optional().describe('Of the window; default 700.'),
-  slot_width: pixels().optional().describe('Of the slot; default: all there is.'),
-  above: pixels().optional().describe('Empty space before the slot: more than the window puts it out of view.'),
+    .describe('Responses of further paths of the page; of a list one after the other, then the last.'),
+  width: pixels().optional().describe('Of the window, CSS pixels; default 800.'),
+  height: pixels().optional().describe('Of the window, CSS pixels; default 700.'),
+  slot_width: pixels().optional().describe('Of the slot, CSS pixels; default: the whole width.'),
+  above: pixels()
+    .optional()
+    .describe('Empty space before the slot: more than the height of the window puts it out of view.'),
   color_scheme: orVariable(z.enum(['light', 'dark']), 'light or dark')
     .optional()
-    .describe('Of the user; default light.'),
-  reduced_motion: z.boolean().optional().describe('What the user prefers; default false.'),
+    .describe('Preference of the user; default light.'),
+  reduced_motion: z.boolean().optional().describe('Preference of the user; default false.'),
   policy: z.string().optional().describe('Content-Security-Policy of the page.'),
 })
 export type Open = z.infer<typeof Open>
 
-const types = z.enum(rendererEvents)
-export const PageEvent = z.union([types, z.looseObject({ type: types })], {
-  error: `must be an event of the renderer (${rendererEvents.join(', ')}), or { type, ... } with members it must have`,
+const EventType = z.enum(rendererEvents)
+export const PageEvent = z.union([EventType, z.looseObject({ type: EventType })], {
+  error: `must be an event of the renderer (${rendererEvents.join(', ')}), or { type, ... } with fields that it must have`,
 })
 export type WantedPageEvent = z.infer<typeof PageEvent>
 
 const Screenshot = z.union([
   z.string(),
   z.strictObject({
-    name: z.string().describe('What reports call it.'),
-    of: z.enum(['slot', 'ad', 'label', 'page']).optional().describe('What is taken; default slot.'),
-    colors: AnyJson.optional().describe('How many colours it must have, by matcher: { $gte: 16 }.'),
+    name: z.string().describe('Its name in reports.'),
+    of: z.enum(['slot', 'ad', 'label', 'page']).optional().describe('The area; default slot.'),
+    colors: AnyJson.optional().describe('Number of its colours, by matcher: { $gte: 16 }.'),
     commonest: AnyJson.optional().describe('Share of its commonest colour, 0 to 1, by matcher.'),
-    brightness: AnyJson.optional().describe('How bright it is at large, 0 (black) to 1 (white), by matcher.'),
+    brightness: AnyJson.optional().describe('Mean brightness, 0 (black) to 1 (white), by matcher.'),
     width: AnyJson.optional().describe('Its width, CSS pixels, by matcher.'),
     height: AnyJson.optional().describe('Its height, CSS pixels, by matcher.'),
     matches: z
@@ -94,32 +100,32 @@ const Screenshot = z.union([
 ])
 export type Screenshot = z.infer<typeof Screenshot>
 
-const where = z.union([z.enum(['slot', 'away']), z.number().min(0).max(1)], {
-  error: 'must be slot, away, or the share of the ad that is in view then, 0 to 1',
+const ScrollTarget = z.union([z.enum(['slot', 'away']), z.number().min(0).max(1)], {
+  error: 'must be slot, away, or the share of the ad to bring into view, 0 to 1',
 })
 
-/** One thing that is done to a page, or waited for. */
-export const Act = z.strictObject({
+/** One action on a page. */
+export const Action = z.strictObject({
   mount: z
     .union([z.string(), z.strictObject({ of: z.string().optional(), ...Changes })])
     .optional()
     .describe('Mounts a placement or poll by its name, or { of, set, unset }.'),
   wait_for: PageEvent.optional().describe(
-    'An event of the renderer, by type or { type, ... } with members it must have.',
+    'Waits for an event of the renderer, by type or { type, ... } with fields that it must have.',
   ),
-  none_of: z.array(PageEvent).min(1).optional().describe('Events of the renderer that must not have come by now.'),
-  wait: Duration.optional().describe('Time to pass, real.'),
-  scroll: where
-    .optional()
-    .describe('The slot into the middle of the window, far out of it, or so much of the ad in view.'),
-  hidden: z.boolean().optional().describe('The tab goes to the background, or comes back.'),
-  click: z.enum(['ad', 'play', 'mute']).optional().describe('The ad, or a button of a clip, as a person does.'),
-  finish: z.literal(true).optional().describe("The page's turn is over."),
-  clear: z.literal(true).optional().describe('The page takes the placement away.'),
-  remove_label: z.literal(true).optional().describe('The page removes the ad label, once.'),
-  run: z.string().optional().describe('JavaScript of the page itself, which knows slot and turn, and may await.'),
-  screenshot: Screenshot.optional().describe('Takes a picture, and judges its pixels.'),
+  none_of: z.array(PageEvent).min(1).optional().describe('Events of the renderer that must not have been emitted yet.'),
+  wait: Duration.optional().describe('Waits, in real time.'),
+  scroll: ScrollTarget.optional().describe(
+    'Scrolls the slot to the middle of the window, out of view, or so much of the ad into view.',
+  ),
+  hidden: z.boolean().optional().describe('Puts the tab into the background, or back.'),
+  click: z.enum(['ad', 'play', 'mute']).optional().describe('Clicks the ad, or a button of a clip.'),
+  finish: z.literal(true).optional().describe("Ends the page's turn."),
+  clear: z.literal(true).optional().describe('Clears the placement.'),
+  remove_label: z.literal(true).optional().describe('Removes the ad label, once.'),
+  run: z.string().optional().describe('Runs JavaScript of the page, which has slot and turn, and may await.'),
+  screenshot: Screenshot.optional().describe('Takes a screenshot, and checks its pixels.'),
 })
-export type Act = z.infer<typeof Act>
+export type Action = z.infer<typeof Action>
 
-export const Acts = z.union([Act, z.array(Act).min(1)])
+export const Actions = z.union([Action, z.array(Action).min(1)])

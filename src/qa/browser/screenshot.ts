@@ -1,19 +1,18 @@
-/** Pictures that acts take, and what is expected of them. */
-/** What a screenshot shows, in figures, and how far it differs from a stored one. */
+/** Screenshots: taking them, describing them in figures, and comparing them with stored ones. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, relative, resolve } from 'node:path'
 import pixelmatch from 'pixelmatch'
 import type { Locator, Page } from 'playwright-core'
 import { PNG } from 'pngjs'
 import type { Json } from '../../foundation/json.ts'
-import { check as judged } from '../expect/expectations.ts'
-import type { Turn } from '../steps/step-kind.ts'
+import { check as checkValue } from '../expect/expectations.ts'
+import type { StepContext } from '../steps/step-kind.ts'
 import type { HostPage } from './host-page.ts'
 import type { Screenshot } from './schema.ts'
 
 const areas = { slot: '#slot', ad: '#slot iframe', label: '#slot [data-sp-label]' } as const
 
-export async function takePicture(wanted: Screenshot, { page }: HostPage, turn: Turn): Promise<void> {
+export async function takeScreenshot(wanted: Screenshot, { page }: HostPage, context: StepContext): Promise<void> {
   const {
     name,
     of = 'slot',
@@ -21,10 +20,10 @@ export async function takePicture(wanted: Screenshot, { page }: HostPage, turn: 
     tolerance = 0.01,
     ...figures
   } = typeof wanted === 'string' ? ({ name: wanted } as Exclude<Screenshot, string>) : wanted
-  const png = await pictureOf(page, of)
+  const png = await pngOf(page, of)
   if (png === null) {
     const hint = `The page shows no ${of}, or it has no size.`
-    turn.check({
+    context.check({
       subject: `pixels ${name}`,
       passed: false,
       expected: `a picture of the ${of}`,
@@ -34,24 +33,24 @@ export async function takePicture(wanted: Screenshot, { page }: HostPage, turn: 
     return
   }
   const seen = pixelsOf(png)
-  turn.screenshot({ name, png, width: seen.width, height: seen.height })
+  context.screenshot({ name, png, width: seen.width, height: seen.height })
   for (const [member, expected] of Object.entries(figures)) {
     if (expected === undefined) continue
-    turn.check(judged(`pixels ${name}.${member}`, expected as Json, seen[member as keyof typeof seen], {}))
+    context.check(checkValue(`pixels ${name}.${member}`, expected as Json, seen[member as keyof typeof seen], {}))
   }
-  if (matches !== undefined) compare(png, name, matches, tolerance, turn)
+  if (matches !== undefined) compare(png, name, matches, tolerance, context)
 }
 
-/** The window as it is, for whoever wants to see why something failed. */
-export async function pictureOfFailure({ page }: HostPage, turn: Turn): Promise<void> {
-  // Its failure is told already; a page that hangs or has crashed has no picture to add.
+/** Takes a screenshot of the window after a failed check. */
+export async function screenshotOfFailure({ page }: HostPage, context: StepContext): Promise<void> {
+  // A page that hangs or has crashed has no screenshot; its failure is reported already.
   const png = await page.screenshot({ timeout: 1_000 }).catch(() => null)
   if (png === null) return
   const { width, height } = pixelsOf(png)
-  turn.screenshot({ name: 'the page when it failed', png, width, height })
+  context.screenshot({ name: 'the page when it failed', png, width, height })
 }
 
-async function pictureOf(page: Page, of: keyof typeof areas | 'page'): Promise<Uint8Array | null> {
+async function pngOf(page: Page, of: keyof typeof areas | 'page'): Promise<Uint8Array | null> {
   if (of === 'page') return page.screenshot({ animations: 'disabled' })
   const area: Locator = page.locator(areas[of]).first()
   const box = (await area.count()) === 0 ? null : await area.boundingBox()
@@ -59,22 +58,22 @@ async function pictureOf(page: Page, of: keyof typeof areas | 'page'): Promise<U
   return area.screenshot({ animations: 'disabled' })
 }
 
-function compare(png: Uint8Array, name: string, file: string, tolerance: number, turn: Turn): void {
+function compare(png: Uint8Array, name: string, file: string, tolerance: number, context: StepContext): void {
   const subject = `pixels ${name} like ${file}`
-  const compared = compareWithStored(png, turn.folder, file, turn.update_snapshots)
+  const compared = compareWithStored(png, context.folder, file, context.update_snapshots)
   if (compared.status === 'written') {
-    turn.check({ subject, passed: true, expected: 'stored now', actual: 'stored now' })
+    context.check({ subject, passed: true, expected: 'stored now', actual: 'stored now' })
     return
   }
   if (compared.status === 'missing') {
     const hint = 'Look at it, then store it: --update-snapshots.'
-    turn.check({ subject, passed: false, expected: 'a stored picture', actual: 'none', hint })
+    context.check({ subject, passed: false, expected: 'a stored picture', actual: 'none', hint })
     return
   }
   const { difference, difference_png, stored, seen } = compared
-  if (difference_png !== null) turn.screenshot({ name: `${name}, difference`, png: difference_png, ...seen })
+  if (difference_png !== null) context.screenshot({ name: `${name}, difference`, png: difference_png, ...seen })
   const isResized = stored.width !== seen.width || stored.height !== seen.height
-  turn.check({
+  context.check({
     subject,
     passed: difference <= tolerance,
     expected: `at most ${tolerance} of the pixels differ`,
@@ -91,7 +90,7 @@ export interface Size {
 }
 
 export interface Pixels extends Size {
-  /** Different colours, each channel cut to 16 steps: a blank area has one, text a few, a photograph many. */
+  /** Number of colours, each channel cut to 16 steps: a blank area has one, text a few, a photograph many. */
   colors: number
   /** Share of the commonest colour, 0 to 1. */
   commonest: number
@@ -132,14 +131,14 @@ export type Comparison =
       seen: Size
     }
 
-/** A stored picture that cannot be used. */
+/** A stored screenshot cannot be used. */
 export class SnapshotError extends Error {
   override readonly name = 'SnapshotError'
 }
 
 /**
- * Compares with a stored picture, or stores it. `difference` is the share of pixels that differ, 0 to 1; 1 when the sizes
- * do. @throws SnapshotError when it is no PNG, or stands outside of the suite's folder
+ * Compares a PNG with a stored one, or stores it. `difference` is the share of pixels that differ, 0 to 1; 1 when the
+ * sizes differ. Throws SnapshotError when the stored file is no PNG, or outside of the suite's folder.
  */
 export function compareWithStored(png: Uint8Array, folder: string, file: string, update: boolean): Comparison {
   const path = resolve(folder, file)

@@ -1,12 +1,12 @@
-/** The steps that need a browser: `browser` opens a host page, `page` goes on with it. */
+/** The steps that need a browser: `browser` opens a host page, `page` continues with it. */
 import { stripVTControlCharacters } from 'node:util'
 import { isObject, type Json } from '../../foundation/json.ts'
-import type { Answer } from '../result.ts'
+import type { StepResponse } from '../result.ts'
 import type { CaseState } from '../run/case-state.ts'
-import { stepKind, type Turn } from '../steps/step-kind.ts'
+import { type StepContext, stepKind } from '../steps/step-kind.ts'
 import { mount, perform, startTurn } from './actions.ts'
 import { type HostPage, observe, openHostPage } from './host-page.ts'
-import { type Act, Acts, Open } from './schema.ts'
+import { type Action, Actions, Open } from './schema.ts'
 
 /** The page of a case; there is one at a time. */
 const pages = new WeakMap<CaseState, HostPage>()
@@ -16,79 +16,76 @@ export const browser = stepKind({
   summary: 'opens a page with a slot in a real browser, and mounts a fill',
   shape: {
     browser: Open.describe('What is mounted, and the page around it.'),
-    do: Acts.optional().describe('What is done on the page, in order.'),
+    do: Actions.optional().describe('Actions on the page, in order.'),
   },
   isRequest: false,
-  needs: ({ browser }) => (activates(browser) ? ['browser', 'publishable_key'] : ['browser']),
-  moves: () => [],
+  needs: ({ browser }) => (usesPublishableKey(browser) ? ['browser', 'publishable_key'] : ['browser']),
   title: ({ browser, do: list }) =>
-    `browser ${isObject(browser) && 'turn' in browser ? 'turn' : 'page'}${list === undefined ? '' : `: ${actNames(list)}`}`,
-  run: ({ browser: wish, do: list }, turn) =>
-    inBrowser(async () => {
-      const { target, state } = turn
+    `browser ${isObject(browser) && 'turn' in browser ? 'turn' : 'page'}${list === undefined ? '' : `: ${titleOf(list)}`}`,
+  run: ({ browser: options, do: list }, context) =>
+    withPlainErrors(async () => {
+      const { target, state } = context
+      const { of, set, unset, turn } = options
       await pages.get(state)?.close()
       const opened = await target.browser!.get()
       const host = await openHostPage(opened, {
         origin: state.origin,
         base_url: target.base_url,
-        viewport: { width: wish.width ?? 800, height: wish.height ?? 700 },
-        color_scheme: wish.color_scheme ?? 'light',
-        reduced_motion: wish.reduced_motion ?? false,
-        above: wish.above ?? 0,
-        slot_width: wish.slot_width ?? null,
-        policy: wish.policy ?? null,
-        serve: wish.serve ?? {},
+        viewport: { width: options.width ?? 800, height: options.height ?? 700 },
+        color_scheme: options.color_scheme ?? 'light',
+        reduced_motion: options.reduced_motion ?? false,
+        above: options.above ?? 0,
+        slot_width: options.slot_width ?? null,
+        policy: options.policy ?? null,
+        serve: options.serve ?? {},
       })
       pages.set(state, host)
-      state.atEnd(async () => {
-        if (!(await host.close())) await target.browser!.giveUp(opened)
+      state.onEnd(async () => {
+        if (!(await host.close())) await target.browser!.replace(opened)
       })
-      if (wish.turn !== undefined) await begin(wish, wish.turn, host, turn)
-      else if (wish.of !== null) await mount(host, turn, { of: wish.of, set: wish.set, unset: wish.unset })
-      return act(host, turn, 'do', list)
+      if (turn !== undefined) await start(options, turn, host, context)
+      else if (of !== null) await mount(host, context, { of, set, unset })
+      return act(host, context, 'do', list)
     }),
 })
 
 export const page = stepKind({
   name: 'page',
-  summary: 'goes on with the page that is open: acts on it, waits, takes pictures',
-  shape: { page: Acts.describe('What is done on the page, in order.') },
+  summary: 'continues with the page that is open: acts on it, waits, takes screenshots',
+  shape: { page: Actions.describe('Actions on the page, in order.') },
   isRequest: false,
   needs: () => ['browser'],
-  moves: () => [],
-  title: ({ page }) => `page: ${actNames(page)}`,
-  run: ({ page: list }, turn) =>
-    inBrowser(async () => {
-      const host = pages.get(turn.state)
+  title: ({ page }) => `page: ${titleOf(page)}`,
+  run: ({ page: list }, context) =>
+    withPlainErrors(async () => {
+      const host = pages.get(context.state)
       if (host === undefined) throw new Error('No page is open: an earlier step must be browser.')
-      return act(host, turn, 'page', list)
+      return act(host, context, 'page', list)
     }),
 })
 
-async function begin(wish: Open, body: Record<string, Json>, host: HostPage, turn: Turn): Promise<void> {
-  const { state } = turn
-  const endpoint = wish.endpoint ?? null
-  const publishable_key = endpoint === null ? (wish.publishable_key ?? (await state.key('publishable'))) : null
+async function start(options: Open, body: Record<string, Json>, host: HostPage, { state }: StepContext): Promise<void> {
+  const endpoint = options.endpoint ?? null
   await startTurn(host, {
     body: { session_id: state.session, job_type: 'chat', ...body },
     endpoint,
-    publishable_key,
+    publishable_key: endpoint === null ? (options.publishable_key ?? (await state.key('publishable'))) : null,
   })
 }
 
 async function act(
   host: HostPage,
-  turn: Turn,
-  member: string,
-  list: Act | readonly Act[] | undefined,
-): Promise<Answer> {
+  context: StepContext,
+  field: string,
+  list: Action | readonly Action[] | undefined,
+): Promise<StepResponse> {
   const started = performance.now()
-  if (list !== undefined) await perform(list, member, host, turn)
+  if (list !== undefined) await perform(list, field, host, context)
   return { status: 200, headers: {}, body: await observe(host), duration_ms: performance.now() - started }
 }
 
-/** Says what a person can do something with, where the driver tells of its own calls. */
-async function inBrowser<T>(work: () => Promise<T>): Promise<T> {
+/** Turns errors of the driver, which describe its own calls, into what happened to the page. */
+async function withPlainErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
@@ -96,24 +93,24 @@ async function inBrowser<T>(work: () => Promise<T>): Promise<T> {
     const message = first.replace(/^\w+\.\w+: (Error: )?/, '')
     if (/Target crashed|Page crashed/.test(message)) throw new Error('The page crashed.', { cause: error })
     if (/has been closed|browser has disconnected|Browser closed/.test(message)) {
-      throw new Error('The browser ended while the step was under way.', { cause: error })
+      throw new Error('The browser ended while the step ran.', { cause: error })
     }
     throw new Error(message, { cause: error })
   }
 }
 
-/** Whether its turn takes the publishable key of the project. */
-function activates(browser: Json | undefined): boolean {
+/** Whether the turn is activated with the publishable key of the project. */
+function usesPublishableKey(browser: Json | undefined): boolean {
   return isObject(browser) && 'turn' in browser && !('endpoint' in browser) && !('publishable_key' in browser)
 }
 
-function actNames(acts: Json | undefined): string {
-  const list = (Array.isArray(acts) ? acts : [acts]) as (Json | undefined)[]
-  return list.flatMap((each) => (isObject(each) ? Object.entries(each).map(actName) : [])).join(', ')
-}
-
-/** `wait_for visible`, `click ad`. */
-function actName([name, value]: [string, Json]): string {
-  const of = isObject(value) ? (value.type ?? value.name) : value
-  return typeof of === 'string' && name !== 'run' && of.length < 24 ? `${name} ${of}` : name
+/** Returns the names of actions for a title: `wait_for visible, click ad`. */
+function titleOf(list: Json | undefined): string {
+  const actions = (Array.isArray(list) ? list : [list]).flatMap((each) => (isObject(each) ? Object.entries(each) : []))
+  return actions
+    .map(([name, value]) => {
+      const of = isObject(value) ? (value.type ?? value.name) : value
+      return typeof of === 'string' && name !== 'run' && of.length < 24 ? `${name} ${of}` : name
+    })
+    .join(', ')
 }

@@ -5,7 +5,7 @@ import { eventTypes } from '../../contract/control/events.ts'
 import { errorCodes, type ReasonCode, reasonCodes } from '../../contract/errors.ts'
 import { isObject, type Json } from '../../foundation/json.ts'
 import { valueAt, withoutValue } from '../../foundation/json-path.ts'
-import type { Answer, Check } from '../result.ts'
+import type { Check, StepResponse } from '../result.ts'
 import { AnyJson, orVariable } from '../suite/variables.ts'
 import { describeExpected, matches } from './matchers.ts'
 
@@ -72,8 +72,8 @@ export type PlaceOf = (path: readonly (string | number)[]) => Pick<Check, 'place
 /** What needs no further request. `pages` are statuses of reasons that an endpoint answers with a page. */
 export function judge(
   expect: Expect,
-  answer: Answer,
-  earlier: (name: string) => Answer | undefined,
+  answer: StepResponse,
+  earlier: (name: string) => StepResponse | undefined,
   placeOf: PlaceOf,
   pages: Readonly<Partial<Record<ReasonCode, number>>> = {},
 ): Check[] {
@@ -109,7 +109,7 @@ export function check(subject: string, wanted: Json, actual: Json | undefined, p
 
 function statusChecks(
   { status, reason }: Expect,
-  answer: Answer,
+  answer: StepResponse,
   placeOf: PlaceOf,
   pages: Readonly<Partial<Record<ReasonCode, number>>>,
 ): Check[] {
@@ -130,7 +130,7 @@ function statusChecks(
 
 function statusCheck(
   wanted: readonly (number | string)[],
-  { status, body }: Answer,
+  { status, body }: StepResponse,
   place: Pick<Check, 'place'>,
 ): Check {
   const passed = wanted.some((each) => (typeof each === 'number' ? each === status : each[0] === String(status)[0]))
@@ -148,7 +148,7 @@ function statusCheck(
   }
 }
 
-function bodyChecks({ body }: Expect, answer: Answer, placeOf: PlaceOf): Check[] {
+function bodyChecks({ body }: Expect, answer: StepResponse, placeOf: PlaceOf): Check[] {
   if (body === undefined) return []
   if (Object.keys(body).some((name) => name.startsWith('$'))) {
     return [check('body', body, answer.body, placeOf(['expect', 'body']))]
@@ -158,14 +158,14 @@ function bodyChecks({ body }: Expect, answer: Answer, placeOf: PlaceOf): Check[]
   )
 }
 
-function absentChecks({ absent }: Expect, answer: Answer, placeOf: PlaceOf): Check[] {
+function absentChecks({ absent }: Expect, answer: StepResponse, placeOf: PlaceOf): Check[] {
   return [absent ?? []].flat().map((path) => {
     const actual = valueAt(answer.body, path)
     return check(`body.${path}`, { $exists: false }, actual, placeOf(['expect', 'absent']))
   })
 }
 
-function keysChecks({ keys }: Expect, answer: Answer, placeOf: PlaceOf): Check[] {
+function keysChecks({ keys }: Expect, answer: StepResponse, placeOf: PlaceOf): Check[] {
   if (keys === undefined) return []
   const wanted: Record<string, string[]> = Array.isArray(keys) ? { '': keys } : keys
   return Object.entries(wanted).map(([path, names]) => {
@@ -184,8 +184,8 @@ function keysChecks({ keys }: Expect, answer: Answer, placeOf: PlaceOf): Check[]
 
 function sameChecks(
   { same_as }: Expect,
-  answer: Answer,
-  earlier: (name: string) => Answer | undefined,
+  answer: StepResponse,
+  earlier: (name: string) => StepResponse | undefined,
   placeOf: PlaceOf,
 ): Check[] {
   if (same_as === undefined) return []

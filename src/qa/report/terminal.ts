@@ -10,13 +10,13 @@ import {
   countsText,
   type Destination,
   durationText,
+  flakyCases,
   type Paint,
   plural,
   type ReportTools,
   reasonsOf,
   targetText,
   titleOf,
-  unsteadyCases,
   visible,
 } from './text.ts'
 
@@ -126,7 +126,7 @@ export function summaryLines(result: RunResult, paint: Paint): string[] {
     ...failed.flatMap((attempts) => ['', ...attemptLines(attempts, paint)]),
     ...leftOut(result, 'not_applicable', 'Not applicable here', paint),
     ...leftOut(result, 'not_run', 'Not run', paint),
-    ...unsteady(result, paint),
+    ...flaky(result, paint),
     '',
     ...totalLines(result, paint),
   ]
@@ -160,8 +160,8 @@ function leftOut(result: RunResult, outcome: 'not_applicable' | 'not_run', title
   ]
 }
 
-function unsteady(result: RunResult, paint: Paint): string[] {
-  const cases = unsteadyCases(result)
+function flaky(result: RunResult, paint: Paint): string[] {
+  const cases = flakyCases(result)
   if (cases.length === 0) return []
   return [
     '',
@@ -196,7 +196,7 @@ export interface ProgressLine {
 }
 
 /** Drawings are at least this far apart, for runs of a thousand short cases. */
-const apart_ms = 60
+const min_redraw_interval_ms = 60
 const eraseLine = '\r\u001b[K'
 
 export function createProgressLine({ progress, quiet, now }: ReportTools): ProgressLine {
@@ -229,7 +229,7 @@ export function createProgressLine({ progress, quiet, now }: ReportTools): Progr
     progress.write(`${eraseLine}${text()}`)
   }
   const drawSoon = () => {
-    if (!isShown || now() - drawn_at_ms >= apart_ms) draw()
+    if (!isShown || now() - drawn_at_ms >= min_redraw_interval_ms) draw()
   }
 
   return {

@@ -88,7 +88,7 @@ export function bySuite(cases: readonly CaseResult[]): Map<string, CaseResult[]>
 }
 
 /** Case ids that both passed and failed over their attempts. */
-export function unsteadyCases({ cases }: Pick<RunResult, 'cases'>): { id: string; failed: number; attempts: number }[] {
+export function flakyCases({ cases }: Pick<RunResult, 'cases'>): { id: string; failed: number; attempts: number }[] {
   return [...Map.groupBy(cases, ({ id }) => id)].flatMap(([id, attempts]) => {
     const failed = attempts.filter(({ outcome }) => outcome === 'failed').length
     const passed = attempts.filter(({ outcome }) => outcome === 'passed').length
@@ -97,7 +97,7 @@ export function unsteadyCases({ cases }: Pick<RunResult, 'cases'>): { id: string
 }
 
 /**
- * Text from the wire, with what steers a terminal or turns the reading direction written out: `\u001b`. Tabs and line
+ * Text from the http, with what steers a terminal or turns the reading direction written out: `\u001b`. Tabs and line
  * ends stay.
  */
 export function visible(text: string): string {

@@ -1,11 +1,11 @@
-/** What a case knows while it runs: its session and project, its answers so far, its events. */
+/** What a case knows while it runs: its session and project, its responses so far, its events. */
 import { createHash } from 'node:crypto'
 import type { SandboxEvent } from '../../contract/control/events.ts'
 import type { Json } from '../../foundation/json.ts'
 import { valueAt } from '../../foundation/json-path.ts'
-import type { Answer } from '../result.ts'
+import type { StepResponse } from '../result.ts'
 import type { BuiltIn, Lookup } from '../suite/variables.ts'
-import type { EventTap, WantedEvent } from './events.ts'
+import type { EventStream, WantedEvent } from './events.ts'
 import type { Target } from './target.ts'
 
 /** What later steps need of a fill. */
@@ -19,132 +19,154 @@ export interface Fill {
   duration_ms: number | null
 }
 
+/** The credential of a request step: `secret`, `none`, ..., a key by project and class, or text that is sent unchanged. */
 export type KeyChoice =
   | string
   | { project?: string | undefined; class?: 'secret' | 'publishable' | undefined; mode?: 'test' | 'live' | undefined }
 
+export interface ProjectKeys {
+  secret_key: string
+  live_secret_key: string
+  publishable_key: string
+}
+
 export interface CaseStateOptions {
   target: Target
-  /** Makes what is random in this case; the same seed makes the same. */
+  /** Determines everything random in this case. */
   seed: string
   case_name: string
   variables: Readonly<Record<string, Json>>
-  /** Milliseconds since the epoch, of this machine. */
-  machineNow(): number
+  /** Milliseconds since the epoch, of the host. */
+  hostNow(): number
 }
 
-/** A step refers to something that no earlier step has brought about. */
+/** A step refers to something that no earlier step has made. */
 export class MissingError extends Error {
   override readonly name = 'MissingError'
+
+  constructor(what: string, source: string) {
+    super(`There is no ${what} yet: an earlier step must be ${source}.`)
+  }
 }
 
 export class CaseState {
   readonly session: string
-  readonly case_name: string
   client_id: string
   origin: string
   /** Keys of a project that was made for this case. */
-  own_keys: { secret_key: string; live_secret_key: string; publishable_key: string } | null = null
-  tap: EventTap | null = null
+  own_keys: ProjectKeys | null = null
+  events: EventStream | null = null
   readonly #options: CaseStateOptions
-  readonly #answers = new Map<string, Answer>()
+  readonly #responses = new Map<string, StepResponse>()
   readonly #slots = new Set<string>()
   readonly #keys = new Map<string, Promise<string>>()
-  readonly #closing: (() => Promise<void>)[] = []
+  readonly #onEnd: (() => Promise<void>)[] = []
   #activation: { token: string; origin: string } | null = null
   #beaconToken: string | null = null
-  #last: Answer | null = null
-  #lastSlots: string[] = []
+  #lastFill: StepResponse | null = null
+  #lastSlot: string | null = null
   #uuids = 0
   #skew_ms = 0
 
   constructor(options: CaseStateOptions) {
+    const { target, seed } = options
     this.#options = options
-    this.session = `${options.target.session_prefix}${hash(options.seed).slice(0, 16)}`
-    this.case_name = options.case_name
-    this.client_id = options.target.client_id
-    this.origin = options.target.origin
+    this.session = `${target.session_prefix}${hash(seed).slice(0, 16)}`
+    this.client_id = target.client_id
+    this.origin = target.origin
   }
 
-  /** Keeps an answer: under its name, as the last placement, as the activation in use. */
-  remember(answer: Answer, name: string | null): void {
-    if (name !== null) this.#answers.set(name, answer)
-    const slots = [valueAt(answer.body, 'slot_id'), valueAt(answer.body, 'slot_ids')].flat()
-    const found = slots.filter((slot): slot is string => typeof slot === 'string')
-    if (found.length > 0) this.#lastSlots = found
-    for (const slot of found) this.#slots.add(slot)
-    if (fillIn(answer) !== null) this.#last = answer
-    const token = valueAt(answer.body, 'activation_token')
-    if (typeof token === 'string') this.#activation = { token, origin: this.origin }
-    const handed = typeof answer.body === 'string' ? /"beacon_token":"(bt_[\w-]+)"/.exec(answer.body)?.[1] : undefined
-    if (handed !== undefined) this.#beaconToken = handed
-    const seconds = Date.parse(answer.headers.date ?? '')
-    if (!Number.isNaN(seconds)) this.#skew_ms = skewOf(seconds - this.#options.machineNow())
+  /** Records a response: under its name, as the last slot and fill, as the activation and beacon token in use. */
+  recordResponse(response: StepResponse, name: string | null): void {
+    const { body, headers } = response
+    if (name !== null) this.#responses.set(name, response)
+    const slots = [valueAt(body, 'slot_id'), valueAt(body, 'slot_ids')].flat().filter(isText)
+    this.#lastSlot = slots[0] ?? this.#lastSlot
+    for (const slot of slots) this.#slots.add(slot)
+    if (fillIn(response) !== null) this.#lastFill = response
+    const token = valueAt(body, 'activation_token')
+    if (isText(token)) this.#activation = { token, origin: this.origin }
+    const beaconToken = isText(body) ? /"beacon_token":"(bt_[\w-]+)"/.exec(body)?.[1] : undefined
+    this.#beaconToken = beaconToken ?? this.#beaconToken
+    const date_ms = Date.parse(headers.date ?? '')
+    if (!Number.isNaN(date_ms)) this.#skew_ms = skewOf(date_ms - this.#options.hostNow())
   }
 
-  answer(name: string): Answer | undefined {
-    return this.#answers.get(name)
+  /** Returns the response of an earlier step by its name. */
+  responseOf(name: string): StepResponse | undefined {
+    return this.#responses.get(name)
   }
 
-  /** The last answer with a fill. */
-  lastFill(): Answer {
-    return this.#last ?? missing('fill', 'a placement that fills')
+  /** Returns the last response with a fill. Throws MissingError. */
+  lastFill(): StepResponse {
+    if (this.#lastFill === null) throw new MissingError('fill', 'a placement that fills')
+    return this.#lastFill
   }
 
-  /** Closes something when the case has ended. */
-  atEnd(close: () => Promise<void>): void {
-    this.#closing.push(close)
+  /** Calls `close` when the case has ended, the last one first. */
+  onEnd(close: () => Promise<void>): void {
+    this.#onEnd.push(close)
   }
 
   async end(): Promise<void> {
-    this.tap?.close()
-    for (const close of this.#closing.toReversed()) await close()
+    this.events?.close()
+    for (const close of this.#onEnd.toReversed()) await close()
   }
 
-  /** The slot of a step by its name, or a slot_id as it is; null or nothing: the last slot. */
+  /** Returns the slot of a step by its name, a slot_id unchanged, or without a name the last slot. Throws MissingError. */
   slotOf(name: string | undefined): string {
-    if (name === undefined) return this.#lastSlots[0] ?? missing('slot', 'a placement or a job')
-    const answer = this.#answers.get(name)
-    if (answer === undefined) return name
-    const slot = valueAt(answer.body, 'slot_id') ?? valueAt(answer.body, 'slot_ids.0')
-    return typeof slot === 'string' ? slot : missing(`slot in ${name}`, 'a placement or a job')
+    const source = 'a placement or a job'
+    if (name === undefined) {
+      if (this.#lastSlot === null) throw new MissingError('slot', source)
+      return this.#lastSlot
+    }
+    const response = this.#responses.get(name)
+    if (response === undefined) return name
+    const slot = valueAt(response.body, 'slot_id') ?? valueAt(response.body, 'slot_ids.0')
+    if (!isText(slot)) throw new MissingError(`slot in ${name}`, source)
+    return slot
   }
 
   assetTokenOf(name: string | undefined): string {
-    if (name !== undefined && !this.#answers.has(name)) return name
     return this.fillOf(name).asset_token
   }
 
-  /** The fill of a step by its name; nothing: the last fill. Throws where it was none. */
+  /** Returns the fill of a step by its name, or the last fill; another text is an asset token. Throws MissingError. */
   fillOf(name: string | undefined): Fill {
-    if (name === undefined) return (this.#last && fillIn(this.#last)) ?? missing('fill', 'a placement that fills')
-    const answer = this.#answers.get(name)
-    if (answer === undefined) return { ...noFacts, asset_token: name }
-    return fillIn(answer) ?? missing(`fill in ${name}`, 'a placement that fills')
+    const response = name === undefined ? this.lastFill() : this.#responses.get(name)
+    if (response === undefined) return { ...noFacts, asset_token: name ?? '' }
+    const fill = fillIn(response)
+    if (fill === null) throw new MissingError(`fill in ${name}`, 'a placement that fills')
+    return fill
   }
 
-  /** A credential, and the origin that goes with it. null: none is sent. */
+  /** Returns a credential with the origin that goes with it, or null for none. Throws MissingError. */
   async credential(choice: KeyChoice = 'secret'): Promise<{ token: string; origin: string | null } | null> {
-    if (choice === 'none') return null
-    if (choice === 'activation') {
-      const { token, origin } = this.#activation ?? missing('activation token', 'an activate step')
-      return { token, origin }
-    }
-    if (choice === 'beacon') {
-      return { token: this.#beaconToken ?? missing('beacon token', 'a frame step'), origin: this.origin }
-    }
     if (typeof choice === 'object') {
       const { project: client_id = null, class: kind = 'secret', mode = 'test' } = choice
       return { token: await this.#options.target.keys.take({ client_id, class: kind, mode }), origin: null }
     }
-    if (choice === 'secret' || choice === 'publishable' || choice === 'live') {
-      return { token: await this.key(choice), origin: null }
+    switch (choice) {
+      case 'none':
+        return null
+      case 'activation':
+        if (this.#activation === null) throw new MissingError('activation token', 'an activate step')
+        return this.#activation
+      case 'beacon':
+        if (this.#beaconToken === null) throw new MissingError('beacon token', 'a frame step')
+        return { token: this.#beaconToken, origin: this.origin }
+      case 'secret':
+      case 'publishable':
+      case 'live':
+        return { token: await this.key(choice), origin: null }
+      case 'other':
+        return { token: await this.#keyOfOtherProject(), origin: null }
+      default:
+        return { token: choice, origin: choice.startsWith('at_') ? this.origin : null }
     }
-    if (choice === 'other') return { token: await this.#keyOfOther(), origin: null }
-    return { token: choice, origin: choice.startsWith('at_') ? this.origin : null }
   }
 
-  /** A key of the project of this case, the same throughout the case. */
+  /** Returns a key of the project of this case, the same throughout the case. */
   key(name: 'secret' | 'publishable' | 'live'): Promise<string> {
     if (this.own_keys !== null) {
       const { secret_key, live_secret_key, publishable_key } = this.own_keys
@@ -162,10 +184,10 @@ export class CaseState {
     return key
   }
 
-  /** The time of the service, epoch milliseconds. */
+  /** Resolves with the time of the service, epoch milliseconds. */
   async now(): Promise<number> {
-    const { target, machineNow } = this.#options
-    if (target.lacks('control') !== null) return machineNow() + this.#skew_ms
+    const { target, hostNow } = this.#options
+    if (target.missing('control') !== null) return hostNow() + this.#skew_ms
     const clock = (await target.control('clock.show')) as { now_ms: number }
     return clock.now_ms
   }
@@ -181,18 +203,19 @@ export class CaseState {
     ].join('-')
   }
 
+  /** Returns the value of a variable: a response, a variable of the suite or its matrix, or a built-in one. */
   readonly lookup: Lookup = async (name) => {
-    const answer = this.#answers.get(name)
-    if (answer !== undefined) return answer as unknown as Json
+    const response = this.#responses.get(name)
+    if (response !== undefined) return response as unknown as Json
     const { variables } = this.#options
     if (Object.hasOwn(variables, name)) return variables[name]
     return this.#builtIns[name as BuiltIn]?.()
   }
 
-  /** Waits until events of this case have happened in this order. */
+  /** Resolves when events of this case have been emitted in this order. Rejects with MissingEventsError on abort. */
   waitForEvents(wanted: readonly WantedEvent[], signal: AbortSignal): Promise<SandboxEvent[]> {
     const types = wanted.map((each) => (typeof each === 'string' ? each : each.type))
-    return this.tap!.waitFor(wanted, (event) => this.#isOwn(event, types), signal)
+    return this.events!.waitFor(wanted, (event) => this.#isOwn(event, types), signal)
   }
 
   readonly #builtIns: Record<BuiltIn, () => Json | Promise<Json>> = {
@@ -206,36 +229,33 @@ export class CaseState {
     uuid: () => this.newUuid(),
     beacon_id: () => this.newUuid(),
     index: () => 1,
-    case_name: () => this.case_name,
+    case_name: () => this.#options.case_name,
   }
 
-  async #keyOfOther(): Promise<string> {
-    const { target } = this.#options
-    const other = target.projects.find((client_id) => client_id !== this.client_id && !client_id.startsWith('proj_qa_'))
-    return target.keys.take({
-      client_id: other ?? missing('other project', 'a second project'),
-      class: 'secret',
-      mode: 'test',
-    })
+  #keyOfOtherProject(): Promise<string> {
+    const { keys, projects } = this.#options.target
+    const client_id = projects.find((id) => id !== this.client_id && !id.startsWith('proj_qa_'))
+    if (client_id === undefined) throw new MissingError('other project', 'a second project')
+    return keys.take({ client_id, class: 'secret', mode: 'test' })
   }
 
-  /** An event without slot and session may be of any case: it counts where it is awaited, in a case that runs alone. */
+  /** An event without slot and session may belong to any case: it counts when it is awaited, in an exclusive case. */
   #isOwn({ slot_id, type, data }: SandboxEvent, awaited: readonly string[]): boolean {
-    if (typeof data.session_id === 'string') return data.session_id.startsWith(this.session) || this.#isSlotOwn(slot_id)
-    return slot_id === null ? awaited.includes(type) : this.#isSlotOwn(slot_id)
+    if (isText(data.session_id)) return data.session_id.startsWith(this.session) || this.#isOwnSlot(slot_id)
+    return slot_id === null ? awaited.includes(type) : this.#isOwnSlot(slot_id)
   }
 
-  #isSlotOwn(slot_id: string | null): boolean {
+  #isOwnSlot(slot_id: string | null): boolean {
     return slot_id !== null && this.#slots.has(slot_id)
   }
 }
 
 const noFacts = { slot_id: null, format: null, width: null, height: null, duration_ms: null }
 
-function fillIn({ body }: Answer): Fill | null {
+function fillIn({ body }: StepResponse): Fill | null {
   const token = valueAt(body, 'placement.asset_token') ?? valueAt(body, 'decision.asset_token')
-  // The control plane shows what a token is of, and not the token.
-  if (typeof token !== 'string' || token.endsWith('_redacted')) return null
+  // The control plane shows tokens redacted.
+  if (!isText(token) || token.endsWith('_redacted')) return null
   return {
     asset_token: token,
     slot_id: textOrNull(valueAt(body, 'slot_id')),
@@ -246,17 +266,17 @@ function fillIn({ body }: Answer): Fill | null {
   }
 }
 
-/** The Date header counts in whole seconds: clocks that agree so far are taken to agree. */
+/** The Date header has whole seconds: a smaller difference of the clocks cannot be measured. */
 function skewOf(difference_ms: number): number {
   return Math.abs(difference_ms) < 2_000 ? 0 : difference_ms
 }
 
-function missing(what: string, from: string): never {
-  throw new MissingError(`There is no ${what} yet: an earlier step must be ${from}.`)
+function isText(value: unknown): value is string {
+  return typeof value === 'string'
 }
 
 function textOrNull(value: unknown): string | null {
-  return typeof value === 'string' ? value : null
+  return isText(value) ? value : null
 }
 
 function numberOrNull(value: unknown): number | null {

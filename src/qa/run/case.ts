@@ -1,44 +1,43 @@
-/** Runs one case: its project, setup, steps, teardown; and puts back what it moved for everyone. */
-/** What a case moves for everyone is put back after it: the clock, fault rules, the scenario, settings of the project. */
+/** Runs one case: its project, setup, steps, teardown; then restores the shared state that it changed. */
 import type { Json } from '../../foundation/json.ts'
 import type { CaseResult, StepResult } from '../result.ts'
-import type { Move } from '../steps/step-kind.ts'
+import type { SharedState } from '../steps/step-kind.ts'
 import type { LoadedStep } from '../suite/schema.ts'
-import { CaseState } from './case-state.ts'
-import { openEventTap } from './events.ts'
-import type { RunContext } from './exchange.ts'
+import { CaseState, type ProjectKeys } from './case-state.ts'
+import { openEventStream } from './events.ts'
+import type { CaseContext } from './exchange.ts'
 import type { PlannedCase } from './plan.ts'
 import { runStep } from './step.ts'
 import type { Target } from './target.ts'
 
-export interface CaseOptions extends Omit<RunContext, 'state' | 'folder'> {
+export interface CaseOptions extends Omit<CaseContext, 'state' | 'folder'> {
   /** Of the whole run. */
   seed: string
-  /** Aborted by an interrupt: what is under way ends, teardown still runs. */
+  /** Aborted by an interrupt: the step that runs ends, teardown still runs. */
   interrupt: AbortSignal
 }
 
 const caseTimeout_ms = 60_000
 const teardownTimeout_ms = 10_000
 
+/** Runs a case to its end. What goes wrong is in the result; nothing is thrown. */
 export async function runCase(planned: PlannedCase, options: CaseOptions): Promise<CaseResult> {
   const started_at_ms = options.environment.now()
   const started = performance.now()
-  const lacking = whatIsLacking(planned, options.target)
-  const judged = lacking === null ? await runSteps(planned, options) : { reason: lacking, steps: [] }
-  const isFailed =
-    lacking === null && (judged.reason !== null || judged.steps.some(({ outcome }) => outcome === 'failed'))
+  const missing = missingNeed(planned, options.target)
+  const { reason, steps } = missing === null ? await runSteps(planned, options) : { reason: missing, steps: [] }
+  const isFailed = reason !== null || steps.some(({ outcome }) => outcome === 'failed')
   return {
     ...headOf(planned),
-    outcome: lacking !== null ? 'not_applicable' : isFailed ? 'failed' : 'passed',
-    reason: judged.reason,
+    outcome: missing !== null ? 'not_applicable' : isFailed ? 'failed' : 'passed',
+    reason,
     started_at_ms,
     duration_ms: Math.round((performance.now() - started) * 10) / 10,
-    steps: judged.steps,
+    steps,
   }
 }
 
-/** A case that never began. */
+/** Returns the result of a case that was never started. */
 export function notRun(planned: PlannedCase, reason: string, started_at_ms: number): CaseResult {
   return { ...headOf(planned), outcome: 'not_run', reason, started_at_ms, duration_ms: 0, steps: [] }
 }
@@ -47,10 +46,10 @@ function headOf({ id, suite, name, loaded, matrix, attempt }: PlannedCase) {
   return { id, suite: suite.name, name, place: loaded.place, tags: loaded.tags, matrix, attempt }
 }
 
-function whatIsLacking({ needs }: PlannedCase, target: Target): string | null {
+function missingNeed({ needs }: PlannedCase, target: Target): string | null {
   for (const { need, step } of needs) {
-    const lack = target.lacks(need)
-    if (lack !== null) return `Line ${step.place.line} (${step.kind.name}) needs ${lack}.`
+    const missing = target.missing(need)
+    if (missing !== null) return `Line ${step.place.line} (${step.kind.name}) needs ${missing}.`
   }
   return null
 }
@@ -65,25 +64,23 @@ async function runSteps(
     seed: `${options.seed} ${planned.id} ${planned.attempt}`,
     case_name: planned.name,
     variables: { ...loaded.variables, ...planned.matrix },
-    machineNow: options.environment.now,
+    hostNow: options.environment.now,
   })
-  const context: RunContext = { ...options, state, folder: suite.folder }
+  const context: CaseContext = { ...options, state, folder: suite.folder }
   const timeout = new AbortController()
   const limit_ms = loaded.timeout_ms ?? caseTimeout_ms
   const timer = setTimeout(() => timeout.abort(new Error(`The case took longer than ${limit_ms} ms`)), limit_ms)
   const signal = AbortSignal.any([options.interrupt, timeout.signal])
   const steps: StepResult[] = []
-  let putBack = async () => {}
+  const hasFailed = () => steps.some(({ outcome }) => outcome === 'failed')
+  let restore = async () => {}
   let reason: string | null = null
   try {
-    putBack = await prepare(planned, context, signal)
-    const before = [...loaded.setup, ...loaded.steps]
-    for (const step of before) {
-      const isOver = steps.some(({ outcome }) => outcome === 'failed') || signal.aborted
-      steps.push(isOver ? skipped(step, signal) : await runStep(step, context, signal))
+    restore = await prepare(planned, context, signal)
+    for (const step of [...loaded.setup, ...loaded.steps]) {
+      steps.push(hasFailed() || signal.aborted ? skipped(step, signal) : await runStep(step, context, signal))
     }
-    if (timeout.signal.aborted && !steps.some(({ outcome }) => outcome === 'failed'))
-      reason = (timeout.signal.reason as Error).message
+    if (timeout.signal.aborted && !hasFailed()) reason = (timeout.signal.reason as Error).message
   } catch (error) {
     reason = `The case could not begin: ${(error as Error).message}`
   } finally {
@@ -94,39 +91,38 @@ async function runSteps(
   }
   try {
     await state.end()
-    await putBack()
+    await restore()
   } catch (error) {
-    reason = `What it changed could not be put back: ${(error as Error).message}`
+    reason = `What it changed could not be restored: ${(error as Error).message}`
   }
   return { reason, steps }
 }
 
-/** Answers what puts back what the case will move. */
+/** Prepares the project and the event stream of a case. Resolves with what restores the shared state. */
 async function prepare(
-  { loaded, listens, moves }: PlannedCase,
-  { state, target }: RunContext,
+  { loaded: { project }, listens, changes }: PlannedCase,
+  { state, target }: CaseContext,
   signal: AbortSignal,
 ): Promise<() => Promise<void>> {
-  const { project } = loaded
   if (typeof project === 'string') {
-    const detail = (await target.control('projects.show', { client_id: project }, undefined, signal)) as {
+    const { settings } = (await target.control('projects.show', { client_id: project }, undefined, signal)) as {
       settings: { allowed_origins: string[] }
     }
     state.client_id = project
-    state.origin = detail.settings.allowed_origins[0]?.replace(/:\*$/, ':3000') ?? state.origin
+    state.origin = settings.allowed_origins[0]?.replace(/:\*$/, ':3000') ?? state.origin
   } else if (project !== null) {
     const client_id = `proj_${state.session}`
     const settings = { allowed_origins: [state.origin], ...(project as Record<string, Json>) }
-    const created = (await target.control('projects.create', {}, { client_id, ...settings }, signal)) as {
-      keys: NonNullable<CaseState['own_keys']>
+    const { keys } = (await target.control('projects.create', {}, { client_id, ...settings }, signal)) as unknown as {
+      keys: ProjectKeys
     }
     state.client_id = client_id
-    state.own_keys = created.keys
+    state.own_keys = keys
     state.origin = settings.allowed_origins[0] ?? state.origin
   }
-  const putBack = moves.size === 0 ? async () => {} : await rememberShared(target, moves, state.client_id)
-  if (listens) state.tap = await openEventTap(target, signal)
-  return putBack
+  const restore = await saveShared(target, changes, state.client_id)
+  if (listens) state.events = await openEventStream(target, signal)
+  return restore
 }
 
 function skipped({ place, kind, data }: LoadedStep, signal: AbortSignal): StepResult {
@@ -141,39 +137,39 @@ interface Clock {
   frozen: boolean
 }
 
-/** Looks at how things are. What it answers puts them back. */
-export async function rememberShared(
+/** Reads the shared state that a case will change. Resolves with a function that restores it. */
+async function saveShared(
   target: Target,
-  moves: ReadonlySet<Move>,
+  changes: ReadonlySet<SharedState>,
   client_id: string,
 ): Promise<() => Promise<void>> {
-  const undo: (() => Promise<unknown>)[] = []
-  const everything = moves.has('everything')
-  if (moves.has('project') || everything) {
+  const restores: (() => Promise<unknown>)[] = []
+  const has = (state: SharedState) => changes.has(state) || changes.has('everything')
+  if (has('project')) {
     const before = (await target.control('projects.show', { client_id })) as { settings: Json }
-    undo.push(() => target.control('projects.update', { client_id }, before.settings))
+    restores.push(() => target.control('projects.update', { client_id }, before.settings))
   }
-  if (moves.has('scenario') || everything) {
+  if (has('scenario')) {
     const active = await activeScenario(target)
-    undo.push(async () => {
+    restores.push(async () => {
       if ((await activeScenario(target)) === active) return
       await (active === null ? target.control('scenario.clear') : target.control('scenario.use', { name: active }, {}))
     })
   }
-  if (moves.has('faults') || everything) {
+  if (has('faults')) {
     const before = await faultsOf(target)
-    undo.push(async () => {
-      const ids = new Set(before.map(({ fault_id }) => fault_id))
-      const now = await faultsOf(target)
-      for (const { fault_id } of now) if (!ids.has(fault_id)) await target.control('faults.remove', { fault_id })
+    restores.push(async () => {
+      for (const fault_id of await faultsOf(target)) {
+        if (!before.includes(fault_id)) await target.control('faults.remove', { fault_id })
+      }
     })
   }
-  if (moves.has('clock') || everything) {
+  if (has('clock')) {
     const before = (await target.control('clock.show')) as unknown as Clock
-    undo.push(() => restoreClock(target, before))
+    restores.push(() => restoreClock(target, before))
   }
   return async () => {
-    for (const each of undo) await each()
+    for (const restore of restores) await restore()
   }
 }
 
@@ -185,7 +181,7 @@ async function restoreClock(target: Target, { now_ms, offset_ms, frozen }: Clock
     await target.control('clock.set', {}, { to_ms: now_ms })
     return
   }
-  // In this order: a clock that runs on keeps the distance that it had while it stood still.
+  // In this order: a clock that is resumed keeps the offset that it had while it was frozen.
   await target.control('clock.resume', {}, {})
   await target.control('clock.set', {}, { to_ms: null })
   if (offset_ms === 0) return
@@ -193,9 +189,10 @@ async function restoreClock(target: Target, { now_ms, offset_ms, frozen }: Clock
   await target.control('clock.set', {}, { to_ms: real.now_ms + offset_ms })
 }
 
-async function faultsOf(target: Target): Promise<{ fault_id: string; scenario: string | null }[]> {
+/** Returns the ids of the fault rules that are not of a scenario. */
+async function faultsOf(target: Target): Promise<string[]> {
   const { items } = (await target.control('faults.list')) as { items: { fault_id: string; scenario: string | null }[] }
-  return items.filter(({ scenario }) => scenario === null)
+  return items.filter(({ scenario }) => scenario === null).map(({ fault_id }) => fault_id)
 }
 
 async function activeScenario(target: Target): Promise<string | null> {

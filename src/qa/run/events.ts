@@ -1,4 +1,4 @@
-/** The events of a sandbox from the beginning of a case on, over its stream. */
+/** The events of a sandbox from the beginning of a case on, from its event stream. */
 import { readEvents } from '../../client/transport.ts'
 import type { SandboxEvent } from '../../contract/control/events.ts'
 import { contract } from '../../contract/index.ts'
@@ -9,8 +9,8 @@ import type { Target } from './target.ts'
 
 export type WantedEvent = string | { type: string; data?: Record<string, Json> | undefined }
 
-export interface EventTap {
-  /** The events that were wanted, in order, with others between them. Rejects with what was there when time is up. */
+export interface EventStream {
+  /** Resolves with the wanted events, in order, others between them. Rejects with MissingEventsError on abort. */
   waitFor(
     wanted: readonly WantedEvent[],
     isOwn: (event: SandboxEvent) => boolean,
@@ -19,26 +19,26 @@ export interface EventTap {
   close(): void
 }
 
-/** Events that were not seen in time. */
-export class EventsMissing extends Error {
-  override readonly name = 'EventsMissing'
+/** An event was not emitted in time. */
+export class MissingEventsError extends Error {
+  override readonly name = 'MissingEventsError'
   readonly seen: readonly string[]
 
-  constructor(wanted: readonly WantedEvent[], found: number, seen: readonly string[]) {
-    super(`The event ${typeOf(wanted[found]!)} did not come. Seen: ${seen.length === 0 ? 'nothing' : seen.join(', ')}.`)
+  constructor(missing: WantedEvent, seen: readonly string[]) {
+    super(`The event ${typeOf(missing)} did not come. Seen: ${seen.length === 0 ? 'nothing' : seen.join(', ')}.`)
     this.seen = seen
   }
 }
 
-/** Opens the stream; it begins with the next event. Throws NoAnswer. */
-export async function openEventTap(
-  { wire, base_url, control_headers }: Target,
+/** Opens the stream, which begins with the next event. Throws NoResponseError. */
+export async function openEventStream(
+  { http, base_url, control_headers }: Target,
   signal: AbortSignal,
-): Promise<EventTap> {
+): Promise<EventStream> {
   const stop = new AbortController()
   const headers = { accept: 'text/event-stream', ...control_headers }
   const url = base_url + contract['events.stream'].path
-  const reader = await wire.open({ method: 'GET', url, headers, body: null }, AbortSignal.any([stop.signal, signal]))
+  const reader = await http.open({ method: 'GET', url, headers, body: null }, AbortSignal.any([stop.signal, signal]))
   const events: SandboxEvent[] = []
   let wake = () => {}
   let isOpen = true
@@ -62,13 +62,11 @@ export async function openEventTap(
         for (;;) {
           const own = events.filter(isOwn)
           const found = inOrder(wanted, own)
-          if (found.length === wanted.length) return found
+          const missing = wanted[found.length]
+          if (missing === undefined) return found
           if (signal.aborted || !isOpen) {
-            throw new EventsMissing(
-              wanted,
-              found.length,
-              own.map((event) => event.type),
-            )
+            const seen = own.map(({ type }) => type)
+            throw new MissingEventsError(missing, seen)
           }
           await new Promise<void>((resolve) => {
             wake = resolve
@@ -82,12 +80,12 @@ export async function openEventTap(
   }
 }
 
-/** As many of the wanted events as are there, each after the one before. */
+/** Returns as many of the wanted events as there are, each after the one before. */
 function inOrder(wanted: readonly WantedEvent[], events: readonly SandboxEvent[]): SandboxEvent[] {
   const found: SandboxEvent[] = []
   let from = 0
   for (const want of wanted) {
-    const at = events.findIndex((event, index) => index >= from && fits(want, event))
+    const at = events.findIndex((event, index) => index >= from && isMatch(want, event))
     if (at < 0) break
     found.push(events[at]!)
     from = at + 1
@@ -95,13 +93,10 @@ function inOrder(wanted: readonly WantedEvent[], events: readonly SandboxEvent[]
   return found
 }
 
-function fits(wanted: WantedEvent, event: SandboxEvent): boolean {
-  if (typeof wanted === 'string') return wanted === event.type
-  const data = event.data as Json
-  return (
-    wanted.type === event.type &&
-    Object.entries(wanted.data ?? {}).every(([path, expected]) => matches(expected, valueAt(data, path)))
-  )
+function isMatch(wanted: WantedEvent, { type, data }: SandboxEvent): boolean {
+  if (typeof wanted === 'string') return wanted === type
+  const fields = Object.entries(wanted.data ?? {})
+  return wanted.type === type && fields.every(([path, expected]) => matches(expected, valueAt(data as Json, path)))
 }
 
 function typeOf(wanted: WantedEvent): string {

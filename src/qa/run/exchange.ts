@@ -1,6 +1,4 @@
-/** The turn of a step over a real target: what it sends is written down, and checked against the contract. */
-/** Nothing that opens a door may stand in a result: keys and tokens are replaced by what they are. */
-/** What a run needs of the machine and of the command line; `src/commands` fills it in. */
+/** Sends the requests of a step, records each exchange with its secrets redacted, and compares it with the contract. */
 import type { Endpoint } from '../../contract/endpoint.ts'
 import { contract } from '../../contract/index.ts'
 import { fillPath, pathPattern } from '../../foundation/endpoint-path.ts'
@@ -9,13 +7,21 @@ import { withoutValue, withValue } from '../../foundation/json-path.ts'
 import { redactSecrets, replaceSecrets } from '../../foundation/redaction.ts'
 import { retryAfterMs } from '../../foundation/retry-after.ts'
 import { contractCheck } from '../expect/contract.ts'
-import type { Answer, Check, Exchange, Screenshot } from '../result.ts'
-import { pause, type RawCall, type RequestMembers, type Turn } from '../steps/step-kind.ts'
+import type { Check, Exchange, Screenshot, StepResponse } from '../result.ts'
+import { pause, type RequestFields, type StepContext } from '../steps/step-kind.ts'
 import type { CaseState } from './case-state.ts'
-import { NoAnswer, type RawAnswer, type RawRequest } from './http.ts'
+import { type HttpRequest, NoResponseError } from './http.ts'
 import type { Target } from './target.ts'
 
-export interface RunContext {
+/** What a run needs of the host and of the command line; `src/commands` provides it. */
+export interface Environment {
+  /** Milliseconds since the epoch. */
+  now(): number
+  /** Returns the command that repeats a request; the shell fills in `variables`. */
+  curl(request: HttpRequest, variables: readonly string[]): string
+}
+
+export interface CaseContext {
   target: Target
   state: CaseState
   environment: Environment
@@ -25,11 +31,6 @@ export interface RunContext {
   folder: string
 }
 
-export interface StepContext extends RunContext {
-  /** When the time of the step is up, as performance.now() counts. */
-  ends_at_ms: number
-}
-
 /** What a step leaves behind. */
 export interface Recording {
   exchanges: Exchange[]
@@ -37,45 +38,57 @@ export interface Recording {
   screenshots: Screenshot[]
 }
 
-export interface TurnOptions {
+export interface StepOptions {
+  signal: AbortSignal
+  /** When the time of the step is up, on the clock of performance.now(). */
+  ends_at_ms: number
   checksContract: boolean
-  /** A service that asks to wait is waited for, as a correct client does. */
-  mayWaitForRate: boolean
-  placeOf: Turn['placeOf']
+  /** Waits when a service is over its rate limit, as a correct client does. */
+  waitsForRate: boolean
+  placeOf: StepContext['placeOf']
 }
 
-export function createTurn(
-  context: StepContext,
+/** Subject of the contract check of a 429 that was waited out; the request was sent again after it. */
+export const rateLimitSubject = 'contract over the rate limit'
+/** The wait after a 429 without a usable Retry-After. */
+const leastWait_ms = 1_000
+
+/** Returns what a step may use. Exchanges go to `recording`, checks to `checks`. */
+export function createStepContext(
+  { target, state, environment, update_snapshots, folder }: CaseContext,
   recording: Recording,
   checks: Check[],
-  signal: AbortSignal,
-  { checksContract, mayWaitForRate, placeOf }: TurnOptions,
-): Turn {
-  const { target, state, environment } = context
-
-  async function send(request: RawRequest, endpoint: Endpoint | null): Promise<Answer> {
-    const kept = exchangeOf(withoutUnmarked(request, target.keys.unmarked), environment)
-    recording.exchanges.push(kept)
+  { signal, ends_at_ms, checksContract, waitsForRate, placeOf }: StepOptions,
+): StepContext {
+  async function send(request: HttpRequest, endpoint: Endpoint | null): Promise<StepResponse> {
+    const exchange = exchangeOf(withoutOpaqueKeys(request, target.keys.opaque), environment)
+    recording.exchanges.push(exchange)
     try {
-      const raw = await target.wire.send(request, signal)
-      Object.assign(kept, answerMembers(raw))
-      const json = parseJson(raw.text)
-      const isLimited = raw.status === 429 && target.summary.kind === 'service' && mayWaitForRate
-      const isSpoilt = raw.headers['x-sandbox-fault'] !== undefined
-      if (endpoint !== null && checksContract && !isSpoilt && request.method !== 'HEAD') {
-        const seen = { status: raw.status, headers: raw.headers, json, text: raw.text }
-        const check = contractCheck(endpoint, seen, target.summary.kind !== 'service')
+      const { status, headers, text, duration_ms } = await target.http.send(request, signal)
+      const response_body = text === '' ? null : keptBody(text)
+      Object.assign(exchange, {
+        status,
+        response_headers: mapHeaders(headers, redactSecrets),
+        response_body,
+        duration_ms,
+      })
+      const json = parseJson(text)
+      const isLimited = status === 429 && target.summary.kind === 'service' && waitsForRate
+      const isFaulty = headers['x-sandbox-fault'] !== undefined
+      if (endpoint !== null && checksContract && !isFaulty && request.method !== 'HEAD') {
+        const check = contractCheck(endpoint, { status, headers, json, text }, target.summary.kind !== 'service')
         checks.push(isLimited ? { ...check, subject: rateLimitSubject } : check)
       }
       if (isLimited) {
-        const wait_ms = retryAfterMs(raw.headers['retry-after'], environment.now()) ?? 0
+        const wait_ms = retryAfterMs(headers['retry-after'], environment.now()) ?? 0
         await pause(Math.max(leastWait_ms, wait_ms), { signal })
         return await send(request, endpoint)
       }
-      return { status: raw.status, headers: raw.headers, body: json ?? raw.text, duration_ms: raw.duration_ms }
+      return { status, headers, body: json ?? text, duration_ms }
     } catch (error) {
-      if (error instanceof NoAnswer) {
-        Object.assign(kept, { status: 0, error: redactSecrets(error.message), duration_ms: error.duration_ms })
+      if (error instanceof NoResponseError) {
+        const { duration_ms } = error
+        Object.assign(exchange, { status: 0, error: redactSecrets(error.message), duration_ms })
       }
       throw error
     }
@@ -85,62 +98,50 @@ export function createTurn(
     target,
     state,
     signal,
-    ends_at_ms: context.ends_at_ms,
-    update_snapshots: context.update_snapshots,
-    folder: context.folder,
+    ends_at_ms,
+    update_snapshots,
+    folder,
     placeOf,
     check: (check) => checks.push(check),
     screenshot: (picture) => recording.screenshots.push(picture),
-    async call(id, { params = {}, query = {}, body, members = {} }) {
+    async call(id, { params = {}, query = {}, body, fields = {} }) {
       const endpoint: Endpoint = contract[id]
-      const isSandbox = endpoint.stability === 'sandbox'
-      const path = fillPath(endpoint.path, params)
-      const changed = body === undefined ? undefined : changedBody(body, members)
-      const isBare = endpoint.credentials.length === 0 && members.key === undefined
+      const changed = body === undefined ? undefined : changedBody(body, fields)
+      const needsNoKey = endpoint.credentials.length === 0 && fields.key === undefined
       const headers = {
-        ...(isSandbox ? target.control_headers : {}),
+        ...(endpoint.stability === 'sandbox' ? target.control_headers : {}),
         ...(changed === undefined ? {} : { 'content-type': 'application/json' }),
-        ...(await credentialHeaders(state, isBare ? { ...members, key: 'none' } : members)),
+        ...(await credentialHeaders(state, needsNoKey ? { ...fields, key: 'none' } : fields)),
       }
-      return send(
-        {
-          method: endpoint.method,
-          url: target.base_url + path + queryText({ ...query, ...members.query }),
-          headers: withHeaders(headers, members),
-          body: changed === undefined ? null : JSON.stringify(changed),
-        },
-        endpoint,
-      )
+      const request = {
+        method: endpoint.method,
+        url: target.base_url + fillPath(endpoint.path, params) + queryText({ ...query, ...fields.query }),
+        headers: withHeaders(headers, fields),
+        body: changed === undefined ? null : JSON.stringify(changed),
+      }
+      return send(request, endpoint)
     },
-    async request({ method, path, body, headers = {}, members = {} }: RawCall) {
-      const isSandbox = path.startsWith('/_sandbox')
-      const isBare = isSandbox || members.key === undefined
-      const sent = {
-        ...(isSandbox ? target.control_headers : {}),
-        ...headers,
-        ...(await credentialHeaders(state, isBare ? { ...members, key: 'none' } : members)),
+    async request({ method, path, body, headers: given = {}, fields = {} }) {
+      const isControl = path.startsWith('/_sandbox')
+      const isPlain = isControl || fields.key === undefined
+      const headers = {
+        ...(isControl ? target.control_headers : {}),
+        ...given,
+        ...(await credentialHeaders(state, isPlain ? { ...fields, key: 'none' } : fields)),
       }
-      const [bare = '', question] = path.split('?')
-      const query = queryText(members.query ?? {})
-      const isWhole = /^https?:/.test(bare)
+      const [address = '', written] = path.split('?')
+      const query = queryText(fields.query ?? {})
       const url =
-        (isWhole ? '' : target.base_url) +
-        bare +
-        (question === undefined ? query : `?${question}${query.replace('?', '&')}`)
-      return send(
-        { method, url, headers: withHeaders(sent, members), body },
-        endpointAt(method, bare.replace(target.base_url, '')),
-      )
+        (/^https?:/.test(address) ? '' : target.base_url) +
+        address +
+        (written === undefined ? query : `?${written}${query.replace('?', '&')}`)
+      const endpoint = endpointAt(method, address.replace(target.base_url, ''))
+      return send({ method, url, headers: withHeaders(headers, fields), body }, endpoint)
     },
   }
 }
 
-/** Subject of the contract check of a 429 that was waited out; the request was sent again after it. */
-export const rateLimitSubject = 'contract over the rate limit'
-/** For a 429 without a usable Retry-After. */
-const leastWait_ms = 1_000
-
-async function credentialHeaders(state: CaseState, { key, origin }: RequestMembers): Promise<Record<string, string>> {
+async function credentialHeaders(state: CaseState, { key, origin }: RequestFields): Promise<Record<string, string>> {
   const credential = await state.credential(key)
   const page = origin === undefined ? credential?.origin : origin
   return {
@@ -149,8 +150,8 @@ async function credentialHeaders(state: CaseState, { key, origin }: RequestMembe
   }
 }
 
-/** Headers of the step replace those that would be sent; null takes one away. */
-function withHeaders(headers: Record<string, string>, { headers: own = {} }: RequestMembers): Record<string, string> {
+/** Returns the headers with those of the step in their place; null removes one. */
+function withHeaders(headers: Record<string, string>, { headers: own = {} }: RequestFields): Record<string, string> {
   const result = { ...headers }
   for (const [name, value] of Object.entries(own)) {
     delete result[name.toLowerCase()]
@@ -159,85 +160,74 @@ function withHeaders(headers: Record<string, string>, { headers: own = {} }: Req
   return result
 }
 
-function changedBody(body: Json, { set = {}, unset = [] }: RequestMembers): Json {
+/** Returns a copy of a body with fields set and removed, by dotted path. */
+export function changedBody(body: Json, { set = {}, unset = [] }: Pick<RequestFields, 'set' | 'unset'>): Json {
   const written = Object.entries(set).reduce((whole, [path, value]) => withValue(whole, path, value), body)
   return unset.reduce(withoutValue, written)
 }
 
 function queryText(query: Readonly<Record<string, Json>>): string {
   const pairs = Object.entries(query).flatMap(([name, value]) =>
-    (Array.isArray(value) ? value : [value]).map((each): [string, string] => [
-      name,
-      isObject(each) ? JSON.stringify(each) : String(each),
-    ]),
+    [value].flat().map((each): [string, string] => [name, isObject(each) ? JSON.stringify(each) : String(each)]),
   )
   return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs)}`
 }
 
-/** The endpoint of this method and path; null where the contract has none. */
+/** Returns the endpoint of a method and path, or null when the contract has none. */
 function endpointAt(method: string, path: string): Endpoint | null {
   const endpoints = Object.values<Endpoint>(contract)
   return endpoints.find((endpoint) => endpoint.method === method && pathPattern(endpoint.path).test(path)) ?? null
 }
 
-/** Keys that only their owner can tell for keys: a shell puts them in again. */
-function withoutUnmarked(request: RawRequest, unmarked: readonly string[]): RawRequest {
-  if (unmarked.length === 0) return request
-  const hide = (text: string) => unmarked.reduce((all, key) => all.replaceAll(key, '$SVC_SECRET_KEY'), text)
+/** Returns a request without keys that do not look like keys: a shell variable stands in their place. */
+function withoutOpaqueKeys(request: HttpRequest, opaque: readonly string[]): HttpRequest {
+  if (opaque.length === 0) return request
+  const hide = (text: string) => opaque.reduce((all, key) => all.replaceAll(key, variables.sk), text)
   const { method, url, headers, body } = request
-  return {
-    method,
-    url: hide(url),
-    headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, hide(value)])),
-    body: body === null ? null : hide(body),
-  }
+  return { method, url: hide(url), headers: mapHeaders(headers, hide), body: body === null ? null : hide(body) }
 }
 
-function exchangeOf(request: RawRequest, { curl }: Environment): Exchange {
-  const { method, url, headers, body } = request
-  const masked = {
+const longest_body = 65_536
+const longest_curl_body = 4_096
+
+/** Returns the record of a request that has no response yet. */
+function exchangeOf({ method, url, headers, body }: HttpRequest, { curl }: Environment): Exchange {
+  const forShell = {
     method,
-    url: toVariables(url),
-    headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, toVariables(value)])),
-    body: body === null ? null : toVariables(body.slice(0, 4_096)),
+    url: withVariables(url),
+    headers: mapHeaders(headers, withVariables),
+    body: body === null ? null : withVariables(body.slice(0, longest_curl_body)),
   }
   return {
     method,
     url: redactSecrets(url),
-    request_headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, redactSecrets(value)])),
+    request_headers: mapHeaders(headers, redactSecrets),
     request_body: body === null ? null : keptBody(body),
     status: 0,
     response_headers: {},
     response_body: null,
     error: null,
     duration_ms: 0,
-    curl: curl(masked, Object.values(variables)),
+    curl: curl(forShell, Object.values(variables)),
   }
 }
 
-function answerMembers({ status, headers, text, duration_ms }: RawAnswer): Partial<Exchange> {
-  const response_headers = Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name, redactSecrets(value)]),
-  )
-  return { status, response_headers, response_body: text === '' ? null : keptBody(text), duration_ms }
+function mapHeaders(headers: HttpRequest['headers'], map: (value: string) => string): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, map(value)]))
 }
 
-const longest_body = 65_536
+/** Returns a body for the result: redacted, and cut to 64 kB. */
+function keptBody(text: string): string {
+  const isLong = text.length > longest_body
+  return redactSecrets(isLong ? `${text.slice(0, longest_body)}... [cut: ${text.length} characters]` : text)
+}
 
 /** Returns a JSON value with every key and token in its texts redacted. */
 export function redactValue(value: Json): Json {
   if (typeof value === 'string') return redactSecrets(value)
   if (Array.isArray(value)) return value.map(redactValue)
   if (!isObject(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, redactValue(member)]))
-}
-
-/** Returns a text for a shell: `Bearer $SVC_SECRET_KEY`, with the names of variables in place of keys and tokens. */
-function toVariables(text: string): string {
-  return replaceSecrets(text, ({ kind, mode }) => {
-    if (kind !== 'sk') return variables[kind]
-    return mode === 'live' ? variables.sk_live : variables.sk
-  })
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, redactValue(field)]))
 }
 
 const variables = {
@@ -249,16 +239,7 @@ const variables = {
   bt: '$BEACON_TOKEN',
 } as const
 
-/** Returns a body for the result: redacted, and cut to 64 kB. */
-function keptBody(text: string): string {
-  return redactSecrets(
-    text.length > longest_body ? `${text.slice(0, longest_body)}... [cut: ${text.length} characters]` : text,
-  )
-}
-
-export interface Environment {
-  /** Milliseconds since the epoch. */
-  now(): number
-  /** The command that sends the same request; `variables` are put in by the shell. */
-  curl(request: RawRequest, variables: readonly string[]): string
+/** Returns a text for a shell, `Bearer $SVC_SECRET_KEY`: variables in place of keys and tokens. */
+function withVariables(text: string): string {
+  return replaceSecrets(text, ({ kind, mode }) => variables[kind === 'sk' && mode === 'live' ? 'sk_live' : kind])
 }

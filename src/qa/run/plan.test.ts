@@ -54,9 +54,9 @@ test('what a case needs and moves follows from its steps', () => {
   expect(needs('shop/a clip fills')).toEqual([])
   expect(needs('shop/no fill for timeout [banner]')).toEqual(['test_key'])
   expect(needs('shop/time goes by')).toEqual(['control'])
-  expect([...of('shop/time goes by').moves]).toEqual(['clock'])
-  expect(of('shop/time goes by').alone).toBe(true)
-  expect(of('shop/of its own').alone).toBe(false)
+  expect([...of('shop/time goes by').changes]).toEqual(['clock'])
+  expect(of('shop/time goes by').exclusive).toBe(true)
+  expect(of('shop/of its own').exclusive).toBe(false)
 })
 
 test('what a case needs may depend on its matrix', () => {

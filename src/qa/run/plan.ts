@@ -2,7 +2,7 @@
 
 import { isObject, type Json } from '../../foundation/json.ts'
 import { valueAt } from '../../foundation/json-path.ts'
-import type { Move } from '../steps/step-kind.ts'
+import type { SharedState } from '../steps/step-kind.ts'
 import type { LoadedCase, LoadedStep, LoadedSuite } from '../suite/schema.ts'
 import type { Need } from './target.ts'
 
@@ -15,11 +15,11 @@ export interface PlannedCase {
   matrix: Readonly<Record<string, Json>>
   attempt: number
   needs: readonly { need: Need; step: LoadedStep }[]
-  moves: ReadonlySet<Move>
-  /** It expects or awaits events. */
+  changes: ReadonlySet<SharedState>
+  /** Whether it expects or awaits events. */
   listens: boolean
-  /** It changes what all share, or listens to what any case may cause: no other runs meanwhile. */
-  alone: boolean
+  /** Whether no other case may run meanwhile: it changes shared state, or awaits events that any case may cause. */
+  exclusive: boolean
 }
 
 export interface Selection {
@@ -29,22 +29,22 @@ export interface Selection {
   tags?: readonly string[]
   /** No case with one of these tags. */
   not_tags?: readonly string[]
-  /** Cases that need a browser too. */
+  /** Include cases that need a browser. */
   browser?: boolean
-  /** How often each case runs. Default 1. */
+  /** Attempts of each case. Default 1. */
   repeat?: number
-  /** The `index`-th, from 1, of `of` parts that are about as large. */
+  /** The `index`-th, from 1, of `of` parts of about equal size. */
   shard?: { index: number; of: number } | undefined
 }
 
-/** Every case of these suites, once for each combination. */
+/** Returns every case of these suites, once for each combination of its matrix. */
 export function expand(suites: readonly LoadedSuite[]): PlannedCase[] {
   return suites.flatMap((suite) =>
     suite.cases.flatMap((loaded) => combinations(loaded).map((matrix) => planned(suite, loaded, matrix))),
   )
 }
 
-/** The cases that were asked for, in their order. */
+/** Returns the selected cases, in their order. */
 export function select(cases: readonly PlannedCase[], selection: Selection): PlannedCase[] {
   const { grep, tags = [], not_tags = [], repeat = 1, shard } = selection
   const chosen = cases
@@ -68,19 +68,19 @@ function planned(suite: LoadedSuite, loaded: LoadedCase, matrix: Record<string, 
   }))
   const name = nameOf(loaded.name, matrix)
   const project = typeof loaded.project === 'object' && loaded.project !== null
-  const moves = new Set(steps.flatMap(({ kind, data }) => kind.moves(data)))
-  // A project of the case's own is nobody else's.
-  if (project) moves.delete('project')
+  const changes = new Set(steps.flatMap(({ kind, data }) => kind.changes(data)))
+  // A project of its own is not shared.
+  if (project) changes.delete('project')
   const needs = steps.flatMap((step) => needsOf(step).map((need) => ({ need, step })))
   if (loaded.project !== null && steps[0] !== undefined) needs.unshift({ need: 'control', step: steps[0] })
   const listens = steps.some(
     ({ kind, data }) => kind.name === 'wait_for' || (isObject(data.expect) && 'events' in data.expect),
   )
-  const alone = moves.size > 0 || (listens && awaitsShared(steps))
-  return { id: `${suite.name}/${name}`, suite, loaded, name, matrix, attempt: 1, needs, moves, listens, alone }
+  const exclusive = changes.size > 0 || (listens && awaitsSharedEvent(steps))
+  return { id: `${suite.name}/${name}`, suite, loaded, name, matrix, attempt: 1, needs, changes, listens, exclusive }
 }
 
-/** With the values of the matrix in it, as far as they are all that a text is: what a step needs may depend on them. */
+/** Returns a value with variables of the matrix filled in where they are the whole text: needs may depend on them. */
 function withMatrix(value: Json, matrix: Readonly<Record<string, Json>>): Json {
   if (typeof value === 'string') {
     const [, name, path = ''] = /^\{\{\s*([a-z][a-z0-9_]*)(?:\.([\w.-]+))?\s*\}\}$/.exec(value) ?? []
@@ -89,11 +89,11 @@ function withMatrix(value: Json, matrix: Readonly<Record<string, Json>>): Json {
   }
   if (Array.isArray(value)) return value.map((item) => withMatrix(item, matrix))
   if (!isObject(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withMatrix(member, matrix)]))
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, withMatrix(field, matrix)]))
 }
 
-/** Whether a step awaits an event that does not tell whose it is. */
-function awaitsShared(steps: readonly LoadedStep[]): boolean {
+/** Whether a step awaits an event that does not name its slot or session. */
+function awaitsSharedEvent(steps: readonly LoadedStep[]): boolean {
   const awaited = steps.map(({ data }) =>
     JSON.stringify([data.wait_for ?? null, isObject(data.expect) ? (data.expect.events ?? null) : null]),
   )
@@ -104,11 +104,11 @@ const sharedEvents = ['consent.changed', 'browser.activated', 'clock.changed', '
 
 function needsOf({ kind, data }: LoadedStep): readonly Need[] {
   const { expect } = data
-  const looksInside = isObject(expect) && ['events', 'billing', 'evidence'].some((name) => name in expect)
-  return [...kind.needs(data), ...(looksInside ? (['control'] as const) : [])]
+  const readsSandbox = isObject(expect) && ['events', 'billing', 'evidence'].some((name) => name in expect)
+  return [...kind.needs(data), ...(readsSandbox ? (['control'] as const) : [])]
 }
 
-/** Every combination of the values of the axes but the excepted ones. */
+/** Returns every combination of the values of the axes, except the excepted ones. */
 function combinations({ axes, except }: LoadedCase): Record<string, Json>[] {
   const all = Object.entries(axes).reduce<Record<string, Json>[]>(
     (before, [name, values]) =>
@@ -122,7 +122,7 @@ function isExcepted(combination: Record<string, Json>, except: Readonly<Record<s
   return Object.entries(except).every(([name, value]) => labelOf(combination[name]!) === labelOf(value))
 }
 
-/** The name with the values of its matrix; those that it does not mention stand behind it. */
+/** Returns the name with the values of its matrix; values that it does not mention follow in brackets. */
 function nameOf(name: string, matrix: Readonly<Record<string, Json>>): string {
   let text = name
   const left: string[] = []
@@ -135,7 +135,7 @@ function nameOf(name: string, matrix: Readonly<Record<string, Json>>): string {
   return left.length === 0 ? text : `${text} [${left.join(', ')}]`
 }
 
-/** A value of a matrix in one word: an object goes by its name. */
+/** Returns a value of a matrix in one word: an object by its name. */
 function labelOf(value: Json): string {
   if (!isObject(value)) return Array.isArray(value) ? value.map(labelOf).join('+') : String(value)
   const { name } = value

@@ -1,5 +1,5 @@
 /**
- * Runs a plan: cases side by side, spread over the targets. A case that moves what all share waits until it has a target
+ * Runs a plan: cases side by side, spread over the targets. A case that changes shared state waits until it has a target
  * to itself.
  */
 import type { CaseResult, Reporter, RunResult } from '../result.ts'
@@ -11,28 +11,28 @@ import type { Target } from './target.ts'
 export interface RunOptions {
   /** At least one; workers share them. */
   targets: readonly Target[]
-  /** How many cases at a time. */
+  /** Cases that run at a time. */
   workers: number
-  /** Makes sessions and identifiers. */
+  /** Determines sessions and identifiers. */
   seed: string
   reporter: Reporter
   environment: Environment
   svc_version: string
   /** Aborted by an interrupt, with the name of the signal as its reason. */
   interrupt: AbortSignal
-  /** Stop after so many failed cases; null never. */
+  /** Number of failed cases after which the run ends; null for never. */
   bail: number | null
   step_timeout_ms: number
   update_snapshots: boolean
 }
 
 export async function runPlan(cases: readonly PlannedCase[], options: RunOptions): Promise<RunResult> {
-  const { targets, environment, reporter, interrupt } = options
+  const { targets, environment, reporter, interrupt, svc_version } = options
   const started = performance.now()
   const started_at_ms = environment.now()
-  const { summary } = targets[0]!
+  const target = targets[0]!.summary
   const results = new Map<PlannedCase, CaseResult>()
-  const tell = inTurn()
+  const report = oneAfterAnother()
   let failures = 0
   const isOver = () => interrupt.aborted || (options.bail !== null && failures >= options.bail)
 
@@ -40,66 +40,57 @@ export async function runPlan(cases: readonly PlannedCase[], options: RunOptions
     name,
     cases: length,
   }))
-  await tell(() =>
-    reporter.start?.({ target: summary, cases: cases.length, suites, svc_version: options.svc_version, started_at_ms }),
-  )
+  await report(() => reporter.start?.({ target, cases: cases.length, suites, svc_version, started_at_ms }))
 
-  async function one(planned: PlannedCase, target: Target): Promise<void> {
+  async function runOne(planned: PlannedCase, target: Target): Promise<void> {
     const { id, suite, name, attempt } = planned
-    await tell(() => reporter.begin?.({ id, suite: suite.name, name, attempt }))
+    await report(() => reporter.begin?.({ id, suite: suite.name, name, attempt }))
     const result = await runCase(planned, { ...options, target })
     results.set(planned, result)
     if (result.outcome === 'failed') failures++
-    await tell(() => reporter.case?.(result))
+    await report(() => reporter.case?.(result))
   }
 
-  async function all(queue: PlannedCase[], chosen: readonly Target[]): Promise<void> {
-    await Promise.all(
-      chosen.map(async (target) => {
-        for (;;) {
-          const planned = isOver() ? undefined : queue.shift()
-          if (planned === undefined) return
-          await one(planned, target)
-        }
-      }),
-    )
+  /** Runs a queue with one worker for each of `lanes`. */
+  async function runAll(queue: PlannedCase[], lanes: readonly Target[]): Promise<void> {
+    const work = async (target: Target) => {
+      for (let next = queue.shift(); next !== undefined && !isOver(); next = queue.shift()) await runOne(next, target)
+    }
+    await Promise.all(lanes.map(work))
   }
 
-  const lanes = Array.from(
-    { length: Math.max(options.workers, targets.length) },
-    (_, index) => targets[index % targets.length]!,
+  const lanes = Math.max(options.workers, targets.length)
+  await runAll(
+    cases.filter(({ exclusive }) => !exclusive),
+    Array.from({ length: lanes }, (_, index) => targets[index % targets.length]!),
   )
-  await all(
-    cases.filter(({ alone }) => !alone),
-    lanes,
-  )
-  await all(
-    cases.filter(({ alone }) => alone),
+  await runAll(
+    cases.filter(({ exclusive }) => exclusive),
     targets,
   )
-  const why = interrupt.aborted
+  const reason = interrupt.aborted
     ? `The run was ended by ${String(interrupt.reason)}.`
     : `The run ended after ${failures} failed (--bail).`
   for (const planned of cases) {
     if (results.has(planned)) continue
-    const result = notRun(planned, why, environment.now())
+    const result = notRun(planned, reason, environment.now())
     results.set(planned, result)
-    await tell(() => reporter.case?.(result))
+    await report(() => reporter.case?.(result))
   }
   const result: RunResult = {
-    target: summary,
-    svc_version: options.svc_version,
+    target,
+    svc_version,
     started_at_ms,
     duration_ms: Math.round(performance.now() - started),
     cases: cases.map((planned) => results.get(planned)!),
     interrupted: interrupt.aborted ? String(interrupt.reason) : null,
   }
-  await tell(() => reporter.end?.(result))
+  await report(() => reporter.end?.(result))
   return result
 }
 
-/** Calls one after the other, whoever asks. */
-function inTurn(): (call: () => Promise<void> | void) => Promise<void> {
+/** Returns a function that calls one callback after the other. */
+function oneAfterAnother(): (call: () => Promise<void> | void) => Promise<void> {
   let last: Promise<void> = Promise.resolve()
   return (call) => {
     last = last.then(call)

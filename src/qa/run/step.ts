@@ -1,35 +1,55 @@
-/** Runs one step: variables, its kind, how often, and what is expected of it. */
-/** Expectations that the answer itself does not show: events, billing, evidence. They need the control plane. */
+/**
+ * Runs one step: fills in its variables, runs its kind once or several times, and checks what is expected of it. What the
+ * response itself does not show (events, billing, evidence) is read from the control plane.
+ */
 import { contract, type EndpointId } from '../../contract/index.ts'
 import { isObject, type Json } from '../../foundation/json.ts'
 import { valueAt } from '../../foundation/json-path.ts'
 import { redactSecrets } from '../../foundation/redaction.ts'
-import { check, type Expect, type ExpectedEvent, judge, type PlaceOf } from '../expect/expectations.ts'
+import { check, type Expect, judge, type PlaceOf } from '../expect/expectations.ts'
 import { matches } from '../expect/matchers.ts'
-import type { Answer, Check, StepResult } from '../result.ts'
-import { pause, type RequestMembers, type StepKind } from '../steps/step-kind.ts'
+import type { Check, StepResponse, StepResult } from '../result.ts'
+import { pause, type RequestFields, type StepData, type StepKind } from '../steps/step-kind.ts'
 import { type LoadedStep, stepSchema } from '../suite/schema.ts'
 import { durationMs, type Lookup, substitute, VariableError } from '../suite/variables.ts'
-import { MissingError } from './case-state.ts'
-import { EventsMissing } from './events.ts'
-import { createTurn, type Recording, type RunContext, redactValue, type StepContext } from './exchange.ts'
-import { NoAnswer } from './http.ts'
-import { ControlError } from './target.ts'
+import { MissingEventsError } from './events.ts'
+import { type CaseContext, createStepContext, type Recording, redactValue } from './exchange.ts'
+import { NoResponseError } from './http.ts'
 
-interface StepMembers extends RequestMembers {
+/** The fields of a step with its variables filled in. */
+interface StepFields extends RequestFields {
   name?: string
   as?: string
-  timeout?: number | string
   contract?: false
-  expect?: Expect
-  repeat?: number | { times: number; until?: Expect; pause?: number | string; at_once?: true }
+  repeat?: number | Repeat
 }
 
-/** Of a step that was repeated, only so many exchanges are kept: the first ones and the last. */
+interface Repeat {
+  times: number
+  until?: Expect
+  pause?: number | string
+  at_once?: true
+}
+
+/** A step that runs. */
+interface StepRun {
+  step: LoadedStep
+  context: CaseContext
+  recording: Recording
+  signal: AbortSignal
+  /** When the time of the step is up, on the clock of performance.now(). */
+  ends_at_ms: number
+}
+
+/** Exchanges that are kept of a repeated step: the first ones and the last. */
 const keptExchanges = 12
+/** How long a step that ignores its abort signal is waited for. */
+const grace_ms = 500
+/** Events come within moments of the response; a missing one should not take the whole time of the step. */
+const eventsWithin_ms = 2_000
 
 /** Runs a step to its end. What goes wrong is in the result; nothing is thrown. */
-export async function runStep(step: LoadedStep, context: RunContext, interrupt: AbortSignal): Promise<StepResult> {
+export async function runStep(step: LoadedStep, context: CaseContext, interrupt: AbortSignal): Promise<StepResult> {
   const started = performance.now()
   const limit_ms = timeoutOf(step, context.step_timeout_ms)
   const timeout = new AbortController()
@@ -39,30 +59,32 @@ export async function runStep(step: LoadedStep, context: RunContext, interrupt: 
   let title = titleOf(step, step.data)
   let reason: string | null = null
   try {
-    title = await Promise.race([
-      attempt(step, { ...context, ends_at_ms: started + limit_ms }, recording, signal, title),
-      lateEnd(signal),
-    ])
+    const run = { step, context, recording, signal, ends_at_ms: started + limit_ms }
+    title = await Promise.race([runRepeated(run, title), rejectAfterAbort(signal)])
   } catch (error) {
     reason = reasonOf(error, signal)
   } finally {
     clearTimeout(timer)
   }
-  const isFailed = reason !== null || recording.checks.some((check) => !check.passed)
+  const isFailed = reason !== null || recording.checks.some(({ passed }) => !passed)
   return {
     title,
     place: step.place,
     outcome: isFailed ? 'failed' : 'passed',
     reason: reason === null ? null : redactSecrets(reason),
     duration_ms: Math.round((performance.now() - started) * 10) / 10,
-    exchanges: trimmed(recording.exchanges),
-    checks: recording.checks.map(redacted),
+    exchanges: firstAndLast(recording.exchanges),
+    checks: recording.checks.map((check) => ({
+      ...check,
+      expected: redactValue(check.expected),
+      actual: redactValue(check.actual),
+    })),
     screenshots: recording.screenshots,
   }
 }
 
-/** Rejects a while after the signal: what does not heed it is left alone then. */
-function lateEnd(signal: AbortSignal): Promise<never> {
+/** Rejects a while after the signal: a step that does not heed it is abandoned then. */
+function rejectAfterAbort(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     const end = () => setTimeout(() => reject(signal.reason), grace_ms)
     if (signal.aborted) end()
@@ -70,50 +92,37 @@ function lateEnd(signal: AbortSignal): Promise<never> {
   })
 }
 
-const grace_ms = 500
-
-/** Answers the title with its variables filled in. */
-async function attempt(
-  step: LoadedStep,
-  context: StepContext,
-  recording: Recording,
-  signal: AbortSignal,
-  title: string,
-): Promise<string> {
+/** Runs a step as many times as it asks for. Resolves with its title, variables filled in. */
+async function runRepeated(run: StepRun, title: string): Promise<string> {
+  const { step, context, recording, signal } = run
   const { state } = context
   const { repeat } = step.data
-  const times = await timesOf(repeat, context)
-  const plan = isObject(repeat) ? (repeat as Exclude<StepMembers['repeat'], number | undefined>) : null
+  const times = Number(await substitute((isObject(repeat) ? repeat.times : repeat) ?? 1, state.lookup))
+  const plan = isObject(repeat) ? (repeat as unknown as Repeat) : null
   let shown = title
   let isUntilMet = false
   const once = async (index: number): Promise<void> => {
-    // Of this time alone: others may be under way beside it.
+    // The index of this repetition: others may run at the same time.
     const lookup: Lookup = async (name) => (name === 'index' ? index : state.lookup(name))
-    const { expect, ...unjudged } = step.data
-    const { until: _, ...repeating } = (plan ?? {}) as Record<string, Json>
-    const data = (await substitute(
-      (plan === null ? unjudged : { ...unjudged, repeat: repeating }) as Json,
-      lookup,
-    )) as unknown as StepMembers
-    const members = parse(step.kind, data)
-    shown = titleOf(step, data as unknown as Record<string, Json>)
-    const answer = await answerOf(
-      step,
-      members,
-      expect as Json | undefined,
-      context,
-      recording,
-      signal,
-      lookup,
-      index === 1,
+    const { expect, ...written } = step.data
+    // The condition may name the response of this repetition: its variables are filled in after it.
+    const { until, ...repeating } = plan ?? { until: undefined }
+    const given = plan === null ? written : { ...written, repeat: repeating as Json }
+    const fields = parseFields(step.kind, await substitute(given as Json, lookup))
+    shown = titleOf(step, fields as unknown as StepData)
+    const response = await runOnce(run, fields, expect, lookup, index === 1 || plan?.at_once === true)
+    if (until === undefined || response === null) return
+    const condition = (await substitute(until as unknown as Json, lookup)) as unknown as Expect
+    const checks = judge(
+      condition,
+      response,
+      (name) => state.responseOf(name),
+      () => ({}),
     )
-    if (plan?.until !== undefined && answer !== null) {
-      const until = (await substitute(plan.until as unknown as Json, lookup)) as unknown as Expect
-      const checks = judge(until, answer, (name) => state.answer(name), noPlace)
-      isUntilMet = checks.every((check) => check.passed)
-      if (isUntilMet || index === times) {
-        recording.checks.push(...checks.map((check) => ({ ...check, place: step.at(['repeat', 'until']) })))
-      }
+    isUntilMet = checks.every(({ passed }) => passed)
+    if (isUntilMet || index === times) {
+      const place = step.at(['repeat', 'until'])
+      recording.checks.push(...checks.map((check) => ({ ...check, place })))
     }
   }
   if (plan?.at_once === true) {
@@ -123,157 +132,66 @@ async function attempt(
   for (let index = 1; index <= times && !isUntilMet; index++) {
     if (index > 1 && plan?.pause !== undefined) await pause(durationMs(plan.pause), { signal })
     await once(index)
-    if (recording.checks.some((check) => !check.passed)) break
+    if (recording.checks.some(({ passed }) => !passed)) break
   }
   return shown
 }
 
-async function answerOf(
-  step: LoadedStep,
-  members: StepMembers,
-  wanted: Json | undefined,
-  context: StepContext,
-  recording: Recording,
-  signal: AbortSignal,
+/** `keepsChecks`: those of repetitions before it; otherwise only failures and the checks of the last are kept. */
+async function runOnce(
+  { step, context, recording, signal, ends_at_ms }: StepRun,
+  fields: StepFields,
+  expect: Json | undefined,
   lookup: Lookup,
-  isFirst: boolean,
-): Promise<Answer | null> {
+  keepsChecks: boolean,
+): Promise<StepResponse | null> {
   const { state } = context
   const checks: Check[] = []
   const placeOf: PlaceOf = (path) => ({ place: step.at(path) })
-  const turn = createTurn(context, recording, checks, signal, {
-    checksContract: members.contract !== false,
-    mayWaitForRate: !expects(wanted, 429),
+  const answerCheck = (passed: boolean, actual: Json) =>
+    checks.push({ subject: 'answer', passed, expected: 'none', actual, ...placeOf(['expect', 'answer']) })
+  const stepContext = createStepContext(context, recording, checks, {
+    signal,
+    ends_at_ms,
+    checksContract: fields.contract !== false,
+    waitsForRate: !expectsRateLimit(expect),
     placeOf,
   })
-  const repeatsAtOnce = isObject(step.data.repeat) && step.data.repeat.at_once === true
   try {
-    const answer = await step.kind.run(members as never, turn)
-    if (answer !== null) state.remember(answer, members.as ?? null)
-    const expect = (wanted === undefined ? {} : await substitute(wanted, lookup)) as unknown as Expect
-    if (expect.answer === 'none') {
-      checks.push({
-        subject: 'answer',
-        passed: false,
-        expected: 'none',
-        actual: answer?.status ?? null,
-        ...placeOf(['expect', 'answer']),
-      })
+    const response = await step.kind.run(fields as never, stepContext)
+    if (response !== null) state.recordResponse(response, fields.as ?? null)
+    const expected = (expect === undefined ? {} : await substitute(expect, lookup)) as unknown as Expect
+    if (expected.answer === 'none') answerCheck(false, response?.status ?? null)
+    if (response === null) return null
+    const pages = isFrame(step.kind, fields) ? contract['render.frame'].pages : {}
+    const found = judge(withDefault(expected, step, fields), response, (name) => state.responseOf(name), placeOf, pages)
+    checks.push(...found)
+    if (checks.every(({ passed }) => passed)) {
+      checks.push(...(await sandboxChecks(expected, response, context, signal, placeOf)))
     }
-    if (answer !== null) {
-      const judged = judge(
-        withDefault(expect, step, members),
-        answer,
-        (name) => state.answer(name),
-        placeOf,
-        pagesOf(step, members),
-      )
-      checks.push(...judged)
-      if (judged.every((check) => check.passed) && checks.every((check) => check.passed)) {
-        checks.push(...(await hiddenChecks(expect, answer, context, signal, placeOf)))
-      }
-    }
-    return answer
+    return response
   } catch (error) {
-    if (!(error instanceof NoAnswer) || !isObject(wanted) || wanted.answer !== 'none' || signal.aborted) throw error
-    checks.push({
-      subject: 'answer',
-      passed: true,
-      expected: 'none',
-      actual: error.message,
-      ...placeOf(['expect', 'answer']),
-    })
+    if (!(error instanceof NoResponseError) || valueAt(expect, 'answer') !== 'none' || signal.aborted) throw error
+    answerCheck(true, error.message)
     return null
   } finally {
-    // Of a repetition the last counts; every failure stays.
-    if (repeatsAtOnce || isFirst) recording.checks.push(...checks)
-    else recording.checks = [...recording.checks.filter((check) => !check.passed), ...checks]
+    if (!keepsChecks) recording.checks = recording.checks.filter(({ passed }) => !passed)
+    recording.checks.push(...checks)
   }
 }
 
-/** A success is expected where nothing else is said. */
-function withDefault(expect: Expect, { kind, data }: LoadedStep, members: StepMembers): Expect {
-  const until = isObject(data.repeat) && 'until' in data.repeat
-  if (expect.status !== undefined || expect.reason !== undefined || expect.answer !== undefined || until) return expect
-  if (kind.name === 'request') return expect
-  const id = (members as unknown as Record<string, unknown>).call as EndpointId | undefined
-  return { ...expect, status: id === undefined ? '2xx' : contract[id].status }
-}
-
-function pagesOf({ kind }: LoadedStep, members: StepMembers) {
-  const isFrame = kind.name === 'frame' || (members as unknown as Record<string, unknown>).call === 'render.frame'
-  return isFrame ? contract['render.frame'].pages : {}
-}
-
-function parse(kind: StepKind, data: StepMembers): StepMembers {
-  const parsed = stepSchema(kind.name).safeParse(data)
-  if (parsed.success) return parsed.data as unknown as StepMembers
-  const [issue] = parsed.error.issues
-  throw new VariableError(`With its variables filled in, ${issue?.path.join('.')} is wrong: ${issue?.message}.`)
-}
-
-async function timesOf(repeat: Json | undefined, { state }: RunContext): Promise<number> {
-  const times = isObject(repeat) ? repeat.times : repeat
-  return times === undefined ? 1 : Number(await substitute(times, state.lookup))
-}
-
-function timeoutOf({ data }: LoadedStep, fallback_ms: number): number {
-  const { timeout } = data
-  return typeof timeout === 'number' || (typeof timeout === 'string' && !timeout.includes('{{'))
-    ? durationMs(timeout)
-    : fallback_ms
-}
-
-function titleOf({ kind }: LoadedStep, data: Readonly<Record<string, Json>>): string {
-  return typeof data.name === 'string' ? data.name : kind.title(data)
-}
-
-function expects(wanted: Json | undefined, status: number): boolean {
-  const text = JSON.stringify([valueAt(wanted, 'status'), valueAt(wanted, 'reason')])
-  return text.includes(String(status)) || text.includes('4xx') || text.includes('rate_limited')
-}
-
-function reasonOf(error: unknown, signal: AbortSignal): string {
-  if (signal.aborted && error === signal.reason) return sentence(endOf(signal))
-  const isKnown = [NoAnswer, VariableError, MissingError, EventsMissing, ControlError].some(
-    (kind) => error instanceof kind,
-  )
-  if (isKnown || error instanceof Error) return sentence((error as Error).message)
-  return String(error)
-}
-
-/** Why a step ended early: its time was up, or a signal came. */
-function endOf({ reason }: AbortSignal): string {
-  return reason instanceof Error ? reason.message : `The run was ended by ${String(reason)}`
-}
-
-function sentence(text: string): string {
-  const first = text.charAt(0).toUpperCase() + text.slice(1)
-  return /[.!?]$/.test(first) ? first : `${first}.`
-}
-
-function redacted(check: Check): Check {
-  return { ...check, expected: redactValue(check.expected), actual: redactValue(check.actual) }
-}
-
-function trimmed<T>(exchanges: readonly T[]): T[] {
-  if (exchanges.length <= keptExchanges) return [...exchanges]
-  return [...exchanges.slice(0, keptExchanges / 2), ...exchanges.slice(-keptExchanges / 2)]
-}
-
-const noPlace: PlaceOf = () => ({})
-
-export async function hiddenChecks(
+/** Returns the checks that need the control plane: events, billing, evidence. */
+async function sandboxChecks(
   { events, billing, evidence }: Expect,
-  answer: Answer,
-  { state, target }: RunContext,
+  response: StepResponse,
+  { state, target }: CaseContext,
   signal: AbortSignal,
   placeOf: PlaceOf,
 ): Promise<Check[]> {
   const checks: Check[] = []
-  if (events !== undefined) checks.push(await eventsCheck(events))
+  if (events !== undefined) checks.push(await eventsCheck(events, state, signal, placeOf(['expect', 'events'])))
   if (billing === undefined && evidence === undefined) return checks
-  const slot = valueAt(answer.body, 'slot_id')
+  const slot = valueAt(response.body, 'slot_id')
   const slot_id = typeof slot === 'string' ? slot : state.slotOf(undefined)
   const ledger = await target.control('placements.explain', { slot_id }, undefined, signal)
   if (billing !== undefined) {
@@ -292,27 +210,76 @@ export async function hiddenChecks(
     checks.push(check('evidence', true, matches(true, verified.ok), placeOf(['expect', 'evidence'])))
   }
   return checks
+}
 
-  async function eventsCheck(wanted: readonly ExpectedEvent[]): Promise<Check> {
-    const expected = wanted.map((event) => (typeof event === 'string' ? event : event.type))
-    const place = placeOf(['expect', 'events'])
-    // Events come within moments of the answer; those of a step that fails should not take its whole time.
+async function eventsCheck(
+  wanted: NonNullable<Expect['events']>,
+  state: CaseContext['state'],
+  signal: AbortSignal,
+  place: Pick<Check, 'place'>,
+): Promise<Check> {
+  const expected = wanted.map((event) => (typeof event === 'string' ? event : event.type))
+  try {
     const soon = AbortSignal.any([signal, AbortSignal.timeout(eventsWithin_ms)])
-    try {
-      const seen = await state.waitForEvents(wanted as never, soon)
-      return { subject: 'events', passed: true, expected, actual: seen.map(({ type }) => type), ...place }
-    } catch (error) {
-      if (!(error instanceof EventsMissing)) throw error
-      return {
-        subject: 'events',
-        passed: false,
-        expected,
-        actual: [...error.seen] as Json,
-        hint: error.message,
-        ...place,
-      }
-    }
+    const seen = await state.waitForEvents(wanted as never, soon)
+    return { subject: 'events', passed: true, expected, actual: seen.map(({ type }) => type), ...place }
+  } catch (error) {
+    if (!(error instanceof MissingEventsError)) throw error
+    return { subject: 'events', passed: false, expected, actual: [...error.seen], hint: error.message, ...place }
   }
 }
 
-const eventsWithin_ms = 2_000
+/** A success is expected when nothing else is. */
+function withDefault(expect: Expect, { kind, data }: LoadedStep, fields: StepFields): Expect {
+  const hasUntil = isObject(data.repeat) && 'until' in data.repeat
+  if (expect.status !== undefined || expect.reason !== undefined || expect.answer !== undefined) return expect
+  if (hasUntil || kind.name === 'request') return expect
+  const id = calledEndpoint(fields)
+  return { ...expect, status: id === undefined ? '2xx' : contract[id].status }
+}
+
+function isFrame({ name }: StepKind, fields: StepFields): boolean {
+  return name === 'frame' || calledEndpoint(fields) === 'render.frame'
+}
+
+function calledEndpoint(fields: StepFields): EndpointId | undefined {
+  return (fields as { call?: EndpointId }).call
+}
+
+function parseFields(kind: StepKind, data: Json): StepFields {
+  const parsed = stepSchema(kind.name).safeParse(data)
+  if (parsed.success) return parsed.data as StepFields
+  const [issue] = parsed.error.issues
+  throw new VariableError(`With its variables filled in, ${issue?.path.join('.')} is wrong: ${issue?.message}.`)
+}
+
+function timeoutOf({ data }: LoadedStep, fallback_ms: number): number {
+  const { timeout } = data
+  const isKnown = typeof timeout === 'number' || (typeof timeout === 'string' && !timeout.includes('{{'))
+  return isKnown ? durationMs(timeout) : fallback_ms
+}
+
+function titleOf({ kind }: LoadedStep, data: StepData): string {
+  return typeof data.name === 'string' ? data.name : kind.title(data)
+}
+
+function expectsRateLimit(expect: Json | undefined): boolean {
+  const text = JSON.stringify([valueAt(expect, 'status'), valueAt(expect, 'reason')])
+  return ['429', '4xx', 'rate_limited'].some((wanted) => text.includes(wanted))
+}
+
+function reasonOf(error: unknown, signal: AbortSignal): string {
+  const cause = signal.aborted && error === signal.reason && !(error instanceof Error) ? null : error
+  if (cause === null) return sentence(`The run was ended by ${String(error)}`)
+  return cause instanceof Error ? sentence(cause.message) : String(cause)
+}
+
+function sentence(text: string): string {
+  const first = text.charAt(0).toUpperCase() + text.slice(1)
+  return /[.!?]$/.test(first) ? first : `${first}.`
+}
+
+function firstAndLast<T>(exchanges: readonly T[]): T[] {
+  if (exchanges.length <= keptExchanges) return [...exchanges]
+  return [...exchanges.slice(0, keptExchanges / 2), ...exchanges.slice(-keptExchanges / 2)]
+}

@@ -1,4 +1,4 @@
-/** Every kind of step, in the order in which they are explained. A new kind is added here, and nowhere else. */
+/** Every kind of step, in the order of the documentation. A new kind is added here, and nowhere else. */
 import { browser, page } from '../browser/steps.ts'
 import { job, placement } from './placement.ts'
 import { call, request } from './request.ts'
@@ -31,7 +31,7 @@ export const stepKinds: readonly StepKind[] = [
 
 const byName = new Map(stepKinds.map((kind) => [kind.name, kind]))
 
-/** The kind of a step: the one whose name is among its members. */
+/** Returns the kind of a name, or undefined: the kind of a step is named by one of its fields. */
 export function kindNamed(name: string): StepKind | undefined {
   return byName.get(name)
 }

@@ -1,61 +1,59 @@
+/** The steps that ask for placements: one at once, or a job with several slots. */
 import { z } from 'zod'
 import { Format, JobType, NativeTemplateId, Position } from '../../contract/fields.ts'
-import type { Json } from '../../foundation/json.ts'
+import { isObject, type Json } from '../../foundation/json.ts'
 import type { CaseState } from '../run/case-state.ts'
 import { AnyJson, orVariable } from '../suite/variables.ts'
-import { needsOfMembers, stepKind } from './step-kind.ts'
+import { definedFields, needsOfRequest, stepKind } from './step-kind.ts'
 
-const formats = orVariable(
+const Formats = orVariable(
   z.union([Format, z.array(orVariable(Format, 'a format'))]),
   'banner, clip, native, or a list of them',
 )
-const whole = (schema: z.ZodNumber) => orVariable(schema, 'a whole number')
-const text = z.string()
+const Whole = orVariable(z.int(), 'a whole number')
+const Text = z.string()
 
-/** How consent goes with a request: in words, or as the object itself. */
+/** Consent of a request: in words, or as the object itself. */
 const Consent = orVariable(
   z.union([z.enum(['granted', 'denied', 'none']), z.record(z.string(), AnyJson)]),
   'granted, denied, none, or the object itself',
 )
 
-const common = {
-  format: formats.optional().describe('Formats that may fill; default all.'),
+const Job = z.strictObject({
+  format: Formats.optional().describe('Formats that may fill; default: all.'),
   job_type: orVariable(JobType, 'a job type').optional().describe('Default chat.'),
-  topic: text.optional().describe('Topic of the prompt.'),
-  text: text.optional().describe('Text of the prompt.'),
-  consent: Consent.optional().describe('Consent that goes with it; default granted.'),
+  topic: Text.optional().describe('Topic of the prompt.'),
+  text: Text.optional().describe('Text of the prompt.'),
+  consent: Consent.optional().describe('Consent of the request; default granted.'),
   template: orVariable(NativeTemplateId, 'a template').optional().describe('Layout of native fills.'),
   position: orVariable(Position, 'a position').optional(),
-  max_width: whole(z.int()).optional(),
-  max_height: whole(z.int()).optional(),
-  session: text.optional().describe('Another session than that of the case.'),
-  slots: whole(z.int()).optional().describe('How many slots.'),
-}
-
-const Placement = z.strictObject({
-  ...common,
-  wait_ms: whole(z.int()).optional().describe('How long to wait for the decision.'),
-  no_fill: z.literal(true).optional().describe('A no-fill, by test_outcome.'),
+  max_width: Whole.optional(),
+  max_height: Whole.optional(),
+  session: Text.optional().describe('Another session than that of the case.'),
+  slots: Whole.optional().describe('How many slots.'),
 })
-const Job = z.strictObject(common)
+const Placement = z.strictObject({
+  ...Job.shape,
+  wait_ms: Whole.optional().describe('How long to wait for the decision.'),
+  no_fill: z.literal(true).optional().describe('Asks for a no-fill, by test_outcome.'),
+})
 
 export const placement = stepKind({
   name: 'placement',
   summary: 'requests a placement, as a server does',
-  shape: { placement: Placement.nullable().describe('What to ask for; nothing: a fill of any format.') },
+  shape: { placement: Placement.nullable().describe('What to ask for; default: a fill of any format.') },
   isRequest: true,
-  needs: (step) => [...(isNoFill(step.placement) ? (['test_key'] as const) : []), ...needsOfMembers(step)],
-  moves: () => [],
-  title: ({ placement }) => ['placement', formatWords(placement)].filter(Boolean).join(' '),
-  run: ({ placement, ...members }, turn) => {
-    const { wait_ms, no_fill, ...rest } = placement ?? {}
-    return turn.call('placements.create', {
-      body: {
-        ...bodyOf(rest, turn.state),
-        ...(wait_ms === undefined ? {} : { wait_ms }),
-        ...(no_fill === undefined ? {} : { test_outcome: 'no_fill' }),
-      },
-      members,
+  needs: (step) => [
+    ...(isObject(step.placement) && 'no_fill' in step.placement ? (['test_key'] as const) : []),
+    ...needsOfRequest(step),
+  ],
+  title: ({ placement }) => titleOf('placement', placement),
+  run: ({ placement, ...fields }, { call, state }) => {
+    const { wait_ms, no_fill, ...job } = placement ?? {}
+    const test_outcome = no_fill === undefined ? undefined : 'no_fill'
+    return call('placements.create', {
+      body: { ...bodyOf(job, state), ...definedFields({ wait_ms, test_outcome }) },
+      fields,
     })
   },
 })
@@ -65,43 +63,25 @@ export const job = stepKind({
   summary: 'creates a job, whose slots are then polled',
   shape: { job: Job.nullable().describe('What to ask for.') },
   isRequest: true,
-  needs: needsOfMembers,
-  moves: () => [],
-  title: ({ job }) => ['job', formatWords(job)].filter(Boolean).join(' '),
-  run: ({ job, ...members }, turn) => turn.call('jobs.create', { body: bodyOf(job ?? {}, turn.state), members }),
+  title: ({ job }) => titleOf('job', job),
+  run: ({ job, ...fields }, { call, state }) => call('jobs.create', { body: bodyOf(job ?? {}, state), fields }),
 })
 
-/** What a correct client sends. */
-function bodyOf(wish: z.output<typeof Job>, state: CaseState): Record<string, Json> {
-  const {
-    format,
-    job_type = 'chat',
-    topic,
-    text,
-    consent = 'granted',
-    template,
-    position,
-    max_width,
-    max_height,
-  } = wish
-  const prompt = defined({ topic, text })
-  const hint = defined({ position, max_width, max_height })
-  const overrides = defined({
-    allowed_formats: format === undefined ? undefined : [format].flat(),
-    native_template_id: template,
-  })
-  return {
+/** Returns the body that a correct client sends. */
+function bodyOf(job: z.output<typeof Job>, state: CaseState): Record<string, Json> {
+  const { format, job_type = 'chat', topic, text, consent = 'granted', template } = job
+  const { position, max_width, max_height, session = state.session, slots } = job
+  const allowed_formats = format === undefined ? undefined : [format].flat()
+  return definedFields({
     client_id: state.client_id,
-    session_id: wish.session ?? state.session,
+    session_id: session,
     job_type,
-    ...defined({
-      prompt: nonEmpty(prompt),
-      slot_hint: nonEmpty(hint),
-      overrides: nonEmpty(overrides),
-      consent: consentOf(consent),
-      slots_requested: wish.slots,
-    }),
-  }
+    prompt: objectOrNone({ topic, text }),
+    slot_hint: objectOrNone({ position, max_width, max_height }),
+    overrides: objectOrNone({ allowed_formats, native_template_id: template }),
+    consent: consentOf(consent),
+    slots_requested: slots,
+  })
 }
 
 function consentOf(consent: z.output<typeof Consent>): Json | undefined {
@@ -110,21 +90,11 @@ function consentOf(consent: z.output<typeof Consent>): Json | undefined {
   return { semantic_targeting: consent === 'granted', prompt_shared: consent === 'granted' }
 }
 
-function defined(members: Record<string, Json | undefined>): Record<string, Json> {
-  return Object.fromEntries(
-    Object.entries(members).filter((member): member is [string, Json] => member[1] !== undefined),
-  )
+function objectOrNone(fields: Record<string, Json | undefined>): Json | undefined {
+  const defined = definedFields(fields)
+  return Object.keys(defined).length === 0 ? undefined : defined
 }
 
-function nonEmpty(object: Record<string, Json>): Record<string, Json> | undefined {
-  return Object.keys(object).length === 0 ? undefined : object
-}
-
-function isNoFill(value: Json | undefined): boolean {
-  return typeof value === 'object' && value !== null && 'no_fill' in value
-}
-
-function formatWords(value: Json | undefined): string {
-  const format = typeof value === 'object' && value !== null && 'format' in value ? value.format : undefined
-  return format === undefined ? '' : String(format)
+function titleOf(name: string, options: Json | undefined): string {
+  return isObject(options) && 'format' in options ? `${name} ${String(options.format)}` : name
 }

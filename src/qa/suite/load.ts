@@ -3,7 +3,7 @@ import { LineCounter, parseDocument } from 'yaml'
 import type { Json } from '../../foundation/json.ts'
 import { nearestName } from '../../foundation/nearest-name.ts'
 import { kindNamed, stepKinds } from '../steps/index.ts'
-import { commonMembers, requestMembers, type StepData } from '../steps/step-kind.ts'
+import { commonFields, requestFields, type StepData } from '../steps/step-kind.ts'
 import { type Path, Places, problemsOf, SuiteError, type SuiteProblem, suggestion } from './problems.ts'
 import { referenceProblems } from './references.ts'
 import {
@@ -172,7 +172,7 @@ function actionProblem(names: readonly string[], actions: readonly string[]): [m
     ]
   }
   const kinds = stepKinds.map((kind) => kind.name)
-  const others = names.filter((name) => !(name in commonMembers) && !(name in requestMembers))
+  const others = names.filter((name) => !(name in commonFields) && !(name in requestFields))
   const slip = others.map((name) => nearestName(name, kinds)).find((name) => name !== null)
   if (slip !== undefined) return [`${others.join(', ')} is no action.`, `Did you mean ${slip}?`]
   return ['This step has no action.', `There is: ${kinds.join(', ')}.`]

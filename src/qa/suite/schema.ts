@@ -7,7 +7,7 @@ import { ClientId } from '../../contract/fields.ts'
 import type { Json } from '../../foundation/json.ts'
 import type { Place } from '../result.ts'
 import { stepKinds } from '../steps/index.ts'
-import { commonMembers, requestMembers, type StepData, type StepKind } from '../steps/step-kind.ts'
+import { commonFields, requestFields, type StepData, type StepKind } from '../steps/step-kind.ts'
 import type { Path } from './problems.ts'
 import { AnyJson, Duration, Name } from './variables.ts'
 
@@ -20,7 +20,7 @@ export function stepSchema(kind: string): z.ZodObject {
 
 function schemaOf(kind: StepKind): z.ZodObject {
   return z
-    .strictObject({ ...kind.shape, ...commonMembers, ...(kind.isRequest ? requestMembers : {}) })
+    .strictObject({ ...kind.shape, ...commonFields, ...(kind.isRequest ? requestFields : {}) })
     .describe(kind.summary)
 }
 

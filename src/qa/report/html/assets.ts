@@ -153,7 +153,7 @@ footer{padding-top:16px;padding-bottom:48px;font-size:13px}
 `
 
 /** What the page does by itself. It runs in the browser, as the text of this function: it may use nothing from outside. */
-export function behave(): void {
+export function pageScript(): void {
   const all = <T extends Element>(selector: string) => [...document.querySelectorAll<T>(selector)]
   const form = document.querySelector<HTMLFormElement>('#filters')
   const search = document.querySelector<HTMLInputElement>('#filter-text')

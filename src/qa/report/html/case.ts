@@ -1,5 +1,5 @@
 /** One case: a line that unfolds into its steps. */
-/** One step: its checks, what went over the wire, what the page looked like. */
+/** One step: its checks, what went over the http, what the page looked like. */
 /** What keeps a report of a thousand cases a page that opens at once. */
 import type { Json } from '../../../foundation/json.ts'
 import type { CaseResult, Check, Exchange, Screenshot, StepResult } from '../../result.ts'
@@ -119,15 +119,15 @@ function figure({ name, width, height, png }: Screenshot, isKept: boolean): Mark
   return html`<figure><img src="data:image/png;base64,${Buffer.from(png).toString('base64')}" width="${width}" height="${height}" alt="Screenshot ${name}" loading="lazy"><figcaption class="soft">${name} · ${width} × ${height}</figcaption></figure>`
 }
 
-/** `isCulprit`: the last one of a step that failed; what repeats it is in sight. */
-function exchangeMarkup(exchange: Exchange, isWhole: boolean, isCulprit: boolean): Markup {
+/** `isFailing`: the last one of a step that failed; what repeats it is in sight. */
+function exchangeMarkup(exchange: Exchange, isWhole: boolean, isFailing: boolean): Markup {
   const { method, url, status, duration_ms, error, curl } = exchange
   const kind = status === 0 ? 'none' : `s${Math.floor(status / 100)}`
   return html`<div class="exchange"><p class="line"><span class="method">${method}</span> <span class="url">${url}</span> <span class="status ${kind}">${status === 0 ? 'no answer' : status}</span> <span class="soft">${durationText(duration_ms)}</span></p>
 ${error !== null && html`<p class="reason failed">${error}</p>`}
 ${message('Request', exchange.request_headers, exchange.request_body, isWhole)}
 ${status !== 0 && message('Response', exchange.response_headers, exchange.response_body, isWhole)}
-<details class="fold"${isCulprit && html` open`}><summary>Repeat it with curl</summary>${copyable(curl, 'the curl command')}</details></div>
+<details class="fold"${isFailing && html` open`}><summary>Repeat it with curl</summary>${copyable(curl, 'the curl command')}</details></div>
 `
 }
 

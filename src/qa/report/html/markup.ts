@@ -1,4 +1,4 @@
-/** Markup whose holes are escaped unless they are markup themselves, so that nothing off the wire can become a tag. */
+/** Markup whose holes are escaped unless they are markup themselves, so that nothing off the http can become a tag. */
 /** Small pieces that every part of the page uses. */
 
 import type { Outcome } from '../../result.ts'

@@ -2,7 +2,7 @@
 /** The head of the page: what was run against what, and how it ended. */
 /** The bar that filters cases. It is there only when the script runs. */
 /** Where the time went: the slowest cases, and suites by the time of their cases. */
-/** One page for people who were not there: every case, folded, with all that went over the wire. */
+/** One page for people who were not there: every case, folded, with all that went over the http. */
 import { createHash } from 'node:crypto'
 import { type CaseResult, type Reporter, type RunResult, type Totals, totalsOf } from '../../result.ts'
 import {
@@ -10,22 +10,22 @@ import {
   countsText,
   type Destination,
   durationText,
+  flakyCases,
   outcomes,
   outcomeWords,
   plural,
   reasonsOf,
   targetText,
   titleOf,
-  unsteadyCases,
 } from '../text.ts'
-import { behave, style } from './assets.ts'
+import { pageScript, style } from './assets.ts'
 import { caseLink, caseMarkup, createScreenshotBudget, type Numbered, open_cases, open_failures } from './case.ts'
 import { bar, html, type Markup, mark, trusted } from './markup.ts'
 import { matrixMarkup } from './matrix.ts'
 
 /** A run as one self-contained page of HTML. */
 export function pageOf(result: RunResult): string {
-  const script = `(${behave.toString()})()`
+  const script = `(${pageScript.toString()})()`
   const policy = [
     "default-src 'none'",
     `style-src '${hashOf(style)}'`,
@@ -92,10 +92,10 @@ function leftOutMarkup(result: RunResult): Markup | null {
     { title: 'Not applicable to this target', reasons: reasonsOf(result.cases, 'not_applicable') },
     { title: 'Not run', reasons: reasonsOf(result.cases, 'not_run') },
   ].filter(({ reasons }) => reasons.length > 0)
-  const unsteady = unsteadyCases(result)
-  if (groups.length === 0 && unsteady.length === 0) return null
+  const flaky = flakyCases(result)
+  if (groups.length === 0 && flaky.length === 0) return null
   return html`<section class="left-out">${groups.map(({ title, reasons }) => html`<h2>${title}</h2><ul>${reasons.map(({ reason, count }) => html`<li><b>${plural(count, 'case')}</b> ${reason}</li>`)}</ul>`)}
-${unsteady.length > 0 && html`<h2>Passed in one attempt, failed in another</h2><ul>${unsteady.map(({ id, failed, attempts }) => html`<li>${id} <span class="soft">failed ${failed} of ${attempts}</span></li>`)}</ul>`}</section>`
+${flaky.length > 0 && html`<h2>Passed in one attempt, failed in another</h2><ul>${flaky.map(({ id, failed, attempts }) => html`<li>${id} <span class="soft">failed ${failed} of ${attempts}</span></li>`)}</ul>`}</section>`
 }
 
 function hashOf(text: string): string {
