@@ -2,11 +2,12 @@
 import { describe, expect, test } from 'vitest'
 import type { BeaconItem } from '../contract/control/beacons.ts'
 import type { PlacementItem } from '../contract/control/placements.ts'
-import { journalChecks, runCheck, runJournalCheck, servedCheck } from './doctor.ts'
+import { checks, runCheck, runRule } from './doctor.ts'
 import type { Exchange } from './exchange.ts'
 import { type ServedFiles, secretKeysIn } from './facts/served-files.ts'
 import type { Observed } from './rule.ts'
 import { difference } from './rules/origins.ts'
+import { servedRules } from './rules/page.ts'
 import { fieldMeant } from './rules/requests.ts'
 
 const noon = 1_769_860_800_000
@@ -41,9 +42,9 @@ function exchange(
 
 /** What a check of doctor finds in a journal. */
 function find(name: string, journal: Observed) {
-  const check = journalChecks.find((each) => each.name === name)
+  const check = checks.find((each) => each.name === name)
   if (check === undefined) throw new Error(`no check ${name}`)
-  return runJournalCheck(check, journal)
+  return runCheck(check, journal)
 }
 
 function journal(list: readonly Exchange[], more: Partial<Observed> = {}): Observed {
@@ -107,7 +108,7 @@ test('an integration that does all right is well in every check', () => {
     ],
     { placements: [fill('slot_1')], beacons: [beacon('slot_1', 'render')] },
   )
-  for (const { name } of journalChecks) {
+  for (const { name } of checks) {
     expect(find(name, seen), name).toEqual([{ level: 'ok', message: expect.stringMatching(/\.$/), fix: null }])
   }
 })
@@ -395,7 +396,7 @@ test('secret keys in served files are told by file and line, without their secre
   const keys = secretKeysIn('const a = 1\nconst key = "sk_live_abcdef123"; // sk_test_redacted')
   expect(keys).toEqual([{ line: 2, key: 'sk_live_…' }])
   const place = { place: 'dist', files: 3, problem: null }
-  const served = (files: ServedFiles) => runCheck(servedCheck, files)
+  const served = (files: ServedFiles) => runRule(servedRules['secret-key-served'], files)
   expect(served({ ...place, keys: [{ file: 'app.js', ...keys[0]! }] })).toMatchObject([
     { level: 'problem', message: 'app.js:2 holds the secret key sk_live_….' },
   ])

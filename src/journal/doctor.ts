@@ -6,17 +6,9 @@ import type { Machine } from './facts/machine.ts'
 import type { SandboxFacts } from './facts/sandbox.ts'
 import type { ServedFiles } from './facts/served-files.ts'
 import type { Facts, Finding, Judgement, Observed, Rule } from './rule.ts'
-import { beaconCheckRules, beaconRules } from './rules/beacons.ts'
-import { consentRules } from './rules/consent.ts'
-import { fillCheckRules, fillRules } from './rules/fills.ts'
-import { configRules, keyRules } from './rules/keys.ts'
+import { checkableRules } from './rules/index.ts'
 import { machineRules, sandboxRules } from './rules/machine.ts'
-import { originRules } from './rules/origins.ts'
 import { servedRules } from './rules/page.ts'
-import { pollingRules } from './rules/polling.ts'
-import { requestRules } from './rules/requests.ts'
-import { retryRules } from './rules/retries.ts'
-import { sessionRules } from './rules/sessions.ts'
 
 export const levels = ['ok', 'warning', 'problem', 'unknown'] as const
 /** `problem`: something does not work. `warning`: it will surprise. `unknown`: it could not be looked at. */
@@ -47,87 +39,73 @@ export interface Gathered {
 
 export const groups = ['This machine', 'The sandbox', "The integration's traffic", 'Served files'] as const
 
-/** A check over one kind of facts: rules under the name that is printed. */
-export interface Check<Kind extends keyof Facts> {
-  name: string
-  rules: readonly Selection<Kind>[]
-  /** Printed when nothing was found; without it the judgement of its rule says it. */
-  holds?: string
-  /** Printed when there was nothing to look at. */
-  unseen?: string
-}
+type RuleId = keyof typeof checkableRules
 
-export interface JournalCheck extends Check<'journal'> {
+/** A check of what an integration did: rules under the name that is printed. */
+export interface Check {
+  name: string
+  rules: readonly (RuleId | Selection)[]
+  /** Printed when nothing was found. */
+  holds: string
+  /** Printed instead when there was nothing to look at. */
+  unseen?: string
   /** The requests that it looks at, when not all. */
   requests?: (exchange: Exchange) => boolean
 }
 
-interface Selection<Kind extends keyof Facts> {
-  rule: Rule<Kind>
+interface Selection {
+  id: RuleId
   /** The findings that belong to this check, when not all. */
   only?: (finding: Finding) => boolean
   /** The level of its findings, when not that of their severity. */
   level?: Level
 }
 
-const because =
+const refusedFor =
   (...reasons: readonly ReasonCode[]) =>
   ({ reason }: Finding) =>
     reason !== undefined && reasons.includes(reason)
 
 /** That an activation token expires is no mistake of the integration. */
-const wrongKey: readonly ReasonCode[] = [
+const refusedForKey = refusedFor(
   'key_class',
   'publishable_key_malformed',
   'token_in_wrong_place',
   'key_unknown',
   'key_revoked',
   'credential_missing',
-]
+)
 
-const isAboutFrames = ({ requests = [] }: Finding) => requests.every(isFrame)
-
-const machineChecks = Object.values(machineRules).map((rule) => ({ name: rule.id, rules: [{ rule }] }))
-const sandboxChecks = Object.values(sandboxRules).map((rule) => ({ name: rule.id, rules: [{ rule }] }))
-
-/** Checks of what an integration did. The five points to check when migrating come first. */
-export const journalChecks: readonly JournalCheck[] = [
+/** The five points to check when migrating come first. */
+export const checks: readonly Check[] = [
   {
     name: 'key type',
     rules: [
-      { rule: keyRules['credential-refused'], only: because(...wrongKey) },
-      { rule: keyRules['secret-key-in-browser'], only: because('secret_key_in_browser') },
-      { rule: keyRules['test-outcome-live'] },
-      { rule: keyRules['secret-key-in-browser'], only: ({ reason }) => reason === undefined, level: 'warning' },
+      { id: 'credential-refused', only: refusedForKey },
+      { id: 'secret-key-in-browser', only: refusedFor('secret_key_in_browser') },
+      'test-outcome-live',
+      { id: 'secret-key-in-browser', only: ({ reason }) => reason === undefined, level: 'warning' },
     ],
     holds: 'Every request came with a kind of key that its endpoint takes.',
   },
   {
     name: 'allowed origins',
-    rules: [
-      { rule: keyRules['origin-refused'] },
-      { rule: sessionRules['token-mixed'], only: because('origin_mismatch') },
-    ],
+    rules: ['origin-refused', { id: 'token-mixed', only: refusedFor('origin_mismatch') }],
     holds: 'No origin was refused.',
   },
   {
     name: 'project config',
-    rules: [
-      { rule: keyRules['wrong-project'] },
-      { rule: configRules['config-not-found'] },
-      { rule: configRules['config-unread'] },
-      { rule: configRules['config-stale'] },
-    ],
+    rules: ['wrong-project', 'config-not-found', 'config-unread', 'config-stale'],
     holds: 'No request named a project of another key, and no old config is in use.',
   },
   {
     name: 'beacon fields',
     rules: [
-      { rule: requestRules['unknown-fields'] },
-      { rule: requestRules['request-refused'], only: because('schema_invalid', 'batch_not_supported') },
-      { rule: beaconRules['beacon-clock'] },
-      { rule: requestRules['content-type'] },
-      { rule: requestRules['old-names'] },
+      'unknown-fields',
+      { id: 'request-refused', only: refusedFor('schema_invalid', 'batch_not_supported') },
+      'beacon-clock',
+      'content-type',
+      'old-names',
     ],
     requests: isBeacon,
     holds: 'Every beacon had the names of the contract.',
@@ -135,72 +113,64 @@ export const journalChecks: readonly JournalCheck[] = [
   },
   {
     name: 'error envelopes',
-    rules: [
-      { rule: retryRules['retry-after-ignored'] },
-      // Who migrates reads the error body wrong: that is more than a wasted request.
-      { rule: retryRules['retried-in-vain'], level: 'problem' },
-    ],
+    // Such a client reads the error body wrong: while migrating, that is more than a wasted request.
+    rules: ['retry-after-ignored', { id: 'retried-in-vain', level: 'problem' }],
     holds: 'No failed request was repeated too soon or in vain.',
   },
   {
     name: 'polling',
-    rules: [{ rule: pollingRules['pending-given-up'] }],
+    rules: ['pending-given-up'],
     holds: 'Every pending slot was asked for again.',
   },
   {
     name: 'no-fill',
-    rules: [{ rule: retryRules['no-fill-retried'] }],
+    rules: ['no-fill-retried'],
     holds: 'No no-fill was asked for again at once.',
   },
   {
     name: 'expired decisions',
     rules: [
-      { rule: fillCheckRules['fill-expired'] },
-      { rule: fillRules['expired-ad'] },
-      { rule: consentRules['shown-after-withdrawal'], only: isAboutFrames },
+      'fill-expired',
+      'expired-ad',
+      { id: 'shown-after-withdrawal', only: ({ requests = [] }) => requests.every(isFrame) },
     ],
     holds: 'No fill expired unseen, and no frame was refused.',
   },
   {
     name: 'render beacons',
-    rules: [{ rule: beaconCheckRules['frame-silent'] }],
+    rules: ['frame-silent'],
     holds: 'Every loaded frame was reported as rendered.',
     unseen: 'No frame was loaded yet.',
   },
   {
     name: 'fills',
-    rules: [{ rule: fillCheckRules['fills-never-shown'] }],
+    rules: ['fills-never-shown'],
     holds: 'Fills are shown.',
     unseen: 'No fill is older than a few seconds.',
   },
   {
     name: 'local network access',
-    rules: [{ rule: originRules['local-network'] }],
+    rules: ['local-network'],
     holds: 'Every page that was seen is served from this machine.',
     unseen: 'No page was seen; nothing to say.',
   },
 ]
 
-export const servedCheck: Check<'served'> = {
-  name: 'served files',
-  rules: [{ rule: servedRules['secret-key-served'] }],
-}
-
 /** Runs every check for which there are facts, and says so of the others. */
 export function diagnose({ machine, sandbox, journal, served }: Gathered): Diagnosis[] {
   const [ofMachine, ofSandbox, ofJournal, ofFiles] = groups
-  const observed = journal === null ? null : { ...journal, is_ended: false, is_whole: false }
   const results = (group: string, check: string, outcomes: readonly Outcome[]) =>
     outcomes.map((outcome) => ({ group, check, ...outcome }))
+  const observed = journal === null ? null : { ...journal, is_ended: false, is_whole: false }
   return [
-    ...machineChecks.flatMap((check) => results(ofMachine, check.name, runCheck(check, machine))),
-    ...(sandbox === null
-      ? []
-      : sandboxChecks.flatMap((check) => results(ofSandbox, check.name, runCheck(check, sandbox)))),
+    ...Object.values(machineRules).flatMap((rule) => results(ofMachine, rule.id, runRule(rule, machine))),
+    ...Object.values(sandbox === null ? {} : sandboxRules).flatMap((rule) =>
+      results(ofSandbox, rule.id, runRule(rule, sandbox!)),
+    ),
     ...(observed === null || observed.exchanges.length === 0
       ? results(ofJournal, 'journal', [nothingSeen(sandbox, machine)])
-      : journalChecks.flatMap((check) => results(ofJournal, check.name, runJournalCheck(check, observed)))),
-    ...served.flatMap((files) => results(ofFiles, servedCheck.name, runCheck(servedCheck, files))),
+      : checks.flatMap((check) => results(ofJournal, check.name, runCheck(check, observed)))),
+    ...served.flatMap((files) => results(ofFiles, 'served files', runRule(servedRules['secret-key-served'], files))),
   ]
 }
 
@@ -215,27 +185,42 @@ function nothingSeen(sandbox: SandboxFacts | null, { command_name }: Machine): O
     : unknown('The journal is off.', 'Start the sandbox without --journal-limit 0.')
 }
 
-export function runJournalCheck({ requests, ...check }: JournalCheck, observed: Observed): Outcome[] {
-  const exchanges = requests === undefined ? observed.exchanges : observed.exchanges.filter(requests)
-  return runCheck(check, { ...observed, exchanges })
+/** Returns what a rule found, or that it holds. */
+export function runRule<Kind extends keyof Facts>(rule: Rule<Kind>, facts: Facts[Kind]): Outcome[] {
+  const judgement = rule.judge(facts)
+  return orWell(outcomesOf(rule, judgement, {}), judgement.holds)
 }
 
-/** Returns what a check found, or one line that says that all is well. */
-export function runCheck<Kind extends keyof Facts>(
-  { rules, holds, unseen }: Omit<Check<Kind>, 'name'>,
-  facts: Facts[Kind],
-): Outcome[] {
-  const judged = rules.map((selection) => ({ ...selection, judgement: selection.rule.judge(facts) }))
-  const found = judged.flatMap(({ rule, only = () => true, level, judgement }) =>
-    judgement.findings.filter(only).map((finding) => ({
-      level: level ?? levelOf(finding.severity ?? rule.severity),
-      message: finding.message + citation(finding),
-      fix: finding.fix ?? rule.fix,
-    })),
+/** Returns what the rules of a check found, or that they hold. */
+export function runCheck({ rules, holds, unseen, requests = () => true }: Check, observed: Observed): Outcome[] {
+  const facts = { ...observed, exchanges: observed.exchanges.filter(requests) }
+  const judged = rules.map((selected) => {
+    const selection: Selection = typeof selected === 'string' ? { id: selected } : selected
+    const rule = checkableRules[selection.id]
+    const judgement = rule.judge(facts)
+    return { looked_at: judgement.looked_at, outcomes: outcomesOf(rule, judgement, selection) }
+  })
+  const isUnseen = judged.every(({ looked_at }) => looked_at === 0)
+  return orWell(
+    judged.flatMap(({ outcomes }) => outcomes),
+    (isUnseen ? unseen : undefined) ?? holds,
   )
-  if (found.length > 0) return found
-  const judgements = judged.map(({ judgement }) => judgement)
-  return [{ level: 'ok', message: wellText(judgements, holds, unseen), fix: null }]
+}
+
+function outcomesOf(
+  { severity, fix }: Pick<Rule<'journal'>, 'severity' | 'fix'>,
+  { findings }: Judgement,
+  { only = () => true, level }: Omit<Selection, 'id'>,
+): Outcome[] {
+  return findings.filter(only).map((finding) => ({
+    level: level ?? levelOf(finding.severity ?? severity),
+    message: finding.message + citation(finding),
+    fix: finding.fix ?? fix,
+  }))
+}
+
+function orWell(outcomes: Outcome[], message = ''): Outcome[] {
+  return outcomes.length === 0 ? [{ level: 'ok', message, fix: null }] : outcomes
 }
 
 function levelOf(severity: NonNullable<Finding['severity']>): Level {
@@ -245,11 +230,6 @@ function levelOf(severity: NonNullable<Finding['severity']>): Level {
 /** Names the newest request, when the message names nothing. */
 function citation({ cites_last, requests = [] }: Finding): string {
   return cites_last === true && requests.length > 0 ? ` Last: ${requests.at(-1)!.request_id}.` : ''
-}
-
-function wellText(judgements: readonly Judgement[], holds: string | undefined, unseen: string | undefined): string {
-  const isUnseen = judgements.every(({ looked_at }) => looked_at === 0)
-  return (isUnseen ? unseen : undefined) ?? holds ?? judgements[0]?.holds ?? ''
 }
 
 const symbols: Readonly<Record<Level, string>> = { ok: '✓', warning: '!', problem: '✗', unknown: '?' }

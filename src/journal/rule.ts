@@ -99,6 +99,11 @@ export function ruleSet<Kind extends keyof Facts, Id extends string>(
   return Object.fromEntries(rules) as Record<Id, Rule<Kind>>
 }
 
+/** Returns one finding about these requests, or none when there are none. */
+export function about(requests: readonly Exchange[], message: string, fix?: string): Finding[] {
+  return requests.length === 0 ? [] : [{ message, requests, ...(fix === undefined ? {} : { fix }) }]
+}
+
 /** A browser sends its last beacons, and a client polls again, within this time. */
 const patience_ms = 5_000
 

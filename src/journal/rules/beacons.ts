@@ -2,7 +2,15 @@
 import { BeaconEventInput, canonicalEvent } from '../../contract/v1/beacons.ts'
 import { valueAt } from '../../foundation/json-path.ts'
 import { type Exchange, groupBy, isBeacon, isFromBrowser, loadedFrames, some, textAt, times } from '../exchange.ts'
-import { completeInBrowserUntil, completeUntil, type Finding, type Observed, refusalRule, ruleSet } from '../rule.ts'
+import {
+  about,
+  completeInBrowserUntil,
+  completeUntil,
+  type Finding,
+  type Observed,
+  refusalRule,
+  ruleSet,
+} from '../rule.ts'
 
 /** Events that happen once in the life of one mount. */
 const onceOnly: ReadonlySet<string> = new Set(['render', 'visible', 'play_started', 'play_completed', 'completion'])
@@ -86,8 +94,8 @@ export const beaconRules = ruleSet('journal', {
           const render = group.findIndex((each) => eventOf(each) === 'render')
           if (render === 0 || (render < 0 && !is_whole)) return []
           const requests = render < 0 ? group : group.slice(0, render + 1)
-          const message = `${eventOf(group[0]!)} of ${slot_id} was reported before ${render > 0 ? 'its render' : 'any render'}.`
-          return [{ message, requests }]
+          const what = render > 0 ? 'its render' : 'any render'
+          return about(requests, `${eventOf(group[0]!)} of ${slot_id} was reported before ${what}.`)
         }),
       }
     },
@@ -143,15 +151,13 @@ function frameReports(exchanges: readonly Exchange[], { beacons }: Observed, unt
 }
 
 function missingReports(silent: readonly Exchange[], unrendered: readonly Exchange[]): Finding[] {
-  const about = (requests: readonly Exchange[]) =>
+  const slots = (requests: readonly Exchange[]) =>
     `${times(requests.length)}: ${some(requests.map(({ slot_id }) => String(slot_id)))}.`
-  const noBeacon: Finding = { message: `A frame was loaded and no beacon came, ${about(silent)}`, requests: silent }
-  const noRender: Finding = {
-    message: `Beacons came of a frame, but no render, ${about(unrendered)}`,
-    fix: 'Send render first: without it nothing else counts.',
-    requests: unrendered,
-  }
-  return [...(silent.length === 0 ? [] : [noBeacon]), ...(unrendered.length === 0 ? [] : [noRender])]
+  const renderFirst = 'Send render first: without it nothing else counts.'
+  return [
+    ...about(silent, `A frame was loaded and no beacon came, ${slots(silent)}`),
+    ...about(unrendered, `Beacons came of a frame, but no render, ${slots(unrendered)}`, renderFirst),
+  ]
 }
 
 /** Not every ad that rendered is seen; how many were is worth knowing. */

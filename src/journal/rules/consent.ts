@@ -12,7 +12,7 @@ import {
   textAt,
   times,
 } from '../exchange.ts'
-import { type Finding, type Observed, refusalRule, ruleSet } from '../rule.ts'
+import { about, type Observed, refusalRule, ruleSet } from '../rule.ts'
 
 export const consentRules = ruleSet('journal', {
   'consent-missing': refusalRule(
@@ -68,8 +68,8 @@ export const consentRules = ruleSet('journal', {
       return {
         looked_at: shown.length,
         findings: [
-          ...aboutSlots(frames, (slots, count) => `A frame was loaded ${count} without a granted consent: ${slots}.`),
-          ...aboutSlots(beacons, (slots, count) => `A beacon was sent ${count} after consent had ended: ${slots}.`),
+          ...about(frames, `A frame was loaded ${times(frames.length)} without a granted consent: ${slotsOf(frames)}.`),
+          ...about(beacons, `A beacon was sent ${times(beacons.length)} after consent had ended: ${slotsOf(beacons)}.`),
         ],
       }
     },
@@ -84,7 +84,8 @@ export const consentRules = ruleSet('journal', {
       const texts = observed.exchanges.filter(hasText)
       const isKnown = consentKnowledge(observed)
       const bare = texts.filter((exchange) => isKnown(exchange) === false)
-      return { looked_at: texts.length, findings: aboutText(bare, 'and nothing about consent') }
+      const message = `Prompt text was sent ${times(bare.length)}, and nothing about consent.`
+      return { looked_at: texts.length, findings: about(bare, message) }
     },
   },
   'text-not-shared': {
@@ -101,7 +102,8 @@ export const consentRules = ruleSet('journal', {
           valueAt(exchange.response_body, 'authoritative_consent.purposes.prompt_shared') === false ||
           hasWarning(exchange, 'prompt_text_discarded'),
       )
-      return { looked_at: texts.length, findings: aboutText(refused, 'although prompt_shared is not true') }
+      const message = `Prompt text was sent ${times(refused.length)}, although prompt_shared is not true.`
+      return { looked_at: texts.length, findings: about(refused, message) }
     },
   },
 })
@@ -116,14 +118,8 @@ function sessionOf({ client_id, session_id }: Exchange): string {
   return `${client_id} ${session_id}`
 }
 
-function aboutSlots(requests: readonly Exchange[], message: (slots: string, count: string) => string): Finding[] {
-  const slots = requests.map(({ slot_id }) => slot_id ?? 'an unknown slot')
-  return requests.length === 0 ? [] : [{ message: message(some(slots), times(requests.length)), requests }]
-}
-
-function aboutText(requests: readonly Exchange[], circumstance: string): Finding[] {
-  const message = `Prompt text was sent ${times(requests.length)}, ${circumstance}.`
-  return requests.length === 0 ? [] : [{ message, requests }]
+function slotsOf(requests: readonly Exchange[]): string {
+  return some(requests.map(({ slot_id }) => slot_id ?? 'an unknown slot'))
 }
 
 /** Whether a request has prompt text. The journal keeps the length of a text, never the text. */

@@ -1,7 +1,7 @@
 /** Fills: whether they are shown, in time, once, and fit. */
 import { valueAt } from '../../foundation/json-path.ts'
 import { groupBy, isFrame, isPlacementRequest, loadedFrames, noFillReasonOf, some, times } from '../exchange.ts'
-import { completeUntil, type Observed, ruleSet } from '../rule.ts'
+import { about, completeUntil, type Observed, ruleSet } from '../rule.ts'
 import { mountsOf } from './beacons.ts'
 
 export const fillRules = ruleSet('journal', {
@@ -37,7 +37,7 @@ export const fillRules = ruleSet('journal', {
       const requests = frames.filter(({ status }) => status >= 400 && status !== 403)
       const last = requests.at(-1)
       const message = `A frame was refused ${times(requests.length)}, last with ${last?.status} (${last?.request_id}).`
-      return { looked_at: frames.length, findings: requests.length === 0 ? [] : [{ message, requests }] }
+      return { looked_at: frames.length, findings: about(requests, message) }
     },
   },
   'shown-twice': {

@@ -34,13 +34,19 @@ export const journalRules = {
 
 export const observeRules = { ...allPageRules, ...journalRules }
 
+/** Rules about requests for `svc doctor` alone. */
+const doctorRules = { ...configRules, ...originRules, ...fillCheckRules, ...beaconCheckRules }
+
+/** All that a check of `svc doctor` may select. */
+export const checkableRules = { ...journalRules, ...doctorRules }
+
 export type PageRuleId = keyof typeof allPageRules
 export type JournalRuleId = keyof typeof journalRules
 
 /** Every rule. */
 export const rules: readonly AnyRule[] = [
   ...Object.values(observeRules),
-  ...Object.values({ ...configRules, ...originRules, ...fillCheckRules, ...beaconCheckRules }),
+  ...Object.values(doctorRules),
   ...Object.values({ ...machineRules, ...sandboxRules }),
   ...Object.values({ ...beaconFileRules, ...beaconSlotRules }),
 ]

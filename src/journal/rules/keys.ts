@@ -3,7 +3,7 @@ import { type ReasonCode, reasonCodes } from '../../contract/errors.ts'
 import { pathPattern, withoutQuery } from '../../foundation/endpoint-path.ts'
 import { valueAt } from '../../foundation/json-path.ts'
 import { type Exchange, hasWarning, isActivation, isFromBrowser, routeOf, times } from '../exchange.ts'
-import { type Finding, type Observed, refusalRule, refusals, ruleSet } from '../rule.ts'
+import { about, type Observed, refusalRule, refusals, ruleSet } from '../rule.ts'
 import { originRefused } from './origins.ts'
 
 const secretKeyInBrowser: ReasonCode = 'secret_key_in_browser'
@@ -19,7 +19,15 @@ export const keyRules = ruleSet('journal', {
       const accepted = exchanges.filter((exchange) => hasWarning(exchange, secretKeyInBrowser))
       return {
         looked_at: exchanges.filter(isFromBrowser).length,
-        findings: [...refusals(exchanges, [secretKeyInBrowser]), ...acceptedKeys(accepted)],
+        findings: [
+          ...refusals(exchanges, [secretKeyInBrowser]),
+          // A project may accept secret keys from pages, with a warning.
+          ...about(
+            accepted,
+            `A secret key came from a browser page ${times(accepted.length)}; this project lets it pass.`,
+            reasonCodes[secretKeyInBrowser].hint,
+          ),
+        ],
       }
     },
   },
@@ -78,23 +86,11 @@ export const keyRules = ruleSet('journal', {
       const keyed = exchanges.filter(({ key }) => key === 'sk_test' || key === 'sk_live')
       const live = keyed.filter(({ key }) => key === 'sk_live')
       const routes = [...new Set(live.map(routeOf))].join(', ')
-      const message = `A production key was used ${times(live.length)}: ${routes}.`
-      return { looked_at: keyed.length, findings: live.length === 0 ? [] : [{ message, requests: live }] }
+      const findings = about(live, `A production key was used ${times(live.length)}: ${routes}.`)
+      return { looked_at: keyed.length, findings }
     },
   },
 })
-
-/** A project may accept secret keys from pages, with a warning. */
-function acceptedKeys(accepted: readonly Exchange[]): Finding[] {
-  if (accepted.length === 0) return []
-  return [
-    {
-      message: `A secret key came from a browser page ${times(accepted.length)}; this project lets it pass.`,
-      fix: reasonCodes[secretKeyInBrowser].hint,
-      requests: accepted,
-    },
-  ]
-}
 
 /** Rules about the stored project config, for `svc doctor`: the third of the five points to check when migrating. */
 export const configRules = ruleSet('journal', {
@@ -125,8 +121,7 @@ export const configRules = ruleSet('journal', {
     judge({ exchanges }) {
       const activations = exchanges.filter((exchange) => isActivation(exchange) && exchange.status === 200)
       const isRead = exchanges.some((exchange) => configOf(exchange) !== null)
-      const message = 'Browsers activate, but nobody reads the project config.'
-      const findings = activations.length === 0 || isRead ? [] : [{ message, requests: activations }]
+      const findings = about(isRead ? [] : activations, 'Browsers activate, but nobody reads the project config.')
       return { looked_at: activations.length, findings }
     },
   },
@@ -140,8 +135,10 @@ export const configRules = ruleSet('journal', {
         const last = read.findLast((exchange) => configOf(exchange) === client_id)
         const revision = last === undefined ? null : revisionOf(last)
         if (revision === null || revision >= config_revision) return []
-        const message = `The config of ${client_id} was last read at revision ${revision}; it is at ${config_revision} now.`
-        return [{ message, requests: [last!] }]
+        return about(
+          [last!],
+          `The config of ${client_id} was last read at revision ${revision}; it is at ${config_revision} now.`,
+        )
       })
       return { looked_at: read.length, findings }
     },

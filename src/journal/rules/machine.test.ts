@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { type Layers, resolveSettings } from '../../cli/settings/settings.ts'
-import { runCheck } from '../doctor.ts'
+import { runRule } from '../doctor.ts'
 import { browserCandidates, type Machine } from '../facts/machine.ts'
 import type { SandboxFacts } from '../facts/sandbox.ts'
 import { machineRules, oldestNode, sandboxRules, spanText } from './machine.ts'
@@ -29,10 +29,10 @@ const settings = (environment: Layers['environment'] = {}, sandboxes: Layers['sa
 
 /** What doctor prints of a rule, from the facts that it needs. */
 function ofMachine(id: keyof typeof machineRules, facts: Partial<Machine>) {
-  return runCheck({ rules: [{ rule: machineRules[id] }] }, facts as Machine)
+  return runRule(machineRules[id], facts as Machine)
 }
 function ofSandbox(id: keyof typeof sandboxRules, facts: SandboxFacts) {
-  return runCheck({ rules: [{ rule: sandboxRules[id] }] }, facts)
+  return runRule(sandboxRules[id], facts)
 }
 
 describe('node', () => {

@@ -1,7 +1,7 @@
 /** Pending slots: whether they are waited for, and how. */
 import { valueAt } from '../../foundation/json-path.ts'
 import { type Exchange, groupBy, openSlots, polledSlot, some, times } from '../exchange.ts'
-import { completeUntil, ruleSet } from '../rule.ts'
+import { about, completeUntil, ruleSet } from '../rule.ts'
 
 /** Polls closer together than this, several in a row, are a busy loop. */
 const busy_ms = 200
@@ -23,10 +23,7 @@ export const pollingRules = ruleSet('journal', {
       const slots = givenUp.map(({ slot_id }) => slot_id)
       const message = `A pending slot was never asked for again, ${times(slots.length)}: ${some(slots)}.`
       const requests = [...new Set(givenUp.map(({ exchange }) => exchange))]
-      return {
-        looked_at: exchanges.flatMap(openSlots).length,
-        findings: givenUp.length === 0 ? [] : [{ message, requests }],
-      }
+      return { looked_at: exchanges.flatMap(openSlots).length, findings: about(requests, message) }
     },
   },
   'polled-once': {
@@ -79,8 +76,10 @@ export const pollingRules = ruleSet('journal', {
         findings: slots.flatMap((polls) => {
           const decided = polls.findIndex((poll) => poll.status === 200 && !isPending(poll))
           const requests = decided < 0 ? [] : polls.slice(decided + 1)
-          const message = `${polledSlot(polls[0]!)} was polled ${times(requests.length)} more after it was decided.`
-          return requests.length === 0 ? [] : [{ message, requests }]
+          return about(
+            requests,
+            `${polledSlot(polls[0]!)} was polled ${times(requests.length)} more after it was decided.`,
+          )
         }),
       }
     },

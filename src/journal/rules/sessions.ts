@@ -1,6 +1,6 @@
 /** Sessions and activation tokens: whose request it is. */
 import { type Exchange, groupBy, isActivation, isAdRequest, isBeacon, isFromBrowser, some, times } from '../exchange.ts'
-import { refusalRule, ruleSet } from '../rule.ts'
+import { about, refusalRule, ruleSet } from '../rule.ts'
 
 /** Activations of one page closer together than this, so many in a row, are not page loads. */
 const together_ms = 10_000
@@ -20,7 +20,7 @@ export const sessionRules = ruleSet('journal', {
       )
       const without = asked.filter(({ session_id }) => session_id === null)
       const message = `${without.length} of ${asked.length} requests named no session.`
-      return { looked_at: asked.length, findings: without.length === 0 ? [] : [{ message, requests: without }] }
+      return { looked_at: asked.length, findings: about(without, message) }
     },
   },
   'session-for-all': {
@@ -34,11 +34,10 @@ export const sessionRules = ruleSet('journal', {
       const findings = [...sessions].flatMap(([session_id, requests]) => {
         const browsers = new Set(requests.flatMap(browserOf))
         if (placeholders.test(session_id)) {
-          const message = `session_id was '${session_id}', ${times(requests.length)}: a placeholder.`
-          return [{ message, requests }]
+          return about(requests, `session_id was '${session_id}', ${times(requests.length)}: a placeholder.`)
         }
-        const message = `${browsers.size} different browsers used session_id ${session_id}.`
-        return browsers.size < 2 ? [] : [{ message, requests }]
+        if (browsers.size < 2) return []
+        return about(requests, `${browsers.size} different browsers used session_id ${session_id}.`)
       })
       const [first = []] = sessions.values()
       const isOnly = sessions.size === 1 && first.length >= 20
@@ -90,7 +89,7 @@ export const sessionRules = ruleSet('journal', {
       const message = `${sessions.length} sessions (${some(sessions)}) used ${tokens}.`
       return {
         looked_at: is_whole ? activations.length : 0,
-        findings: isShared ? [{ message, requests: [...activations, ...asked] }] : [],
+        findings: isShared ? about([...activations, ...asked], message) : [],
       }
     },
   },
