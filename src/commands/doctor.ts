@@ -3,21 +3,22 @@ import type { Command } from '../cli/run/command.ts'
 import { exitCodes } from '../cli/run/errors.ts'
 import { type Session, sessionClient } from '../cli/run/session.ts'
 import { diagnose, reportLines, summaryOf } from '../journal/doctor.ts'
+import type { Journal } from '../journal/exchange.ts'
 import { gatherMachine, settingsOrProblem } from '../journal/facts/machine.ts'
-import { findService, gatherSandbox } from '../journal/facts/sandbox.ts'
+import { findService, gatherSandbox, type SandboxFacts } from '../journal/facts/sandbox.ts'
 import { gatherServed } from '../journal/facts/served-files.ts'
 import { readJournal } from '../journal/read.ts'
 
 /** How many of the newest requests are looked at. */
-const maxExchanges = 1_000
+const limit = 1_000
 
 export const doctor: Command = {
   name: 'doctor',
-  summary: 'Look for what is wrong, here and in the traffic of an integration',
+  summary: 'Find what is wrong on this computer and in the requests of an integration',
   details:
-    'Checks this machine, the running sandbox, and from its journal (the newest 1 000 requests) the points to check when migrating: key type, allowed origins, project config, beacon field names, error envelopes. It changes nothing. Exit code 5 when there is a problem.',
+    'Check this computer, the running sandbox, and in its journal (the newest 1 000 requests) the points that matter when you migrate: key type, allowed origins, project config, beacon field names, error envelopes. Nothing is changed. Exit code 5 when there is a problem.',
   options: [
-    new Option('--since <span>', 'only traffic since: 10m, 2h, or epoch milliseconds'),
+    new Option('--since <span>', 'only requests since: 10m, 2h, or epoch milliseconds'),
     new Option('--serve-dir <dir-or-url>', 'look for secret keys in what browsers are served (repeatable)').argParser(
       (place, before: string[] | undefined) => [...(before ?? []), place],
     ),
@@ -41,10 +42,20 @@ async function gather(session: Session, since: string | undefined, places: reado
   const client = sessionClient(settings, undefined)
   const { service, info } = await findService(client)
   const about = { client_id: settings.client_id, command_name }
+  const sandbox = info === null ? null : await gatherSandbox(client, info, command_name)
   return {
     machine: await gatherMachine(session, settings, problem, service),
-    sandbox: info === null ? null : await gatherSandbox(client, info, command_name),
-    journal: info === null ? null : await readJournal(client, info, { since, limit: maxExchanges }, about),
+    sandbox,
+    journal:
+      sandbox === null ? null : await journalOf(sandbox, readJournal(client, sandbox.info, { since, limit }, about)),
     served: await Promise.all(places.map((place) => gatherServed(place, host.cwd))),
   }
+}
+
+/** A sandbox of another version may not understand how its journal is read: that is a finding, not a failure. */
+async function journalOf({ info, version }: SandboxFacts, reading: Promise<Journal>): Promise<Journal | null> {
+  return reading.catch((error: unknown) => {
+    if (info.version === version) throw error
+    return null
+  })
 }

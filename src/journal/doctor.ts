@@ -32,6 +32,7 @@ export interface Gathered {
   machine: Machine
   /** Null when no sandbox answers. */
   sandbox: SandboxFacts | null
+  /** Null without a sandbox, and when one of another version has a journal that cannot be read. */
   journal: Journal | null
   /** Empty when no place was named. */
   served: readonly ServedFiles[]
@@ -168,18 +169,24 @@ export function diagnose({ machine, sandbox, journal, served }: Gathered): Diagn
       results(ofSandbox, rule.id, runRule(rule, sandbox!)),
     ),
     ...(observed === null || observed.exchanges.length === 0
-      ? results(ofJournal, 'journal', [nothingSeen(sandbox, machine)])
+      ? results(ofJournal, 'journal', [nothingSeen(sandbox, machine, journal)])
       : checks.flatMap((check) => results(ofJournal, check.name, runCheck(check, observed)))),
     ...served.flatMap((files) => results(ofFiles, 'served files', runRule(servedRules['secret-key-served'], files))),
   ]
 }
 
-function nothingSeen(sandbox: SandboxFacts | null, { command_name }: Machine): Outcome {
+function nothingSeen(sandbox: SandboxFacts | null, { command_name }: Machine, read: Journal | null): Outcome {
   const unknown = (message: string, fix: string): Outcome => ({ level: 'unknown', message, fix })
   if (sandbox === null) {
     return unknown('No sandbox answers, so its journal cannot be read.', `Start one: ${command_name} start`)
   }
-  const { journal, url } = sandbox.info
+  const { journal, url, version } = sandbox.info
+  if (read === null) {
+    return unknown(
+      `The journal of svc ${version} cannot be read by svc ${sandbox.version}.`,
+      `Restart it: ${command_name} sandbox stop, then ${command_name} start`,
+    )
+  }
   return journal.enabled
     ? unknown('The journal holds no request.', `Point the integration at ${url}, use it once, and look again.`)
     : unknown('The journal is off.', 'Start the sandbox without --journal-limit 0.')

@@ -241,6 +241,26 @@ describe('without a sandbox', () => {
     expect(port_finding?.slice(0, 2)).toEqual(['unknown', `What answers at ${base_url} is no sandbox.`])
   })
 
+  test('a sandbox of another version, whose journal is read in another way, stops nothing', async () => {
+    await using cli = await startTestCli()
+    const older = createServer(async (request, response) => {
+      const body = await (await fetch(cli.sandbox.url + request.url)).text()
+      if (request.url?.includes('details=') === true) response.writeHead(400).end('{}')
+      else response.end(body.replace(/"version":"[^"]+"/, '"version":"0.0.9"'))
+    }).listen(0, '127.0.0.1')
+    await once(older, 'listening')
+    const base_url = `http://127.0.0.1:${(older.address() as AddressInfo).port}`
+    const { code, stdout, stderr } = await svc(`doctor --base-url ${base_url} -o json`, {
+      env: { SVC_HOME: emptyHome() },
+    })
+    older.close()
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(about(JSON.parse(stdout) as Report, 'version')[0]?.[0]).toBe('warning')
+    expect(about(JSON.parse(stdout) as Report, 'journal')[0]?.[1]).toMatch(
+      /^The journal of svc 0\.0\.9 cannot be read by svc /,
+    )
+  })
+
   test('a program that holds the port without answering is named', async () => {
     const mute = createTcpServer((socket) => socket.destroy()).listen(0, '127.0.0.1')
     await once(mute, 'listening')

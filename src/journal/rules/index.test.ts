@@ -1,0 +1,26 @@
+/** The rule set as a whole. */
+import { expect, test } from 'vitest'
+import { checks } from '../doctor.ts'
+import { checkableRules, observeRules, rules } from './index.ts'
+
+test('ids are unique, and every rule says what is right and what to do', () => {
+  const ids = rules.map(({ id }) => id)
+  expect(ids).toHaveLength(new Set(ids).size)
+  for (const { id, title, fix } of rules)
+    expect([id, title, fix]).toEqual([id, expect.stringMatching(/\S/), expect.stringMatching(/\S/)])
+})
+
+test('rules that qa observe prints say what a violation costs and what they need', () => {
+  for (const { id, costs, needs } of Object.values(observeRules))
+    expect([id, costs !== undefined && needs !== undefined]).toEqual([id, true])
+})
+
+test('every rule for doctor alone is in one of its checks', () => {
+  const selected = new Set(
+    checks.flatMap((check) => check.rules.map((rule) => (typeof rule === 'string' ? rule : rule.id))),
+  )
+  const missing = Object.keys(checkableRules).filter(
+    (id) => !(id in observeRules) && !selected.has(id as keyof typeof checkableRules),
+  )
+  expect(missing).toEqual([])
+})
