@@ -5,8 +5,8 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { configFileSchema } from '../src/cli/settings/files.ts'
-import { referenceMarkdown } from '../src/contract/reference.ts'
 import { qaSuiteSchema } from '../src/qa/suite/schema.ts'
+import { referenceMarkdown } from './reference.ts'
 
 const files = {
   'reference.md': referenceMarkdown(),

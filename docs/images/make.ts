@@ -10,7 +10,8 @@ const pictures = { 'first-minute': makeFirstMinute, gallery: makeGallery, demo: 
 execFileSync(process.execPath, [join(import.meta.dirname, '../../build.ts'), '--if-stale'], { stdio: 'inherit' })
 const wanted = process.argv.slice(2)
 for (const name of wanted) {
-  if (!(name in pictures)) throw new Error(`There is no picture ${name}. Name one of: ${Object.keys(pictures).join(', ')}`)
+  if (!(name in pictures))
+    throw new Error(`There is no picture ${name}. Name one of: ${Object.keys(pictures).join(', ')}`)
 }
 for (const [name, make] of Object.entries(pictures)) {
   if (wanted.length === 0 || wanted.includes(name)) await make()

@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { ReasonCode } from './errors.ts'
 import type { RequestHeader, ResponseHeader } from './headers.ts'
 import { limits } from './limits.ts'
@@ -115,9 +115,17 @@ export const commonErrors = [
   'storage_unavailable',
 ] as const satisfies readonly ReasonCode[]
 
-/** Common to the endpoints of the control plane that only read. */
-export const reading = {
-  method: 'GET',
+/** Common to most endpoints of the public API. */
+export const publicApi = {
+  stability: 'stable',
+  provenance: 'documented',
+  credentials: ['secret_key', 'activation_token'],
+  rate: 'default',
+  body_limit_bytes: limits.body_bytes,
+  status: 200,
+} as const satisfies Partial<EndpointEntry>
+
+const controlPlane = {
   stability: 'sandbox',
   provenance: 'assumed',
   credentials: [],
@@ -126,8 +134,22 @@ export const reading = {
   status: 200,
 } as const
 
+/** Common to the endpoints of the control plane that only read. */
+export const reading = {
+  ...controlPlane,
+  method: 'GET',
+  query: z.strictObject({}),
+  errors: ['origin_refused', 'internal_error'],
+} as const satisfies Partial<EndpointEntry>
+
+/** The same for lists, whose query can be malformed. */
+export const listing = {
+  ...reading,
+  errors: ['schema_invalid', 'field_unknown', 'origin_refused', 'internal_error'],
+} as const satisfies Partial<EndpointEntry>
+
 /** Common to the endpoints of the control plane that change something, or have a body. */
-export const writing = { ...reading, method: 'POST' } as const
+export const writing = { ...controlPlane, method: 'POST' } as const
 
 /** Why a body is refused. */
 export const bodyErrors = [

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { Endpoint, Stability } from './endpoint.ts'
-import { type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from './errors.ts'
+import type { Endpoint } from './endpoint.ts'
+import { errorCodes, type ReasonCode, reasonCodes } from './errors.ts'
 import { contract, schemaName } from './index.ts'
 import { isRetryable, type NoFillReason, noFillReasons } from './no-fill.ts'
 import { type Provenance, sourceOf } from './provenance.ts'
@@ -24,55 +24,13 @@ export interface ListedField {
   description: string
 }
 
-export interface ListedEndpoint {
-  id: string
-  method: string
-  path: string
-  stability: Stability
-  provenance: Provenance
-  fields: ListedField[]
-}
-
-export interface ListedReasonCode {
-  reason_code: ReasonCode
-  error: ErrorCode
-  status: number
-  retryable: boolean
-  message: string
-  hint: string
-  provenance: Provenance
-  decision: string
-}
-
-export interface ListedNoFillReason {
-  no_fill_reason: NoFillReason
-  meaning: string
-  origin: string
-  nbr: number
-  retry: string
-  retryable: boolean
-  how: string
-  provenance: Provenance
-  decision: string
-}
-
-export interface ContractListing {
-  endpoints: ListedEndpoint[]
-  reason_codes: ListedReasonCode[]
-  no_fill_reasons: ListedNoFillReason[]
-}
-
 /** Returns every endpoint, field, cause and no-fill reason with its provenance: the body of `GET /_sandbox/contract`. */
-export function contractListing(): ContractListing {
+export function contractListing() {
   return {
-    endpoints: Object.values<Endpoint>(contract).map((endpoint) => ({
-      id: endpoint.id,
-      method: endpoint.method,
-      path: endpoint.path,
-      stability: endpoint.stability,
-      provenance: endpoint.provenance,
-      fields: endpointFields(endpoint),
-    })),
+    endpoints: Object.values<Endpoint>(contract).map((endpoint) => {
+      const { id, method, path, stability, provenance } = endpoint
+      return { id, method, path, stability, provenance, fields: endpointFields(endpoint) }
+    }),
     reason_codes: reasonCodeNames.map((reason_code) => {
       const { error, message, hint } = reasonCodes[reason_code]
       const { status, retryable } = errorCodes[error]

@@ -85,7 +85,7 @@ describe('errors', () => {
   })
 
   test('reason codes by status are the adopted ones and those of the sandbox', () => {
-    const byStatus = Object.groupBy(contractListing().reason_codes, ({ status }) => status)
+    const byStatus = Object.groupBy(contractListing().reason_codes, ({ status }): number => status)
     const statuses = new Set([...Object.keys(adoptedReasonCodes), ...Object.keys(sandboxReasonCodes)].map(Number))
     expect(Object.keys(byStatus).map(Number)).toEqual([...statuses].toSorted((a, b) => a - b))
     for (const status of statuses) {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { referenceMarkdown } from '../../docs/reference.ts'
 import { control, v1 } from '../../src/contract/index.ts'
-import { referenceMarkdown } from '../../src/contract/reference.ts'
 
 test.each(['v1', 'control'])('the contract has every endpoint of every file of contract/%s', async (folder) => {
   const files = readdirSync(new URL(`../../src/contract/${folder}/`, import.meta.url))

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { declareEndpoints, reading } from '../endpoint.ts'
+import { declareEndpoints, listing } from '../endpoint.ts'
 import { reasonCode } from '../errors.ts'
 import { EpochMs, Format, page, pageQuery, Since } from '../fields.ts'
 import { assumed, assumedObject } from '../provenance.ts'
@@ -32,7 +32,7 @@ export type BeaconItem = z.infer<typeof BeaconItem>
 
 export const endpoints = declareEndpoints({
   'beacons.list': {
-    ...reading,
+    ...listing,
     path: '/_sandbox/beacons',
     summary: 'List beacons',
     description:
@@ -48,6 +48,5 @@ export const endpoints = declareEndpoints({
       since: Since.optional().describe('Only beacons received since then.'),
     }),
     response: page(BeaconItem),
-    errors: ['schema_invalid', 'field_unknown', 'origin_refused', 'internal_error'],
   },
 })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { declareEndpoints, reading } from '../endpoint.ts'
+import { declareEndpoints, listing } from '../endpoint.ts'
 import { reasonCode } from '../errors.ts'
 import { Format, Since } from '../fields.ts'
 import { assumed, assumedObject } from '../provenance.ts'
@@ -57,7 +57,7 @@ export type BillingReport = z.infer<typeof BillingReport>
 
 export const endpoints = declareEndpoints({
   'billing.report': {
-    ...reading,
+    ...listing,
     path: '/_sandbox/billing',
     summary: 'Report what production would have billed',
     description:
@@ -69,6 +69,5 @@ export const endpoints = declareEndpoints({
       until: Since.optional().describe('Only beacons received before then.'),
     }),
     response: BillingReport,
-    errors: ['schema_invalid', 'field_unknown', 'origin_refused', 'internal_error'],
   },
 })

@@ -25,7 +25,6 @@ export const endpoints = declareEndpoints({
     summary: 'Show the sandbox clock',
     description:
       'One clock for tokens, consent, rate windows, frequency caps, staleness and latency. It is stored in the database; a reset returns it to the system time.',
-    query: z.strictObject({}),
     response: SandboxClock,
     errors: ['field_unknown', 'origin_refused', 'internal_error'],
   },

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { declareEndpoints, reading } from '../endpoint.ts'
+import { declareEndpoints, listing } from '../endpoint.ts'
 import { ConsentState, EpochMs, page, pageQuery, Since } from '../fields.ts'
 import { assumed, assumedObject } from '../provenance.ts'
 
@@ -21,7 +21,7 @@ export type ConsentItem = z.infer<typeof ConsentItem>
 
 export const endpoints = declareEndpoints({
   'consent.list': {
-    ...reading,
+    ...listing,
     path: '/_sandbox/consent',
     summary: 'Show the consent history of sessions',
     description:
@@ -33,6 +33,5 @@ export const endpoints = declareEndpoints({
       since: Since.optional().describe('Only what was stored or renewed since then.'),
     }),
     response: page(ConsentItem),
-    errors: ['schema_invalid', 'field_unknown', 'origin_refused', 'internal_error'],
   },
 })

@@ -2,15 +2,9 @@ import { z } from 'zod'
 import { declareEndpoints, reading } from '../endpoint.ts'
 import { assumed, assumedObject } from '../provenance.ts'
 
-const common = {
-  ...reading,
-  query: z.strictObject({}),
-  errors: ['origin_refused', 'internal_error'],
-} as const
-
 export const endpoints = declareEndpoints({
   'contract.show': {
-    ...common,
+    ...reading,
     path: '/_sandbox/contract',
     summary: 'Show what is documented, observed and assumed',
     description: 'Every field, value and rule of the contract with its provenance and decision id.',
@@ -21,7 +15,7 @@ export const endpoints = declareEndpoints({
     }),
   },
   'contract.openapi': {
-    ...common,
+    ...reading,
     path: '/_sandbox/openapi.json',
     summary: 'Get the OpenAPI 3.1 document',
     description: 'v1 and the control plane, with x-provenance on every field.',

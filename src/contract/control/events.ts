@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { declareEndpoints, reading } from '../endpoint.ts'
+import { declareEndpoints, listing } from '../endpoint.ts'
 import { EpochMs, queryNumber, Since } from '../fields.ts'
 import { assumedObject } from '../provenance.ts'
 
@@ -33,7 +33,7 @@ export type SandboxEvent = z.infer<typeof SandboxEvent>
 
 export const endpoints = declareEndpoints({
   'events.stream': {
-    ...reading,
+    ...listing,
     path: '/_sandbox/events',
     summary: 'Follow events',
     description:
@@ -63,6 +63,5 @@ export const endpoints = declareEndpoints({
       },
     },
     response: { media_type: 'text/event-stream' },
-    errors: ['schema_invalid', 'field_unknown', 'origin_refused', 'internal_error'],
   },
 })

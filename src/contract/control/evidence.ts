@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { declareEndpoints, reading } from '../endpoint.ts'
+import { declareEndpoints, listing, reading } from '../endpoint.ts'
 import { EpochMs, page, pageQuery, queryNumber, Since } from '../fields.ts'
 import { assumed, assumedFields, assumedObject } from '../provenance.ts'
 
@@ -67,12 +67,6 @@ export type Sha256Hex = (text: string) => string
 /** The hash before the first entry. */
 export const genesis = '0'.repeat(64)
 
-export interface ChainLink {
-  seq: number
-  entry: string
-  hash: string
-}
-
 /** Returns the hash of an entry, given the previous one: 64 hexadecimal digits, `genesis` for the first. */
 export function chainHash(previous: string, entry: string, sha256Hex: Sha256Hex): string {
   return sha256Hex(previous + entry)
@@ -80,7 +74,7 @@ export function chainHash(previous: string, entry: string, sha256Hex: Sha256Hex)
 
 /** Returns the problem of the entry at position `expected`, after the hash `previous`, or null when it holds. */
 export function linkProblem(
-  { seq, entry, hash }: ChainLink,
+  { seq, entry, hash }: Pick<EvidenceEntry, 'seq' | 'entry' | 'hash'>,
   expected: number,
   previous: string,
   sha256Hex: Sha256Hex,
@@ -91,14 +85,7 @@ export function linkProblem(
 }
 
 /** The facts of a chain that a checkpoint states. */
-export interface CheckpointFacts {
-  client_id: string
-  /** Entries in the chain. */
-  entries: number
-  /** Hash of the last entry; null for an empty chain. */
-  head: string | null
-  at_ms: number
-}
+export type CheckpointFacts = Omit<Checkpoint, 'public_key' | 'signature'>
 
 /** Returns the canonical JSON (RFC 8785) that is signed. */
 export function checkpointText({ client_id, entries, head, at_ms }: CheckpointFacts): string {
@@ -110,7 +97,7 @@ export function checkpointText({ client_id, entries, head, at_ms }: CheckpointFa
 
 export const endpoints = declareEndpoints({
   'evidence.list': {
-    ...reading,
+    ...listing,
     path: '/_sandbox/evidence',
     summary: 'List evidence entries',
     description: 'The entries of every chain.',
@@ -122,7 +109,6 @@ export const endpoints = declareEndpoints({
       since: Since.optional().describe('Only entries recorded since then.'),
     }),
     response: page(EvidenceItem),
-    errors: ['schema_invalid', 'field_unknown', 'origin_refused', 'internal_error'],
   },
   'evidence.export': {
     ...reading,
@@ -149,8 +135,6 @@ export const endpoints = declareEndpoints({
     summary: 'Verify the evidence chains',
     description:
       'Recomputes every hash, compares each entry with the row it records, and names the first broken entry.',
-    query: z.strictObject({}),
     response: EvidenceVerification,
-    errors: ['origin_refused', 'internal_error'],
   },
 })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { declareEndpoints, reading } from '../endpoint.ts'
+import { declareEndpoints, listing, reading } from '../endpoint.ts'
 import {
   AuthoritativeConsent,
   EpochMs,
@@ -101,7 +101,7 @@ export type PlacementDetail = z.infer<typeof PlacementDetail>
 
 export const endpoints = declareEndpoints({
   'placements.list': {
-    ...reading,
+    ...listing,
     path: '/_sandbox/placements',
     summary: 'List placements',
     description: 'Every slot of this sandbox with its status and outcome.',
@@ -114,7 +114,6 @@ export const endpoints = declareEndpoints({
       since: Since.optional().describe('Only placements created since then.'),
     }),
     response: page(PlacementItem),
-    errors: ['schema_invalid', 'field_unknown', 'origin_refused', 'internal_error'],
   },
   'placements.explain': {
     ...reading,
@@ -123,7 +122,6 @@ export const endpoints = declareEndpoints({
     description:
       "The decision's trace, what partners would have received, consent, beacons, evidence and the billing verdict.",
     params: z.strictObject({ slot_id: documented(z.string(), 'Slot identifier.') }),
-    query: z.strictObject({}),
     response: PlacementDetail,
     errors: ['not_found', 'origin_refused', 'internal_error'],
   },

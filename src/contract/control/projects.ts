@@ -1,6 +1,6 @@
 /** Projects of the sandbox and their settings: list, create, read, change. Times in milliseconds. */
 import { z } from 'zod'
-import { declareEndpoints, reading, writeErrors, writing } from '../endpoint.ts'
+import { declareEndpoints, listing, reading, writeErrors, writing } from '../endpoint.ts'
 import {
   ClientId,
   Format,
@@ -204,13 +204,12 @@ const settingsErrors = [...writeErrors, 'schema_invalid', 'format_unsupported'] 
 
 export const endpoints = declareEndpoints({
   'projects.list': {
-    ...reading,
+    ...listing,
     path: '/_sandbox/projects',
     summary: 'List projects',
     description: 'The seeded projects and those created later.',
     query: z.strictObject(pageQuery),
     response: page(ProjectItem),
-    errors: ['schema_invalid', 'field_unknown', 'origin_refused', 'internal_error'],
   },
   'projects.show': {
     ...reading,
@@ -218,7 +217,6 @@ export const endpoints = declareEndpoints({
     summary: 'Show the settings of a project',
     description: 'Every setting of the project, including those of the emulator. Never a key.',
     params,
-    query: z.strictObject({}),
     response: ProjectDetail,
     errors: ['not_found', 'field_unknown', 'origin_refused', 'internal_error'],
   },

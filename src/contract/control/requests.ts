@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { bodyErrors, declareEndpoints, reading, writing } from '../endpoint.ts'
+import { bodyErrors, declareEndpoints, listing, reading, writing } from '../endpoint.ts'
 import { reasonCode } from '../errors.ts'
 import { EpochMs, page, pageQuery, queryNumber, Since } from '../fields.ts'
 import { assumed, assumedFields, assumedObject } from '../provenance.ts'
@@ -129,7 +129,7 @@ export type ReplayResult = z.infer<typeof ReplayResult>
 
 export const endpoints = declareEndpoints({
   'requests.list': {
-    ...reading,
+    ...listing,
     path: '/_sandbox/requests',
     summary: 'List the request journal',
     description:
@@ -149,7 +149,6 @@ export const endpoints = declareEndpoints({
         .describe('true: items have headers and bodies; such a page has at most 250 items. Default false.'),
     }),
     response: page(ListedRequest),
-    errors: ['schema_invalid', 'field_unknown', 'origin_refused', 'internal_error'],
   },
   'requests.show': {
     ...reading,
@@ -157,7 +156,6 @@ export const endpoints = declareEndpoints({
     summary: 'Show one exchange',
     description: 'Headers and bodies of both sides, with credentials, tokens and prompt text redacted.',
     params: assumedObject('A93', { request_id: z.string().describe('Identifier of the request.') }),
-    query: z.strictObject({}),
     response: RequestDetail,
     errors: ['not_found', 'origin_refused', 'internal_error'],
   },
@@ -197,8 +195,7 @@ export const endpoints = declareEndpoints({
     }),
   },
   'requests.replay': {
-    ...reading,
-    method: 'POST',
+    ...writing,
     path: '/_sandbox/requests/{request_id}/replay',
     summary: 'Send a request of the journal again',
     description:

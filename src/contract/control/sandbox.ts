@@ -5,12 +5,6 @@ import { limits } from '../limits.ts'
 import { assumed, assumedObject } from '../provenance.ts'
 import { EvidenceVerification } from './evidence.ts'
 
-const common = {
-  ...reading,
-  query: z.strictObject({}),
-  errors: ['origin_refused', 'internal_error'],
-} as const
-
 export const SandboxInfo = assumedObject('A93', {
   version: z.string().describe('Version of svc.'),
   pid: z.int().describe('Process identifier.'),
@@ -61,14 +55,14 @@ export type Integrity = z.infer<typeof Integrity>
 
 export const endpoints = declareEndpoints({
   'health.live': {
-    ...common,
+    ...reading,
     path: '/_sandbox/livez',
     summary: 'Check that the process responds',
     description: 'Responds as soon as the socket is open.',
     response: assumedObject('A93', { ok: z.literal(true).describe('Always true.') }),
   },
   'health.ready': {
-    ...common,
+    ...reading,
     path: '/_sandbox/readyz',
     summary: 'Check that the sandbox is ready',
     description: 'Ready only after migrations and seed; the socket opens no earlier.',
@@ -77,7 +71,7 @@ export const endpoints = declareEndpoints({
     }),
   },
   'sandbox.info': {
-    ...common,
+    ...reading,
     path: '/_sandbox/info',
     summary: 'Show this sandbox',
     description: 'Version, process, address, database, clock, seed, journal and projects.',
@@ -88,9 +82,7 @@ export const endpoints = declareEndpoints({
     path: '/_sandbox/integrity',
     summary: 'Check the database',
     description: 'Runs the quick_check of SQLite and verifies the evidence chains. Reads the whole database.',
-    query: z.strictObject({}),
     response: Integrity,
-    errors: ['origin_refused', 'internal_error'],
   },
   'sandbox.reset': {
     ...writing,
@@ -108,7 +100,6 @@ export const endpoints = declareEndpoints({
     summary: 'Export everything as one file',
     description:
       'A consistent copy of the database, compressed with gzip. It contains hashes of keys and tokens, never the keys themselves, and no prompt text.',
-    query: z.strictObject({}),
     response: { media_type: 'application/gzip' },
     errors: ['field_unknown', 'origin_refused', 'storage_unavailable', 'internal_error'],
   },

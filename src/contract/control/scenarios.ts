@@ -49,7 +49,6 @@ export const endpoints = declareEndpoints({
     path: '/_sandbox/scenarios',
     summary: 'List the scenarios',
     description: 'The whole catalogue, by name: the purpose of each, its changes, what to do and what to expect.',
-    query: z.strictObject({}),
     response: page(ScenarioItem),
     errors: ['field_unknown', 'origin_refused', 'internal_error'],
   },

@@ -26,7 +26,6 @@ export const endpoints = declareEndpoints({
     path: '/_sandbox/snapshots',
     summary: 'List the snapshots',
     description: 'Newest first. The snapshots of a sandbox in memory are lost when it stops.',
-    query: z.strictObject({}),
     response: assumedObject('A93', { items: z.array(Snapshot).describe('All snapshots.') }),
     errors: ['field_unknown', 'origin_refused', 'internal_error'],
   },
@@ -55,7 +54,7 @@ export const endpoints = declareEndpoints({
     errors: [...writeErrors, 'schema_invalid', 'not_found', 'archive_invalid', 'archive_newer'],
   },
   'snapshots.delete': {
-    ...reading,
+    ...writing,
     method: 'DELETE',
     path: '/_sandbox/snapshots/{name}',
     summary: 'Delete a snapshot',

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { commonErrors, declareEndpoints } from '../endpoint.ts'
+import { commonErrors, declareEndpoints, publicApi } from '../endpoint.ts'
 import type { ReasonCode } from '../errors.ts'
 import { ContractVersion, EpochMs, Opaque, requestIdField } from '../fields.ts'
 import { limits } from '../limits.ts'
@@ -142,18 +142,16 @@ const secondsBelow = 1e12
 
 export const endpoints = declareEndpoints({
   'beacons.send': {
+    ...publicApi,
     method: 'POST',
     path: '/v1/beacons',
     summary: 'Record a beacon',
     description:
       'Records a render, visible, click, completion, heartbeat or playback event for billing and proof integrity. One beacon per request.',
-    stability: 'stable',
-    provenance: 'documented',
     credentials: ['secret_key', 'activation_token', 'beacon_token'],
     rate: 'beacons',
     body_limit_bytes: limits.beacon_body_bytes,
     body: BeaconRequest,
-    status: 200,
     response: BeaconResult,
     response_headers: ['x-sandbox-warning', 'x-sandbox-would-bill'],
     errors: [

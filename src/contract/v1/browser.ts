@@ -1,7 +1,6 @@
 import { z } from 'zod'
-import { declareEndpoints } from '../endpoint.ts'
+import { declareEndpoints, publicApi } from '../endpoint.ts'
 import { EpochMs } from '../fields.ts'
-import { limits } from '../limits.ts'
 import { documented } from '../provenance.ts'
 
 export const ActivationRequest = z.strictObject({
@@ -28,16 +27,14 @@ export type ActivationResult = z.infer<typeof ActivationResult>
 
 export const endpoints = declareEndpoints({
   'browser.activate': {
+    ...publicApi,
     method: 'POST',
     path: '/v1/browser/activate',
     summary: 'Exchange a publishable key for an activation token',
     description:
       'Exchanges a publishable key and its origin for a short-lived browser activation token. No Authorization header.',
-    stability: 'stable',
-    provenance: 'documented',
     credentials: [],
     rate: 'activate',
-    body_limit_bytes: limits.body_bytes,
     body: ActivationRequest,
     request_headers: {
       Origin: {
@@ -48,7 +45,6 @@ export const endpoints = declareEndpoints({
         description: 'Must match an allowed origin of the key. Browsers send it by themselves.',
       },
     },
-    status: 200,
     response: ActivationResult,
     response_headers: ['date'],
     errors: [

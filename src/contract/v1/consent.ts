@@ -1,7 +1,6 @@
 import { z } from 'zod'
-import { commonErrors, declareEndpoints } from '../endpoint.ts'
+import { commonErrors, declareEndpoints, publicApi } from '../endpoint.ts'
 import { AuthoritativeConsent, ClientId, EpochMs, requestIdField, SessionId } from '../fields.ts'
-import { limits } from '../limits.ts'
 import { assumed, observed } from '../provenance.ts'
 
 export const consentDecisions = ['granted', 'denied', 'withdrawn'] as const
@@ -50,17 +49,13 @@ export type ConsentStored = z.infer<typeof ConsentStored>
 
 export const endpoints = declareEndpoints({
   'consent.set': {
+    ...publicApi,
     method: 'POST',
     path: '/v1/consent',
     summary: 'Store consent for a session',
     description: 'Stores consent for a client_id and session_id. The contract may change.',
     stability: 'may_change',
-    provenance: 'documented',
-    credentials: ['secret_key', 'activation_token'],
-    rate: 'default',
-    body_limit_bytes: limits.body_bytes,
     body: ConsentRequest,
-    status: 200,
     response: ConsentStored,
     response_headers: ['x-sandbox-warning'],
     errors: [...commonErrors, 'consent_revision_conflict'],

@@ -1,27 +1,22 @@
 import { z } from 'zod'
-import { commonErrors, declareEndpoints } from '../endpoint.ts'
+import { commonErrors, declareEndpoints, publicApi } from '../endpoint.ts'
 import { slotIdParam, WaitMsQuery } from '../fields.ts'
-import { limits } from '../limits.ts'
 import { assumed, observed } from '../provenance.ts'
 import { PlacementResponse } from './placements.ts'
 
 export const endpoints = declareEndpoints({
   'decisions.get': {
+    ...publicApi,
     method: 'GET',
     path: '/v1/decisions/{slot_id}',
     summary: 'Poll a slot for its decision',
     description:
       'Returns the placement response; decision is null while pending. Slots that are unknown or of another project are 404.',
     stability: 'advanced',
-    provenance: 'documented',
-    credentials: ['secret_key', 'activation_token'],
-    rate: 'default',
-    body_limit_bytes: limits.body_bytes,
     params: z.strictObject({ slot_id: slotIdParam }),
     query: z.strictObject({
       wait_ms: observed(WaitMsQuery.optional(), 'A36', 'Long-poll wait, milliseconds; 0 when absent, clamped to 5000.'),
     }),
-    status: 200,
     response: assumed(PlacementResponse, 'A36', 'The placement response object.'),
     response_headers: ['date', 'x-sandbox-warning'],
     errors: [...commonErrors, 'not_found'],

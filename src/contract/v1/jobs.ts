@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { commonErrors, declareEndpoints } from '../endpoint.ts'
+import { commonErrors, declareEndpoints, publicApi } from '../endpoint.ts'
 import {
   ClientId,
   ContractVersion,
@@ -24,7 +24,6 @@ import {
   Timing,
   Topic,
 } from '../fields.ts'
-import { limits } from '../limits.ts'
 import { documented, observed } from '../provenance.ts'
 
 const text = z.string().max(256)
@@ -169,16 +168,13 @@ export function isBrowserBranch(body: unknown): boolean {
 
 export const endpoints = declareEndpoints({
   'jobs.create': {
+    ...publicApi,
     method: 'POST',
     path: '/v1/jobs',
     summary: 'Create a job and get its slot IDs',
     description:
       'Advanced compatibility route; creates a job and returns slot IDs, to be polled with GET /v1/decisions/{slot_id}.',
     stability: 'advanced',
-    provenance: 'documented',
-    credentials: ['secret_key', 'activation_token'],
-    rate: 'default',
-    body_limit_bytes: limits.body_bytes,
     body: z.union([JobRequest, BrowserJobRequest]),
     branch: (body) => (isBrowserBranch(body) ? BrowserJobRequest : JobRequest),
     status: 201,

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { commonErrors, declareEndpoints } from '../endpoint.ts'
+import { commonErrors, declareEndpoints, publicApi } from '../endpoint.ts'
 import {
   AuthoritativeConsent,
   Currency,
@@ -18,7 +18,6 @@ import {
   WaitMs,
   WaitMsQuery,
 } from '../fields.ts'
-import { limits } from '../limits.ts'
 import { assumed, documented, observed } from '../provenance.ts'
 
 const size = z.int().min(1)
@@ -162,19 +161,14 @@ export type PlacementRequest = z.infer<typeof PlacementRequest>
 
 export const endpoints = declareEndpoints({
   'placements.create': {
+    ...publicApi,
     method: 'POST',
     path: '/v1/placements',
     summary: 'Request a placement',
     description:
       'Creates one job, waits for the first slot decision, returns the canonical placement response. The default entry point for server integrations.',
-    stability: 'stable',
-    provenance: 'documented',
-    credentials: ['secret_key', 'activation_token'],
-    rate: 'default',
-    body_limit_bytes: limits.body_bytes,
     query: z.strictObject({ wait_ms: documented(WaitMsQuery.optional(), 'Takes precedence over the body.', 'A22') }),
     body: PlacementRequest,
-    status: 200,
     response: PlacementResponse,
     response_headers: ['date', 'x-sandbox-warning', 'x-sandbox-slot-ids'],
     errors: [

@@ -1,15 +1,14 @@
 import { z } from 'zod'
-import { commonErrors, declareEndpoints } from '../endpoint.ts'
+import { commonErrors, declareEndpoints, publicApi } from '../endpoint.ts'
 import { EpochMs, Format, Mode, NativeTemplateId, Position, requestIdField, Timing } from '../fields.ts'
-import { limits } from '../limits.ts'
 import { assumed, assumedObject, documented, observed } from '../provenance.ts'
 
 const purpose = z.enum(['semantic_targeting', 'prompt_shared'])
 
-export const ProjectConfig = z.strictObject({
+export const ProjectConfig = assumedObject('A80', {
   client_id: observed(z.string(), 'A80', 'Project ID.'),
-  mode: assumed(Mode, 'A80', 'Mode of the credential: test or live.'),
-  enabled: assumed(z.boolean(), 'A80', 'false makes every decision a no-fill policy_block.'),
+  mode: Mode.describe('Mode of the credential: test or live.'),
+  enabled: z.boolean().describe('false makes every decision a no-fill policy_block.'),
   defaults: observed(
     assumedObject('A80', {
       allowed_formats: z.array(Format).describe('Formats when a request names none.'),
@@ -23,24 +22,16 @@ export const ProjectConfig = z.strictObject({
     'A80',
     'Format hints.',
   ),
-  disclosure: assumed(
-    assumedObject('A80', {
-      label_text: z.string().describe('The ad label.'),
-      label_required: z.boolean().describe('Whether the label must be drawn.'),
-    }),
-    'A80',
-    'Disclosure labels.',
-  ),
-  consent: assumed(
-    assumedObject('A80', {
-      required: z.boolean().describe('Whether a placement needs consent.'),
-      mechanism: z.enum(['none', 'wrapper_cmp', 'svc_consent']).describe('Consent mechanism of the project.'),
-      required_purposes: z.array(purpose).describe('Purposes that a grant needs.'),
-      ttl_ms: z.int().describe('Lifetime of a grant, milliseconds.'),
-    }),
-    'A80',
-    'Consent-related defaults.',
-  ),
+  disclosure: assumedObject('A80', {
+    label_text: z.string().describe('The ad label.'),
+    label_required: z.boolean().describe('Whether the label must be drawn.'),
+  }).describe('Disclosure labels.'),
+  consent: assumedObject('A80', {
+    required: z.boolean().describe('Whether a placement needs consent.'),
+    mechanism: z.enum(['none', 'wrapper_cmp', 'svc_consent']).describe('Consent mechanism of the project.'),
+    required_purposes: z.array(purpose).describe('Purposes that a grant needs.'),
+    ttl_ms: z.int().describe('Lifetime of a grant, milliseconds.'),
+  }).describe('Consent-related defaults.'),
   viewability: assumed(
     assumedObject('A76', {
       ratio: z.number().describe('Share of the pixels.'),
@@ -54,44 +45,31 @@ export const ProjectConfig = z.strictObject({
     'A76',
     'When an impression is viewable.',
   ),
-  beacons: assumed(
-    assumedObject('A73', {
-      max_age_ms: z.int().describe('Older beacons are stale.'),
-      max_future_skew_ms: z.int().describe('Beacons further ahead are in the future.'),
-      heartbeat_interval_ms: assumed(z.int(), 'A80', 'Time between two heartbeats.'),
-    }),
-    'A80',
-    'Limits of beacons.',
-  ),
+  beacons: assumedObject('A73', {
+    max_age_ms: z.int().describe('Older beacons are stale.'),
+    max_future_skew_ms: z.int().describe('Beacons further ahead are in the future.'),
+    heartbeat_interval_ms: assumed(z.int(), 'A80', 'Time between two heartbeats.'),
+  }).describe('Limits of beacons.'),
   allowed_origins: observed(z.array(z.string()), 'A80', 'Origins that may activate and embed.'),
-  renderer: assumed(
-    assumedObject('A80', {
-      script_url: z.string().describe('Address of render.js.'),
-      version: z.string().describe('Version of render.js.'),
-    }),
-    'A80',
-    'The browser renderer.',
-  ),
-  server_time_ms: assumed(EpochMs, 'A80', 'Time of the response, Unix epoch milliseconds.'),
-  config_revision: assumed(z.int(), 'A80', 'Incremented by every change of the settings.'),
+  renderer: assumedObject('A80', {
+    script_url: z.string().describe('Address of render.js.'),
+    version: z.string().describe('Version of render.js.'),
+  }).describe('The browser renderer.'),
+  server_time_ms: EpochMs.describe('Time of the response, Unix epoch milliseconds.'),
+  config_revision: z.int().describe('Incremented by every change of the settings.'),
   request_id: assumed(requestIdField, 'A80', 'Support identifier, equal to the x-request-id header.'),
 })
 export type ProjectConfig = z.infer<typeof ProjectConfig>
 
 export const endpoints = declareEndpoints({
   'projects.config': {
+    ...publicApi,
     method: 'GET',
     path: '/v1/projects/{client_id}/config',
     summary: 'Read the runtime configuration of a project',
     description: 'Non-secret runtime configuration for browser renderers and debug tooling. Never a key.',
-    stability: 'stable',
-    provenance: 'documented',
-    credentials: ['secret_key', 'activation_token'],
-    rate: 'default',
-    body_limit_bytes: limits.body_bytes,
     params: z.strictObject({ client_id: documented(z.string(), 'Project ID.') }),
     query: z.strictObject({}),
-    status: 200,
     response: ProjectConfig,
     response_headers: ['x-sandbox-warning', 'etag', 'cache-control'],
     errors: [...commonErrors, 'not_found'],

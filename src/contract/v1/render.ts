@@ -1,37 +1,30 @@
 import { z } from 'zod'
-import { declareEndpoints } from '../endpoint.ts'
-import { limits } from '../limits.ts'
+import { declareEndpoints, publicApi } from '../endpoint.ts'
 import { documented } from '../provenance.ts'
 
 export const endpoints = declareEndpoints({
   'render.script': {
+    ...publicApi,
     method: 'GET',
     path: '/v1/render.js',
     summary: 'The browser renderer',
     description: 'The script that mounts hosted placement frames and manages the turn lifecycle. No authorization.',
-    stability: 'stable',
-    provenance: 'documented',
     credentials: [],
     rate: null,
-    body_limit_bytes: limits.body_bytes,
-    status: 200,
     response: { media_type: 'text/javascript; charset=utf-8' },
     response_headers: ['etag', 'access-control-allow-origin', 'cross-origin-resource-policy'],
     errors: ['http_malformed', 'internal_error', 'injected_fault'],
   },
   'render.frame': {
+    ...publicApi,
     method: 'GET',
     path: '/v1/render/{asset_token}',
     summary: 'The hosted frame of one fill',
     description:
       'Isolated creative HTML for one asset token. Unknown or expired tokens are an HTML 404, consent no longer granted an HTML 403.',
-    stability: 'stable',
-    provenance: 'documented',
     credentials: [],
     rate: null,
-    body_limit_bytes: limits.body_bytes,
     params: z.strictObject({ asset_token: documented(z.string(), 'Token of the fill.') }),
-    status: 200,
     response: { media_type: 'text/html; charset=utf-8' },
     response_headers: ['content-security-policy', 'cache-control', 'cross-origin-resource-policy'],
     errors: [

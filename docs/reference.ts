@@ -1,12 +1,12 @@
 /** The reference in Markdown. */
-import type { Credential, Endpoint, Stability } from './endpoint.ts'
-import { errorCodes, type ReasonCode, reasonCodes } from './errors.ts'
-import { responseHeaders } from './headers.ts'
-import { control, v1 } from './index.ts'
-import { limits } from './limits.ts'
-import { endpointFields, type ListedField } from './listing.ts'
-import { noFillReasons } from './no-fill.ts'
-import { beaconEventSpellings } from './v1/beacons.ts'
+import type { Credential, Endpoint, Stability } from '../src/contract/endpoint.ts'
+import { errorCodes, type ReasonCode, reasonCodes } from '../src/contract/errors.ts'
+import { responseHeaders } from '../src/contract/headers.ts'
+import { control, v1 } from '../src/contract/index.ts'
+import { limits } from '../src/contract/limits.ts'
+import { endpointFields, type ListedField } from '../src/contract/listing.ts'
+import { noFillReasons } from '../src/contract/no-fill.ts'
+import { beaconEventSpellings } from '../src/contract/v1/beacons.ts'
 
 /** Returns the reference: every endpoint with its fields, then headers, errors, no-fill reasons and limits. */
 export function referenceMarkdown(): string {
@@ -292,7 +292,7 @@ function requestHeadersPart({ request_headers = {} }: Endpoint): string[] {
         type,
         required ? 'yes' : 'no',
         provenance,
-        decision ?? '',
+        decision,
         description,
       ]),
     ),
