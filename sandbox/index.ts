@@ -29,7 +29,7 @@ import { listenError, SandboxError, unwritable } from './sandbox-error.ts'
 import { installKey } from './store/install-key.ts'
 import { openSqliteStore } from './store/sqlite/index.ts'
 import { OpenError } from './store/sqlite/open.ts'
-import type { Seed } from './store/sqlite/seed.ts'
+import type { Seed } from './store/sqlite/state.ts'
 
 export { type Clock, type ManualClock, manualClock } from './platform/clock.ts'
 export { SandboxError, type SandboxFailure } from './sandbox-error.ts'

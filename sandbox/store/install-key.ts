@@ -1,10 +1,10 @@
-/** The key that asset tokens are derived from: beside the database, never in it, readable by its owner only. */
+/** The key that asset tokens are derived from: in a file beside the database that only its owner can read. */
 import { randomBytes } from 'node:crypto'
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 
 const length = 32
 
-/** Reads the key of the database at `path`, or makes it. A database in memory gets one that is gone with it. */
+/** Reads the key of the database at `path`, or creates it. A database in memory gets a key that is never stored. */
 export function installKey(path: string): Uint8Array {
   if (path === ':memory:') return randomBytes(length)
   const keyPath = `${path}.key`

@@ -1,28 +1,31 @@
-/** Accepted beacons, and those that are kept apart. */
-import type Database from 'better-sqlite3'
+/** Beacons: accepted ones with their evidence, and those that were rejected or duplicates. */
 import type { AcceptedBeacon } from '../../../src/contract/beacon-verdict.ts'
 import type { Measurements } from '../../../src/contract/v1/beacons.ts'
-import type { BeaconRow, BeaconScope, Store, UnacceptedBeaconRow } from '../store.ts'
-import { createFilter } from './filter.ts'
-import { remember } from './recent.ts'
+import type { BeaconListRow, BeaconRow, BeaconScope, BeaconStore, UnacceptedBeaconRow } from '../store.ts'
+import type { EventTable } from './events.ts'
+import type { EvidenceTable } from './evidence.ts'
+import type { Connection } from './group-commit.ts'
+import type { PlacementTable } from './placements.ts'
+import { cacheRow, createFilter } from './rows.ts'
 
-interface StoredBeacon extends Omit<BeaconRow, 'measurements'> {
-  measurements: string | null
-}
+type Stored<Row> = Omit<Row, 'measurements'> & { measurements: string | null }
+type StoredBeacon = Stored<BeaconRow>
+type BeaconQuery = Parameters<BeaconStore['listBeacons']>[0]
 
-/** Slots whose beacons are kept at hand. */
-const recentSets = 1_024
-
-type BeaconQuery = Parameters<Store['listBeacons']>[0]
+/** Slots whose beacons are cached. */
+const cacheSize = 1_024
 
 const columns = 'id, slot_id, beacon_id, event, occurred_at_ms, received_at_ms, body_sha256, measurements, extras'
 const unacceptedColumns =
   'id, verdict, project_id, slot_id, beacon_id, event, occurred_at_ms, received_at_ms, reason_code'
 
 /** The most beacons of one slot that are judged together; an honest client sends a few dozen. */
-const judgedAtMost = 500
+const maxJudged = 500
 
-export function beaconStatements(db: Database.Database) {
+export function beaconTable(
+  { db, read, write }: Connection,
+  { placements, evidence, events }: { placements: PlacementTable; evidence: EvidenceTable; events: EventTable },
+) {
   const insert = db.prepare(
     `INSERT INTO beacon (${columns}) SELECT ?, id, ?, ?, ?, ?, ?, ?, ? FROM slot WHERE id = ?
      ON CONFLICT (slot_id, beacon_id) DO NOTHING`,
@@ -30,7 +33,7 @@ export function beaconStatements(db: Database.Database) {
   const bySlot = db.prepare<[number, number], StoredBeacon>(
     `SELECT ${columns} FROM beacon WHERE slot_id = ? ORDER BY id LIMIT ?`,
   )
-  const judged = db.prepare<[number, number], Omit<AcceptedBeacon, 'measurements'> & { measurements: string | null }>(
+  const judged = db.prepare<[number, number], Stored<AcceptedBeacon>>(
     `SELECT id, event, occurred_at_ms, received_at_ms, measurements FROM beacon
      WHERE slot_id = ? AND event <> 'heartbeat' ORDER BY id LIMIT ?`,
   )
@@ -53,108 +56,132 @@ export function beaconStatements(db: Database.Database) {
 
   const recent = new Map<number, AcceptedBeacon[]>()
 
-  return {
-    /** Forgets what is kept at hand, after a rollback or a reset. */
-    forget: () => recent.clear(),
-    /** Within the running transaction; false when the slot has one of that beacon_id, or is gone. */
-    insert(beacon: BeaconRow): boolean {
-      const result = insert.run(
-        beacon.id,
-        beacon.beacon_id,
-        beacon.event,
-        beacon.occurred_at_ms,
-        beacon.received_at_ms,
-        beacon.body_sha256,
-        beacon.measurements === null ? null : JSON.stringify(beacon.measurements),
-        beacon.extras,
-        beacon.slot_id,
+  /** False when the slot has a beacon of that beacon_id, or is gone. */
+  const insertBeacon = (beacon: BeaconRow): boolean => {
+    const result = insert.run(
+      beacon.id,
+      beacon.beacon_id,
+      beacon.event,
+      beacon.occurred_at_ms,
+      beacon.received_at_ms,
+      beacon.body_sha256,
+      beacon.measurements === null ? null : JSON.stringify(beacon.measurements),
+      beacon.extras,
+      beacon.slot_id,
+    )
+    if (result.changes === 0) return false
+    if (beacon.event !== 'heartbeat') recent.get(beacon.slot_id)?.push(beacon)
+    return true
+  }
+
+  /** The beacons that billing judges: heartbeats count for nothing. Those of recent slots are cached. */
+  const judgedOf = (slot_id: number): readonly AcceptedBeacon[] => {
+    const cached = recent.get(slot_id)
+    if (cached !== undefined) return cached
+    const set = judged.all(slot_id, maxJudged).map(withMeasurements)
+    cacheRow(recent, cacheSize, slot_id, set)
+    return set
+  }
+
+  const list = (query: BeaconQuery): BeaconListRow[] => {
+    if (query.verdict !== undefined && query.verdict !== 'accepted') return []
+    const { where, values } = conditions('beacon', 'job.project_id', query)
+    return db
+      .prepare<(string | number)[], StoredBeacon>(
+        `SELECT beacon.* FROM beacon JOIN slot ON slot.id = beacon.slot_id JOIN job ON job.id = slot.job_id
+         LEFT JOIN session ON session.id = job.session
+         WHERE ${where} ORDER BY beacon.id DESC LIMIT ?`,
       )
-      if (result.changes === 0) return false
-      if (beacon.event !== 'heartbeat') recent.get(beacon.slot_id)?.push(beacon)
-      return true
-    },
-    /** What billing judges: heartbeats count for nothing. Sets of recent slots are kept at hand. */
-    judged(slot_id: number): readonly AcceptedBeacon[] {
-      const known = recent.get(slot_id)
-      if (known !== undefined) return known
-      const set = judged
-        .all(slot_id, judgedAtMost)
-        .map((stored) => ({ ...stored, measurements: readMeasurements(stored) }))
-      remember(recent, recentSets, slot_id, set)
-      return set
-    },
-    bySlot: (slot_id: number) => bySlot.all(slot_id, judgedAtMost).map(toBeacon),
-    find(slot_id: number, beacon_id: string): BeaconRow | null {
-      const stored = find.get(slot_id, beacon_id)
-      return stored === undefined ? null : toBeacon(stored)
-    },
-    byId(id: number): BeaconRow | null {
-      const stored = byId.get(id)
-      return stored === undefined ? null : toBeacon(stored)
-    },
-    unacceptedById: (id: number) => unacceptedById.get(id) ?? null,
-    /** Within the running transaction. */
-    insertUnaccepted(beacon: UnacceptedBeaconRow): void {
-      insertUnaccepted.run(
-        beacon.id,
-        beacon.verdict,
-        beacon.project_id,
-        beacon.slot_id,
-        beacon.beacon_id,
-        beacon.event,
-        beacon.occurred_at_ms,
-        beacon.received_at_ms,
-        beacon.reason_code,
+      .all(...values, query.limit + 1)
+      .map(withMeasurements)
+      .map((beacon) => ({ kind: 'accepted', beacon, slot: placements.find(beacon.slot_id)! }))
+  }
+
+  const listUnaccepted = (query: BeaconQuery): BeaconListRow[] => {
+    if (query.verdict === 'accepted') return []
+    const { where, values } = conditions('aside_beacon', 'aside_beacon.project_id', query)
+    const verdict = query.verdict === undefined ? '1' : 'aside_beacon.verdict = ?'
+    return db
+      .prepare<(string | number)[], UnacceptedBeaconRow>(
+        `SELECT aside_beacon.* FROM aside_beacon LEFT JOIN slot ON slot.id = aside_beacon.slot_id
+         LEFT JOIN job ON job.id = slot.job_id LEFT JOIN session ON session.id = job.session
+         WHERE ${where} AND ${verdict} ORDER BY aside_beacon.id DESC LIMIT ?`,
       )
-    },
-    /** What billing judges of a slot, whole rows. */
-    countable: (slot_id: number) => countable.all(slot_id, judgedAtMost).map(toBeacon),
-    slotIds({ after, limit, ...scope }: BeaconScope & { after: number; limit: number }): number[] {
-      const { where, values } = conditions('beacon', 'job.project_id', scope)
-      return db
-        .prepare<(string | number)[], number>(
-          `SELECT DISTINCT beacon.slot_id FROM beacon CROSS JOIN slot ON slot.id = beacon.slot_id
-           CROSS JOIN job ON job.id = slot.job_id LEFT JOIN session ON session.id = job.session
-           WHERE beacon.slot_id > ? AND ${where} ORDER BY beacon.slot_id LIMIT ?`,
+      .all(...values, ...(query.verdict === undefined ? [] : [query.verdict]), query.limit + 1)
+      .map((beacon) => {
+        return { kind: 'unaccepted', beacon, slot: beacon.slot_id === null ? null : placements.find(beacon.slot_id) }
+      })
+  }
+
+  const slotIds = ({ after, limit, ...scope }: BeaconScope & { after: number; limit: number }): number[] => {
+    const { where, values } = conditions('beacon', 'job.project_id', scope)
+    return db
+      .prepare<(string | number)[], number>(
+        `SELECT DISTINCT beacon.slot_id FROM beacon CROSS JOIN slot ON slot.id = beacon.slot_id
+         CROSS JOIN job ON job.id = slot.job_id LEFT JOIN session ON session.id = job.session
+         WHERE beacon.slot_id > ? AND ${where} ORDER BY beacon.slot_id LIMIT ?`,
+      )
+      .pluck()
+      .all(after, ...values, limit)
+  }
+
+  const found = (stored: StoredBeacon | undefined) => (stored === undefined ? null : withMeasurements(stored))
+
+  const methods: BeaconStore = {
+    recordBeacon: (beacon, project_id, draft) =>
+      write(() => {
+        if (!insertBeacon(beacon)) return null
+        const { id: ref, slot_id, received_at_ms: at_ms } = beacon
+        evidence.append(project_id, slot_id, draft)
+        events.append({ type: 'beacon.accepted', at_ms, project_id, slot_id, ref })
+        return judgedOf(slot_id)
+      }),
+    recordUnaccepted: (beacon) =>
+      write(() => {
+        const { id: ref, verdict, project_id, slot_id, received_at_ms: at_ms } = beacon
+        insertUnaccepted.run(
+          ref,
+          verdict,
+          project_id,
+          slot_id,
+          beacon.beacon_id,
+          beacon.event,
+          beacon.occurred_at_ms,
+          at_ms,
+          beacon.reason_code,
         )
-        .pluck()
-        .all(after, ...values, limit)
+        const type = verdict === 'duplicate' ? 'beacon.duplicate' : 'beacon.rejected'
+        events.append({ type, at_ms, project_id, slot_id, ref })
+      }),
+    beaconsOf: async (slot_id) => read(() => bySlot.all(slot_id, maxJudged).map(withMeasurements)),
+    findBeacon: async (slot_id, beacon_id) => read(() => found(find.get(slot_id, beacon_id))),
+    beaconById: async (id) => read(() => found(byId.get(id))),
+    unacceptedBeaconsOf: async (slot_id) => read(() => unacceptedBySlot.all(slot_id)),
+    unacceptedBeaconById: async (id) => read(() => unacceptedById.get(id) ?? null),
+    async listBeacons(query) {
+      const rows = [...list(query), ...listUnaccepted(query)].sort((a, b) => b.beacon.id - a.beacon.id)
+      const page = rows.slice(0, query.limit)
+      return { rows: page, next: rows.length > query.limit ? page.at(-1)!.beacon.id : null }
     },
-    countUnaccepted(scope: BeaconScope) {
+    slotsWithBeacons: async (query) =>
+      read(() => slotIds(query)).map((id) => ({
+        slot: placements.find(id)!,
+        beacons: countable.all(id, maxJudged).map(withMeasurements),
+      })),
+    async countUnaccepted(scope) {
       const { where, values } = conditions('aside_beacon', 'aside_beacon.project_id', scope)
-      return db
-        .prepare<(string | number)[], { reason_code: UnacceptedBeaconRow['reason_code']; count: number }>(
-          `SELECT reason_code, count(*) AS count FROM aside_beacon LEFT JOIN slot ON slot.id = aside_beacon.slot_id
-           LEFT JOIN job ON job.id = slot.job_id LEFT JOIN session ON session.id = job.session
-           WHERE ${where} GROUP BY reason_code`,
-        )
-        .all(...values)
+      const count = db.prepare<(string | number)[], { reason_code: UnacceptedBeaconRow['reason_code']; count: number }>(
+        `SELECT reason_code, count(*) AS count FROM aside_beacon LEFT JOIN slot ON slot.id = aside_beacon.slot_id
+         LEFT JOIN job ON job.id = slot.job_id LEFT JOIN session ON session.id = job.session
+         WHERE ${where} GROUP BY reason_code`,
+      )
+      return read(() => count.all(...values))
     },
-    unacceptedBySlot: (slot_id: number) => unacceptedBySlot.all(slot_id),
-    list(query: BeaconQuery): BeaconRow[] {
-      if (query.verdict !== undefined && query.verdict !== 'accepted') return []
-      const { where, values } = conditions('beacon', 'job.project_id', query)
-      return db
-        .prepare<(string | number)[], StoredBeacon>(
-          `SELECT beacon.* FROM beacon JOIN slot ON slot.id = beacon.slot_id JOIN job ON job.id = slot.job_id
-           LEFT JOIN session ON session.id = job.session
-           WHERE ${where} ORDER BY beacon.id DESC LIMIT ?`,
-        )
-        .all(...values, query.limit + 1)
-        .map(toBeacon)
-    },
-    listUnaccepted(query: BeaconQuery): UnacceptedBeaconRow[] {
-      if (query.verdict === 'accepted') return []
-      const { where, values } = conditions('aside_beacon', 'aside_beacon.project_id', query)
-      const verdict = query.verdict === undefined ? '1' : 'aside_beacon.verdict = ?'
-      return db
-        .prepare<(string | number)[], UnacceptedBeaconRow>(
-          `SELECT aside_beacon.* FROM aside_beacon LEFT JOIN slot ON slot.id = aside_beacon.slot_id
-           LEFT JOIN job ON job.id = slot.job_id LEFT JOIN session ON session.id = job.session
-           WHERE ${where} AND ${verdict} ORDER BY aside_beacon.id DESC LIMIT ?`,
-        )
-        .all(...values, ...(query.verdict === undefined ? [] : [query.verdict]), query.limit + 1)
-    },
+  }
+
+  return {
+    clear: () => recent.clear(),
+    methods,
   }
 }
 
@@ -171,10 +198,7 @@ function conditions(table: string, projectColumn: string, query: Partial<BeaconQ
   return { where: filter.where(), values: filter.values }
 }
 
-function toBeacon(stored: StoredBeacon): BeaconRow {
-  return { ...stored, measurements: readMeasurements(stored) }
-}
-
-function readMeasurements({ measurements }: { measurements: string | null }): Measurements | null {
-  return measurements === null ? null : (JSON.parse(measurements) as Measurements)
+function withMeasurements<Row extends { measurements: string | null }>(stored: Row) {
+  const { measurements } = stored
+  return { ...stored, measurements: measurements === null ? null : (JSON.parse(measurements) as Measurements) }
 }

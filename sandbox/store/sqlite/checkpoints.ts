@@ -1,15 +1,15 @@
 /**
- * Checkpoints away from the requests: copying the log into the file waits for the disk, so a thread does it while the
- * commits go on. The thread starts with the first log that is worth copying; a sandbox that is hardly used has none.
+ * Checkpoints in the background: copying the log into the file waits for the disk, so a thread does it while commits go
+ * on. The thread starts with the first log that is worth copying; a sandbox with little use never starts it.
  *
- * Under steady load the log never comes to an end for the thread, since commits go on behind it. When it has grown long,
- * the short rest is copied here, so that the next commit starts the log over.
+ * Under steady load the thread never reaches the end of the log, since commits go on behind it. When the log has grown
+ * long, the short rest is copied here, so that the next commit starts the log over.
  */
 import { Worker } from 'node:worker_threads'
 import type Database from 'better-sqlite3'
 
 export interface Checkpoints {
-  /** After each commit, when no transaction is open, with the writes in it. */
+  /** Called after each commit, when no transaction is open, with its number of writes. */
   committed(writes: number): void
   /** Ends the thread. */
   close(): void
@@ -25,14 +25,14 @@ const workerUrl = new URL(
   import.meta.url,
 )
 
-/** `report` is told when the thread fails; SQLite then copies the log itself, as it does by default. */
+/** When the thread fails, `report` is called, and SQLite copies the log itself as it does by default. */
 export function backgroundCheckpoints(
   db: Database.Database,
   path: string,
   report: (error: unknown) => void,
 ): Checkpoints {
   let worker: Worker | undefined
-  let isUnderWay = false
+  let isRunning = false
   let isLong = false
   let isClosed = false
   let writes = 0
@@ -52,9 +52,9 @@ export function backgroundCheckpoints(
     }
   }
 
-  const begin = () => {
+  const run = () => {
     writes = 0
-    isUnderWay = true
+    isRunning = true
     worker ??= start()
     worker.postMessage('checkpoint')
   }
@@ -67,10 +67,10 @@ export function backgroundCheckpoints(
     thread.unref()
     thread.on('error', fallBack)
     thread.on('message', (log: number) => {
-      isUnderWay = false
+      isRunning = false
       if (isClosed) return
-      // What came meanwhile may be a whole state: that rest is not short, and is for the thread as well.
-      if (writes > longLog) begin()
+      // A whole state may have been written meanwhile: that rest is not short, so the thread copies it too.
+      if (writes > longLog) run()
       else isLong = log > longLog
     })
     return thread
@@ -80,13 +80,13 @@ export function backgroundCheckpoints(
   return {
     committed(count) {
       if (isLong && !isClosed) {
-        // Here and not when the thread says so: a transaction may be open then, and a checkpoint within one throws.
+        // Here and not on its message: a transaction may be open then, and a checkpoint within one throws.
         isLong = false
         startOver()
       }
       writes += count
-      if (isClosed || isUnderWay || writes < writesBetween) return
-      begin()
+      if (isClosed || isRunning || writes < writesBetween) return
+      run()
     },
     close() {
       if (isClosed) return

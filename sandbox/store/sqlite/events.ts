@@ -1,21 +1,27 @@
 /**
- * Events: an always growing sequence in the database, so that a tail can resume. The table is bounded, the oldest go
- * first; how many went and how far they reached is kept, so that a tail which comes too late can be told.
+ * Events: an always growing sequence in the database, so that a tail can resume. The table is bounded and drops its oldest
+ * rows; how many were dropped, and up to which number, is stored, so that a tail that resumes too late is notified.
  */
 import type Database from 'better-sqlite3'
-import type { EventRow } from '../store.ts'
+import type { EventRow, EventStore } from '../store.ts'
+import type { Connection } from './group-commit.ts'
+import { metaValue } from './rows.ts'
 
 /** Rows over the limit that may pile up before they are removed together. */
 const slack = 256
 
-/** Of the events that went for the limit: how many, and the number of the last. */
+/** Events that were dropped for the limit: their count, and the number of the last. */
 interface Dropped {
   count: number
   last_seq: number
 }
 
-export function eventStatements(db: Database.Database, limit: number) {
-  const insert = db.prepare('INSERT INTO event (seq, type, at_ms, project_id, slot_id, ref) VALUES (?, ?, ?, ?, ?, ?)')
+const noneDropped: Dropped = { count: 0, last_seq: 0 }
+
+export type EventTable = ReturnType<typeof eventTable>
+
+export function eventTable({ db, read }: Connection, limit: number) {
+  const insert = prepareEvent(db)
   const max = db.prepare('SELECT coalesce(max(seq), 0) FROM event').pluck()
   const count = db.prepare('SELECT count(*) FROM event').pluck()
   const after = db.prepare<[number, number], EventRow>(
@@ -25,16 +31,37 @@ export function eventStatements(db: Database.Database, limit: number) {
   const lastBefore = db.prepare<[number], number>('SELECT coalesce(max(seq), 0) FROM event WHERE seq < ?').pluck()
   const nth = db.prepare<[number], number>('SELECT seq FROM event ORDER BY seq LIMIT 1 OFFSET ?').pluck()
   const prune = db.prepare('DELETE FROM event WHERE seq <= ?')
-  const readDropped = db.prepare<[], string>("SELECT value FROM meta WHERE name = 'events_dropped'").pluck()
-  const saveDropped = db.prepare("INSERT OR REPLACE INTO meta (name, value) VALUES ('events_dropped', ?)")
+  const stored = metaValue<Dropped>(db, 'events_dropped')
   const listeners = new Set<() => void>()
   let lastSeq = max.get() as number
   let announced = lastSeq
   let size = count.get() as number
-  let dropped = keptDropped()
+  let dropped = stored.find() ?? noneDropped
+
+  const reload = (): void => {
+    lastSeq = max.get() as number
+    size = count.get() as number
+    dropped = stored.find() ?? noneDropped
+  }
+
+  const methods: EventStore = {
+    events: async (after_seq, most) => read(() => after.all(after_seq, most)),
+    lastEventSeq: () => announced,
+    /** Reads every row: times need not grow, because the clock can be moved back. */
+    eventSeqBefore: async (at_ms) =>
+      read(() => {
+        const first = firstSince.get(at_ms) ?? null
+        return first === null ? announced : lastBefore.get(first)!
+      }),
+    eventLog: () => ({ limit, size, dropped: dropped.count, last_dropped_seq: dropped.last_seq }),
+    onEvents(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+  }
 
   return {
-    /** Appends within the running transaction; answers its number. */
+    /** Appends an event within the running transaction and returns its number. */
     append(event: Omit<EventRow, 'seq'>): number {
       insert.run(++lastSeq, event.type, event.at_ms, event.project_id, event.slot_id, event.ref)
       size++
@@ -47,41 +74,26 @@ export function eventStatements(db: Database.Database, limit: number) {
       const { changes } = prune.run(last_seq)
       size -= changes
       dropped = { count: dropped.count + changes, last_seq }
-      saveDropped.run(JSON.stringify(dropped))
+      stored.save(dropped)
     },
-    /** After a rollback, or when every row has been replaced. */
-    forget(): void {
-      lastSeq = max.get() as number
-      size = count.get() as number
-      dropped = keptDropped()
-    },
-    /** When every row has been replaced: goes on after the largest number of this table or the one before it. */
-    catchUp(seq: number): void {
-      this.forget()
+    /** Reads the counts again: after a rollback, or when every row was replaced. */
+    reload,
+    /** When every row was replaced: continues after the largest number of this table or the one before it. */
+    continueAfter(seq: number): void {
+      reload()
       lastSeq = Math.max(lastSeq, seq)
     },
-    /** After a commit: tells the listeners when there is something new. */
+    /** After a commit: notifies the listeners when there are new events. */
     announce(): void {
       if (lastSeq === announced) return
       announced = lastSeq
       for (const listener of listeners) listener()
     },
-    after: (seq: number, most: number) => after.all(seq, most),
-    lastSeq: () => announced,
-    /** Reads every row: times need not grow, for the clock can be set back. */
-    seqBefore(at_ms: number): number {
-      const first = firstSince.get(at_ms) ?? null
-      return first === null ? announced : lastBefore.get(first)!
-    },
-    status: () => ({ limit, size, dropped: dropped.count, last_dropped_seq: dropped.last_seq }),
-    listen(listener: () => void): () => void {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
+    methods,
   }
+}
 
-  function keptDropped(): Dropped {
-    const value = readDropped.get()
-    return value === undefined ? { count: 0, last_seq: 0 } : (JSON.parse(value) as Dropped)
-  }
+/** Prepares the insert of an event: of its number, type, time, project, slot and reference. */
+export function prepareEvent(db: Database.Database) {
+  return db.prepare('INSERT INTO event (seq, type, at_ms, project_id, slot_id, ref) VALUES (?, ?, ?, ?, ?, ?)')
 }

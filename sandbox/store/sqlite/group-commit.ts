@@ -1,9 +1,9 @@
 /**
  * Group commit: everything that arrives in the same turn of the event loop shares one transaction. Reads open it, since
- * a read outside a transaction pays for a lock of its own; writes follow at the end of the turn. When one of them
- * throws, the turn is rolled back and run again with a savepoint around each write, so that one failure harms no other:
- * a write must leave nothing behind but rows, and what `afterRollback` forgets. A write's promise settles only after the
- * commit, hence a response never leaves before what it acknowledges is in the file.
+ * a read outside a transaction pays for a lock of its own; writes run at the end of the turn. When one of them throws,
+ * the turn is rolled back and run again with a savepoint around each write, so that one failure affects no other: a write
+ * must change nothing but rows, and caches that `afterRollback` clears. A write's promise resolves only after the commit,
+ * so a response is never sent before the data it acknowledges is in the file.
  */
 import type Database from 'better-sqlite3'
 import { StorageError } from '../store.ts'
@@ -14,28 +14,29 @@ interface Pending {
   reject: (error: unknown) => void
 }
 
-export interface GroupCommit {
-  /** Runs `work` in the next transaction and settles after its commit. */
+export interface Connection {
+  readonly db: Database.Database
+  /** Runs `work` in the next transaction and resolves after its commit. */
   write<Result>(work: () => Result): Promise<Result>
-  /** Reads what is committed, in the transaction of this turn. */
+  /** Runs `query` on the committed rows, in the transaction of this turn. */
   read<Result>(query: () => Result): Result
-  /** Makes sure that a commit happens soon, for buffered rows that nobody waits for. */
+  /** Schedules a commit for buffered rows that no request waits for. */
   nudge(): void
-  /** Commits what is queued, now. */
+  /** Commits queued writes now. */
   flush(): void
-  /** Commits what is queued, then runs `work` at once while no transaction is open. */
+  /** Commits queued writes, then runs `work` while no transaction is open. */
   runExclusive<Result>(work: () => Result): Result
-  /** Commits what is queued, then holds back writes while another connection writes. Reads go on. */
+  /** Commits queued writes, then delays others while another connection writes. Reads go on. */
   withOtherConnection<Result>(work: () => Promise<Result>): Promise<Result>
-  /** Commits what is queued, and refuses everything after it. */
+  /** Commits queued writes, and refuses later ones. */
   close(): Promise<void>
 }
 
-/** Queued work is dropped nowhere: a failed commit rejects every write of its turn with a StorageError. */
+/** No queued write is lost silently: a failed commit rejects every write of its turn with a StorageError. */
 export function groupCommit(
   db: Database.Database,
   hooks: { beforeCommit: () => void; afterCommit: (writes: number) => void; afterRollback: () => void },
-): GroupCommit {
+): Connection {
   const begin = db.prepare('BEGIN')
   const commit = db.prepare('COMMIT')
   const rollback = db.prepare('ROLLBACK')
@@ -47,7 +48,7 @@ export function groupCommit(
   let isScheduled = false
   let isOpen = false
   let isClosed = false
-  /** Settles when the other connection is done; null while there is none. */
+  /** Resolves when the other connection is done; null while there is none. */
   let other: Promise<unknown> | null = null
   let idleTimer: NodeJS.Timeout | undefined
 
@@ -64,12 +65,12 @@ export function groupCommit(
     isOpen = true
   }
 
-  /** False when a write has thrown. */
-  const runAll = (turn: readonly Pending[], settled: (() => void)[]): boolean => {
+  /** Returns false when a write has thrown. */
+  const runAll = (turn: readonly Pending[], resolves: (() => void)[]): boolean => {
     try {
       for (const { run, resolve } of turn) {
         const value = run() as never
-        settled.push(() => resolve(value))
+        resolves.push(() => resolve(value))
       }
       return true
     } catch (error) {
@@ -104,15 +105,15 @@ export function groupCommit(
     }
     const turn = queue
     queue = []
-    const settled: (() => void)[] = []
+    const resolves: (() => void)[] = []
     try {
       open()
-      if (!runAll(turn, settled)) {
+      if (!runAll(turn, resolves)) {
         rollback.run()
         begin.run()
         hooks.afterRollback()
-        settled.length = 0
-        for (const pending of turn) settled.push(runOne(pending))
+        resolves.length = 0
+        for (const pending of turn) resolves.push(runOne(pending))
       }
       hooks.beforeCommit()
       commit.run()
@@ -125,11 +126,12 @@ export function groupCommit(
       for (const { reject } of turn) reject(failure)
       return
     }
-    for (const settle of settled) settle()
+    for (const resolve of resolves) resolve()
     hooks.afterCommit(turn.length)
   }
 
   return {
+    db,
     write(work) {
       return new Promise((resolve, reject) => {
         if (isClosed) return reject(new StorageError(new Error('the sandbox has been stopped')))

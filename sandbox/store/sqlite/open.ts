@@ -2,8 +2,8 @@
  * Opens the database file: one owner at a time, the right schema, the right pragmas.
  *
  * Ownership is a second, tiny SQLite file whose write lock is held for as long as the process lives. The operating
- * system drops that lock however the process ends, so a crash never leaves a stale one; readers may still ask who
- * holds it. The file goes with its owner, when that ends in order.
+ * system releases that lock however the process ends, so a crash never leaves a stale one; others can still read who
+ * holds it. An owner that stops in order removes the file.
  */
 import { rmSync, statSync } from 'node:fs'
 import Database from 'better-sqlite3'
@@ -25,7 +25,6 @@ export class OpenError extends Error {
 
 export interface OpenDatabase {
   db: Database.Database
-  isNew: boolean
   /** Where the database was copied before it was migrated; null when it was not. */
   backup: string | null
   close(): void
@@ -52,7 +51,6 @@ export function openDatabase(path: string, pid: number, page_bytes = defaultPage
     const opened = db
     return {
       db,
-      isNew: version === 0,
       backup,
       close() {
         if (path !== ':memory:') opened.pragma('wal_checkpoint(TRUNCATE)')
@@ -67,7 +65,7 @@ export function openDatabase(path: string, pid: number, page_bytes = defaultPage
   }
 }
 
-/** Claims the database for a process; the answer gives it up again and leaves nothing of the claim behind. */
+/** Claims the database for a process. The returned function releases it and removes the lock file. */
 function claim(path: string, pid: number): () => void {
   const lockPath = `${path}.lock`
   try {
@@ -89,10 +87,10 @@ function claim(path: string, pid: number): () => void {
 }
 
 /**
- * The lock file, its write lock held. An owner removes the file while it still holds it: whoever had opened that one
- * owns nothing, so it counts only if it is the file of that name before it is opened and whenever it is held. The identity
- * of the file is asked by name, never through a descriptor of our own: closing one would drop every lock of this process.
- * The pid is all that it holds, in its first page: one write, which needs no journal beside it.
+ * Returns the lock file with its write lock held. An owner removes the file while it still holds the lock: a process that
+ * has opened the removed file owns nothing. So the file counts only if it has that name both before it is opened and when
+ * it is held. Its identity is read by name, never through a descriptor of our own: closing one would release every lock of
+ * this process. It holds only the pid, in its first page: one write, which needs no journal file.
  */
 function lockFile(lockPath: string, pid: number): Database.Database {
   for (;;) {
@@ -115,7 +113,7 @@ function lockFile(lockPath: string, pid: number): Database.Database {
   }
 }
 
-/** Closes a lock that could not be had. What is only half made, as on a full disk, goes. */
+/** Closes a lock that could not be taken. A file that is incomplete, as on a full disk, is removed. */
 function abandon(lock: Database.Database, lockPath: string, error: unknown): void {
   try {
     if (isBusy(error)) return
@@ -133,7 +131,7 @@ function identityOf(file: string): string | null {
   return stat === undefined ? null : `${stat.dev} ${stat.ino} ${stat.birthtimeNs}`
 }
 
-/** Where an open file cannot be removed, it stays: it hinders nobody. */
+/** On platforms that cannot remove an open file it stays, which does no harm. */
 function removeLock(lockPath: string): void {
   try {
     rmSync(lockPath, { force: true })
@@ -142,7 +140,7 @@ function removeLock(lockPath: string): void {
   }
 }
 
-/** The process that holds the lock; null when that cannot be read just now, because it is only beginning or ending. */
+/** Returns the process that holds the lock; null while it cannot be read because that process starts or stops. */
 function readOwner(lockPath: string): number | null {
   let reader: Database.Database | undefined
   try {

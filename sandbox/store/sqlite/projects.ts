@@ -1,30 +1,22 @@
-/** Projects, keys and activations. Projects and keys are few and read at every request: they are kept at hand. */
-import type Database from 'better-sqlite3'
+/** Projects, keys and activations. Projects and keys are few and read by every request, so they are cached. */
 import { defaultSettings, type ProjectSettings } from '../../../src/contract/control/projects.ts'
 import type { Mode } from '../../../src/contract/fields.ts'
-import type { ActivationRow, KeyClass, KeyListRow, KeyRow, NewKey, PageQuery, ProjectRow } from '../store.ts'
+import { isObject } from '../../../src/foundation/json.ts'
+import type { KeyClass, KeyListRow, KeyRow, NewActivation, NewKey, ProjectRow, ProjectStore } from '../store.ts'
+import type { EventTable } from './events.ts'
+import type { Connection } from './group-commit.ts'
+import { toPage } from './rows.ts'
 
-interface StoredKey {
-  id: number
-  project_id: number
-  class: KeyClass
-  mode: Mode
-  created_at_ms: number
-  revoked_at_ms: number | null
-}
+type StoredKey = Omit<KeyListRow, 'project'> & { project_id: number }
+type StoredProject = Omit<ProjectRow, 'settings'> & { settings: string }
 
-interface StoredProject {
-  id: number
-  client_id: string
-  tenant_id: number
-  config_revision: number
-  settings: string
-}
+/** Rows that are created later are numbered from here: seeded rows are below. */
+const firstCreatedId = 1_000
 
-/** Rows made here are numbered from this on: seeded ones are below it. */
-const firstOwnId = 1_000
+export type ProjectTable = ReturnType<typeof projectTable>
 
-export function projectStatements(db: Database.Database) {
+/** `onSettings` is called when the settings of a project have changed. */
+export function projectTable({ db, read, write }: Connection, events: EventTable, onSettings: () => void) {
   const byClientId = db.prepare<[string], StoredProject>('SELECT * FROM project WHERE client_id = ?')
   const byId = db.prepare<[number], StoredProject>('SELECT * FROM project WHERE id = ?')
   const all = db.prepare<[], StoredProject>('SELECT * FROM project ORDER BY id')
@@ -45,11 +37,10 @@ export function projectStatements(db: Database.Database) {
   )
   const keyById = db.prepare<[number], StoredKey>(`${listedKey} WHERE id = ?`)
   const revokeKey = db.prepare('UPDATE api_key SET revoked_at_ms = ? WHERE id = ? AND revoked_at_ms IS NULL')
-  const keyByHash = db.prepare<
-    [Uint8Array],
-    { id: number; project_id: number; class: KeyClass; mode: Mode; revoked_at_ms: number | null }
-  >('SELECT id, project_id, class, mode, revoked_at_ms FROM api_key WHERE hash = ?')
-  const activationById = db.prepare<[number], Omit<ActivationRow, 'project'> & { project_id: number }>(
+  const keyByHash = db.prepare<[Uint8Array], Omit<StoredKey, 'created_at_ms'>>(
+    'SELECT id, project_id, class, mode, revoked_at_ms FROM api_key WHERE hash = ?',
+  )
+  const activationById = db.prepare<[number], NewActivation>(
     'SELECT id, project_id, key_id, mode, hash, origin, slot_id, expires_at_ms FROM activation WHERE id = ?',
   )
   const insertActivation = db.prepare(
@@ -70,92 +61,98 @@ export function projectStatements(db: Database.Database) {
     return row
   }
 
+  const findKey = (hash: Uint8Array): KeyRow | null => {
+    const name = Buffer.from(hash).toString('latin1')
+    const cached = keys.get(name)
+    if (cached !== undefined) return cached
+    const stored = keyByHash.get(hash)
+    if (stored === undefined) return null
+    const row = withProject(stored)
+    keys.set(name, row)
+    return row
+  }
+
   const addKey = (project_id: number, key: NewKey, at_ms: number): number => {
-    const id = Math.max(firstOwnId, lastKey.get()! + 1)
+    const id = Math.max(firstCreatedId, lastKey.get()! + 1)
     insertKey.run(id, project_id, key.class, key.mode, key.hash, at_ms)
     return id
   }
 
-  const toKey = ({ project_id, ...rest }: StoredKey): KeyListRow => ({ ...rest, project: project(project_id) })
+  const withProject = <Row extends { project_id: number }>({ project_id, ...rest }: Row) => ({
+    ...rest,
+    project: project(project_id),
+  })
+
+  const found = <Row extends { project_id: number }>(stored: Row | undefined) =>
+    stored === undefined ? null : withProject(stored)
+
+  /** Within the running transaction. */
+  const addActivation = (row: NewActivation, at_ms: number): void => {
+    const { id, project_id, key_id, mode, hash, origin, slot_id, expires_at_ms } = row
+    insertActivation.run(id, project_id, key_id, mode, hash, origin, slot_id, at_ms, expires_at_ms)
+  }
+
+  const clear = () => {
+    projects.clear()
+    keys.clear()
+  }
+
+  const methods: ProjectStore = {
+    findProject: async (client_id) =>
+      read(() => {
+        const stored = byClientId.get(client_id)
+        return stored === undefined ? null : project(stored.id)
+      }),
+    projectById: async (id) => read(() => project(id)),
+    listProjects: async () => all.all().map((stored) => project(stored.id)),
+    insertProject: (client_id, settings, newKeys, at_ms) =>
+      write(() => {
+        const id = Math.max(firstCreatedId, lastProject.get()! + 1)
+        if (insertProject.run(id, client_id, id, JSON.stringify(ownSettings(settings))).changes === 0) return null
+        for (const key of newKeys) addKey(id, key, at_ms)
+        return project(id)
+      }),
+    saveSettings: (id, expected_revision, settings) =>
+      write(() => {
+        onSettings()
+        if (saveSettings.run(JSON.stringify(ownSettings(settings)), id, expected_revision).changes === 0) return null
+        clear()
+        return project(id)
+      }),
+
+    findKey: async (hash) => read(() => findKey(hash)),
+    keyById: async (id) => read(() => found(keyById.get(id))),
+    async listKeys(project_id, { limit, before }) {
+      const rows = read(() => keysOf.all(project_id, before ?? Number.MAX_SAFE_INTEGER, limit + 1).map(withProject))
+      return toPage(rows, limit)
+    },
+    insertKey: (project_id, key, at_ms) => write(() => withProject(keyById.get(addKey(project_id, key, at_ms))!)),
+    revokeKey: (id, at_ms) =>
+      write(() => {
+        revokeKey.run(at_ms, id)
+        keys.clear()
+        return found(keyById.get(id))
+      }),
+
+    findActivation: async (id) => read(() => found(activationById.get(id))),
+    insertActivation: (row, at_ms) =>
+      write(() => {
+        addActivation(row, at_ms)
+        events.append({ type: 'browser.activated', at_ms, project_id: row.project_id, slot_id: null, ref: row.id })
+      }),
+    pinOrigin: (id, origin) => write(() => pinOrigin.run(origin, id, origin).changes === 1),
+  }
 
   return {
-    /** Forgets what is kept at hand, after a change. */
-    forget(): void {
-      projects.clear()
-      keys.clear()
-    },
     project,
-    exists: (id: number): boolean => projects.has(id) || byId.get(id) !== undefined,
-    byClientId(client_id: string): ProjectRow | null {
-      const stored = byClientId.get(client_id)
-      return stored === undefined ? null : project(stored.id)
-    },
-    list: () => all.all().map((stored) => project(stored.id)),
-    /** Within the running transaction; null when the client_id is taken. */
-    insert(client_id: string, settings: ProjectSettings, newKeys: readonly NewKey[], at_ms: number): ProjectRow | null {
-      const id = Math.max(firstOwnId, lastProject.get()! + 1)
-      if (insertProject.run(id, client_id, id, JSON.stringify(ownSettings(settings))).changes === 0) return null
-      for (const key of newKeys) addKey(id, key, at_ms)
-      return project(id)
-    },
-    /** Within the running transaction; null when the present revision is not the expected one. */
-    saveSettings(id: number, expected_revision: number, settings: ProjectSettings): ProjectRow | null {
-      if (saveSettings.run(JSON.stringify(ownSettings(settings)), id, expected_revision).changes === 0) return null
-      projects.clear()
-      keys.clear()
-      return project(id)
-    },
-    findKey(hash: Uint8Array): KeyRow | null {
-      const name = Buffer.from(hash).toString('latin1')
-      const cached = keys.get(name)
-      if (cached !== undefined) return cached
-      const stored = keyByHash.get(hash)
-      if (stored === undefined) return null
-      const { project_id, ...rest } = stored
-      const row = { ...rest, project: project(project_id) }
-      keys.set(name, row)
-      return row
-    },
-    keyById(id: number): KeyRow | null {
-      const stored = keyById.get(id)
-      return stored === undefined ? null : toKey(stored)
-    },
-    /** One more than the limit, newest first. */
-    listKeys: (project_id: number, { limit, before }: PageQuery) =>
-      keysOf.all(project_id, before ?? Number.MAX_SAFE_INTEGER, limit + 1).map(toKey),
-    /** Within the running transaction. */
-    insertKey: (project_id: number, key: NewKey, at_ms: number) => toKey(keyById.get(addKey(project_id, key, at_ms))!),
-    /** Within the running transaction; null when there is no such key. */
-    revokeKey(id: number, at_ms: number): KeyListRow | null {
-      revokeKey.run(at_ms, id)
-      keys.clear()
-      const stored = keyById.get(id)
-      return stored === undefined ? null : toKey(stored)
-    },
-    findActivation(id: number): ActivationRow | null {
-      const stored = activationById.get(id)
-      if (stored === undefined) return null
-      const { project_id, ...rest } = stored
-      return { ...rest, project: project(project_id) }
-    },
-    insertActivation(row: Omit<ActivationRow, 'project'> & { project_id: number }, at_ms: number): void {
-      insertActivation.run(
-        row.id,
-        row.project_id,
-        row.key_id,
-        row.mode,
-        row.hash,
-        row.origin,
-        row.slot_id,
-        at_ms,
-        row.expires_at_ms,
-      )
-    },
-    pinOrigin: (id: number, origin: string) => pinOrigin.run(origin, id, origin).changes === 1,
+    exists: (id: number) => projects.has(id) || byId.get(id) !== undefined,
+    insertActivation: addActivation,
+    clear,
+    methods,
   }
 }
 
-/** What differs from the defaults; a group of settings is stored with those of its members that differ. */
+/** Settings are stored as what differs from the defaults, one level deep for groups. */
 function ownSettings(settings: ProjectSettings): Record<string, unknown> {
   return difference({ ...settings }, { ...defaultSettings }, 1)
 }
@@ -166,23 +163,18 @@ function difference(
   depth: number,
 ): Record<string, unknown> {
   const own: Record<string, unknown> = {}
-  for (const [name, member] of Object.entries(value)) {
+  for (const [name, inner] of Object.entries(value)) {
     const usual = fallback[name]
-    if (JSON.stringify(member) === JSON.stringify(usual)) continue
-    const isGroup = depth > 0 && typeof usual === 'object' && usual !== null && !Array.isArray(usual)
-    own[name] = isGroup ? difference({ ...(member as object) }, { ...usual }, depth - 1) : member
+    if (JSON.stringify(inner) === JSON.stringify(usual)) continue
+    own[name] = depth > 0 && isObject(usual) ? difference({ ...(inner as object) }, usual, depth - 1) : inner
   }
   return own
 }
 
-/** Settings are stored as what differs from the defaults, one level deep for the groups. */
-function toProject(stored: StoredProject): ProjectRow {
-  const own = JSON.parse(stored.settings) as Partial<ProjectSettings>
+function toProject({ settings, ...stored }: StoredProject): ProjectRow {
+  const own = JSON.parse(settings) as Partial<ProjectSettings>
   return {
-    id: stored.id,
-    client_id: stored.client_id,
-    tenant_id: stored.tenant_id,
-    config_revision: stored.config_revision,
+    ...stored,
     settings: {
       ...defaultSettings,
       ...own,

@@ -1,0 +1,70 @@
+/** The evidence chains: one append-only hash chain per project, with its head cached (A77). */
+import { genesis } from '../../../src/contract/control/evidence.ts'
+import type { EvidenceDraft, EvidenceListRow, EvidenceRow, EvidenceStore } from '../store.ts'
+import type { Connection } from './group-commit.ts'
+import { createFilter, toPage } from './rows.ts'
+
+export type ChainHash = (previous: string, entry: string) => string
+
+type Stored = Omit<EvidenceRow, 'hash'> & { hash: Buffer }
+type StoredListed = Stored & Pick<EvidenceListRow, 'id' | 'project_id' | 'slot_id'>
+
+export type EvidenceTable = ReturnType<typeof evidenceTable>
+
+export function evidenceTable({ db, read }: Connection, chainHash: ChainHash) {
+  const insert = db.prepare(
+    'INSERT INTO evidence (id, project_id, seq, kind, ref, slot_id, at_ms, entry, hash) VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)',
+  )
+  const last = db.prepare<[number], { seq: number; hash: Buffer }>(
+    'SELECT seq, hash FROM evidence WHERE project_id = ? ORDER BY seq DESC LIMIT 1',
+  )
+  const after = db.prepare<[number, number, number], Stored>(
+    'SELECT seq, kind, ref, at_ms, entry, hash FROM evidence WHERE project_id = ? AND seq > ? ORDER BY seq LIMIT ?',
+  )
+  const bySlot = db.prepare<[number], Stored>(
+    'SELECT seq, kind, ref, at_ms, entry, hash FROM evidence WHERE slot_id = ? ORDER BY seq',
+  )
+  const heads = new Map<number, { seq: number; hash: string }>()
+
+  const readHead = (project_id: number) => {
+    const row = last.get(project_id)
+    return row === undefined ? { seq: 0, hash: genesis } : { seq: row.seq, hash: row.hash.toString('hex') }
+  }
+
+  const methods: EvidenceStore = {
+    evidence: async (project_id, after_seq, limit) => read(() => after.all(project_id, after_seq, limit).map(toRow)),
+    evidenceOf: async (slot_id) => read(() => bySlot.all(slot_id).map(toRow)),
+    async listEvidence(query) {
+      const filter = createFilter()
+      filter.add('id < ?', query.before)
+      filter.add('project_id = ?', query.project_id)
+      filter.add('slot_id = ?', query.slot_id)
+      filter.add('kind = ?', query.kind)
+      filter.add('at_ms >= ?', query.since_ms)
+      const list = db.prepare<(string | number)[], StoredListed>(
+        `SELECT id, project_id, slot_id, seq, kind, ref, at_ms, entry, hash FROM evidence
+         WHERE ${filter.where()} ORDER BY id DESC LIMIT ?`,
+      )
+      return toPage(read(() => list.all(...filter.values, query.limit + 1)).map(toRow), query.limit)
+    },
+  }
+
+  return {
+    /** Appends an entry within the running transaction. */
+    append(project_id: number, slot_id: number | null, draft: EvidenceDraft): void {
+      const head = heads.get(project_id) ?? readHead(project_id)
+      const seq = head.seq + 1
+      const entry = draft.build(seq)
+      const hash = chainHash(head.hash, entry)
+      insert.run(project_id, seq, draft.kind, draft.ref, slot_id, draft.at_ms, entry, Buffer.from(hash, 'hex'))
+      heads.set(project_id, { seq, hash })
+    },
+    /** Clears the cached heads. */
+    clear: () => heads.clear(),
+    methods,
+  }
+}
+
+function toRow<Row extends Stored>(stored: Row): Omit<Row, 'hash'> & { hash: string } {
+  return { ...stored, hash: stored.hash.toString('hex') }
+}

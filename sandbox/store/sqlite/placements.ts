@@ -1,0 +1,276 @@
+/** Placements: jobs and their slots, each with its decision. */
+import type { AuthoritativeConsent } from '../../../src/contract/fields.ts'
+import type { NoFillReason } from '../../../src/contract/no-fill.ts'
+import type { CapGuard, DecisionFacts, JobFacts, JobRow, NewSlot, PlacementStore, SlotRow } from '../store.ts'
+import type { ConsentTable } from './consent.ts'
+import type { EventTable } from './events.ts'
+import type { EvidenceTable } from './evidence.ts'
+import type { Connection } from './group-commit.ts'
+import type { ProjectTable } from './projects.ts'
+import { cacheRow, createFilter, toPage } from './rows.ts'
+
+type FilledOutcome = Extract<DecisionFacts['outcome'], { status: 'filled' }>
+type Nullable<Row> = { [Name in keyof Row]: Row[Name] | null }
+
+/** A slot with its job. The columns of the decision are null while it is pending. */
+interface StoredSlot extends Omit<JobRow, 'facts'>, Nullable<Omit<FilledOutcome, 'status'>> {
+  job_id: number
+  due_at_ms: number
+  decided_at_ms: number | null
+  no_fill_reason: NoFillReason | null
+  label_text: string | null
+  consent: string | null
+  trace: string | null
+  catalogue: number | null
+  topic: string | null
+  first_frame_at_ms: number | null
+  facts: string
+}
+
+/** Cached slots. */
+const cacheSize = 1_024
+
+const joined = `
+  SELECT slot.*, job.project_id, session.session_id, job.job_type, job.mode, job.key_id, job.created_at_ms, job.facts
+  FROM slot JOIN job ON job.id = slot.job_id LEFT JOIN session ON session.id = job.session`
+
+/** The columns of a decision, in the order of `decisionValues`. */
+const decisionColumns =
+  'decided_at_ms, format, campaign_id, creative_id, width, height, duration_ms, gross_cpm, currency, template_id, asset_token_hash, no_fill_reason, label_text, consent, trace, catalogue, topic'.split(
+    ', ',
+  )
+
+export type PlacementTable = ReturnType<typeof placementTable>
+
+export function placementTable(
+  { db, read, write }: Connection,
+  tables: { projects: ProjectTable; consent: ConsentTable; evidence: EvidenceTable; events: EventTable },
+) {
+  const { projects, consent, evidence, events } = tables
+  const insertJob = db.prepare(
+    'INSERT INTO job (id, project_id, session, job_type, mode, key_id, created_at_ms, facts) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+  )
+  const insertSlot = db.prepare(
+    `INSERT INTO slot (id, job_id, due_at_ms, ${decisionColumns.join(', ')}) VALUES (?, ?, ?, ${decisionColumns.map(() => '?').join(', ')})`,
+  )
+  const insertPending = db.prepare('INSERT INTO slot (id, job_id, due_at_ms) VALUES (?, ?, ?)')
+  const bind = db.prepare(
+    `UPDATE slot SET ${decisionColumns.map((name) => `${name} = ?`).join(', ')} WHERE id = ? AND decided_at_ms IS NULL`,
+  )
+  const findStored = db.prepare<[number], StoredSlot>(`${joined} WHERE slot.id = ?`)
+  const pending = db.prepare<[], { id: number; due_at_ms: number }>(
+    'SELECT id, due_at_ms FROM slot WHERE decided_at_ms IS NULL ORDER BY due_at_ms',
+  )
+  const firstFrame = db.prepare('UPDATE slot SET first_frame_at_ms = ? WHERE id = ? AND first_frame_at_ms IS NULL')
+  const replaceHash = db.prepare('UPDATE slot SET asset_token_hash = ? WHERE id = ?')
+  const sessionFills = db.prepare<[number, number], { decided_at_ms: number }>(
+    `SELECT slot.decided_at_ms FROM job JOIN slot ON slot.job_id = job.id
+     WHERE job.session = ? AND slot.format IS NOT NULL AND slot.decided_at_ms >= ? ORDER BY job.id DESC`,
+  )
+  const projectFills = db.prepare<[number, number], { decided_at_ms: number }>(
+    `SELECT slot.decided_at_ms FROM slot JOIN job ON job.id = slot.job_id
+     WHERE job.project_id = ? AND slot.format IS NOT NULL AND slot.decided_at_ms >= ? ORDER BY slot.id DESC`,
+  )
+  const lastFilled = db
+    .prepare<[number, number], number>(
+      `SELECT EXISTS (SELECT 1 FROM slot WHERE format IS NOT NULL AND job_id IN
+       (SELECT id FROM job WHERE session = ? ORDER BY id DESC LIMIT ?))`,
+    )
+    .pluck()
+  const demand = db.prepare<[number], string>('SELECT demand FROM catalogue WHERE id = ?').pluck()
+
+  const recent = new Map<number, SlotRow>()
+
+  /** Returns a slot. Beacons follow their placement soon, so recent slots are cached. */
+  const find = (id: number): SlotRow | null => {
+    const cached = recent.get(id)
+    if (cached !== undefined) return cached
+    const stored = findStored.get(id)
+    if (stored === undefined) return null
+    const slot = toSlot(stored)
+    cacheRow(recent, cacheSize, id, slot)
+    return slot
+  }
+
+  const insert = (job: JobRow, slots: readonly NewSlot[]): void => {
+    const { id: job_id, project_id, session_id, created_at_ms } = job
+    const session = session_id === null ? null : consent.ensureSession(project_id, session_id)
+    insertJob.run(
+      job_id,
+      project_id,
+      session,
+      job.job_type,
+      job.mode,
+      job.key_id,
+      created_at_ms,
+      JSON.stringify(job.facts),
+    )
+    for (const { id, due_at_ms, decision } of slots) {
+      if (decision === null) {
+        insertPending.run(id, job_id, due_at_ms)
+        continue
+      }
+      insertSlot.run(id, job_id, due_at_ms, ...decisionValues(decision))
+      const project = projects.project(project_id)
+      cacheRow(recent, cacheSize, id, { id, job, project, created_at_ms, due_at_ms, decision, first_frame_at_ms: null })
+    }
+  }
+
+  const countFills = (
+    { project_id, session_id }: { project_id: number; session_id: string | null },
+    since_ms: number,
+    most: number,
+  ): number => {
+    const session = session_id === null ? null : consent.sessionOf(project_id, session_id)
+    if (session_id !== null && session === null) return 0
+    const rows = session === null ? projectFills.iterate(project_id, since_ms) : sessionFills.iterate(session, since_ms)
+    let count = 0
+    for (const _ of rows) if (++count >= most) break
+    return count
+  }
+
+  const filledWithin = (project_id: number, session_id: string, jobs: number): boolean => {
+    const session = consent.sessionOf(project_id, session_id)
+    return session !== null && lastFilled.get(session, jobs) === 1
+  }
+
+  /** Whether a cap leaves room for this number of fills. */
+  const permits = (cap: CapGuard, fills: number): boolean => {
+    if (fills === 0) return true
+    return cap.kind === 'interval'
+      ? !filledWithin(cap.project_id, cap.session_id, cap.jobs)
+      : countFills(cap, cap.since_ms, cap.most) + fills <= cap.most
+  }
+
+  const toSlot = (stored: StoredSlot): SlotRow => {
+    const { id, job_id, project_id, session_id, job_type, mode, key_id, created_at_ms, decided_at_ms } = stored
+    const facts = JSON.parse(stored.facts) as JobFacts
+    return {
+      id,
+      project: projects.project(project_id),
+      job: { id: job_id, project_id, session_id, job_type, mode, key_id, created_at_ms, facts },
+      created_at_ms,
+      due_at_ms: stored.due_at_ms,
+      decision: decided_at_ms === null ? null : toDecision(stored, decided_at_ms),
+      first_frame_at_ms: stored.first_frame_at_ms,
+    }
+  }
+
+  const methods: PlacementStore = {
+    createJob: (job, slots, consentWrite, caps) =>
+      write(() => {
+        const fills = slots.filter((slot) => slot.decision?.outcome.status === 'filled').length
+        if (!caps.every((cap) => permits(cap, fills))) return false
+        if (consentWrite !== null && consent.save(consentWrite) === null) return false
+        insert(job, slots)
+        const { project_id, created_at_ms: at_ms } = job
+        for (const { id, decision, evidence: draft } of slots) {
+          const type = decision === null ? 'job.created' : 'placement.decided'
+          if (draft !== null) evidence.append(project_id, id, draft)
+          events.append({ type, at_ms, project_id, slot_id: id, ref: id })
+        }
+        return true
+      }),
+    bindDecision: (slot_id, decision, draft, caps) =>
+      write(() => {
+        const isFill = decision.outcome.status === 'filled'
+        if (isFill && !caps.every((cap) => permits(cap, 1))) return 'capped'
+        recent.delete(slot_id)
+        if (bind.run(...decisionValues(decision), slot_id).changes !== 1) return 'decided'
+        const project_id = find(slot_id)!.project.id
+        evidence.append(project_id, slot_id, draft)
+        const { decided_at_ms: at_ms } = decision
+        events.append({ type: 'placement.decided', at_ms, project_id, slot_id, ref: slot_id })
+        return 'bound'
+      }),
+    findSlot: async (id) => read(() => find(id)),
+    async listSlots(query) {
+      const filter = createFilter()
+      filter.add('slot.id < ?', query.before)
+      filter.add('job.project_id = ?', query.project_id)
+      filter.add('session.session_id = ?', query.session_id)
+      filter.add('slot.format = ?', query.format)
+      filter.add('job.created_at_ms >= ?', query.since_ms)
+      if (query.fill !== undefined)
+        filter.add(query.fill ? 'slot.format IS NOT NULL' : 'slot.no_fill_reason IS NOT NULL')
+      const rows = db
+        .prepare<(string | number)[], StoredSlot>(`${joined} WHERE ${filter.where()} ORDER BY slot.id DESC LIMIT ?`)
+        .all(...filter.values, query.limit + 1)
+      return toPage(rows.map(toSlot), query.limit)
+    },
+    pendingSlots: async () => pending.all(),
+    recordFrame: (slot_id, at_ms, token) =>
+      write(() => {
+        recent.delete(slot_id)
+        firstFrame.run(at_ms, slot_id)
+        projects.insertActivation(token, at_ms)
+        events.append({ type: 'frame.loaded', at_ms, project_id: token.project_id, slot_id, ref: slot_id })
+      }),
+    replaceAssetToken: (slot_id, hash, draft) =>
+      write(() => {
+        recent.delete(slot_id)
+        replaceHash.run(hash, slot_id)
+        evidence.append(find(slot_id)!.project.id, slot_id, draft)
+      }),
+    countFills: async (scope, since_ms, most) => read(() => countFills(scope, since_ms, most)),
+    filledWithin: async (project_id, session_id, jobs) => read(() => filledWithin(project_id, session_id, jobs)),
+    catalogue: async (id) => demand.get(id) ?? null,
+  }
+
+  return {
+    find,
+    clear: () => recent.clear(),
+    methods,
+  }
+}
+
+function decisionValues(decision: DecisionFacts): (string | number | null | Uint8Array)[] {
+  const { outcome } = decision
+  const fill = outcome.status === 'filled' ? outcome : null
+  return [
+    decision.decided_at_ms,
+    fill?.format ?? null,
+    fill?.campaign_id ?? null,
+    fill?.creative_id ?? null,
+    fill?.width ?? null,
+    fill?.height ?? null,
+    fill?.duration_ms ?? null,
+    fill?.gross_cpm ?? null,
+    fill?.currency ?? null,
+    fill?.template_id ?? null,
+    fill?.asset_token_hash ?? null,
+    outcome.status === 'no_fill' ? outcome.reason : null,
+    decision.label_text,
+    JSON.stringify(decision.consent),
+    decision.trace,
+    decision.catalogue,
+    decision.topic,
+  ]
+}
+
+function toDecision(stored: StoredSlot, decided_at_ms: number): DecisionFacts {
+  return {
+    decided_at_ms,
+    outcome:
+      stored.format === null
+        ? { status: 'no_fill', reason: stored.no_fill_reason! }
+        : {
+            status: 'filled',
+            format: stored.format,
+            campaign_id: stored.campaign_id!,
+            creative_id: stored.creative_id!,
+            width: stored.width!,
+            height: stored.height!,
+            duration_ms: stored.duration_ms,
+            gross_cpm: stored.gross_cpm!,
+            currency: stored.currency!,
+            template_id: stored.template_id,
+            asset_token_hash: stored.asset_token_hash!,
+          },
+    label_text: stored.label_text!,
+    consent: JSON.parse(stored.consent!) as AuthoritativeConsent,
+    trace: stored.trace!,
+    catalogue: stored.catalogue!,
+    topic: stored.topic,
+  }
+}

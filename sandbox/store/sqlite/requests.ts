@@ -1,0 +1,185 @@
+/**
+ * The request journal. Exchanges are buffered and written with the next group commit, so that recording never slows a
+ * request; the table is bounded and drops its oldest rows, and counts them.
+ *
+ * It has no index but its key, because every request would pay for one. So a filter reads a bounded number of rows,
+ * newest first, and returns where it stopped. A co-routine reads rows in the order of the key: a page that is full early
+ * reads no further.
+ */
+import type { ExchangeFilter, ExchangeRow, ExchangeSummary, Page, PageQuery, RequestStore } from '../store.ts'
+import type { Connection } from './group-commit.ts'
+import type { ProjectTable } from './projects.ts'
+import { createFilter, type Filter, metaValue, toPage } from './rows.ts'
+
+const columns =
+  'id, at_ms, method, path, status, error, reason_code, duration_us, project_id, session_id, slot_id, request_headers, request_body, response_headers, response_body, key_kind, key_id'
+const summaryColumns = columns
+  .split(', ')
+  .filter((name) => !/_(headers|body)$/.test(name))
+  .join(', ')
+
+/** Rows over the limit that may pile up before they are removed together. */
+const slack = 64
+
+/** Rows that stay buffered while the database refuses writes. */
+const maxBuffered = 1_000
+
+/** Rows that one query reads. */
+const maxRead = 5_000
+
+export function requestTable({ db, flush, nudge }: Connection, projects: ProjectTable, limit: number) {
+  const insert = db.prepare(`INSERT OR REPLACE INTO exchange (${columns}) VALUES (${columns.replaceAll(/\w+/g, '?')})`)
+  const find = db.prepare<[number], ExchangeRow>(`SELECT ${columns} FROM exchange WHERE id = ?`)
+  const count = db.prepare('SELECT count(*) FROM exchange').pluck()
+  const prune = db.prepare('DELETE FROM exchange WHERE id IN (SELECT id FROM exchange ORDER BY id LIMIT ?)')
+  const storedDropped = metaValue<number>(db, 'journal_dropped')
+  let isClosed = false
+  let buffer: ExchangeRow[] = []
+  /** Rows of the open transaction, which are not stored before its commit. */
+  let written: ExchangeRow[] = []
+  /** Rows that were lost while the database refused writes. */
+  let lost = 0
+  let size = count.get() as number
+  let dropped = storedDropped.find() ?? 0
+
+  /** Called after a rollback: buffers the written rows again, up to a limit, and counts those that are lost. */
+  const rolledBack = () => {
+    const rows = [...written, ...buffer]
+    written = []
+    buffer = rows.slice(-maxBuffered)
+    lost += rows.length - buffer.length
+    size = count.get() as number
+    dropped = storedDropped.find() ?? 0
+  }
+
+  const list = <Row extends { id: number }>(names: string, query: PageQuery & ExchangeFilter): Page<Row> => {
+    flush()
+    const { text, values, range } = conditions(query)
+    const rows = db
+      .prepare<(string | number)[], Row>(`SELECT ${names} FROM (${newest(names, range)}) WHERE ${text} LIMIT ?`)
+      .all(...range.values, ...values, query.limit + 1)
+    return rows.length <= query.limit ? { rows, next: endOf(range) } : toPage(rows, query.limit)
+  }
+
+  /** The last row that was read; null when there is none after it. */
+  const endOf = (range: Filter): number | null => {
+    const ids = db
+      .prepare<(string | number)[], number>(
+        `SELECT id FROM exchange WHERE ${range.where()} ORDER BY id DESC LIMIT 2 OFFSET ${maxRead - 1}`,
+      )
+      .pluck()
+      .all(...range.values)
+    return ids.length < 2 ? null : ids[0]!
+  }
+
+  const methods: RequestStore = {
+    appendExchange(row) {
+      if (isClosed || limit === 0) return
+      // A reset or a restore may have removed the project meanwhile.
+      const isOrphan = row.project_id !== null && !projects.exists(row.project_id)
+      buffer.push(isOrphan ? { ...row, project_id: null } : row)
+      nudge()
+    },
+    async findExchange(id) {
+      flush()
+      return find.get(id) ?? null
+    },
+    listExchanges: async (query) => list<ExchangeSummary>(summaryColumns, query),
+    readExchanges: async (query) => list<ExchangeRow>(columns, query),
+    async countExchanges(query) {
+      flush()
+      const { text, values, range } = conditions(query)
+      const matching = db
+        .prepare<(string | number)[], number>(`SELECT count(*) FROM (${newest(summaryColumns, range)}) WHERE ${text}`)
+        .pluck()
+        .get(...range.values, ...values)!
+      return { count: matching, next: endOf(range) }
+    },
+    journal: () => ({ enabled: limit > 0, limit, size: size + buffer.length, dropped: dropped + lost }),
+  }
+
+  return {
+    /** Writes the buffer within the running transaction. */
+    write(): void {
+      if (buffer.length === 0) return
+      const rows = buffer
+      buffer = []
+      written = rows
+      for (const row of rows) {
+        insert.run(
+          row.id,
+          row.at_ms,
+          row.method,
+          row.path,
+          row.status,
+          row.error,
+          row.reason_code,
+          row.duration_us,
+          row.project_id,
+          row.session_id,
+          row.slot_id,
+          row.request_headers,
+          row.request_body,
+          row.response_headers,
+          row.response_body,
+          row.key_kind,
+          row.key_id,
+        )
+      }
+      size += rows.length
+      if (size <= limit + slack) return
+      const surplus = size - limit
+      prune.run(surplus)
+      size -= surplus
+      dropped += surplus
+      storedDropped.save(dropped)
+    },
+    /** Called after the commit of the written rows. */
+    committed(): void {
+      written = []
+    },
+    rolledBack,
+    /** Drops the buffer too, when the table was replaced. */
+    clear(): void {
+      buffer = []
+      written = []
+      lost = 0
+      rolledBack()
+    },
+    /** Ignores further exchanges. */
+    close(): void {
+      isClosed = true
+    },
+    methods,
+  }
+}
+
+function newest(names: string, range: Filter): string {
+  return `SELECT ${names} FROM exchange WHERE ${range.where()} ORDER BY id DESC LIMIT ${maxRead}`
+}
+
+/** Returns the range of rows that are read, and the conditions that they must meet. */
+function conditions(query: Pick<PageQuery, 'before'> & ExchangeFilter) {
+  const range = createFilter()
+  range.add('id < ?', query.before)
+  range.add('id > ?', query.after)
+  const filter = createFilter()
+  filter.add('method = ?', query.method)
+  if (query.path?.includes('*') === true) filter.add('path GLOB ?', globOf(query.path))
+  else filter.add('substr(path, 1, ?) = ?', query.path?.length, query.path)
+  filter.add('status = ?', query.status)
+  filter.add('status / 100 = ?', query.status_class)
+  filter.add('reason_code = ?', query.reason_code)
+  filter.add('project_id = ?', query.project_id)
+  filter.add('key_kind = ?', query.key_kind)
+  filter.add('key_id = ?', query.key_id)
+  filter.add('session_id = ?', query.session_id)
+  filter.add('at_ms >= ?', query.since_ms)
+  filter.add('at_ms <= ?', query.until_ms)
+  return { text: filter.where(), values: filter.values, range }
+}
+
+/** In GLOB `?` and `[` have a meaning; here they stand for themselves. */
+function globOf(path: string): string {
+  return path.replaceAll(/[?[]/g, (character) => `[${character}]`)
+}

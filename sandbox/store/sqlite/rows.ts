@@ -1,0 +1,58 @@
+/** What the tables share: the conditions and pages of lists, bounded caches of rows, and values of the table `meta`. */
+import type Database from 'better-sqlite3'
+import type { Page } from '../store.ts'
+
+/** The conditions of a list, collected one by one. */
+export interface Filter {
+  /** Adds a condition when all of its values are given. */
+  add(condition: string, ...values: readonly (string | number | null | undefined)[]): void
+  /** Returns the text after WHERE. */
+  where(): string
+  readonly values: readonly (string | number)[]
+}
+
+export function createFilter(): Filter {
+  const conditions: string[] = []
+  const values: (string | number)[] = []
+  return {
+    add(condition, ...wanted) {
+      const present = wanted.filter((value) => value !== undefined && value !== null)
+      if (present.length < wanted.length) return
+      conditions.push(condition)
+      values.push(...present)
+    },
+    where: () => (conditions.length === 0 ? '1' : conditions.join(' AND ')),
+    values,
+  }
+}
+
+/** Returns a page of rows that were read with one more than the limit. */
+export function toPage<Row extends { id: number }>(rows: Row[], limit: number): Page<Row> {
+  const page = rows.slice(0, limit)
+  return { rows: page, next: rows.length > limit ? page.at(-1)!.id : null }
+}
+
+/** Adds a row to a cache of at most `size` rows. A full cache drops its older half. */
+export function cacheRow<Key, Value>(rows: Map<Key, Value>, size: number, key: Key, value: Value): void {
+  if (rows.size >= size) {
+    let surplus = size / 2
+    for (const oldest of rows.keys()) {
+      if (surplus-- <= 0) break
+      rows.delete(oldest)
+    }
+  }
+  rows.set(key, value)
+}
+
+/** Prepares the statements of one value in `meta`, which is stored as JSON and missing until it is saved. */
+export function metaValue<Value>(db: Database.Database, name: string) {
+  const find = db.prepare<[], string>(`SELECT value FROM meta WHERE name = '${name}'`).pluck()
+  const save = db.prepare<[string]>(`INSERT OR REPLACE INTO meta (name, value) VALUES ('${name}', ?)`)
+  return {
+    find(): Value | null {
+      const value = find.get()
+      return value === undefined ? null : (JSON.parse(value) as Value)
+    },
+    save: (value: Value): void => void save.run(JSON.stringify(value)),
+  }
+}

@@ -1,0 +1,289 @@
+/**
+ * Copies of the whole state, each a database file: named snapshots, exports, and imports.
+ *
+ * They are in a folder beside the database; those of a database in memory in a private temporary folder that is removed
+ * when the sandbox stops. A copy is written under a temporary name and moved into place when it is complete, so that a
+ * failure leaves what was there before. A thread writes it from a connection of its own, which sees the database at one
+ * point in time while requests go on.
+ */
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import Database from 'better-sqlite3'
+import type { ReceivedState, Refusal, SnapshotRow, SnapshotStore, Store } from '../store.ts'
+import type { Connection } from './group-commit.ts'
+import { applicationId, migrations } from './migrations.ts'
+import { OpenError, openDatabase } from './open.ts'
+import { replaceTables, schemaOf } from './state.ts'
+
+export interface SnapshotOptions {
+  path: string
+  pid: number
+  /** Opens another database with the same options. */
+  open(path: string): Store
+  /** Called within the transaction that has replaced every row. */
+  onReplaced(at_ms: number): void
+  onCommitted(): void
+  /** Called after a failure, which has changed nothing. */
+  onFailed(): void
+}
+
+export function snapshotMethods(
+  { db, runExclusive }: Connection,
+  options: SnapshotOptions,
+): { methods: SnapshotStore; close(): void } {
+  const copies = snapshotFolder(db, options.path, runExclusive)
+
+  const replace = (path: string, at_ms: number) =>
+    runExclusive(() => {
+      try {
+        replaceTables(db, path, () => options.onReplaced(at_ms))
+      } catch (error) {
+        options.onFailed()
+        throw error
+      }
+      options.onCommitted()
+    })
+
+  const openReceived = (path: string, folder: string): ReceivedState | Refusal => {
+    const refusal = refusalOf(path, 'integrity_check')
+    if (refusal !== null) return refusal
+    let store: Store
+    try {
+      const { db: migrated, close } = openDatabase(path, options.pid)
+      const isSame = schemaOf(migrated) === schemaOf(db)
+      close()
+      if (!isSame) return invalid('its tables are not those of a sandbox')
+      store = options.open(path)
+    } catch (error) {
+      if (error instanceof OpenError) return invalid(error.message)
+      throw error
+    }
+    return {
+      status: 'received',
+      store,
+      async replace(at_ms) {
+        await store.close()
+        replace(path, at_ms)
+      },
+      async discard() {
+        await store.close()
+        copies.remove(folder)
+      },
+    }
+  }
+
+  return {
+    close: copies.close,
+    methods: {
+      async saveSnapshot(name, mayReplace) {
+        if (!mayReplace && copies.find(name) !== null) return null
+        const written = await copies.write()
+        if (!copies.moveTo(name, written, mayReplace)) {
+          copies.remove(written)
+          return null
+        }
+        const { path: _, ...row } = copies.find(name)!
+        return row
+      },
+      listSnapshots: async () => copies.list(),
+      deleteSnapshot: async (name) => copies.delete(name),
+
+      async restoreSnapshot(name, at_ms) {
+        const found = copies.find(name)
+        if (found === null) return 'missing'
+        const refusal = refusalOf(found.path, 'quick_check')
+        if (refusal !== null) return refusal
+        const { path, ...snapshot } = found
+        if (snapshot.schema_version === migrations.length) {
+          replace(path, at_ms)
+          return { status: 'restored', snapshot }
+        }
+        // A copy is migrated, not the snapshot itself.
+        const folder = copies.folder()
+        const working = join(folder, 'state.db')
+        copyFileSync(path, working)
+        try {
+          openDatabase(working, options.pid).close()
+          replace(working, at_ms)
+          return { status: 'restored', snapshot }
+        } finally {
+          copies.remove(folder)
+        }
+      },
+
+      async exportState() {
+        const path = await copies.write()
+        return { path, remove: () => copies.remove(path) }
+      },
+
+      async receiveState(bytes) {
+        const folder = copies.folder()
+        const path = join(folder, 'state.db')
+        try {
+          await writeFile(path, bytes, { mode: 0o600 })
+          const received = openReceived(path, folder)
+          if (received.status === 'refused') copies.remove(folder)
+          return received
+        } catch (error) {
+          copies.remove(folder)
+          throw error
+        }
+      },
+    },
+  }
+}
+
+const workerUrl = new URL(import.meta.url.endsWith('.ts') ? './copy-worker.ts' : './copy-worker.js', import.meta.url)
+
+const temporary = '.passing-'
+const snapshotFile = /^snapshot-(.+)\.db$/
+
+/** The files of snapshots, and of copies on their way. */
+function snapshotFolder(db: Database.Database, path: string, runExclusive: Connection['runExclusive']) {
+  const isInMemory = path === ':memory:'
+  let root: string | null = isInMemory ? null : `${path}.snapshots`
+  let count = 0
+  if (root !== null) removeTemporary(root)
+
+  const temporaryPath = () => {
+    root ??= mkdtempSync(join(tmpdir(), 'svc-sandbox-'))
+    mkdirSync(root, { recursive: true, mode: 0o700 })
+    return join(root, `${temporary}${++count}`)
+  }
+  const pathOf = (name: string) => (root === null ? null : join(root, `snapshot-${name}.db`))
+
+  const find = (name: string): (SnapshotRow & { path: string }) | null => {
+    const file = pathOf(name)
+    if (file === null || !existsSync(file)) return null
+    const { mtimeMs, size } = statSync(file)
+    const schema_version = readHeader(file)?.version ?? 0
+    return { path: file, name, saved_at_ms: Math.floor(mtimeMs), size_bytes: size, schema_version }
+  }
+
+  return {
+    find,
+    /** Writes what is committed now to a file of its own and resolves to its path. */
+    async write(): Promise<string> {
+      const to = temporaryPath()
+      try {
+        if (isInMemory) runExclusive(() => db.prepare('VACUUM INTO ?').run(to))
+        else {
+          runExclusive(() => {})
+          await copyOnThread(path, to)
+        }
+        sync(to)
+        return to
+      } catch (error) {
+        rmSync(to, { force: true })
+        throw error
+      }
+    },
+    /** Creates an empty folder for one state. */
+    folder(): string {
+      const folder = temporaryPath()
+      mkdirSync(folder, { mode: 0o700 })
+      return folder
+    },
+    remove: (file: string) => rmSync(file, { recursive: true, force: true }),
+    /** Moves a copy to its name; false when the name is taken and may not be replaced. */
+    moveTo(name: string, file: string, mayReplace: boolean): boolean {
+      const to = pathOf(name)!
+      if (!mayReplace && existsSync(to)) return false
+      renameSync(file, to)
+      return true
+    },
+    list(): SnapshotRow[] {
+      if (root === null || !existsSync(root)) return []
+      return readdirSync(root)
+        .flatMap((file) => find(snapshotFile.exec(file)?.[1] ?? '') ?? [])
+        .map(({ path: _, ...row }) => row)
+        .sort((a, b) => b.saved_at_ms - a.saved_at_ms || (a.name < b.name ? -1 : 1))
+    },
+    delete(name: string): boolean {
+      const file = pathOf(name)
+      if (file === null || !existsSync(file)) return false
+      rmSync(file)
+      return true
+    },
+    close() {
+      if (isInMemory && root !== null) rmSync(root, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Returns why a file cannot be used as a state; null when it may be opened. Nothing in it is executed. */
+function refusalOf(path: string, check: 'quick_check' | 'integrity_check'): Refusal | null {
+  const header = readHeader(path)
+  if (header === null || header.application_id !== applicationId) return invalid('it is not a state of a sandbox')
+  const { version } = header
+  if (version < 1) return invalid('it has no schema')
+  if (version > migrations.length) {
+    const problem = `it has schema ${version}, and this version knows ${migrations.length}`
+    return { status: 'refused', reason: 'newer', problem }
+  }
+  let db: Database.Database | undefined
+  try {
+    db = new Database(path, { readonly: true })
+    const foreign = db.prepare("SELECT name FROM sqlite_schema WHERE type NOT IN ('table', 'index')").pluck().all()
+    if (foreign.length > 0) return invalid(`it has a part that no sandbox makes: ${foreign[0]}`)
+    const finding = db.pragma(`${check}(1)`, { simple: true }) as string
+    return finding === 'ok' ? null : invalid(finding)
+  } catch (error) {
+    return invalid(error instanceof Error ? error.message : String(error))
+  } finally {
+    db?.close()
+  }
+}
+
+function invalid(problem: string): Refusal {
+  return { status: 'refused', reason: 'invalid', problem }
+}
+
+/** Reads the file header without opening the database; null when it is not SQLite. */
+function readHeader(path: string): { version: number; application_id: number } | null {
+  const head = Buffer.alloc(100)
+  const file = openSync(path, 'r')
+  const length = readSync(file, head, 0, head.length, 0)
+  closeSync(file)
+  if (length < head.length || head.toString('latin1', 0, 15) !== 'SQLite format 3') return null
+  return { version: head.readUInt32BE(60), application_id: head.readUInt32BE(68) }
+}
+
+function copyOnThread(from: string, to: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const thread = new Worker(workerUrl, { workerData: { from, to } })
+    thread.once('message', () => resolve())
+    thread.once('error', reject)
+    thread.once('exit', () => reject(new Error('the copy was not finished')))
+  })
+}
+
+function sync(path: string): void {
+  const file = openSync(path, 'r+')
+  fsyncSync(file)
+  closeSync(file)
+}
+
+/** Removes what a killed sandbox left unfinished. */
+function removeTemporary(root: string): void {
+  if (!existsSync(root)) return
+  for (const file of readdirSync(root)) {
+    if (file.startsWith(temporary)) rmSync(join(root, file), { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,136 @@
+/**
+ * The whole state: the seeded rows of a fresh one, and how one state replaces another, in a single transaction. A reset
+ * writes a fresh state row by row in memory, or over the file; a restore copies the tables of another file.
+ */
+import type Database from 'better-sqlite3'
+import type { ProjectSettings } from '../../../src/contract/control/projects.ts'
+import type { Mode } from '../../../src/contract/fields.ts'
+import { type KeyClass, StorageError } from '../store.ts'
+import { openDatabase } from './open.ts'
+
+/** The rows of a fresh state; keys are given as hashes only. */
+export interface Seed {
+  projects: {
+    client_id: string
+    tenant: number
+    settings: Partial<ProjectSettings>
+    keys: { class: KeyClass; mode: Mode; hash: Uint8Array }[]
+  }[]
+  catalogue: { sha256: string; demand: string }
+}
+
+/** Inserts missing seeded rows, within a transaction, and returns the catalogue in force: the newest. */
+export function applySeed(db: Database.Database, seed: Seed, at_ms: number): number {
+  const insertProject = db.prepare(
+    'INSERT INTO project (id, client_id, tenant_id, config_revision, settings) VALUES (?, ?, ?, 1, ?) ON CONFLICT DO NOTHING',
+  )
+  const insertKey = db.prepare(
+    'INSERT INTO api_key (id, project_id, class, mode, hash, created_at_ms) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
+  )
+  let keyId = 0
+  for (const [index, project] of seed.projects.entries()) {
+    const id = index + 1
+    insertProject.run(id, project.client_id, project.tenant, JSON.stringify(project.settings))
+    for (const key of project.keys) insertKey.run(++keyId, id, key.class, key.mode, key.hash, at_ms)
+  }
+  const { sha256, demand } = seed.catalogue
+  db.prepare('INSERT INTO catalogue (sha256, demand) VALUES (?, ?) ON CONFLICT (sha256) DO NOTHING').run(sha256, demand)
+  return db.prepare<[string], number>('SELECT id FROM catalogue WHERE sha256 = ?').pluck().get(sha256)!
+}
+
+/** Removes every row but the catalogues, the seeded rows included: `applySeed` inserts them again. */
+export function clearAll(db: Database.Database): void {
+  for (const table of [
+    'project',
+    'api_key',
+    'activation',
+    'session',
+    'consent',
+    'job',
+    'slot',
+    'beacon',
+    'aside_beacon',
+    'evidence',
+    'event',
+    'exchange',
+    'meta',
+  ]) {
+    db.exec(`DELETE FROM ${table}`)
+  }
+}
+
+/** More pages than a new database has, so that all of them are copied in one step. */
+const allPages = 0x7fff_ffff
+
+/**
+ * Replaces everything in a database file with a small database in memory that `fill` has filled: SQLite's backup copies
+ * its pages over the file in one transaction and cuts off the rest. Old rows are neither read nor removed one by one, so
+ * this takes the same time however many there were, and the file is small again after the next checkpoint.
+ *
+ * The transaction belongs to another connection: until this resolves, nothing else may write. A failure changes nothing.
+ * @throws StorageError when the file cannot be written
+ */
+export async function overwriteFile(
+  db: Database.Database,
+  { path, pid }: { path: string; pid: number },
+  fill: (image: Database.Database) => void,
+): Promise<void> {
+  const page_bytes = db.pragma('page_size', { simple: true }) as number
+  const { db: image, close } = openDatabase(':memory:', pid, page_bytes)
+  const before = dataVersion(db)
+  try {
+    image.transaction(() => fill(image))()
+    await image.backup(path, { progress: () => allPages })
+  } catch (error) {
+    throw new StorageError(error)
+  } finally {
+    close()
+  }
+  // The driver reports success for a file that is locked.
+  if (dataVersion(db) === before) throw new StorageError(new Error('another program has locked the file'))
+}
+
+/** Changes with every commit of another connection. */
+function dataVersion(db: Database.Database): number {
+  return db.pragma('data_version', { simple: true }) as number
+}
+
+/** Pages that are written once stay in memory until the commit, instead of going to the log and back. */
+const replaceCacheKib = 65_536
+
+/**
+ * Replaces every table with that of another file, which must have the same schema: a reader sees all of the old state or
+ * all of the new one. Tables are emptied whole and filled from tables of the same definition, which SQLite copies page by
+ * page without reading the rows. `within` runs at the end of the transaction.
+ */
+export function replaceTables(db: Database.Database, path: string, within: () => void): void {
+  db.prepare('ATTACH ? AS copy').run(path)
+  const cacheSize = db.pragma('main.cache_size', { simple: true }) as number
+  db.pragma(`main.cache_size = ${-replaceCacheKib}`)
+  try {
+    db.transaction(() => {
+      for (const table of tablesOf(db)) {
+        db.exec(`DELETE FROM main."${table}"`)
+        db.exec(`INSERT INTO main."${table}" SELECT * FROM copy."${table}"`)
+      }
+      within()
+    })()
+  } finally {
+    db.pragma(`main.cache_size = ${cacheSize}`)
+    db.pragma('shrink_memory')
+    db.exec('DETACH copy')
+  }
+}
+
+function tablesOf(db: Database.Database): string[] {
+  return db
+    .prepare("SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+    .pluck()
+    .all() as string[]
+}
+
+/** Returns the declarations of every table and index; equal for databases with the same migrations. */
+export function schemaOf(db: Database.Database): string {
+  const rows = db.prepare('SELECT type, name, tbl_name, sql FROM main.sqlite_schema ORDER BY type, name').all()
+  return JSON.stringify(rows)
+}
