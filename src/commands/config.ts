@@ -24,25 +24,26 @@ import {
 } from '../cli/settings/files.ts'
 import { checkSetting } from '../cli/settings/settings.ts'
 import { environmentValues, type FileSettingName, fileSettingNames, type SettingName } from '../cli/settings/table.ts'
+import { readStdin } from './files.ts'
 
-/** The profile that `config set` makes when there is none. */
+/** The profile that `config set` creates when there is none. */
 const firstProfile = 'default'
-/** Where the JSON schema of svc.config.json is in a project that has this package. */
+/** The JSON schema of svc.config.json, relative to a project that has this package installed. */
 const schemaInProject = './node_modules/svc/fixtures/svc.config.schema.json'
 
 const nameArgument = () => new Argument('<name>', 'the setting').choices(fileSettingNames)
-/** What `config set` writes: svc.config.json also says which profile its project uses. */
+/** Settings that `config set` writes. Only svc.config.json may name the profile of its project. */
 const writtenNames = [...fileSettingNames, 'profile'] as const
 
 const list: Command = {
   name: 'list',
   summary: 'Show every setting, its value and where it comes from',
-  details: 'Of a secret key only the beginning is shown; svc config get prints it in full.',
+  details: 'Shows only the beginning of a secret key; svc config get prints it in full.',
   examples: ['config list', 'config list -o json'],
   async run(session) {
     const { config, profiles, profile = null } = await readSettingFiles(session.host, session.flags)
     const shown = {
-      settings: fileSettingNames.map((setting) => ({ ...settled(session, setting), setting })),
+      settings: fileSettingNames.map((setting) => ({ ...resolved(session, setting), setting })),
       config_file: config?.path ?? null,
       profiles_file: profiles.path,
       profile,
@@ -72,12 +73,13 @@ const list: Command = {
 const get: Command = {
   name: 'get',
   summary: 'Print the value of one setting',
-  details: 'The value that commands use here: of a flag, the environment, svc.config.json, the profile or the sandbox.',
+  details:
+    'Prints the value that commands use here: from a flag, the environment, svc.config.json, the profile or the sandbox.',
   arguments: [nameArgument()],
   examples: ['config get base_url', 'config get client_id -o json'],
   async run(session, { args }) {
     const setting = args[0] as FileSettingName
-    const { value, source } = settled(session, setting)
+    const { value, source } = resolved(session, setting)
     if (value === null) session.out.note(`${setting} is not set.`)
     session.out.data({ setting, value, source }, () => (value === null ? [] : [value]))
     return 0
@@ -88,7 +90,7 @@ const set: Command = {
   name: 'set',
   summary: 'Write one setting into a profile, or into svc.config.json',
   details:
-    'Into the profile that --profile names or that is in use; the first one is called default. An empty value removes the setting; - reads the value from stdin, which keeps a key out of the history of the shell.',
+    'Writes into the profile of --profile, or the one in use; the first profile is called default. An empty value removes the setting; - reads the value from stdin, which keeps a key out of the history of the shell.',
   arguments: [
     new Argument('<name>', 'the setting; profile with --local only').choices(writtenNames),
     new Argument('<value>', "the value; '' removes it, - reads stdin"),
@@ -100,11 +102,11 @@ const set: Command = {
     const setting = args[0] as (typeof writtenNames)[number]
     if (setting === 'profile' && options.local !== true) {
       const hint =
-        'Choose it for this machine: svc config use NAME. Or for this project: svc config set profile NAME --local'
-      throw new CliError('usage', 'setting_misplaced', 'A profile does not hold the name of a profile.', hint)
+        'Choose it for yourself: svc config use NAME. Or for this project: svc config set profile NAME --local'
+      throw new CliError('usage', 'setting_misplaced', 'A profile cannot name a profile.', hint)
     }
-    const given = args[1] === '-' ? await readLine(session) : (args[1] ?? '')
-    const value = given === '' ? undefined : checkSetting(setting, given, setting)
+    const text = args[1] === '-' ? await readLine(session) : (args[1] ?? '')
+    const value = text === '' ? undefined : checkSetting(setting, text, setting)
     const { path, where } = options.local
       ? await setInConfig(session, setting, value)
       : await setInProfile(session, setting, value)
@@ -117,7 +119,7 @@ const set: Command = {
 const use: Command = {
   name: 'use',
   summary: 'Choose the profile that commands use',
-  details: 'A profile that --profile, SVC_PROFILE or svc.config.json names still wins over it.',
+  details: '--profile, SVC_PROFILE and the profile in svc.config.json win over it.',
   arguments: [new Argument('<profile>', 'its name; svc config list shows all')],
   acceptsInvalidSettings: true,
   examples: ['config use local', 'config use default'],
@@ -127,7 +129,7 @@ const use: Command = {
     const values = (await readJson(path, ProfilesFile)) ?? { profiles: {} }
     profileNamed(name, { path, values })
     await writeJson(path, { ...values, current: name })
-    out.note(`Commands use the profile ${name} now.`)
+    out.note(`Commands now use the profile ${name}.`)
     out.data({ profile: name, file: path }, () => [])
     return 0
   },
@@ -136,35 +138,19 @@ const use: Command = {
 const validate: Command = {
   name: 'validate',
   summary: 'Check svc.config.json and the profiles',
-  details: 'Names everything that is wrong, with exit code 2. --schema prints the JSON schema of svc.config.json.',
+  details: 'Reports every problem, with exit code 2. --schema prints the JSON schema of svc.config.json.',
   options: [new Option('--schema', 'print the JSON schema instead')],
   acceptsInvalidSettings: true,
   examples: ['config validate', 'config validate --schema'],
   async run(session, { options }) {
-    const { host, out, flags } = session
+    const { out } = session
     if (options.schema) {
       const schema = configFileSchema()
       out.data(schema, () => JSON.stringify(schema, null, 2).split('\n'))
       return 0
     }
-    const config = await findConfig(host, flags)
-    const profiles = profilesPath(host)
-    const checked = [
-      ...(config === null ? [] : [{ file: config, problems: await problemsIn(config, ConfigFile) }]),
-      { file: profiles, problems: await problemsIn(profiles, ProfilesFile) },
-    ].flatMap(({ file, problems }) => {
-      if (problems === null && file !== config) return []
-      return { file, problems: problems ?? ['There is no such file.'] }
-    })
-    const isValid = checked.every(({ problems }) => problems.length === 0)
-    const unknown = isValid ? await unknownProfile(session) : []
-    const rows = [...checked.filter(({ file }) => !unknown.some((row) => row.file === file)), ...unknown].map(
-      (row) => ({
-        ...row,
-        valid: row.problems.length === 0,
-      }),
-    )
-    if (rows.length === 0) out.note(`There is no ${configFileName} here or above, and no profile.`)
+    const rows = await checkedFiles(session)
+    if (rows.length === 0) out.note(`There is no ${configFileName} here or in a parent directory, and no profile.`)
     out.data(rows, (style) =>
       rows.flatMap(({ file, valid, problems }) => [
         `${valid ? style.green('valid') : style.red('wrong')}  ${file}`,
@@ -176,20 +162,20 @@ const validate: Command = {
 }
 
 export const config: Noun = {
-  summary: 'Settings: profiles, svc.config.json, and what counts here',
+  summary: 'Read and write settings: profiles and svc.config.json',
   commands: [list, get, set, use, validate],
 }
 
-function settled({ settings }: Session, name: FileSettingName) {
+function resolved({ settings }: Session, name: FileSettingName) {
   return { value: settings[name], source: settings.source[name] }
 }
 
-/** The kind of a key, `sk_test_...`, without the key. */
+/** Returns a key as `sk_test_...`. */
 function masked<Row extends { value: string | null }>(row: Row): Row {
   return row.value === null ? row : { ...row, value: `${/^[a-z]+_[a-z]+_/.exec(row.value)?.[0] ?? ''}...` }
 }
 
-/** Writes into a profile. What the file holds is checked as it will be, so that a wrong value in it can be mended. */
+/** Writes into a profile. The file is checked with the new value, so that an invalid value in it can be replaced. */
 async function setInProfile(session: Session, setting: SettingName, value: string | undefined) {
   const { host, flags } = session
   const path = profilesPath(host)
@@ -203,7 +189,7 @@ async function setInProfile(session: Session, setting: SettingName, value: strin
   return { path, where: `profile ${name} of ${path}` }
 }
 
-/** Writes into the nearest svc.config.json, or into a new one here. */
+/** Writes into the nearest svc.config.json, or creates one in this directory. */
 async function setInConfig({ host, flags }: Session, setting: SettingName, value: string | undefined) {
   const path = (await findConfig(host, flags)) ?? join(host.cwd, configFileName)
   const before = await readJson(path, AnyFields)
@@ -212,7 +198,7 @@ async function setInConfig({ host, flags }: Session, setting: SettingName, value
   return { path, where: path }
 }
 
-/** The `$schema` of a new file, where this package is installed beside it. */
+/** Returns the `$schema` of a new file when this package is installed in its project. */
 async function schemaReference(path: string): Promise<{ $schema?: string }> {
   return access(join(dirname(path), schemaInProject)).then(
     () => ({ $schema: schemaInProject }),
@@ -220,16 +206,23 @@ async function schemaReference(path: string): Promise<{ $schema?: string }> {
   )
 }
 
-/** A profile that is named somewhere and is not there. */
-async function unknownProfile({ host, flags }: Session): Promise<{ file: string; problems: string[] }[]> {
-  const { profile, profiles } = await readSettingFiles(host, flags)
-  if (profile === undefined || Object.hasOwn(profiles.values.profiles, profile)) return []
-  return [{ file: profiles.path, problems: [`There is no profile ${profile}.`] }]
+/** Returns the problems of svc.config.json and of the profiles, as far as there are such files. */
+async function checkedFiles({ host, flags }: Session): Promise<{ file: string; problems: string[]; valid: boolean }[]> {
+  const config = await findConfig(host, flags)
+  const profiles = profilesPath(host)
+  const found = new Map<string, string[]>()
+  if (config !== null) found.set(config, (await problemsIn(config, ConfigFile)) ?? ['There is no such file.'])
+  const problems = await problemsIn(profiles, ProfilesFile)
+  if (problems !== null) found.set(profiles, problems)
+  if ([...found.values()].every((problems) => problems.length === 0)) {
+    const { profile, profiles: file } = await readSettingFiles(host, flags)
+    const isKnown = profile === undefined || Object.hasOwn(file.values.profiles, profile)
+    if (!isKnown) found.set(file.path, [`There is no profile ${profile}.`])
+  }
+  return [...found].map(([file, problems]) => ({ file, problems, valid: problems.length === 0 }))
 }
 
-/** The first line of stdin. */
+/** Reads the first line of stdin. */
 async function readLine({ host }: Session): Promise<string> {
-  const chunks: Uint8Array[] = []
-  for await (const chunk of host.stdin) chunks.push(chunk)
-  return Buffer.concat(chunks).toString('utf8').split(/\r?\n/)[0] ?? ''
+  return (await readStdin(host)).toString('utf8').split(/\r?\n/)[0] ?? ''
 }

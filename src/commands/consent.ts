@@ -1,11 +1,22 @@
 import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
 import type { Command, Noun } from '../cli/run/command.ts'
 
+const columns = [
+  'updated_at_ms',
+  'session_id',
+  'revision',
+  'is_current',
+  'lifecycle_state',
+  'semantic_targeting',
+  'prompt_shared',
+  'source',
+]
+
 export const consent: Noun = {
   summary: 'Store, withdraw and show the consent of a session',
   commands: [
     endpointCommand('consent.set', {
-      details: 'A changed consent supersedes the snapshot of earlier decisions: their frames and beacons are refused.',
+      details: 'A change supersedes the snapshot of earlier decisions: their frames and beacons are refused.',
       examples: [
         'consent set --session-id sess_1 --decision granted --set purposes.semantic_targeting=true',
         'consent set --session-id sess_1 --decision withdrawn -o json',
@@ -15,25 +26,16 @@ export const consent: Noun = {
     endpointCommand('consent.list', {
       name: 'show',
       examples: ['consent show', 'consent show --session-id sess_1 -o jsonl'],
-      columns: [
-        'updated_at_ms',
-        'session_id',
-        'revision',
-        'is_current',
-        'lifecycle_state',
-        'semantic_targeting',
-        'prompt_shared',
-        'source',
-      ],
+      columns,
     }),
   ],
 }
 
-/** `consent set` with its decision made. */
+/** `consent set` with a fixed decision. */
 function withdraw(): Command {
   const { options = [], ...command } = endpointCommand('consent.set', {
     name: 'withdraw',
-    details: 'What was decided under the consent before may be shown and counted no more.',
+    details: 'What was decided under the earlier consent is no longer shown or counted.',
     examples: ['consent withdraw --session-id sess_1', 'consent withdraw --session-id sess_1 -o json'],
     defaults: () => ({ decision: 'withdrawn' }),
   })

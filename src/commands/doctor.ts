@@ -8,8 +8,9 @@ import { gatherMachine, settingsOrProblem } from '../journal/facts/machine.ts'
 import { findService, gatherSandbox, type SandboxFacts } from '../journal/facts/sandbox.ts'
 import { gatherServed } from '../journal/facts/served-files.ts'
 import { readJournal } from '../journal/read.ts'
+import { repeatable } from './flag-values.ts'
 
-/** How many of the newest requests are looked at. */
+/** How many of the newest requests are checked. */
 const limit = 1_000
 
 export const doctor: Command = {
@@ -19,20 +20,18 @@ export const doctor: Command = {
     'Check this computer, the running sandbox, and in its journal (the newest 1 000 requests) the points that matter when you migrate: key type, allowed origins, project config, beacon field names, error envelopes. Nothing is changed. Exit code 5 when there is a problem.',
   options: [
     new Option('--since <span>', 'only requests since: 10m, 2h, or epoch milliseconds'),
-    new Option('--serve-dir <dir-or-url>', 'look for secret keys in what browsers are served (repeatable)').argParser(
-      (place, before: string[] | undefined) => [...(before ?? []), place],
-    ),
+    repeatable('--serve-dir <dir-or-url>', 'look for secret keys in the files that browsers load'),
   ],
   examples: ['doctor', 'doctor --since 10m', 'doctor --serve-dir dist -o json'],
   acceptsInvalidSettings: true,
   async run(session, { options }) {
     const places = (options.serveDir as string[] | undefined) ?? []
-    const facts = session.out.progress('looking', gather(session, options.since as string | undefined, places))
+    const facts = session.out.progress('checking', gather(session, options.since as string | undefined, places))
     const findings = diagnose(await facts)
     const summary = summaryOf(findings)
-    const isWell = summary.problem === 0
-    session.out.list({ ok: isWell, summary, findings }, findings, (style) => reportLines(findings, style))
-    return isWell ? exitCodes.ok.exit_code : exitCodes.expectation.exit_code
+    const ok = summary.problem === 0
+    session.out.list({ ok, summary, findings }, findings, (style) => reportLines(findings, style))
+    return ok ? exitCodes.ok.exit_code : exitCodes.expectation.exit_code
   },
 }
 

@@ -1,11 +1,12 @@
-/** `svc exec -- CMD...`: runs a program, such as a test suite, against a sandbox of its own. */
+/** `svc exec -- CMD...` runs a program against a sandbox of its own; `svc env` prints the same variables of the running one. */
 import { Argument } from 'commander'
 import { flagValues } from '../cli/endpoint/flags.ts'
+import { dotenvLines, shellLines } from '../cli/output/quoting.ts'
 import { codeOfSignal, type ProcessGroup, startGroup } from '../cli/process/process-group.ts'
 import type { Command } from '../cli/run/command.ts'
 import { CliError } from '../cli/run/errors.ts'
 import type { Signal } from '../cli/run/host.ts'
-import type { Session } from '../cli/run/session.ts'
+import { type Session, severalSandboxesNote } from '../cli/run/session.ts'
 import { environmentOf, pageOrigin } from '../cli/settings/settings.ts'
 import { type StartOptionName, type StartOptions, startFlags } from '../cli/settings/start-options.ts'
 import { startOnFreePort } from './sandbox/start.ts'
@@ -32,6 +33,28 @@ export const exec: Command = {
     }
     const given = { interrupt: interruptOf(session), options: flagValues(flags, options) }
     return runWithSandbox(session, passthrough, given, ({ group }) => group.ended)
+  },
+}
+
+export const env: Command = {
+  name: 'env',
+  summary: 'Print the SVC_* variables of the running sandbox',
+  details: [
+    'With -o dotenv (the default) as a .env file, with -o shell as export lines, with -o json as one object. The keys are printed in full.',
+    'Exit code 7 when no sandbox is running and no service is named.',
+  ].join('\n\n'),
+  formats: ['dotenv', 'shell'],
+  examples: ['env', 'env -o shell', 'env -o json'],
+  async run({ settings, flags, out, command_name }) {
+    if (settings.source.base_url === 'default') {
+      const hint = 'Start one: svc start. Or name a service: --base-url URL.'
+      throw new CliError('unreachable', 'sandbox_missing', 'No sandbox is running.', hint)
+    }
+    const note = severalSandboxesNote(settings, command_name)
+    if (note !== null) out.note(note)
+    const variables = environmentOf(settings)
+    out.data(variables, () => (flags.output === 'shell' ? shellLines : dotenvLines)(variables))
+    return 0
   },
 }
 

@@ -1,9 +1,9 @@
 import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
 import type { Noun } from '../cli/run/command.ts'
-import { rememberPlacement } from './placements/last-placement.ts'
+import { savePlacement } from './placements/last-placement.ts'
 
 export const jobs: Noun = {
-  summary: 'Create jobs: the advanced way, with slots to poll',
+  summary: 'Create jobs whose slots you poll yourself',
   commands: [
     endpointCommand('jobs.create', {
       details: 'Poll the slots with svc decisions get.',
@@ -12,7 +12,7 @@ export const jobs: Noun = {
         'jobs create --session-id sess_1 --set overrides.allowed_formats=clip -o json',
       ],
       after: async (session, { slot_ids: [slot_id] }, meta) => {
-        if (slot_id !== undefined) await rememberPlacement(session, { slot_id, decision: null }, meta)
+        if (slot_id !== undefined) await savePlacement(session, { slot_id, decision: null }, meta)
       },
     }),
   ],

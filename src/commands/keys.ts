@@ -3,21 +3,21 @@ import type { Noun } from '../cli/run/command.ts'
 import { projectInUse } from './projects.ts'
 
 export const keys: Noun = {
-  summary: 'Create and revoke keys of a project',
+  summary: 'List, create and revoke the keys of a project',
   commands: [
     endpointCommand('keys.list', {
-      details: 'Without client_id, of the project in use.',
+      details: 'Without client_id: the project in use.',
       examples: ['keys list', 'keys list proj_other -o jsonl'],
       defaultParam: projectInUse,
       columns: ['key_id', 'class', 'mode', 'created_at_ms', 'revoked_at_ms'],
     }),
     endpointCommand('keys.create', {
-      details: 'Without client_id, of the project in use.',
+      details: 'Without client_id: the project in use.',
       examples: ['keys create', 'keys create proj_demo --class publishable --mode live -o json'],
       defaultParam: projectInUse,
     }),
     endpointCommand('keys.revoke', {
-      details: 'It takes the key_id, which svc keys list shows. Revoking it again changes nothing.',
+      details: 'Takes a key_id of svc keys list. Revoking a revoked key changes nothing.',
       examples: ['keys revoke key_00000000009', 'keys revoke key_00000000009 -o json'],
     }),
   ],

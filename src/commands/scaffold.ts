@@ -1,4 +1,4 @@
-/** `svc init [template] [dir]`, which is short for `svc scaffold`: a project to start from. */
+/** `svc init [template] [dir]`, short for `svc scaffold`: creates a project from a template. */
 import { join } from 'node:path'
 import { Argument, Option } from 'commander'
 import { openPrompt, type Prompt } from '../cli/output/prompt.ts'
@@ -31,38 +31,41 @@ interface Choice {
 
 export const scaffold: Command = {
   name: 'scaffold',
-  summary: 'Make a project from a template',
+  summary: 'Create a project from a template',
   details: [
-    'Copies a small, complete integration: its test passes after an install, against a sandbox of its own. On a terminal it asks for what is missing; elsewhere TEMPLATE and DIR are needed.',
-    'svc is not published on a registry: the project gets the package that this command runs from, in vendor/. svc init is short for svc scaffold.',
+    'Copies a small, complete integration. Its test passes after an install, against a sandbox of its own. On a terminal it asks for what is missing; without one TEMPLATE and DIR are required.',
+    'svc is not published on a registry, so the project gets a copy of this package in vendor/. svc init is short for svc scaffold.',
   ].join('\n\n'),
   arguments: [
     templateArgument(),
-    new Argument('[dir]', 'a directory in the current one; its name becomes the name of the project'),
+    new Argument('[dir]', 'a directory within the current one; the project gets its name'),
   ],
   options: [
     new Option('--list', 'list the templates'),
-    new Option('-y, --yes', 'ask nothing; without DIR the directory is called like the template'),
-    new Option('--dry-run', 'only print what would be written'),
-    new Option('--overwrite', 'into a directory that is not empty: replaces files of the same name, keeps all others'),
+    new Option('-y, --yes', 'do not ask; without DIR the directory gets the name of the template'),
+    new Option('--dry-run', 'only print the files that would be written'),
+    new Option(
+      '--overwrite',
+      'write into a directory that is not empty: replace files of the same name, keep all others',
+    ),
   ],
   examples: ['init node-server my-server', 'init --list'],
   async run(session, { options, args: [template, dir] }) {
-    const given = options as ScaffoldOptions
+    const flags = options as ScaffoldOptions
     try {
-      if (given.list) return list(session)
-      const choice = await choose(session, template, dir, given)
-      return await make(session, choice, given)
+      if (flags.list) return list(session)
+      const choice = await choose(session, template, dir, flags)
+      return await create(session, choice, flags)
     } catch (error) {
       if (!(error instanceof ScaffoldError)) throw error
-      throw new CliError('usage', error.code, error.message, `${error.hint}${elsewhere(session, error)}`)
+      throw new CliError('usage', error.code, error.message, `${error.hint}${fromElsewhere(session, error)}`)
     }
   },
 }
 
-/** With the names for help and completion; another one is told apart here, with what is there instead. */
+/** Offers the names in help and completion. Another name is refused by the command, with the names there are. */
 function templateArgument(): Argument {
-  const argument = new Argument('[template]', 'which one; --list tells what each is')
+  const argument = new Argument('[template]', 'name of a template; --list describes them')
   argument.argChoices = listTemplates().map(({ name }) => name)
   return argument
 }
@@ -87,8 +90,8 @@ async function choose(
   const { host } = session
   const found = template === undefined ? null : findTemplate(template)
   if (found !== null && (dir !== undefined || yes)) return choiceOf(found, dir ?? found.name, host.cwd)
-  if (found === null && (yes || !mayAsk(session))) throw missing('TEMPLATE', 'template_missing', 'svc init --list')
-  if (!mayAsk(session)) throw missing('DIR', 'directory_missing', `svc init ${template} my-${template}`)
+  if (found === null && (yes || !canAsk(session))) throw missing('TEMPLATE', 'template_missing', 'svc init --list')
+  if (!canAsk(session)) throw missing('DIR', 'directory_missing', `svc init ${template} my-${template}`)
   const prompt = openPrompt(session)
   try {
     const chosen = found ?? (await askTemplate(session, prompt))
@@ -98,7 +101,7 @@ async function choose(
   }
 }
 
-function mayAsk({ host }: Session): boolean {
+function canAsk({ host }: Session): boolean {
   return host.stdin_is_terminal && host.stderr.is_terminal
 }
 
@@ -107,7 +110,7 @@ function choiceOf(template: Template, dir: string, cwd: string): Choice {
 }
 
 function missing(what: string, code: string, command: string): CliError {
-  return new CliError('usage', code, `${what} is missing, and there is no terminal to ask on.`, `Try: ${command}`)
+  return new CliError('usage', code, `${what} is missing, and there is no terminal to ask for it.`, `Try: ${command}`)
 }
 
 async function askTemplate({ host }: Session, prompt: Prompt): Promise<Template> {
@@ -128,7 +131,7 @@ async function askPlace({ host }: Session, prompt: Prompt, template: Template): 
   )
 }
 
-/** Asks again until `read` takes the answer. */
+/** Asks again until `read` accepts the answer. */
 async function askUntilValid<T>(
   { stderr }: Session['host'],
   prompt: Prompt,
@@ -148,7 +151,7 @@ async function askUntilValid<T>(
   }
 }
 
-async function make(
+async function create(
   { host, out }: Session,
   { template, place }: Choice,
   { dryRun = false, overwrite = false }: ScaffoldOptions,
@@ -161,7 +164,7 @@ async function make(
   }
   const manager = packageManager(host.env.npm_config_user_agent)
   const next = nextSteps(manager, place.shown, template.scripts)
-  const made = {
+  const created = {
     template: template.name,
     name: place.name,
     directory: place.directory,
@@ -171,23 +174,23 @@ async function make(
     next,
     dry_run: dryRun,
   }
-  out.data(made, () => (dryRun ? planLines(template, place, project) : doneLines(template, place, project, next)))
+  out.data(created, () => (dryRun ? planLines(template, place, project) : doneLines(template, place, project, next)))
   return 0
 }
 
-/** How to call this svc from another directory, for who has it by npx in this one only. */
-function elsewhere({ command_name }: Session, { code }: ScaffoldError): string {
+/** Returns how to call this svc from another directory, when it is installed for this one only. */
+function fromElsewhere({ command_name }: Session, { code }: ScaffoldError): string {
   if (code !== 'directory_outside' || command_name === 'svc') return ''
   return ` There this command is: node ${join(packageRoot, 'bin/svc.js')} init`
 }
 
 const typesMissing =
-  'The svc that runs here has no type declarations yet, so the project has none of them either. For TypeScript: npm run build in the checkout of svc, then svc init again with --overwrite.'
+  'This svc has no type declarations, so the project has none either. For TypeScript: npm run build in the checkout of svc, then svc init again with --overwrite.'
 
 function unwritable({ shown }: ProjectPlace) {
   return (error: NodeJS.ErrnoException): never => {
     if (error.code === undefined) throw error
-    const hint = 'Nothing of it is left there. Choose another place, or mend that.'
+    const hint = 'Nothing was written. Choose another directory, or fix the cause.'
     throw new CliError('usage', 'directory_unwritable', `${shown} cannot be written: ${error.message}.`, hint)
   }
 }
@@ -202,8 +205,8 @@ function planLines(template: Template, { shown }: ProjectPlace, { files }: Proje
 function doneLines(template: Template, { shown }: ProjectPlace, project: Project, next: readonly string[]): string[] {
   const { version, path } = project.package
   return [
-    `Made ${shown} from ${template.name}: ${project.files.length} files.`,
-    `svc ${version} is not on a registry, so the project carries it: ${path}. Commit it too.`,
+    `Created ${shown} from ${template.name}: ${project.files.length} files.`,
+    `svc ${version} is not on a registry, so the project contains it: ${path}. Commit it too.`,
     '',
     'Next:',
     ...next.map((command) => `  ${command}`),

@@ -224,7 +224,7 @@ test('an empty file, a file that is not there, and bytes that are no text', asyn
   expect(await lint('[]')).toEqual({
     code: 2,
     stdout: '',
-    stderr: 'error: There is no beacon in stdin.\nhint: It holds nothing.\n',
+    stderr: 'error: There is no beacon in stdin.\nhint: It is empty.\n',
   })
   expect((await lint('')).code).toBe(5)
   expect((await svc('beacons lint nowhere.json', { env: { SVC_HOME: home }, cwd: home })).code).toBe(2)

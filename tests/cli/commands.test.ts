@@ -252,7 +252,7 @@ request     req_*
     expect(stdout).toContain(
       '\nTrace\n  campaign                  outcome  rule      why\n  cmp_larkfield_coffee      won      -         The best offer.\n',
     )
-    expect(stdout).toContain('\nAsked of partners\n  job_type            chat\n')
+    expect(stdout).toContain('\nPartner request\n  job_type            chat\n')
   })
 
   test('a flag is checked before anything is sent, --set is not', async () => {

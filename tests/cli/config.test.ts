@@ -37,7 +37,7 @@ describe('svc config set', () => {
     await run('config set base_url http://first.test')
     await run(`config set base_url ${url} --profile other`)
     expect((await run('config get base_url')).stdout).toBe('http://first.test\n')
-    expect((await run('config use other')).stderr).toBe('Commands use the profile other now.\n')
+    expect((await run('config use other')).stderr).toBe('Commands now use the profile other.\n')
     expect((await run('config get base_url')).stdout).toBe(`${url}\n`)
     expect((await run('config set origin http://a.test', { SVC_PROFILE: 'third' })).code).toBe(0)
     expect(read(profiles)).toMatchObject({ current: 'other', profiles: { third: { origin: 'http://a.test' } } })
@@ -92,7 +92,7 @@ describe('svc config set', () => {
       code: 2,
       stdout: '',
       stderr:
-        'error: A profile does not hold the name of a profile.\nhint: Choose it for this machine: svc config use NAME. Or for this project: svc config set profile NAME --local\n',
+        'error: A profile cannot name a profile.\nhint: Choose it for yourself: svc config use NAME. Or for this project: svc config set profile NAME --local\n',
     })
     expect((await run("config set profile 'a b' --local")).code).toBe(2)
   })

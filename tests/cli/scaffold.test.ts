@@ -32,8 +32,8 @@ describe('svc init TEMPLATE DIR', () => {
     const { code, stdout } = await svc('init agent-cli my-agent')
     expect(stdout.replace(/\d+ files/, 'N files')).toBe(
       [
-        'Made my-agent from agent-cli: N files.',
-        `svc ${version} is not on a registry, so the project carries it: ${archive}. Commit it too.`,
+        'Created my-agent from agent-cli: N files.',
+        `svc ${version} is not on a registry, so the project contains it: ${archive}. Commit it too.`,
         '',
         'Next:',
         '  cd my-agent',
@@ -147,17 +147,22 @@ describe('--dry-run', () => {
 
 describe('without a terminal', () => {
   test.each([
-    ['init', 'template_missing', 'TEMPLATE is missing, and there is no terminal to ask on.', 'Try: svc init --list'],
+    [
+      'init',
+      'template_missing',
+      'TEMPLATE is missing, and there is no terminal to ask for it.',
+      'Try: svc init --list',
+    ],
     [
       'init --yes',
       'template_missing',
-      'TEMPLATE is missing, and there is no terminal to ask on.',
+      'TEMPLATE is missing, and there is no terminal to ask for it.',
       'Try: svc init --list',
     ],
     [
       'init agent-cli',
       'directory_missing',
-      'DIR is missing, and there is no terminal to ask on.',
+      'DIR is missing, and there is no terminal to ask for it.',
       'Try: svc init agent-cli my-agent-cli',
     ],
   ])('svc %s: %s', async (args, error_code, message, hint) => {
@@ -346,11 +351,11 @@ describe('on a terminal', () => {
     expect(stderr).toContain('There is no template "99".')
     expect(stderr).toContain('../up is outside of the current directory')
     expect(stderr).toContain('Directory [my-agent-cli]: ')
-    expect(stdout).toContain('Made my-agent-cli from agent-cli')
+    expect(stdout).toContain('Created my-agent-cli from agent-cli')
   })
 
   test('takes a number', async () => {
-    expect((await svc('init', { ...asked, stdin: '1\nmine\n' })).stdout).toContain('Made mine from agent-cli')
+    expect((await svc('init', { ...asked, stdin: '1\nmine\n' })).stdout).toContain('Created mine from agent-cli')
   })
 
   test('asks nothing that was given, nor with --no-input', async () => {

@@ -3,29 +3,29 @@ import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
 import { alignPairs, formatValue } from '../../cli/output/text.ts'
 import type { CommandInput, Noun } from '../../cli/run/command.ts'
 import type { Session } from '../../cli/run/session.ts'
-import { recallPlacement } from '../placements/last-placement.ts'
+import { lastPlacement } from '../placements/last-placement.ts'
 import { lint } from './lint.ts'
 import { tail } from './tail.ts'
 
 export const beacons: Noun = {
-  summary: 'Send beacons, check a file of them, list and follow those that arrive, with their verdict',
+  summary: 'Send, check, list and follow beacons',
   commands: [
     endpointCommand('beacons.send', {
       details:
-        'Unless they are given, asset_token is that of the last fill that this command line got, beacon_id a new one, and occurred_at_ms now.',
+        'By default asset_token is that of your last fill, beacon_id a new one, and occurred_at_ms the current time.',
       examples: [
         'beacons send --event render',
         'beacons send --event visible --set measurements.visible_ratio=1 --set measurements.visible_ms=1000',
       ],
       defaults,
-      text: (answer, meta, style) =>
+      text: (result, meta, style) =>
         alignPairs(
           [
-            ['verdict', answer.duplicate ? 'duplicate: it was there already' : 'accepted'],
-            ['reason', answer.reason_code],
-            ['billable', answer.billable ? 'yes' : 'no'],
+            ['verdict', result.duplicate ? 'duplicate: it was received before' : 'accepted'],
+            ['reason', result.reason_code],
+            ['billable', result.billable ? 'yes' : 'no'],
             ['would bill', meta.would_bill === null ? null : formatValue(meta.would_bill)],
-            ['request', answer.request_id],
+            ['request', result.request_id],
           ],
           style,
         ),
@@ -39,22 +39,23 @@ export const beacons: Noun = {
   ],
 }
 
-/** None for a body from --data, which is sent as it is. */
-async function defaults(session: Session, options: CommandInput['options']): Promise<Body> {
-  if (options.data !== undefined) return {}
-  const { host } = session
-  const isSet = (name: string) =>
-    (options.set as string[] | undefined)?.some((set) => set.startsWith(`${name}=`)) === true
-  const hasToken = options.assetToken !== undefined || isSet('asset_token')
-  const hasTime = options.occurredAt !== undefined || isSet('occurred_at')
+/** Returns the fields that the flags leave out. A body of --data is sent unchanged, so it gets none. */
+async function defaults(
+  session: Session,
+  { data, set, assetToken, occurredAt }: CommandInput['options'],
+): Promise<Body> {
+  if (data !== undefined) return {}
+  const isSet = (name: string) => (set as string[] | undefined)?.some((text) => text.startsWith(`${name}=`)) === true
+  const hasToken = assetToken !== undefined || isSet('asset_token')
+  const hasTime = occurredAt !== undefined || isSet('occurred_at')
   return {
-    beacon_id: `bcn_${host.randomText(16)}`,
-    ...(hasToken ? {} : { asset_token: await recallPlacement(session, 'asset_token') }),
+    beacon_id: `bcn_${session.host.randomText(16)}`,
+    ...(hasToken ? {} : { asset_token: await lastPlacement(session, 'asset_token') }),
     ...(hasTime ? {} : { occurred_at_ms: await serviceTime(session) }),
   }
 }
 
-/** A sandbox may be at another time than this machine, and judges a beacon by its own. */
+/** The clock of a sandbox may be moved, and the sandbox judges a beacon by it. */
 async function serviceTime({ host, settings, signal, client }: Session): Promise<number> {
   return settings.sandbox === null ? host.now() : (await client().clock.show({}, { signal })).now_ms
 }

@@ -1,5 +1,4 @@
-/** `svc contract check`: a live service beside the contract. */
-
+/** `svc contract check`: compares a live service with the contract. */
 import { Argument, Option } from 'commander'
 import type { Command } from '../../cli/run/command.ts'
 import { CliError, exitCodes } from '../../cli/run/errors.ts'
@@ -20,11 +19,11 @@ export const check: Command = {
   name: 'check',
   summary: 'Compare a live service with the contract',
   details:
-    'Sends harmless requests with the configured test key: test traffic of a session of its own, and requests that must be refused. Compares status, headers, fields and errors with the contract, and the OpenAPI document where the service publishes one. A difference of a documented fact is exit code 5; the rest is told. A production key is refused without --allow-live, and makes no traffic with it. Also: svc contract --check URL.',
-  arguments: [new Argument('[url]', 'the service; default: that of the settings')],
+    'Sends harmless requests with the configured test key: test traffic of a session of its own, and requests that must be refused. Compares status, headers, fields and errors with the contract, and the OpenAPI document where the service publishes one. A difference from what is documented is exit code 5; other differences are only reported. A production key is refused without --allow-live, and with it no traffic is sent. Also: svc contract --check URL.',
+  arguments: [new Argument('[url]', 'base URL of the service; default: that of the settings')],
   options: [
     new Option('--openapi <url>', `its OpenAPI document; default: ${sandboxOpenapi} of the service, if there is one`),
-    new Option('--allow-live', 'take a production key, and send only what makes no traffic'),
+    new Option('--allow-live', 'accept a production key, and send only requests that make no traffic'),
   ],
   examples: ['contract check', 'contract check -o json'],
   async run(session, { args, options }) {
@@ -51,19 +50,15 @@ export const check: Command = {
   },
 }
 
-/** The settings as they are for another service: a key of a sandbox does not go there. */
+/** Returns the settings for another service: a key of the sandbox is not sent there. */
 async function settingsOf({ host, flags }: Session, url: string): Promise<Settings> {
   const parsed = settingSchemas.base_url.safeParse(url)
   if (parsed.success) return loadSettings(host, { ...flags, base_url: url })
-  throw new CliError(
-    'usage',
-    'argument_invalid',
-    `'${url}' is not an http or https URL.`,
-    'For example: svc contract check http://127.0.0.1:4010',
-  )
+  const hint = 'For example: svc contract check http://127.0.0.1:4010'
+  throw new CliError('usage', 'argument_invalid', `'${url}' is not an http or https URL.`, hint)
 }
 
-/** The settings of a check, of which a project and a secret key must be there. */
+/** Settings with a project and a secret key. */
 interface Subject extends Settings {
   client_id: string
   secret_key: string
@@ -161,7 +156,7 @@ async function openPlainTarget({ base_url, client_id, origin, secret_key, publis
   }
 }
 
-/** The document is asked for without a credential: it may be on another host. */
+/** Requests the document without a credential, because it may be on another host. */
 async function checkOpenapi(
   send: (request: HttpRequest) => ReturnType<typeof fetchRaw>,
   base_url: string,
@@ -169,12 +164,8 @@ async function checkOpenapi(
 ): Promise<{ openapi: OpenapiReport; differences: ServiceDifference[] }> {
   const url = given ?? base_url.replace(/\/+$/, '') + sandboxOpenapi
   if (!URL.canParse(url)) {
-    throw new CliError(
-      'usage',
-      'option_invalid',
-      `--openapi ${url} is not a URL.`,
-      'Write it whole: https://host/openapi.json',
-    )
+    const hint = 'Write it in full: https://host/openapi.json'
+    throw new CliError('usage', 'option_invalid', `--openapi ${url} is not a URL.`, hint)
   }
   const answer = await send({ method: 'GET', url, headers: { accept: 'application/json' } })
   const document = parseJson(answer.text)
@@ -182,21 +173,13 @@ async function checkOpenapi(
     const { compareOpenapi } = await import('../../qa/contract-check/openapi.ts')
     return { openapi: { url, not_compared: null }, differences: compareOpenapi(document) }
   }
-  const not_compared = answer.ok ? 'no OpenAPI document in JSON' : `answered ${answer.status}`
+  const not_compared = answer.ok ? 'is no OpenAPI document in JSON' : `responded with ${answer.status}`
   if (given === undefined) return { openapi: { url, not_compared }, differences: [] }
-  throw new CliError(
-    'service',
-    'openapi_unreadable',
-    `${url}: ${not_compared}.`,
-    'Give the address of an OpenAPI 3 document in JSON.',
-  )
+  const hint = 'Give the address of an OpenAPI 3 document in JSON.'
+  throw new CliError('service', 'openapi_unreadable', `${url} ${not_compared}.`, hint)
 }
 
 function openapiLines({ url, not_compared }: OpenapiReport): string[] {
-  return [
-    '',
-    not_compared === null
-      ? `OpenAPI document compared: ${url}`
-      : `OpenAPI document not compared: ${url} ${not_compared}`,
-  ]
+  const line = not_compared === null ? `compared: ${url}` : `not compared: ${url} ${not_compared}`
+  return ['', `OpenAPI document ${line}`]
 }

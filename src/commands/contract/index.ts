@@ -6,7 +6,7 @@ import { check } from './check.ts'
 
 const provenances = ['documented', 'observed', 'assumed'] as const satisfies Provenance[]
 
-/** What the listing has of an endpoint; the contract types it as JSON. */
+/** An endpoint of the listing, which the contract types as JSON. */
 interface ListedEndpoint {
   id: string
   method: string
@@ -16,10 +16,10 @@ interface ListedEndpoint {
 }
 
 export const contract: Noun = {
-  summary: 'What of the API is documented, observed and assumed; whether a service is so',
+  summary: 'Show what is documented, observed and assumed, and check a service against it',
   commands: [
     endpointCommand('contract.show', {
-      details: 'As text a count by provenance; as JSON every field with its decision id.',
+      details: 'As text it counts fields by provenance; as JSON it lists every field with its decision id.',
       examples: ['contract show', 'contract show -o json'],
       text: ({ endpoints }, _, style) =>
         alignTable(

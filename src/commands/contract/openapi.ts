@@ -1,4 +1,4 @@
-/** `svc openapi`: the document of the contract, computed here; no sandbox is asked. */
+/** `svc openapi`: the OpenAPI document of the contract, generated without a sandbox. */
 import { Option } from 'commander'
 import type { Command } from '../../cli/run/command.ts'
 import { openapiDocument } from '../../contract/openapi.ts'
@@ -10,7 +10,7 @@ export const openapi: Command = {
   name: 'openapi',
   summary: 'Print the OpenAPI 3.1 document of the contract',
   details:
-    'v1 and the control plane, with x-provenance on every field; --v1 or --control prints that part. It is computed here: svc contract openapi asks the running sandbox for its own. Always JSON.',
+    'Covers v1 and the control plane, with x-provenance on every field; --v1 or --control selects one of them. For the document that the running sandbox serves: svc contract openapi. Always JSON.',
   options: [
     new Option('--v1', 'only the public API').conflicts('control'),
     new Option('--control', 'only the control plane of the sandbox'),
@@ -26,14 +26,14 @@ export const openapi: Command = {
   },
 }
 
-/** The operations of one tag, and the components that they refer to. */
+/** Returns the document with the operations of one tag, and the components that they refer to. */
 function partOf(document: Document, tag: string): Document {
-  const paths = Object.entries(document.paths as Members).flatMap(([path, item]) => {
-    const own = Object.entries(item as Members).filter(([, operation]) => tagsOf(operation).includes(tag))
+  const paths = Object.entries(document.paths as Fields).flatMap(([path, item]) => {
+    const own = Object.entries(item as Fields).filter(([, operation]) => tagsOf(operation).includes(tag))
     return own.length === 0 ? [] : [[path, Object.fromEntries(own)] as const]
   })
-  const part = { ...document, tags: (document.tags as Members[]).filter(({ name }) => name === tag) }
-  const components = document.components as { [kind: string]: Members }
+  const part = { ...document, tags: (document.tags as Fields[]).filter(({ name }) => name === tag) }
+  const components = document.components as { [kind: string]: Fields }
   const used = referencesIn(Object.fromEntries(paths), components)
   return {
     ...part,
@@ -49,14 +49,14 @@ function partOf(document: Document, tag: string): Document {
   }
 }
 
-type Members = { [name: string]: Json }
+type Fields = { [name: string]: Json }
 
 function tagsOf(operation: Json): Json[] {
-  return ((operation as Members).tags ?? []) as Json[]
+  return ((operation as Fields).tags ?? []) as Json[]
 }
 
-/** `schemas/Placement` of every component that is reached from a value. */
-function referencesIn(value: Json, components: { readonly [kind: string]: Members }): Set<string> {
+/** Returns every component that a value refers to, directly or not, such as `schemas/Placement`. */
+function referencesIn(value: Json, components: { readonly [kind: string]: Fields }): Set<string> {
   const found = new Set<string>()
   const open: Json[] = [value]
   for (let next = open.pop(); next !== undefined; next = open.pop()) {

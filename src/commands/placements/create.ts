@@ -1,21 +1,21 @@
-/** `svc placements create`: the hand-made face of POST /v1/placements. */
+/** `svc placements create`: POST /v1/placements, with short flags for what is set most often. */
 import { InvalidArgumentError, Option } from 'commander'
 import { bodyOptions, buildBody } from '../../cli/endpoint/body.ts'
-import { callEndpoint } from '../../cli/endpoint/endpoint-command.ts'
+import { callEndpoint, endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
 import { placementSummary } from '../../cli/output/placement-summary.ts'
 import { curlCommand, secretKeyVariable, shellMediaType } from '../../cli/output/quoting.ts'
 import { describeValue } from '../../cli/output/text.ts'
 import { openPage } from '../../cli/process/open-url.ts'
-import type { Command, CommandInput } from '../../cli/run/command.ts'
+import { type CommandInput, suggestValues } from '../../cli/run/command.ts'
 import { CliError } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
-import { buildRequest, type HttpRequest, isProductionKey } from '../../client/request.ts'
-import { formats, jobTypes, nativeTemplates, positions } from '../../contract/fields.ts'
+import { buildRequest, isProductionKey } from '../../client/request.ts'
+import { Format, formats, jobTypes, NoFillReasonCode, nativeTemplates, positions } from '../../contract/fields.ts'
 import { contract } from '../../contract/index.ts'
 import { limits } from '../../contract/limits.ts'
 import type { PlacementResponse } from '../../contract/v1/placements.ts'
-import { checkExpectations, expectOption } from './expectations.ts'
-import { rememberPlacement } from './last-placement.ts'
+import { append, wholeNumber } from '../flag-values.ts'
+import { savePlacement } from './last-placement.ts'
 
 interface CreateOptions {
   format?: string[]
@@ -39,34 +39,39 @@ interface CreateOptions {
   data?: string
 }
 
-export const createPlacementCommand: Command = {
-  name: 'create',
-  summary: contract['placements.create'].summary,
+const expectOption = new Option(
+  '--expect <what>',
+  'fill, no_fill, pending, format=<format> or reason=<code>; unmet: exit 5, no fill instead of a fill: exit 6 (repeatable)',
+).argParser((text, before: string[] | undefined) => {
+  if (isExpectation(text)) return append(text, before)
+  throw new InvalidArgumentError('It must be fill, no_fill, pending, format=<format> or reason=<no-fill reason>.')
+})
+
+export const create = endpointCommand('placements.create', {
   details: [
-    `${contract['placements.create'].description} (POST /v1/placements)`,
-    '--topic takes part in matching only with consent, so it sends consent.semantic_targeting: true unless --consent says otherwise.',
-    '--consent denied stores the denial with POST /v1/consent first, because the consent of a request can only grant.',
+    '--topic is used for matching only with consent, so it sends consent.semantic_targeting: true unless --consent says otherwise.',
+    '--consent denied first stores the denial with POST /v1/consent, because the consent of a request can only grant.',
   ].join('\n\n'),
   options: [
     new Option('--format <format...>', 'formats that may fill').choices(formats),
     new Option('--no-fill', 'force a no-fill; needs a test key'),
     new Option('--topic <text>', 'topic of the prompt; implies semantic targeting consent'),
-    new Option('--prompt <text>', 'prompt text; dropped at the door without --prompt-shared'),
+    new Option('--prompt <text>', 'prompt text; discarded unless --prompt-shared is given'),
     new Option('--prompt-shared', 'consent to the processing of prompt text'),
     new Option('--job-type <type>', 'workload category; default: chat').choices(jobTypes),
     new Option(
       '--wait <ms>',
       `long-poll wait; default: ${limits.wait_ms.placements_default}, at most ${limits.wait_ms.max}`,
-    ).argParser(integer),
+    ).argParser(wholeNumber),
     new Option('--session <id>', 'session; default: a new one'),
     new Option('--consent <state>', 'granted, denied or none').choices(['granted', 'denied', 'none']),
-    new Option('--position <position>', 'where the slot is').choices(positions),
-    new Option('--max-width <px>', 'widest creative').argParser(integer),
-    new Option('--max-height <px>', 'highest creative').argParser(integer),
+    new Option('--position <position>', 'position of the slot').choices(positions),
+    new Option('--max-width <px>', 'maximum width of the creative').argParser(wholeNumber),
+    new Option('--max-height <px>', 'maximum height of the creative').argParser(wholeNumber),
     new Option('--native-template <id>', 'layout of native fills').choices(nativeTemplates),
     new Option('--live', "use the sandbox project's live key: the catalogue's own creatives, nothing billed"),
     new Option('--open', 'open the frame of a fill in the browser'),
-    expectOption,
+    suggestValues(expectOption, ['fill', 'no_fill', 'pending']),
     new Option('--curl', 'print the equivalent curl command instead of sending'),
     ...bodyOptions(),
   ],
@@ -75,19 +80,22 @@ export const createPlacementCommand: Command = {
     'placements create --format clip --expect fill --expect format=clip -o json',
     'placements create --no-fill --expect reason=test_forced',
   ],
-  run: create,
-}
+  run,
+})
 
-async function create(session: Session, given: CommandInput): Promise<number> {
-  const options = given.options as unknown as CreateOptions
+async function run(session: Session, input: CommandInput): Promise<number> {
+  const options = input.options as unknown as CreateOptions
   const body = await createBody(session, options)
   const query = options.wait === undefined ? {} : { wait_ms: options.wait }
   const credential = options.live ? liveKey(session) : undefined
   const denial = options.consent === 'denied' ? denialOf(body) : null
 
   if (options.curl) {
-    const consent = denial === null ? [] : [requestOf(session, 'consent.set', { body: denial }, credential)]
-    printCurl(session, [...consent, requestOf(session, 'placements.create', { query, body }, credential)])
+    const lines = [
+      ...(denial === null ? [] : [curlLine(session, 'consent.set', { body: denial }, credential)]),
+      curlLine(session, 'placements.create', { query, body }, credential),
+    ]
+    session.out.document(lines.join(''), shellMediaType)
     return 0
   }
   if (denial !== null) {
@@ -95,24 +103,21 @@ async function create(session: Session, given: CommandInput): Promise<number> {
     session.out.note(`Stored consent denied for session ${denial.session_id} with POST /v1/consent.`)
   }
   const { data, meta } = await callEndpoint(session, 'placements.create', { query, body }, credential)
-  const answer = data as PlacementResponse
-  await rememberPlacement(session, answer, meta)
+  await savePlacement(session, data, meta)
   session.out.data(data, (style) =>
     meta.differences.length === 0
-      ? placementSummary(answer, meta, style, { ...session, next_options: nextOptions(session, credential) })
+      ? placementSummary(data, meta, style, { ...session, next_options: nextOptions(session, credential) })
       : describeValue(data, style),
   )
-  if (options.open) await openFrame(session, answer)
-  checkExpectations(answer, options.expect ?? [])
+  if (options.open) {
+    if (data.placement === null) session.out.note('Not opened: there is no fill to show.')
+    else await openPage(session, data.placement.render.frame_url)
+  }
+  checkExpectations(data, options.expect ?? [])
   return 0
 }
 
-async function openFrame(session: Session, { placement }: PlacementResponse): Promise<void> {
-  if (placement === null) session.out.note('Not opened: there is no fill to show.')
-  else await openPage(session, placement.render.frame_url)
-}
-
-/** The request's body. Flags are written by path, so that they go into what --data gives. */
+/** Returns the body of the request. Flags are written by path, so that they are merged into --data. */
 async function createBody({ host, settings }: Session, options: CreateOptions): Promise<Record<string, unknown>> {
   const body = await buildBody(host, contract['placements.create'], {
     defaults: {
@@ -120,15 +125,15 @@ async function createBody({ host, settings }: Session, options: CreateOptions): 
       session_id: `sess_${host.randomText(12)}`,
       job_type: 'chat',
     },
-    flags: Object.fromEntries(Object.entries(members(options)).filter(([, value]) => value !== undefined)),
+    flags: Object.fromEntries(Object.entries(bodyFields(options)).filter(([, value]) => value !== undefined)),
     data: options.data,
     set: options.set ?? [],
   })
   return body as Record<string, unknown>
 }
 
-/** Where each flag goes in the body. */
-function members(options: CreateOptions): Record<string, unknown> {
+/** Returns the value of each flag by its path in the body. */
+function bodyFields(options: CreateOptions): Record<string, unknown> {
   const isTargeted = options.consent === 'granted' || (options.consent === undefined && options.topic !== undefined)
   const isSent = options.consent === undefined || options.consent === 'granted'
   return {
@@ -147,7 +152,7 @@ function members(options: CreateOptions): Record<string, unknown> {
   }
 }
 
-/** The options that the next command needs to mean the same service, project and key. */
+/** Returns the options by which the next command uses the same service, project and key. */
 function nextOptions({ settings }: Session, live_key: string | undefined): string {
   const { source } = settings
   return [
@@ -162,7 +167,7 @@ function denialOf(body: Record<string, unknown>) {
   return { client_id: body.client_id, session_id: body.session_id, decision: 'denied', purposes }
 }
 
-/** The live key of the running sandbox, or the configured key where it is one. */
+/** Returns the configured key if it is a live one, else the live key of the running sandbox. */
 function liveKey({ settings }: Session): string {
   const { secret_key, sandbox, client_id } = settings
   if (secret_key !== null && isProductionKey(secret_key)) return secret_key
@@ -171,28 +176,47 @@ function liveKey({ settings }: Session): string {
   throw new CliError(
     'credentials',
     'live_key_missing',
-    '--live: no live key is known.',
+    '--live needs a live key, and none is known.',
     'Start a sandbox with svc start, or give --secret-key sk_live_...',
   )
 }
 
-/** A key that is not the sandbox's own may be a real one: it is named, not printed. */
-function requestOf(
+/** A key that is not of the sandbox may be a real one: it is not printed, a shell variable stands for it. */
+function curlLine(
   { settings }: Session,
   id: 'placements.create' | 'consent.set',
   input: Parameters<typeof buildRequest>[1],
   credential: string | undefined,
-): HttpRequest {
-  const isOfSandbox = credential !== undefined || settings.source.secret_key === 'sandbox'
-  const shown = isOfSandbox ? (credential ?? settings.secret_key) : null
-  return buildRequest(contract[id], input, { base_url: settings.base_url, credential: shown ?? secretKeyVariable })
+): string {
+  const { base_url, secret_key, source } = settings
+  const shown = credential ?? (source.secret_key === 'sandbox' ? secret_key : null) ?? secretKeyVariable
+  return `${curlCommand(buildRequest(contract[id], input, { base_url, credential: shown }))}\n`
 }
 
-function printCurl({ out }: Session, requests: readonly HttpRequest[]): void {
-  out.document(`${requests.map((request) => curlCommand(request)).join('\n')}\n`, shellMediaType)
+/** Throws CliError for the first expectation that the response does not meet. */
+function checkExpectations(response: PlacementResponse, expected: readonly string[]): void {
+  const facts = factsOf(response)
+  for (const expectation of expected) {
+    if (facts.includes(expectation)) continue
+    const isNoFill = expectation === 'fill' && facts.includes('no_fill')
+    throw new CliError(
+      isNoFill ? 'no_fill' : 'expectation',
+      isNoFill ? 'no_fill' : 'expectation_unmet',
+      `Expected ${expectation}, got ${facts.join(', ')}.`,
+      `See why: svc placements explain ${response.slot_id}`,
+    )
+  }
 }
 
-function integer(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.')
-  return Number(text)
+function isExpectation(text: string): boolean {
+  const [name, value] = text.split('=')
+  if (name === 'format') return Format.safeParse(value).success
+  if (name === 'reason') return NoFillReasonCode.safeParse(value).success
+  return text === 'fill' || text === 'no_fill' || text === 'pending'
+}
+
+/** Returns every expectation that the response meets. */
+function factsOf({ decision }: PlacementResponse): string[] {
+  if (decision === null) return ['pending']
+  return decision.fill ? ['fill', `format=${decision.format}`] : ['no_fill', `reason=${decision.no_fill_reason}`]
 }

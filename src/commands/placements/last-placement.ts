@@ -1,6 +1,6 @@
 /**
- * The last placement that this command line got, so that the next command can leave its identifiers out: `svc placements
- * create`, then `svc beacons send --event render`. One small file in the state directory, readable by its owner only.
+ * Your last placement, so that the next command can leave its identifiers out: `svc placements create`, then `svc beacons
+ * send --event render`. It is one small file in the state directory that only its owner can read.
  */
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -19,46 +19,36 @@ const LastPlacement = z.object({
 })
 type LastPlacement = z.infer<typeof LastPlacement>
 
-export async function rememberPlacement(
-  { host, settings }: Session,
+export async function savePlacement(
+  { host, settings: { base_url } }: Session,
   { slot_id, decision }: Pick<PlacementResponse, 'slot_id' | 'decision'>,
   { request_id }: Pick<ResponseMeta, 'request_id'>,
 ): Promise<void> {
   const path = pathOf(host)
-  const last: LastPlacement = {
-    base_url: settings.base_url,
-    slot_id,
-    asset_token: decision?.asset_token ?? null,
-    request_id,
-  }
+  const last: LastPlacement = { base_url, slot_id, asset_token: decision?.asset_token ?? null, request_id }
   await mkdir(stateDirectory(host), { recursive: true, mode: 0o700 })
   await writeFile(`${path}.${host.pid}`, `${JSON.stringify(last)}\n`, { mode: 0o600 })
   await rename(`${path}.${host.pid}`, path)
 }
 
-/** A member of the last placement of this service. Throws CliError when there is none. */
-export async function recallPlacement(
+/** Returns a field of the last placement of this service, and notes it. Throws CliError when there is none. */
+export async function lastPlacement(
   { host, settings, out }: Session,
-  member: 'slot_id' | 'asset_token' | 'request_id',
+  field: 'slot_id' | 'asset_token' | 'request_id',
 ): Promise<string> {
-  const last = await readLast(pathOf(host))
-  const known = last?.base_url === settings.base_url ? last : null
-  const value = known?.[member] ?? null
+  const saved = await readSaved(pathOf(host))
+  const last = saved?.base_url === settings.base_url ? saved : null
+  const value = last?.[field] ?? null
   if (value !== null) {
-    out.note(`${member} of the last placement: ${value}`)
+    out.note(`${field} of the last placement: ${value}`)
     return value
   }
-  throw new CliError(
-    'usage',
-    'argument_missing',
-    known === null
-      ? `${member} is missing, and no placement is remembered.`
-      : `${member} is missing, and the last placement, ${known.slot_id}, has none.`,
-    'Give it, or get a placement first: svc placements create',
-  )
+  const reason = last === null ? 'there is no last placement' : `the last placement, ${last.slot_id}, has none`
+  const hint = 'Give it, or get a placement first: svc placements create'
+  throw new CliError('usage', 'argument_missing', `${field} is missing, and ${reason}.`, hint)
 }
 
-async function readLast(path: string): Promise<LastPlacement | null> {
+async function readSaved(path: string): Promise<LastPlacement | null> {
   try {
     return LastPlacement.parse(JSON.parse(await readFile(path, 'utf8')))
   } catch {

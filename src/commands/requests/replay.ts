@@ -11,7 +11,7 @@ import type { RequestDetail } from '../../contract/control/requests.ts'
 import { ErrorBody } from '../../contract/errors.ts'
 import { parseJson } from '../../foundation/json.ts'
 import { repeatable } from '../flag-values.ts'
-import { recallPlacement } from '../placements/last-placement.ts'
+import { lastPlacement } from '../placements/last-placement.ts'
 import { endpointAt } from './match.ts'
 import { jsonOrText } from './show.ts'
 
@@ -27,7 +27,7 @@ export const replay = endpointCommand('requests.replay', {
 })
 
 async function run(session: Session, { args, options }: CommandInput): Promise<number> {
-  const request_id = args[0] ?? (await recallPlacement(session, 'request_id'))
+  const request_id = args[0] ?? (await lastPlacement(session, 'request_id'))
   const set = await assignedValues(session, request_id, (options.set as string[] | undefined) ?? [])
   const key_id = options.keyId as string | undefined
   const { data } = await callEndpoint(session, 'requests.replay', {

@@ -9,12 +9,12 @@ import type { Session } from '../../cli/run/session.ts'
 import type { HttpRequest } from '../../client/request.ts'
 import type { RequestDetail } from '../../contract/control/requests.ts'
 import { parseJson } from '../../foundation/json.ts'
-import { recallPlacement } from '../placements/last-placement.ts'
+import { lastPlacement } from '../placements/last-placement.ts'
 
 const showDetail = endpointCommand('requests.show', {
   details: 'Without request_id: the request of your last placement.',
   examples: ['requests show', 'requests show --curl', 'requests show -o json'],
-  defaultParam: (session) => recallPlacement(session, 'request_id'),
+  defaultParam: (session) => lastPlacement(session, 'request_id'),
   text: ({ request_body, response_body, ...detail }, _, style) =>
     describeValue(
       { ...detail, request_body: jsonOrText(request_body), response_body: jsonOrText(response_body) },
@@ -38,7 +38,7 @@ export function jsonOrText(body: string | null): unknown {
 }
 
 async function showCurl(session: Session, { args }: CommandInput): Promise<number> {
-  const request_id = args[0] ?? (await recallPlacement(session, 'request_id'))
+  const request_id = args[0] ?? (await lastPlacement(session, 'request_id'))
   const { data } = await callEndpoint(session, 'requests.show', { params: { request_id } })
   const request = requestFrom(data, session.settings.base_url)
   const parts = redactedParts(request)

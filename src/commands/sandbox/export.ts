@@ -4,7 +4,7 @@ import { basename, resolve } from 'node:path'
 import { Argument, Option } from 'commander'
 import { callEndpoint, endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
 import { CliError } from '../../cli/run/errors.ts'
-import { writeAtomically } from '../atomic-file.ts'
+import { writeAtomically } from '../files.ts'
 
 const defaultFile = 'sandbox.svc.gz'
 

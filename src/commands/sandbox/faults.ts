@@ -5,16 +5,16 @@ const columns = ['fault_id', 'effect', 'served', 'method', 'path', 'status', 're
 
 export const faults: CommandGroup = {
   name: 'faults',
-  summary: 'Break requests on purpose, by the same dice every time',
+  summary: 'Break requests on purpose, the same way in every run',
   commands: [
     endpointCommand('faults.add', {
       details: [
         'Fails twice, then works:   --path /v1/placements --times 2',
         'Over the rate limit:       --status 429 --retry-after-s 30 --retry-after-format http_date',
-        'A third of all, always the same: --rate 0.33 --seed 7',
+        'A third of all, the same in every run: --rate 0.33 --seed 7',
         'Slow, median 300 ms:       --effect delay --latency-ms 300 --latency-sigma 0.5',
         'A lost acknowledgement:    --path /v1/beacons --effect drop --served',
-        'A member nobody knows:     --effect rewrite --set rewrite.x_new=1',
+        'An unknown field:          --effect rewrite --set rewrite.x_new=1',
       ].join('\n'),
       examples: [
         'sandbox faults add --path /v1/never --times 2',

@@ -3,7 +3,7 @@ import type { CommandGroup } from '../../cli/run/command.ts'
 
 export const scenario: CommandGroup = {
   name: 'scenario',
-  summary: 'Put a named case of the catalogue into force',
+  summary: 'Use a scenario of the catalogue',
   commands: [
     endpointCommand('scenario.list', {
       examples: ['sandbox scenario list', 'sandbox scenario list -o json'],
@@ -24,7 +24,7 @@ export const scenario: CommandGroup = {
     }),
     endpointCommand('scenario.clear', {
       examples: ['sandbox scenario clear', 'sandbox scenario clear -o json'],
-      text: ({ cleared }) => [cleared === null ? 'No scenario was in use.' : `${cleared} has ended.`],
+      text: ({ cleared }) => [cleared === null ? 'No scenario was in use.' : `${cleared} is no longer in use.`],
     }),
   ],
 }

@@ -4,7 +4,7 @@ import type { CommandGroup } from '../../cli/run/command.ts'
 
 export const snapshot: CommandGroup = {
   name: 'snapshot',
-  summary: 'Save the state of the sandbox under a name, and go back to it',
+  summary: 'Save the state of the sandbox under a name, and restore it',
   commands: [
     endpointCommand('snapshots.save', {
       examples: ['sandbox snapshot save before-launch', 'sandbox snapshot save with-consent --replace'],
