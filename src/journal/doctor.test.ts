@@ -314,20 +314,20 @@ describe('polling', () => {
   })
   const job = exchange('POST /v1/jobs', { status: 201, detail: { response_body: { slot_ids: ['slot_2', 'slot_3'] } } })
 
-  test('nobody asks for a pending slot again', () => {
+  test('a pending slot is never polled', () => {
     const seen = journal([pending, job, exchange('GET /v1/decisions/slot_2?wait_ms=10')])
     expect(find('polling', seen)).toMatchObject([
-      { level: 'warning', message: 'A pending slot was never asked for again, 2 times: slot_1, slot_3.' },
+      { level: 'warning', message: 'A pending slot was never polled, 2 times: slot_1, slot_3.' },
     ])
   })
 
-  test('each is asked for, or it is too early to tell', () => {
+  test('each is polled, or it is too early to judge', () => {
     expect(find('polling', journal([pending, exchange('GET /v1/decisions/slot_1')]))).toMatchObject([{ level: 'ok' }])
     expect(find('polling', journal([{ ...pending, at_ms: noon - 10 }]))).toMatchObject([{ level: 'ok' }])
   })
 })
 
-test('a no-fill that is asked for again at once', () => {
+test('a request that is repeated right after a no-fill', () => {
   const asked = (at_ms: number, session_id = 's1') =>
     exchange('POST /v1/placements', {
       at_ms,
@@ -337,7 +337,7 @@ test('a no-fill that is asked for again at once', () => {
   expect(find('no-fill', journal([asked(noon), asked(noon + 10)]))).toMatchObject([
     {
       level: 'warning',
-      message: expect.stringContaining('A no-fill (no_demand) was asked for again within a second, once.'),
+      message: expect.stringContaining('The same request followed a no-fill (no_demand) within a second, once.'),
     },
   ])
   expect(find('no-fill', journal([asked(noon), asked(noon + 5_000)]))).toMatchObject([{ level: 'ok' }])
@@ -365,7 +365,7 @@ describe('frames', () => {
     })
     expect(find('render beacons', seen)).toMatchObject([
       { level: 'problem', message: 'A frame was loaded and no beacon came, once: slot_1.' },
-      { level: 'problem', message: 'Beacons came of a frame, but no render, once: slot_2.' },
+      { level: 'problem', message: 'A frame sent beacons but no render, once: slot_2.' },
     ])
   })
 

@@ -87,7 +87,7 @@ export const checks: readonly Check[] = [
       'test-outcome-live',
       { id: 'secret-key-in-browser', only: ({ reason }) => reason === undefined, level: 'warning' },
     ],
-    holds: 'Every request came with a kind of key that its endpoint takes.',
+    holds: 'Every request had a kind of key that its endpoint accepts.',
   },
   {
     name: 'allowed origins',
@@ -121,12 +121,12 @@ export const checks: readonly Check[] = [
   {
     name: 'polling',
     rules: ['pending-given-up'],
-    holds: 'Every pending slot was asked for again.',
+    holds: 'Every pending slot was polled.',
   },
   {
     name: 'no-fill',
     rules: ['no-fill-retried'],
-    holds: 'No no-fill was asked for again at once.',
+    holds: 'No request was repeated right after a no-fill.',
   },
   {
     name: 'expired decisions',
@@ -135,7 +135,7 @@ export const checks: readonly Check[] = [
       'expired-ad',
       { id: 'shown-after-withdrawal', only: ({ requests = [] }) => requests.every(isFrame) },
     ],
-    holds: 'No fill expired unseen, and no frame was refused.',
+    holds: 'No fill expired before it was shown, and no frame was refused.',
   },
   {
     name: 'render beacons',
@@ -152,8 +152,8 @@ export const checks: readonly Check[] = [
   {
     name: 'local network access',
     rules: ['local-network'],
-    holds: 'Every page that was seen is served from this machine.',
-    unseen: 'No page was seen; nothing to say.',
+    holds: 'Every page that called the service is served from this machine.',
+    unseen: 'No page called the service.',
   },
 ]
 

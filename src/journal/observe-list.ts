@@ -84,7 +84,7 @@ function findingLines(
     ...wrapped(visible(message), maxWidth - 4).map((line) => `    ${line}`),
     ...listed.map(
       ({ request_id, at_ms, method, path, status }) =>
-        `      ${paint.dim(timeOf(at_ms))}  ${method} ${visible(path)} → ${status || 'no answer'}  ${paint.dim(request_id)}`,
+        `      ${paint.dim(timeOf(at_ms))}  ${method} ${visible(path)} → ${status || 'no response'}  ${paint.dim(request_id)}`,
     ),
     ...(requests.length > maxRequests ? [`      … ${requests.length - maxRequests} more`] : []),
     ...named('do', fix, paint),

@@ -113,7 +113,7 @@ test.each([
     /v1/,
   ],
   ['too much', { ...render, metadata: { text: 'x'.repeat(9_000) } }, 'payload_too_large', null, /8192/],
-  ['a batch', [render], 'batch_not_supported', null, /of its own/],
+  ['a batch', [render], 'batch_not_supported', null, /its own request/],
 ])('refused: %s', async (_, body, code, path, fix) => {
   const errors = await found(lines(render, body).replace('"render"', '"heartbeat"'))
   expect(errors).toHaveLength(1)

@@ -43,7 +43,7 @@ describe('with a sandbox', () => {
     const { code, report } = await look(cli)
     expect(code).toBe(0)
     expect(report).toMatchObject({ ok: true, summary: { problem: 0 } })
-    expect(about(report, 'database')).toEqual([['ok', ':memory: and 3 evidence chains hold.', null]])
+    expect(about(report, 'database')).toEqual([['ok', ':memory: and 3 evidence chains are intact.', null]])
     expect(about(report, 'port')).toEqual([['ok', `A sandbox answers at ${cli.sandbox.url}.`, null]])
     expect(about(report, 'journal')).toEqual([
       [
@@ -146,9 +146,9 @@ describe('with a sandbox', () => {
     await cli.svc('sandbox clock advance 10s')
     const { report } = await look(cli)
     expect(about(report, 'no-fill')[0]?.[1]).toBe(
-      'A no-fill (test_forced) was asked for again within a second, once. Last: *.',
+      'The same request followed a no-fill (test_forced) within a second, once. Last: *.',
     )
-    expect(about(report, 'polling')[0]?.[1]).toBe('A pending slot was never asked for again, once: *.')
+    expect(about(report, 'polling')[0]?.[1]).toBe('A pending slot was never polled, once: *.')
     expect(about(report, 'render beacons')[0]?.[1]).toBe('A frame was loaded and no beacon came, once: *.')
     expect(about(report, 'clock')[0]?.[0]).toBe('warning')
   })
@@ -238,7 +238,7 @@ describe('without a sandbox', () => {
     const { stdout } = await svc(`doctor --base-url ${base_url} -o json`, { env: { SVC_HOME: emptyHome() } })
     other.close()
     const [port_finding] = about(JSON.parse(stdout) as Report, 'port')
-    expect(port_finding?.slice(0, 2)).toEqual(['unknown', `What answers at ${base_url} is no sandbox.`])
+    expect(port_finding?.slice(0, 2)).toEqual(['unknown', `What answers at ${base_url} is not a sandbox.`])
   })
 
   test('a sandbox of another version, whose journal is read in another way, stops nothing', async () => {

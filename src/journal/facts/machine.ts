@@ -80,7 +80,7 @@ export async function gatherMachine(
 /** Returns why a directory, or the nearest existing one above it, cannot be written; null when it can. */
 async function writeProblem(path: string): Promise<string | null> {
   try {
-    if (!(await stat(path)).isDirectory()) return `${path} is no directory`
+    if (!(await stat(path)).isDirectory()) return `${path} is not a directory`
     await access(path, constants.W_OK)
     return null
   } catch (error) {

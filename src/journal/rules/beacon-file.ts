@@ -64,7 +64,7 @@ const measurementFields = Object.keys(Measurements.shape)
 export const beaconFileRules = ruleSet('beacon', {
   route_deprecated: {
     severity: 'warning',
-    title: 'Beacons go to the present route.',
+    title: 'Beacons go to the current route.',
     fix: `Send to ${beaconPath}.`,
     judge: ({ request }) => ({
       looked_at: 1,
@@ -116,11 +116,16 @@ export const beaconFileRules = ruleSet('beacon', {
       fix: fixOfValue(at, expected, value),
     })),
     ...(beacon !== null && occurrenceOf(beacon) === null
-      ? [{ message: 'It has no time.', fix: 'Send occurred_at (RFC 3339) or occurred_at_ms (epoch milliseconds).' }]
+      ? [
+          {
+            message: 'The beacon has no time.',
+            fix: 'Send occurred_at (RFC 3339) or occurred_at_ms (epoch milliseconds).',
+          },
+        ]
       : []),
   ]),
   event_spelling_deprecated: fieldRule(
-    { severity: 'warning', title: 'Events have their present names.', fix: 'Send the present name.' },
+    { severity: 'warning', title: 'Events have their current names.', fix: 'Send the current name.' },
     ({ event }) => {
       const now = canonicalEvent(event)
       const message = `${event} is an old spelling, kept as ${now}.`
@@ -212,7 +217,7 @@ function timeRule(code: ReasonCode): RuleBody<'beacon'> {
     const difference =
       code === 'occurred_at_in_seconds'
         ? `${happened_at_ms} is ${happened}`
-        : `it says ${happened}, ${seconds} s ${happened_at_ms < now_ms ? 'before' : 'after'} ${formatTime(now_ms)}`
+        : `it is stamped ${happened}, ${seconds} s ${happened_at_ms < now_ms ? 'before' : 'after'} ${formatTime(now_ms)}`
     return [
       {
         at: [beacon.occurred_at_ms === undefined ? 'occurred_at' : 'occurred_at_ms'],
@@ -271,13 +276,13 @@ const { ratio, duration_ms, large_ratio, large_area_px2, clip_ratio, clip_durati
 /** Rules about the beacons of one asset token. */
 export const beaconSlotRules = ruleSet('beacons', {
   beacon_id_conflict: slotRule(
-    { ...refused('beacon_id_conflict'), title: 'This beacon_id is above, with another body.' },
+    { ...refused('beacon_id_conflict'), title: 'This beacon_id is used above with another body.' },
     (slot) => repeated(slot, false).map(({ file }) => ({ file, at: ['beacon_id'] })),
   ),
   DUPLICATE: slotRule(
     {
       severity: 'warning',
-      title: 'This beacon is above already.',
+      title: 'The same beacon is above.',
       fix: 'Repeat a beacon only to retry it; it counts once.',
     },
     (slot) => repeated(slot, true).map(({ file }) => ({ file, at: ['beacon_id'] })),
@@ -301,15 +306,15 @@ export const beaconSlotRules = ruleSet('beacons', {
   ),
   ALREADY_COUNTED: billingRule('ALREADY_COUNTED', ['event'], {
     title: 'An earlier beacon of this asset_token counts for the same.',
-    fix: 'Send it once a placement; nothing more is billed.',
+    fix: 'Send it once per placement; nothing more is billed.',
   }),
   AWAITING_RENDER: billingRule('AWAITING_RENDER', ['event'], {
     title: 'No render beacon of this asset_token is here: not billed until there is one.',
     fix: 'Send a render beacon when the creative is drawn, before this.',
   }),
   BELOW_THRESHOLD: billingRule('BELOW_THRESHOLD', ['measurements'], {
-    title: 'What was seen is below the viewability bar: not billed.',
-    fix: `Send visible once ${ratio * 100} % were in view for ${duration_ms} ms on end (${large_ratio * 100} % from ${large_area_px2} px2 on; a clip ${clip_ratio * 100} % for ${clip_duration_ms} ms).`,
+    title: 'The ad was seen less than the viewability threshold asks: not billed.',
+    fix: `Send visible once ${ratio * 100} % has been in view for ${duration_ms} ms without interruption (${large_ratio * 100} % from ${large_area_px2} px2 on; a clip ${clip_ratio * 100} % for ${clip_duration_ms} ms).`,
   }),
   COMPLETED_TOO_FAST: billingRule('COMPLETED_TOO_FAST', ['event'], {
     title: 'The clip completed sooner than it can play: not billed.',

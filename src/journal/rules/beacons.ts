@@ -41,8 +41,7 @@ export const beaconRules = ruleSet('journal', {
   'beacon-doubled': {
     title: 'each event of an ad is reported once',
     severity: 'error',
-    costs:
-      'The second is not counted here; a service that counts it bills the same ad twice, and takes the money back.',
+    costs: 'The second is not counted here; a service that counts it bills the ad twice, and refunds it later.',
     fix: 'Report each event once per mount, and give a retry the beacon_id of the first try.',
     needs: 'an accepted beacon',
     judge({ exchanges }) {
@@ -83,7 +82,7 @@ export const beaconRules = ruleSet('journal', {
   'beacon-before-render': {
     title: 'the render beacon comes first',
     severity: 'warning',
-    costs: 'What comes before it does not count until it is there; when it gets lost, nothing counts.',
+    costs: 'Earlier beacons do not count until it arrives; when it is lost, none of them counts.',
     fix: 'Send render once the creative is painted, await its response, then send the others.',
     needs: 'an accepted beacon',
     judge({ exchanges, is_whole }) {
@@ -105,7 +104,7 @@ export const beaconRules = ruleSet('journal', {
       title: 'beacons are stamped with the time of the event',
       severity: 'error',
       costs: 'The beacon is refused before billing: the impression is lost.',
-      fix: "Send Date.now() of the event in milliseconds, corrected by the server's clock, and do not keep beacons.",
+      fix: "Send Date.now() of the event in milliseconds, corrected by the server's clock, and send beacons at once.",
       needs: 'a beacon',
     },
     ['beacon_stale', 'beacon_in_future', 'beacon_before_decision', 'occurred_at_in_seconds'],
@@ -113,10 +112,10 @@ export const beaconRules = ruleSet('journal', {
   ),
   'beacon-expired': refusalRule(
     {
-      title: 'beacons come while their asset token is valid',
+      title: 'beacons are sent while their asset token is valid',
       severity: 'error',
-      costs: 'The beacon is refused: what was shown so late is not paid.',
-      fix: 'Ask for a new placement with each turn; take an ad away when its time is over.',
+      costs: 'The beacon is refused: an ad that is shown so late is not paid.',
+      fix: 'Request a new placement with each turn; remove an ad when it expires.',
       needs: 'a beacon',
     },
     ['asset_token_expired'],
@@ -156,7 +155,7 @@ function missingReports(silent: readonly Exchange[], unrendered: readonly Exchan
   const renderFirst = 'Send render first: without it nothing else counts.'
   return [
     ...about(silent, `A frame was loaded and no beacon came, ${slots(silent)}`),
-    ...about(unrendered, `Beacons came of a frame, but no render, ${slots(unrendered)}`, renderFirst),
+    ...about(unrendered, `A frame sent beacons but no render, ${slots(unrendered)}`, renderFirst),
   ]
 }
 
@@ -181,7 +180,7 @@ function mountOf({ request_body }: Exchange): string | null {
   return textAt(request_body, 'render_instance_id')
 }
 
-/** Returns the present name of the event of a beacon, or null when it is none. */
+/** Returns the current name of the event of a beacon, or null when it is none. */
 function eventOf({ request_body }: Exchange): string | null {
   const event = BeaconEventInput.safeParse(textAt(request_body, 'event'))
   return event.success ? canonicalEvent(event.data) : null

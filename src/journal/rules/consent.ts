@@ -17,20 +17,20 @@ import { about, type Observed, refusalRule, ruleSet } from '../rule.ts'
 export const consentRules = ruleSet('journal', {
   'consent-missing': refusalRule(
     {
-      title: 'consent is known before ads are asked for',
+      title: 'consent is known before ads are requested',
       severity: 'error',
       costs: 'The request is refused: no ad.',
-      fix: 'Send consent with the request, or store it with POST /v1/consent first. Absent consent is not "does not apply".',
+      fix: 'Send consent with the request, or store it with POST /v1/consent first. Missing consent does not mean that none is needed.',
       needs: 'a request for a placement or a job',
     },
     ['consent_required'],
     isAdRequest,
   ),
   'asked-after-denial': {
-    title: 'no ad is asked for after consent was denied',
+    title: 'no ad is requested after consent was denied',
     severity: 'error',
-    costs: "The person's choice is ignored; the response is a no-fill at best, a complaint to an authority at worst.",
-    fix: 'Ask for placements only while the consent of the session is granted; after a denial wait for a new consent.',
+    costs: "The user's choice is ignored: the result is a no-fill at best, a complaint to an authority at worst.",
+    fix: 'Request placements only while the consent of the session is granted; after a denial, wait for new consent.',
     needs: 'a session whose consent was denied or withdrawn',
     judge({ exchanges }) {
       const denied = new Map<string, boolean>()
@@ -49,7 +49,7 @@ export const consentRules = ruleSet('journal', {
       return {
         looked_at: denied.size,
         findings: sessions.map(([session_id, requests]) => ({
-          message: `Ads were asked for ${times(requests.length)} in session ${session_id}, after its consent was no longer granted.`,
+          message: `Ads were requested ${times(requests.length)} in session ${session_id}, after its consent was no longer granted.`,
           requests,
         })),
       }
@@ -58,8 +58,8 @@ export const consentRules = ruleSet('journal', {
   'shown-after-withdrawal': {
     title: 'no ad is shown or reported after consent has ended',
     severity: 'error',
-    costs: 'The ad is refused or does not count, and an empty slot stays where it was.',
-    fix: 'Clear the slot when consent is withdrawn or changes, and ask for a new placement once it is granted.',
+    costs: 'The ad is refused or does not count, and leaves an empty slot.',
+    fix: 'Clear the slot when consent is withdrawn or changes, and request a new placement once it is granted.',
     needs: 'a frame or a beacon',
     judge({ exchanges }) {
       const shown = exchanges.filter((exchange) => isFrame(exchange) || withoutQuery(exchange.path) === '/v1/beacons')
@@ -75,9 +75,9 @@ export const consentRules = ruleSet('journal', {
     },
   },
   'text-without-consent': {
-    title: 'text of a person is sent only with consent',
+    title: "a user's text is sent only with consent",
     severity: 'error',
-    costs: 'Personal text leaves your systems without any legal ground.',
+    costs: 'Personal text leaves your systems without a legal basis.',
     fix: 'Send no prompt.text until consent is known; a topic alone is enough for a placement.',
     needs: 'a request with prompt text',
     judge(observed) {
@@ -89,10 +89,10 @@ export const consentRules = ruleSet('journal', {
     },
   },
   'text-not-shared': {
-    title: 'text of a person is sent only when prompt_shared is true',
+    title: "a user's text is sent only when prompt_shared is true",
     severity: 'error',
     costs: 'The text is discarded unread, and should never have left your systems.',
-    fix: 'Leave prompt.text out unless the person agreed to prompt_shared.',
+    fix: 'Leave prompt.text out unless the user agreed to prompt_shared.',
     needs: 'a request with prompt text and consent',
     judge(observed) {
       const isKnown = consentKnowledge(observed)

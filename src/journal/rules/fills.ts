@@ -9,7 +9,7 @@ export const fillRules = ruleSet('journal', {
     title: 'a fill is shown',
     severity: 'warning',
     costs: 'The ad was won and never shown: nothing is paid, and the fill counts against your show rate.',
-    fix: 'Mount placement.render.frame_url as soon as the response is there; do not ask where there is no slot to show it.',
+    fix: 'Mount placement.render.frame_url as soon as the response arrives; request no placement without a slot for it.',
     needs: 'a fill',
     judge(observed) {
       const { fills, unused } = decidedFills(observed)
@@ -29,7 +29,7 @@ export const fillRules = ruleSet('journal', {
   'expired-ad': {
     title: 'frames are loaded while their decision is valid',
     severity: 'error',
-    costs: 'The person sees an empty slot, and nothing is paid.',
+    costs: 'The user sees an empty slot, and nothing is paid.',
     fix: 'Load the frame_url of the newest response, unchanged, within constraints.max_render_delay_ms of its decision.',
     needs: 'a frame',
     judge({ exchanges }) {
@@ -44,7 +44,7 @@ export const fillRules = ruleSet('journal', {
     title: 'each placement is shown once',
     severity: 'error',
     costs: 'A placement is one impression: the second is not paid, and looks like fraud to the buyer.',
-    fix: 'Mount each placement in one slot; give each turn its own, and make remounts of the framework harmless with a turnId.',
+    fix: 'Mount each placement in one slot; give each turn its own, and pass a turnId, so that a remount by the framework is the same turn.',
     needs: 'a frame that was loaded',
     judge({ exchanges }) {
       const frames = exchanges.filter((exchange) => isFrame(exchange) && exchange.status === 200)
@@ -67,7 +67,7 @@ export const fillRules = ruleSet('journal', {
     title: 'slot hints leave room for a creative',
     severity: 'warning',
     costs: 'This slot never fills: every request of it is a no-fill.',
-    fix: 'Send the real size of the slot in CSS pixels, or leave slot_hint out; banners begin at 300 × 250 and 320 × 50.',
+    fix: 'Send the real size of the slot in CSS pixels, or leave slot_hint out; the smallest banners are 300 × 250 and 320 × 50.',
     needs: 'a placement with slot_hint',
     judge({ exchanges }) {
       const hinted = groupBy(exchanges, (exchange) => {
@@ -92,7 +92,7 @@ export const fillCheckRules = ruleSet('journal', {
   'fill-expired': {
     title: 'fills are shown before they expire',
     severity: 'warning',
-    fix: 'Mount placement.render.frame_url as soon as the response is there, and ask again for the next turn; do not keep fills.',
+    fix: 'Mount placement.render.frame_url as soon as the response arrives; do not keep fills, request one for each turn.',
     judge(observed) {
       const { fills, unused } = decidedFills({ ...observed, is_ended: true })
       const slots = unused.filter(({ status }) => status === 'expired').map(({ slot_id }) => slot_id)

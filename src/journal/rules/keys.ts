@@ -12,8 +12,8 @@ export const keyRules = ruleSet('journal', {
   'secret-key-in-browser': {
     title: 'no secret key comes from a browser',
     severity: 'error',
-    costs: 'Everybody who opens the page can read the key, and spend and read in your name.',
-    fix: 'Revoke it, keep secret keys on the server, and let pages activate with a publishable key.',
+    costs: 'Anyone who opens the page can read the key and use your account.',
+    fix: 'Revoke the key, keep secret keys on the server, and activate pages with a publishable key.',
     needs: 'a request from a browser',
     judge({ exchanges }) {
       const accepted = exchanges.filter((exchange) => hasWarning(exchange, secretKeyInBrowser))
@@ -33,10 +33,10 @@ export const keyRules = ruleSet('journal', {
   },
   'credential-refused': refusalRule(
     {
-      title: 'every request has a credential that its endpoint takes',
+      title: 'every request has a credential that its endpoint accepts',
       severity: 'error',
       costs: 'The request has no effect: no ad is shown, no beacon counts.',
-      fix: 'Servers send a secret key as bearer; pages activate and send the activation token.',
+      fix: 'Send a secret key as bearer token from servers; in pages, activate and send the activation token.',
       needs: 'a request',
     },
     [
@@ -52,10 +52,10 @@ export const keyRules = ruleSet('journal', {
   ),
   'origin-refused': originRefused,
   'wrong-project': {
-    title: 'client_id is the project of the key',
+    title: 'client_id and key belong to the same project',
     severity: 'error',
     costs: 'The request has no effect.',
-    fix: 'Take client_id and key from the same project.',
+    fix: 'Use a client_id and a key of the same project.',
     needs: 'a request',
     judge: ({ exchanges, projects }) => ({
       looked_at: exchanges.length,
@@ -69,8 +69,8 @@ export const keyRules = ruleSet('journal', {
     {
       title: 'test_outcome is sent with test keys only',
       severity: 'error',
-      costs: 'In production the request is refused, and a user sees no ad for a test.',
-      fix: 'Send test_outcome in tests only, never from code that production runs.',
+      costs: 'In production the request is refused, and a user sees no ad.',
+      fix: 'Send test_outcome only in tests, never from production code.',
       needs: 'a request that asks for a placement',
     },
     ['test_outcome_requires_test_key'],
@@ -79,8 +79,8 @@ export const keyRules = ruleSet('journal', {
   'live-key': {
     title: 'tests use test keys',
     severity: 'warning',
-    costs: 'With the real service these would be production requests: billed to advertisers, and counted as fraud.',
-    fix: 'Take SVC_SECRET_KEY from the environment, and give tests a key that begins with sk_test_.',
+    costs: 'With the real service these are production requests: they are billed to advertisers, and count as fraud.',
+    fix: 'Read SVC_SECRET_KEY from the environment, and use a key that begins with sk_test_ in tests.',
     needs: 'a request with a secret key',
     judge({ exchanges }) {
       const keyed = exchanges.filter(({ key }) => key === 'sk_test' || key === 'sk_live')

@@ -131,7 +131,7 @@ describe('settings that point elsewhere', () => {
     expect(ofMachine('settings', { settings: own, running_urls: [url] })).toEqual([
       {
         level: 'warning',
-        message: `base_url (environment) is http://127.0.0.1:5999; a sandbox runs at ${url}.`,
+        message: `base_url (environment) is http://127.0.0.1:5999; a sandbox is running at ${url}.`,
         fix: `Set SVC_BASE_URL=${url}, or remove the setting.`,
       },
     ])
@@ -172,7 +172,7 @@ describe('the port', () => {
     expect(found('none', null)).toEqual([
       {
         level: 'warning',
-        message: 'No sandbox runs; port 4010 is free.',
+        message: 'No sandbox is running; port 4010 is free.',
         fix: 'Start one: npx svc start',
       },
     ])

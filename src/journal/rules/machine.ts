@@ -60,13 +60,14 @@ export const machineRules = ruleSet('machine', {
     fix: 'Remove the setting.',
     judge({ settings, running_urls: [running] }) {
       const { base_url, source, sandbox } = settings
-      if (sandbox !== null) return found(foreignSettings(settings), `Keys and project are those of ${sandbox.url}.`)
+      if (sandbox !== null)
+        return found(foreignSettings(settings), `Keys and project belong to the sandbox at ${sandbox.url}.`)
       const isElsewhere = running !== undefined && source.base_url !== 'default'
       const finding = {
-        message: `base_url (${source.base_url}) is ${base_url}; a sandbox runs at ${running}.`,
+        message: `base_url (${source.base_url}) is ${base_url}; a sandbox is running at ${running}.`,
         fix: `Set ${settingsTable.base_url.env}=${running}, or remove the setting.`,
       }
-      return found(isElsewhere ? [finding] : [], 'Nothing points elsewhere than the service in use.')
+      return found(isElsewhere ? [finding] : [], 'No setting points to another service.')
     },
   },
   browser: {
@@ -103,7 +104,7 @@ function secretKey({ secret_key, source }: Machine['settings']): Finding[] {
       },
     ]
   }
-  if (!secret_key.startsWith('pk_')) return [{ message: `${where} is no key of this service.` }]
+  if (!secret_key.startsWith('pk_')) return [{ message: `${where} is not a key of this service.` }]
   return [
     {
       message: `${where} holds a publishable key; servers send a secret key.`,
@@ -124,7 +125,7 @@ function publishableKey({ publishable_key, source }: Machine['settings']): Findi
       ]
     : [
         {
-          message: `${where} is no publishable key.`,
+          message: `${where} is not a publishable key.`,
           fix: 'Set SVC_PUBLISHABLE_KEY to the key that begins with pk_.',
         },
       ]
@@ -158,7 +159,7 @@ function foreignSettings(settings: Machine['settings']): Finding[] {
   })
   return foreign.map((name) => ({
     message: `${name} (${source[name]}) is not one that the sandbox at ${sandbox.url} started with.`,
-    fix: `Remove ${settingsTable[name].env}, and the sandbox's own is used; or create it there.`,
+    fix: `Remove ${settingsTable[name].env} to use the one of the sandbox, or create it there.`,
   }))
 }
 
@@ -168,7 +169,7 @@ function serviceMissing({ service, settings: { base_url, source }, port, command
   if (service === 'other') {
     return {
       severity: 'unknown',
-      message: `What answers at ${base_url} is no sandbox.`,
+      message: `What answers at ${base_url} is not a sandbox.`,
       fix: `It has no journal to read: ${command_name} start`,
     }
   }
@@ -179,7 +180,7 @@ function serviceMissing({ service, settings: { base_url, source }, port, command
     }
   }
   if (source.base_url === 'default') {
-    return { severity: 'warning', message: `No sandbox runs; port ${port.number} is free.`, fix: start }
+    return { severity: 'warning', message: `No sandbox is running; port ${port.number} is free.`, fix: start }
   }
   return { message: `Nothing answers at ${base_url} (${source.base_url}).`, fix: `${start}, or correct the address.` }
 }
@@ -216,11 +217,11 @@ export const sandboxRules = ruleSet('sandbox', {
         [
           ...(first === undefined ? [] : [{ message: `${info.database} is damaged: ${first}.`, fix }]),
           ...broken.map(({ client_id, broken_at, problem }) => ({
-            message: `The evidence of ${client_id} is broken at entry ${broken_at}: ${problem ?? 'it does not hold'}.`,
-            fix: `Somebody changed the database by hand: ${command_name} evidence verify, then ${command_name} sandbox reset`,
+            message: `The evidence of ${client_id} is broken at entry ${broken_at}: ${problem ?? 'it is not intact'}.`,
+            fix: `The database was changed by hand: ${command_name} evidence verify, then ${command_name} sandbox reset`,
           })),
         ],
-        `${info.database} and ${evidence.chains.length} evidence chains hold.`,
+        `${info.database} and ${evidence.chains.length} evidence chains are intact.`,
       )
     },
   },
@@ -231,7 +232,7 @@ export const sandboxRules = ruleSet('sandbox', {
     judge({ info: { clock }, command_name }) {
       const { frozen, now_ms, offset_ms } = clock
       if (frozen) {
-        const message = `The sandbox clock stands still at ${new Date(now_ms).toISOString()}.`
+        const message = `The sandbox clock is frozen at ${new Date(now_ms).toISOString()}.`
         const fix = `Beacons that a browser stamps may be stale or in the future. Let it run: ${command_name} sandbox clock resume`
         return found([{ message, fix }], '')
       }

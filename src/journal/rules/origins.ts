@@ -7,7 +7,7 @@ export const originRefused: RuleBody<'journal'> = {
   title: 'every page is on an allowed origin',
   severity: 'error',
   costs: 'The page gets no activation token and shows no ads.',
-  fix: "Add the page's origin, scheme and port included, to the project's allowed origins.",
+  fix: 'Add the origin of the page, with scheme and port, to the allowed origins of the project.',
   needs: 'a request from a browser, or an activation',
   judge(observed) {
     const { exchanges } = observed

@@ -13,9 +13,9 @@ const goodShift = 0.1
 
 export const servedRules = ruleSet('served', {
   'secret-key-served': {
-    title: 'no file that is served holds a secret key',
+    title: 'no served file contains a secret key',
     severity: 'error',
-    costs: 'Everybody who opens the page can read the key, and spend and read in your name.',
+    costs: 'Anyone who opens the page can read the key and use your account.',
     fix: 'Revoke that key, keep secret keys on the server, and build pages with a publishable key only.',
     needs: inPage,
     judge: ({ place, files, keys, problem }) => ({
@@ -37,7 +37,7 @@ export const pageRules = ruleSet('page', {
   'secret-key-sent': {
     title: 'the page sends no secret key',
     severity: 'error',
-    costs: 'Everybody who opens the page can read the key, wherever it is sent.',
+    costs: 'Anyone who opens the page can read the key, no matter where it is sent.',
     fix: 'Revoke that key. Let the page call a route of your own server, which adds the key.',
     needs: inPage,
     judge: ({ page: { files, key_requests } }) => ({
@@ -59,9 +59,9 @@ export const pageRules = ruleSet('page', {
       ),
   },
   'frame-blocked': {
-    title: 'the page lets the ad in',
+    title: 'the page allows the ad',
     severity: 'error',
-    costs: 'The slot stays empty, and onload fires all the same.',
+    costs: 'The slot stays empty, and its onload event fires anyway.',
     fix: 'Add the base URL to script-src, frame-src and connect-src of the Content-Security-Policy, and the page to the allowed origins.',
     needs: 'render.js or an ad in the page (--url)',
     judge({ page: { blocked, mounts }, observed }) {
@@ -98,7 +98,7 @@ export const pageRules = ruleSet('page', {
     title: 'every ad has room and can be seen',
     severity: 'error',
     costs: 'The ad renders and can never be viewable: it is not paid.',
-    fix: 'Give the slot its declared size, and no display: none, visibility: hidden, opacity: 0 or overflow around it.',
+    fix: 'Give the slot its declared size, without display: none, visibility: hidden, opacity: 0 or clipping around it.',
     needs: adInPage,
     judge: ({ page }) =>
       judgeMounts(
@@ -111,8 +111,8 @@ export const pageRules = ruleSet('page', {
   'slot-blank': {
     title: 'no slot stays blank',
     severity: 'error',
-    costs: 'The person sees an empty box, and nothing is paid.',
-    fix: 'See what blocked it: the console of the page, its CSP and COEP, and what lies over the frame.',
+    costs: 'The user sees an empty box, and nothing is paid.',
+    fix: 'Check the console of the page, its CSP and COEP, and what covers the frame.',
     needs: 'an ad that was in view (--url)',
     judge: ({ page }) =>
       judgeMounts(
@@ -124,8 +124,8 @@ export const pageRules = ruleSet('page', {
   'page-errors': {
     title: 'ads cause no errors in the page',
     severity: 'warning',
-    costs: 'Somebody will look for a bug in the page, or an ad was not shown.',
-    fix: 'See the message. Codes of the renderer are explained in docs/renderer.md.',
+    costs: 'An ad was not shown, or you search your page for a bug that it does not have.',
+    fix: 'Read the message. docs/renderer.md explains the codes of the renderer.',
     needs: inPage,
     judge: ({ page: { files, renderer_errors, console_errors } }) => ({
       looked_at: files,
@@ -136,10 +136,10 @@ export const pageRules = ruleSet('page', {
     }),
   },
   'layout-shift': {
-    title: 'the page does not jump when an ad comes',
+    title: 'the page does not shift when an ad appears',
     severity: 'warning',
-    costs: 'People click what they did not mean; search engines rank the page lower.',
-    fix: 'Reserve the room of the slot before the response is there: min-height, or the size of slot_hint.',
+    costs: 'Users click the wrong thing, and search engines rank the page lower.',
+    fix: 'Reserve the space of the slot before the response arrives: min-height, or the size of slot_hint.',
     needs: adInPage,
     judge({ page: { mounts, shift } }) {
       const message = `Ads moved the page by ${shift.toFixed(2)}; up to ${goodShift} is good.`

@@ -9,9 +9,9 @@ const busyInARow = 3
 
 export const pollingRules = ruleSet('journal', {
   'pending-given-up': {
-    title: 'a pending slot is asked for again',
+    title: 'a pending slot is polled',
     severity: 'warning',
-    costs: 'The decision comes a moment later; the fill in it, and what it pays, is lost.',
+    costs: 'The decision comes a moment later: its fill is lost, and with it the revenue.',
     fix: 'Pending is not a no-fill: poll GET /v1/decisions/{slot_id} with wait_ms until its status is ready, as long as the turn goes on.',
     needs: 'a pending response, or a job',
     judge(observed) {
@@ -21,7 +21,7 @@ export const pollingRules = ruleSet('journal', {
       const open = due.flatMap((exchange) => openSlots(exchange).map((slot_id) => ({ slot_id, exchange })))
       const givenUp = open.filter(({ slot_id }) => !polled.has(slot_id))
       const slots = givenUp.map(({ slot_id }) => slot_id)
-      const message = `A pending slot was never asked for again, ${times(slots.length)}: ${some(slots)}.`
+      const message = `A pending slot was never polled, ${times(slots.length)}: ${some(slots)}.`
       const requests = [...new Set(givenUp.map(({ exchange }) => exchange))]
       return { looked_at: exchanges.flatMap(openSlots).length, findings: about(requests, message) }
     },
@@ -29,7 +29,7 @@ export const pollingRules = ruleSet('journal', {
   'polled-once': {
     title: 'a slot is polled until it is decided',
     severity: 'warning',
-    costs: 'One poll is not the polling loop: the fill comes after it, and is lost.',
+    costs: 'The fill comes after the only poll, and is lost.',
     fix: 'Repeat the poll while the status is pending, each with wait_ms, and give up only after several seconds.',
     needs: 'a poll whose response was pending',
     judge(observed) {
@@ -49,7 +49,7 @@ export const pollingRules = ruleSet('journal', {
     title: 'polls wait on the server, not in a loop',
     severity: 'warning',
     costs: 'Ten requests do the work of one, and use up the rate limit of the key.',
-    fix: 'Send wait_ms with the poll, 1500 for example: the response comes as soon as the decision is there.',
+    fix: 'Send wait_ms with the poll, 1500 for example: the response comes as soon as the slot is decided.',
     needs: 'a poll',
     judge({ exchanges }) {
       const slots = pollsBySlot(exchanges)
@@ -66,7 +66,7 @@ export const pollingRules = ruleSet('journal', {
   'polled-after-ready': {
     title: 'polling ends with the decision',
     severity: 'warning',
-    costs: 'A decision does not change; each further poll costs a request of the rate limit.',
+    costs: 'A decision does not change; each further poll counts against the rate limit.',
     fix: 'Stop when status is no longer pending.',
     needs: 'a poll',
     judge({ exchanges }) {

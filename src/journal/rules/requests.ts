@@ -11,7 +11,7 @@ const isPost = ({ method }: Exchange) => method === 'POST'
 
 export const requestRules = ruleSet('journal', {
   'unknown-fields': {
-    title: 'requests have only fields of the contract',
+    title: 'requests contain only fields of the contract',
     severity: 'error',
     costs: 'The request is refused: no ad, or a beacon that does not count.',
     fix: 'Remove the field, or correct its name.',
@@ -25,7 +25,7 @@ export const requestRules = ruleSet('journal', {
     title: 'requests match the schema',
     severity: 'error',
     costs: 'The request is refused: no ad, or a beacon that does not count.',
-    fix: 'Correct the fields that the response lists in fields.',
+    fix: 'Correct the fields that the response lists.',
     needs: 'a request with a body',
     judge({ exchanges }) {
       const posts = exchanges.filter(isPost)
@@ -37,7 +37,7 @@ export const requestRules = ruleSet('journal', {
     {
       title: 'bodies are sent as application/json',
       severity: 'error',
-      costs: 'The service refuses the body unread, and navigator.sendBeacon does not report it.',
+      costs: 'The service refuses the body without reading it, and navigator.sendBeacon does not report the failure.',
       fix: 'Send beacons with fetch, keepalive: true and Content-Type: application/json.',
       needs: 'a request with a body',
     },
@@ -45,10 +45,10 @@ export const requestRules = ruleSet('journal', {
     isPost,
   ),
   'old-names': {
-    title: 'requests use the present names',
+    title: 'requests use current names',
     severity: 'warning',
-    costs: 'Old names are accepted for now; what they are mapped to may be less than what you meant.',
-    fix: 'Send the names of the reference.',
+    costs: 'Old names are still accepted, but may be mapped to less than you meant.',
+    fix: 'Send the names in the API reference.',
     needs: 'a job, a placement or a beacon that was accepted',
     judge({ exchanges }) {
       const accepted = exchanges.filter((exchange) => isPost(exchange) && exchange.status < 300 && exchange.status > 0)

@@ -19,24 +19,24 @@ export interface Repetition {
 
 export const retryRules = ruleSet('journal', {
   'no-fill-retried': {
-    title: 'a no-fill is taken as the decision',
+    title: 'a no-fill is final for the turn',
     severity: 'warning',
-    costs: 'The same request gets the same response; the loop costs requests of the rate limit and delays the turn.',
-    fix: 'Show nothing, and ask again with the next turn; decision.retryable says whether even that may help.',
+    costs: 'The same request gets the same response; the loop uses up the rate limit and delays the turn.',
+    fix: 'Show nothing, and try again with the next turn; decision.retryable says whether that can help.',
     needs: 'a no-fill',
     judge: ({ exchanges }) => ({
       looked_at: exchanges.filter((each) => isPlacementRequest(each) && noFillReasonOf(each) !== null).length,
       findings: grouped(
         noFillLoops(exchanges),
-        (first, count) => `A no-fill (${noFillReasonOf(first)}) was asked for again within a second, ${count}.`,
+        (first, count) => `The same request followed a no-fill (${noFillReasonOf(first)}) within a second, ${count}.`,
       ),
     }),
   },
   'retry-after-ignored': {
-    title: 'nothing is repeated before Retry-After is over',
+    title: 'no request is repeated before Retry-After is over',
     severity: 'error',
     costs: 'Every early repetition is refused too, and keeps the key at its limit for all other users.',
-    fix: 'Wait for the seconds of Retry-After before any request of the same key; drop the ad rather than hurry.',
+    fix: 'Wait as long as Retry-After says before any request with the same key, or do without the ad.',
     needs: 'a response with Retry-After, such as 429',
     judge: ({ exchanges }) => ({
       looked_at: exchanges.filter((exchange) => exchange.status >= 400 && waitOf(exchange) > 0).length,
@@ -50,7 +50,7 @@ export const retryRules = ruleSet('journal', {
   'retry-without-backoff': {
     title: 'failures of the service are retried with growing pauses',
     severity: 'error',
-    costs: 'When the service fails, all clients at once keep it down, and its users without ads.',
+    costs: 'When the service fails, all clients retry at once and keep it down.',
     fix: 'Retry 5xx and broken connections at most three times, after 0.5, 1 and 2 s, then go on without an ad.',
     needs: 'a 5xx or a broken connection',
     judge: ({ exchanges }) => {
@@ -71,8 +71,8 @@ export const retryRules = ruleSet('journal', {
   'retried-in-vain': {
     title: 'what cannot succeed is not repeated',
     severity: 'warning',
-    costs: 'Each repetition costs a request of the rate limit and gets the same response.',
-    fix: 'Repeat only where the error body says retryable: true. Of 4xx only 429 is.',
+    costs: 'Each repetition counts against the rate limit and gets the same response.',
+    fix: 'Repeat only when the error body has retryable: true. Of 4xx, only 429 has.',
     needs: 'a response of 4xx other than 429',
     judge: ({ exchanges }) => ({
       looked_at: exchanges.filter(({ status }) => status >= 400 && status < 500 && status !== 429).length,

@@ -12,7 +12,7 @@ export const sessionRules = ruleSet('journal', {
     severity: 'warning',
     costs:
       'Stored consent and frequency caps cannot apply: the same ad comes again, and consent must be sent each time.',
-    fix: 'Send session_id, stable for one person and one conversation, with every request.',
+    fix: 'Send a session_id with every request, stable for one user and one conversation.',
     needs: 'a request for a placement or a job',
     judge({ exchanges }) {
       const asked = exchanges.filter(
@@ -27,7 +27,7 @@ export const sessionRules = ruleSet('journal', {
     title: 'each person has a session of their own',
     severity: 'error',
     costs: "One person's consent and frequency caps apply to all others.",
-    fix: 'Make the session_id when a conversation begins, at random, and keep it with the person it belongs to.',
+    fix: 'Create a random session_id when a conversation begins, and keep it with the user it belongs to.',
     needs: 'a request with a session',
     judge({ exchanges }) {
       const sessions = groupBy(exchanges.filter(isAdRequest), ({ session_id }) => session_id)
@@ -51,7 +51,7 @@ export const sessionRules = ruleSet('journal', {
   'activation-per-request': {
     title: 'an activation token is used until it expires',
     severity: 'warning',
-    costs: 'Each ad waits for one more round trip, and the activation limit of the key is soon reached.',
+    costs: 'Each ad needs one more round trip, and the activation limit of the key is soon reached.',
     fix: 'Keep the token in the page and activate again shortly before expires_at_ms; render.js does so.',
     needs: 'an activation',
     judge({ exchanges }) {
@@ -95,7 +95,7 @@ export const sessionRules = ruleSet('journal', {
   },
   'token-mixed': refusalRule(
     {
-      title: 'every token is used where it was issued for',
+      title: 'every token is used where it was issued',
       severity: 'error',
       costs: 'The request is refused: the event of this slot or page is lost.',
       fix: 'Keep each placement with its asset token, and let each origin activate by itself.',
