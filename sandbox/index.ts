@@ -1,6 +1,6 @@
 /**
- * Starts the emulator: everything is built here, with plain calls. Over 300 lines because this is the one place where
- * options are checked and every part meets the others.
+ * Starts the emulator: everything is built here, with plain calls. Over 300 lines because options are checked and parts
+ * are connected in this one place.
  */
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
@@ -43,11 +43,11 @@ export interface SandboxOptions {
   database?: string
   /** The same identifiers, tokens and decisions in every run. */
   seed?: number
-  /** Default: the time of the machine until it is steered; the database keeps it. A manual clock is its owner's alone. */
+  /** Default: the system time until it is moved; the database stores it. A manual clock belongs to its owner. */
   clock?: Clock
   /** `5/s`, `1/min` or `off`: wins over every project's own limits. */
   rate_limit?: string
-  /** A catalogue of one's own instead of `fixtures/demand.json`, in its shape; files are those in `fixtures/creatives`. */
+  /** Your own catalogue in the shape of `fixtures/demand.json`; its files are those in `fixtures/creatives`. */
   demand?: unknown
   /** How long every decision takes, milliseconds or a distribution: wins over every project's own. */
   decision_latency_ms?: Latency
@@ -57,7 +57,7 @@ export interface SandboxOptions {
   journal_limit?: number
   /** Most events that a stream can be resumed from. Default 100 000. */
   event_limit?: number
-  /** Told of failures that no request can answer for. Default: standard error. */
+  /** Called with failures that belong to no request. Default: writes to standard error. */
   report?: (error: unknown) => void
 }
 
@@ -81,7 +81,7 @@ export interface Sandbox {
   /** The keys of `proj_demo`, for the usual case. */
   readonly keys: Omit<SandboxProject, 'allowed_origins'>
   readonly warnings: string[]
-  /** What the control plane demands of browsers that write, and of all when it listens beyond loopback. */
+  /** The control plane demands it of browsers that write, and of every client when it listens beyond loopback. */
   readonly admin_token: string
   /** Stops accepting, finishes what is under way, closes the database. */
   close(): Promise<void>
@@ -201,7 +201,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   await faults.restore()
   if (options.scenario !== undefined) await services.scenarios.use(options.scenario, clock.now())
   const isMoved = options.clock === undefined && (clock.frozen || clock.offset_ms !== 0)
-  const faultWarnings = options.scenario === undefined ? keptFaults(faults) : []
+  const faultWarnings = options.scenario === undefined ? faultWarningsOf(faults) : []
   let port: number
   try {
     port = await server.listen(host, options.port ?? 0)
@@ -255,7 +255,7 @@ function openStore(options: Parameters<typeof openSqliteStore>[0]) {
   }
 }
 
-/** Made once the database has been accepted: a refused start leaves no key beside it. */
+/** Creates the key once the database has been accepted: a refused start leaves no key beside it. */
 async function keyOf(path: string, store: { close(): Promise<void> }): Promise<Uint8Array> {
   try {
     return installKey(path)
@@ -301,8 +301,8 @@ function readScenarios(): Scenario[] {
   return names.map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as Scenario)
 }
 
-/** What goes on from an earlier run and would surprise who has forgotten it. */
-function keptFaults({ scenario, list }: Faults): string[] {
+/** Returns a warning about fault rules of an earlier run that are still in force. */
+function faultWarningsOf({ scenario, list }: Faults): string[] {
   const rules = list().length
   if (scenario !== null) return [`the scenario ${scenario} is still in use: svc sandbox scenario clear`]
   if (rules === 0) return []

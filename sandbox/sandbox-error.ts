@@ -1,4 +1,4 @@
-/** Why a sandbox could not start, in words that say what to do. */
+/** The cause of a failed start, for programs. */
 export type SandboxFailure =
   | 'port_in_use'
   | 'database_in_use'
@@ -7,7 +7,7 @@ export type SandboxFailure =
   | 'database_unwritable'
   | 'option_invalid'
 
-/** Why a sandbox could not start. */
+/** A sandbox could not start. `message` says why, `hint` what to do. */
 export class SandboxError extends Error {
   readonly code: SandboxFailure
   readonly hint: string
@@ -19,7 +19,7 @@ export class SandboxError extends Error {
   }
 }
 
-/** A directory or file that cannot be written. */
+/** Returns the error for a directory or file that cannot be written. */
 export function unwritable(path: string, error: unknown): SandboxError {
   return new SandboxError(
     'database_unwritable',
@@ -29,7 +29,7 @@ export function unwritable(path: string, error: unknown): SandboxError {
   )
 }
 
-/** What listening failed with, as a SandboxError where it is the caller's to mend. */
+/** Returns an error of `listen` as a SandboxError where the caller can fix it, else unchanged. */
 export function listenError(error: unknown, host: string, port: number): unknown {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   if (code === 'EADDRINUSE') {

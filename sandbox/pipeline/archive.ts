@@ -15,16 +15,10 @@ const { 'sandbox.export': exportState, 'sandbox.import': importState } = contrac
 
 export function archiveRoutes(services: Services): Route[] {
   return [
-    {
-      method: 'GET',
-      path: exportState.path,
-      body_limit_bytes: null,
-      respond: (exchange) => exportResponse(services, exchange),
-    },
+    { method: 'GET', path: exportState.path, respond: (exchange) => exportResponse(services, exchange) },
     {
       method: 'POST',
       path: importState.path,
-      body_limit_bytes: null,
       async respond(exchange) {
         const bytes = unpackedBody(exchange.request)
         const result = await services.drainLock.run(() => importBytes(services, exchange.context.now_ms, bytes))
@@ -43,7 +37,7 @@ async function exportResponse({ store }: Services, { context, request }: Exchang
     'x-content-type-options': 'nosniff',
     'x-request-id': context.request_id,
   }
-  if (request.method === 'HEAD') return { status: 200, headers, body: (sink) => void sink.end(), error: null }
+  if (request.method === 'HEAD') return { status: 200, headers, body: (sink) => void sink.end() }
   const copy = await store.exportState()
   return {
     status: 200,
@@ -55,7 +49,6 @@ async function exportResponse({ store }: Services, { context, request }: Exchang
         copy.remove()
       }
     },
-    error: null,
   }
 }
 

@@ -3,7 +3,7 @@ import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import { isOriginAllowed, serializeOrigin } from '../domain/settings.ts'
 import { parseToken } from '../domain/tokens.ts'
-import type { Caller, Context, Identity, Services } from '../operations/context.ts'
+import type { Caller, Identity, Services } from '../operations/context.ts'
 import type { ActivationRow, KeyRow } from '../store/store.ts'
 import { type Exchange, headerOf, type Request } from './exchange.ts'
 
@@ -11,18 +11,15 @@ import { type Exchange, headerOf, type Request } from './exchange.ts'
  * Returns the caller of an endpoint that needs a credential; of a replayed request, the caller that it acts for.
  * @throws ApiError 401 for a missing, unknown or expired credential, 403 for one of the wrong kind or origin
  */
-export async function findCaller(
-  services: Services,
-  { context, request }: Exchange,
-  endpoint: Endpoint,
-): Promise<Caller> {
-  if (request.identity !== null) return restoreCaller(services, context, endpoint, request.identity, request)
+export async function findCaller(services: Services, exchange: Exchange, endpoint: Endpoint): Promise<Caller> {
+  const { request } = exchange
+  if (request.identity !== null) return restoreCaller(services, exchange, endpoint, request.identity)
   const text = bearerOf(request.headers.authorization)
-  if (text.startsWith('sk_')) return secretKey(services, context, text, request)
+  if (text.startsWith('sk_')) return callerOfSecretKey(services, exchange, text)
   if (text.startsWith('pk_'))
     throw new ApiError('key_class', { message: 'A publishable key is not a bearer credential.' })
   if (text.startsWith('ast_')) throw new ApiError('token_in_wrong_place')
-  if (text.startsWith('at_') || text.startsWith('bt_')) return token(services, context, endpoint, text, request)
+  if (text.startsWith('at_') || text.startsWith('bt_')) return callerOfToken(services, exchange, endpoint, text)
   throw new ApiError('key_unknown')
 }
 
@@ -32,14 +29,14 @@ export async function findCaller(
  */
 async function restoreCaller(
   { store }: Services,
-  context: Context,
+  exchange: Exchange,
   endpoint: Endpoint,
   { kind, key_id, slot_id }: Identity,
-  request: Request,
 ): Promise<Caller> {
+  const { request } = exchange
   const key = await store.keyById(key_id)
   if (key === null) throw new ApiError('key_unknown')
-  if (kind === 'sk_test' || kind === 'sk_live') return callerOfKey(context, key, request)
+  if (kind === 'sk_test' || kind === 'sk_live') return callerOfKey(exchange, key)
   if (kind === 'at' && key.revoked_at_ms !== null) throw new ApiError('key_revoked')
   const credential = kind === 'at' ? 'activation_token' : 'beacon_token'
   if (!endpoint.credentials.includes(credential)) throw new ApiError('key_class')
@@ -75,18 +72,13 @@ function digestOf({ sha256 }: Services['platform'], text: string): Uint8Array {
   return digest
 }
 
-async function secretKey(
-  { store, platform }: Services,
-  context: Context,
-  text: string,
-  request: Request,
-): Promise<Caller> {
+async function callerOfSecretKey({ store, platform }: Services, exchange: Exchange, text: string): Promise<Caller> {
   const key = await store.findKey(digestOf(platform, text))
   if (key === null || key.class !== 'secret') throw new ApiError('key_unknown')
-  return callerOfKey(context, key, request)
+  return callerOfKey(exchange, key)
 }
 
-function callerOfKey(context: Context, key: KeyRow, request: Request): Caller {
+function callerOfKey({ context, request }: Exchange, key: KeyRow): Caller {
   if (key.revoked_at_ms !== null) throw new ApiError('key_revoked')
   if (request.headers.origin !== undefined) {
     if (key.project.settings.secret_key_in_browser === 'reject') throw new ApiError('secret_key_in_browser')
@@ -97,12 +89,11 @@ function callerOfKey(context: Context, key: KeyRow, request: Request): Caller {
 
 const prefixes = { activation_token: 'at', beacon_token: 'bt' } as const
 
-async function token(
+async function callerOfToken(
   services: Services,
-  context: Context,
+  { context, request }: Exchange,
   endpoint: Endpoint,
   text: string,
-  request: Request,
 ): Promise<Caller> {
   const { store, platform } = services
   const parsed = parseToken(text)

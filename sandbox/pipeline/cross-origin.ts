@@ -107,7 +107,7 @@ export async function preflightResponse(
     'access-control-max-age': '600',
     ...(isPrivate ? { 'access-control-allow-private-network': 'true' } : {}),
   }
-  return { status: 204, headers, body: '', error: null }
+  return { status: 204, headers, body: '' }
 }
 
 /** Whether some project of this sandbox allows the origin, in the mode that allows most. */

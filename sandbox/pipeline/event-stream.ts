@@ -45,11 +45,10 @@ export function createEventStreams(services: Services): EventStreams {
           open.delete(stop)
         })
       },
-      error: null,
     }
   }
   return {
-    route: { method: 'GET', path: streamEvents.path, body_limit_bytes: null, respond },
+    route: { method: 'GET', path: streamEvents.path, respond },
     close() {
       for (const stop of open) stop()
       open.clear()

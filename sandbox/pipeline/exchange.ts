@@ -39,8 +39,8 @@ export interface Route {
   method: Endpoint['method'] | 'OPTIONS'
   /** With parameters in braces: `/v1/decisions/{slot_id}`. */
   path: string
-  /** The longest body that is read before `respond` is called; null where none is read. */
-  body_limit_bytes: number | null
+  /** The longest body that is read before `respond` is called; left out where none is read. */
+  body_limit_bytes?: number
   /** @throws ApiError */
   respond(exchange: Exchange): Response | Promise<Response>
 }
@@ -61,8 +61,8 @@ export interface Response {
   headers: Record<string, string>
   /** Text, bytes, or a function that writes the body and ends the response. */
   body: string | Buffer | ((sink: ServerResponse) => void | Promise<void>)
-  /** What the journal names as its cause; null for a success and for pages. */
-  error: ApiError | null
+  /** The cause that the journal names. A success has none, nor has a page. */
+  error?: ApiError
   /** How a fault breaks it: the connection is dropped or reset instead, or ends in the middle of the body. */
   broken?: 'drop' | 'reset' | 'truncate'
 }
@@ -151,9 +151,9 @@ export function openExchange({ platform }: Services, request: Request): Exchange
 export function successResponse(status: number, { context, request }: Exchange, output: unknown): Response {
   const headers = responseHeaders(context)
   if (headers.etag !== undefined && namesTag(request.headers['if-none-match'], headers.etag)) {
-    return { status: 304, headers, body: '', error: null }
+    return { status: 304, headers, body: '' }
   }
-  return { status, headers, body: JSON.stringify(output), error: null }
+  return { status, headers, body: JSON.stringify(output) }
 }
 
 /** The error body of the contract (A10). */

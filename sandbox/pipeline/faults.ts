@@ -38,7 +38,7 @@ export async function faultResponse(services: Services, exchange: Exchange): Pro
   const { fault } = exchange.request
   const { effect } = fault!.rule
   if (effect !== 'drop' && effect !== 'reset') return faultError(services, exchange, fault!)
-  return { status: 0, headers: { [faultHeader]: fault!.fault_id }, body: '', error: null }
+  return { status: 0, headers: { [faultHeader]: fault!.fault_id }, body: '' }
 }
 
 /** The fault after: replaces, rewrites, garbles or breaks a response. */

@@ -43,7 +43,7 @@ export function record({ store }: Services, exchange: Exchange, { status, header
     method: request.method,
     path: journalPath(request.url),
     status,
-    error: error === null ? null : reasonCodes[error.reason_code].error,
+    error: error === undefined ? null : reasonCodes[error.reason_code].error,
     reason_code: error?.reason_code ?? null,
     duration_us: Math.round((performance.now() - started) * 1000),
     project_id: caller?.project.id ?? null,

@@ -86,8 +86,9 @@ export function mediaRoutes(services: Services, assets: Assets): Route[] {
   const file = (path: string, cache: string, find: (request: Request) => Promise<Asset | null>): Route => ({
     method: 'GET',
     path,
-    body_limit_bytes: null,
-    respond: async (exchange) => assetResponse(exchange, await find(exchange.request), cache),
+    async respond(exchange) {
+      return assetResponse(exchange, await find(exchange.request), { ...publicHeaders, 'cache-control': cache })
+    },
   })
   return [
     file(contract['render.script'].path, 'no-cache', () => assets.renderScript()),
@@ -98,25 +99,27 @@ export function mediaRoutes(services: Services, assets: Assets): Route[] {
     {
       method: 'GET',
       path: contract['render.frame'].path,
-      body_limit_bytes: null,
       respond: (exchange) => frameResponse(services, assets, exchange),
     },
   ]
 }
 
-/** A file that any page may load (A91): whole, one range of it, or nothing but 304. @throws ApiError 404 */
-function assetResponse({ context, request }: Exchange, asset: Asset | null, cache: string): Response {
+/** A file with further headers: whole, one range of it, or 304. @throws ApiError 404 */
+export function assetResponse(
+  { context, request }: Exchange,
+  asset: Asset | null,
+  further: Readonly<Record<string, string>>,
+): Response {
   if (asset === null) throw unknownPath()
   const { body, etag, media_type } = asset
   const headers: Record<string, string> = {
-    ...publicHeaders,
+    ...further,
     'x-request-id': context.request_id,
     etag,
-    'cache-control': cache,
     'accept-ranges': 'bytes',
     ...context.headers,
   }
-  const respond = (status: number, bytes: Buffer | '') => ({ status, headers, body: bytes, error: null })
+  const respond = (status: number, bytes: Buffer | '') => ({ status, headers, body: bytes })
   if (namesTag(request.headers['if-none-match'], etag)) return respond(304, '')
   const range = rangeOf(request.headers.range, body.length)
   if (range === 'unsatisfiable') {
@@ -147,7 +150,6 @@ async function frameResponse(services: Services, assets: Assets, { context, requ
     status: page.status,
     headers: { ...page.headers, ...context.headers, 'x-request-id': context.request_id },
     body: page.html,
-    error: null,
   })
   try {
     const frame = await services.drainLock.run(() => loadFrame(services, context, asset_token, isPeek))

@@ -5,12 +5,13 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
+import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { contract } from '../../src/contract/index.ts'
 import { fillPath } from '../../src/foundation/endpoint-path.ts'
 import { type JsonObject, parseJsonObject } from '../../src/foundation/json.ts'
 import type { Services } from '../operations/context.ts'
-import { type Exchange, headerOf, internalRequest, namesTag, type Response, type Route } from './exchange.ts'
-import type { Assets } from './media.ts'
+import { type Exchange, headerOf, internalRequest, type Response, type Route } from './exchange.ts'
+import { type Assets, assetResponse } from './media.ts'
 import { createPipeline, type Pipeline, respondTo } from './pipeline.ts'
 
 const { 'consent.set': setConsent, 'decisions.get': getDecision, 'placements.create': createPlacement } = contract
@@ -28,27 +29,28 @@ export interface DemoProject {
   publishable_key: string
 }
 
+/** Adds to the body of the page what the v1 endpoint needs. */
+type Complete = (body: JsonObject) => JsonObject
+
 export function pageRoutes(pipeline: Pipeline, assets: Assets, project: DemoProject): Route[] {
-  const { services } = pipeline
-  const get = (path: string, respond: Route['respond']): Route => {
-    return { method: 'GET', path, body_limit_bytes: null, respond }
-  }
+  const { services, guard } = pipeline
+  const get = (path: string, respond: Route['respond']): Route => ({ method: 'GET', path, respond })
   const file = (name: 'demo.js' | 'demo.css') =>
-    get(`/_sandbox/demo/${name}`, async (exchange) => fileResponse(exchange, await assets.demoFile(name)))
+    get(`/_sandbox/demo/${name}`, async (exchange) => {
+      const headers = { 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' }
+      return assetResponse(exchange, await assets.demoFile(name), headers)
+    })
   return [
     get('/', (exchange) => redirect(exchange, '/_sandbox/')),
-    get('/_sandbox/', (exchange) => htmlResponse(exchange, homePage(services))),
+    get('/_sandbox/', (exchange) => homePage(exchange, services)),
     get('/_sandbox/demo', (exchange) => {
       const own = new URL(exchange.request.url, services.base_url)
       if (headerOf(exchange.request, 'host') !== own.host) {
         return redirect(exchange, `${services.base_url}/_sandbox/demo${own.search}`)
       }
       const { client_id, publishable_key } = project
-      const token = pipeline.guard.admin_token
-      return htmlResponse(
-        exchange,
-        demoPage({ token, client_id, publishable_key, since_seq: services.store.lastEventSeq() }),
-      )
+      const since_seq = services.store.lastEventSeq()
+      return demoPage(exchange, { token: guard.admin_token, client_id, publishable_key, since_seq })
     }),
     file('demo.js'),
     file('demo.css'),
@@ -65,48 +67,45 @@ function backendRoutes(pipeline: Pipeline, project: DemoProject): Route[] {
     slow ??= createPipeline({ ...pipeline, services: { ...services, decision_latency_ms: slow_decision_ms } })
     return slow
   }
-  /** POST asks for a placement, GET with its slot_id for the decision of a pending one. */
-  const placementRoutes = (name: string, pipelineOf: () => Pipeline): Route[] => [
-    {
-      method: 'POST',
-      path: `/_sandbox/demo/api/${name}`,
-      body_limit_bytes: createPlacement.body_limit_bytes,
-      respond: (exchange) => post(pipelineOf(), exchange, createPlacement.path, (body) => body),
+  const postRoute = (name: string, endpoint: Endpoint, to: () => Pipeline, complete: Complete): Route => ({
+    method: 'POST',
+    path: `/_sandbox/demo/api/${name}`,
+    body_limit_bytes: endpoint.body_limit_bytes,
+    respond: (exchange) => post(to(), exchange, endpoint.path, complete),
+  })
+  const decisionRoute = (name: string): Route => ({
+    method: 'GET',
+    path: `/_sandbox/demo/api/${name}`,
+    respond(exchange) {
+      const { slot_id, ...query } = exchange.request.query as Record<string, string>
+      const search = new URLSearchParams(query).toString()
+      const url = fillPath(getDecision.path, { slot_id }) + (search && `?${search}`)
+      return relay(pipeline, exchange, { method: 'GET', url, headers: {} })
     },
-    {
-      method: 'GET',
-      path: `/_sandbox/demo/api/${name}`,
-      body_limit_bytes: null,
-      respond: (exchange) => {
-        const { slot_id, ...query } = exchange.request.query as Record<string, string>
-        const search = new URLSearchParams(query).toString()
-        const url = fillPath(getDecision.path, { slot_id }) + (search === '' ? '' : `?${search}`)
-        return relay(pipeline, exchange, { method: 'GET', url, headers: {} })
-      },
-    },
-  ]
+  })
   return [
-    ...placementRoutes('placement', () => pipeline),
-    ...placementRoutes('slow-placement', slowPipeline),
-    {
-      method: 'POST',
-      path: '/_sandbox/demo/api/consent',
-      body_limit_bytes: setConsent.body_limit_bytes,
-      respond: (exchange) =>
-        post(pipeline, exchange, setConsent.path, ({ expires_in_ms, ...body }) => {
-          const { now_ms } = exchange.context
-          return typeof expires_in_ms === 'number' ? { ...body, expires_at_ms: now_ms + expires_in_ms } : body
-        }),
-    },
+    postRoute(
+      'placement',
+      createPlacement,
+      () => pipeline,
+      (body) => body,
+    ),
+    decisionRoute('placement'),
+    postRoute('slow-placement', createPlacement, slowPipeline, (body) => body),
+    decisionRoute('slow-placement'),
+    postRoute(
+      'consent',
+      setConsent,
+      () => pipeline,
+      ({ expires_in_ms, ...body }) => {
+        const now_ms = services.platform.clock.now()
+        return typeof expires_in_ms === 'number' ? { ...body, expires_at_ms: now_ms + expires_in_ms } : body
+      },
+    ),
   ]
 
   /** Adds the project to a JSON object. Any other body goes on unchanged: the v1 endpoint refuses it. */
-  function post(
-    through: Pipeline,
-    exchange: Exchange,
-    url: string,
-    complete: (body: JsonObject) => JsonObject,
-  ): Promise<Response> {
+  function post(through: Pipeline, exchange: Exchange, url: string, complete: Complete): Promise<Response> {
     const { request } = exchange
     const object = parseJsonObject(request.body.toString('utf8'))
     const body = object === null ? request.body : JSON.stringify({ ...complete(object), client_id: project.client_id })
@@ -135,16 +134,17 @@ function backendRoutes(pipeline: Pipeline, project: DemoProject): Route[] {
   }
 }
 
-interface Page {
-  /** Style and scripts with this nonce are the only ones that its policy lets run. */
-  nonce: string
-  /** Further directives of its policy. */
-  policy: readonly string[]
-  headers?: Record<string, string>
-  html: string
+function redirect({ context }: Exchange, location: string): Response {
+  return { status: 302, headers: { 'x-request-id': context.request_id, location }, body: '' }
 }
 
-function htmlResponse({ context }: Exchange, { nonce, policy, headers, html }: Page): Response {
+/** A page whose policy lets only styles and scripts with the nonce run, and what `policy` adds. */
+function pageResponse(
+  { context }: Exchange,
+  html: string,
+  nonce: string,
+  { policy = [], headers = {} }: { policy?: readonly string[]; headers?: Record<string, string> } = {},
+): Response {
   const directives = ["default-src 'none'", `style-src 'nonce-${nonce}'`, ...policy]
   directives.push("base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'")
   return {
@@ -159,26 +159,7 @@ function htmlResponse({ context }: Exchange, { nonce, policy, headers, html }: P
       ...headers,
     },
     body: html,
-    error: null,
   }
-}
-
-function redirect({ context }: Exchange, location: string): Response {
-  return { status: 302, headers: { 'x-request-id': context.request_id, location }, body: '', error: null }
-}
-
-function fileResponse(
-  { context, request }: Exchange,
-  { body, etag, media_type }: Awaited<ReturnType<Assets['demoFile']>>,
-): Response {
-  const headers: Record<string, string> = {
-    'x-request-id': context.request_id,
-    etag,
-    'cache-control': 'no-cache',
-    'x-content-type-options': 'nosniff',
-  }
-  if (namesTag(request.headers['if-none-match'], etag)) return { status: 304, headers, body: '', error: null }
-  return { status: 200, headers: { ...headers, 'content-type': media_type }, body, error: null }
 }
 
 const links: readonly (readonly [string, string])[] = [
@@ -203,11 +184,11 @@ dl { margin: 0 } dt { border-top: 1px solid var(--line); padding-top: .75rem } d
 a { color: var(--accent); font: 15px ui-monospace, monospace }`
 
 /** What a browser sees at the sandbox's own address: that it runs, and where to look. */
-function homePage({ version, base_url }: Services): Page {
+function homePage(exchange: Exchange, { version, base_url }: Services): Response {
   const nonce = randomBytes(16).toString('base64url')
   const items = links.map(([path, text]) => `<dt><a href="${path}">${path}</a></dt><dd>${text}</dd>`).join('')
   const html = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>svc sandbox</title><style nonce="${nonce}">${homeStyle}</style><main><h1>The sandbox is running</h1><p>svc ${version} at ${base_url}</p><dl>${items}</dl></main></html>`
-  return { nonce, policy: [], html }
+  return pageResponse(exchange, html, nonce)
 }
 
 const icon =
@@ -223,30 +204,27 @@ interface DemoSettings {
 }
 
 /** The document of the demo host. Its script builds everything; its policy lets in nothing from elsewhere. */
-function demoPage(settings: DemoSettings): Page {
+function demoPage(exchange: Exchange, settings: DemoSettings): Response {
   const nonce = randomBytes(16).toString('base64url')
   const json = JSON.stringify(settings).replaceAll('<', '\\u003c')
-  return {
-    nonce,
+  const html = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1, interactive-widget=resizes-content">
+<meta name="color-scheme" content="light dark">
+<title>Demo host</title>
+<link rel="icon" href="${icon}">
+<link rel="stylesheet" href="/_sandbox/demo/demo.css" nonce="${nonce}">
+<script type="application/json" id="settings" nonce="${nonce}">${json}</script>
+<script src="/v1/render.js" defer nonce="${nonce}"></script>
+<script src="/_sandbox/demo/demo.js" type="module" nonce="${nonce}"></script>
+</head>
+<body><noscript>The demo host needs JavaScript.</noscript></body>
+</html>
+`
+  return pageResponse(exchange, html, nonce, {
     policy: [`script-src 'nonce-${nonce}'`, "img-src 'self' data:", "connect-src 'self'", "frame-src 'self'"],
     headers: { 'cross-origin-opener-policy': 'same-origin' },
-    html: [
-      '<!doctype html>',
-      '<html lang="en">',
-      '<head>',
-      '<meta charset="utf-8">',
-      '<meta name="viewport" content="width=device-width, initial-scale=1, interactive-widget=resizes-content">',
-      '<meta name="color-scheme" content="light dark">',
-      '<title>Demo host</title>',
-      `<link rel="icon" href="${icon}">`,
-      `<link rel="stylesheet" href="/_sandbox/demo/demo.css" nonce="${nonce}">`,
-      `<script type="application/json" id="settings" nonce="${nonce}">${json}</script>`,
-      `<script src="/v1/render.js" defer nonce="${nonce}"></script>`,
-      `<script src="/_sandbox/demo/demo.js" type="module" nonce="${nonce}"></script>`,
-      '</head>',
-      '<body><noscript>The demo host needs JavaScript.</noscript></body>',
-      '</html>',
-      '',
-    ].join('\n'),
-  }
+  })
 }

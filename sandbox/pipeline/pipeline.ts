@@ -74,7 +74,7 @@ export async function respondTo(
   try {
     pipeline.checkHost(request.headers.host)
     const route = findRoute(pipeline, request)
-    if (route.body_limit_bytes !== null) await receiveBody(request, route.body_limit_bytes)
+    if (route.body_limit_bytes !== undefined) await receiveBody(request, route.body_limit_bytes)
     if (!services.faults.isEmpty && isFaultable(route)) await meetFault(services, request)
     exchange = openExchange(services, request)
     if (hasLeft(request)) return { exchange, response: noResponse }
@@ -111,7 +111,6 @@ function findRoute({ services, guard, routes }: Pipeline, request: Request): Rou
   return {
     method: 'OPTIONS',
     path: '*',
-    body_limit_bytes: null,
     respond: (exchange) => preflightResponse(services, exchange, routes.methodsOf(request.url)),
   }
 }
@@ -132,16 +131,12 @@ function hasLeft(request: Request): boolean {
   return request.fault !== null && request.signal.aborted
 }
 
-const noResponse: Response = { status: 0, headers: {}, body: '', error: null, broken: 'drop' }
+const noResponse: Response = { status: 0, headers: {}, body: '', broken: 'drop' }
 
 function endpointRoute(pipeline: Pipeline, id: JsonEndpointId, endpoint: Endpoint): Route {
   const { method, path, body_limit_bytes } = endpoint
-  return {
-    method,
-    path,
-    body_limit_bytes: method === 'GET' ? null : body_limit_bytes,
-    respond: (exchange) => callEndpoint(pipeline, id, endpoint, exchange),
-  }
+  const respond = (exchange: Exchange) => callEndpoint(pipeline, id, endpoint, exchange)
+  return method === 'GET' ? { method, path, respond } : { method, path, body_limit_bytes, respond }
 }
 
 async function callEndpoint(

@@ -1,4 +1,4 @@
-/** What the rules may not do themselves: read the clock, make identifiers and randomness, sign and hash. */
+/** What pure rules may not do: read the clock, create identifiers and randomness, sign and hash. */
 import {
   createHash,
   createHmac,
@@ -18,7 +18,7 @@ export interface Platform {
   readonly seed: number | null
   /** A time-ordered integer, larger than every one before it, whatever the sandbox clock does. */
   newId(): number
-  /** Tells of identifiers that exist already, so that new ones are larger. */
+  /** Notes an identifier that exists already, so that new ones are larger. */
   seenId(id: number): void
   /** A number of [0, 1). */
   random(): number
@@ -48,19 +48,18 @@ export function sha256Hex(text: string): string {
 /** 2026-01-01T00:00:00Z: identifiers count milliseconds from here, times 4096, plus a counter. */
 const idEpoch_ms = Date.UTC(2026, 0, 1)
 const idsPerMs = 4096
-/** Signatures kept at hand. */
-const signaturesKept = 256
+const mostSignatures = 256
 
 /**
- * The platform of one sandbox. `signingKey` is the key of the install, at least 32 bytes. With a `seed`, identifiers,
- * tokens and randomness are the same in every run.
+ * Returns the platform of one sandbox. `signingKey` is the key of the install, at least 32 bytes. With a `seed`,
+ * identifiers, tokens and randomness are the same in every run.
  */
 export function createPlatform(options: { clock?: Clock; seed?: number | null; signingKey: Uint8Array }): Platform {
   const seed = options.seed ?? null
   const key = seed === null ? options.signingKey : createHash('sha256').update(`seed:${seed}`).digest()
   const random = seed === null ? Math.random : seededRandom(seed)
   let lastId = 0
-  /** A fill's token is signed when it is decided and again when it is answered, with others in between. */
+  /** The token of a fill is signed for its decision and again for the response, with others in between: cached. */
   const signatures = new Map<string, string>()
   let secrets = 0
   let publicSigner: { key: KeyObject; public_key: string } | undefined
@@ -84,7 +83,7 @@ export function createPlatform(options: { clock?: Clock; seed?: number | null; s
       const known = signatures.get(text)
       if (known !== undefined) return known
       const signature = createHmac('sha256', key).update(text).digest('base64url')
-      if (signatures.size >= signaturesKept) signatures.clear()
+      if (signatures.size >= mostSignatures) signatures.clear()
       signatures.set(text, signature)
       return signature
     },
@@ -99,10 +98,10 @@ export function createPlatform(options: { clock?: Clock; seed?: number | null; s
   }
 }
 
-/** What stands before the 32 bytes of an Ed25519 private key in its PKCS 8 form (RFC 8410). */
+/** What precedes the 32 bytes of an Ed25519 private key in PKCS 8 (RFC 8410). */
 const pkcs8Head = Buffer.from('302e020100300506032b657004220420', 'hex')
 
-/** The key pair of 32 secret bytes. */
+/** Returns the key pair of 32 secret bytes. */
 function ed25519(secret: Uint8Array): { key: KeyObject; public_key: string } {
   const key = createPrivateKey({ key: Buffer.concat([pkcs8Head, secret]), format: 'der', type: 'pkcs8' })
   return { key, public_key: createPublicKey(key).export({ format: 'jwk' }).x! }
