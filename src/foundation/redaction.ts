@@ -6,7 +6,7 @@
 const anyKey = /(sk|pk)_(test|live)_[A-Za-z0-9_-]+/g
 const anyToken = /(ast|at|bt)_([0-9a-z]{11})_[A-Za-z0-9_-]{8,}/g
 const tokenHere = /(?:ast|at|bt)_[0-9a-z]{11}_[A-Za-z0-9_-]{8,}/y
-const tokenId = /^(?:ast|at|bt)_[0-9a-z]{11}_/
+const idLength = 11
 
 /**
  * Returns `text` with every key and token in it replaced: `sk_test_redacted`, `ast_<id>_redacted`. What precedes one
@@ -21,11 +21,12 @@ export function redactSecrets(text: string): string {
 function redactTokens(text: string): string {
   let redacted = ''
   let copied = 0
-  for (let at = text.indexOf('t_'); at !== -1; at = text.indexOf('t_', at + 2)) {
-    const start = text[at - 1] === 's' ? at - 2 : at - 1
-    tokenHere.lastIndex = start
-    if (at === 0 || !tokenHere.test(text)) continue
-    redacted += `${text.slice(copied, start)}${tokenId.exec(text.slice(start, start + 16))![0]}redacted`
+  for (let at = text.indexOf('t_', 1); at !== -1; at = text.indexOf('t_', at + 2)) {
+    const before = text[at - 1]
+    if (before !== 'a' && before !== 's' && before !== 'b') continue
+    tokenHere.lastIndex = before === 's' ? at - 2 : at - 1
+    if (!tokenHere.test(text)) continue
+    redacted += `${text.slice(copied, at + 't_'.length + idLength + '_'.length)}redacted`
     copied = tokenHere.lastIndex
     at = copied - 2
   }
