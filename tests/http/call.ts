@@ -1,6 +1,6 @@
 /**
- * Calls over a real socket, held against the contract: whatever a test asks for, the answer must parse with the schema
- * of its endpoint, or be an error body whose cause the endpoint declares.
+ * Calls over a real socket, checked against the contract: every response must parse with the schema of its endpoint, or
+ * be an error body whose cause the endpoint declares.
  */
 import { type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from 'node:http'
 import { expect } from 'vitest'
@@ -18,59 +18,59 @@ export interface Call {
   query?: Record<string, string | number>
   /** Sent as JSON. */
   body?: unknown
-  /** Sent as it is; application/json unless `headers` say otherwise. */
+  /** Sent unchanged; application/json unless `headers` has another type. */
   raw?: string | Uint8Array
   /** Without a Content-Length, in two chunks. */
   chunked?: boolean
   signal?: AbortSignal
 }
 
-export interface Answer<Body> {
+export interface Response<Body> {
   status: number
   headers: IncomingHttpHeaders
   body: Body
-  /** The body as it came. */
+  /** The unparsed body. */
   text: string
   warnings: string[]
 }
 
-/** What may answer before any endpoint does. */
+/** The causes of errors before any endpoint is reached. */
 const beforeRoutes: readonly ReasonCode[] = ['host_not_allowed', 'method_not_allowed', 'not_found']
 
 /** Everything a test can ask of one sandbox. */
 export function connect(sandbox: { url: string }) {
   return {
     /** A call that must succeed. */
-    async accept<Id extends EndpointId>(id: Id, call: Call = {}): Promise<Answer<Output<Contract[Id]>>> {
+    async accept<Id extends EndpointId>(id: Id, call: Call = {}): Promise<Response<Output<Contract[Id]>>> {
       const endpoint: Endpoint = contract[id]
-      const answer = await exchange(sandbox.url, endpoint.method, pathOf(endpoint, call), call)
-      expect(answer.status, answer.text).toBe(endpoint.status)
-      return { ...answer, body: successBody(endpoint, answer) as Output<Contract[Id]> }
+      const response = await exchange(sandbox.url, endpoint.method, pathOf(endpoint, call), call)
+      expect(response.status, response.text).toBe(endpoint.status)
+      return { ...response, body: successBody(endpoint, response) as Output<Contract[Id]> }
     },
     /** A call that must be refused with an error body of the contract. */
-    async refuse(id: EndpointId, call: Call = {}): Promise<Answer<ErrorBody>> {
+    async refuse(id: EndpointId, call: Call = {}): Promise<Response<ErrorBody>> {
       const endpoint: Endpoint = contract[id]
-      const answer = await exchange(sandbox.url, endpoint.method, pathOf(endpoint, call), call)
-      const body = errorBody(answer)
+      const response = await exchange(sandbox.url, endpoint.method, pathOf(endpoint, call), call)
+      const body = errorBody(response)
       expect([...endpoint.errors, ...commonErrors, ...beforeRoutes]).toContain(body.reason_code)
-      return { ...answer, body }
+      return { ...response, body }
     },
-    /** A call of an endpoint that answers errors with a page of its own. */
-    async refusePage(id: 'render.frame', call: Call): Promise<Answer<string> & { reason_code: ReasonCode }> {
+    /** A call that must be refused with a page: of an endpoint that responds to errors so. */
+    async refusePage(id: 'render.frame', call: Call): Promise<Response<string> & { reason_code: ReasonCode }> {
       const endpoint: Endpoint = contract[id]
-      const answer = await exchange(sandbox.url, endpoint.method, pathOf(endpoint, call), call)
-      expect(answer.headers['content-type']).toBe((endpoint.response as { media_type: string }).media_type)
-      const reason_code = Object.keys(reasonCodes).find((code) => answer.text.includes(code)) as ReasonCode
+      const response = await exchange(sandbox.url, endpoint.method, pathOf(endpoint, call), call)
+      expect(response.headers['content-type']).toBe((endpoint.response as { media_type: string }).media_type)
+      const reason_code = Object.keys(reasonCodes).find((code) => response.text.includes(code)) as ReasonCode
       expect(endpoint.errors).toContain(reason_code)
-      expect(answer.status).toBe(endpoint.pages?.[reason_code])
-      return { ...answer, body: answer.text, reason_code }
+      expect(response.status).toBe(endpoint.pages?.[reason_code])
+      return { ...response, body: response.text, reason_code }
     },
-    /** Any request at all; an answer of 400 and above must be an error body. */
-    async send(method: string, path: string, call: Call = {}): Promise<Answer<unknown>> {
-      const answer = await exchange(sandbox.url, method, path, call)
-      const isJson = answer.headers['content-type']?.startsWith('application/json') === true && answer.text !== ''
-      if (answer.status >= 400 && method !== 'HEAD') return { ...answer, body: errorBody(answer) }
-      return { ...answer, body: isJson ? JSON.parse(answer.text) : answer.text }
+    /** Any request; a response of 400 and above must be an error body. */
+    async send(method: string, path: string, call: Call = {}): Promise<Response<unknown>> {
+      const response = await exchange(sandbox.url, method, path, call)
+      const isJson = response.headers['content-type']?.startsWith('application/json') === true && response.text !== ''
+      if (response.status >= 400 && method !== 'HEAD') return { ...response, body: errorBody(response) }
+      return { ...response, body: isJson ? JSON.parse(response.text) : response.text }
     },
   }
 }
@@ -83,40 +83,40 @@ function pathOf(endpoint: Endpoint, { params = {}, query = {} }: Call): string {
   return search === '' ? path : `${path}?${search}`
 }
 
-function successBody(endpoint: Endpoint, answer: Answer<unknown>): unknown {
+function successBody(endpoint: Endpoint, response: Response<unknown>): unknown {
   if (!(endpoint.response instanceof z.ZodType)) {
-    expect(answer.headers['content-type']).toBe(endpoint.response.media_type)
-    return answer.text
+    expect(response.headers['content-type']).toBe(endpoint.response.media_type)
+    return response.text
   }
-  expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')
-  const body = endpoint.response.parse(JSON.parse(answer.text)) as { request_id?: string }
+  expect(response.headers['content-type']).toBe('application/json; charset=utf-8')
+  const body = endpoint.response.parse(JSON.parse(response.text)) as { request_id?: string }
   const namesRequest = endpoint.path.startsWith('/v1/') && body.request_id !== undefined
-  if (namesRequest) expect(body.request_id).toBe(answer.headers['x-request-id'])
+  if (namesRequest) expect(body.request_id).toBe(response.headers['x-request-id'])
   return body
 }
 
-function errorBody(answer: Answer<unknown>): ErrorBody {
-  expect(answer.status, answer.text).toBeGreaterThanOrEqual(400)
-  expect(answer.headers['content-type'], answer.text).toBe('application/json; charset=utf-8')
-  const body = ErrorBody.parse(JSON.parse(answer.text))
-  expect(body.request_id).toBe(answer.headers['x-request-id'])
+function errorBody(response: Response<unknown>): ErrorBody {
+  expect(response.status, response.text).toBeGreaterThanOrEqual(400)
+  expect(response.headers['content-type'], response.text).toBe('application/json; charset=utf-8')
+  const body = ErrorBody.parse(JSON.parse(response.text))
+  expect(body.request_id).toBe(response.headers['x-request-id'])
   expect(body.error).toBe(reasonCodes[body.reason_code].error)
-  expect(answer.status).toBe(errorCodes[body.error].status)
+  expect(response.status).toBe(errorCodes[body.error].status)
   expect(body.retryable).toBe(errorCodes[body.error].retryable)
   expect(body.hint).not.toBe('')
   expect(body.docs_url).toMatch(/^\//)
   return body
 }
 
-async function exchange(url: string, method: string, path: string, call: Call): Promise<Answer<unknown>> {
-  const answer = await overSocket(url, method, path, call)
-  expect(answer.headers['x-request-id'], `${method} ${path}`).toMatch(/^req_[0-9a-z]{11}$/)
-  expect(answer.headers['access-control-allow-credentials']).toBeUndefined()
-  expect(answer.headers['set-cookie']).toBeUndefined()
-  return answer
+async function exchange(url: string, method: string, path: string, call: Call): Promise<Response<unknown>> {
+  const response = await overSocket(url, method, path, call)
+  expect(response.headers['x-request-id'], `${method} ${path}`).toMatch(/^req_[0-9a-z]{11}$/)
+  expect(response.headers['access-control-allow-credentials']).toBeUndefined()
+  expect(response.headers['set-cookie']).toBeUndefined()
+  return response
 }
 
-function overSocket(url: string, method: string, path: string, call: Call): Promise<Answer<unknown>> {
+function overSocket(url: string, method: string, path: string, call: Call): Promise<Response<unknown>> {
   const payload = call.raw ?? (call.body === undefined ? undefined : JSON.stringify(call.body))
   const headers: OutgoingHttpHeaders = {
     ...(payload === undefined ? {} : { 'content-type': 'application/json' }),

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { manualClock, startSandbox } from '../../sandbox/index.ts'
 import type { RequestItem } from '../../src/contract/control/requests.ts'
-import type { Answer, Api, Call } from './call.ts'
+import type { Api, Call, Response } from './call.ts'
 import {
   activate,
   asked,
@@ -173,7 +173,7 @@ describe('a journal larger than one look', () => {
       let cursor: string | null = null
       do {
         const body: Record<string, unknown> = cursor === null ? match : { ...match, cursor }
-        const answer: Answer<{ count: number; next_cursor: string | null }> = await on.api.accept('requests.count', {
+        const answer: Response<{ count: number; next_cursor: string | null }> = await on.api.accept('requests.count', {
           body,
         })
         counts.push(answer.body.count)

@@ -1,4 +1,4 @@
-/** What tests of the emulator set up: a sandbox with an api, requests that fill, projects set otherwise. */
+/** What tests of the emulator set up: a sandbox and its client, requests that fill, projects with other settings. */
 import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -23,11 +23,11 @@ export interface Stage extends AsyncDisposable {
   sandbox: Sandbox
   api: Api
   clock: ManualClock
-  /** What the sandbox reported: failures that no request can answer for. Expected to stay empty. */
+  /** The failures that the sandbox reported. Expected to stay empty. */
   reports: unknown[]
 }
 
-/** A sandbox on a clock that stands still. It must have nothing to report when it ends. */
+/** Starts a sandbox on a manual clock. It must have reported nothing when it is disposed. */
 export async function stage(options: SandboxOptions = {}): Promise<Stage> {
   const clock = (options.clock as ManualClock | undefined) ?? manualClock()
   const reports: unknown[] = []
@@ -44,13 +44,13 @@ export async function stage(options: SandboxOptions = {}): Promise<Stage> {
   }
 }
 
-/** A folder that is gone after the test. */
+/** Creates a folder that is removed after the test. */
 export function folder(): { path: string } & Disposable {
   const path = mkdtempSync(join(tmpdir(), 'svc-http-'))
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) }
 }
 
-/** Changes a closed database file by hand. */
+/** Changes a closed database file directly. */
 export function edit(database: string, change: (db: Database.Database) => void): void {
   const db = new Database(database)
   try {
@@ -60,7 +60,7 @@ export function edit(database: string, change: (db: Database.Database) => void):
   }
 }
 
-/** A sandbox whose project is set otherwise than seeded, and has a production publishable key. */
+/** Starts a sandbox whose project has other settings than the seeded ones, and a production publishable key. */
 export async function stageWith(
   settings: Partial<ProjectSettings>,
   { client_id = 'proj_demo', ...options }: SandboxOptions & { client_id?: string } = {},
@@ -109,9 +109,9 @@ export async function fill(
 ): Promise<Filled> {
   const body = (call.body as Record<string, unknown> | undefined) ?? asked()
   const overrides = format === undefined ? {} : { overrides: { allowed_formats: [format] } }
-  const answer = await api.accept('placements.create', { ...call, as, body: { ...body, ...overrides } })
-  const { slot_id, placement, decision } = answer.body
-  if (placement === null || decision?.fill !== true) throw new Error(`not filled: ${answer.text}`)
+  const response = await api.accept('placements.create', { ...call, as, body: { ...body, ...overrides } })
+  const { slot_id, placement, decision } = response.body
+  if (placement === null || decision?.fill !== true) throw new Error(`not filled: ${response.text}`)
   return { slot_id, asset_token: placement.asset_token, placement, decision }
 }
 

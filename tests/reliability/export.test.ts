@@ -11,7 +11,7 @@ import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { encodeId } from '../../src/contract/ids.ts'
 import { contract } from '../../src/contract/index.ts'
 import type { PlacementResponse } from '../../src/contract/v1/placements.ts'
-import { problemOf } from './answers.ts'
+import { problemOf } from './responses.ts'
 
 const reports: unknown[] = []
 
@@ -177,10 +177,10 @@ function startLoad(sandbox: Sandbox, lanes: number) {
       headers: { authorization: `Bearer ${sandbox.keys.secret_key}`, 'content-type': 'application/json' },
       body: body === undefined ? null : JSON.stringify(body),
     })
-    const answer = { status: reply.statusCode, headers: reply.headers, body: await reply.body.text() }
-    const problem = problemOf(answer, endpoint)
+    const response = { status: reply.statusCode, headers: reply.headers, body: await reply.body.text() }
+    const problem = problemOf(response, endpoint)
     if (problem !== null) load.problems.push(`${path}: ${problem}`)
-    return answer
+    return response
   }
   const lane = async () => {
     const client = new Client(sandbox.url)

@@ -11,13 +11,13 @@ import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { contract } from '../../src/contract/index.ts'
 import type { ActivationResult } from '../../src/contract/v1/browser.ts'
 import type { PlacementResponse } from '../../src/contract/v1/placements.ts'
-import { type Answer, problemOf } from './answers.ts'
 import { type Child, startChild } from './child.ts'
 import { createDice } from './dice.ts'
 import { heldCases, wireCase } from './malformed-http.ts'
 import { type Malformed, malformed } from './malformed-request.ts'
 import { type Known, type Sample, samples } from './requests.ts'
-import { answersIn, exchange } from './wire.ts'
+import { problemOf, type Response } from './responses.ts'
+import { exchange, responsesIn } from './wire.ts'
 
 const seed = Number(process.env.SVC_FUZZ_SEED ?? 20260101)
 const counts = { requests: 17_000, wires: 4_000 }
@@ -39,7 +39,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true })
 })
 
-test(`${counts.requests} malformed requests are each answered by the contract (seed ${seed})`, {
+test(`${counts.requests} malformed requests each get a response of the contract (seed ${seed})`, {
   timeout: 90_000,
 }, async () => {
   const dice = createDice(seed)
@@ -65,7 +65,7 @@ test(`${counts.requests} malformed requests are each answered by the contract (s
   await isUnharmed()
 })
 
-test(`${counts.wires} requests that are not HTTP are answered or closed (seed ${seed})`, {
+test(`${counts.wires} requests that are not HTTP get a response or are closed (seed ${seed})`, {
   timeout: 90_000,
 }, async () => {
   const dice = createDice(seed + 1)
@@ -73,9 +73,9 @@ test(`${counts.wires} requests that are not HTTP are answered or closed (seed ${
   const problems: string[] = []
   const run = async (one: ReturnType<typeof wireCase>) => {
     const { received, isSettled } = await exchange(sandbox.url, one, within_ms)
-    if (!isSettled) problems.push(`${one.name} (${one.ending}) -> neither answered nor closed`)
-    for (const answer of answersIn(received)) {
-      const problem = problemOf(answer, null)
+    if (!isSettled) problems.push(`${one.name} (${one.ending}) -> neither responded to nor closed`)
+    for (const response of responsesIn(received)) {
+      const problem = problemOf(response, null)
       if (problem !== null) problems.push(`${one.name} (${one.ending}) -> ${problem}`)
     }
   }
@@ -107,9 +107,9 @@ async function readAll(endpoint: Endpoint): Promise<void> {
   let cursor: string | null = null
   do {
     const path: string = `${endpoint.path}?limit=1000${cursor === null ? '' : `&cursor=${cursor}`}`
-    const answer = await read(await request(`${sandbox.url}${path}`))
-    expect(problemOf(answer, endpoint), path).toBeNull()
-    cursor = (JSON.parse(answer.body) as { next_cursor: string | null }).next_cursor
+    const response = await read(await request(`${sandbox.url}${path}`))
+    expect(problemOf(response, endpoint), path).toBeNull()
+    cursor = (JSON.parse(response.body) as { next_cursor: string | null }).next_cursor
   } while (cursor !== null)
 }
 
@@ -117,7 +117,7 @@ function openClient(): Client {
   return new Client(sandbox.url, { headersTimeout: within_ms, bodyTimeout: within_ms })
 }
 
-/** What is wrong with the answer, null, or `closed` when the server ended the connection. */
+/** Returns what is wrong with the response, null, or `closed` when the server ended the connection. */
 async function ask(client: Client, one: Malformed): Promise<string | null> {
   const { sample, method, path, headers, body } = one
   try {
@@ -136,7 +136,7 @@ async function ask(client: Client, one: Malformed): Promise<string | null> {
   }
 }
 
-async function read({ statusCode, headers, body }: Dispatcher.ResponseData): Promise<Answer> {
+async function read({ statusCode, headers, body }: Dispatcher.ResponseData): Promise<Response> {
   return { status: statusCode, headers, body: await body.text() }
 }
 
@@ -144,15 +144,15 @@ async function ok<T>(method: 'GET' | 'POST', path: string, body?: object, header
   return JSON.parse((await fetched(method, path, body, headers)).body) as T
 }
 
-async function fetched(method: 'GET' | 'POST', path: string, body?: object, headers = {}): Promise<Answer> {
+async function fetched(method: 'GET' | 'POST', path: string, body?: object, headers = {}): Promise<Response> {
   const reply = await request(`${sandbox.url}${path}`, {
     method,
     headers: { authorization: 'Bearer sk_test_sandbox_demo', 'content-type': 'application/json', ...headers },
     body: body === undefined ? null : JSON.stringify(body),
   })
-  const answer = await read(reply)
-  expect(answer.status, `${method} ${path}: ${answer.body}`).toBeLessThan(300)
-  return answer
+  const response = await read(reply)
+  expect(response.status, `${method} ${path}: ${response.body}`).toBeLessThan(300)
+  return response
 }
 
 /** Real identifiers and tokens, so that malformed requests get as far as they can. */

@@ -21,9 +21,9 @@ import { manualClock, type Sandbox, SandboxError, type SandboxOptions, startSand
 import type { SandboxInfo } from '../../src/contract/control/sandbox.ts'
 import { contract } from '../../src/contract/index.ts'
 import type { PlacementResponse } from '../../src/contract/v1/placements.ts'
-import { problemOf } from './answers.ts'
 import { type ChildOptions, startChild } from './child.ts'
-import { answersIn, exchange } from './wire.ts'
+import { problemOf } from './responses.ts'
+import { exchange, responsesIn } from './wire.ts'
 
 const reports: unknown[] = []
 
@@ -163,10 +163,10 @@ describe('storage that is full', () => {
     const acknowledged: string[] = []
     let refused = 0
     for (let turn = 0; turn < 20_000 && refused < 40; turn++) {
-      const answers = await Promise.all(
+      const results = await Promise.all(
         Array.from({ length: 8 }, (_, lane) => post(child, '/v1/placements', placementOf(`full-${turn}-${lane}`))),
       )
-      for (const { status, body, headers } of answers) {
+      for (const { status, body, headers } of results) {
         if (status === 200) acknowledged.push((body as PlacementResponse).slot_id)
         else {
           refused++
@@ -178,7 +178,7 @@ describe('storage that is full', () => {
     }
     expect(refused).toBeGreaterThan(0)
     expect(acknowledged.length).toBeGreaterThan(50)
-    // The answers come over a socket, the reports over another channel: either may be first.
+    // The responses come over a socket, the reports over another channel: either may be first.
     await vi.waitFor(() => expect(child.reports.join('\n')).toContain('refused a write'))
 
     for (const slot_id of [acknowledged[0]!, acknowledged.at(-1)!]) {
@@ -307,8 +307,8 @@ describe('close()', () => {
     for (const { isSettled } of await Promise.all(held)) expect(isSettled).toBe(true)
   })
 
-  test('under load, answers by the contract to the last and leaves nothing behind', { timeout: 40_000 }, async () => {
-    let answered = 0
+  test('under load, responds by the contract to the last and leaves nothing behind', { timeout: 40_000 }, async () => {
+    let responses = 0
     for (let round = 0; round < 6; round++) {
       const child = await startChild({ rate_limit: 'off', decision_latency_ms: 300 })
       onTestFinished(() => child.kill())
@@ -318,7 +318,7 @@ describe('close()', () => {
         try {
           for (;;) {
             const { status, headers, body } = await post(child, '/v1/placements?wait_ms=0', placementOf('load'), client)
-            answered++
+            responses++
             const problem = problemOf({ status, headers, body: JSON.stringify(body) }, contract['placements.create'])
             if (problem !== null) problems.push(problem)
           }
@@ -335,7 +335,7 @@ describe('close()', () => {
       expect(child.reports).toEqual([])
       expect(exit_code).toBe(0)
     }
-    expect(answered).toBeGreaterThan(100)
+    expect(responses).toBeGreaterThan(100)
   })
 
   test('fifty starts and stops leave no handle open', { timeout: 40_000 }, async () => {
@@ -389,7 +389,7 @@ test('a consent conflict in the same turn as successful beacons harms none', asy
   const results = await Promise.all(
     bodies.map((text) =>
       exchange(sandbox.url, { name: 'turn', bytes: Buffer.from(text), ending: 'hold' }, 5_000).then(
-        ({ received }) => answersIn(received)[0]!,
+        ({ received }) => responsesIn(received)[0]!,
       ),
     ),
   )

@@ -9,7 +9,7 @@ import { type Sandbox, startSandbox } from '../../sandbox/index.ts'
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { contract } from '../../src/contract/index.ts'
 import type { PlacementResponse } from '../../src/contract/v1/placements.ts'
-import { problemOf } from './answers.ts'
+import { problemOf } from './responses.ts'
 
 test.each(['memory', 'file'])('resets among placements, frames and beacons leave nothing broken: %s', async (where) => {
   const reports: unknown[] = []
@@ -24,10 +24,10 @@ test.each(['memory', 'file'])('resets among placements, frames and beacons leave
       headers: { authorization: `Bearer ${sandbox.keys.secret_key}`, 'content-type': 'application/json' },
       body: body === undefined ? null : JSON.stringify(body),
     })
-    const answer = { status: reply.statusCode, headers: reply.headers, body: await reply.body.text() }
-    const problem = problemOf(answer, endpoint)
+    const response = { status: reply.statusCode, headers: reply.headers, body: await reply.body.text() }
+    const problem = problemOf(response, endpoint)
     if (problem !== null) problems.push(`${path}: ${problem}`)
-    return answer
+    return response
   }
   const lane = async () => {
     const client = new Client(sandbox.url)
@@ -54,8 +54,8 @@ test.each(['memory', 'file'])('resets among placements, frames and beacons leave
     await new Promise((resolve) => setTimeout(resolve, 20))
     await ask(client, contract['sandbox.reset'], '/_sandbox/reset', {})
     for (const id of ['beacons.list', 'placements.list', 'requests.list', 'evidence.verify'] as const) {
-      const answer = await ask(client, contract[id], contract[id].path)
-      expect(answer.status, answer.body).toBe(200)
+      const response = await ask(client, contract[id], contract[id].path)
+      expect(response.status, response.body).toBe(200)
     }
   }
   isRunning = false

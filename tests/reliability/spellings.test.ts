@@ -3,7 +3,7 @@ import { request } from 'undici'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Sandbox, startSandbox } from '../../sandbox/index.ts'
 import { contract } from '../../src/contract/index.ts'
-import { answersIn, exchange } from './wire.ts'
+import { exchange, responsesIn } from './wire.ts'
 
 let sandbox: Sandbox
 const reports: unknown[] = []
@@ -24,7 +24,7 @@ test.each(['/_sandbox/reset', '/%5fsandbox/reset', '/%5Fsandbox/%72eset', 'http:
     const head = `Host: localhost\r\nOrigin: https://evil.example\r\nContent-Type: application/json\r\n`
     const bytes = Buffer.from(`POST ${target} HTTP/1.1\r\n${head}Content-Length: 2\r\n\r\n{}`)
     const { received } = await exchange(sandbox.url, { name: target, bytes, ending: 'idle' }, 5_000)
-    expect(answersIn(received)[0]?.status).toBe(403)
+    expect(responsesIn(received)[0]?.status).toBe(403)
     const explained = await request(`${sandbox.url}/_sandbox/placements/${slot_id}`)
     expect(explained.statusCode).toBe(200)
     await explained.body.dump()

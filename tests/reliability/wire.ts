@@ -1,12 +1,12 @@
 /** Bytes over a socket, without an HTTP client's good manners. */
 import { connect } from 'node:net'
-import type { Answer } from './answers.ts'
+import type { Response } from './responses.ts'
 
 export interface WireCase {
   name: string
   bytes: Buffer
   /**
-   * After the bytes: `idle` waits for an answer and half-closes when there is none; `end` half-closes at once, `drop`
+   * After the bytes: `idle` waits for a response and half-closes when there is none; `end` half-closes at once, `drop`
    * closes at once, `hold` says nothing more and waits until the server has had enough.
    */
   ending: 'idle' | 'end' | 'drop' | 'hold'
@@ -14,11 +14,11 @@ export interface WireCase {
 
 export interface WireResult {
   received: Buffer
-  /** Whether the server answered or closed before the deadline. */
+  /** Whether the server responded or closed before the deadline. */
   isSettled: boolean
 }
 
-/** How long to wait for more before a case counts as answered, and before a silent server is told that nothing follows. */
+/** How long to wait for more before a case counts as responded to, and before the request is ended for a silent server. */
 const quiet_ms = 8
 const silent_ms = 60
 
@@ -53,16 +53,16 @@ export function exchange(url: string, { bytes, ending }: WireCase, deadline_ms: 
   })
 }
 
-/** The answers in what came back, in order; what is cut off at the end is left out. */
-export function answersIn(received: Buffer): Answer[] {
-  const answers: Answer[] = []
+/** Returns the complete responses in what was received, in order. */
+export function responsesIn(received: Buffer): Response[] {
+  const responses: Response[] = []
   let rest = received.toString('latin1')
   while (rest !== '') {
     const end = rest.indexOf('\r\n\r\n')
     const status = /^HTTP\/1\.1 (\d{3}) /.exec(rest)
-    if (status === null) return [...answers, { status: 0, headers: {}, body: rest.slice(0, 200) }]
-    if (end === -1) return answers
-    const headers: Answer['headers'] = {}
+    if (status === null) return [...responses, { status: 0, headers: {}, body: rest.slice(0, 200) }]
+    if (end === -1) return responses
+    const headers: Response['headers'] = {}
     for (const line of rest.slice(0, end).split('\r\n').slice(1)) {
       const colon = line.indexOf(':')
       headers[line.slice(0, colon).toLowerCase()] = line.slice(colon + 1).trim()
@@ -70,13 +70,13 @@ export function answersIn(received: Buffer): Answer[] {
     rest = rest.slice(end + 4)
     const length = Number(headers['content-length'] ?? 0)
     const isBare = rest === '' || rest.startsWith('HTTP/1.1 ')
-    if (!isBare && rest.length < length) return answers
+    if (!isBare && rest.length < length) return responses
     const body = isBare ? '' : rest.slice(0, length)
-    if (headers['transfer-encoding'] !== undefined) return answers
-    if (Number(status[1]) >= 200) answers.push({ status: Number(status[1]), headers, body: fromLatin1(body) })
+    if (headers['transfer-encoding'] !== undefined) return responses
+    if (Number(status[1]) >= 200) responses.push({ status: Number(status[1]), headers, body: fromLatin1(body) })
     rest = rest.slice(body.length)
   }
-  return answers
+  return responses
 }
 
 function fromLatin1(text: string): string {

@@ -1,18 +1,18 @@
-/** What every answer must be, however bad the question: no failure of ours, and JSON that fits the contract. */
+/** What every response must be, however bad the request: no failure of ours, and JSON that fits the contract. */
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { ErrorBody, errorCodes, reasonCodes } from '../../src/contract/errors.ts'
 
-export interface Answer {
+export interface Response {
   status: number
   headers: Record<string, string | string[] | undefined>
   body: string
 }
 
-/** What is wrong with an answer, or null. `endpoint` is null where the question may not have reached the one it names. */
-export function problemOf(answer: Answer, endpoint: Endpoint | null): string | null {
-  const { status, headers, body } = answer
+/** Returns what is wrong with a response, or null. `endpoint` is null where the request may have reached another. */
+export function problemOf(response: Response, endpoint: Endpoint | null): string | null {
+  const { status, headers, body } = response
   if (status >= 500) return `${status}: ${body.slice(0, 300)}`
-  if (status < 200) return `${status} is not an answer`
+  if (status < 200) return `${status} is not a final response`
   if (!String(headers['content-type'] ?? '').startsWith('application/json') || body === '') return null
   let value: unknown
   try {
@@ -20,7 +20,7 @@ export function problemOf(answer: Answer, endpoint: Endpoint | null): string | n
   } catch {
     return `${status} says it is JSON and is not: ${body.slice(0, 300)}`
   }
-  if (status >= 400) return errorProblem(answer, value)
+  if (status >= 400) return errorProblem(response, value)
   if (endpoint === null || !('safeParse' in endpoint.response)) return null
   const parsed = endpoint.response.safeParse(value)
   return parsed.success
@@ -28,7 +28,7 @@ export function problemOf(answer: Answer, endpoint: Endpoint | null): string | n
     : `${status} breaks the contract of ${endpoint.id}: ${parsed.error.message.slice(0, 500)}`
 }
 
-function errorProblem({ status, headers, body }: Answer, value: unknown): string | null {
+function errorProblem({ status, headers, body }: Response, value: unknown): string | null {
   const parsed = ErrorBody.safeParse(value)
   if (!parsed.success) return `${status} is not an error body: ${body.slice(0, 300)}`
   const { error, reason_code, request_id } = parsed.data
