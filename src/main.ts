@@ -1,13 +1,15 @@
-/** The real Host. The only file in src/ that touches `process`. */
-import { randomBytes } from 'node:crypto'
+/**
+ * The real Host. The only file in src/ that touches `process`. Modules of Node that few commands need are loaded by the
+ * functions that need them, because `svc --help` is to start quickly.
+ */
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isSea } from 'node:sea'
-import { setFlagsFromString } from 'node:v8'
 import type { Host, HostStream, Signal } from './cli/run/host.ts'
 import { run } from './program.ts'
 
 const signals: Signal[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
+const letters = 'abcdefghijklmnopqrstuvwxyz234567'
 
 const host: Host = {
   env: process.env,
@@ -18,14 +20,18 @@ const host: Host = {
   // A program in one file, with its runtime inside, has no script.
   program: isSea() ? [process.execPath] : [process.execPath, ...process.argv.slice(1, 2)],
   node_version: process.versions.node,
-  stdin: process.stdin,
+  get stdin() {
+    return process.stdin
+  },
   closeInput: () => void process.stdin.destroy(),
   stdout: hostStream(process.stdout),
   stderr: hostStream(process.stderr),
-  stdin_is_terminal: process.stdin.isTTY === true,
+  get stdin_is_terminal() {
+    return process.stdin.isTTY === true
+  },
   now: () => Date.now(),
   randomText: (length) =>
-    Array.from(randomBytes(length), (byte) => 'abcdefghijklmnopqrstuvwxyz234567'[byte & 31]).join(''),
+    Array.from(crypto.getRandomValues(new Uint8Array(length)), (byte) => letters[byte & 31]).join(''),
   onSignal(handler) {
     for (const signal of signals) process.on(signal, handler)
     return () => {
@@ -33,15 +39,16 @@ const host: Host = {
     }
   },
   keepHeapSmall() {
+    const { setFlagsFromString } = process.getBuiltinModule('node:v8')
     // Without these the heap grows to several times what is alive before it is collected: 270 MB instead of 165 under load.
     setFlagsFromString('--semi-space-growth-factor=1')
     setFlagsFromString('--heap-growing-percent=80')
   },
   exitNow: (code) => process.exit(code),
-  isRunning: (pid) => signalled(pid, 0),
+  isRunning: (pid) => sendSignal(pid, 0),
   parentOf,
-  terminate: (pid) => signalled(pid, 'SIGTERM'),
-  signal: signalled,
+  terminate: (pid) => sendSignal(pid, 'SIGTERM'),
+  signal: sendSignal,
   onExit(handler) {
     process.on('exit', handler)
     return () => process.off('exit', handler)
@@ -50,7 +57,7 @@ const host: Host = {
 
 process.exitCode = await run(process.argv.slice(2), host)
 
-/** A reader that goes away (`svc ... | head -1`) or a closed terminal is no error of ours. */
+/** Ignores errors of a stream: a reader that stops early (`svc ... | head -1`) or a closed terminal is no failure. */
 function hostStream(stream: NodeJS.WriteStream): HostStream {
   stream.on('error', () => {})
   return {
@@ -65,8 +72,8 @@ function hostStream(stream: NodeJS.WriteStream): HostStream {
   }
 }
 
-/** Sends a signal; 0 only asks. A process of another user counts as running. */
-function signalled(pid: number, signal: NodeJS.Signals | 0): boolean {
+/** Sends a signal; 0 only checks the process. A process of another user counts as running. */
+function sendSignal(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, signal)
   } catch (error) {
@@ -74,17 +81,17 @@ function signalled(pid: number, signal: NodeJS.Signals | 0): boolean {
   }
 }
 
-/** The parent of another process, and any name, only where the system shows them as files. */
+/** Returns the parent of a process. Only /proc knows the parent and the name of a process other than this one. */
 function parentOf(pid: number): { pid: number; name: string | null } | null {
   const parent = pid === process.pid ? process.ppid : statusOf(pid)?.parent
   if (parent === undefined) return null
   const status = statusOf(parent)
   if (status !== null) return { pid: parent, name: status.name }
-  // On Windows the parent keeps its number when it is gone.
-  return signalled(parent, 0) ? { pid: parent, name: null } : null
+  // On Windows the number of the parent stays after it has ended.
+  return sendSignal(parent, 0) ? { pid: parent, name: null } : null
 }
 
-/** `/proc/<pid>/stat` is `pid (name) state parent ...`; the name may hold anything. */
+/** Reads `/proc/<pid>/stat`, which is `pid (name) state parent ...`; the name may contain anything. */
 function statusOf(pid: number): { name: string; parent: number } | null {
   try {
     const [, name, parent] = /^\d+ \((.*)\) \S (\d+)/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? []

@@ -1,8 +1,9 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { root, spawnSvc } from './process.ts'
-import { temporaryDirectory } from './test-cli.ts'
+import { svc, temporaryDirectory } from './test-cli.ts'
 
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
 
@@ -23,8 +24,36 @@ test('svc --help loads no library', async () => {
   expect(size).toBeLessThan(20_000)
 })
 
+test('help and usage errors load neither the contract nor a schema', async () => {
+  for (const args of [
+    ['placements', 'create', '--help'],
+    ['sandbox', '-h'],
+    ['qa', 'run', '--nonsense', '--help'],
+    ['nonsense'],
+  ]) {
+    const size = (await loadedFiles(args)).reduce((sum, file) => sum + statSync(file).size, 0)
+    expect(size, args.join(' ')).toBeLessThan(300_000)
+  }
+})
+
+test('the bundle knows the help of every command as the source does', async () => {
+  for (const args of ['placements create --help', 'sandbox faults', 'help sandbox clock set', 'exec -h']) {
+    const { code, stdout, stderr } = await svc(args, {})
+    expect(await spawnSvc(args.split(' '), {}).ended, args).toEqual({ code, stdout, stderr })
+  }
+})
+
 test('a reader that goes away is no error', async () => {
   const { child, ended } = spawnSvc(['help', 'settings'], { SVC_HOME: temporaryDirectory() })
   child.stdout?.destroy()
   expect(await ended).toMatchObject({ code: 0, stderr: '' })
 })
+
+/** Returns the files of dist that a command line loads. */
+async function loadedFiles(args: readonly string[]): Promise<string[]> {
+  const directory = temporaryDirectory()
+  await spawnSvc(args, { NODE_V8_COVERAGE: directory }).ended
+  const reports = readdirSync(directory).map((file) => readFileSync(join(directory, file), 'utf8'))
+  const scripts = reports.flatMap((text) => (JSON.parse(text) as { result: { url: string }[] }).result)
+  return scripts.filter(({ url }) => url.startsWith('file:')).map(({ url }) => fileURLToPath(url))
+}

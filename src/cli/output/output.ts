@@ -1,12 +1,11 @@
 /** What a command prints: data on stdout in the chosen format, everything else on stderr. */
 import { spawnSync } from 'node:child_process'
-import stringWidth from 'string-width'
+import { stripVTControlCharacters } from 'node:util'
 import type { Failure } from '../run/errors.ts'
 import type { Host } from '../run/host.ts'
-import type { outputFormats } from '../settings/table.ts'
-import { type ColorChoice, type Style, styleOf } from './style.ts'
-
-export type OutputFormat = (typeof outputFormats)[number]
+import type { ColorChoice, OutputFormat } from '../settings/table.ts'
+import { type Style, styleOf } from './style.ts'
+import { textWidth } from './text.ts'
 
 export interface OutputOptions {
   format: OutputFormat
@@ -148,5 +147,5 @@ function rowsOf(text: string, columns: number): number {
   return text
     .trimEnd()
     .split('\n')
-    .reduce((rows, line) => rows + Math.max(1, Math.ceil(stringWidth(line) / columns)), 0)
+    .reduce((rows, line) => rows + Math.max(1, Math.ceil(textWidth(stripVTControlCharacters(line)) / columns)), 0)
 }

@@ -1,8 +1,7 @@
 import { Chalk, type ChalkInstance } from 'chalk'
 import type { Host } from '../run/host.ts'
 
-export const colorChoices = ['auto', 'always', 'never'] as const
-export type ColorChoice = (typeof colorChoices)[number]
+import type { ColorChoice } from '../settings/table.ts'
 
 /** Colours, and the width of the terminal; undefined where the text goes somewhere else. */
 export type Style = ChalkInstance & { columns?: number | undefined }

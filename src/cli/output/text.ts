@@ -27,7 +27,7 @@ export function alignTable(
     row
       .map((whole, column) => {
         const cell = cutText(whole, widths[column] ?? 0)
-        const blank = ' '.repeat((widths[column] ?? 0) - stringWidth(cell))
+        const blank = ' '.repeat((widths[column] ?? 0) - textWidth(cell))
         const text = painted[header[column] ?? '']?.(cell) ?? cell
         return isNumeric[column] ? blank + text : text + blank
       })
@@ -36,7 +36,6 @@ export function alignTable(
   return [style.dim(line(header, {})), ...whole.map((row) => line(row, paint))]
 }
 
-const graphemes = new Intl.Segmenter()
 const narrowest = 8
 const gap = 2
 /** Room for the indent of a table within a section. */
@@ -60,13 +59,17 @@ function fitWidths(natural: readonly number[], header: readonly string[], column
   return widths
 }
 
+/** Created on first use: it initializes ICU, which takes 20 ms. */
+let graphemes: Intl.Segmenter | undefined
+
 /** Returns the text cut to a width, with `…` where something is missing. No character is cut in two. */
 export function cutText(text: string, width: number): string {
-  if (stringWidth(text) <= width) return text
+  if (textWidth(text) <= width) return text
+  graphemes ??= new Intl.Segmenter()
   let cut = ''
   let left = width - 1
   for (const { segment } of graphemes.segment(text)) {
-    left -= stringWidth(segment)
+    left -= textWidth(segment)
     if (left < 0) break
     cut += segment
   }
@@ -75,11 +78,16 @@ export function cutText(text: string, width: number): string {
 
 /** Returns the text with blanks up to a width. */
 export function padEnd(text: string, width: number): string {
-  return text + ' '.repeat(Math.max(0, width - stringWidth(text)))
+  return text + ' '.repeat(Math.max(0, width - textWidth(text)))
+}
+
+/** Returns the columns that a text takes. ASCII is what most texts are, and needs no tables of characters. */
+export function textWidth(text: string): number {
+  return /^[ -~]*$/.test(text) ? text.length : stringWidth(text)
 }
 
 function widest(texts: readonly string[]): number {
-  return Math.max(0, ...texts.map((text) => stringWidth(text)))
+  return Math.max(0, ...texts.map((text) => textWidth(text)))
 }
 
 /** Returns any JSON value as indented `name  value` lines. */

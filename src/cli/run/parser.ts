@@ -6,8 +6,7 @@
  * loaded. The common options belong to the root, which reads them anywhere on the line. `--help` is one of them.
  */
 import { Command as Commander, CommanderError, Option } from 'commander'
-import { type ColorChoice, colorChoices } from '../output/style.ts'
-import { type SettingName, settingNames, settingsTable } from '../settings/table.ts'
+import { type ColorChoice, colorChoices, type SettingName, settingNames, settingsTable } from '../settings/table.ts'
 import { type AnyCommand, type Command, type CommandGroup, type CommandInput, isGroup, load } from './command.ts'
 import { CliError } from './errors.ts'
 

@@ -1,6 +1,5 @@
 /** Parses a command line, prints help or runs the command, and reports whatever fails. */
-import { createOutput, type OutputOptions } from '../output/output.ts'
-import { styleOf } from '../output/style.ts'
+import type { OutputOptions } from '../output/output.ts'
 import { outputFormats } from '../settings/table.ts'
 import type { AnyCommand } from './command.ts'
 import { CliError, exitCodes, type Failure } from './errors.ts'
@@ -38,17 +37,18 @@ export async function runCommand(
   } catch (error) {
     const failure = await describe(error)
     const hint = failure.hint?.replace(/\bsvc(?= [a-z])/g, commandName(host.env)) ?? null
+    const { createOutput } = await import('../output/output.ts')
     createOutput(host, output).failure({ ...failure, hint })
     return exitCodes[failure.category].exit_code
   }
 }
 
 async function printTopic(name: string | undefined, host: Host): Promise<boolean> {
-  const { topics } = await import('./help.ts')
+  const { topics } = await import('./topics.ts')
   const topic = topics[name ?? '']
   if (topic === undefined) return false
-  const lines = await topic(styleOf(host.stdout, 'auto', host.env))
-  host.stdout.write(`${lines.join('\n')}\n`)
+  const { styleOf } = await import('../output/style.ts')
+  host.stdout.write(`${topic(styleOf(host.stdout, 'auto', host.env)).join('\n')}\n`)
   return true
 }
 

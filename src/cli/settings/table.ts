@@ -3,6 +3,10 @@
  * command line can be parsed, and its help printed, without loading schemas.
  */
 export const outputFormats = ['text', 'json', 'jsonl', 'none'] as const
+export type OutputFormat = (typeof outputFormats)[number]
+
+export const colorChoices = ['auto', 'always', 'never'] as const
+export type ColorChoice = (typeof colorChoices)[number]
 
 interface SettingRow {
   env: string
