@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { readChoices, values, writeChoices } from './choices.ts'
+import { options, readChoices, writeChoices } from './choices.ts'
 
-test('an address without choices is the default, and says nothing', () => {
+test('an address without choices is the default, and the default needs no address', () => {
   const choices = readChoices('')
   expect(choices).toEqual({
     surface: 'chat',
@@ -17,15 +17,15 @@ test('an address without choices is the default, and says nothing', () => {
 })
 
 test('every value of every choice survives the address', () => {
-  for (const [name, known] of Object.entries(values)) {
-    for (const value of known) {
+  for (const [name, known] of Object.entries(options)) {
+    for (const value of Object.keys(known)) {
       const choices = { ...readChoices(''), [name]: value }
       expect(readChoices(writeChoices(choices))).toEqual(choices)
     }
   }
 })
 
-test('what is unknown is the default', () => {
+test('an unknown value is the default', () => {
   expect(readChoices('?surface=fax&format=&consent=granted&more=1')).toEqual(readChoices(''))
   expect(readChoices('?surface=code&surface=image').surface).toBe('code')
 })

@@ -1,55 +1,77 @@
-/** What the controls are set to. All of it is in the address, so that any state of the page can be shared. */
+/** The choices of the page, with their labels and hints. All of them are in the address, so any state can be shared. */
 import type { Format, JobType, NativeTemplateId } from '../../src/contract/fields.ts'
 
-export type Outcome = 'fill' | 'no_fill' | 'slow'
-export type ConsentChoice = 'granted' | 'denied' | 'withdrawn' | 'expiring' | 'unasked'
-export type Integration = 'server' | 'browser'
-export type Theme = 'system' | 'light' | 'dark'
+type Option = readonly [label: string, hint?: string]
 
-export interface Choices {
-  surface: JobType
-  format: Format | 'auto'
-  /** `fitting`: the template that suits the surface. */
-  template: NativeTemplateId | 'fitting'
-  outcome: Outcome
-  consent: ConsentChoice
-  integration: Integration
-  /** Leaves the ad when its turn finishes. */
-  keep: 'on' | 'off'
-  theme: Theme
+/** Every value of every choice; the first one is the default. */
+export const options = {
+  surface: {
+    chat: ['Chat'],
+    code: ['Code'],
+    image: ['Image'],
+    voice: ['Voice'],
+    agent: ['Agent'],
+  } satisfies Record<JobType, Option>,
+  format: {
+    native: ['Native', 'Laid out by a template, sized to its slot.'],
+    banner: ['Banner', 'The largest standard size that fits. Test keys get a test creative.'],
+    clip: ['Clip', 'Muted video, viewable after two seconds. Test keys get a test creative.'],
+    auto: ['Auto', 'Any format may fill; the best price wins.'],
+  } satisfies Record<Format | 'auto', Option>,
+  template: {
+    fitting: ['Fit', 'The template that suits this surface.'],
+    card: ['Card', 'Picture above text.'],
+    list_item: ['List', 'list_item: a thumbnail beside two lines.'],
+    featured: ['Featured', 'Large picture, large title.'],
+    minimal: ['Minimal', 'Text only.'],
+  } satisfies Record<NativeTemplateId | 'fitting', Option>,
+  outcome: {
+    fill: ['Fill', 'The market decides. Open the decision for its trace.'],
+    no_fill: ['No-fill', 'Forced with test_outcome, which needs a server test key.'],
+    slow: ['Slow', 'Takes 4 s: pending first, then polled by slot_id.'],
+  },
+  consent: {
+    granted: ['Granted', 'Topic and prompt text may be used for matching.'],
+    denied: ['Denied', 'The decision is a no-fill; the evidence is kept.'],
+    withdrawn: ['Withdrawn', 'Frames and beacons are refused until consent is granted again.'],
+    expiring: ['Expiring', 'Ends after 8 s: the ad unmounts in mid-turn.'],
+    unasked: ['Unasked', 'A new session. This project still fills, but without a topic.'],
+  },
+  integration: {
+    server: ['Server', 'The backend requests with its secret key, which the page never sees.'],
+    browser: ['Browser', 'The page requests with a token for its publishable key.'],
+  },
+  keep: {
+    on: ['Keep ad', 'keepMounted: the ad stays until the next turn.'],
+    off: ['Clear ad', 'Cleared with the turn, once its dwell is met.'],
+  },
+  theme: { system: ['System'], light: ['Light'], dark: ['Dark'] },
+} satisfies Record<string, Record<string, Option>>
+
+export type Choices = { [Name in keyof typeof options]: keyof (typeof options)[Name] }
+
+/** Returns the values of a choice with their labels and hints. */
+export function optionsOf<Name extends keyof Choices>(name: Name): [value: Choices[Name], ...Option][] {
+  const known: Record<string, Option> = options[name]
+  return Object.entries(known).map(([value, option]) => [value as Choices[Name], ...option])
 }
 
-type Values = { [Name in keyof Choices]: readonly Choices[Name][] }
-
-/** Every value of every choice; the first one is what an address without it means. */
-export const values: Values = {
-  surface: ['chat', 'code', 'image', 'voice', 'agent'],
-  format: ['native', 'banner', 'clip', 'auto'],
-  template: ['fitting', 'card', 'list_item', 'featured', 'minimal'],
-  outcome: ['fill', 'no_fill', 'slow'],
-  consent: ['granted', 'denied', 'withdrawn', 'expiring', 'unasked'],
-  integration: ['server', 'browser'],
-  keep: ['on', 'off'],
-  theme: ['system', 'light', 'dark'],
-}
-
-const names = Object.keys(values) as (keyof Choices)[]
-
-/** The choices of a query string. What is missing or unknown is the default. */
+/** Returns the choices of a query string. A value that is missing or unknown is the default. */
 export function readChoices(search: string): Choices {
   const query = new URLSearchParams(search)
-  const entries = names.map((name) => {
-    const known: readonly string[] = values[name]
-    const wanted = query.get(name)
-    return [name, wanted !== null && known.includes(wanted) ? wanted : known[0]]
+  const entries = Object.entries(options).map(([name, known]) => {
+    const value = query.get(name) ?? ''
+    return [name, Object.hasOwn(known, value) ? value : Object.keys(known)[0]]
   })
   return Object.fromEntries(entries) as Choices
 }
 
-/** The shortest query string that reads as these choices, with its question mark. */
+/** Returns the shortest query string that reads as these choices, with its question mark. */
 export function writeChoices(choices: Choices): string {
   const query = new URLSearchParams()
-  for (const name of names) if (choices[name] !== values[name][0]) query.set(name, choices[name])
-  const text = query.toString()
-  return text === '' ? '' : `?${text}`
+  const defaults = readChoices('')
+  for (const name of Object.keys(options) as (keyof Choices)[]) {
+    if (choices[name] !== defaults[name]) query.set(name, choices[name])
+  }
+  return query.size === 0 ? '' : `?${query}`
 }

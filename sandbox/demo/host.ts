@@ -1,28 +1,39 @@
 /**
- * Everything that this page has to do with sponsored placements. Read it as an example.
+ * The integration of this page with sponsored placements. Read it as an example.
  *
- * One turn of the product is one call of `withTurn`: it asks the page's own backend for a placement, mounts it into
- * `target`, measures, sends the beacons and takes it down again. Whatever becomes of the ad, the work of the turn runs,
- * and its result comes back untouched. The backend holds the secret key; the page never sees it.
+ * One turn of the product is one call of `withTurn`: it requests a placement from the page's own backend, mounts it
+ * into `target`, measures, sends the beacons and clears it. Whatever happens to the ad, the work of the turn runs and
+ * its result is returned unchanged. The backend holds the secret key; the page never sees it.
  */
 import type { JobType, NativeTemplateId, SlotHint } from '../../src/contract/fields.ts'
+import type { ConsentStored } from '../../src/contract/v1/consent.ts'
 import type { PlacementRequest } from '../../src/contract/v1/placements.ts'
 import type { Turn } from '../renderer/host/turn.ts'
 import type { Choices } from './choices.ts'
 
 /** Routes of the page's own backend. */
 const backend = '/_sandbox/demo/api'
-/** The product never waits longer for an activation, or for consent to be stored, milliseconds. */
-const patience_ms = 1_500
+/** The product waits no longer than this for an activation, or for consent to be stored, milliseconds. */
+const timeout_ms = 1_500
+
+/** Written into the page by its backend. The secret key is not part of it. */
+export interface PageSettings {
+  /** Protects the backend against cross-site requests. It is sent to the backend only. */
+  token: string
+  client_id: string
+  publishable_key: string
+  since_seq: number
+}
+
+export const settings = JSON.parse(document.getElementById('settings')?.textContent ?? '{}') as PageSettings
 
 export interface SponsoredTurn {
   id: string
-  /** The empty element that takes the ad. */
+  /** The empty element for the ad. */
   target: Element
   session_id: string
   job_type: JobType
   prompt: { topic?: string; text?: string }
-  timing: 'before' | 'during' | 'after'
   slot_hint: SlotHint
   template: NativeTemplateId
   choices: Choices
@@ -30,56 +41,49 @@ export interface SponsoredTurn {
   signal: AbortSignal
 }
 
-export interface Credentials {
-  /** A proof against cross-site requests, as any host has one. It goes to the backend and nowhere else. */
-  token: string
-  publishable_key: string
-}
-
-/** Runs `work` as a turn with a sponsored slot. Without render.js, blocked or not loaded, it is just the work. */
+/** Runs `work` as a turn with a sponsored slot. Without render.js, blocked or not loaded, it only runs the work. */
 export async function withSponsoredTurn<Result>(
-  wanted: SponsoredTurn,
-  credentials: Credentials,
+  sponsored: SponsoredTurn,
   work: () => Promise<Result>,
-  started: (turn: Turn) => void,
+  onStart: (turn: Turn) => void,
 ): Promise<Result> {
   const { SponsoredPlacement } = window
   if (SponsoredPlacement === undefined) return work()
-  const { id, target, signal, choices } = wanted
+  const { id, target, signal, choices } = sponsored
 
   if (choices.integration === 'browser' && SponsoredPlacement.state().activation === null) {
-    const activation = SponsoredPlacement.activate({ publishableKey: credentials.publishable_key })
-    await Promise.race([activation, new Promise((resolve) => setTimeout(resolve, patience_ms))])
+    const activation = SponsoredPlacement.activate({ publishableKey: settings.publishable_key })
+    await Promise.race([activation, new Promise((resolve) => setTimeout(resolve, timeout_ms))])
   }
   const turn = {
     turnId: id,
     target,
     signal,
-    body: placementRequest(wanted),
+    body: placementRequest(sponsored),
     keepMounted: choices.keep === 'on',
     ...(choices.integration === 'server' && {
       endpoint: `${backend}/${choices.outcome === 'slow' ? 'slow-placement' : 'placement'}`,
-      headers: { 'x-sandbox-token': credentials.token },
+      headers: { 'x-sandbox-token': settings.token },
     }),
   }
   return SponsoredPlacement.withTurn(turn, (turn) => {
-    started(turn)
+    onStart(turn)
     return work()
   })
 }
 
-/** The v1 request. Who asks, the project and its key, is added by the backend, or by the browser's activation. */
-function placementRequest(wanted: SponsoredTurn): Omit<PlacementRequest, 'client_id'> {
-  const { session_id, job_type, prompt, slot_hint, timing, choices } = wanted
+/** Returns the v1 request. The backend, or the browser's activation, adds the project and its key. */
+function placementRequest(sponsored: SponsoredTurn): Omit<PlacementRequest, 'client_id'> {
+  const { session_id, job_type, prompt, slot_hint, choices } = sponsored
   const { format, outcome } = choices
-  const template = choices.template === 'fitting' ? wanted.template : choices.template
+  const template = choices.template === 'fitting' ? sponsored.template : choices.template
   return {
     session_id,
     job_type,
     prompt,
     slot_hint,
     overrides: {
-      timing,
+      timing: 'during',
       ...(format !== 'auto' && { allowed_formats: [format] }),
       ...((format === 'native' || format === 'auto') && { native_template_id: template }),
     },
@@ -87,29 +91,68 @@ function placementRequest(wanted: SponsoredTurn): Omit<PlacementRequest, 'client
   }
 }
 
-/** Takes down whatever a target shows. Nothing happens when it is empty. */
+/** Clears a target. Does nothing when it is empty. */
 export function clearSlot(target: Element): void {
   window.SponsoredPlacement?.clearPlacement({ target })
 }
 
-/** What the user has answered to the consent question. The backend stores it with POST /v1/consent. */
-export type ConsentAnswer = 'granted' | 'denied' | 'withdrawn' | 'expiring'
+/** The user's answer to the consent question. The backend stores it with POST /v1/consent. */
+type ConsentAnswer = Exclude<Choices['consent'], 'unasked'>
 
-/** How long a consent that is about to expire still lasts, milliseconds. */
+/** Lifetime of a consent that is about to expire, milliseconds. */
 const expiring_ms = 8_000
 
 /** Stores the answer of a session. On a withdrawal, clear the slot first: its beacons would be refused from now on. */
-export async function storeConsent(session_id: string, answer: ConsentAnswer, token: string): Promise<Response> {
+async function storeConsent(session_id: string, answer: ConsentAnswer): Promise<Response> {
   const isGrant = answer === 'granted' || answer === 'expiring'
   return fetch(`${backend}/consent`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-sandbox-token': token },
+    headers: { 'content-type': 'application/json', 'x-sandbox-token': settings.token },
     body: JSON.stringify({
       session_id,
       decision: isGrant ? 'granted' : answer,
       purposes: { semantic_targeting: isGrant, prompt_shared: isGrant },
       ...(answer === 'expiring' && { expires_in_ms: expiring_ms }),
     }),
-    signal: AbortSignal.timeout(patience_ms),
+    signal: AbortSignal.timeout(timeout_ms),
   })
+}
+
+export interface Session {
+  readonly id: string
+  /** Stores the chosen consent unless it is stored already: before a turn, and at once for a withdrawal. */
+  setConsent(choice: Choices['consent']): Promise<void>
+}
+
+/** Opens the session of this page. `onStored` is called with every consent that the service has stored. */
+export function openSession(onStored: (consent: Record<string, unknown>) => void): Session {
+  let session_id = newSessionId()
+  let stored: ConsentAnswer | null = null
+  return {
+    get id() {
+      return session_id
+    },
+    async setConsent(choice) {
+      if (choice === 'unasked') {
+        if (stored !== null) session_id = newSessionId()
+        stored = null
+        return
+      }
+      if (choice === stored && choice !== 'expiring') return
+      try {
+        const response = await storeConsent(session_id, choice)
+        if (!response.ok) return
+        stored = choice
+        const { consent_id, authoritative_consent } = (await response.json()) as ConsentStored
+        const { lifecycle_state, ...snapshot } = authoritative_consent
+        onStored({ consent_id, session_id, state: choice === 'expiring' ? 'expiring' : lifecycle_state, ...snapshot })
+      } catch {
+        // Not stored: the next turn tries again, and until then the service uses what it has.
+      }
+    },
+  }
+}
+
+function newSessionId(): string {
+  return `demo-${Array.from(crypto.getRandomValues(new Uint8Array(6)), (byte) => byte.toString(36).padStart(2, '0')).join('')}`
 }

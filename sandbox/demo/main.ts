@@ -1,70 +1,57 @@
-/** The demo host: five small products, the controls, and the timeline, put together. */
+/** The demo host: five products, the controls and the timeline, put together. */
 import type { JobType } from '../../src/contract/fields.ts'
 import type { PlacementResponse } from '../../src/contract/v1/placements.ts'
 import { type Choices, readChoices, writeChoices } from './choices.ts'
-import { createComposer } from './composer.ts'
-import { createConsentKeeper } from './consent.ts'
-import { createControls } from './controls.ts'
-import { el } from './elements.ts'
-import { clearSlot, withSponsoredTurn } from './host.ts'
-import { icon } from './icons.ts'
-import { readPageSettings } from './page-settings.ts'
-import { createShell } from './shell.ts'
-import { surfaces } from './surfaces/index.ts'
-import { type Prompt, type Surface, type SurfaceKind, type TurnScene, wide_px } from './surfaces/surface.ts'
-import { shortState } from './timeline/journey.ts'
+import { clearSlot, openSession, settings, withSponsoredTurn } from './host.ts'
+import { createPage } from './page.ts'
+import { createProduct, type Product } from './product.ts'
+import type { Prompt } from './script.ts'
+import { surfaces } from './surfaces.ts'
+import { createDetailReader, openFeed, readMeanings } from './timeline/feed.ts'
 import { openRecorder } from './timeline/record.ts'
-import { createAccounts, readMeanings } from './timeline/sandbox-account.ts'
-import { openSandboxFeed } from './timeline/sandbox-feed.ts'
 import { createTimeline } from './timeline/timeline.ts'
+import { milestonesOf } from './timeline/wording.ts'
 
-/** A product that has been opened, and its last turn. */
-interface Product {
-  element: HTMLElement
-  /** Tells readers of screens of an answer once it is whole, not word by word. */
-  news: HTMLElement
-  surface: Surface
-  prompt: Prompt
-  scene: TurnScene | null
-  running: AbortController | null
-  setRunning(running: boolean): void
-}
-
-const page = readPageSettings()
 let choices = readChoices(location.search)
 let turns = 0
+const products = new Map<JobType, Product>()
+/** The turn of each product that is running. */
+const running = new Map<Product, AbortController>()
 
-const consent = createConsentKeeper(page.token, (note) => recorder.note({ type: 'consent', ...note }))
-const timeline = createTimeline(() => consent.session_id)
+const session = openSession((consent) => recorder.note({ type: 'consent', ...consent }))
+const timeline = createTimeline(() => session.id)
 const recorder = openRecorder((turn) => {
   const isNewest = turn === recorder.turns[0]
   timeline.show(turn, isNewest)
-  if (isNewest) shell.setState(shortState(turn))
+  if (isNewest) page.setState(milestonesOf(turn).findLast(({ state }) => state !== 'ahead')?.name ?? '')
 })
-const controls = createControls((name, value) => {
-  choose({ [name]: value })
-  const product = products.get(choices.surface)
-  if (name !== 'keep' && product !== undefined) void run(product, product.prompt, true)
-}, withdraw)
-const shell = createShell(
-  controls.element,
-  timeline.element,
-  choose,
-  () => `${location.origin}${location.pathname}${writeChoices(choices)}`,
-)
-const products = new Map<JobType, Product>()
-const lookAt = createAccounts((slot_id) => recorder.turns.some((turn) => turn.slot_id === slot_id), recorder.setDetail)
-
-window.SponsoredPlacement?.on('*', recorder.hearPage)
-openSandboxFeed(
-  page.client_id,
-  page.since_seq,
-  (event, at) => {
-    recorder.hearSandbox(event, at)
-    if (event.slot_id !== null) lookAt(event.slot_id)
+const page = createPage(
+  {
+    choose,
+    control(name, value) {
+      choose({ [name]: value })
+      const product = products.get(choices.surface)
+      if (name !== 'keep' && product !== undefined) void run(product, product.prompt, true)
+    },
+    withdraw,
+    address: () => `${location.origin}${location.pathname}${writeChoices(choices)}`,
   },
-  timeline.setLive,
+  timeline.element,
 )
+
+window.SponsoredPlacement?.on('*', recorder.onPageEvent)
+const readDetail = createDetailReader(
+  (slot_id) => recorder.turns.some((turn) => turn.slot_id === slot_id),
+  recorder.setDetail,
+)
+openFeed({
+  ...settings,
+  onEvent(event, at) {
+    recorder.onSandboxEvent(event, at)
+    if (event.slot_id !== null) readDetail(event.slot_id)
+  },
+  onLive: timeline.setLive,
+})
 void readMeanings().then((meanings) => {
   timeline.setMeanings(meanings)
   for (const turn of recorder.turns) timeline.show(turn, false)
@@ -73,109 +60,77 @@ addEventListener('popstate', () => {
   choices = readChoices(location.search)
   show()
 })
-document.body.replaceChildren(shell.element)
 show()
 
-/** Takes over some choices, and says so in the address. */
+/** Another surface is a step of the history; the other choices are not. */
 function choose(some: Partial<Choices>): void {
-  const before = choices.surface
+  const address = (change: Choices) => writeChoices(change) || location.pathname
+  const isStep = some.surface !== undefined && some.surface !== choices.surface
   choices = { ...choices, ...some }
-  const address = writeChoices(choices)
-  if (choices.surface === before) history.replaceState(null, '', address === '' ? location.pathname : address)
-  else history.pushState(null, '', address === '' ? location.pathname : address)
+  if (choices.integration === 'browser' && choices.outcome === 'slow') choices.outcome = 'fill'
+  history[isStep ? 'pushState' : 'replaceState'](null, '', address(choices))
   show()
 }
 
 function show(): void {
-  controls.show(choices)
-  shell.show(choices)
+  page.show(choices)
   for (const [job_type, product] of products) {
-    const isShown = job_type === choices.surface
-    product.element.hidden = !isShown
-    if (!isShown) leave(product)
+    product.element.hidden = job_type !== choices.surface
+    if (product.element.hidden) leave(product)
   }
   if (!products.has(choices.surface)) open(choices.surface)
 }
 
-/** Builds a product when it is first looked at, and asks its first prompt. */
+/** Builds a product when it is first shown, and asks its first prompt. */
 function open(job_type: JobType): void {
-  const kind = surfaces[job_type]
-  const body = el('div', { class: 'window-body' })
-  const news = el('p', { class: 'unseen', role: 'status' })
-  const composer = createComposer(
-    kind,
-    (prompt) => void run(product, prompt, false),
-    () => product.running?.abort(),
-    () => void run(product, product.prompt, true),
-  )
-  const element = el(
-    'section',
-    { class: 'window', 'data-surface': job_type, 'aria-label': `${kind.product}, ${kind.name}` },
-    el(
-      'header',
-      { class: 'window-bar' },
-      el('span', { class: 'logo' }, icon(kind.icon)),
-      el('h1', {}, kind.product),
-      el('p', {}, kind.tagline),
-    ),
-    body,
-    composer.element,
-    news,
-  )
-  shell.stage.append(element)
-  const product: Product = {
-    element,
-    news,
-    surface: kind.open(body),
-    prompt: kind.prompts[0] as Prompt,
-    scene: null,
-    running: null,
-    setRunning: composer.setRunning,
-  }
+  const product = createProduct(job_type, {
+    ask: (prompt) => void run(product, prompt, false),
+    again: () => void run(product, product.prompt, true),
+    stop: () => running.get(product)?.abort(),
+  })
+  page.stage.append(product.element)
   products.set(job_type, product)
   void run(product, product.prompt, false)
 }
 
-/** One turn: the product answers, and a placement is asked for meanwhile. */
+/** One turn: the product answers, and meanwhile a placement is requested. */
 async function run(product: Product, prompt: Prompt, isAgain: boolean): Promise<void> {
   const job_type = choices.surface
-  const kind = surfaces[job_type]
   leave(product)
   const controller = new AbortController()
-  product.running = controller
-  product.prompt = prompt
+  const { signal } = controller
+  running.set(product, controller)
   product.setRunning(true)
+  product.prompt = prompt
+  const work = product.begin(prompt, isAgain)
+  const { slot } = product
+  const { isWide, max_height } = product.measure(choices.format)
+  const { template, slot: plan } = surfaces[job_type]
   turns += 1
   const id = `turn-${turns}`
-  const scene = product.surface.begin(prompt, isAgain && product.scene !== null)
-  product.scene = scene
-  if (choices.consent === 'unasked') await consent.settle('unasked')
-  recorder.begin({ id, job_type, text: prompt.text, choices }, consent.session_id)
-  await consent.settle(choices.consent)
-  if (controller.signal.aborted) return
-  const { position, timing } = kind.slot
-  const { isWide, max_height } = roomFor(kind, product)
+  const { text, topic } = prompt
+  // A new session must be there before the turn is recorded under it.
+  if (choices.consent === 'unasked') await session.setConsent('unasked')
+  recorder.start({ id, job_type, text, choices }, session.id)
+  await session.setConsent(choices.consent)
+  if (signal.aborted) return
+  const sponsored = {
+    id,
+    target: slot.target,
+    session_id: session.id,
+    job_type,
+    prompt: topic === undefined ? { text } : { topic },
+    slot_hint: { position: plan.position, max_width: Math.max(1, slot.width), max_height },
+    template: isWide ? template.wide : template.narrow,
+    choices,
+    signal,
+  }
   try {
     await withSponsoredTurn(
-      {
-        id,
-        target: scene.slot.target,
-        session_id: consent.session_id,
-        job_type,
-        prompt: prompt.topic === undefined ? { text: prompt.text } : { topic: prompt.topic },
-        timing,
-        slot_hint: { position, max_width: Math.max(1, scene.slot.width), max_height },
-        template: isWide ? kind.template.wide : kind.template.narrow,
-        choices,
-        signal: controller.signal,
-      },
-      page,
-      async () => {
-        product.news.textContent = ''
-        product.news.textContent = await scene.answer(controller.signal)
-      },
+      sponsored,
+      () => work(signal),
       (turn) => {
-        scene.slot.follow(turn)
+        slot.follow(turn)
         void turn.decision.then((response) => {
           const slot_id = (response as PlacementResponse | null)?.slot_id
           if (slot_id !== undefined) recorder.bind(id, slot_id)
@@ -183,33 +138,25 @@ async function run(product: Product, prompt: Prompt, isAgain: boolean): Promise<
       },
     )
   } catch (problem) {
-    if (!controller.signal.aborted) throw problem
+    if (!signal.aborted) throw problem
   } finally {
-    if (product.running === controller) {
-      product.running = null
+    if (running.get(product) === controller) {
+      running.delete(product)
       product.setRunning(false)
     }
   }
 }
 
-/** How high an ad may be: a slot below or between the content must leave room for it. CSS pixels. */
-function roomFor({ slot }: SurfaceKind, { element }: Product): { isWide: boolean; max_height: number } {
-  const isWide = element.clientWidth >= wide_px
-  const most = (choices.format === 'banner' ? slot.banner_max_height : undefined) ?? slot.max_height
-  const room = Math.round(element.clientHeight * slot.share)
-  return { isWide, max_height: isWide && slot.position === 'sidebar' ? most : Math.min(most, room) }
-}
-
-/** Ends what runs and takes the ad down: the user asks something else, or has gone elsewhere. */
+/** Stops the turn and clears the ad: the user asks something else or has gone elsewhere. */
 function leave(product: Product): void {
-  product.running?.abort()
-  if (product.scene !== null) clearSlot(product.scene.slot.target)
+  running.get(product)?.abort()
+  clearSlot(product.slot.target)
 }
 
-/** In mid-turn: the ad comes down at once, then the withdrawal is stored. The product goes on. */
+/** In mid-turn: the ad is cleared at once, then the withdrawal is stored. The product goes on. */
 async function withdraw(): Promise<void> {
-  const scene = products.get(choices.surface)?.scene
-  if (scene) clearSlot(scene.slot.target)
+  const product = products.get(choices.surface)
+  if (product !== undefined) clearSlot(product.slot.target)
   choose({ consent: 'withdrawn' })
-  await consent.settle('withdrawn')
+  await session.setConsent('withdrawn')
 }

@@ -1,4 +1,4 @@
-/** The demo host in a real browser: five surfaces to their bill, everything that can stand in the way, and its guard. */
+/** The demo host in a real browser: five surfaces up to billing, everything that can block an ad, and its guard. */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { AxeResults } from 'axe-core'
@@ -26,7 +26,7 @@ afterAll(async () => {
   await sandbox?.close()
 })
 
-/** The demo in a context of its own, and what its browser sent, received and complained of. */
+/** The demo in a context of its own, with the requests, responses and problems of its browser. */
 interface Demo extends AsyncDisposable {
   page: Page
   requests: string[]
@@ -50,7 +50,7 @@ async function openDemo(query = '', options: BrowserContextOptions = {}): Promis
   return { page, requests, received, problems, [Symbol.asyncDispose]: () => context.close() }
 }
 
-/** Every header, body and event of the stream that arrives, as text. */
+/** Returns every header, body and streamed event that arrives, as text. */
 async function listen(session: CDPSession): Promise<string[]> {
   const received: string[] = []
   await session.send('Network.enable')
@@ -83,15 +83,15 @@ async function slotIs(page: Page, isShown: boolean): Promise<void> {
 }
 
 const surfaces = [
-  ['chat', 'native', '.reply'],
-  ['code', 'banner', '.note'],
+  ['chat', 'native', '.chat .answer'],
+  ['code', 'banner', '.code .answer'],
   ['image', 'native', '.pictures'],
-  ['voice', 'clip', '.spoken'],
+  ['voice', 'clip', '.voice .answer'],
   ['agent', 'native', '.report'],
 ] as const satisfies [JobType, string, string][]
 
 describe('a turn', { concurrent: true, timeout: 60_000 }, () => {
-  test.each(['light', 'dark'] as const)('offends no rule of axe on any surface, %s', async (colorScheme) => {
+  test.each(['light', 'dark'] as const)('violates no axe rule on any surface, %s', async (colorScheme) => {
     await using demo = await openDemo('', { colorScheme, reducedMotion: 'reduce' })
     const { page } = demo
     for (const [surface] of surfaces) {
@@ -107,7 +107,7 @@ describe('a turn', { concurrent: true, timeout: 60_000 }, () => {
     }
   })
 
-  test('offends no rule of axe on a phone, and never scrolls sideways', async () => {
+  test('violates no axe rule on a phone, and never scrolls sideways', async () => {
     await using demo = await openDemo('', { viewport: { width: 320, height: 640 }, reducedMotion: 'reduce' })
     const { page } = demo
     await page.locator('.slot iframe').waitFor()
@@ -144,7 +144,7 @@ describe('a turn', { concurrent: true, timeout: 60_000 }, () => {
     await row(page, 'No-fill').getByText('test_forced').waitFor()
     await slotIs(page, false)
     const end = 'look for a roast date within the last three weeks'
-    await page.locator('.reply', { hasText: end }).waitFor()
+    await page.locator('.chat .answer', { hasText: end }).waitFor()
     await page.locator('.window [role=status]', { hasText: end }).waitFor({ state: 'attached' })
     await row(page, 'Turn finished').waitFor()
     expect(problems).toEqual([])
@@ -191,7 +191,7 @@ describe('a turn', { concurrent: true, timeout: 60_000 }, () => {
     expect(problems).toEqual([])
   })
 
-  test('of a session that was never asked fills, but by no topic', async () => {
+  test('of a session without a consent fills, but without a topic', async () => {
     await using demo = await openDemo('?consent=unasked')
     const { page, requests } = demo
     await milestone(page, 'Viewable')
@@ -217,7 +217,7 @@ describe('a turn', { concurrent: true, timeout: 60_000 }, () => {
     expect(problems).toEqual([])
   })
 
-  test('of the browser asks with a token, and never by the backend', async () => {
+  test('of the browser requests with a token, never through the backend', async () => {
     await using demo = await openDemo('?integration=browser&surface=chat')
     const { page, requests, received, problems } = demo
     await milestone(page, 'Viewable')
@@ -228,7 +228,7 @@ describe('a turn', { concurrent: true, timeout: 60_000 }, () => {
     expectNoSecret(received)
   })
 
-  test('asked anew takes the place of the one before, and a choice is in the address', async () => {
+  test('asked again replaces the previous one, and a choice is in the address', async () => {
     await using demo = await openDemo('?surface=code')
     const { page } = demo
     await milestone(page, 'Rendered')
@@ -238,14 +238,14 @@ describe('a turn', { concurrent: true, timeout: 60_000 }, () => {
     expect(await page.locator('.slot iframe').count()).toBe(1)
     expect(new URL(page.url()).search).toBe('?surface=code&template=minimal')
     await page.getByRole('link', { name: 'Chat' }).click()
-    await page.locator('.window[data-surface=chat] .reply').waitFor()
+    await page.locator('.window[data-surface=chat] .answer').waitFor()
     expect(await page.locator('.window[data-surface=code] iframe').count()).toBe(0)
     await page.goBack()
     await page.locator('.window[data-surface=code]').waitFor()
   })
 })
 
-/** What axe finds serious or critical: the rule and the element. */
+/** Returns the serious and critical violations that axe finds: the rule and the element. */
 async function violations(page: Page): Promise<string[]> {
   await page.evaluate(axe)
   const results = (await page.evaluate(
@@ -278,7 +278,7 @@ describe('the guard of the backend', () => {
   test('a write of another origin, or without the token, has no effect', async () => {
     const { items: before } = await client.placements.list()
     const token = sandbox.admin_token
-    const strangers: Record<string, string>[] = [
+    const foreign: Record<string, string>[] = [
       { origin: 'https://evil.example' },
       { origin: 'https://evil.example', 'x-sandbox-token': token },
       { origin: 'null', 'x-sandbox-token': token },
@@ -287,12 +287,15 @@ describe('the guard of the backend', () => {
       { origin: sandbox.url, 'x-sandbox-token': `${token}x` },
     ]
     for (const route of routes) {
-      for (const stranger of strangers) {
-        const headers = { 'content-type': 'application/json', ...stranger }
-        const answer = await fetch(`${sandbox.url}/_sandbox/demo/api/${route}`, { method: 'POST', headers, body })
-        expect([route, stranger, answer.status]).toEqual([route, stranger, 403])
-        expect(answer.headers.get('access-control-allow-origin')).toBeNull()
-        expect(await answer.json()).toMatchObject({ reason_code: 'origin_refused' })
+      for (const headers of foreign) {
+        const response = await fetch(`${sandbox.url}/_sandbox/demo/api/${route}`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', ...headers },
+          body,
+        })
+        expect([route, headers, response.status]).toEqual([route, headers, 403])
+        expect(response.headers.get('access-control-allow-origin')).toBeNull()
+        expect(await response.json()).toMatchObject({ reason_code: 'origin_refused' })
       }
     }
     const { items: after } = await client.placements.list()
@@ -300,7 +303,7 @@ describe('the guard of the backend', () => {
     expect(after.length).toBeGreaterThanOrEqual(before.length)
   })
 
-  test('answers of v1 go back as they came: errors with their reason, status and headers', async () => {
+  test('responses of v1 are passed on unchanged: errors with their reason, status and headers', async () => {
     const post = (route: string, body: string, type = 'application/json') =>
       fetch(`${sandbox.url}/_sandbox/demo/api/${route}`, { method: 'POST', headers: { 'content-type': type }, body })
     const expected: [Response, number, string][] = [
@@ -318,7 +321,7 @@ describe('the guard of the backend', () => {
     }
   })
 
-  test('a rate limit comes through with its Retry-After', async () => {
+  test('a rate limit is passed on with its Retry-After', async () => {
     await using limited = await startSandbox({ port: 0, rate_limit: '1/min' })
     const ask = () =>
       fetch(`${limited.url}/_sandbox/demo/api/placement`, {

@@ -1,6 +1,6 @@
 /**
- * What happened in each turn, seen from two sides. The page knows what the renderer tells it, the sandbox what has
- * arrived; a decision or a beacon is one entry with both sides, never two.
+ * What happened in each turn, seen from both sides: the page knows the renderer's events, the sandbox what it has
+ * recorded. A decision or a beacon is one entry with both sides, never two.
  */
 import type { BeaconItem } from '../../../src/contract/control/beacons.ts'
 import type { SandboxEvent } from '../../../src/contract/control/events.ts'
@@ -9,10 +9,10 @@ import type { JobType } from '../../../src/contract/fields.ts'
 import type { RendererEvent } from '../../renderer/host/renderer.ts'
 import type { Choices } from '../choices.ts'
 
-/** Something that this page did by itself. */
+/** Something that this page did itself. */
 export interface PageNote {
-  type: 'asked' | 'consent'
-  [member: string]: unknown
+  type: 'started' | 'consent'
+  [field: string]: unknown
 }
 
 export interface Entry {
@@ -25,17 +25,14 @@ export interface Entry {
   sandbox: { event: SandboxEvent; at: number } | null
 }
 
+/** In the order in which entries of the same time are shown. */
+const firstKinds = ['started', 'consent', 'activated', 'request', 'pending', 'decision', 'frame', 'rendered'] as const
+
 export type EntryKind =
-  | 'asked'
-  | 'consent'
-  | 'activated'
-  | 'request'
-  | 'pending'
-  | 'decision'
-  | 'frame'
+  | (typeof firstKinds)[number]
   | 'beacon'
   | 'reset'
-  | Exclude<RendererEvent['type'], 'decision' | 'no_fill' | 'beacon' | 'turn:started'>
+  | Exclude<RendererEvent['type'], 'no_fill' | 'turn:started'>
 
 export interface TurnRecord {
   id: string
@@ -43,40 +40,29 @@ export interface TurnRecord {
   job_type: JobType
   text: string
   choices: Choices
-  began_at: number
+  started_at: number
   slot_id: string | null
   entries: Entry[]
-  /** The sandbox's own account of the slot, as it is now. */
+  /** The placement as the sandbox knows it now. */
   detail: PlacementDetail | null
 }
 
-export interface Recorder {
-  readonly turns: readonly TurnRecord[]
-  begin(turn: Pick<TurnRecord, 'id' | 'job_type' | 'text' | 'choices'>, session_id: string): void
-  note(note: PageNote): void
-  hearPage(event: RendererEvent): void
-  hearSandbox(event: SandboxEvent, at: number): void
-  /** A slot is this turn's for certain. */
-  bind(turn_id: string, slot_id: string): void
-  setDetail(detail: PlacementDetail): void
-}
+export type Recorder = ReturnType<typeof openRecorder>
 
-const most_turns = 20
+const max_turns = 20
 
-/** `changed` is told of a turn whenever there is something new in it. */
-export function openRecorder(changed: (turn: TurnRecord, entry: Entry | null) => void): Recorder {
+/** `onChange` is called with a turn whenever there is something new in it. */
+export function openRecorder(onChange: (turn: TurnRecord) => void) {
   let turns: TurnRecord[] = []
   let count = 0
   const sessions = new Set<string>()
-  const slotTurns = new Map<string, string>()
+  /** The turn of each slot. */
+  const slots = new Map<string, string>()
+  /** Consents that the sandbox has recorded and this page has not yet stored. */
   const consents: SandboxEvent[] = []
 
-  const current = () => turns[0]
   const turnOf = (id: string | undefined) => turns.find((turn) => turn.id === id)
-  const turnOfSlot = (slot_id: string): TurnRecord | undefined => {
-    if (!slotTurns.has(slot_id) && current() !== undefined) slotTurns.set(slot_id, current()?.id ?? '')
-    return turnOf(slotTurns.get(slot_id))
-  }
+  const turnOfSlot = (slot_id: string) => turnOf(slots.get(slot_id))
 
   function put(turn: TurnRecord, key: string, kind: EntryKind, side: Partial<Entry> & { at: number }): void {
     const known = turn.entries.find((entry) => entry.key === key)
@@ -85,96 +71,11 @@ export function openRecorder(changed: (turn: TurnRecord, entry: Entry | null) =>
     entry.sandbox ??= side.sandbox ?? null
     entry.slot_id ??= side.slot_id ?? null
     entry.at = Math.min(entry.at, side.at)
-    if (known === undefined) turn.entries.push(entry)
-    turn.entries.sort((a, b) => a.at - b.at || rank(a) - rank(b))
-    changed(turn, entry)
+    turn.entries = inOrder(known === undefined ? [...turn.entries, entry] : turn.entries)
+    onChange(turn)
   }
 
-  const recorder: Recorder = {
-    get turns() {
-      return turns
-    },
-    begin(turn, session_id) {
-      sessions.add(session_id)
-      count += 1
-      const record = { ...turn, number: count, began_at: performance.now(), slot_id: null, entries: [], detail: null }
-      turns = [record, ...turns].slice(0, most_turns)
-      recorder.note({ type: 'asked', job_type: turn.job_type, prompt: turn.text, ...turn.choices })
-    },
-    note(event) {
-      const turn = current()
-      if (turn === undefined) return
-      const at = performance.now()
-      const key = event.type === 'consent' ? `consent:${event.consent_id}:${at}` : event.type
-      put(turn, key, event.type, { at, page: { event, at } })
-      const recorded = consents.findLast(({ data }) => data.consent_id === event.consent_id)
-      if (event.type === 'consent' && recorded !== undefined) attachConsent(recorded)
-    },
-    hearPage(event) {
-      const at = performance.now()
-      const turn = turnOf(event.turn_id) ?? (event.turn_id === undefined ? current() : undefined)
-      if (turn === undefined) return
-      if (event.slot_id !== undefined) recorder.bind(turn.id, event.slot_id)
-      const slot_id = event.slot_id ?? null
-      const side = { at, slot_id, page: { event, at } }
-      if (event.type === 'no_fill') return
-      if (event.type === 'turn:started') return put(turn, 'request', 'request', side)
-      if (event.type === 'decision') return put(turn, `decision:${slot_id}`, 'decision', side)
-      if (event.type === 'beacon') return put(turn, beaconKey(turn, event), 'beacon', side)
-      put(turn, `${event.type}:${event.instance_id ?? ''}:${turn.entries.length}`, event.type, side)
-    },
-    hearSandbox(event, at) {
-      const { slot_id, type, data } = event
-      if (type === 'consent.changed') {
-        consents.push(event)
-        attachConsent(event)
-        return
-      }
-      const own = slot_id === null ? undefined : turnOf(slotTurns.get(slot_id))
-      const isOurs = own !== undefined || sessions.has(String(data.session_id))
-      if (type === 'browser.activated' || type === 'sandbox.reset') {
-        const turn = current()
-        if (turn === undefined || (type === 'browser.activated' && turn.choices.integration === 'server')) return
-        return put(
-          turn,
-          `${type}:${event.seq}`,
-          type === 'sandbox.reset' ? 'reset' : 'activated',
-          sideOf(turn, event, at),
-        )
-      }
-      if (slot_id === null || !isOurs) return
-      const turn = own ?? turnOfSlot(slot_id)
-      if (turn === undefined) return
-      turn.slot_id ??= slot_id
-      const side = sideOf(turn, event, at)
-      if (type === 'job.created') put(turn, `pending:${slot_id}`, 'pending', side)
-      else if (type === 'placement.decided') put(turn, `decision:${slot_id}`, 'decision', side)
-      else if (type === 'frame.loaded') put(turn, `frame:${event.seq}`, 'frame', side)
-      else put(turn, sandboxBeaconKey(event), 'beacon', side)
-    },
-    bind(turn_id, slot_id) {
-      const turn = turnOf(turn_id)
-      const guess = turnOf(slotTurns.get(slot_id))
-      slotTurns.set(slot_id, turn_id)
-      if (turn === undefined) return
-      turn.slot_id = slot_id
-      if (guess === undefined || guess === turn) return
-      const moved = guess.entries.filter((entry) => entry.slot_id === slot_id)
-      guess.entries = guess.entries.filter((entry) => entry.slot_id !== slot_id)
-      if (guess.slot_id === slot_id) guess.slot_id = null
-      turn.entries = [...turn.entries, ...moved].sort((a, b) => a.at - b.at || rank(a) - rank(b))
-      changed(guess, null)
-      changed(turn, null)
-    },
-    setDetail(detail) {
-      const turn = turnOf(slotTurns.get(detail.slot_id))
-      if (turn === undefined) return
-      turn.detail = detail
-      changed(turn, null)
-    },
-  }
-
-  /** The event of a consent that this page has stored; those of others are not shown. */
+  /** Adds the recorded event to the consent that this page has stored. Consents of others are not shown. */
   function attachConsent(event: SandboxEvent): void {
     for (const turn of turns) {
       const entry = turn.entries.findLast(({ kind, sandbox, page }) => {
@@ -184,63 +85,137 @@ export function openRecorder(changed: (turn: TurnRecord, entry: Entry | null) =>
       if (entry === undefined) continue
       consents.splice(consents.indexOf(event), 1)
       entry.sandbox = { event, at: entry.at }
-      changed(turn, entry)
-      return
+      onChange(turn)
+      break
     }
+  }
+
+  const recorder = {
+    get turns(): readonly TurnRecord[] {
+      return turns
+    },
+    start(turn: Pick<TurnRecord, 'id' | 'job_type' | 'text' | 'choices'>, session_id: string): void {
+      sessions.add(session_id)
+      count += 1
+      const record = { ...turn, number: count, started_at: performance.now(), slot_id: null, entries: [], detail: null }
+      turns = [record, ...turns].slice(0, max_turns)
+      recorder.note({ type: 'started', job_type: turn.job_type, prompt: turn.text, ...turn.choices })
+    },
+    note(event: PageNote): void {
+      const [turn] = turns
+      if (turn === undefined) return
+      const at = performance.now()
+      const key = event.type === 'consent' ? `consent:${event.consent_id}:${at}` : event.type
+      put(turn, key, event.type, { at, page: { event, at } })
+      const recorded = consents.findLast(({ data }) => data.consent_id === event.consent_id)
+      if (event.type === 'consent' && recorded !== undefined) attachConsent(recorded)
+    },
+    onPageEvent(event: RendererEvent): void {
+      const { type, turn_id, slot_id = null, instance_id = '' } = event
+      const turn = turn_id === undefined ? turns[0] : turnOf(turn_id)
+      if (turn === undefined || type === 'no_fill') return
+      if (slot_id !== null) recorder.bind(turn.id, slot_id)
+      const at = performance.now()
+      const side = { at, slot_id, page: { event, at } }
+      if (type === 'turn:started') put(turn, 'request', 'request', side)
+      else if (type === 'decision') put(turn, `decision:${slot_id}`, 'decision', side)
+      else if (type === 'beacon') put(turn, beaconKey(turn, event), 'beacon', side)
+      else put(turn, `${type}:${instance_id}:${turn.entries.length}`, type, side)
+    },
+    onSandboxEvent(event: SandboxEvent, at: number): void {
+      const { slot_id, type, data } = event
+      if (type === 'consent.changed') {
+        consents.push(event)
+        attachConsent(event)
+        return
+      }
+      const kind = kinds[type]
+      if (kind === undefined) return
+      const known = slot_id === null ? undefined : turnOfSlot(slot_id)
+      if (kind === 'activated' || kind === 'reset') {
+        if (kind === 'activated' && turns[0]?.choices.integration === 'server') return
+      } else if (slot_id === null || (known === undefined && !sessions.has(String(data.session_id)))) return
+      // A new slot is taken for the newest turn's until `bind` says otherwise.
+      const turn = known ?? turns[0]
+      if (turn === undefined) return
+      if (slot_id !== null) {
+        slots.set(slot_id, turn.id)
+        turn.slot_id ??= slot_id
+      }
+      put(turn, sandboxKey(kind, event), kind, sideOf(turn, event, at))
+    },
+    /** The slot belongs to this turn for certain. */
+    bind(turn_id: string, slot_id: string): void {
+      const turn = turnOf(turn_id)
+      const guess = turnOfSlot(slot_id)
+      slots.set(slot_id, turn_id)
+      if (turn === undefined) return
+      turn.slot_id = slot_id
+      if (guess === undefined || guess === turn) return
+      const moved = guess.entries.filter((entry) => entry.slot_id === slot_id)
+      guess.entries = guess.entries.filter((entry) => entry.slot_id !== slot_id)
+      if (guess.slot_id === slot_id) guess.slot_id = null
+      turn.entries = inOrder([...turn.entries, ...moved])
+      onChange(guess)
+      onChange(turn)
+    },
+    setDetail(detail: PlacementDetail): void {
+      const turn = turnOfSlot(detail.slot_id)
+      if (turn === undefined) return
+      turn.detail = detail
+      onChange(turn)
+    },
   }
   return recorder
 }
 
-/** `<instance>:<event>[:n]`, as the renderer names its beacons. Heartbeats are counted in the order they are told. */
+const kinds: Partial<Record<SandboxEvent['type'], EntryKind>> = {
+  'job.created': 'pending',
+  'placement.decided': 'decision',
+  'frame.loaded': 'frame',
+  'beacon.accepted': 'beacon',
+  'beacon.duplicate': 'beacon',
+  'beacon.rejected': 'beacon',
+  'browser.activated': 'activated',
+  'sandbox.reset': 'reset',
+}
+
+/** `<instance>:<event>[:n]`, as the renderer names its beacons. Heartbeats are numbered in the order of their events. */
 function beaconKey(turn: TurnRecord, { instance_id, event }: RendererEvent<'beacon'>): string {
   const key = `beacon:${instance_id}:${event}`
   if (event !== 'heartbeat') return key
-  const told = turn.entries.filter((entry) => entry.key.startsWith(key) && entry.page !== null)
-  return `${key}:${told.length + 1}`
+  const earlier = turn.entries.filter((entry) => entry.key.startsWith(key) && entry.page !== null)
+  return `${key}:${earlier.length + 1}`
 }
 
-function sandboxBeaconKey({ type, seq, data }: SandboxEvent): string {
+function sandboxKey(kind: EntryKind, { type, seq, slot_id, data }: SandboxEvent): string {
   const { beacon_id } = data as Partial<BeaconItem>
-  return type === 'beacon.duplicate' || !beacon_id ? `beacon:${seq}` : `beacon:${beacon_id}`
+  if (kind === 'beacon' && type !== 'beacon.duplicate' && beacon_id) return `beacon:${beacon_id}`
+  return kind === 'pending' || kind === 'decision' ? `${kind}:${slot_id}` : `${kind}:${seq}`
 }
 
-/** Two clocks are never quite alike: nothing arrives in the sandbox before the page has done it. */
-function sideOf(turn: TurnRecord, event: SandboxEvent, told_at: number): Partial<Entry> & { at: number } {
-  const at = Math.max(told_at, causeOf(turn, event))
-  return { at, slot_id: event.slot_id, sandbox: { event, at } }
-}
-
-function causeOf(turn: TurnRecord, { type, data }: SandboxEvent): number {
+/** Two clocks never agree exactly: nothing arrives in the sandbox before its cause on the page. */
+function sideOf(turn: TurnRecord, event: SandboxEvent, recorded_at: number): Partial<Entry> & { at: number } {
+  const { type, data, slot_id } = event
   const cause = type.startsWith('beacon.')
-    ? causes[String(data.event)]
+    ? (causes[String(data.event)] ?? data.event)
     : type === 'frame.loaded'
       ? 'decision'
       : 'request'
-  return turn.entries.findLast(({ kind }) => kind === cause)?.at ?? turn.began_at
+  const caused_at = turn.entries.findLast(({ kind }) => kind === cause)?.at ?? turn.started_at
+  const at = Math.max(recorded_at, caused_at)
+  return { at, slot_id, sandbox: { event, at } }
 }
 
-const causes: Record<string, EntryKind> = {
-  render: 'rendered',
-  visible: 'visible',
-  click: 'click',
-  play_started: 'play_started',
-  play_completed: 'play_completed',
-}
+/** The event of the page before a beacon, where its name is another. */
+const causes: Record<string, EntryKind> = { render: 'rendered' }
 
-/** What comes first of things that happened at the same time. */
-const order: readonly EntryKind[] = [
-  'asked',
-  'consent',
-  'activated',
-  'request',
-  'pending',
-  'decision',
-  'frame',
-  'rendered',
-]
+function inOrder(entries: readonly Entry[]): Entry[] {
+  return entries.toSorted((a, b) => a.at - b.at || rank(a) - rank(b))
+}
 
 function rank({ kind }: Entry): number {
-  const place = order.indexOf(kind)
-  if (kind === 'beacon') return order.length + 1
-  return place === -1 ? order.length : place
+  const place = (firstKinds as readonly string[]).indexOf(kind)
+  if (kind === 'beacon') return firstKinds.length + 1
+  return place === -1 ? firstKinds.length : place
 }

@@ -1,16 +1,12 @@
 /** The live timeline: the newest turn first, and within a turn one row for everything that happened. */
-import { el, unseen } from '../elements.ts'
-import { icon } from '../icons.ts'
-import { surfaces } from '../surfaces/index.ts'
-import { commandLine, detailsOf, lanes } from './details.ts'
-import { createJourney } from './journey.ts'
+import { copyButton, html, icon, unseen } from '../elements.ts'
 import type { Entry, TurnRecord } from './record.ts'
-import { type Meanings, seconds, type Way, wordingOf } from './wording.ts'
+import { type Meanings, type Milestone, milestonesOf, seconds, type Tone, type Way, wordingOf } from './wording.ts'
 
 export interface Timeline {
   readonly element: HTMLElement
   show(turn: TurnRecord, isNewest: boolean): void
-  setLive(live: boolean): void
+  setLive(isLive: boolean): void
   setMeanings(meanings: Meanings): void
 }
 
@@ -18,8 +14,150 @@ interface TurnView {
   element: HTMLDetailsElement
   head: HTMLElement
   verdict: HTMLElement
-  rows: HTMLOListElement
+  rows: HTMLElement
+  /** Keys of the rows that show their details. */
   open: Set<string>
+}
+
+export function createTimeline(sessionId: () => string): Timeline {
+  const live = html`<span class="live bar faint">connecting</span>`
+  const journey = html`<ol class="journey"></ol>`
+  const news = html`<p class="unseen" role="status"></p>`
+  const list = html`<div class="turns"></div>`
+  const element = html`
+    <section class="timeline scroller" aria-label="Timeline">
+      <header class="dock-head bar"><h2>Timeline</h2>${live}</header>
+      ${journey}${news}
+      <div class="legend faint" aria-hidden="true"><span>page</span><span>sandbox</span></div>
+      ${list}
+      <footer class="terminal faint">The same in a terminal${commandLine('svc events stream')}</footer>
+    </section>`
+  const views = new Map<string, TurnView>()
+  const drawn = new WeakMap<Entry, { text: string; row: HTMLElement }>()
+  /** Turns to draw, all at once after the events of this moment. */
+  const stale = new Set<TurnRecord>()
+  let meanings: Meanings = new Map()
+
+  function draw(): void {
+    for (const turn of stale) {
+      const view = views.get(turn.id) ?? createView(turn)
+      const { billing, fill, format } = turn.detail ?? {}
+      const number = html`<span class="turn-number faint">${turn.number}</span>`
+      const text = html`<span class="turn-text clipped" dir="auto">${turn.text}</span>`
+      const outcome = typeof fill === 'boolean' ? [chip(fill ? 'good' : 'warn', fill ? `${format}` : 'no-fill')] : []
+      view.head.replaceChildren(number, icon(turn.job_type), text, ...outcome)
+      view.verdict.hidden = !billing
+      if (billing) view.verdict.replaceChildren(...verdictOf(billing))
+      view.verdict.title = billing?.explanation ?? ''
+      arrange(
+        view.rows,
+        turn.entries.map((entry) => rowOf(entry, turn, view)),
+      )
+    }
+    stale.clear()
+  }
+
+  function createView({ id }: TurnRecord): TurnView {
+    const head = html`<summary class="bar"></summary>`
+    const verdict = html`<p class="verdict box bar"></p>`
+    const rows = html`<ol class="rows"></ol>`
+    const element = html<HTMLDetailsElement>`<details class="turn" open>${head}${verdict}${rows}</details>`
+    for (const other of views.values()) other.element.open = false
+    list.prepend(element)
+    const view = { element, head, verdict, rows, open: new Set<string>() }
+    views.set(id, view)
+    return view
+  }
+
+  /** Draws a row again only when it would say something else, so that an open one keeps its place and focus. */
+  function rowOf(entry: Entry, turn: TurnRecord, { open }: TurnView): HTMLElement {
+    const wording = wordingOf(entry, turn, meanings)
+    const text = JSON.stringify([wording, entry.at, entry.page !== null, entry.sandbox !== null])
+    const known = drawn.get(entry)
+    if (known?.text === text) return known.row
+    const { way, title, tone, chips } = wording
+    const button = html`
+      <button type="button" class="row" data-tone="${tone}">
+        <time>${seconds(entry.at - turn.started_at)}</time>
+        ${lanes(way)}${unseen(`${ways[way]}: `)}
+        <span class="said">
+          <b>${title}</b>${wording.text !== '' && html`<span>${wording.text}</span>`}
+          ${chips.map(([tone, text]) => chip(tone, text))}
+        </span>
+        ${icon('chevron')}
+      </button>`
+    const place = html`<div></div>`
+    const show = () => {
+      button.ariaExpanded = String(open.has(entry.key))
+      place.replaceChildren(...(open.has(entry.key) ? [detailsOf(entry, turn, sessionId())] : []))
+    }
+    button.addEventListener('click', () => {
+      if (!open.delete(entry.key)) open.add(entry.key)
+      show()
+    })
+    show()
+    const row = html`<li data-kind="${entry.kind}" class="${known === undefined && 'new'}">${button}${place}</li>`
+    drawn.set(entry, { text, row })
+    return row
+  }
+
+  function showJourney(turn: TurnRecord): void {
+    const milestones = milestonesOf(turn)
+    const items = milestones.map(({ name, state, entry }) => {
+      const time = entry === undefined ? '' : seconds(entry.at - turn.started_at)
+      return html`
+        <li data-state="${state}" data-tone="${milestoneTones[state]}"><span class="pin"></span><b>${name}</b><time>${time}</time>${unseen(state)}</li>`
+    })
+    journey.replaceChildren(...items)
+    // A request alone is no news.
+    const newest = milestones.findLast(({ name, state }) => state !== 'ahead' && name !== 'Request')
+    const text = newest === undefined ? '' : `Turn ${turn.number}: ${newest.name}`
+    if (news.textContent !== text) news.textContent = text
+  }
+
+  return {
+    element,
+    show(turn, isNewest) {
+      if (isNewest) showJourney(turn)
+      if (stale.size === 0) queueMicrotask(draw)
+      stale.add(turn)
+    },
+    setLive(isLive) {
+      live.dataset.tone = isLive ? 'good' : 'plain'
+      live.textContent = isLive ? 'live' : 'reconnecting'
+    },
+    setMeanings(known) {
+      meanings = known
+    },
+  }
+}
+
+function chip(tone: Tone, text: string): HTMLElement {
+  return html`<span class="chip" data-tone="${tone}">${text}</span>`
+}
+
+const milestoneTones: Record<Milestone['state'], Tone | null> = {
+  ahead: null,
+  waiting: 'warn',
+  reached: 'good',
+  ended: 'warn',
+  failed: 'bad',
+}
+
+/** The sandbox's billing verdict over the beacons so far. */
+function verdictOf(billing: NonNullable<NonNullable<TurnRecord['detail']>['billing']>): HTMLElement[] {
+  const { would_bill, metric, gross_cpm, currency, explanation } = billing
+  const price = gross_cpm === null ? '' : `, ${gross_cpm.toFixed(2)} ${currency} CPM`
+  const verdict = would_bill ? chip('money', 'would bill') : chip('plain', 'not billed')
+  return [verdict, html`<span>${would_bill ? `${metric}${price}` : explanation}</span>`]
+}
+
+/** Makes these the children, without touching those in place: one of them may have the focus. */
+function arrange(list: HTMLElement, rows: readonly HTMLElement[]): void {
+  for (const child of [...list.children]) if (!rows.includes(child as HTMLElement)) child.remove()
+  for (const [index, row] of rows.entries()) {
+    if (list.children[index] !== row) list.insertBefore(row, list.children[index] ?? null)
+  }
 }
 
 const ways: Record<Way, string> = {
@@ -29,147 +167,62 @@ const ways: Record<Way, string> = {
   sandbox: 'in the sandbox',
 }
 
-export function createTimeline(sessionOf: () => string): Timeline {
-  const live = el('span', { class: 'live', 'data-live': 'false' }, 'connecting')
-  const journey = createJourney()
-  const list = el('div', { class: 'turns' })
-  const element = el(
-    'section',
-    { class: 'timeline', 'aria-label': 'Timeline' },
-    el('header', { class: 'dock-head' }, el('h2', {}, 'Timeline'), live),
-    journey.element,
-    el('div', { class: 'legend', 'aria-hidden': 'true' }, el('span', {}, 'page'), el('span', {}, 'sandbox')),
-    list,
-    el('footer', { class: 'terminal' }, 'The same in a terminal', commandLine('svc events stream')),
-  )
-  const views = new Map<string, TurnView>()
-  let meanings: Meanings = new Map()
-  let waiting = false
-  const stale = new Map<string, TurnRecord>()
-
-  function draw(): void {
-    waiting = false
-    for (const turn of stale.values()) drawTurn(turn)
-    stale.clear()
+/** The two lanes of a row, and the arrow between them. */
+function lanes(way: Way): SVGElement {
+  const arrow = {
+    out: 'M12 10H33M29 6.500 33 10l-4 3.500',
+    in: 'M32 10H11M15 6.500 11 10l4 3.500',
+    page: '',
+    sandbox: '',
   }
-
-  function drawTurn(turn: TurnRecord): void {
-    const view = views.get(turn.id) ?? createView(turn)
-    const { verdict, text } = verdictOf(turn)
-    view.head.replaceChildren(
-      el('span', { class: 'turn-number' }, `${turn.number}`),
-      icon(surfaces[turn.job_type].icon),
-      el('span', { class: 'turn-text', dir: 'auto' }, turn.text),
-      ...outcomeOf(turn),
-    )
-    view.verdict.replaceChildren(...verdict)
-    view.verdict.title = text
-    view.verdict.hidden = verdict.length === 0
-    arrange(
-      view.rows,
-      turn.entries.map((entry) => rowOf(entry, turn, view)),
-    )
-  }
-
-  function createView(turn: TurnRecord): TurnView {
-    const head = el('summary', {})
-    const verdict = el('p', { class: 'verdict' })
-    const rows = el('ol', { class: 'rows' })
-    const view = {
-      element: el('details', { class: 'turn', open: true }, head, verdict, rows),
-      head,
-      verdict,
-      rows,
-      open: new Set<string>(),
-    }
-    for (const other of views.values()) other.element.open = false
-    views.set(turn.id, view)
-    list.prepend(view.element)
-    return view
-  }
-
-  const drawn = new WeakMap<Entry, { text: string; row: HTMLElement }>()
-
-  /** A row is drawn anew only when it would say something else, so that an open one keeps its place and focus. */
-  function rowOf(entry: Entry, turn: TurnRecord, view: TurnView): HTMLElement {
-    const words = wordingOf(entry, turn, meanings)
-    const text = JSON.stringify([words, entry.at, entry.page !== null, entry.sandbox !== null])
-    const known = drawn.get(entry)
-    if (known?.text === text) return known.row
-    const isOpen = view.open.has(entry.key)
-    const place = el('div', { class: 'details-place' })
-    if (isOpen) place.append(detailsOf(entry, turn, sessionOf()))
-    const button = el(
-      'button',
-      { type: 'button', class: 'row', 'data-tone': words.tone, 'aria-expanded': isOpen ? 'true' : 'false' },
-      el('time', {}, seconds(entry.at - turn.began_at)),
-      lanes(words.way),
-      unseen(`${ways[words.way]}: `),
-      el(
-        'span',
-        { class: 'said' },
-        el('b', {}, words.title),
-        words.text === '' ? null : el('span', { class: 'more' }, words.text),
-        ...words.chips.map(({ tone, text }) => el('span', { class: 'chip', 'data-tone': tone }, text)),
-      ),
-      icon('chevron'),
-    )
-    button.addEventListener('click', () => {
-      const opens = !view.open.delete(entry.key)
-      if (opens) view.open.add(entry.key)
-      button.setAttribute('aria-expanded', String(opens))
-      place.replaceChildren(...(opens ? [detailsOf(entry, turn, sessionOf())] : []))
-    })
-    const row = el('li', { 'data-kind': entry.kind, class: known === undefined ? 'new' : null }, button, place)
-    drawn.set(entry, { text, row })
-    return row
-  }
-
-  return {
-    element,
-    show(turn, isNewest) {
-      if (isNewest) journey.show(turn)
-      stale.set(turn.id, turn)
-      if (waiting) return
-      waiting = true
-      queueMicrotask(draw)
-    },
-    setLive(isLive) {
-      live.dataset.live = String(isLive)
-      live.textContent = isLive ? 'live' : 'reconnecting'
-    },
-    setMeanings(known) {
-      meanings = known
-    },
-  }
+  const start = way === 'in' || way === 'sandbox' ? 36 : 8
+  return html`
+    <svg class="lanes" viewBox="0 0 44 20" preserveAspectRatio="xMidYMin" aria-hidden="true">
+      <circle cx="${start}" cy="10" r="3.5"/><path d="${arrow[way]}"/>
+    </svg>`
 }
 
-/** Makes these the children, and touches none that stands right already: it may have the focus. */
-function arrange(list: HTMLElement, rows: readonly HTMLElement[]): void {
-  for (const child of [...list.children]) if (!rows.includes(child as HTMLElement)) child.remove()
-  for (const [index, row] of rows.entries()) {
-    if (list.children[index] !== row) list.insertBefore(row, list.children[index] ?? null)
-  }
+/** Both sides of a row as JSON, the slot, and a command that shows the same in a terminal. */
+function detailsOf(entry: Entry, { started_at }: TurnRecord, session_id: string): HTMLElement {
+  const { slot_id, page, sandbox } = entry
+  const command = commandFor(entry, session_id)
+  const side = (name: string, { at, event }: NonNullable<Entry['page'] | Entry['sandbox']>) => html`
+    <figure>
+      <figcaption class="bar"><b>${name}</b><time>+${seconds(at - started_at)}</time></figcaption>
+      <pre tabindex="0">${highlight(event)}</pre>
+    </figure>`
+  return html`
+    <div class="details box">
+      ${
+        slot_id !== null &&
+        html`
+          <p class="slot-line bar">
+            <code>${slot_id}</code>
+            <a href="/_sandbox/placements/${slot_id}" target="_blank" rel="noopener">Decision trace${icon('open')}</a>
+          </p>`
+      }
+      ${command !== null && commandLine(command)}
+      ${page && side('Page', page)}${sandbox && side('Sandbox', sandbox)}
+    </div>`
 }
 
-function outcomeOf(turn: TurnRecord): HTMLElement[] {
-  const decision = turn.detail
-  if (decision === null || decision.fill === null) return []
-  const tone = decision.fill ? 'good' : 'warn'
-  return [el('span', { class: 'chip', 'data-tone': tone }, decision.fill ? `${decision.format}` : 'no-fill')]
+function commandFor({ kind, slot_id }: Entry, session_id: string): string | null {
+  if (kind === 'consent') return `svc requests list --session-id ${session_id}`
+  if (slot_id === null) return null
+  if (kind === 'beacon') return `svc beacons list --slot-id ${slot_id}`
+  if (kind === 'request') return `svc requests list --session-id ${session_id}`
+  if (kind === 'decision') return `svc placements explain ${slot_id}`
+  return `svc events stream --slot-id ${slot_id} --since-seq 0`
 }
 
-/** The sandbox's billing verdict over the beacons so far. */
-function verdictOf({ detail }: TurnRecord): { verdict: (string | Node)[]; text: string } {
-  const billing = detail?.billing
-  if (!billing) return { verdict: [], text: '' }
-  const { would_bill, metric, gross_cpm, currency, explanation } = billing
-  const price = gross_cpm === null ? '' : `, ${gross_cpm.toFixed(2)} ${currency} CPM`
-  const mark = el(
-    'span',
-    { class: 'chip', 'data-tone': would_bill ? 'money' : 'plain' },
-    would_bill ? 'would bill' : 'not billed',
-  )
-  const said = would_bill ? `${metric}${price}` : explanation
-  return { verdict: [mark, el('span', {}, said)], text: explanation }
+function commandLine(command: string): HTMLElement {
+  return html`<p class="command"><code>${command}</code>${copyButton(() => command, 'Copy the command')}</p>`
+}
+
+/** Returns a value as JSON, with names and strings in different colours. */
+function highlight(value: object): (string | Node)[] {
+  const text = JSON.stringify(value, null, 2)
+  return text.split(/("(?:[^"\\]|\\.)*":?)/).map((part) => {
+    return part.startsWith('"') ? html`<span class="${part.endsWith(':') ? 'soft' : 'k-text'}">${part}</span>` : part
+  })
 }

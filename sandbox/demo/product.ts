@@ -1,0 +1,281 @@
+/** One product, played from its data: the window, the composer, the slot, and a turn line by line. */
+import type { JobType } from '../../src/contract/fields.ts'
+import type { Turn } from '../renderer/host/turn.ts'
+import { createCanvas } from './canvases.ts'
+import { options } from './choices.ts'
+import { find, html, type IconName, icon, makeScroller, stickToEnd, unseen } from './elements.ts'
+import { pause, write } from './motion.ts'
+import type { Line, Prompt } from './script.ts'
+import { type State, type Surface, surfaces } from './surfaces.ts'
+
+/** From this width of its window on, a product has room for two columns. CSS pixels. */
+const wide_px = 760
+
+export interface Product {
+  readonly element: HTMLElement
+  /** The slot of the newest turn. */
+  readonly slot: Slot
+  /** The newest prompt. */
+  prompt: Prompt
+  /** Shows a prompt, instead of the newest turn if `isAgain`. Returns the work of its turn. */
+  begin(prompt: Prompt, isAgain: boolean): (signal: AbortSignal) => Promise<void>
+  setRunning(isRunning: boolean): void
+  /** Whether it is wide now, and how high an ad may be, CSS pixels: the content next to the slot needs room too. */
+  measure(format: string): { isWide: boolean; max_height: number }
+}
+
+export interface ProductActions {
+  ask(prompt: Prompt): void
+  again(): void
+  stop(): void
+}
+
+export function createProduct(job_type: JobType, actions: ProductActions): Product {
+  const surface = surfaces[job_type]
+  const { product, pace, script } = surface
+  const isSlotInTurn = surface.slot.position === 'inline' || surface.slot.position === 'between'
+  const status = html`<p class="state bar soft"></p>`
+  const canvas = createCanvas(surface.canvas, status)
+  const turns = html`<div class="exchanges"></div>`
+  const thread = html`<div class="thread">${turns}</div>`
+  let slot = createSlot(job_type)
+  const body = html`<div class="body ${job_type}">${canvas?.element}${thread}${!isSlotInTurn && slot.element}</div>`
+  const composer = createComposer(job_type, surface, actions)
+  const news = html`<p class="unseen" role="status"></p>`
+  const element = html`
+    <section class="window" data-surface="${job_type}" aria-label="${product}, ${options.surface[job_type][0]}">
+      <header class="window-bar bar">
+        <span class="logo">${icon(job_type)}</span><h1>${product}</h1><p class="faint clipped">${surface.tagline}</p>
+      </header>
+      ${body}${composer.element}${news}
+    </section>`
+  element.style.setProperty('--hue', `${surface.hue}`)
+  element.style.setProperty('--depth', `${surface.depth ?? 34}%`)
+  const [scrolls, label] = surface.scrolls
+  const scroller = { body, thread, canvas: canvas?.scroller ?? body }[scrolls]
+  makeScroller(scroller, label)
+  if (scrolls === 'thread') stickToEnd(scroller, turns)
+  setState('idle')
+
+  function setState(state: State): void {
+    element.dataset.state = state
+    const [name, text] = surface.states[state] ?? []
+    const sign = name === 'dots' ? html`<span class="dots"></span>` : name && icon(name)
+    status.replaceChildren(...(text === undefined ? [] : [sign ?? '', name === 'dots' ? unseen(text) : text]))
+    canvas?.setState?.(state)
+  }
+
+  function begin(prompt: Prompt, isAgain: boolean): (signal: AbortSignal) => Promise<void> {
+    const lines = prompt.answer.length > 0 ? prompt.answer : script.fallback
+    if (isAgain || !surface.keepsHistory) turns.lastElementChild?.remove()
+    if (isSlotInTurn) slot = createSlot(job_type)
+    const question = html`<p class="question" dir="auto">${unseen('You: ')}${!pace.question_ms && prompt.text}</p>`
+    const answer = html`<div class="answer" dir="auto" aria-busy="true">${unseen(`${product}: `)}</div>`
+    const steps = new Map(lines.filter(({ kind }) => kind === 'step').map((line) => [line, createStep(line.text)]))
+    if (steps.size > 0) answer.append(html`<ol class="steps">${[...steps.values()]}</ol>`)
+    const turn = html`<section class="exchange" dir="auto">${question}${answer}${isSlotInTurn && slot.element}</section>`
+    if (!status.closest('.wave-box')) answer.after(status)
+    turns.append(turn)
+    if (scrolls === 'thread' && !surface.keepsHistory) thread.scrollTop = 0
+    canvas?.begin?.(prompt, lines, isAgain)
+
+    return async (signal) => {
+      news.textContent = ''
+      try {
+        if (pace.question_ms) {
+          setState('listening')
+          await write(question, prompt.text, signal, pace.question_ms)
+        }
+        setState('thinking')
+        await pause(pace.thinking_ms, signal)
+        setState('answering')
+        let home = answer
+        for (const line of lines) {
+          if (line.kind === 'slot')
+            home = turn.appendChild(html`<section class="report box" aria-label="Report"></section>`)
+          else if (line.kind === 'step') await playStep(steps.get(line), line.text, signal)
+          else if (line.kind === 'diff' || line.kind === 'pictures') await canvas?.play?.(signal)
+          else await writeLine(home, line, signal, pace.word_ms)
+        }
+        news.textContent = `${canvas?.summary?.() ?? ''} ${home.innerText}`.trim()
+      } finally {
+        answer.removeAttribute('aria-busy')
+        for (const step of steps.values()) if (step.dataset.state === 'running') step.dataset.state = 'stopped'
+        // A turn that was stopped by the next one must not touch what that shows.
+        if (turn === turns.lastElementChild) {
+          setState('idle')
+          canvas?.end?.(status)
+        }
+      }
+    }
+  }
+
+  return {
+    element,
+    get slot() {
+      return slot
+    },
+    prompt: script.prompts[0] as Prompt,
+    begin,
+    setRunning: composer.setRunning,
+    measure(format) {
+      const { position, share, max_height, banner_max_height = max_height } = surface.slot
+      const isWide = element.clientWidth >= wide_px
+      const most = format === 'banner' ? banner_max_height : max_height
+      const room = Math.round(element.clientHeight * share)
+      return { isWide, max_height: isWide && position === 'sidebar' ? most : Math.min(most, room) }
+    },
+  }
+}
+
+/** Writes a line of text. Items and rows continue the list or table that is there. */
+async function writeLine(home: HTMLElement, { kind, text }: Line, signal: AbortSignal, word_ms: number): Promise<void> {
+  const last = (tag: string) => home.lastElementChild?.matches(tag) && home.lastElementChild
+  if (kind === 'title') home.append(html`<h4>${text}</h4>`)
+  else if (kind === 'item') {
+    const list = last('ul') || home.appendChild(html`<ul></ul>`)
+    await write(list.appendChild(html`<li></li>`), text, signal, word_ms)
+  } else if (kind === 'row') {
+    const cells = text.split(' | ')
+    const body = last('table')
+    if (body) find(body, 'tbody').append(html`<tr class="arriving">${cells.map((cell) => html`<td>${cell}</td>`)}</tr>`)
+    else {
+      const heads = cells.map((cell) => html`<th scope="col" class="faint">${cell}</th>`)
+      home.append(html`<table><thead><tr>${heads}</tr></thead><tbody></tbody></table>`)
+    }
+    await pause(160, signal)
+  } else {
+    const paragraph = html`<p></p>`
+    home.insertBefore(paragraph, home.querySelector(':scope > .steps'))
+    await write(paragraph, text, signal, word_ms)
+  }
+}
+
+function createStep(text: string): HTMLElement {
+  const [tool = '', input = ''] = text.split(' | ')
+  const [name, call] = tool.split(' ')
+  return html`
+    <li class="step" data-state="waiting">
+      <span class="mark">${icon('check')}</span>
+      <b class="tool bar">${icon(name as IconName)}<code>${call}</code></b>
+      <span class="faint clipped">${input}</span>
+      <span class="output soft"></span>
+    </li>`
+}
+
+async function playStep(step: HTMLElement | undefined, text: string, signal: AbortSignal): Promise<void> {
+  if (step === undefined) return
+  const [, , found = '', takes_ms] = text.split(' | ')
+  const output = find(step, '.output')
+  step.dataset.state = 'running'
+  output.replaceChildren(unseen('running'))
+  await pause(Number(takes_ms), signal)
+  output.textContent = found
+  step.dataset.state = 'done'
+}
+
+interface Composer {
+  element: HTMLElement
+  setRunning(isRunning: boolean): void
+}
+
+/** Prompts as chips, free input, and one button that asks or stops. */
+function createComposer(job_type: JobType, surface: Surface, { ask, again, stop }: ProductActions): Composer {
+  const { placeholder, script } = surface
+  const element = html`
+    <div class="composer">
+      <div class="bar">
+        <ul class="prompts" aria-label="Prompts"></ul>
+        <button type="button" class="small quiet bar">${icon('again')}Again</button>
+      </div>
+      <form>
+        <label class="unseen" for="ask-${job_type}">${placeholder}</label>
+        <textarea id="ask-${job_type}" rows="1" placeholder="${placeholder}" maxlength="2000" dir="auto"></textarea>
+        <button type="submit" class="send bar"></button>
+      </form>
+    </div>`
+  const input = find<HTMLTextAreaElement>(element, 'textarea')
+  let isRunning = false
+
+  const showButton = () => {
+    const isStop = isRunning && input.value.trim() === ''
+    find(element, '.send').replaceChildren(icon(isStop ? 'stop' : 'send'), isStop ? 'Stop' : surface.ask)
+  }
+  const submit = (event: Event) => {
+    event.preventDefault()
+    const text = input.value.trim()
+    if (text === '') return isRunning ? stop() : input.focus()
+    input.value = ''
+    showButton()
+    ask({ label: text, text, answer: [] })
+  }
+  for (const prompt of script.prompts) {
+    const chip = html`<button type="button" class="prompt" dir="auto">${prompt.label}</button>`
+    chip.addEventListener('click', () => ask(prompt))
+    find(element, '.prompts').append(html`<li>${chip}</li>`)
+  }
+  find(element, '.quiet').addEventListener('click', again)
+  find(element, 'form').addEventListener('submit', submit)
+  input.addEventListener('input', showButton)
+  input.addEventListener('keydown', (event) => {
+    if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) submit(event)
+  })
+  showButton()
+  return {
+    element,
+    setRunning(running) {
+      isRunning = running
+      showButton()
+    },
+  }
+}
+
+export interface Slot {
+  readonly element: HTMLElement
+  /** The empty element that the renderer fills. */
+  readonly target: HTMLElement
+  /** Opens when the turn's ad has rendered. */
+  follow(turn: Turn): void
+  /** Width for a creative, CSS pixels. */
+  readonly width: number
+}
+
+/** Visible height while the frame loads: the label and a little of the frame. CSS pixels. */
+const strip_px = 44
+
+/**
+ * Returns a place for an ad that is nothing while it is empty and opens and closes smoothly.
+ *
+ * While the frame loads, only a strip of it is visible, because a native frame reports its height once it is laid out.
+ * It must not be hidden completely: browsers do not paint invisible frames, so it would never report that it is painted.
+ */
+function createSlot(name: string): Slot {
+  const target = html`<div class="slot-target"></div>`
+  const inner = html`<div class="slot-inner">${target}</div>`
+  const element = html`<aside class="slot" data-slot="${name}" aria-label="Sponsored">${inner}</aside>`
+  let isOpen = false
+  const resize = () => {
+    const isEmpty = target.childElementCount === 0
+    isOpen &&= !isEmpty
+    element.toggleAttribute('data-filled', !isEmpty)
+    element.toggleAttribute('data-loading', !isEmpty && !isOpen)
+    const height = isEmpty ? 0 : isOpen ? inner.offsetHeight : Math.min(strip_px, inner.offsetHeight)
+    element.style.setProperty('height', `${height}px`)
+  }
+  new ResizeObserver(resize).observe(inner)
+  new MutationObserver(resize).observe(target, { childList: true })
+  return {
+    element,
+    target,
+    follow(turn) {
+      const off = turn.on('*', ({ type }) => {
+        if (type === 'rendered') isOpen = true
+        if (type === 'rendered' || type === 'cleared') resize()
+        if (type === 'cleared') off()
+      })
+    },
+    get width() {
+      return element.isConnected ? Math.floor(element.getBoundingClientRect().width) : 0
+    },
+  }
+}
