@@ -42,8 +42,8 @@ function billedIds(beacons: AcceptedBeacon[], model: BillingModel, creative = ba
   return [...verdicts].filter(([, verdict]) => verdict.would_bill).map(([id]) => id)
 }
 
-describe('before its render', () => {
-  test('visible, click, playback and completion wait, and count once the render is there', () => {
+describe('before the render beacon', () => {
+  test('visible, click, playback and completion wait, and count when the render has arrived', () => {
     const early = [
       beacon(1, 'visible', 1_000, seen),
       beacon(2, 'click', 1_100),
@@ -57,13 +57,13 @@ describe('before its render', () => {
     expect(billedIds(whole, 'cpc', clip)).toEqual([2])
   })
 
-  test('a heartbeat waits for nothing', () => {
+  test('a heartbeat does not wait', () => {
     expect(codes([beacon(1, 'heartbeat')])).toEqual(['OK'])
   })
 })
 
-describe('at most once a metric', () => {
-  test('the earliest by the time of the event counts, not by arrival', () => {
+describe('at most once per metric', () => {
+  test('the earliest by time of the event counts, not by arrival', () => {
     const beacons = [
       beacon(1, 'render', 900),
       beacon(2, 'click', 2_000),
@@ -73,7 +73,7 @@ describe('at most once a metric', () => {
     expect(codes(beacons)).toEqual(['OK', 'ALREADY_COUNTED', 'OK', 'ALREADY_COUNTED'])
   })
 
-  test('at the same instant the lower id counts', () => {
+  test('at the same time the lower id counts', () => {
     expect(codes([beacon(2, 'render', 900), beacon(1, 'render', 900)])).toEqual(['ALREADY_COUNTED', 'OK'])
   })
 
@@ -102,18 +102,18 @@ describe('at most once a metric', () => {
   })
 })
 
-test('visible without measurements was measured by the client', () => {
+test('visible without measurements is trusted to the client', () => {
   expect(codes([beacon(1, 'render'), beacon(2, 'visible')])).toEqual(['OK', 'OK'])
 })
 
 describe('completion', () => {
-  test('needs nine tenths of the clip since it started to play', () => {
+  test('needs nine tenths of the clip since the start of playback', () => {
     const started = [beacon(1, 'render', 0), beacon(2, 'play_started', 5_000)]
     expect(codes([...started, beacon(3, 'completion', 13_999)], clip).at(-1)).toBe('COMPLETED_TOO_FAST')
     expect(codes([...started, beacon(3, 'completion', 14_000)], clip).at(-1)).toBe('OK')
   })
 
-  test('is measured from the render when no start was told', () => {
+  test('is measured from the render without a start of playback', () => {
     expect(codes([beacon(1, 'render', 0), beacon(2, 'play_completed', 8_999)], clip).at(-1)).toBe('COMPLETED_TOO_FAST')
     expect(codes([beacon(1, 'render', 0), beacon(2, 'play_completed', 9_000)], clip).at(-1)).toBe('OK')
   })
@@ -129,7 +129,7 @@ describe('completion', () => {
   })
 })
 
-test('only the metric of the billing model would bill; every metric that counts is named', () => {
+test('only the metric of the billing model would bill; every metric that counts is reported', () => {
   const beacons = [
     beacon(1, 'render', 0),
     beacon(2, 'play_started', 10),
@@ -148,7 +148,7 @@ describe('billingVerdict', () => {
     billingVerdict(model, creative, limits.viewability, beacons)
   const rendered = beacon(1, 'render', 0)
 
-  test('tells the metric, the price and why', () => {
+  test('names the metric, the price and why', () => {
     expect(verdict('cpm_viewable', banner, [rendered, beacon(2, 'visible', 1_000, seen)])).toEqual({
       metric: 'viewable_impression',
       would_bill: true,
@@ -188,7 +188,7 @@ describe('billingVerdict', () => {
   )
 })
 
-describe('whatever came in', () => {
+describe('for any beacons', () => {
   const measured: fc.Arbitrary<Measurements | null> = fc.option(
     fc.record(
       {
@@ -236,7 +236,7 @@ describe('whatever came in', () => {
     )
   })
 
-  test('one more beacon never takes back a render, a view or a click', () => {
+  test('one more beacon never revokes a render, a view or a click', () => {
     fc.assert(
       fc.property(sets, fc.constantFrom<BillingModel>('cpm_viewable', 'cpm_render', 'cpc'), (beacons, model) => {
         if (beacons.length === 0 || billedIds(beacons.slice(1), model, clip).length === 0) return

@@ -1,8 +1,8 @@
 /**
- * Consent: what a session has agreed to, in numbered revisions, and the snapshot that a decision binds (A60 to A66).
+ * Consent of a session in numbered revisions, and the snapshot that a decision binds (A60 to A66).
  *
- * One rule everywhere: only granted, current and unexpired permits ads. A project that asks for no consent gets an
- * implicit grant without purposes, so that the rule needs no exception.
+ * One rule applies everywhere: only consent that is granted, current and unexpired permits ads. A project that requires
+ * no consent gets an implicit grant without purposes, so that the rule needs no exception.
  */
 
 import type { ProjectSettings } from '../../src/contract/control/projects.ts'
@@ -12,7 +12,7 @@ import type { ConsentRequest } from '../../src/contract/v1/consent.ts'
 
 export type ConsentSettings = ProjectSettings['consent']
 
-/** The newest revision of a session's consent, as it is stored. */
+/** A stored revision of a session's consent. */
 export interface ConsentRecord {
   id: number
   revision: number
@@ -20,13 +20,13 @@ export interface ConsentRecord {
   source: string
   semantic_targeting: boolean
   prompt_shared: boolean
-  /** Canonical JSON of what is kept and not acted on. */
+  /** Canonical JSON of fields that are stored and not used. */
   extras: string
   updated_at_ms: number
   expires_at_ms: number
 }
 
-/** What a request changes: a new revision, or a renewal of the present one. */
+/** A consent to be stored: a new revision, or a renewal of the present one. */
 export interface ConsentDraft extends Omit<ConsentRecord, 'id'> {
   renews: boolean
 }
@@ -35,7 +35,7 @@ export type ConsentResolution =
   | { status: 'known'; snapshot: AuthoritativeConsent; draft: ConsentDraft | null }
   | { status: 'required' }
 
-/** The snapshot of a record at an instant: past its end it is expired. */
+/** Returns the snapshot of a record at `now_ms`: expired when its end has passed. */
 export function snapshotOf(record: Omit<ConsentRecord, 'id'>, now_ms: number): AuthoritativeConsent {
   return {
     lifecycle_state: now_ms >= record.expires_at_ms ? 'expired' : record.state,
@@ -47,7 +47,7 @@ export function snapshotOf(record: Omit<ConsentRecord, 'id'>, now_ms: number): A
   }
 }
 
-/** Consent of a placement request: sent with it, stored, implied, or required and absent (A61, A63, A64). */
+/** Returns the consent of a placement request: sent with it, stored, implied, or required and missing (A61, A63, A64). */
 export function resolveConsent(
   settings: ConsentSettings,
   sent: RequestConsent | undefined,
@@ -63,7 +63,7 @@ export function resolveConsent(
   return { status: 'known', snapshot: implicitGrant(settings, now_ms), draft: null }
 }
 
-/** What POST /v1/consent stores (A66). */
+/** Returns the consent that POST /v1/consent stores (A66). */
 export function draftFromConsent(
   settings: ConsentSettings,
   request: ConsentRequest,
@@ -88,8 +88,8 @@ export function draftFromConsent(
 }
 
 /**
- * Whether the snapshot that a decision has bound still permits rendering and beacons, given the newest stored revision
- * of its session (A65). Null when it does.
+ * Returns why the snapshot that a decision has bound no longer permits rendering and beacons, given the newest stored
+ * revision of its session (A65); null when it still does.
  */
 export function consentProblem(
   bound: AuthoritativeConsent,
@@ -105,7 +105,7 @@ export function consentProblem(
   return now_ms >= bound.expires_at_ms ? 'consent_expired' : null
 }
 
-/** `CS-S (S1/P0)` (A32). */
+/** Returns the consent declaration of a decision: `CS-S (S1/P0)` (A32). */
 export function consentDeclaration(snapshot: AuthoritativeConsent): string {
   const flag = (on: boolean) => (on ? '1' : '0')
   return `CS-S (S${flag(snapshot.purposes.semantic_targeting)}/P${flag(snapshot.purposes.prompt_shared)})`
@@ -129,7 +129,7 @@ function draftFromRequest(
   })
 }
 
-/** The same state, purposes and source renew the present revision; anything else is the next one (A62). */
+/** The same state, purposes and source renew the present revision; any change is the next revision (A62). */
 function revise(stored: ConsentRecord | null, wanted: Omit<ConsentRecord, 'id' | 'revision'>): ConsentDraft {
   if (stored === null) return { ...wanted, revision: 1, renews: false }
   const isSame =

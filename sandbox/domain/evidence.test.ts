@@ -1,20 +1,19 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { chainHash, genesis } from '../../src/contract/control/evidence.ts'
 import { formats, modes } from '../../src/contract/fields.ts'
 import { type NoFillReason, noFillReasons } from '../../src/contract/no-fill.ts'
 import { beaconEvents } from '../../src/contract/v1/beacons.ts'
+import type { Json } from '../../src/foundation/json.ts'
 import {
   type BeaconEvidence,
   beaconEntry,
   type ConsentEvidence,
   canonicalJson,
-  chainHash,
   consentEntry,
   type DecisionEvidence,
   decisionEntry,
-  genesis,
-  type Json,
   verifyChain,
 } from './evidence.ts'
 
@@ -125,13 +124,13 @@ describe('canonicalJson', () => {
     expect(() => canonicalJson(value as Json)).toThrow(problem)
   })
 
-  test('a cycle has none either', () => {
+  test('a cycle has no canonical JSON either', () => {
     const loop: { [key: string]: Json } = {}
     loop.self = loop
     expect(() => canonicalJson(loop)).toThrow(TypeError)
   })
 
-  test('it keeps the value, and writing it again changes nothing', () => {
+  test('it keeps the value, and is its own canonical form', () => {
     fc.assert(
       fc.property(fc.jsonValue({ stringUnit: 'grapheme' }), (value) => {
         const text = canonicalJson(value as Json)
@@ -141,7 +140,7 @@ describe('canonicalJson', () => {
     )
   })
 
-  test('deep nesting is no problem', () => {
+  test('deep nesting is allowed', () => {
     const text = '['.repeat(4_000) + ']'.repeat(4_000)
     expect(canonicalJson(JSON.parse(text))).toBe(text)
   })
@@ -152,7 +151,7 @@ describe('entries', () => {
   const time = fc.nat(2 ** 41)
   const common = { seq: fc.integer({ min: 1 }), at_ms: time, client_id: text }
 
-  test('a decision is canonical JSON, whatever it holds', () => {
+  test('any decision is canonical JSON', () => {
     const facts = fc.record({
       ...common,
       slot_id: text,
@@ -168,7 +167,7 @@ describe('entries', () => {
     fc.assert(fc.property(facts, (facts) => expectCanonical(decisionEntry(facts), { ...facts, kind: 'decision' })))
   })
 
-  test('so is a consent', () => {
+  test('any consent is canonical JSON', () => {
     const facts = fc.record({
       ...common,
       consent_id: text,
@@ -183,7 +182,7 @@ describe('entries', () => {
     fc.assert(fc.property(facts, (facts) => expectCanonical(consentEntry(facts), { ...facts, kind: 'consent' })))
   })
 
-  test('so is a beacon', () => {
+  test('any beacon is canonical JSON', () => {
     const facts = fc.record({
       ...common,
       slot_id: text,
@@ -199,14 +198,14 @@ describe('entries', () => {
     fc.assert(fc.property(facts, (facts) => expectCanonical(beaconEntry(facts), { ...facts, kind: 'beacon' })))
   })
 
-  test('they are lean', () => {
+  test('they are short', () => {
     const sizes = [decisionEntry(decision), consentEntry(consent), beaconEntry(beacon)].map((entry) => entry.length)
     expect(Math.max(...sizes)).toBeLessThan(500)
   })
 
-  function expectCanonical(entry: string, members: object) {
+  function expectCanonical(entry: string, facts: object) {
     const parsed = JSON.parse(entry)
-    expect(parsed).toEqual({ ...members, v: 1 })
+    expect(parsed).toEqual({ ...facts, v: 1 })
     expect(entry).toBe(canonicalJson(parsed))
   }
 })
@@ -224,12 +223,12 @@ describe('the chain', () => {
   const altered = (position: number, change: object) =>
     chain.map((link, index) => (index === position ? { ...link, ...change } : link))
 
-  test('starts from 64 zeros and covers the hash before', () => {
+  test('starts from 64 zeros and covers the previous hash', () => {
     expect(chain[0]?.hash).toBe(sha256Hex(`${'0'.repeat(64)}${entry(1)}`))
     expect(chain[1]?.hash).toBe(sha256Hex(`${chain[0]?.hash}${entry(2)}`))
   })
 
-  test('holds, and tells its head', () => {
+  test('is valid, and returns its head', () => {
     expect(verifyChain(chain, sha256Hex)).toEqual({ ok: true, entries: 4, head: chain[3]?.hash })
     expect(verifyChain([], sha256Hex)).toEqual({ ok: true, entries: 0, head: null })
   })
@@ -244,7 +243,7 @@ describe('the chain', () => {
     })
   })
 
-  test('breaks where an entry is missing, at the start too', () => {
+  test('breaks where an entry is missing, also at the start', () => {
     expect(verifyChain(chain.toSpliced(2, 1), sha256Hex)).toEqual({
       ok: false,
       broken_at: 3,
@@ -254,7 +253,7 @@ describe('the chain', () => {
     expect(verifyChain(chain.slice(1), sha256Hex)).toMatchObject({ ok: false, broken_at: 1, entries: 0 })
   })
 
-  test('breaks where two entries changed places, even renumbered', () => {
+  test('breaks where two entries were swapped, even when renumbered', () => {
     const [first, second, third, fourth] = chain as [Link, Link, Link, Link]
     const swapped = [first, { ...third, seq: 2 }, { ...second, seq: 3 }, fourth]
     expect(verifyChain(swapped, sha256Hex)).toMatchObject({ ok: false, broken_at: 2 })
@@ -271,7 +270,7 @@ describe('the chain', () => {
     expect(verifyChain(chainOf([text]), sha256Hex)).toEqual({ ok: false, broken_at: 1, problem, entries: 0 })
   })
 
-  test('any change of any character is found, at its entry', () => {
+  test('a change of any character is detected at its entry', () => {
     fc.assert(
       fc.property(fc.nat(3), fc.nat(200), (position, offset) => {
         const { entry } = chain[position]!

@@ -1,24 +1,20 @@
 /**
  * Evidence (A77): one append-only hash chain per project. Each entry is RFC 8785 canonical JSON; its hash is SHA-256
- * over the hash before it and the entry, so that changing, removing or reordering an entry breaks the chain there.
- * Cutting off the end leaves a shorter chain that holds: compare its head with a signed checkpoint.
+ * over the previous hash and the entry, so that a changed, removed or moved entry breaks the chain there. A chain that was
+ * cut off at its end is still valid: compare its head with a signed checkpoint.
  *
- * Entries are built on the hot path, by hand, with their members in sorted order. Asset tokens appear only as hashes.
+ * Entries are built on the hot path, by hand, with their properties sorted. Asset tokens appear only as hashes.
  */
 import canonicalize from 'canonicalize'
-import type { z } from 'zod'
 import { genesis, linkProblem, type Sha256Hex } from '../../src/contract/control/evidence.ts'
 import type { Format, Mode } from '../../src/contract/fields.ts'
 import type { NoFillReason } from '../../src/contract/no-fill.ts'
 import type { BeaconEvent } from '../../src/contract/v1/beacons.ts'
-
-export { chainHash, genesis, type Sha256Hex } from '../../src/contract/control/evidence.ts'
-
-export type Json = z.core.util.JSONType
+import { isObject, type Json, parseJson } from '../../src/foundation/json.ts'
 
 /**
- * RFC 8785 canonical JSON.
- * @throws TypeError on what has no JSON form: NaN, infinities, undefined, functions, lone surrogates, cycles
+ * Returns RFC 8785 canonical JSON.
+ * @throws TypeError for values without a JSON form: NaN, infinities, undefined, functions, lone surrogates, cycles
  */
 export function canonicalJson(value: Json): string {
   try {
@@ -71,11 +67,11 @@ export interface BeaconEvidence extends EntryFacts {
   received_at_ms: number
   consent_revision: number
   body_sha256: string
-  /** Over what is kept of the body beside its identifiers: its measurements, that billing judges, and its extras. */
+  /** Over the stored measurements and extras of the body. */
   record_sha256: string
 }
 
-/** The canonical entry of a decision. */
+/** Returns the canonical entry of a decision. */
 export function decisionEntry(facts: DecisionEvidence): string {
   return (
     `{"asset_token_sha256":${text(facts.asset_token_sha256)},"at_ms":${facts.at_ms}` +
@@ -86,7 +82,7 @@ export function decisionEntry(facts: DecisionEvidence): string {
   )
 }
 
-/** The canonical entry of a consent revision. */
+/** Returns the canonical entry of a consent revision. */
 export function consentEntry(facts: ConsentEvidence): string {
   return (
     `{"at_ms":${facts.at_ms},"client_id":${text(facts.client_id)},"consent_id":${text(facts.consent_id)}` +
@@ -97,7 +93,7 @@ export function consentEntry(facts: ConsentEvidence): string {
   )
 }
 
-/** The canonical entry of an accepted beacon. */
+/** Returns the canonical entry of an accepted beacon. */
 export function beaconEntry(facts: BeaconEvidence): string {
   return (
     `{"asset_token_sha256":${text(facts.asset_token_sha256)},"at_ms":${facts.at_ms}` +
@@ -114,8 +110,9 @@ export type ChainVerification =
   | { ok: false; broken_at: number; problem: string; entries: number }
 
 /**
- * Checks a whole chain from its first entry: positions without a gap from 1, hashes, canonical form, and that each entry
- * names its own position. A long chain may be checked in pieces: `start` is where the piece before has ended. `entries` counts those that hold; `broken_at` is the position of the first that does not.
+ * Verifies a chain from its first entry: positions from 1 without a gap, hashes, canonical form, and that each entry names
+ * its own position. A long chain can be verified in parts: `start` is the end of the previous part. `entries` counts the
+ * valid entries; `broken_at` is the position of the first invalid one.
  */
 export function verifyChain(
   chain: Iterable<{ seq: number; entry: string; hash: string }>,
@@ -141,19 +138,11 @@ function problemOf(
 ): string | null {
   const broken = linkProblem({ seq, entry, hash }, expected, previous, sha256Hex)
   if (broken !== null) return broken
-  const parsed = parse(entry)
+  const parsed = parseJson(entry)
   if (parsed === undefined) return `Entry ${seq} is not JSON.`
   if (!isCanonical(parsed, entry)) return `Entry ${seq} is not canonical JSON (RFC 8785).`
-  const named = typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed) ? parsed.seq : undefined
+  const named = isObject(parsed) ? parsed.seq : undefined
   return named === seq ? null : `Entry ${seq} names ${named ?? 'no position'} as its position.`
-}
-
-function parse(entry: string): Json | undefined {
-  try {
-    return JSON.parse(entry)
-  } catch {
-    return undefined
-  }
 }
 
 function isCanonical(value: Json, entry: string): boolean {
@@ -164,7 +153,7 @@ function isCanonical(value: Json, entry: string): boolean {
   }
 }
 
-/** Members that JSON would drop in silence make two different values hash alike. Iterative: bodies nest deep. */
+/** Two values that differ only in properties that JSON drops would have the same hash. Iterative: bodies nest deeply. */
 function refuseDropped(value: unknown): void {
   const open: unknown[] = [value]
   while (open.length > 0) {
@@ -172,7 +161,7 @@ function refuseDropped(value: unknown): void {
     if (next === undefined || typeof next === 'function' || typeof next === 'symbol') {
       throw new TypeError(`${typeof next} is not allowed`)
     }
-    if (typeof next === 'object' && next !== null) for (const member of Object.values(next)) open.push(member)
+    if (typeof next === 'object' && next !== null) for (const inner of Object.values(next)) open.push(inner)
   }
 }
 

@@ -4,7 +4,7 @@ import { completeFault, countMatch, errorOf, type FaultRequest, latencyOf, match
 
 type Draft = FaultDraft
 
-/** Any function will do that tells texts apart. */
+/** Any function that distinguishes texts. */
 const hash = (text: string) => `hash of ${text}`
 
 const rule = (draft: Draft) => completeFault(draft, hash)
@@ -17,7 +17,7 @@ const request: FaultRequest = {
   formats: ['banner', 'native'],
 }
 
-/** Which of `count` matching requests a rule meets. */
+/** Returns which of `count` matching requests a rule breaks. */
 function metOf(draft: Draft, count: number): number[] {
   let counted = { matched: 0, injected: 0 }
   const met: number[] = []
@@ -58,23 +58,23 @@ describe('a rule matches', () => {
     expect(matches(rule(draft), request, hash)).toBe(expected)
   })
 
-  test('no key but no rule for one', () => {
+  test('a request without a key, unless the rule names one', () => {
     expect(matches(rule({ key: 'sk_' }), { ...request, key: null }, hash)).toBe(false)
   })
 })
 
-describe('a rule meets', () => {
-  test('every matching request, unless told otherwise', () => {
+describe('a rule breaks', () => {
+  test('every matching request by default', () => {
     expect(metOf({}, 4)).toEqual([0, 1, 2, 3])
   })
 
-  test('as many as times says, after as many as after says', () => {
+  test('as many as `times`, after as many as `after`', () => {
     expect(metOf({ times: 2 }, 5)).toEqual([0, 1])
     expect(metOf({ after: 2 }, 5)).toEqual([2, 3, 4])
     expect(metOf({ after: 1, times: 2 }, 5)).toEqual([1, 2])
   })
 
-  test('the same requests for the same seed, others for another, and about the share of rate', () => {
+  test('the same requests for the same seed, others for another seed, and about the share of `rate`', () => {
     const met = metOf({ rate: 0.3, seed: 7 }, 1000)
     expect(metOf({ rate: 0.3, seed: 7 }, 1000)).toEqual(met)
     expect(metOf({ rate: 0.3, seed: 8 }, 1000)).not.toEqual(met)
@@ -98,7 +98,7 @@ describe('latency', () => {
     expect(Math.max(...waits) - Math.min(...waits)).toBeGreaterThan(150)
   })
 
-  test('is log-normal around its median, and never beyond a minute', () => {
+  test('is log-normal around its median, at most a minute', () => {
     const waits = drawn({ latency_ms: 100, latency_sigma: 1 }).toSorted((a, b) => a - b)
     expect(waits[250]).toBeGreaterThan(80)
     expect(waits[250]).toBeLessThan(125)
@@ -126,25 +126,25 @@ describe('the error of a rule', () => {
   })
 })
 
-describe('a rewritten answer', () => {
-  const answer = { status: 'ready', decision: { fill: true } }
+describe('a rewritten response', () => {
+  const response = { status: 'ready', decision: { fill: true } }
 
-  test('has other members, and the original stays', () => {
-    expect(rewritten(answer, { status: 'later', 'decision.fill': null, extra: { a: 1 } })).toEqual({
+  test('has other fields, and the original is unchanged', () => {
+    expect(rewritten(response, { status: 'later', 'decision.fill': null, extra: { a: 1 } })).toEqual({
       status: 'later',
       decision: { fill: null },
       extra: { a: 1 },
     })
-    expect(answer).toEqual({ status: 'ready', decision: { fill: true } })
+    expect(response).toEqual({ status: 'ready', decision: { fill: true } })
   })
 
-  test('is as it was where the path leads nowhere', () => {
-    expect(rewritten(answer, { 'placement.render.x': 1, 'status.x': 1 })).toEqual(answer)
+  test('is unchanged when the path does not exist', () => {
+    expect(rewritten(response, { 'placement.render.x': 1, 'status.x': 1 })).toEqual(response)
     expect(rewritten(null, { a: 1 })).toBeNull()
   })
 
   test('cannot reach a prototype', () => {
-    rewritten(answer, { '__proto__.polluted': true })
+    rewritten(response, { '__proto__.polluted': true })
     expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false)
   })
 })

@@ -11,7 +11,7 @@ const market = prepareMarket(data)
 const summer = Date.UTC(2025, 5, 15)
 const free = { banner: 0, clip: 0, native: 0 }
 
-/** A chat turn in run-of-network, with every format and no bounds. */
+/** A chat turn without topic, with every format and no bounds. */
 function opportunity(change: Partial<Opportunity> = {}): Opportunity {
   return {
     client_id: 'proj_demo',
@@ -36,7 +36,7 @@ function opportunity(change: Partial<Opportunity> = {}): Opportunity {
 
 const template = data.campaigns.find((campaign) => campaign.campaign_id === 'cmp_latchwell')!
 
-/** A market of run-of-network campaigns, each a change of one that sells every format and size. */
+/** A market of run-of-network campaigns, each a variation of one that offers every format and size. */
 function marketOf(...changes: Partial<Campaign>[]) {
   const campaigns = changes.map((change, index) => ({ ...template, campaign_id: `cmp_${index}`, ...change }))
   return prepareMarket({ ...data, campaigns })
@@ -47,13 +47,13 @@ const winner = (outcome: MarketOutcome) => (outcome.status === 'filled' ? outcom
 const reason = (outcome: MarketOutcome) => (outcome.status === 'no_fill' ? outcome.reason : null)
 
 describe('who may fill', () => {
-  test('flight: from its start on, up to but without its end', () => {
+  test('flight: includes its start, excludes its end', () => {
     const flown = marketOf({ flight: { starts_at_ms: 1_000, ends_at_ms: 2_000 } })
     const at = (now_ms: number) => decide(flown, opportunity({ now_ms })).trace
     expect([at(999), at(1_000), at(1_999), at(2_000)]).toEqual(['f', 'W', 'W', 'f'])
   })
 
-  test('country: a campaign with countries needs one of them named', () => {
+  test('country: a campaign with countries needs one of them in the request', () => {
     const german = marketOf({ countries: ['DE', 'AT'] })
     const from = (country: string | null) => decide(german, opportunity({ country })).trace
     expect([from('DE'), from('AT'), from('FR'), from(null)]).toEqual(['W', 'W', 'c', 'c'])
@@ -65,7 +65,7 @@ describe('who may fill', () => {
     expect(decide(code, opportunity({ job_type: 'chat' })).trace).toBe('j')
   })
 
-  test('topic: one of its own in any spelling; without a topic only run-of-network', () => {
+  test('topic: one of its topics in any spelling; without a topic only run-of-network', () => {
     const two = marketOf({ topics: ['machine-learning'], price_cpm: 9 }, {})
     const about = (topic: string | null) => decide(two, opportunity({ topic })).trace
     expect(about('machine-learning')).toBe('Wo')
@@ -74,14 +74,14 @@ describe('who may fill', () => {
     expect(about(null)).toBe('tW')
   })
 
-  test('blocked categories: the same one, and a top-level code all its children', () => {
+  test('blocked categories: a code blocks itself and all of its children', () => {
     const food = marketOf({ iab_categories: ['IAB8-6', 'IAB3'] })
     const without = (...blocked_categories: string[]) => decide(food, opportunity({ blocked_categories })).trace
     expect([without('IAB8-6'), without('IAB8'), without('IAB3')]).toEqual(['b', 'b', 'b'])
     expect([without('IAB8-5'), without('IAB3-1'), without('IAB80')]).toEqual(['W', 'W', 'W'])
   })
 
-  test('blocked domains: the same one, and those under it', () => {
+  test('blocked domains: a domain blocks itself and its subdomains', () => {
     const shop = marketOf({ landing_domain: 'shop.brand.example' })
     const without = (...blocked_domains: string[]) => decide(shop, opportunity({ blocked_domains })).trace
     expect([without('shop.brand.example'), without('brand.example')]).toEqual(['d', 'd'])
@@ -92,7 +92,7 @@ describe('who may fill', () => {
     ])
   })
 
-  test('floor: in any currency, met at equality', () => {
+  test('floor: in any currency, an equal price meets it', () => {
     const euro = marketOf({ price_cpm: 7.5, currency: 'EUR' })
     const over = (floor: number, floor_currency: string) =>
       decide(euro, opportunity({ floors: { banner: floor, clip: floor, native: floor }, floor_currency })).trace
@@ -101,7 +101,7 @@ describe('who may fill', () => {
     expect([over(8.1, 'XXX'), over(8.11, 'XXX')]).toEqual(['W', 'p'])
   })
 
-  test('a floor of one format leaves the others', () => {
+  test('a floor of one format does not affect the others', () => {
     const floors = { banner: 100, clip: 100, native: 0 }
     expect(decide(marketOf({}), opportunity({ floors }))).toMatchObject({ format: 'native' })
   })
@@ -122,12 +122,12 @@ describe('what fills', () => {
     expect(decide(market, opportunity({ allowed_formats: ['clip'] }))).toMatchObject({ width: 640, height: 360 })
   })
 
-  test('a native is held within the bounds', () => {
+  test('a native fill is limited to the bounds', () => {
     const native = opportunity({ allowed_formats: ['native'], max_width: 320 })
     expect(decide(market, native)).toMatchObject({ format: 'native', width: 320, height: 314 })
   })
 
-  test('banner, then clip, then native; a single allowed format is exactly that one', () => {
+  test('banner, then clip, then native; a single allowed format is used', () => {
     const formatOf = (...allowed_formats: Opportunity['allowed_formats']) => {
       const outcome = decide(market, opportunity({ allowed_formats }))
       return outcome.status === 'filled' ? outcome.format : null
@@ -137,7 +137,7 @@ describe('what fills', () => {
     for (const format of formats) expect(formatOf(format)).toBe(format)
   })
 
-  test('a format that does not fit gives way to one that does', () => {
+  test('a format that fits is used instead of one that does not', () => {
     expect(decide(market, opportunity({ max_width: 200, max_height: 200 }))).toMatchObject({ format: 'native' })
   })
 
@@ -183,7 +183,7 @@ describe('who wins', () => {
     expect(Math.min(...turns.values())).toBeGreaterThan(150)
   })
 
-  test('another seed deals the turns anew', () => {
+  test('another seed gives other turns', () => {
     const tied = marketOf({}, {}, {}, {})
     const dealt = (seed: number) =>
       Array.from({ length: 40 }, (_, session) => winner(decide(tied, opportunity({ seed, session_id: `${session}` }))))
@@ -191,7 +191,7 @@ describe('who wins', () => {
   })
 })
 
-describe('why nobody fills', () => {
+describe('why no campaign fills', () => {
   const floor = (cpm: number) => ({ banner: cpm, clip: cpm, native: cpm })
   const all = [...new Set(data.campaigns.flatMap((campaign) => campaign.iab_categories))]
 
@@ -205,12 +205,12 @@ describe('why nobody fills', () => {
     expect(reason(decide(market, opportunity(change)))).toBe(expected)
   })
 
-  test('a format that nobody sells', () => {
+  test('a format that no campaign offers', () => {
     const banners = marketOf({ creatives: only('banner') })
     expect(reason(decide(banners, opportunity({ allowed_formats: ['clip', 'native'] })))).toBe('format_mismatch')
   })
 
-  test('nobody for the topic, the job type, the country or the time, and an empty catalogue', () => {
+  test('no campaign for the topic, the job type, the country or the time, and an empty catalogue', () => {
     expect(reason(decide(marketOf({ topics: ['tea'] }), opportunity()))).toBe('no_demand')
     expect(reason(decide(marketOf({ job_types: ['code'] }), opportunity()))).toBe('no_demand')
     expect(reason(decide(marketOf({ countries: ['JP'] }), opportunity()))).toBe('no_demand')
@@ -218,13 +218,13 @@ describe('why nobody fills', () => {
     expect(decide(marketOf(), opportunity())).toEqual({ status: 'no_fill', reason: 'no_demand', trace: '' })
   })
 
-  test('the reason is what stopped those who came furthest', () => {
+  test('the reason is the rule that stopped the campaigns that came furthest', () => {
     const offers = marketOf({ topics: ['tea'] }, { iab_categories: ['IAB1'] }, { price_cpm: 1 })
     const asked = opportunity({ blocked_categories: ['IAB1'], floors: floor(5) })
     expect(decide(offers, asked)).toEqual({ status: 'no_fill', reason: 'below_floor', trace: 'tbp' })
   })
 
-  test('the fill rate is the share of sessions that fill, and the same session always does or never', () => {
+  test('the fill rate is the share of sessions that fill; a session always fills or never', () => {
     const filled = (fill_rate: number) =>
       Array.from({ length: 2_000 }, (_, session) =>
         decide(market, opportunity({ fill_rate, session_id: `${session}` })),
@@ -261,7 +261,7 @@ describe('any opportunity', () => {
     now_ms: fc.constant(summer),
   })
 
-  test('gives the same outcome each time, with a trace that explains it', () => {
+  test('gives the same outcome every time, with a trace that explains it', () => {
     fc.assert(
       fc.property(anyOpportunity, (asked) => {
         const outcome = decide(market, asked)
@@ -272,7 +272,7 @@ describe('any opportunity', () => {
     )
   })
 
-  test('a fill is what was asked for', () => {
+  test('a fill meets the request', () => {
     fc.assert(
       fc.property(anyOpportunity, (asked) => {
         const outcome = decide(market, asked)
@@ -287,7 +287,7 @@ describe('any opportunity', () => {
     )
   })
 
-  test('the order of the catalogue decides nothing', () => {
+  test('the order of the catalogue does not matter', () => {
     const reversed = prepareMarket({ ...data, campaigns: data.campaigns.toReversed() })
     fc.assert(
       fc.property(anyOpportunity, (asked) => {
@@ -301,7 +301,7 @@ describe('any opportunity', () => {
 describe('MarketData', () => {
   const withCampaign = (change: object) => ({ ...demand, campaigns: [{ ...demand.campaigns[0], ...change }] })
 
-  test('the fixtures are a valid catalogue in which everybody can win something', () => {
+  test('the fixtures are a valid catalogue in which every campaign can win', () => {
     const winners = new Set<string | null>()
     for (const campaign of data.campaigns) {
       const asked = opportunity({
@@ -317,8 +317,8 @@ describe('MarketData', () => {
   })
 
   test.each([
-    ['an unknown member', { colour: 'red' }, 'colour'],
-    ['a partner that is not there', { partner_id: 'ptn_nobody' }, 'must be one of partners'],
+    ['an unknown property', { colour: 'red' }, 'colour'],
+    ['an unknown partner', { partner_id: 'ptn_nobody' }, 'must be one of partners'],
     ['a currency without a rate', { currency: 'XAU' }, 'must be a currency of the rate table'],
     ['a price of nothing', { price_cpm: 0 }, 'price_cpm'],
     ['a topic in capitals', { topics: ['Coffee'] }, 'must be a lower-case slug'],
@@ -339,7 +339,7 @@ describe('MarketData', () => {
     expect(result.error?.message).toContain(problem)
   })
 
-  test('refuses two campaigns of one id', () => {
+  test('rejects two campaigns with one id', () => {
     const twice = { ...demand, campaigns: [demand.campaigns[0], demand.campaigns[0]] }
     expect(MarketData.safeParse(twice).error?.message).toContain('must be unique')
   })

@@ -11,7 +11,7 @@ function drain(limit: RateLimit, times: number, now_ms: number, bucket?: Bucket)
 }
 
 describe('take', () => {
-  test('a new key has its whole burst, then is refused', () => {
+  test('a new key has its whole burst, then is rejected', () => {
     expect(take(fivePerSecond, undefined, 0)).toEqual({
       allowed: true,
       bucket: { tokens: 9, at_ms: 0 },
@@ -23,19 +23,19 @@ describe('take', () => {
     expect(drain(fivePerSecond, 11, 0)).toMatchObject({ allowed: false, remaining: 0, retry_after_s: 1, reset_s: 2 })
   })
 
-  test('tokens come back with time, up to the burst', () => {
+  test('tokens are refilled over time, up to the burst', () => {
     const { bucket } = drain(fivePerSecond, 10, 0)
     expect(take(fivePerSecond, bucket, 199).allowed).toBe(false)
     expect(take(fivePerSecond, bucket, 200)).toMatchObject({ allowed: true, remaining: 0 })
     expect(take(fivePerSecond, bucket, 3_600_000)).toMatchObject({ allowed: true, remaining: 9 })
   })
 
-  test('a refused request costs nothing', () => {
+  test('a rejected request takes no token', () => {
     const { bucket } = drain(fivePerSecond, 100, 0)
     expect(take(fivePerSecond, bucket, 200).allowed).toBe(true)
   })
 
-  test('Retry-After is true: refused a second before, allowed then', () => {
+  test('Retry-After is exact: rejected a second before, allowed then', () => {
     const slow = parseRateLimit('1/min') as RateLimit
     const { bucket } = take(slow, undefined, 0)
     const refused = take(slow, bucket, 1_000)
@@ -44,14 +44,14 @@ describe('take', () => {
     expect(take(slow, refused.bucket, 60_000).allowed).toBe(true)
   })
 
-  test('a clock that goes back neither refills nor locks the key', () => {
+  test('a clock that is moved back neither refills nor locks the key', () => {
     const { bucket } = drain(fivePerSecond, 10, 1_000_000)
     const back = take(fivePerSecond, bucket, 0)
     expect(back.allowed).toBe(false)
     expect(take(fivePerSecond, back.bucket, 200).allowed).toBe(true)
   })
 
-  test('in any window no more pass than the burst and what came in', () => {
+  test('in any window at most the burst and the refilled tokens pass', () => {
     const steps = fc.array(fc.nat(400), { maxLength: 200 })
     fc.assert(
       fc.property(steps, (waits) => {
@@ -103,7 +103,7 @@ describe('parseRateLimit', () => {
   })
 })
 
-test('headers name the policy, its quota and window, what is left and when it is full', () => {
+test('headers name the policy, its quota and window, what is left and when the bucket is full', () => {
   expect(rateHeaders(fivePerSecond, 7, 1)).toEqual({
     ratelimit: '"default";r=7;t=1',
     'ratelimit-policy': '"default";q=10;w=2',

@@ -1,11 +1,12 @@
-/** Rate limits: one token bucket per key (A20). Pure: the caller keeps the bucket and tells the time. */
+/** Rate limits: one token bucket per key (A20). Pure: the caller keeps the bucket and provides the time. */
+import { unitsMs } from '../../src/foundation/duration.ts'
 
 export interface RateLimit {
-  /** Tokens a millisecond. */
+  /** Tokens per millisecond. */
   per_ms: number
-  /** Most tokens the bucket holds. */
+  /** The most tokens that the bucket holds. */
   burst: number
-  /** Name of the policy in the RateLimit headers. */
+  /** The name of the policy in the RateLimit headers. */
   label: string
 }
 
@@ -20,16 +21,16 @@ export interface Take {
   bucket: Bucket
   /** Whole tokens left. */
   remaining: number
-  /** Seconds until one token is there: 0 when allowed, else at least 1. */
+  /** Seconds until one token is available: 0 when allowed, otherwise at least 1. */
   retry_after_s: number
   /** Seconds until the bucket is full again. */
   reset_s: number
 }
 
-/** Sums of fractions of tokens may fall short of a whole by rounding. */
+/** Rounding may leave a sum of fractions short of a whole token. */
 const tolerance = 1e-9
 
-/** Takes one token; no bucket yet is a full one. A clock that went back refills nothing and goes on from there. */
+/** Takes one token. A missing bucket is full. A clock that was moved back refills nothing and continues from there. */
 export function take(limit: RateLimit, bucket: Bucket | undefined, now_ms: number): Take {
   const elapsed_ms = bucket === undefined ? 0 : Math.max(0, now_ms - bucket.at_ms)
   const filled = Math.min(limit.burst, (bucket?.tokens ?? limit.burst) + elapsed_ms * limit.per_ms)
@@ -44,12 +45,12 @@ export function take(limit: RateLimit, bucket: Bucket | undefined, now_ms: numbe
   }
 }
 
-const units_ms = { s: 1_000, m: 60_000, min: 60_000, h: 3_600_000 } as const
+const units = { s: unitsMs.s, m: unitsMs.m, min: unitsMs.m, h: unitsMs.h } as const
 
 /**
- * Reads `5/s`, `1/min`, `100/m`, `3600/h` or `off`. The burst is twice the count, so that a client may catch up; a count
- * of 1 has a burst of 1, so that the second request in a row is refused.
- * @throws RangeError that shows a correct example
+ * Parses `5/s`, `1/min`, `100/m`, `3600/h` or `off`. The burst is twice the count, so that a client can catch up; a count
+ * of 1 has a burst of 1, so that the second request in a row is rejected.
+ * @throws RangeError with a correct example
  */
 export function parseRateLimit(text: string, label = 'default'): RateLimit | 'off' {
   if (text === 'off') return 'off'
@@ -60,12 +61,12 @@ export function parseRateLimit(text: string, label = 'default'): RateLimit | 'of
     )
   }
   const count = Number(match[1])
-  const unit = match[2] as keyof typeof units_ms
-  return { per_ms: count / units_ms[unit], burst: count === 1 ? 1 : 2 * count, label }
+  const unit = match[2] as keyof typeof units
+  return { per_ms: count / units[unit], burst: count === 1 ? 1 : 2 * count, label }
 }
 
 /**
- * The `RateLimit` and `RateLimit-Policy` fields of the IETF draft (draft-ietf-httpapi-ratelimit-headers): `q` tokens in
+ * Returns the `RateLimit` and `RateLimit-Policy` fields of the IETF draft (draft-ietf-httpapi-ratelimit-headers): `q` tokens in
  * a window of `w` seconds, `r` left now, full again in `t` seconds.
  */
 export function rateHeaders(limit: RateLimit, remaining: number, reset_s: number): Record<string, string> {
@@ -75,7 +76,7 @@ export function rateHeaders(limit: RateLimit, remaining: number, reset_s: number
   }
 }
 
-/** Whole seconds in which that many tokens come in. */
+/** Returns the whole seconds in which that many tokens are added. */
 function seconds(tokens: number, limit: RateLimit): number {
   return Math.max(0, Math.ceil(tokens / limit.per_ms / 1_000 - tolerance))
 }

@@ -24,7 +24,7 @@ describe('bestSize', () => {
     expect(bestSize('clip', null, null, clip)).toEqual({ width: 640, height: 360 })
   })
 
-  test('one bound alone leaves the other side open', () => {
+  test('one bound alone does not limit the other side', () => {
     expect(bestSize('banner', 320, null, banner)).toEqual({ width: 300, height: 250 })
     expect(bestSize('banner', null, 90, banner)).toEqual({ width: 728, height: 90 })
     expect(bestSize('clip', 639, null, clip)).toEqual({ width: 320, height: 180 })

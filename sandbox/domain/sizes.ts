@@ -6,7 +6,7 @@ export interface Size {
   readonly height: number
 }
 
-/** The sizes that banners and clips come in, largest area first (A38). Native is laid out by its template. */
+/** The sizes of banners and clips, largest area first (A38). Native is laid out by its template. */
 export const standardSizes: Readonly<Record<Exclude<Format, 'native'>, readonly Size[]>> = {
   banner: [
     { width: 970, height: 250 },
@@ -22,13 +22,13 @@ export const standardSizes: Readonly<Record<Exclude<Format, 'native'>, readonly 
   ],
 }
 
-/** What a slot without any hint is taken to hold (A38). */
+/** The size of a slot without any hint (A38). */
 const unhinted: Readonly<Record<Exclude<Format, 'native'>, Size>> = {
   banner: { width: 300, height: 250 },
   clip: { width: 640, height: 360 },
 }
 
-/** Under this no native template can be laid out legibly. */
+/** The smallest slot in which a native template is legible. */
 const smallestNative: Size = { width: 120, height: 50 }
 
 export function isStandardSize(format: Exclude<Format, 'native'>, size: Size): boolean {
@@ -36,7 +36,7 @@ export function isStandardSize(format: Exclude<Format, 'native'>, size: Size): b
 }
 
 /**
- * The largest of the available sizes, by area, that fits the slot (A38), or null when none does.
+ * Returns the largest of the available sizes, by area, that fits the slot (A38), or null when none does.
  *
  * Bounds are CSS pixels; null is no bound. Without both, the slot is 300x250 for banner and 640x360 for clip. Native
  * adapts: it fits every slot of at least 120x50, whatever the size of its image.

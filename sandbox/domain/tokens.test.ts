@@ -12,7 +12,7 @@ const token = fc
   )
   .map(([kind, id, text]) => formatToken(kind, id, text))
 
-test('a token is read as it was written', () => {
+test('a token is parsed as it was formatted', () => {
   fc.assert(
     fc.property(fc.nat({ max: Number.MAX_SAFE_INTEGER }), secret, (id, text) => {
       expect(parseToken(formatToken('at', id, text))).toEqual({ kind: 'at', id, secret: text })
@@ -20,7 +20,7 @@ test('a token is read as it was written', () => {
   )
 })
 
-test('no secret of a token survives, wherever it stands', () => {
+test('no secret of a token survives, wherever it is', () => {
   const noise = fc.constantFrom('', ' ', '"', 't_', 'format_', 'ast_', 'a\nb', '\\n', 'client_id":"', 'a')
   fc.assert(
     fc.property(fc.array(fc.tuple(noise, token), { maxLength: 6 }), noise, (parts, end) => {
@@ -33,7 +33,7 @@ test('no secret of a token survives, wherever it stands', () => {
   )
 })
 
-test('keys are cut to their prefix; other text is left as it is', () => {
+test('keys are cut to their prefix; other text is unchanged', () => {
   expect(redactSecrets('{"k":"sk_test_sandbox_demo","p":"pk_live_x"}')).toBe(
     '{"k":"sk_test_redacted","p":"pk_live_redacted"}',
   )

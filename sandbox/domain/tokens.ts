@@ -1,6 +1,6 @@
 /**
- * Tokens locate themselves: `ast_<id>_<secret>`, opaque to clients. The id finds the row by its integer key, and only
- * the SHA-256 of the secret is stored (A04, A05, A06).
+ * Tokens locate their own row: `ast_<id>_<secret>`, opaque to clients. The id is the integer key of the row, and only the
+ * SHA-256 of the secret is stored (A04, A05, A06).
  */
 import type { Mode } from '../../src/contract/fields.ts'
 import { decodeInteger, encodeInteger } from '../../src/contract/ids.ts'
@@ -15,12 +15,12 @@ export interface ParsedToken {
 
 const pattern = /^(ast|at|bt)_([0-9a-z]{11})_([A-Za-z0-9_-]{43})$/
 
-/** The wire form of a token; `secret` is 32 bytes in base64url. */
+/** Returns the wire form of a token; `secret` is 32 bytes in base64url. */
 export function formatToken(kind: TokenKind, id: number, secret: string): string {
   return `${kind}_${encodeInteger(id)}_${secret}`
 }
 
-/** The parts of a token, or null when it is malformed. */
+/** Returns the parts of a token, or null when it is malformed. */
 export function parseToken(text: string): ParsedToken | null {
   const match = pattern.exec(text)
   if (match === null) return null
@@ -28,7 +28,7 @@ export function parseToken(text: string): ParsedToken | null {
   return id === null ? null : { kind: match[1] as TokenKind, id, secret: match[3]! }
 }
 
-/** The wire form of a key: its prefix tells class and mode (A02). */
+/** Returns the wire form of a key: its prefix shows class and mode (A02). */
 export function formatKey(key_class: 'secret' | 'publishable', mode: Mode, secret: string): string {
   return `${key_class === 'secret' ? 'sk' : 'pk'}_${mode}_${secret}`
 }

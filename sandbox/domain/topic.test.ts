@@ -34,7 +34,7 @@ describe('deriveTopic', () => {
     expect(deriveTopic(small, '')).toBeNull()
   })
 
-  test('a keyword inside a longer one counts once', () => {
+  test('a keyword inside a longer one is not counted', () => {
     expect(deriveTopic(small, 'tea, coffee beans')).toBe('tea')
   })
 
@@ -43,7 +43,7 @@ describe('deriveTopic', () => {
     expect(deriveTopic(small, 'coffee and tea')).toBe('coffee')
   })
 
-  test('every keyword of the fixtures leads to a topic that lists it', () => {
+  test('every keyword of the fixtures is found for a topic that lists it', () => {
     for (const keywords of Object.values(catalogue.topics)) {
       for (const keyword of keywords) {
         const topic = deriveTopic(index, `so, ${keyword}!`) as keyof typeof catalogue.topics
@@ -52,7 +52,7 @@ describe('deriveTopic', () => {
     }
   })
 
-  test('any text gives one of the topics or null, and always the same', () => {
+  test('any text gives one of the topics or null, always the same', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 300 }), (text) => {
         const topic = deriveTopic(index, text)
@@ -62,7 +62,7 @@ describe('deriveTopic', () => {
     )
   })
 
-  test('names of object members are no topics', () => {
+  test('names of object properties are not topics', () => {
     expect(deriveTopic(index, 'constructor __proto__ toString')).toBeNull()
   })
 })
@@ -84,7 +84,7 @@ describe('isHighRisk', () => {
   })
 })
 
-test('topics have one spelling', () => {
+test('every topic has one spelling', () => {
   expect(normalizeTopic('  Machine  Learning ')).toBe('machine-learning')
   expect(normalizeTopic('machine_learning')).toBe('machine-learning')
 })

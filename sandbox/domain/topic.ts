@@ -1,15 +1,15 @@
 /**
  * Topics: the reduced signal that takes part in matching instead of prompt text (A50, A52).
  *
- * A topic is found by keywords. Text and keywords are cut into the same words: lower case, accents and Arabic vowel
- * signs removed, punctuation as a boundary; scripts that write no spaces (Chinese, Japanese, Thai) give one word a
- * character, so that a keyword is found inside a sentence. The keywords form a tree of words, and one pass over the
- * text takes the longest keyword at each word. The time is linear in the length of the text.
+ * A topic is found by keywords. Text and keywords are split into words alike: lower case, without accents and Arabic
+ * vowel signs, punctuation as a boundary. In scripts without spaces (Chinese, Japanese, Thai) each character is a word, so
+ * that a keyword is found inside a sentence. The keywords form a tree of words, and one pass over the text takes the
+ * longest keyword at each word. The time is linear in the length of the text.
  */
 
 interface Branch {
   readonly next: Map<string, Branch>
-  /** Topics whose keyword ends here, as positions in `topics`. */
+  /** Topics with a keyword that ends here, as positions in `topics`. */
   readonly ends: number[]
 }
 
@@ -22,19 +22,19 @@ const word =
   /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}]|[[\p{L}\p{N}\p{M}]--[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}]]+/gv
 const accents = /[\u0300-\u036f\u0640\u064b-\u065f]+/g
 
-/** Builds the keyword tree once. `data` is the shape of `fixtures/topics.json`: keywords by topic. */
+/** Builds the keyword tree. `data` has the shape of `fixtures/topics.json`: keywords by topic. */
 export function prepareTopics(data: { topics: Record<string, string[]> }): TopicIndex {
   const topics = Object.keys(data.topics)
   const root: Branch = { next: new Map(), ends: [] }
   for (const [position, topic] of topics.entries()) {
-    for (const keyword of data.topics[topic] ?? []) plant(root, wordsOf(keyword), position)
+    for (const keyword of data.topics[topic] ?? []) addKeyword(root, wordsOf(keyword), position)
   }
   return { topics, root }
 }
 
 /**
- * The topic that most keywords in the text speak for, or null when none does. Of equals, the one mentioned first, then
- * the one that stands first in the data. A keyword inside a longer one counts once.
+ * Returns the topic with the most keywords in the text, or null when there is none. Of equals, the topic mentioned first
+ * wins, then the first one in the data. A keyword inside a longer one is not counted.
  */
 export function deriveTopic(index: TopicIndex, text: string): string | null {
   const words = wordsOf(text)
@@ -56,7 +56,7 @@ export function deriveTopic(index: TopicIndex, text: string): string | null {
 }
 
 /**
- * Whether a topic is on the high-risk list, or a narrower form of one that is: with `grief` blocked, `Grief`,
+ * Whether a topic is on the high-risk list, or is a narrower form of one that is: with `grief` blocked, `Grief`,
  * `grief support` and `grief-support` are all high-risk, `griefing` is not.
  */
 export function isHighRisk(blocked: readonly string[], topic: string): boolean {
@@ -64,7 +64,7 @@ export function isHighRisk(blocked: readonly string[], topic: string): boolean {
   return blocked.some((entry) => bounded.includes(`-${normalizeTopic(entry)}-`))
 }
 
-/** One spelling for a topic: `Machine Learning` and `machine_learning` are `machine-learning`. */
+/** Returns one spelling for a topic: `Machine Learning` and `machine_learning` become `machine-learning`. */
 export function normalizeTopic(topic: string): string {
   return topic
     .normalize('NFKC')
@@ -77,7 +77,7 @@ function wordsOf(text: string): string[] {
   return text.toLowerCase().normalize('NFKD').replace(accents, '').match(word) ?? []
 }
 
-function plant(root: Branch, words: readonly string[], topic: number): void {
+function addKeyword(root: Branch, words: readonly string[], topic: number): void {
   if (words.length === 0) return
   let branch = root
   for (const step of words) {

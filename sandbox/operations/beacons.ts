@@ -13,7 +13,8 @@ import {
   occurrenceOf,
   timeProblem,
 } from '../../src/contract/v1/beacons.ts'
-import { beaconEntry, canonicalJson, type Json } from '../domain/evidence.ts'
+import type { Json } from '../../src/foundation/json.ts'
+import { beaconEntry, canonicalJson } from '../domain/evidence.ts'
 import type { BeaconListRow, BeaconRow, EvidenceDraft, SlotRow, UnacceptedBeaconRow } from '../store/store.ts'
 import {
   type Caller,
