@@ -191,12 +191,12 @@ describe('stored project config', () => {
     expect(find('project config', journal([asked('proj_old')]))).toEqual([
       {
         level: 'problem',
-        message: 'The config of proj_old was asked for; there is no such project here.',
+        message: 'The config of proj_old was requested; there is no such project here.',
         fix: 'Set client_id to the project of the key. Projects here: proj_demo.',
       },
     ])
     expect(find('project config', journal([asked('proj_demo')]))).toMatchObject([
-      { level: 'problem', message: 'The config of proj_demo was asked for with a key of another project.' },
+      { level: 'problem', message: 'The config of proj_demo was requested with a key of another project.' },
     ])
     const mismatch = exchange('POST /v1/placements', { status: 403, reason_code: 'project_mismatch' })
     expect(find('project config', journal([mismatch]))).toMatchObject([{ level: 'problem' }])

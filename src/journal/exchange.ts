@@ -57,6 +57,11 @@ export function isActivation(exchange: Exchange): boolean {
   return routeOf(exchange) === 'POST /v1/browser/activate'
 }
 
+/** Whether it is an activation that succeeded. */
+export function isActivated(exchange: Exchange): boolean {
+  return isActivation(exchange) && exchange.status === 200
+}
+
 /** Whether a browser sent it: programs send none of these headers. */
 export function isFromBrowser({ request_headers }: Exchange): boolean {
   return ['origin', 'sec-fetch-site', 'sec-fetch-dest'].some((name) => name in request_headers)

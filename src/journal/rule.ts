@@ -104,6 +104,14 @@ export function about(requests: readonly Exchange[], message: string, fix?: stri
   return requests.length === 0 ? [] : [{ message, requests, ...(fix === undefined ? {} : { fix }) }]
 }
 
+/** Returns one finding about each group of requests. */
+export function aboutEach(
+  groups: Iterable<readonly Exchange[]>,
+  message: (requests: readonly Exchange[], first: Exchange) => string,
+): Finding[] {
+  return [...groups].map((requests) => ({ message: message(requests, requests[0]!), requests }))
+}
+
 /** A browser sends its last beacons, and a client polls again, within this time. */
 const patience_ms = 5_000
 
@@ -117,19 +125,23 @@ export function completeInBrowserUntil({ now_ms }: Observed): number {
   return now_ms - patience_ms
 }
 
-/** Returns a rule about requests that the service refused for one of these reasons. */
-export function refusalRule(
-  rule: Omit<RuleText, 'id'>,
+/** Returns the judge of a rule that looks at some of the requests; `find` gets them, oldest first. */
+export function over(
+  isConcerned: (exchange: Exchange) => boolean,
+  find: (concerned: Exchange[], observed: Observed) => readonly Finding[],
+): RuleBody<'journal'>['judge'] {
+  return (observed) => {
+    const concerned = observed.exchanges.filter(isConcerned)
+    return { looked_at: concerned.length, findings: find(concerned, observed) }
+  }
+}
+
+/** Returns the judge of a rule about requests that the service refused for one of these reasons. */
+export function refusedFor(
   reasons: readonly ReasonCode[],
   isConcerned: (exchange: Exchange) => boolean = () => true,
-): RuleBody<'journal'> {
-  return {
-    ...rule,
-    judge({ exchanges }) {
-      const concerned = exchanges.filter(isConcerned)
-      return { looked_at: concerned.length, findings: refusals(concerned, reasons) }
-    },
-  }
+): RuleBody<'journal'>['judge'] {
+  return over(isConcerned, (concerned) => refusals(concerned, reasons))
 }
 
 /** Returns one finding for each reason and route among the requests that were refused. */

@@ -92,7 +92,7 @@ describe('with a sandbox', () => {
     expect(origin?.[1]).toContain('https://shop.example was refused once (POST /v1/browser/activate)')
     expect(origin?.[2]).toMatch(/^svc projects update proj_demo --set allowed_origins=\S+,https:\/\/shop\.example$/)
     expect(about(report, 'project config')[0]?.[1]).toBe(
-      'The config of proj_old was asked for; there is no such project here.',
+      'The config of proj_old was requested; there is no such project here.',
     )
     expect(about(report, 'beacon fields')).toEqual(
       expect.arrayContaining([

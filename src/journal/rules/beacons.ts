@@ -4,11 +4,13 @@ import { valueAt } from '../../foundation/json-path.ts'
 import { type Exchange, groupBy, isBeacon, isFromBrowser, loadedFrames, some, textAt, times } from '../exchange.ts'
 import {
   about,
+  aboutEach,
   completeInBrowserUntil,
   completeUntil,
   type Finding,
   type Observed,
-  refusalRule,
+  over,
+  refusedFor,
   ruleSet,
 } from '../rule.ts'
 
@@ -44,21 +46,18 @@ export const beaconRules = ruleSet('journal', {
     costs: 'The second is not counted here; a service that counts it bills the ad twice, and refunds it later.',
     fix: 'Report each event once per mount, and give a retry the beacon_id of the first try.',
     needs: 'an accepted beacon',
-    judge({ exchanges }) {
-      const accepted = exchanges.filter(isAccepted)
+    judge: over(isAccepted, (accepted) => {
       const groups = groupBy(accepted, (exchange) => {
         const event = eventOf(exchange)
         return onceOnly.has(event ?? '') ? `${exchange.slot_id} ${event} ${mountOf(exchange)}` : null
       })
       const doubled = [...groups.values()].filter((group) => new Set(group.map(beaconIdOf)).size > 1)
-      return {
-        looked_at: accepted.length,
-        findings: doubled.map((requests) => ({
-          message: `${eventOf(requests[0]!)} of ${requests[0]!.slot_id} was reported ${times(requests.length)}, each with another beacon_id.`,
-          requests,
-        })),
-      }
-    },
+      return aboutEach(
+        doubled,
+        ({ length }, first) =>
+          `${eventOf(first)} of ${first.slot_id} was reported ${times(length)}, each with another beacon_id.`,
+      )
+    }),
   },
   'beacon-repeated': {
     title: 'a beacon that was accepted is not sent again',
@@ -66,18 +65,15 @@ export const beaconRules = ruleSet('journal', {
     costs: 'It counts once, and costs a request each time.',
     fix: 'Repeat a beacon only after no response, or after a 5xx or 429.',
     needs: 'an accepted beacon',
-    judge({ exchanges }) {
-      const accepted = exchanges.filter(isAccepted)
+    judge: over(isAccepted, (accepted) => {
       const again = accepted.filter(({ response_body }) => valueAt(response_body, 'duplicate') === true)
       const groups = groupBy(again, (exchange) => `${exchange.slot_id} ${beaconIdOf(exchange)}`)
-      return {
-        looked_at: accepted.length,
-        findings: [...groups.values()].map((requests) => ({
-          message: `${eventOf(requests[0]!)} of ${requests[0]!.slot_id} was sent again ${times(requests.length)}, with the same beacon_id.`,
-          requests,
-        })),
-      }
-    },
+      return aboutEach(
+        groups.values(),
+        ({ length }, first) =>
+          `${eventOf(first)} of ${first.slot_id} was sent again ${times(length)}, with the same beacon_id.`,
+      )
+    }),
   },
   'beacon-before-render': {
     title: 'the render beacon comes first',
@@ -85,42 +81,35 @@ export const beaconRules = ruleSet('journal', {
     costs: 'Earlier beacons do not count until it arrives; when it is lost, none of them counts.',
     fix: 'Send render once the creative is painted, await its response, then send the others.',
     needs: 'an accepted beacon',
-    judge({ exchanges, is_whole }) {
-      const accepted = exchanges.filter(isAccepted)
-      return {
-        looked_at: accepted.length,
-        findings: [...groupBy(accepted, ({ slot_id }) => slot_id)].flatMap(([slot_id, group]) => {
-          const render = group.findIndex((each) => eventOf(each) === 'render')
-          if (render === 0 || (render < 0 && !is_whole)) return []
-          const requests = render < 0 ? group : group.slice(0, render + 1)
-          const what = render > 0 ? 'its render' : 'any render'
-          return about(requests, `${eventOf(group[0]!)} of ${slot_id} was reported before ${what}.`)
-        }),
-      }
-    },
+    judge: over(isAccepted, (accepted, { is_whole }) =>
+      [...groupBy(accepted, ({ slot_id }) => slot_id)].flatMap(([slot_id, group]) => {
+        const render = group.findIndex((each) => eventOf(each) === 'render')
+        if (render === 0 || (render < 0 && !is_whole)) return []
+        const requests = render < 0 ? group : group.slice(0, render + 1)
+        const what = render > 0 ? 'its render' : 'any render'
+        return about(requests, `${eventOf(group[0]!)} of ${slot_id} was reported before ${what}.`)
+      }),
+    ),
   },
-  'beacon-clock': refusalRule(
-    {
-      title: 'beacons are stamped with the time of the event',
-      severity: 'error',
-      costs: 'The beacon is refused before billing: the impression is lost.',
-      fix: "Send Date.now() of the event in milliseconds, corrected by the server's clock, and send beacons at once.",
-      needs: 'a beacon',
-    },
-    ['beacon_stale', 'beacon_in_future', 'beacon_before_decision', 'occurred_at_in_seconds'],
-    isBeacon,
-  ),
-  'beacon-expired': refusalRule(
-    {
-      title: 'beacons are sent while their asset token is valid',
-      severity: 'error',
-      costs: 'The beacon is refused: an ad that is shown so late is not paid.',
-      fix: 'Request a new placement with each turn; remove an ad when it expires.',
-      needs: 'a beacon',
-    },
-    ['asset_token_expired'],
-    isBeacon,
-  ),
+  'beacon-clock': {
+    title: 'beacons are stamped with the time of the event',
+    severity: 'error',
+    costs: 'The beacon is refused before billing: the impression is lost.',
+    fix: "Send Date.now() of the event in milliseconds, corrected by the server's clock, and send beacons at once.",
+    needs: 'a beacon',
+    judge: refusedFor(
+      ['beacon_stale', 'beacon_in_future', 'beacon_before_decision', 'occurred_at_in_seconds'],
+      isBeacon,
+    ),
+  },
+  'beacon-expired': {
+    title: 'beacons are sent while their asset token is valid',
+    severity: 'error',
+    costs: 'The beacon is refused: an ad that is shown so late is not paid.',
+    fix: 'Request a new placement with each turn; remove an ad when it expires.',
+    needs: 'a beacon',
+    judge: refusedFor(['asset_token_expired'], isBeacon),
+  },
 })
 
 /** Rules about beacons for `svc doctor`. */

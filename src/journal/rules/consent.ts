@@ -6,26 +6,24 @@ import {
   groupBy,
   hasWarning,
   isAdRequest,
+  isBeacon,
   isFrame,
   noFillReasonOf,
   some,
   textAt,
   times,
 } from '../exchange.ts'
-import { about, type Observed, refusalRule, ruleSet } from '../rule.ts'
+import { about, aboutEach, type Observed, over, refusedFor, ruleSet } from '../rule.ts'
 
 export const consentRules = ruleSet('journal', {
-  'consent-missing': refusalRule(
-    {
-      title: 'consent is known before ads are requested',
-      severity: 'error',
-      costs: 'The request is refused: no ad.',
-      fix: 'Send consent with the request, or store it with POST /v1/consent first. Missing consent does not mean that none is needed.',
-      needs: 'a request for a placement or a job',
-    },
-    ['consent_required'],
-    isAdRequest,
-  ),
+  'consent-missing': {
+    title: 'consent is known before ads are requested',
+    severity: 'error',
+    costs: 'The request is refused: no ad.',
+    fix: 'Send consent with the request, or store it with POST /v1/consent first. Missing consent does not mean that none is needed.',
+    needs: 'a request for a placement or a job',
+    judge: refusedFor(['consent_required'], isAdRequest),
+  },
   'asked-after-denial': {
     title: 'no ad is requested after consent was denied',
     severity: 'error',
@@ -45,14 +43,12 @@ export const consentRules = ruleSet('journal', {
         const state = textAt(exchange.response_body, 'authoritative_consent.lifecycle_state')
         if (isConsent(exchange) && state !== null) denied.set(session, state !== 'granted')
       }
-      const sessions = [...groupBy(wrong, ({ session_id }) => session_id)]
-      return {
-        looked_at: denied.size,
-        findings: sessions.map(([session_id, requests]) => ({
-          message: `Ads were requested ${times(requests.length)} in session ${session_id}, after its consent was no longer granted.`,
-          requests,
-        })),
-      }
+      const findings = aboutEach(
+        groupBy(wrong, ({ session_id }) => session_id).values(),
+        (requests, { session_id }) =>
+          `Ads were requested ${times(requests.length)} in session ${session_id}, after its consent was no longer granted.`,
+      )
+      return { looked_at: denied.size, findings }
     },
   },
   'shown-after-withdrawal': {
@@ -61,18 +57,17 @@ export const consentRules = ruleSet('journal', {
     costs: 'The ad is refused or does not count, and leaves an empty slot.',
     fix: 'Clear the slot when consent is withdrawn or changes, and request a new placement once it is granted.',
     needs: 'a frame or a beacon',
-    judge({ exchanges }) {
-      const shown = exchanges.filter((exchange) => isFrame(exchange) || withoutQuery(exchange.path) === '/v1/beacons')
-      const frames = shown.filter((exchange) => isFrame(exchange) && exchange.status === 403)
-      const beacons = shown.filter(({ reason_code }) => withdrawn.has(reason_code ?? ''))
-      return {
-        looked_at: shown.length,
-        findings: [
+    judge: over(
+      (exchange) => isFrame(exchange) || isBeacon(exchange),
+      (shown) => {
+        const frames = shown.filter((exchange) => isFrame(exchange) && exchange.status === 403)
+        const beacons = shown.filter(({ reason_code }) => withdrawn.has(reason_code ?? ''))
+        return [
           ...about(frames, `A frame was loaded ${times(frames.length)} without a granted consent: ${slotsOf(frames)}.`),
           ...about(beacons, `A beacon was sent ${times(beacons.length)} after consent had ended: ${slotsOf(beacons)}.`),
-        ],
-      }
-    },
+        ]
+      },
+    ),
   },
   'text-without-consent': {
     title: "a user's text is sent only with consent",
@@ -80,13 +75,11 @@ export const consentRules = ruleSet('journal', {
     costs: 'Personal text leaves your systems without a legal basis.',
     fix: 'Send no prompt.text until consent is known; a topic alone is enough for a placement.',
     needs: 'a request with prompt text',
-    judge(observed) {
-      const texts = observed.exchanges.filter(hasText)
+    judge: over(hasText, (texts, observed) => {
       const isKnown = consentKnowledge(observed)
       const bare = texts.filter((exchange) => isKnown(exchange) === false)
-      const message = `Prompt text was sent ${times(bare.length)}, and nothing about consent.`
-      return { looked_at: texts.length, findings: about(bare, message) }
-    },
+      return about(bare, `Prompt text was sent ${times(bare.length)}, and nothing about consent.`)
+    }),
   },
   'text-not-shared': {
     title: "a user's text is sent only when prompt_shared is true",

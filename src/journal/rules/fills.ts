@@ -1,7 +1,7 @@
 /** Fills: whether they are shown, in time, once, and fit. */
 import { valueAt } from '../../foundation/json-path.ts'
 import { groupBy, isFrame, isPlacementRequest, loadedFrames, noFillReasonOf, some, times } from '../exchange.ts'
-import { about, completeUntil, type Observed, ruleSet } from '../rule.ts'
+import { about, completeUntil, type Observed, over, ruleSet } from '../rule.ts'
 import { mountsOf } from './beacons.ts'
 
 export const fillRules = ruleSet('journal', {
@@ -32,13 +32,12 @@ export const fillRules = ruleSet('journal', {
     costs: 'The user sees an empty slot, and nothing is paid.',
     fix: 'Load the frame_url of the newest response, unchanged, within constraints.max_render_delay_ms of its decision.',
     needs: 'a frame',
-    judge({ exchanges }) {
-      const frames = exchanges.filter(isFrame)
+    judge: over(isFrame, (frames) => {
       const requests = frames.filter(({ status }) => status >= 400 && status !== 403)
       const last = requests.at(-1)
       const message = `A frame was refused ${times(requests.length)}, last with ${last?.status} (${last?.request_id}).`
-      return { looked_at: frames.length, findings: about(requests, message) }
-    },
+      return about(requests, message)
+    }),
   },
   'shown-twice': {
     title: 'each placement is shown once',
@@ -46,22 +45,21 @@ export const fillRules = ruleSet('journal', {
     costs: 'A placement is one impression: the second is not paid, and looks like fraud to the buyer.',
     fix: 'Mount each placement in one slot; give each turn its own, and pass a turnId, so that a remount by the framework is the same turn.',
     needs: 'a frame that was loaded',
-    judge({ exchanges }) {
-      const frames = exchanges.filter((exchange) => isFrame(exchange) && exchange.status === 200)
-      const loads = groupBy(frames, ({ slot_id }) => slot_id)
-      const mounts = mountsOf(exchanges)
-      const slots = [...new Set([...loads.keys(), ...mounts.keys()])]
-      const twice = slots
-        .map((slot_id) => ({ slot_id, loads: loads.get(slot_id) ?? [], mounts: mounts.get(slot_id) ?? [] }))
-        .filter(({ loads, mounts }) => loads.length > 1 || mounts.length > 1)
-      return {
-        looked_at: frames.length,
-        findings: twice.map(({ slot_id, loads, mounts }) => ({
-          message: `The frame of ${slot_id} was loaded ${times(loads.length)}, and reported as rendered by ${mounts.length} mounts.`,
-          requests: [...loads, ...mounts],
-        })),
-      }
-    },
+    judge: over(
+      (exchange) => isFrame(exchange) && exchange.status === 200,
+      (frames, { exchanges }) => {
+        const loads = groupBy(frames, ({ slot_id }) => slot_id)
+        const mounts = mountsOf(exchanges)
+        return [...new Set([...loads.keys(), ...mounts.keys()])].flatMap((slot_id) => {
+          const [loaded, mounted] = [loads.get(slot_id) ?? [], mounts.get(slot_id) ?? []]
+          if (loaded.length < 2 && mounted.length < 2) return []
+          return about(
+            [...loaded, ...mounted],
+            `The frame of ${slot_id} was loaded ${times(loaded.length)}, and reported as rendered by ${mounted.length} mounts.`,
+          )
+        })
+      },
+    ),
   },
   'slot-hint-misfit': {
     title: 'slot hints leave room for a creative',
@@ -76,13 +74,13 @@ export const fillRules = ruleSet('journal', {
         return isAnswered && hint !== undefined ? JSON.stringify(hint) : null
       })
       const misfits = [...hinted].filter(([, group]) => group.every((each) => noFillReasonOf(each) === 'size_mismatch'))
-      return {
-        looked_at: hinted.size,
-        findings: misfits.map(([hint, requests]) => ({
-          message: `Nothing fits the slot_hint ${hint}: ${requests.length} of ${requests.length} responses were size_mismatch.`,
+      const findings = misfits.flatMap(([hint, requests]) =>
+        about(
           requests,
-        })),
-      }
+          `Nothing fits the slot_hint ${hint}: ${requests.length} of ${requests.length} responses were size_mismatch.`,
+        ),
+      )
+      return { looked_at: hinted.size, findings }
     },
   },
 })

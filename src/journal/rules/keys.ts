@@ -2,8 +2,8 @@
 import { type ReasonCode, reasonCodes } from '../../contract/errors.ts'
 import { pathPattern, withoutQuery } from '../../foundation/endpoint-path.ts'
 import { valueAt } from '../../foundation/json-path.ts'
-import { type Exchange, hasWarning, isActivation, isFromBrowser, routeOf, times } from '../exchange.ts'
-import { about, type Observed, refusalRule, refusals, ruleSet } from '../rule.ts'
+import { type Exchange, groupBy, hasWarning, isActivated, isFromBrowser, routeOf, times } from '../exchange.ts'
+import { about, type Observed, over, refusals, refusedFor, ruleSet } from '../rule.ts'
 import { originRefused } from './origins.ts'
 
 const secretKeyInBrowser: ReasonCode = 'secret_key_in_browser'
@@ -31,15 +31,13 @@ export const keyRules = ruleSet('journal', {
       }
     },
   },
-  'credential-refused': refusalRule(
-    {
-      title: 'every request has a credential that its endpoint accepts',
-      severity: 'error',
-      costs: 'The request has no effect: no ad is shown, no beacon counts.',
-      fix: 'Send a secret key as bearer token from servers; in pages, activate and send the activation token.',
-      needs: 'a request',
-    },
-    [
+  'credential-refused': {
+    title: 'every request has a credential that its endpoint accepts',
+    severity: 'error',
+    costs: 'The request has no effect: no ad is shown, no beacon counts.',
+    fix: 'Send a secret key as bearer token from servers; in pages, activate and send the activation token.',
+    needs: 'a request',
+    judge: refusedFor([
       'credential_missing',
       'key_unknown',
       'key_revoked',
@@ -48,8 +46,8 @@ export const keyRules = ruleSet('journal', {
       'activation_token_invalid',
       'activation_token_expired',
       'publishable_key_malformed',
-    ],
-  ),
+    ]),
+  },
   'origin-refused': originRefused,
   'wrong-project': {
     title: 'client_id and key belong to the same project',
@@ -57,38 +55,40 @@ export const keyRules = ruleSet('journal', {
     costs: 'The request has no effect.',
     fix: 'Use a client_id and a key of the same project.',
     needs: 'a request',
-    judge: ({ exchanges, projects }) => ({
-      looked_at: exchanges.length,
-      findings: refusals(exchanges, ['project_mismatch']).map((finding) => ({
-        ...finding,
-        fix: `${finding.fix} ${projectsHere(projects)}`,
-      })),
-    }),
+    judge: over(
+      () => true,
+      (exchanges, { projects }) =>
+        refusals(exchanges, ['project_mismatch']).map((finding) => ({
+          ...finding,
+          fix: `${finding.fix} ${projectsHere(projects)}`,
+        })),
+    ),
   },
-  'test-outcome-live': refusalRule(
-    {
-      title: 'test_outcome is sent with test keys only',
-      severity: 'error',
-      costs: 'In production the request is refused, and a user sees no ad.',
-      fix: 'Send test_outcome only in tests, never from production code.',
-      needs: 'a request that asks for a placement',
-    },
-    ['test_outcome_requires_test_key'],
-    ({ method, path }) => method === 'POST' && /^\/v1\/(placements|jobs)/.test(path),
-  ),
+  'test-outcome-live': {
+    title: 'test_outcome is sent with test keys only',
+    severity: 'error',
+    costs: 'In production the request is refused, and a user sees no ad.',
+    fix: 'Send test_outcome only in tests, never from production code.',
+    needs: 'a request that asks for a placement',
+    judge: refusedFor(
+      ['test_outcome_requires_test_key'],
+      ({ method, path }) => method === 'POST' && /^\/v1\/(placements|jobs)/.test(path),
+    ),
+  },
   'live-key': {
     title: 'tests use test keys',
     severity: 'warning',
     costs: 'With the real service these are production requests: they are billed to advertisers, and count as fraud.',
     fix: 'Read SVC_SECRET_KEY from the environment, and use a key that begins with sk_test_ in tests.',
     needs: 'a request with a secret key',
-    judge({ exchanges }) {
-      const keyed = exchanges.filter(({ key }) => key === 'sk_test' || key === 'sk_live')
-      const live = keyed.filter(({ key }) => key === 'sk_live')
-      const routes = [...new Set(live.map(routeOf))].join(', ')
-      const findings = about(live, `A production key was used ${times(live.length)}: ${routes}.`)
-      return { looked_at: keyed.length, findings }
-    },
+    judge: over(
+      ({ key }) => key === 'sk_test' || key === 'sk_live',
+      (keyed) => {
+        const live = keyed.filter(({ key }) => key === 'sk_live')
+        const routes = [...new Set(live.map(routeOf))].join(', ')
+        return about(live, `A production key was used ${times(live.length)}: ${routes}.`)
+      },
+    ),
   },
 })
 
@@ -98,50 +98,47 @@ export const configRules = ruleSet('journal', {
     title: 'the config that is read belongs to the project of the key',
     severity: 'error',
     fix: 'Set client_id to the project of the key.',
-    judge({ exchanges, projects }) {
-      const known = projects.map(({ client_id }) => client_id)
-      const missing = exchanges.filter((exchange) => exchange.status === 404 && configOf(exchange) !== null)
-      const groups = Map.groupBy(missing, (exchange) => configOf(exchange)!)
-      return {
-        looked_at: exchanges.length,
-        findings: [...groups].map(([client_id, requests]) => ({
+    judge: over(
+      (exchange) => configOf(exchange) !== null,
+      (reads, { projects }) => {
+        const known = projects.map(({ client_id }) => client_id)
+        const missing = groupBy(reads, (exchange) => (exchange.status === 404 ? configOf(exchange) : null))
+        return [...missing].map(([client_id, requests]) => ({
           message: known.includes(client_id)
-            ? `The config of ${client_id} was asked for with a key of another project.`
-            : `The config of ${client_id} was asked for; there is no such project here.`,
+            ? `The config of ${client_id} was requested with a key of another project.`
+            : `The config of ${client_id} was requested; there is no such project here.`,
           fix: `Set client_id to the project of the key. ${projectsHere(projects)}`,
           requests,
-        })),
-      }
-    },
+        }))
+      },
+    ),
   },
   'config-unread': {
     title: 'browser flows read the project config',
     severity: 'warning',
     fix: 'Read GET /v1/projects/{client_id}/config at start, for labels, sizes and consent, instead of storing them.',
-    judge({ exchanges }) {
-      const activations = exchanges.filter((exchange) => isActivation(exchange) && exchange.status === 200)
+    judge: over(isActivated, (activations, { exchanges }) => {
       const isRead = exchanges.some((exchange) => configOf(exchange) !== null)
-      const findings = about(isRead ? [] : activations, 'Browsers activate, but nobody reads the project config.')
-      return { looked_at: activations.length, findings }
-    },
+      return about(isRead ? [] : activations, 'Browsers activate, but nothing reads the project config.')
+    }),
   },
   'config-stale': {
     title: 'the config is read again after a change',
     severity: 'warning',
     fix: 'Read it again, with If-None-Match and the ETag of the last response; it may be kept for 60 seconds.',
-    judge({ exchanges, projects }) {
-      const read = exchanges.filter(({ status }) => status === 200 || status === 304)
-      const findings = projects.flatMap(({ client_id, config_revision }) => {
-        const last = read.findLast((exchange) => configOf(exchange) === client_id)
-        const revision = last === undefined ? null : revisionOf(last)
-        if (revision === null || revision >= config_revision) return []
-        return about(
-          [last!],
-          `The config of ${client_id} was last read at revision ${revision}; it is at ${config_revision} now.`,
-        )
-      })
-      return { looked_at: read.length, findings }
-    },
+    judge: over(
+      (exchange) => configOf(exchange) !== null && (exchange.status === 200 || exchange.status === 304),
+      (reads, { projects }) =>
+        projects.flatMap(({ client_id, config_revision }) => {
+          const last = reads.findLast((exchange) => configOf(exchange) === client_id)
+          const revision = last === undefined ? null : revisionOf(last)
+          if (revision === null || revision >= config_revision) return []
+          return about(
+            [last!],
+            `The config of ${client_id} was last read at revision ${revision}; it is at ${config_revision} now.`,
+          )
+        }),
+    ),
   },
 })
 

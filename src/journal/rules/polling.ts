@@ -1,7 +1,7 @@
 /** Pending slots: whether they are waited for, and how. */
 import { valueAt } from '../../foundation/json-path.ts'
 import { type Exchange, groupBy, openSlots, polledSlot, some, times } from '../exchange.ts'
-import { about, completeUntil, ruleSet } from '../rule.ts'
+import { about, aboutEach, completeUntil, ruleSet } from '../rule.ts'
 
 /** Polls closer together than this, several in a row, are a busy loop. */
 const busy_ms = 200
@@ -38,10 +38,10 @@ export const pollingRules = ruleSet('journal', {
       const single = slots.filter((polls) => polls.length === 1 && isPending(polls[0]!) && polls[0]!.at_ms <= until_ms)
       return {
         looked_at: slots.filter((polls) => polls.some(isPending)).length,
-        findings: single.map((requests) => ({
-          message: `${polledSlot(requests[0]!)} was polled once, was pending, and was not polled again.`,
-          requests,
-        })),
+        findings: aboutEach(
+          single,
+          (_, poll) => `${polledSlot(poll)} was polled once, was pending, and was not polled again.`,
+        ),
       }
     },
   },
@@ -56,10 +56,11 @@ export const pollingRules = ruleSet('journal', {
       const busy = slots.filter((polls) => longestBusyRun(polls) >= busyInARow)
       return {
         looked_at: slots.length,
-        findings: busy.map((requests) => ({
-          message: `${polledSlot(requests[0]!)} was polled ${times(requests.length)} without wait_ms, less than ${busy_ms} ms apart.`,
-          requests,
-        })),
+        findings: aboutEach(
+          busy,
+          ({ length }, poll) =>
+            `${polledSlot(poll)} was polled ${times(length)} without wait_ms, less than ${busy_ms} ms apart.`,
+        ),
       }
     },
   },

@@ -5,7 +5,7 @@ import { variantFieldNames } from '../../contract/v1/jobs.ts'
 import { isObject } from '../../foundation/json.ts'
 import { valueAt } from '../../foundation/json-path.ts'
 import { type Exchange, groupBy, isBeacon, routeOf, textAt, times } from '../exchange.ts'
-import { type Finding, refusalRule, refusals, ruleSet } from '../rule.ts'
+import { type Finding, over, refusals, refusedFor, ruleSet } from '../rule.ts'
 
 const isPost = ({ method }: Exchange) => method === 'POST'
 
@@ -16,10 +16,7 @@ export const requestRules = ruleSet('journal', {
     costs: 'The request is refused: no ad, or a beacon that does not count.',
     fix: 'Remove the field, or correct its name.',
     needs: 'a request with a body',
-    judge({ exchanges }) {
-      const posts = exchanges.filter(isPost)
-      return { looked_at: posts.length, findings: fieldFindings(posts, 'field_unknown') }
-    },
+    judge: over(isPost, (posts) => fieldFindings(posts, 'field_unknown')),
   },
   'request-refused': {
     title: 'requests match the schema',
@@ -27,33 +24,26 @@ export const requestRules = ruleSet('journal', {
     costs: 'The request is refused: no ad, or a beacon that does not count.',
     fix: 'Correct the fields that the response lists.',
     needs: 'a request with a body',
-    judge({ exchanges }) {
-      const posts = exchanges.filter(isPost)
-      const findings = [...fieldFindings(posts, 'schema_invalid'), ...refusals(posts, malformed)]
-      return { looked_at: posts.length, findings }
-    },
+    judge: over(isPost, (posts) => [...fieldFindings(posts, 'schema_invalid'), ...refusals(posts, malformed)]),
   },
-  'content-type': refusalRule(
-    {
-      title: 'bodies are sent as application/json',
-      severity: 'error',
-      costs: 'The service refuses the body without reading it, and navigator.sendBeacon does not report the failure.',
-      fix: 'Send beacons with fetch, keepalive: true and Content-Type: application/json.',
-      needs: 'a request with a body',
-    },
-    ['content_type_unsupported'],
-    isPost,
-  ),
+  'content-type': {
+    title: 'bodies are sent as application/json',
+    severity: 'error',
+    costs: 'The service refuses the body without reading it, and navigator.sendBeacon does not report the failure.',
+    fix: 'Send beacons with fetch, keepalive: true and Content-Type: application/json.',
+    needs: 'a request with a body',
+    judge: refusedFor(['content_type_unsupported'], isPost),
+  },
   'old-names': {
     title: 'requests use current names',
     severity: 'warning',
     costs: 'Old names are still accepted, but may be mapped to less than you meant.',
     fix: 'Send the names in the API reference.',
     needs: 'a job, a placement or a beacon that was accepted',
-    judge({ exchanges }) {
-      const accepted = exchanges.filter((exchange) => isPost(exchange) && exchange.status < 300 && exchange.status > 0)
-      return { looked_at: accepted.length, findings: [...oldEvents(accepted), ...oldFields(accepted)] }
-    },
+    judge: over(
+      (exchange) => isPost(exchange) && exchange.status < 300 && exchange.status > 0,
+      (accepted) => [...oldEvents(accepted), ...oldFields(accepted)],
+    ),
   },
 })
 

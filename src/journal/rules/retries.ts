@@ -3,7 +3,7 @@ import { errorCodes, type ReasonCode } from '../../contract/errors.ts'
 import { isObject } from '../../foundation/json.ts'
 import { retryAfterMs } from '../../foundation/retry-after.ts'
 import { type Exchange, groupBy, isPlacementRequest, noFillReasonOf, routeOf, times } from '../exchange.ts'
-import { type Finding, ruleSet } from '../rule.ts'
+import { type Finding, over, ruleSet } from '../rule.ts'
 
 /** A repetition within this time is made by a program, not by the next turn of a conversation. */
 const atOnce_ms = 1_000
@@ -24,13 +24,12 @@ export const retryRules = ruleSet('journal', {
     costs: 'The same request gets the same response; the loop uses up the rate limit and delays the turn.',
     fix: 'Show nothing, and try again with the next turn; decision.retryable says whether that can help.',
     needs: 'a no-fill',
-    judge: ({ exchanges }) => ({
-      looked_at: exchanges.filter((each) => isPlacementRequest(each) && noFillReasonOf(each) !== null).length,
-      findings: grouped(
+    judge: over(isNoFill, (_, { exchanges }) =>
+      grouped(
         noFillLoops(exchanges),
         (first, count) => `The same request followed a no-fill (${noFillReasonOf(first)}) within a second, ${count}.`,
       ),
-    }),
+    ),
   },
   'retry-after-ignored': {
     title: 'no request is repeated before Retry-After is over',
@@ -38,14 +37,15 @@ export const retryRules = ruleSet('journal', {
     costs: 'Every early repetition is refused too, and keeps the key at its limit for all other users.',
     fix: 'Wait as long as Retry-After says before any request with the same key, or do without the ad.',
     needs: 'a response with Retry-After, such as 429',
-    judge: ({ exchanges }) => ({
-      looked_at: exchanges.filter((exchange) => exchange.status >= 400 && waitOf(exchange) > 0).length,
-      findings: grouped(
-        tooSoon(exchanges),
-        (first, count) =>
-          `${routeOf(first)} was repeated ${count} before the ${waitOf(first) / 1_000} s of Retry-After were over (${first.status}).`,
-      ),
-    }),
+    judge: over(
+      (exchange) => exchange.status >= 400 && waitOf(exchange) > 0,
+      (_, { exchanges }) =>
+        grouped(
+          tooSoon(exchanges),
+          (first, count) =>
+            `${routeOf(first)} was repeated ${count} before the ${waitOf(first) / 1_000} s of Retry-After were over (${first.status}).`,
+        ),
+    ),
   },
   'retry-without-backoff': {
     title: 'failures of the service are retried with growing pauses',
@@ -53,20 +53,12 @@ export const retryRules = ruleSet('journal', {
     costs: 'When the service fails, all clients retry at once and keep it down.',
     fix: 'Retry 5xx and broken connections at most three times, after 0.5, 1 and 2 s, then go on without an ad.',
     needs: 'a 5xx or a broken connection',
-    judge: ({ exchanges }) => {
-      const isFailure = ({ status }: Exchange) => status === 0 || status >= 500
-      const hasty = repetitions(exchanges).filter(
-        ({ first, again }) =>
-          isFailure(first) && waitOf(first) === 0 && again.at_ms - first.at_ms - first.duration_ms < minPause_ms,
-      )
-      return {
-        looked_at: exchanges.filter(isFailure).length,
-        findings: grouped(
-          hasty,
-          (first, count) => `${routeOf(first)} was repeated ${count} at once after ${first.status || 'no response'}.`,
-        ),
-      }
-    },
+    judge: over(isFailure, (_, { exchanges }) =>
+      grouped(
+        hasty(exchanges),
+        (first, count) => `${routeOf(first)} was repeated ${count} at once after ${first.status || 'no response'}.`,
+      ),
+    ),
   },
   'retried-in-vain': {
     title: 'what cannot succeed is not repeated',
@@ -74,14 +66,15 @@ export const retryRules = ruleSet('journal', {
     costs: 'Each repetition counts against the rate limit and gets the same response.',
     fix: 'Repeat only when the error body has retryable: true. Of 4xx, only 429 has.',
     needs: 'a response of 4xx other than 429',
-    judge: ({ exchanges }) => ({
-      looked_at: exchanges.filter(({ status }) => status >= 400 && status < 500 && status !== 429).length,
-      findings: grouped(
-        inVain(exchanges),
-        (first, count) =>
-          `${routeOf(first)} was repeated unchanged ${count} after ${first.status} ${first.reason_code}.`,
-      ),
-    }),
+    judge: over(
+      ({ status }) => status >= 400 && status < 500 && status !== 429,
+      (_, { exchanges }) =>
+        grouped(
+          inVain(exchanges),
+          (first, count) =>
+            `${routeOf(first)} was repeated unchanged ${count} after ${first.status} ${first.reason_code}.`,
+        ),
+    ),
   },
 })
 
@@ -101,6 +94,22 @@ function grouped(repeated: readonly Repetition[], message: (first: Exchange, cou
       cites_last: true,
     }
   })
+}
+
+function isNoFill(exchange: Exchange): boolean {
+  return isPlacementRequest(exchange) && noFillReasonOf(exchange) !== null
+}
+
+function isFailure({ status }: Exchange): boolean {
+  return status === 0 || status >= 500
+}
+
+/** Returns repetitions of failed requests without a pause. */
+function hasty(exchanges: readonly Exchange[]): Repetition[] {
+  return repetitions(exchanges).filter(
+    ({ first, again }) =>
+      isFailure(first) && waitOf(first) === 0 && again.at_ms - first.at_ms - first.duration_ms < minPause_ms,
+  )
 }
 
 /** Returns no-fills after which the same session asked for the same at once. */

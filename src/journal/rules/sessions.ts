@@ -1,6 +1,6 @@
 /** Sessions and activation tokens: whose request it is. */
-import { type Exchange, groupBy, isActivation, isAdRequest, isBeacon, isFromBrowser, some, times } from '../exchange.ts'
-import { about, refusalRule, ruleSet } from '../rule.ts'
+import { type Exchange, groupBy, isActivated, isAdRequest, isBeacon, isFromBrowser, some, times } from '../exchange.ts'
+import { about, aboutEach, over, refusedFor, ruleSet } from '../rule.ts'
 
 /** Activations of one page closer together than this, so many in a row, are not page loads. */
 const together_ms = 10_000
@@ -14,14 +14,13 @@ export const sessionRules = ruleSet('journal', {
       'Stored consent and frequency caps cannot apply: the same ad comes again, and consent must be sent each time.',
     fix: 'Send a session_id with every request, stable for one user and one conversation.',
     needs: 'a request for a placement or a job',
-    judge({ exchanges }) {
-      const asked = exchanges.filter(
-        (exchange) => isAdRequest(exchange) && exchange.status >= 200 && exchange.status < 300,
-      )
-      const without = asked.filter(({ session_id }) => session_id === null)
-      const message = `${without.length} of ${asked.length} requests named no session.`
-      return { looked_at: asked.length, findings: about(without, message) }
-    },
+    judge: over(
+      (exchange) => isAdRequest(exchange) && exchange.status >= 200 && exchange.status < 300,
+      (asked) => {
+        const without = asked.filter(({ session_id }) => session_id === null)
+        return about(without, `${without.length} of ${asked.length} requests named no session.`)
+      },
+    ),
   },
   'session-for-all': {
     title: 'each person has a session of their own',
@@ -54,8 +53,7 @@ export const sessionRules = ruleSet('journal', {
     costs: 'Each ad needs one more round trip, and the activation limit of the key is soon reached.',
     fix: 'Keep the token in the page and activate again shortly before expires_at_ms; render.js does so.',
     needs: 'an activation',
-    judge({ exchanges }) {
-      const activations = exchanges.filter(isActivated)
+    judge: over(isActivated, (activations, { exchanges }) => {
       const pages = groupBy(activations, (exchange) => browserOf(exchange)[0] ?? null)
       const wasteful = [...pages].filter(([page, group]) => {
         const asked = exchanges.filter(
@@ -65,14 +63,11 @@ export const sessionRules = ruleSet('journal', {
         const isClose = group.at(-1)!.at_ms - group[0]!.at_ms < together_ms * (group.length - 1)
         return group.length >= inARow && asked.length <= group.length && isOneSession && isClose
       })
-      return {
-        looked_at: activations.length,
-        findings: wasteful.map(([, requests]) => ({
-          message: `One page activated ${times(requests.length)}, and used each token for one request at most.`,
-          requests,
-        })),
-      }
-    },
+      return aboutEach(
+        wasteful.map(([, group]) => group),
+        ({ length }) => `One page activated ${times(length)}, and used each token for one request at most.`,
+      )
+    }),
   },
   'token-shared': {
     title: 'an activation token belongs to one session',
@@ -93,17 +88,17 @@ export const sessionRules = ruleSet('journal', {
       }
     },
   },
-  'token-mixed': refusalRule(
-    {
-      title: 'every token is used where it was issued',
-      severity: 'error',
-      costs: 'The request is refused: the event of this slot or page is lost.',
-      fix: 'Keep each placement with its asset token, and let each origin activate by itself.',
-      needs: 'a beacon or a request of a page',
-    },
-    ['slot_mismatch', 'asset_token_invalid', 'origin_mismatch'],
-    (exchange) => isBeacon(exchange) || isFromBrowser(exchange) || exchange.reason_code === 'origin_mismatch',
-  ),
+  'token-mixed': {
+    title: 'every token is used where it was issued',
+    severity: 'error',
+    costs: 'The request is refused: the event of this slot or page is lost.',
+    fix: 'Keep each placement with its asset token, and let each origin activate by itself.',
+    needs: 'a beacon or a request of a page',
+    judge: refusedFor(
+      ['slot_mismatch', 'asset_token_invalid', 'origin_mismatch'],
+      (exchange) => isBeacon(exchange) || isFromBrowser(exchange) || exchange.reason_code === 'origin_mismatch',
+    ),
+  },
 })
 
 /** What a missing value turns into, and what examples have. */
@@ -113,8 +108,4 @@ const placeholders =
 /** Returns what is known of the browser that sent a request; nothing for a program. */
 function browserOf({ request_headers: { origin, 'user-agent': agent } }: Exchange): string[] {
   return origin === undefined || agent === undefined ? [] : [`${agent} ${origin}`]
-}
-
-function isActivated(exchange: Exchange): boolean {
-  return isActivation(exchange) && exchange.status === 200
 }
