@@ -1,9 +1,9 @@
 /**
  * Builds dist/: `node build.ts`, or `node build.ts --if-stale` to skip when nothing changed since the last build.
  *
- * Everything is written into a directory aside and moved into place only when all of it is there: chunks first, then the
- * entries that name them, then the chunks nobody names any more go. A failed build leaves the old dist as it was, and a
- * command started meanwhile finds a whole one.
+ * Everything is written into a temporary directory and moved into place when it is complete: chunks first, then the
+ * entries that import them; then unused chunks are deleted. A failed build does not change dist, and a command that starts
+ * meanwhile finds a complete one.
  */
 import { existsSync, globSync, mkdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
@@ -21,33 +21,32 @@ if (!process.argv.includes('--if-stale') || isStale()) {
 
 async function build(): Promise<number> {
   const started = new Date()
-  const aside = join(dist, `.next-${process.pid}`)
+  const next = join(dist, `.next-${process.pid}`)
   try {
     const results = await Promise.allSettled([
-      buildNode(aside),
-      buildBrowserCode(join(aside, 'renderer')),
-      buildDemo(join(aside, 'demo')),
-      writeOpenapi(join(aside, openapi)),
+      buildNode(next),
+      buildBrowserCode(join(next, 'renderer')),
+      buildDemo(join(next, 'demo')),
+      writeOpenapi(join(next, openapi)),
     ])
     for (const result of results) if (result.status === 'rejected') throw result.reason
-    install(aside)
+    install(next)
     writeFileSync(stamp, '')
     utimesSync(stamp, started, started)
     return 0
   } catch (error) {
     process.stderr.write(
-      `Build failed; dist is as it was.\n${error instanceof Error ? error.message : String(error)}\n`,
+      `Build failed; dist is unchanged.\n${error instanceof Error ? error.message : String(error)}\n`,
     )
     return 1
   } finally {
-    rmSync(aside, { recursive: true, force: true })
+    rmSync(next, { recursive: true, force: true })
   }
 }
 
+/** Loads the builder only here: it loads Vite, which `--if-stale` does not need. */
 async function buildBrowserCode(outDir: string): Promise<void> {
-  const builder = join(root, 'build/renderer.ts')
-  if (!existsSync(builder)) return
-  const { buildRenderer } = (await import(builder)) as { buildRenderer(outDir: string): Promise<unknown> }
+  const { buildRenderer } = await import('./build/renderer.ts')
   await buildRenderer(outDir)
 }
 
@@ -59,16 +58,16 @@ async function writeOpenapi(file: string): Promise<void> {
   writeFileSync(file, `${JSON.stringify(document, null, 2)}\n`)
 }
 
-/** Moves a finished build into dist. `dist/types` is the compiler's and stays. */
-function install(aside: string): void {
-  const built = files(aside)
+/** Moves a finished build into dist. Keeps `dist/types`, which the compiler writes. */
+function install(next: string): void {
+  const built = files(next)
   for (const file of [...built.filter((file) => !isEntry(file)), ...built.filter(isEntry)]) {
     mkdirSync(dirname(join(dist, file)), { recursive: true })
-    renameSync(join(aside, file), join(dist, file))
+    renameSync(join(next, file), join(dist, file))
   }
-  const kept = new Set(built)
+  const current = new Set(built)
   for (const file of files(dist)) {
-    if (!kept.has(file) && !file.startsWith('types/')) rmSync(join(dist, file), { force: true })
+    if (!current.has(file) && !file.startsWith('types/')) rmSync(join(dist, file), { force: true })
   }
 }
 
@@ -76,7 +75,7 @@ function isEntry(file: string): boolean {
   return file in entries
 }
 
-/** Files of a directory, relative, with forward slashes; hidden ones are other builds and the stamp. */
+/** Returns the files of a directory, relative, with forward slashes, without hidden ones: other builds and the stamp. */
 function files(directory: string): string[] {
   return globSync('**/*', { cwd: directory, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -84,7 +83,7 @@ function files(directory: string): string[] {
     .filter((file) => !file.split('/').some((part) => part.startsWith('.')))
 }
 
-/** Whether any source is newer than the last build, or an output is gone. The stamp carries the time it began. */
+/** Whether any source is newer than the last build, or an output is missing. The stamp has the time at which the build started. */
 function isStale(): boolean {
   if (!existsSync(stamp)) return true
   if ([...Object.keys(entries), openapi].some((file) => !existsSync(join(dist, file)))) return true

@@ -63,6 +63,146 @@ function contents(): string {
   ].join('\n\n')
 }
 
+/** Returns the sections of endpoints. A response that an earlier endpoint has described becomes a link. */
+function endpointSections(endpoints: readonly Endpoint[]): string[] {
+  const described = new Map<string, string>()
+  return endpoints.map((endpoint) => endpointSection(endpoint, described))
+}
+
+function endpointSection(endpoint: Endpoint, described: Map<string, string>): string {
+  const fields = endpointFields(endpoint)
+  return [
+    `### ${title(endpoint)}`,
+    endpoint.description,
+    facts(endpoint),
+    ...fieldsPart('Path parameters', 'params', fields),
+    ...fieldsPart('Query', 'query', fields),
+    ...requestHeadersPart(endpoint),
+    ...fieldsPart('Body', 'body', fields),
+    ...responsePart(endpoint, fields, described),
+    failuresPart(endpoint),
+  ].join('\n\n')
+}
+
+function facts(endpoint: Endpoint): string {
+  const { id, stability, provenance, credentials, rate, body, body_media_type, body_limit_bytes } = endpoint
+  const rows = [
+    ['Id', `\`${id}\``],
+    ['Stability', stabilities[stability]],
+    ['Provenance', provenance],
+    [
+      'Credentials',
+      credentials.map((credential) => credentialNames[credential]).join(', ') || 'no Authorization header',
+    ],
+    ['Rate class', rate === null ? 'not limited' : `\`${rate}\`: ${rateText(rate)}`],
+  ]
+  const media_type = body === undefined ? body_media_type : 'application/json'
+  if (media_type !== undefined) rows.push(['Body', `\`${media_type}\`, at most ${number(body_limit_bytes)} bytes`])
+  return table(['', ''], rows)
+}
+
+const credentialNames: Record<Credential, string> = {
+  secret_key: 'secret key',
+  activation_token: 'browser activation token',
+  beacon_token: 'beacon token of the hosted frame',
+}
+
+function rateText(rate: keyof typeof limits.rate): string {
+  return `${limits.rate[rate].per_second} per second, burst ${number(limits.rate[rate].burst)}`
+}
+
+/** Returns a heading and a table; a table for each variant where the whole has several. */
+function fieldsPart(heading: string, where: ListedField['where'], fields: readonly ListedField[]): string[] {
+  const rows = fields.filter((field) => field.where === where)
+  if (rows.length === 0) return []
+  if (rows.some(({ variant }) => variant === null)) return [`**${heading}**`, fieldsTable(rows)]
+  const variants = Object.entries(Object.groupBy(rows, ({ variant }) => variant ?? ''))
+  return variants.flatMap(([variant, own = []]) => [
+    `**${heading}, as ${variant}**`,
+    fieldsTable(own.map((field) => ({ ...field, variant: null }))),
+  ])
+}
+
+function fieldsTable(rows: readonly ListedField[]): string {
+  const hasVariants = rows.some(({ variant }) => variant !== null)
+  return table(
+    ['Field', ...(hasVariants ? ['Variant'] : []), 'Type', 'Required', 'Provenance', 'Decision', 'Description'],
+    rows.map((field) => [
+      `\`${field.path}\``,
+      ...(hasVariants ? [field.variant ?? ''] : []),
+      typeText(field),
+      field.required ? 'yes' : 'no',
+      field.provenance,
+      field.decision ?? '',
+      field.description,
+    ]),
+  )
+}
+
+function typeText({ type, values }: ListedField): string {
+  const words = type.replaceAll(' | ', ' or ')
+  if (values === null) return words
+  if (values.includes('schema_invalid')) return `${words}: a [reason code](#reason-codes)`
+  if (values.includes('no_demand')) return `${words}: a [no-fill reason](#no-fill-reasons)`
+  return `${words}: ${values.map((value) => `\`${value}\``).join(', ')}`
+}
+
+function requestHeadersPart({ request_headers = {} }: Endpoint): string[] {
+  const rows = Object.entries(request_headers)
+  if (rows.length === 0) return []
+  return [
+    '**Headers**',
+    table(
+      ['Header', 'Type', 'Required', 'Provenance', 'Decision', 'Description'],
+      rows.map(([name, { type, required, provenance, decision, description }]) => [
+        `\`${name}\``,
+        type,
+        required ? 'yes' : 'no',
+        provenance,
+        decision,
+        description,
+      ]),
+    ),
+  ]
+}
+
+function responsePart(endpoint: Endpoint, fields: readonly ListedField[], described: Map<string, string>): string[] {
+  const { status, response } = endpoint
+  const heading = `Response ${status}`
+  if ('media_type' in response) return [`**${heading}**: \`${response.media_type}\`.`]
+  const part = fieldsPart(heading, 'response', fields)
+  if (part.length === 0) return [`**${heading}**: a JSON object.`]
+  const earlier = described.get(part.join())
+  if (earlier !== undefined) return [`**${heading}**: the same as that of ${earlier}.`]
+  described.set(part.join(), `[${title(endpoint)}](#${anchor(title(endpoint))})`)
+  return part
+}
+
+function failuresPart(endpoint: Endpoint): string {
+  const byStatus = groupByStatus(endpoint.errors, endpoint.pages)
+  const lines = Object.entries(byStatus).map(([status, codes]) => {
+    const isPage = codes.some((code) => endpoint.pages?.[code] !== undefined)
+    return `- ${status}${isPage ? ' (a page)' : ''}: ${codes.map((code) => `\`${code}\``).join(', ')}`
+  })
+  return ['**Failures**', lines.join('\n')].join('\n\n')
+}
+
+const stabilities: Record<Stability, string> = {
+  stable: 'stable',
+  advanced: 'advanced',
+  may_change: 'contract may change',
+  sandbox: 'sandbox only',
+}
+
+function groupByStatus(codes: readonly ReasonCode[], pages: Endpoint['pages'] = {}): Record<string, ReasonCode[]> {
+  const groups = Object.groupBy(codes, (code) => pages[code] ?? errorCodes[reasonCodes[code].error].status)
+  return Object.fromEntries(Object.entries(groups).map(([status, causes = []]) => [status, causes]))
+}
+
+function title({ method, path }: Endpoint): string {
+  return `${method} ${path}`
+}
+
 function beaconSpellings(): string {
   return [
     '## Beacon spellings',
@@ -194,147 +334,4 @@ export function anchor(heading: string): string {
 /** Returns 65536 as `65 536`. */
 export function number(value: number): string {
   return `${value}`.replace(/\B(?<!\.\d*)(?=(\d{3})+$)/g, ' ')
-}
-
-/** Returns the sections of endpoints. A response that an earlier endpoint has described becomes a link. */
-export function endpointSections(endpoints: readonly Endpoint[]): string[] {
-  const described = new Map<string, string>()
-  return endpoints.map((endpoint) => endpointSection(endpoint, described))
-}
-
-function endpointSection(endpoint: Endpoint, described: Map<string, string>): string {
-  const fields = endpointFields(endpoint)
-  return [
-    `### ${title(endpoint)}`,
-    endpoint.description,
-    facts(endpoint),
-    ...fieldsPart('Path parameters', 'params', fields),
-    ...fieldsPart('Query', 'query', fields),
-    ...requestHeadersPart(endpoint),
-    ...fieldsPart('Body', 'body', fields),
-    ...responsePart(endpoint, fields, described),
-    failuresPart(endpoint),
-  ].join('\n\n')
-}
-
-function facts(endpoint: Endpoint): string {
-  const { id, stability, provenance, credentials, rate, body, body_media_type, body_limit_bytes } = endpoint
-  const rows = [
-    ['Id', `\`${id}\``],
-    ['Stability', stabilities[stability]],
-    ['Provenance', provenance],
-    [
-      'Credentials',
-      credentials.map((credential) => credentialNames[credential]).join(', ') || 'no Authorization header',
-    ],
-    ['Rate class', rate === null ? 'not limited' : `\`${rate}\`: ${rateText(rate)}`],
-  ]
-  const media_type = body === undefined ? body_media_type : 'application/json'
-  if (media_type !== undefined) rows.push(['Body', `\`${media_type}\`, at most ${number(body_limit_bytes)} bytes`])
-  return table(['', ''], rows)
-}
-
-const credentialNames: Record<Credential, string> = {
-  secret_key: 'secret key',
-  activation_token: 'browser activation token',
-  beacon_token: 'beacon token of the hosted frame',
-}
-
-function rateText(rate: keyof typeof limits.rate): string {
-  return `${limits.rate[rate].per_second} a second, burst ${number(limits.rate[rate].burst)}`
-}
-
-/** Returns a heading and a table; a table for each variant where the whole has several. */
-function fieldsPart(heading: string, where: ListedField['where'], fields: readonly ListedField[]): string[] {
-  const rows = fields.filter((field) => field.where === where)
-  if (rows.length === 0) return []
-  if (rows.some(({ variant }) => variant === null)) return [`**${heading}**`, fieldsTable(rows)]
-  const variants = Object.entries(Object.groupBy(rows, ({ variant }) => variant ?? ''))
-  return variants.flatMap(([variant, own = []]) => [
-    `**${heading}, as ${variant}**`,
-    fieldsTable(own.map((field) => ({ ...field, variant: null }))),
-  ])
-}
-
-function fieldsTable(rows: readonly ListedField[]): string {
-  const hasVariants = rows.some(({ variant }) => variant !== null)
-  return table(
-    ['Field', ...(hasVariants ? ['Variant'] : []), 'Type', 'Required', 'Provenance', 'Decision', 'Description'],
-    rows.map((field) => [
-      `\`${field.path}\``,
-      ...(hasVariants ? [field.variant ?? ''] : []),
-      typeText(field),
-      field.required ? 'yes' : 'no',
-      field.provenance,
-      field.decision ?? '',
-      field.description,
-    ]),
-  )
-}
-
-function typeText({ type, values }: ListedField): string {
-  const words = type.replaceAll(' | ', ' or ')
-  if (values === null) return words
-  if (values.includes('schema_invalid')) return `${words}: a [reason code](#reason-codes)`
-  if (values.includes('no_demand')) return `${words}: a [no-fill reason](#no-fill-reasons)`
-  return `${words}: ${values.map((value) => `\`${value}\``).join(', ')}`
-}
-
-function requestHeadersPart({ request_headers = {} }: Endpoint): string[] {
-  const rows = Object.entries(request_headers)
-  if (rows.length === 0) return []
-  return [
-    '**Headers**',
-    table(
-      ['Header', 'Type', 'Required', 'Provenance', 'Decision', 'Description'],
-      rows.map(([name, { type, required, provenance, decision, description }]) => [
-        `\`${name}\``,
-        type,
-        required ? 'yes' : 'no',
-        provenance,
-        decision,
-        description,
-      ]),
-    ),
-  ]
-}
-
-function responsePart(endpoint: Endpoint, fields: readonly ListedField[], described: Map<string, string>): string[] {
-  const { status, response } = endpoint
-  const heading = `Response ${status}`
-  if ('media_type' in response) return [`**${heading}**: \`${response.media_type}\`.`]
-  const part = fieldsPart(heading, 'response', fields)
-  if (part.length === 0) return [`**${heading}**: a JSON object.`]
-  const earlier = described.get(part.join())
-  if (earlier !== undefined) return [`**${heading}**: the same as that of ${earlier}.`]
-  described.set(part.join(), `[${title(endpoint)}](#${anchor(title(endpoint))})`)
-  return part
-}
-
-function failuresPart(endpoint: Endpoint): string {
-  const byStatus = groupByStatus(endpoint.errors, endpoint.pages)
-  const lines = Object.entries(byStatus).map(([status, codes]) => {
-    const isPage = codes.some((code) => endpoint.pages?.[code] !== undefined)
-    return `- ${status}${isPage ? ' (a page)' : ''}: ${codes.map((code) => `\`${code}\``).join(', ')}`
-  })
-  return ['**Failures**', lines.join('\n')].join('\n\n')
-}
-
-export const stabilities: Record<Stability, string> = {
-  stable: 'stable',
-  advanced: 'advanced',
-  may_change: 'contract may change',
-  sandbox: 'sandbox only',
-}
-
-export function groupByStatus(
-  codes: readonly ReasonCode[],
-  pages: Endpoint['pages'] = {},
-): Record<string, ReasonCode[]> {
-  const groups = Object.groupBy(codes, (code) => pages[code] ?? errorCodes[reasonCodes[code].error].status)
-  return Object.fromEntries(Object.entries(groups).map(([status, causes = []]) => [status, causes]))
-}
-
-export function title({ method, path }: Endpoint): string {
-  return `${method} ${path}`
 }

@@ -1,6 +1,6 @@
 /** The tables that the decisions adopt where the API document shows nothing, written down by hand. */
 
-/** Error codes beside the documented five (A11), and what the sandbox alone answers. */
+/** Error codes beside the documented five (A11), and those that only the sandbox responds with. */
 export const additionalErrors: Readonly<Record<string, number>> = {
   not_found: 404,
   method_not_allowed: 405,
@@ -65,7 +65,7 @@ export const adoptedReasonCodes: Readonly<Record<number, readonly string[]>> = {
   503: ['injected_fault'],
 }
 
-/** Reason codes that only a sandbox on a developer's machine has. */
+/** Reason codes that only a sandbox has. */
 export const sandboxReasonCodes: Readonly<Record<number, readonly string[]>> = {
   400: ['snapshot_exists', 'replay_incomplete', 'archive_invalid', 'archive_newer', 'http_malformed'],
   403: ['origin_refused'],

@@ -1,6 +1,6 @@
 /**
  * What the API document states about v1, written down by hand from it. Where it says "not shown" there is nothing here.
- * A type of null: the document names the field and tells no type. A required of null: it does not tell that.
+ * A type of null: the document names the field without a type. A required of null: it does not say.
  */
 import type { Credential, Stability } from '../../src/contract/endpoint.ts'
 
@@ -84,7 +84,7 @@ const consentSnapshotRows: readonly Row[] = [
   ['authoritative_consent.purposes.prompt_shared', 'boolean', null],
 ]
 
-/** Fields by endpoint and place; a third word names the shape, where a value comes in several. */
+/** Fields by endpoint and place; a third word names the variant, where a value has several. */
 export const documentedFields: Readonly<Record<string, readonly Row[]>> = {
   'placements.create query': [['wait_ms', 'integer', false]],
   'placements.create body': [
@@ -184,7 +184,7 @@ export const documentedFields: Readonly<Record<string, readonly Row[]>> = {
   'render.frame params': [['asset_token', null, true]],
 }
 
-/** Required by the document; a body with a variant member may leave it out (A34), so the schema cannot require it. */
+/** Required by the document; a body with a variant field may leave it out (A34), so the schema cannot require it. */
 export const requiredByRule: readonly string[] = ['jobs.create body JobRequest client_id']
 
 export const documentedErrors: Readonly<Record<string, number>> = {

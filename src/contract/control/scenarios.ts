@@ -23,7 +23,7 @@ export const ScenarioChanges = assumedObject('A95', {
 })
 export type ScenarioChanges = z.infer<typeof ScenarioChanges>
 
-/** The shape of a file in `fixtures/scenarios`. */
+/** The schema of a file in `fixtures/scenarios`. */
 export const Scenario = assumedObject('A95', {
   name: z
     .string()
