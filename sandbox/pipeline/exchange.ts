@@ -68,7 +68,7 @@ export interface Response {
 }
 
 /** What a response repeats of its request. */
-export type ResponseContext = Pick<Context, 'now_ms' | 'request_id' | 'warnings' | 'headers'>
+type ResponseContext = Pick<Context, 'now_ms' | 'request_id' | 'warnings' | 'headers'>
 
 const noBody = Buffer.alloc(0)
 

@@ -14,7 +14,7 @@ import { parseToken } from '../domain/tokens.ts'
 import type { Services } from '../operations/context.ts'
 import type { Injection } from '../runtime/faults.ts'
 import type { SlotRow } from '../store/store.ts'
-import { addCors, publicHeaders } from './cross-origin.ts'
+import { addCors, publicHeaders } from './cors.ts'
 import { type Exchange, errorResponse, faultHeader, httpDate, type Request, type Response } from './exchange.ts'
 
 /** The fault before: counts the request for the rule that it meets, notes it in the request, and waits its latency. */

@@ -1,6 +1,6 @@
 /**
  * The request pipeline: what happens to every request, top-down, in one fixed order (A13). The first step that throws
- * ends the way, and its error is the response; whatever the response is, it is recorded and meets the fault.
+ * ends it, and the error is the response. Every response is recorded, and may be changed by a fault.
  *
  *   respondTo       1 host guard   2 route and method   3 size   4 fault before   5 exchange
  *   callEndpoint    6 content type   7 credential, key class and origin   8 rate   9 parse   10 operation   11 respond
@@ -15,15 +15,8 @@ import { publishableKey } from '../operations/browser.ts'
 import type { Context, RestoredRequest, Services } from '../operations/context.ts'
 import { type JsonEndpointId, onRejected, operations } from '../operations/index.ts'
 import { parseJson, readBody, validate } from './body.ts'
+import { addCors, isPreflight, preflightResponse } from './cors.ts'
 import { findCaller } from './credentials.ts'
-import {
-  addCors,
-  checkControlPlane,
-  type GuardOptions,
-  hostGuard,
-  isPreflight,
-  preflightResponse,
-} from './cross-origin.ts'
 import {
   type Exchange,
   errorResponse,
@@ -38,7 +31,7 @@ import {
 import { applyFault, faultResponse, isRefused, meetFault } from './faults.ts'
 import { journalBody, record } from './journal.ts'
 import type { Rates } from './rates.ts'
-import { createRoutes, missingRoute, type Routes } from './routes.ts'
+import { checkControlPlane, createRoutes, type GuardOptions, hostGuard, missingRoute, type Routes } from './routes.ts'
 
 export interface PipelineOptions {
   services: Services
@@ -91,7 +84,7 @@ export async function respondTo(
   return { exchange, response }
 }
 
-/** Sends a request of the journal through the pipeline once more. Returns the request_id of its own exchange. */
+/** Takes a request of the journal through all steps again. Returns the request_id of the new exchange. */
 export async function replay(
   pipeline: Pipeline,
   { replayed, identity, method, path, headers, body }: RestoredRequest,
@@ -102,7 +95,7 @@ export async function replay(
   return (await respondTo(pipeline, request)).exchange.context.request_id
 }
 
-/** Step 2, with the guard of the control plane, which needs to know the route. */
+/** Step 2, with the guard of the control plane, which depends on the route. */
 function findRoute({ services, guard, routes }: Pipeline, request: Request): Route {
   const route = routes.find(request)
   if (request.path.startsWith('/_sandbox')) checkControlPlane(request, services.base_url, guard)
@@ -115,7 +108,7 @@ function findRoute({ services, guard, routes }: Pipeline, request: Request): Rou
   }
 }
 
-/** Step 3. */
+/** Step 3: reads the body within the limit of its route. */
 async function receiveBody(request: Request, limit_bytes: number): Promise<void> {
   if (request.incoming !== null) request.body = await readBody(request.incoming, limit_bytes)
   else if (request.body.length > limit_bytes) throw new ApiError('payload_too_large')
@@ -126,7 +119,7 @@ function isFaultable({ path }: Route): boolean {
   return path.startsWith('/v1/') || path.startsWith('/assets/')
 }
 
-/** Whether the client did not wait until a fault let its request go on: then it takes no effect. */
+/** Whether the client left while a fault delayed its request: then the request takes no effect. */
 function hasLeft(request: Request): boolean {
   return request.fault !== null && request.signal.aborted
 }

@@ -1,8 +1,11 @@
-/** Finds the route of a request. A path has many spellings: `/%5fsandbox/` and `http://host/_sandbox/` are one. */
+/**
+ * Where a request may go: to a host that is this one, to a route, and to the control plane only from its own pages or from
+ * programs. A path has many spellings, `/%5fsandbox/` and `http://host/_sandbox/` among them: guards look at the route.
+ */
 import createRouter from 'find-my-way'
 import { ApiError } from '../../src/contract/errors.ts'
 import { routeOf } from '../../src/foundation/endpoint-path.ts'
-import type { Request, Route } from './exchange.ts'
+import { headerOf, type Request, type Route } from './exchange.ts'
 
 export interface Routes {
   add(...routes: Route[]): void
@@ -46,7 +49,7 @@ export function createRoutes(): Routes {
   }
 }
 
-/** The error of a request without a route: 405 with Allow when the path has other methods, else 404. */
+/** Returns the error of a request without a route: 405 with Allow when the path has other methods, else 404. */
 export function missingRoute(routes: Routes, { method, url }: Request): ApiError {
   const allowed = routes.methodsOf(url)
   if (allowed.length === 0 || allowed.includes(method)) return unknownPath()
@@ -58,4 +61,55 @@ export function unknownPath(): ApiError {
     message: 'There is no such path.',
     hint: 'See GET /_sandbox/contract, or svc contract show, for the paths there are.',
   })
+}
+
+export interface GuardOptions {
+  /** The host that the sandbox was started with. */
+  host: string
+  /** Whether it listens beyond loopback. */
+  isPublic: boolean
+  /** Proves to the control plane that a write comes from its own pages. */
+  admin_token: string
+}
+
+const ownHosts = new Set(['localhost', '127.0.0.1', '[::1]'])
+const mostKnownHosts = 64
+
+/** Checks Host headers. One that was accepted is cached by its text: a client sends the same with every request. */
+export function hostGuard({ host: configured }: GuardOptions): (header: string | undefined) => void {
+  const own = configured.toLowerCase()
+  const known = new Set<string | undefined>()
+  /** @throws ApiError 421 when the Host header names neither loopback nor the configured host */
+  return (header) => {
+    if (known.has(header)) return
+    const host = header?.toLowerCase().replace(/:\d{1,5}$/, '') ?? ''
+    if (!ownHosts.has(host) && host !== own && host !== `[${own}]`) throw new ApiError('host_not_allowed')
+    if (known.size < mostKnownHosts) known.add(header)
+  }
+}
+
+/**
+ * Programs on loopback need nothing. A browser, known by Origin or Sec-Fetch-Site, must be on the sandbox's own origin,
+ * and must carry the token of this start to write. A sandbox that listens beyond loopback demands the token of all.
+ * @throws ApiError 403 origin_refused
+ */
+export function checkControlPlane(request: Request, own_origin: string, { admin_token, isPublic }: GuardOptions): void {
+  const hasToken = headerOf(request, 'x-sandbox-token') === admin_token
+  if (isPublic && !hasToken) {
+    throw new ApiError('origin_refused', {
+      message: 'This sandbox listens beyond loopback: its control plane needs the admin token.',
+      hint: 'Send the admin token that svc start has printed in the x-sandbox-token header.',
+    })
+  }
+  const { origin } = request.headers
+  const sec_fetch_site = headerOf(request, 'sec-fetch-site')
+  if (origin === undefined && sec_fetch_site === undefined) return
+  const isOwn = (origin === undefined || origin === own_origin) && isOwnSite(sec_fetch_site)
+  const isRead = request.method === 'GET' || request.method === 'HEAD'
+  if (!isOwn || (!isRead && !hasToken)) throw new ApiError('origin_refused')
+}
+
+/** `none` is an address that was typed. */
+function isOwnSite(sec_fetch_site: string | undefined): boolean {
+  return sec_fetch_site === undefined || sec_fetch_site === 'same-origin' || sec_fetch_site === 'none'
 }

@@ -21,7 +21,7 @@ export interface ServerOptions extends PipelineOptions {
 export interface SandboxServer {
   /** Resolves with the port once it is bound; 0 picks a free one. */
   listen(host: string, port: number): Promise<number>
-  /** Sends a request of the journal once more. Returns the request_id of its own exchange. */
+  /** Takes a request of the journal through the pipeline again. Returns the request_id of the new exchange. */
   replay(request: RestoredRequest, signal: AbortSignal): Promise<string>
   /** Stops accepting, ends event streams, and finishes what is under way, for at most five seconds. */
   close(): Promise<void>

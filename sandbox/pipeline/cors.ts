@@ -1,7 +1,6 @@
 /**
- * What protects a sandbox beside a browser, and what lets pages use it. Every request must name this host (against DNS
- * rebinding); the control plane serves no page but its own; v1 responses are readable by the origins that some project
- * allows (A90 to A93). Credentials are never allowed by CORS.
+ * What pages of other origins may read (A90, A91): v1 responses, by the origins that some project allows; files, by any.
+ * Credentials are never allowed; the control plane has no CORS at all (A93).
  */
 import { ApiError } from '../../src/contract/errors.ts'
 import { contract } from '../../src/contract/index.ts'
@@ -9,62 +8,11 @@ import { isOriginAllowed, serializeOrigin } from '../domain/settings.ts'
 import type { Services } from '../operations/context.ts'
 import { type Exchange, headerOf, type Request, type Response } from './exchange.ts'
 
-export interface GuardOptions {
-  /** The host that the sandbox was started with. */
-  host: string
-  /** Whether it listens beyond loopback. */
-  isPublic: boolean
-  /** Proves to the control plane that a write comes from its own pages. */
-  admin_token: string
-}
-
-const ownHosts = new Set(['localhost', '127.0.0.1', '[::1]'])
-const mostKnownHosts = 64
-
-/** Checks Host headers. One that was accepted is cached by its text: a client sends the same with every request. */
-export function hostGuard({ host: configured }: GuardOptions): (header: string | undefined) => void {
-  const own = configured.toLowerCase()
-  const known = new Set<string | undefined>()
-  /** @throws ApiError 421 when the Host header names neither loopback nor the configured host */
-  return (header) => {
-    if (known.has(header)) return
-    const host = header?.toLowerCase().replace(/:\d{1,5}$/, '') ?? ''
-    if (!ownHosts.has(host) && host !== own && host !== `[${own}]`) throw new ApiError('host_not_allowed')
-    if (known.size < mostKnownHosts) known.add(header)
-  }
-}
-
-/**
- * Programs on loopback need nothing. A browser, known by Origin or Sec-Fetch-Site, must be on the sandbox's own origin,
- * and must carry the token of this start to write. A sandbox that listens beyond loopback demands the token of all.
- * @throws ApiError 403 origin_refused
- */
-export function checkControlPlane(request: Request, own_origin: string, { admin_token, isPublic }: GuardOptions): void {
-  const hasToken = headerOf(request, 'x-sandbox-token') === admin_token
-  if (isPublic && !hasToken) {
-    throw new ApiError('origin_refused', {
-      message: 'This sandbox listens beyond loopback: its control plane needs the admin token.',
-      hint: 'Send the admin token that svc start has printed in the x-sandbox-token header.',
-    })
-  }
-  const { origin } = request.headers
-  const sec_fetch_site = headerOf(request, 'sec-fetch-site')
-  if (origin === undefined && sec_fetch_site === undefined) return
-  const isOwn = (origin === undefined || origin === own_origin) && isOwnSite(sec_fetch_site)
-  const isRead = request.method === 'GET' || request.method === 'HEAD'
-  if (!isOwn || (!isRead && !hasToken)) throw new ApiError('origin_refused')
-}
-
-/** `none` is an address that was typed. */
-function isOwnSite(sec_fetch_site: string | undefined): boolean {
-  return sec_fetch_site === undefined || sec_fetch_site === 'same-origin' || sec_fetch_site === 'none'
-}
-
 /** `date` beside those of A90: the renderer corrects a wrong client clock by it. */
-export const exposedHeaders =
+const exposedHeaders =
   'x-request-id, date, retry-after, ratelimit, ratelimit-policy, x-sandbox-warning, x-sandbox-would-bill, x-sandbox-slot-ids, x-sandbox-fault'
 
-/** Of files that any page may load (A91). */
+/** The headers of files that any page may load (A91). */
 export const publicHeaders = {
   'access-control-allow-origin': '*',
   'cross-origin-resource-policy': 'cross-origin',
