@@ -1,4 +1,4 @@
-/** Each check of what an integration did, once where all is well and once for each thing that may be wrong. */
+/** Each check of an integration, once when nothing is wrong and once for each thing that can be wrong. */
 import { describe, expect, test } from 'vitest'
 import type { BeaconItem } from '../contract/control/beacons.ts'
 import type { PlacementItem } from '../contract/control/placements.ts'
@@ -40,7 +40,7 @@ function exchange(
   }
 }
 
-/** What a check of doctor finds in a journal. */
+/** Returns what a check of doctor finds in a journal. */
 function find(name: string, journal: Observed) {
   const check = checks.find((each) => each.name === name)
   if (check === undefined) throw new Error(`no check ${name}`)
@@ -97,7 +97,7 @@ const beacon = (slot_id: string, event: BeaconItem['event']): BeaconItem => ({
 const frame = (slot_id: string, more: Partial<Exchange> = {}) =>
   exchange('GET /v1/render/ast_1', { slot_id, ...more, detail: {} })
 
-test('an integration that does all right is well in every check', () => {
+test('a correct integration passes every check', () => {
   const seen = journal(
     [
       exchange('POST /v1/browser/activate', { detail: { request_headers: { origin: 'http://localhost:3000' } } }),
@@ -134,7 +134,7 @@ describe('key type', () => {
     ])
   })
 
-  test('a secret key from a page, where the project lets it pass', () => {
+  test('a secret key from a page, when the project accepts it', () => {
     const detail = { response_headers: { 'x-sandbox-warning': 'secret_key_in_browser' } }
     expect(find('key type', journal([exchange('POST /v1/placements', { detail })]))).toMatchObject([
       { level: 'warning' },
@@ -151,7 +151,7 @@ describe('allowed origins', () => {
       detail: { request_headers: { origin } },
     })
 
-  test('an origin that is refused is named, with the setting that allows it', () => {
+  test('a refused origin comes with the command that allows it', () => {
     expect(find('allowed origins', journal([refused('https://shop.example')]))).toEqual([
       {
         level: 'problem',
@@ -162,7 +162,7 @@ describe('allowed origins', () => {
     ])
   })
 
-  test('what differs from an allowed one is told', () => {
+  test('the difference from an allowed one is named', () => {
     expect(find('allowed origins', journal([refused('https://localhost:3000')]))[0]?.message).toContain(
       'http://localhost:* is allowed, the scheme differs',
     )
@@ -186,7 +186,7 @@ describe('stored project config', () => {
   const read = (detail: Partial<Exchange>, status = 200) =>
     exchange('GET /v1/projects/proj_demo/config', { status, detail })
 
-  test('a project that is not there, or not that of the key', () => {
+  test('a project that does not exist, or is not that of the key', () => {
     const asked = (client_id: string) => exchange(`GET /v1/projects/${client_id}/config`, { status: 404 })
     expect(find('project config', journal([asked('proj_old')]))).toEqual([
       {
@@ -208,7 +208,7 @@ describe('stored project config', () => {
     expect(find('project config', journal([{ ...activated, status: 403 }]))).toMatchObject([{ level: 'ok' }])
   })
 
-  test('is older than that of now, by its body or by its ETag', () => {
+  test('is older than the current one, by its body or by its ETag', () => {
     const old = [
       read({ response_body: { config_revision: 2 } }),
       read({ response_headers: { etag: 'W/"2-test-1.0.0"' } }, 304),
@@ -231,7 +231,7 @@ describe('beacon field names', () => {
       detail: { response_body: { fields: [{ path, message, expected }] } },
     })
 
-  test('a wrong one comes with the right one', () => {
+  test('a wrong name comes with the right one', () => {
     const seen = journal([refused('assetToken', 'is unknown'), refused('assetToken', 'is unknown')])
     expect(find('beacon fields', seen)).toEqual([
       {
@@ -247,7 +247,7 @@ describe('beacon field names', () => {
     expect(fieldMeant('colour')).toBeNull()
   })
 
-  test('one that resembles none, and a known one with a wrong value', () => {
+  test('a name that resembles none, and a known one with a wrong value', () => {
     expect(find('beacon fields', journal([refused('colour', 'is unknown')]))).toMatchObject([
       { level: 'problem', fix: expect.stringContaining('put it into metadata') },
     ])
@@ -268,7 +268,7 @@ describe('beacon field names', () => {
     expect(find('beacon fields', seen)).toMatchObject([{ level: 'problem' }])
   })
 
-  test('an old spelling of an event is accepted, and told', () => {
+  test('an old spelling of an event is accepted, and reported', () => {
     const seen = journal([exchange('POST /v1/beacons', { detail: { request_body: { event: 'clicked' } } })])
     expect(find('beacon fields', seen)).toEqual([
       { level: 'warning', message: 'The event clicked is an old spelling, accepted once.', fix: 'Send click.' },
@@ -359,7 +359,7 @@ describe('frames', () => {
     ])
   })
 
-  test('nothing is heard of a loaded frame, or not that it rendered', () => {
+  test('a loaded frame sends no beacon, or no render', () => {
     const seen = journal([frame('slot_1'), frame('slot_2'), frame('slot_3', { at_ms: noon - 10 })], {
       beacons: [beacon('slot_2', 'visible')],
     })
@@ -392,7 +392,7 @@ test('pages that are not of this machine need the permission of Local Network Ac
   expect(from('null')).toMatchObject([{ level: 'warning', message: expect.stringContaining('(null)') }])
 })
 
-test('secret keys in served files are told by file and line, without their secret', () => {
+test('secret keys in served files are reported by file and line, without their secret', () => {
   const keys = secretKeysIn('const a = 1\nconst key = "sk_live_abcdef123"; // sk_test_redacted')
   expect(keys).toEqual([{ line: 2, key: 'sk_live_…' }])
   const place = { place: 'dist', files: 3, problem: null }

@@ -67,7 +67,7 @@ const refusedFor =
   ({ reason }: Finding) =>
     reason !== undefined && reasons.includes(reason)
 
-/** That an activation token expires is no mistake of the integration. */
+/** Without those for expired activation tokens, which are no mistake of the integration. */
 const refusedForKey = refusedFor(
   'key_class',
   'publishable_key_malformed',
@@ -114,7 +114,7 @@ export const checks: readonly Check[] = [
   },
   {
     name: 'error envelopes',
-    // Such a client reads the error body wrong: while migrating, that is more than a wasted request.
+    // A client that misreads the error body: when you migrate, that is more than a wasted request.
     rules: ['retry-after-ignored', { id: 'retried-in-vain', level: 'problem' }],
     holds: 'No failed request was repeated too soon or in vain.',
   },
@@ -157,7 +157,7 @@ export const checks: readonly Check[] = [
   },
 ]
 
-/** Runs every check for which there are facts, and says so of the others. */
+/** Runs every check that has its facts; without a journal, the result says why. */
 export function diagnose({ machine, sandbox, journal, served }: Gathered): Diagnosis[] {
   const [ofMachine, ofSandbox, ofJournal, ofFiles] = groups
   const results = (group: string, check: string, outcomes: readonly Outcome[]) =>
@@ -234,7 +234,7 @@ function levelOf(severity: NonNullable<Finding['severity']>): Level {
   return severity === 'error' ? 'problem' : severity
 }
 
-/** Names the newest request, when the message names nothing. */
+/** Returns the id of the newest request, when the message names nothing to look up. */
 function citation({ cites_last, requests = [] }: Finding): string {
   return cites_last === true && requests.length > 0 ? ` Last: ${requests.at(-1)!.request_id}.` : ''
 }

@@ -1,4 +1,4 @@
-/** `svc qa observe`: judges an integration by every rule about requests and pages, and makes the result of a run of it. */
+/** `svc qa observe`: judges an integration by every rule about requests and pages, and returns the verdicts as a run of a suite. */
 import type { CaseResult, RunResult, Exchange as SentExchange, StepResult } from '../qa/result.ts'
 import type { Exchange } from './exchange.ts'
 import type { PageSeen } from './facts/page.ts'

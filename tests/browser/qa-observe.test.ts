@@ -1,4 +1,4 @@
-/** `svc qa observe --url`: a real browser on pages of an integrator, each of which breaks one rule, and one none. */
+/** `svc qa observe --url`: a real browser on pages of an integrator: each violates one rule, and one violates none. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import chromium from '@sparticuz/chromium'
@@ -46,7 +46,7 @@ function nameOf({ id }: CaseResult): string {
   return id.replace('observe/', '')
 }
 
-test('a page that does all right breaks no rule, of its own or of its traffic; the ad was brought into view', async () => {
+test('a correct page violates no rule, about the page or its requests; the ad was brought into view', async () => {
   const { code, cases, of, breached } = await judged(cleanPage, '9s')
   expect(breached).toEqual([])
   expect([...of('error', false), ...of('warning', false)].map(nameOf)).toEqual([])
@@ -56,8 +56,8 @@ test('a page that does all right breaks no rule, of its own or of its traffic; t
   expect(code).toBe(0)
 }, 60_000)
 
-// Their time is spent waiting, and what is judged is each one's own page.
-describe.concurrent('each rule about pages is broken by its page', () => {
+// They spend their time waiting, and each judges its own page.
+describe.concurrent('each rule about pages is violated by its page', () => {
   test.each(Object.entries(wrongPages))(
     '%s',
     async (name, page) => {
@@ -73,7 +73,7 @@ describe.concurrent('each rule about pages is broken by its page', () => {
   )
 })
 
-test('the html report has the finding and a picture of the page', async () => {
+test('the html report has the finding and a screenshot of the page', async () => {
   const file = join(home, 'observe.html')
   const { code } = await observe(wrongPages['label-hidden'], `--reporter list --reporter html=${file}`)
   expect(code).toBe(5)

@@ -1,4 +1,4 @@
-/** `svc beacons lint`: what it finds, where, and that it agrees with what the service then answers. */
+/** `svc beacons lint`: what it finds and where, and that the service agrees. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -31,7 +31,7 @@ async function found(text: string, flags = ''): Promise<Found[]> {
 }
 const codes = async (text: string, flags = '') => (await found(text, flags)).map(({ code }) => code)
 
-test('a right file is passed over in silence, whatever form it has', async () => {
+test('a correct file has no findings, in every form', async () => {
   for (const text of [
     lines(render, visible),
     JSON.stringify([render, visible], null, 2),
@@ -64,7 +64,7 @@ beacons.jsonl:3:${column(2, '"clicked')}  warning  event_spelling_deprecated  cl
   })
 })
 
-test('a warning alone is no failure; with -o json stdout is one document', async () => {
+test('a warning alone does not fail; with -o json stdout is one document', async () => {
   const { code, stdout } = await lint(lines(visible), '-o json')
   expect(code).toBe(0)
   expect(JSON.parse(stdout)).toMatchObject({
@@ -176,7 +176,7 @@ test('age is judged by --now alone', async () => {
   expect(await svc('beacons lint - --now soon', { env: { SVC_HOME: home }, stdin: old })).toMatchObject({ code: 2 })
 })
 
-test('what is not JSON is told where it breaks, and the other lines are looked at all the same', async () => {
+test('malformed JSON is reported where it breaks, and the other lines are still checked', async () => {
   expect(await found(`${lines(render)}{"beacon_id":"a",}\n${lines(visible)}`)).toMatchObject([
     { line: 2, column: 18, code: 'json_malformed', message: 'A comma stands before }: remove it.' },
   ])
@@ -192,7 +192,7 @@ test('what is not JSON is told where it breaks, and the other lines are looked a
   }
 })
 
-test('a HAR file: its beacon requests, each judged at its own time', async () => {
+test('the beacon requests of a HAR file are judged at their own time', async () => {
   const request = (
     url: string,
     body: unknown,
@@ -220,7 +220,7 @@ test('a HAR file: its beacon requests, each judged at its own time', async () =>
   expect(await lint(har(request('https://api.test/v1/jobs', {})))).toMatchObject({ code: 2 })
 })
 
-test('an empty file, a file that is not there, and bytes that are no text', async () => {
+test('an empty file, a missing file, and bytes that are not text', async () => {
   expect(await lint('[]')).toEqual({
     code: 2,
     stdout: '',
@@ -235,7 +235,7 @@ test('an empty file, a file that is not there, and bytes that are no text', asyn
   })
 })
 
-test('the sandbox answers what the lint has said', async () => {
+test('the sandbox refuses what the lint refuses', async () => {
   await using cli = await startTestCli()
   const { stdout } = await cli.svc('placements create --format banner -o json')
   const { decision } = JSON.parse(stdout) as PlacementResponse

@@ -1,4 +1,4 @@
-/** svc doctor as a person runs it: a real sandbox, and an integration whose mistakes are real requests. */
+/** `svc doctor` against a real sandbox, after an integration has made its mistakes as real requests. */
 import { once } from 'node:events'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
@@ -25,7 +25,7 @@ function about(report: Report, check: string) {
     .map(({ level, message, fix }) => [level, message.replace(/req_\w+|slot_\w+/g, '*'), fix])
 }
 
-/** One request of the integration. */
+/** Sends one request of the integration. */
 function send(cli: TestCli, method: string, path: string, headers: Record<string, string>, body?: unknown) {
   return fetch(cli.sandbox.url + path, {
     method,
@@ -38,7 +38,7 @@ const server = { authorization: 'Bearer sk_test_sandbox_demo' }
 const asked = { client_id: 'proj_demo', session_id: 's1', job_type: 'chat' }
 
 describe('with a sandbox', () => {
-  test('nothing was asked yet: the machine and the sandbox are looked at, and it says what to do', async () => {
+  test('without any request the host and the sandbox are checked, and it says what to do', async () => {
     await using cli = await startTestCli()
     const { code, report } = await look(cli)
     expect(code).toBe(0)
@@ -54,7 +54,7 @@ describe('with a sandbox', () => {
     ])
   })
 
-  test('looking leaves no trace in the journal', async () => {
+  test('it leaves no trace in the journal', async () => {
     await using cli = await startTestCli()
     await cli.svc('placements create')
     await look(cli)
@@ -62,7 +62,7 @@ describe('with a sandbox', () => {
     expect(stdout.trim().split('\n')).toHaveLength(1)
   })
 
-  test('the five points to check when migrating, from what an integration really did', async () => {
+  test('the five points to check when migrating, from real requests', async () => {
     await using cli = await startTestCli()
     await send(cli, 'POST', '/v1/placements', { authorization: 'Bearer pk_test_sandbox_demo' }, asked)
     await send(cli, 'POST', '/v1/placements', { ...server, origin: 'http://localhost:3000' }, asked)
@@ -106,7 +106,7 @@ describe('with a sandbox', () => {
     expect(about(report, 'local network access')[0]?.[1]).toContain('https://shop.example is not this machine')
   })
 
-  test('the fix of a refused origin works as it stands', async () => {
+  test('the fix of a refused origin works unchanged', async () => {
     await using cli = await startTestCli()
     const activate = () =>
       send(
@@ -122,7 +122,7 @@ describe('with a sandbox', () => {
     expect((await activate()).status).toBe(200)
   })
 
-  test('a config that was read before the last change is old', async () => {
+  test('a config that was read before the last change is stale', async () => {
     await using cli = await startTestCli()
     await send(cli, 'GET', '/v1/projects/proj_demo/config', server)
     expect(about((await look(cli)).report, 'project config')[0]?.[0]).toBe('ok')
@@ -133,7 +133,7 @@ describe('with a sandbox', () => {
     ])
   })
 
-  test('what became of placements: loops, polls that never came, frames of which nothing was heard', async () => {
+  test('placements: loops, missing polls, frames without beacons', async () => {
     await using cli = await startTestCli()
     for (let time = 0; time < 2; time++) {
       await send(cli, 'POST', '/v1/placements', server, { ...asked, test_outcome: 'no_fill' })
@@ -153,7 +153,7 @@ describe('with a sandbox', () => {
     expect(about(report, 'clock')[0]?.[0]).toBe('warning')
   })
 
-  test('a fill that nobody shows expires', async () => {
+  test('a fill that is never shown expires', async () => {
     await using cli = await startTestCli()
     await cli.svc('placements create --format banner')
     await cli.svc('sandbox clock advance 1m')
@@ -166,7 +166,7 @@ describe('with a sandbox', () => {
     )
   })
 
-  test('a rate limit that is not waited for', async () => {
+  test('a rate limit that is ignored', async () => {
     await using cli = await startTestCli()
     await cli.svc('projects update proj_demo --set rate_limits.default=1/min')
     for (let time = 0; time < 3; time++) await send(cli, 'POST', '/v1/placements', server, asked)
@@ -176,14 +176,14 @@ describe('with a sandbox', () => {
     )
   })
 
-  test('--since looks at what is new only', async () => {
+  test('--since looks at newer requests only', async () => {
     await using cli = await startTestCli()
     await send(cli, 'POST', '/v1/placements', { authorization: 'Bearer pk_test_sandbox_demo' }, asked)
     expect((await look(cli)).code).toBe(5)
     expect((await look(cli, `--since ${noon + 1}`)).code).toBe(0)
   })
 
-  test('a wrong environment is told', async () => {
+  test('a wrong environment is reported', async () => {
     await using cli = await startTestCli()
     const env = { SVC_SECRET_KEY: 'pk_test_sandbox_demo' }
     const { code, report } = await look(cli, '', { env })
@@ -209,7 +209,7 @@ describe('with a sandbox', () => {
 })
 
 describe('without a sandbox', () => {
-  test('this machine is looked at, and it says how to start one', async () => {
+  test('the host is checked, and it says how to start one', async () => {
     const home = emptyHome()
     const port = await freePort()
     const { code, stdout } = await svc('doctor -o json', {
@@ -230,7 +230,7 @@ describe('without a sandbox', () => {
     ])
   })
 
-  test('a program that is no sandbox is told apart', async () => {
+  test('a program that is not a sandbox is recognized', async () => {
     const other = createServer((_request, response) => response.writeHead(404).end('{}')).listen(0, '127.0.0.1')
     await once(other, 'listening')
     const { port } = other.address() as AddressInfo
@@ -241,7 +241,7 @@ describe('without a sandbox', () => {
     expect(port_finding?.slice(0, 2)).toEqual(['unknown', `What answers at ${base_url} is not a sandbox.`])
   })
 
-  test('a sandbox of another version, whose journal is read in another way, stops nothing', async () => {
+  test('a sandbox of another version, whose journal cannot be read, is reported', async () => {
     await using cli = await startTestCli()
     const older = createServer(async (request, response) => {
       const body = await (await fetch(cli.sandbox.url + request.url)).text()
@@ -275,7 +275,7 @@ describe('without a sandbox', () => {
     )
   })
 
-  test('a config file that is wrong stops nothing, and is told', async () => {
+  test('an invalid config file is reported, and the other checks still run', async () => {
     const home = emptyHome()
     await writeFile(join(home, 'svc.config.json'), '{"base_url": 7}')
     const { code, stdout } = await svc('doctor -o json', { env: { SVC_HOME: home } })
@@ -285,14 +285,14 @@ describe('without a sandbox', () => {
     expect(finding?.[1]).toContain(join(home, 'svc.config.json'))
   })
 
-  test('a state directory that cannot be made is told', async () => {
+  test('a state directory that cannot be created is reported', async () => {
     const home = emptyHome()
     await writeFile(join(home, 'file'), '')
     const { stdout } = await svc('doctor -o json', { env: { SVC_HOME: join(home, 'file', 'state') }, cwd: home })
     expect(about(JSON.parse(stdout) as Report, 'state directory')[0]?.[0]).toBe('problem')
   })
 
-  test('an old Node is told', async () => {
+  test('an old Node is reported', async () => {
     const env = { SVC_HOME: emptyHome() }
     const { stdout } = await svc('doctor -o json', { env, host: { node_version: '18.20.4' } })
     expect(about(JSON.parse(stdout) as Report, 'node')[0]?.slice(0, 2)).toEqual([
@@ -333,21 +333,21 @@ describe('--serve-dir', () => {
     expect(about(report, 'served files')[0]?.[1]).toBe(`${page}/app.js:1 holds the secret key sk_live_….`)
   })
 
-  test('a place that cannot be read is not called clean', async () => {
+  test('a place that cannot be read is not reported as clean', async () => {
     await using cli = await startTestCli()
     const { report } = await look(cli, '--serve-dir nowhere')
     expect(about(report, 'served files')[0]?.[0]).toBe('unknown')
   })
 })
 
-/** A state directory, gone after the test. */
+/** Returns a state directory that is removed after the test. */
 function emptyHome(): string {
   const home = temporaryDirectory()
   onTestFinished(() => rm(home, { recursive: true }))
   return home
 }
 
-/** A port that nobody listens on, as far as anyone can know. */
+/** Returns a port that was free a moment ago. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -29,7 +29,7 @@ async function observe(integration: string, args = '') {
   return { code, byRule, standings, breached: [...standings('error'), ...standings('warning')].sort() }
 }
 
-test('an integration that does all right breaks no rule, although each had something to judge', async () => {
+test('a correct integration violates no rule, although each had something to judge', async () => {
   const { code, byRule, standings, breached } = await observe('clean')
   expect(breached.map((name) => [name, byRule.get(name)?.steps.map(({ title }) => title)])).toEqual([])
   expect(standings('holds')).toEqual(Object.keys(journalRules).sort())
@@ -71,7 +71,7 @@ describe('how it runs', () => {
   const run = (args: string) =>
     svc(`qa observe ${args}`, { env: { SVC_HOME: home, PATH: process.env.PATH as string }, host })
 
-  test('the list tells what was seen, the request, what to do and what it costs', async () => {
+  test('the list has the finding, its requests, what to do and what it costs', async () => {
     const { code, stdout, stderr } = await run(command(script, 'retried-in-vain'))
     expect(code).toBe(0)
     expect(stderr).toMatch(/^sandbox http:\S+ for \S+ \S+ retried-in-vain\n$/)
@@ -100,7 +100,7 @@ describe('how it runs', () => {
     ])
   })
 
-  test("the command's own failure comes before what was seen", async () => {
+  test('the exit code of the command comes before that of the findings', async () => {
     const { code, stdout } = await run(command('-e', 'process.exit(3)'))
     expect(code).toBe(3)
     expect(stdout).toContain('0 hold, 47 not seen')
@@ -120,7 +120,7 @@ describe('how it runs', () => {
     expect((await cli.svc(`requests show ${id} -o json`)).stdout).toContain('undefined')
   })
 
-  test('--for watches the running sandbox so long, and judges only what came meanwhile', async () => {
+  test('--for watches the running sandbox for a time, and judges only the requests of that time', async () => {
     const { code, stdout, stderr } = await cli.svc('qa observe --for 1ms')
     expect({ code, stderr }).toEqual({
       code: 0,
@@ -129,7 +129,7 @@ describe('how it runs', () => {
     expect(stdout).not.toContain('✗')
   })
 
-  test('Ctrl-C ends the watch and judges it; its exit code is that of what was seen', async () => {
+  test('Ctrl-C ends the watch and judges it; the exit code is that of the findings', async () => {
     const { child, ended } = spawnSvc(['qa', 'observe'], { SVC_HOME: cli.home }, cli.home)
     const [note] = (await once(child.stderr as Readable, 'data')) as [Buffer]
     expect(note.toString()).toContain('use the integration; press Ctrl-C to judge it')

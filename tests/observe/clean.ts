@@ -1,4 +1,4 @@
-/** An integration that does everything right, and meets everything that rules look at: trouble, too. */
+/** A correct integration that meets everything that rules look at, trouble too. */
 import {
   activate,
   ask,
@@ -23,9 +23,9 @@ export async function clean(): Promise<void> {
   await page()
   await trouble()
   await pending()
-  // What was shown had the time to tell of itself.
+  // By then every shown ad has had time to send its beacons.
   await sandbox('POST', '/clock/advance', { by_ms: 6_000 })
-  // The person changes their mind, and is left alone.
+  // The user withdraws consent, and sees no more ads.
   await consent(session_id, 'withdrawn')
 }
 
@@ -39,7 +39,7 @@ async function page(): Promise<void> {
   }
 }
 
-/** Each is met once, waited for, and then asked again; what cannot succeed is not. */
+/** Each kind of trouble occurs once: the client waits, then repeats the request, unless it cannot succeed. */
 async function trouble(): Promise<void> {
   const session_id = newSession()
   const members = { session_id, test_outcome: 'no_fill' }

@@ -1,4 +1,4 @@
-/** What the scripted integrations are made of: an integrator's calls, on a server and in a page. */
+/** The calls of scripted integrations: those of a server and those of a page. */
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const {
@@ -13,7 +13,7 @@ export const strictKey = 'sk_test_sandbox_strict'
 export const liveKey = 'sk_live_sandbox_demo'
 export const pageOrigin = 'http://localhost:3000'
 
-/** What scripts read of answers: those of the API, and the error body. */
+/** The fields of responses that scripts read. */
 export interface AnswerBody {
   slot_id: string
   slot_ids: string[]
@@ -31,15 +31,15 @@ export interface Answer {
 
 export interface CallOptions {
   key?: string | null
-  /** Of a page: then the request comes from a browser. */
+  /** The origin of a page: with it the request comes from a browser. */
   origin?: string
   agent?: string
-  /** In a page: what the browser says it is for. */
+  /** The Sec-Fetch-Dest of a browser. */
   destination?: 'iframe'
   content_type?: string
 }
 
-/** One request; JSON in and out. */
+/** Sends one request; JSON in and out. */
 export async function call(
   method: string,
   path: string,
@@ -60,7 +60,7 @@ export async function call(
 }
 
 let sessions = 0
-/** A person's session, of this run alone. */
+/** Returns a session id that no other run has. */
 export const newSession = () => `sess_${process.pid}_${++sessions}`
 
 export const granted = { semantic_targeting: true, prompt_shared: true }
@@ -70,7 +70,7 @@ export function ask(members: object = {}, options?: CallOptions): Promise<Answer
   return call('POST', '/v1/placements', body, options)
 }
 
-/** A fill that is shown well: its frame, and the beacons of a page on which it was seen. */
+/** Shows a fill correctly: loads its frame, and sends the beacons of a page on which it was seen. */
 export async function show({ body }: Answer, options?: CallOptions): Promise<void> {
   await frame({ body })
   await beacon({ body }, 'render', {}, options)
@@ -104,13 +104,13 @@ export function activate(options: CallOptions = {}): Promise<Answer> {
   return call('POST', '/v1/browser/activate', { publishable_key: SVC_PUBLISHABLE_KEY }, page)
 }
 
-/** The control plane, to set the stage. */
+/** Calls the control API, to prepare the sandbox. */
 export async function sandbox(method: string, path: string, body?: object): Promise<void> {
   const { status, body: answer } = await call(method, `/_sandbox${path}`, body, { key: null })
   if (status >= 400) throw new Error(JSON.stringify(answer))
 }
 
-/** The next request like this fails so, once. */
+/** Makes the next matching request fail once. */
 export const fault = (rule: object) => sandbox('POST', '/faults', { times: 1, ...rule })
 
 export const scenario = (name: string) => sandbox('POST', `/scenarios/${name}`, {})

@@ -1,20 +1,20 @@
-/** The pages of scripted integrations: one that does all right, and for each rule about pages one that breaks it. */
+/** The pages of scripted integrations: a correct one, and for each rule about pages one that violates it. */
 import type { PageRuleId } from '../../src/journal/rules/index.ts'
 
 export interface Page {
-  /** What stands in the body, behind render.js. */
+  /** HTML of the body; render.js is in the head. */
   body: string
   /** Content-Security-Policy of the page. */
   policy?: (base_url: string) => string
-  /** Rules about pages that the same page breaks as well. */
+  /** Other rules about pages that the same page violates. */
   also?: readonly PageRuleId[]
 }
 
-/** Reserves the room of the ad and its label, below the window. */
+/** Reserves space for the ad and its label, below the window. */
 const slot = '<div style="height:1000px">Talk.</div><div id="slot" style="min-height:330px"></div>'
 const turn = (endpoint = '/placement') =>
   `<script>SponsoredPlacement.startTurn({ target: '#slot', endpoint: '${endpoint}', turnId: 'one' })</script>`
-/** What an integrator writes who does without render.js. */
+/** Mounts the frame without render.js. */
 const byHand = (html: string) => `<script>
   fetch('/placement', { method: 'POST' }).then((answer) => answer.json()).then(({ placement }) => {
     const { frame_url, width, height } = placement.render

@@ -1,4 +1,4 @@
-/** Runs one scripted integration: `node run.ts clean`, or the id of the rule that it breaks. */
+/** Runs one scripted integration: `node run.ts clean`, or the id of the rule that it violates. */
 import { clean } from './clean.ts'
 import { violations } from './violations.ts'
 

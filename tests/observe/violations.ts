@@ -1,4 +1,4 @@
-/** For each rule an integration that breaks it. The type demands one for every rule. */
+/** For each rule an integration that violates it. The type requires one for every rule. */
 import type { JournalRuleId } from '../../src/journal/rules/index.ts'
 import {
   activate,
@@ -21,12 +21,12 @@ import {
 
 export interface Violation {
   commit(): Promise<unknown>
-  /** Other rules that the same requests break: there is no way without. */
+  /** Other rules that the same requests cannot avoid violating. */
   also?: readonly JournalRuleId[]
 }
 
 const minutes = 60_000
-/** A placement of which nothing is left to show. */
+/** A placement without anything to show. */
 const noFill = { test_outcome: 'no_fill' }
 
 export const violations: Readonly<Record<JournalRuleId, Violation>> = {

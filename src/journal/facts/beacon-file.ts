@@ -72,7 +72,7 @@ interface SourceFile {
   times: Times
 }
 
-/** JSON with places: offsets of a node count from `base`. */
+/** A parsed part of a text: offsets of its nodes count from `base`. */
 type Parsed = { node: Node; base: number } | { problem: string; offset: number }
 
 function beaconOf(parsed: Parsed, { text, locate, times: { now_ms, sent_at_ms } }: SourceFile): FileBeacon {
@@ -169,7 +169,7 @@ function offsetOfDepth(text: string, depth: number): number | null {
   return null
 }
 
-/** Returns a sentence about the first syntax error. */
+/** Describes a syntax error in one sentence. */
 function problemOf({ error, offset, length }: ParseError, text: string): string {
   const name = printParseErrorCode(error)
   const character = text[offset]
@@ -192,7 +192,7 @@ function problemOf({ error, offset, length }: ParseError, text: string): string 
   return sentences[name] ?? `${printable(text.slice(offset, offset + Math.min(length, 20)))} is not a JSON value.`
 }
 
-/** Control characters could steer a terminal. */
+/** Replaces control characters: a terminal would act on them. */
 function printable(text: string): string {
   return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, '?')
 }

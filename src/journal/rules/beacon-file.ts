@@ -205,7 +205,7 @@ const ages = {
   beacon_max_future_skew_ms: limits.beacon_max_future_skew_ms,
 }
 
-/** Returns the rule about one way of being out of time (A73). */
+/** Returns a rule about one way in which the time of a beacon is wrong (A73). */
 function timeRule(code: ReasonCode): RuleBody<'beacon'> {
   return fieldRule(refused(code), (beacon, { judged_at: { now_ms, isSending } }) => {
     const happened_at_ms = occurrenceOf(beacon)
@@ -377,7 +377,7 @@ function billingRule(
   })
 }
 
-/** Returns the creative that beacons are about; what they do not say is assumed in their favour, except for the usual size. */
+/** Returns the creative that beacons are about. What they leave open is assumed in their favour, except its size. */
 function creativeOf(beacons: readonly AcceptedBeacon[]): Creative {
   const lengths = beacons.flatMap(({ measurements }) => measurements?.duration_ms ?? [])
   const isClip = beacons.some(({ event }) => clipEvents.has(event))

@@ -124,7 +124,7 @@ function hasText(exchange: Exchange): boolean {
 
 /**
  * Returns a function that says whether consent was known when a request was made: sent with it, or stored before it. Null
- * when the journal does not show it, for a job whose consent may have been stored before the journal begins.
+ * when the journal does not show it, such as for a job whose consent may have been stored before the journal begins.
  */
 function consentKnowledge({ exchanges, is_whole }: Observed): (exchange: Exchange) => boolean | null {
   const stored = new Map<string, number>()

@@ -1,4 +1,4 @@
-/** Each rule about this computer and the sandbox, once where all is well and once where it is not. */
+/** Each rule about this computer and the sandbox, once when it holds and once when it is violated. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { type Layers, resolveSettings } from '../../cli/settings/settings.ts'
@@ -27,7 +27,7 @@ const sandbox = {
 const settings = (environment: Layers['environment'] = {}, sandboxes: Layers['sandboxes'] = [sandbox]) =>
   resolveSettings({ flags: {}, environment, config: {}, profile: {}, sandboxes })
 
-/** What doctor prints of a rule, from the facts that it needs. */
+/** Returns what doctor prints for a rule, from the facts that it needs. */
 function ofMachine(id: keyof typeof machineRules, facts: Partial<Machine>) {
   return runRule(machineRules[id], facts as Machine)
 }
@@ -81,7 +81,7 @@ test('the config file is valid, absent, or wrong', () => {
 describe('keys', () => {
   const found = (environment: Layers['environment']) => ofMachine('keys', { settings: settings(environment) })
 
-  test('of the right kind are well', () => {
+  test('of the right kind are accepted', () => {
     expect(found({})).toMatchObject([{ level: 'ok' }])
     expect(found({ secret_key: 'at_token', publishable_key: 'pk_live_x' })).toMatchObject([{ level: 'ok' }])
     expect(ofMachine('keys', { settings: settings({}, []) })).toMatchObject([
@@ -98,12 +98,12 @@ describe('keys', () => {
     ])
   })
 
-  test('one that is no key, of either kind', () => {
+  test('a value that is not a key, of either kind', () => {
     expect(found({ secret_key: 'ast_0' })).toMatchObject([{ level: 'problem' }])
     expect(found({ publishable_key: 'hunter2' })).toMatchObject([{ level: 'problem' }])
   })
 
-  test('a production key is told, and never printed', () => {
+  test('a production key is reported, and never printed', () => {
     const outcomes = found({ secret_key: 'sk_live_demo' })
     expect(outcomes).toMatchObject([{ level: 'warning', fix: 'Use a key that begins with sk_test_.' }])
     expect(JSON.stringify(outcomes)).not.toContain('sk_live_demo')
@@ -146,7 +146,7 @@ describe('settings that point elsewhere', () => {
   })
 })
 
-test('a browser is found, or not; where it may be depends on the platform', () => {
+test('a browser is found or not, in the places of the platform', () => {
   expect(ofMachine('browser', { browser: '/usr/bin/chromium' })).toMatchObject([{ level: 'ok' }])
   expect(ofMachine('browser', { browser: null })).toMatchObject([{ level: 'warning' }])
   expect(browserCandidates('linux', { PATH: '/a:/b' })).toEqual(
@@ -188,7 +188,7 @@ describe('the port', () => {
     ])
   })
 
-  test('nothing answers where a setting points, or something that is no sandbox', () => {
+  test('nothing answers at the base URL, or something that is not a sandbox', () => {
     expect(found('none', null, { base_url: 'http://127.0.0.1:4999' })).toMatchObject([
       { level: 'problem', message: 'Nothing answers at http://127.0.0.1:4999 (environment).' },
     ])
@@ -219,7 +219,7 @@ describe('the sandbox', () => {
   }
   const facts = { info, integrity: whole, version: '1.0.0', command_name: 'svc' }
 
-  test('its database holds, is damaged, or could not be looked at', () => {
+  test('its database is intact, damaged, or cannot be checked', () => {
     expect(ofSandbox('database', facts)).toMatchObject([{ level: 'ok' }])
     const damaged = { ...whole, database: { ok: false, problems: ['row 3 missing from index x'] } }
     expect(ofSandbox('database', { ...facts, integrity: damaged })).toMatchObject([

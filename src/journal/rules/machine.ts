@@ -131,7 +131,7 @@ function publishableKey({ publishable_key, source }: Machine['settings']): Findi
       ]
 }
 
-/** Finds a key of another project than client_id names, when the sandbox shows whose it is. */
+/** Finds a key whose project is not client_id, when the sandbox knows the key. */
 function keyOfOther({ client_id, secret_key, sandbox }: Machine['settings']): Finding[] {
   const owner = sandbox?.projects.find((project) =>
     [project.secret_key, project.live_secret_key].includes(secret_key ?? ''),

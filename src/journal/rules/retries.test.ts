@@ -36,7 +36,7 @@ test('Retry-After is read in seconds and as a date', () => {
   expect(after('soon')).toBe(0)
 })
 
-test('a request that was refused unread is the same as the one that was read, by the length of its texts', () => {
+test('a request that was refused unread equals one that was read, by the length of its texts', () => {
   const unread = { session_id: 's1', prompt: { topic: '[removed: 6 characters]', text: '[removed: 20 characters]' } }
   const read = (topic: string) => ({ prompt: { text: '[removed: 20 characters]', topic }, session_id: 's1' })
   const limited = exchange(429, noon, { request_body: unread, response_headers: { 'retry-after': '1' } })
