@@ -5,6 +5,7 @@ import { Argument, Option } from 'commander'
 import { alignPairs, alignTable } from '../cli/output/text.ts'
 import type { Command, Noun } from '../cli/run/command.ts'
 import { CliError, exitCodes } from '../cli/run/errors.ts'
+import { readStdin } from '../cli/run/host.ts'
 import type { Session } from '../cli/run/session.ts'
 import {
   AnyFields,
@@ -24,7 +25,6 @@ import {
 } from '../cli/settings/files.ts'
 import { checkSetting } from '../cli/settings/settings.ts'
 import { environmentValues, type FileSettingName, fileSettingNames, type SettingName } from '../cli/settings/table.ts'
-import { readStdin } from './files.ts'
 
 /** The profile that `config set` creates when there is none. */
 const firstProfile = 'default'

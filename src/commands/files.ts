@@ -1,9 +1,8 @@
-/** Files that commands write, complete or not at all, and stdin. */
+/** Files that commands write, complete or not at all. */
 import { createWriteStream, existsSync } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { CliError } from '../cli/run/errors.ts'
-import type { Host } from '../cli/run/host.ts'
 import type { Session } from '../cli/run/session.ts'
 
 /**
@@ -33,11 +32,4 @@ export async function writeAtomically(
     const message = `${path} cannot be written: ${error.message}.`
     throw new CliError('usage', 'file_unwritable', message, 'Check the directory, its permissions and the free space.')
   }
-}
-
-/** Reads stdin to its end. */
-export async function readStdin(host: Pick<Host, 'stdin'>): Promise<Buffer> {
-  const chunks: Uint8Array[] = []
-  for await (const chunk of host.stdin) chunks.push(chunk)
-  return Buffer.concat(chunks)
 }

@@ -97,7 +97,7 @@ test('a sandbox that does not answer is told, with exit code 7', async () => {
 describe('sandbox logs', () => {
   test('--no-follow prints the latest requests, oldest first, and ends', async () => {
     await using cli = await startTestCli()
-    expect(await cli.svc('sandbox logs --no-follow')).toEqual({ code: 0, stdout: '', stderr: 'Nothing there.\n' })
+    expect(await cli.svc('sandbox logs --no-follow')).toEqual({ code: 0, stdout: '', stderr: 'The list is empty.\n' })
     for (let turn = 1; turn <= 22; turn++) await cli.svc(`placements create --session s${turn} -o none`)
     const all = JSON.parse((await cli.svc('requests list -o json')).stdout) as { items: RequestItem[] }
     const ids = (stdout: string) =>

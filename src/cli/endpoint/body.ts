@@ -4,19 +4,13 @@ import { resolve } from 'node:path'
 import { Option } from 'commander'
 import { z } from 'zod'
 import type { Endpoint } from '../../contract/endpoint.ts'
+import { isObject, parseJson } from '../../foundation/json.ts'
+import { setValue } from '../../foundation/json-path.ts'
 import { CliError } from '../run/errors.ts'
-import type { Host } from '../run/host.ts'
+import { type Host, readStdin } from '../run/host.ts'
 import { kindOf, unwrap } from './flags.ts'
 
-/** `--set` and `--data`, for every command that sends a body. */
-export function bodyOptions(): Option[] {
-  return [
-    new Option('--set <path=value>', 'set any member of the body, dotted: overrides.bidfloor=2 (repeatable)').argParser(
-      (value, before: string[] | undefined) => [...(before ?? []), value],
-    ),
-    new Option('--data <json>', 'the body: JSON, @file, or - for stdin; flags and --set win over it'),
-  ]
-}
+export type Body = Record<string, unknown>
 
 export interface BodyParts {
   defaults: Body
@@ -26,34 +20,40 @@ export interface BodyParts {
   set: readonly string[]
 }
 
-/** Puts a body together. Only --data may make it something else than an object. */
+/** Returns `--set` and `--data`, for every command that sends a body. */
+export function bodyOptions(): Option[] {
+  return [
+    new Option('--set <path=value>', 'set any field of the body, dotted: overrides.bidfloor=2 (repeatable)').argParser(
+      (value, before: string[] | undefined) => [...(before ?? []), value],
+    ),
+    new Option('--data <json>', 'the body: JSON, @file, or - for stdin; flags and --set win over it'),
+  ]
+}
+
+/** Returns the body of a request. Only `--data` can make it something other than an object. Throws CliError. */
 export async function buildBody(host: Host, endpoint: Endpoint, parts: BodyParts): Promise<unknown> {
   const data = parts.data === undefined ? {} : parseData(await readData(host, parts.data))
-  if (typeof data !== 'object' || data === null || Array.isArray(data)) {
+  if (!isObject(data)) {
     if (Object.keys(parts.flags).length === 0 && parts.set.length === 0) return data
     throw new CliError('usage', 'data_not_object', '--data is not a JSON object, so flags and --set cannot go into it.')
   }
   const names = parts.set.map((assignment) => [assignment.split(/[.=]/)[0], null])
   const schema = endpoint.branch?.({ ...data, ...Object.fromEntries(names) }) ?? endpoint.body
-  const body: Body = { ...known(parts.defaults, schema), ...data }
-  for (const [path, value] of Object.entries(parts.flags)) write(body, path.split('.'), value)
+  const body: Body = { ...defaultsIn(schema, parts.defaults), ...data }
+  for (const [path, value] of Object.entries(parts.flags)) setValue(body, path.split('.'), value)
   for (const assignment of parts.set) assign(body, assignment, schema)
   return body
 }
 
-/** The defaults that this shape of the body has a member for. */
-function known(defaults: Body, schema: z.ZodType | undefined): Body {
+/** Returns the defaults whose field this shape of the body has. */
+function defaultsIn(schema: z.ZodType | undefined, defaults: Body): Body {
   return Object.fromEntries(
     Object.entries(defaults).filter(([name]) => schema instanceof z.ZodObject && name in schema.shape),
   )
 }
 
 async function readData(host: Host, source: string): Promise<string> {
-  if (source === '-') {
-    const chunks: Uint8Array[] = []
-    for await (const chunk of host.stdin) chunks.push(chunk)
-    return Buffer.concat(chunks).toString('utf8')
-  }
+  if (source === '-') return (await readStdin(host)).toString('utf8')
   if (!source.startsWith('@')) return source
   const path = resolve(host.cwd, source.slice(1))
   return readFile(path, 'utf8').catch((error: Error) => {
@@ -74,19 +74,20 @@ function parseData(text: string): unknown {
   }
 }
 
-export type Body = Record<string, unknown>
-
-/** Applies `path=value` to `body`. Paths are dotted, numbers index arrays: `overrides.allowed_formats.0=clip`. */
+/** Applies `path=value` to a body. Paths are dotted, numbers index arrays: `overrides.allowed_formats.0=clip`. */
 export function assign(body: Body, assignment: string, schema: z.ZodType | undefined): void {
   const { path, value } = readAssignment(assignment, schema)
-  write(body, path, value)
+  if (!setValue(body, path, value)) {
+    const hint = 'An array takes the index of an item, or the next one.'
+    throw new CliError('usage', 'set_malformed', `--set ${assignment}: there is no such place in the array.`, hint)
+  }
 }
 
-/** `path=value` as the path and the value that is meant there. */
+/** Returns the path and the value of `path=value`. Throws CliError for anything else. */
 export function readAssignment(assignment: string, schema: z.ZodType | undefined): { path: string[]; value: unknown } {
   const equals = assignment.indexOf('=')
   const path = assignment.slice(0, equals).split('.')
-  if (equals < 1 || path.some((segment) => segment === '' || segment === '__proto__')) {
+  if (equals < 1 || path.some((name) => name === '' || name === '__proto__')) {
     throw new CliError(
       'usage',
       'set_malformed',
@@ -97,12 +98,12 @@ export function readAssignment(assignment: string, schema: z.ZodType | undefined
   return { path, value: valueAt(schema, path, assignment.slice(equals + 1)) }
 }
 
-/** The value that `text` means at a path of `schema`. */
+/** Returns the value that a text means at a path of a schema. */
 export function valueAt(schema: z.ZodType | undefined, path: readonly string[], text: string): unknown {
   return typedValue(text, schemaAt(schema, path))
 }
 
-/** The value that `text` means where `schema` stands; without one, JSON if it parses, else the text itself. */
+/** Returns the value that a text means to a schema. Without a schema it is JSON if it parses, else the text itself. */
 function typedValue(text: string, schema: z.ZodType | undefined): unknown {
   const json = parseJson(text)
   const value = json === undefined ? text : json
@@ -117,24 +118,13 @@ function typedValue(text: string, schema: z.ZodType | undefined): unknown {
   return kinds.includes('object') && typeof json === 'object' && json !== null ? json : text
 }
 
-/** Writes one member, making the objects and arrays on the way. */
-export function write(body: Body, path: readonly string[], value: unknown): void {
-  let target: Body = body
-  for (const [index, segment] of path.slice(0, -1).entries()) {
-    const next = target[segment]
-    if (typeof next !== 'object' || next === null) target[segment] = /^\d+$/.test(path[index + 1] ?? '') ? [] : {}
-    target = target[segment] as Body
-  }
-  target[path.at(-1) as string] = value
-}
-
-/** The schema at a path; undefined where the contract has no such member. */
+/** Returns the schema at a path, or undefined where the contract has no such field. */
 function schemaAt(schema: z.ZodType | undefined, path: readonly string[]): z.ZodType | undefined {
-  const [segment, ...rest] = path
-  if (schema === undefined || segment === undefined) return schema
+  const [name, ...rest] = path
+  if (schema === undefined || name === undefined) return schema
   for (const alternative of alternatives(schema)) {
-    const member = alternative instanceof z.ZodObject ? alternative.shape[segment] : elementOf(alternative)
-    if (member !== undefined) return schemaAt(member, rest)
+    const field = alternative instanceof z.ZodObject ? alternative.shape[name] : elementOf(alternative)
+    if (field !== undefined) return schemaAt(field, rest)
   }
   return undefined
 }
@@ -143,16 +133,8 @@ function elementOf(schema: z.ZodType | undefined): z.ZodType | undefined {
   return schema instanceof z.ZodArray ? (schema.element as z.ZodType) : undefined
 }
 
-/** The members of a union, or the schema alone. */
+/** Returns the schemas of a union, or the schema itself. */
 function alternatives(schema: z.ZodType): z.ZodType[] {
   const inner = unwrap(schema)
   return inner instanceof z.ZodUnion ? (inner.options as z.ZodType[]).flatMap(alternatives) : [inner]
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

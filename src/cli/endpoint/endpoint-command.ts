@@ -1,18 +1,19 @@
-/** Endpoint -> command: the flags come from its schemas, the output from its response. */
+/** An endpoint as a command: arguments and flags come from its schemas, the output from its response. */
 import { Argument, type Option } from 'commander'
 import { z } from 'zod'
 import type { CallInput } from '../../client/request.ts'
 import type { ResponseMeta } from '../../client/response.ts'
-import type { Output as Answer, Endpoint } from '../../contract/endpoint.ts'
+import type { Endpoint, Output as Response } from '../../contract/endpoint.ts'
 import { type Contract, contract, type EndpointId } from '../../contract/index.ts'
+import { isObject } from '../../foundation/json.ts'
 import type { Style } from '../output/style.ts'
 import { alignTable, describeValue, formatField, isTime } from '../output/text.ts'
 import type { Command, CommandInput } from '../run/command.ts'
 import { CliError } from '../run/errors.ts'
 import type { Session } from '../run/session.ts'
+import type { Settings } from '../settings/settings.ts'
 import { settingNames } from '../settings/table.ts'
-import type { Body } from './body.ts'
-import { bodyOptions, buildBody } from './body.ts'
+import { type Body, bodyOptions, buildBody } from './body.ts'
 import { flagValues, schemaOptions } from './flags.ts'
 
 /** What a command has beyond what its endpoint says. */
@@ -31,14 +32,14 @@ export interface EndpointCommand<Id extends EndpointId> {
   /** The path parameter when it is left out. Without this it is required. */
   defaultParam?: (session: Session) => Promise<string> | string
   /** The whole input of the request, in place of what arguments, flags and --data give. */
-  input?: (session: Session, given: CommandInput) => CallInput | Promise<CallInput>
+  input?: (session: Session, input: CommandInput) => CallInput | Promise<CallInput>
   /** Columns of a list, by field name. */
   columns?: readonly string[]
-  text?: (answer: Answer<Contract[Id]>, meta: ResponseMeta, style: Style, session: Session) => string[]
+  text?: (response: Response<Contract[Id]>, meta: ResponseMeta, style: Style, session: Session) => string[]
   /** Called with the response before it is printed. */
-  after?: (session: Session, answer: Answer<Contract[Id]>, meta: ResponseMeta) => Promise<void>
+  after?: (session: Session, response: Response<Contract[Id]>, meta: ResponseMeta) => Promise<void>
   /** The exit code of a response; 0 when absent. */
-  exitCode?: (answer: Answer<Contract[Id]>) => number
+  exitCode?: (response: Response<Contract[Id]>) => number
   /** In place of one call and its printing. */
   run?: Command['run']
 }
@@ -50,14 +51,14 @@ export function endpointCommand<Id extends EndpointId>(id: Id, extra: EndpointCo
   const flags = endpointOptions(endpoint)
   const argument = ([name, schema]: [string, z.ZodType]) =>
     new Argument(extra.defaultParam === undefined ? `<${name}>` : `[${name}]`, schema.meta()?.description ?? name)
-  const inputOf = async (session: Session, given: CommandInput): Promise<CallInput> => ({
-    params: await readParams(
+  const inputOf = async (session: Session, input: CommandInput): Promise<CallInput> => ({
+    params: await paramsOf(
       params.map(([name]) => name),
-      given,
+      input,
       () => extra.defaultParam?.(session),
     ),
-    query: endpoint.query === undefined ? undefined : queryOf(session, endpoint, flags, given),
-    body: endpoint.body === undefined ? undefined : await bodyOf(session, endpoint, flags, given, extra.defaults),
+    query: endpoint.query === undefined ? undefined : queryOf(session, endpoint, flags.query, input),
+    body: endpoint.body === undefined ? undefined : await bodyOf(session, endpoint, flags.body, input, extra.defaults),
   })
   return {
     name: extra.name ?? id.slice(id.indexOf('.') + 1),
@@ -74,34 +75,33 @@ export function endpointCommand<Id extends EndpointId>(id: Id, extra: EndpointCo
     examples: extra.examples,
     run:
       extra.run ??
-      (async (session, given) => {
-        const { data, meta } = await callEndpoint(session, id, await (extra.input ?? inputOf)(session, given))
+      (async (session, input) => {
+        const { data, meta } = await callEndpoint(session, id, await (extra.input ?? inputOf)(session, input))
         await extra.after?.(session, data, meta)
-        printAnswer(session, endpoint, extra, data, meta)
+        printResponse(session, endpoint, extra, data, meta)
         return extra.exitCode?.(data) ?? 0
       }),
   }
 }
 
-/** Calls an endpoint for a command. Prints what it waits for, and notes the warnings of the sandbox. */
+/** Calls an endpoint for a command. Notes what takes long, warnings of the sandbox and breaches of the contract. */
 export async function callEndpoint<Id extends EndpointId>(
   session: Session,
   id: Id,
   input: CallInput,
   credential?: string,
-): Promise<{ data: Answer<Contract[Id]>; meta: ResponseMeta }> {
-  const endpoint: Endpoint = contract[id]
-  const isCredentialNeeded = endpoint.credentials.length > 0
-  const { secret_key } = session.settings
-  if (isCredentialNeeded && credential === undefined && secret_key === null) throw noCredential(session)
-  const call = session.client({ credential }).call(id, input, { signal: session.signal })
-  const { data, meta } = await session.out.progress(`${endpoint.method} ${endpoint.path}: waiting for the answer`, call)
-  for (const warning of meta.warnings) session.out.note(`sandbox warning: ${warning}`)
-  for (const difference of meta.differences) session.out.note(`off the contract: ${difference}`)
-  return { data: data as Answer<Contract[Id]>, meta }
+): Promise<{ data: Response<Contract[Id]>; meta: ResponseMeta }> {
+  const { settings, out, signal } = session
+  const { method, path, credentials }: Endpoint = contract[id]
+  if (credentials.length > 0 && credential === undefined && settings.secret_key === null) throw noCredential(settings)
+  const call = session.client({ credential }).call(id, input, { signal })
+  const { data, meta } = await out.progress(`${method} ${path}: waiting for the response`, call)
+  for (const warning of meta.warnings) out.note(`sandbox warning: ${warning}`)
+  for (const difference of meta.differences) out.note(`breaks the contract: ${difference}`)
+  return { data: data as Response<Contract[Id]>, meta }
 }
 
-/** The flags of an endpoint: those of its query and of its body, a name in both belongs to the query. */
+/** Returns the flags of an endpoint's query and of its body. A name in both belongs to the query. */
 export function endpointOptions(endpoint: Endpoint) {
   const query = schemaOptions(endpoint.query ?? z.object({}))
   const body = schemaOptions(bodySchema(endpoint))
@@ -118,35 +118,29 @@ function bodySchema(endpoint: Endpoint): z.ZodObject {
   return schema instanceof z.ZodObject ? schema : z.object({})
 }
 
-/** A filter by project is set by the flag only: a list shows every project unless asked. */
-function queryOf(
-  session: Session,
-  endpoint: Endpoint,
-  options: ReturnType<typeof endpointOptions>,
-  given: CommandInput,
-): Body {
-  const isFiltered = endpoint.query !== undefined && 'client_id' in endpoint.query.shape
-  const client_id = isFiltered && session.settings.source.client_id === 'flag' ? session.settings.client_id : null
-  return { ...(client_id === null ? {} : { client_id }), ...flagValues(options.query, given.options) }
+/** Only a flag filters by project: otherwise a list shows every project. */
+function queryOf({ settings }: Session, { query }: Endpoint, flags: Map<string, Option>, input: CommandInput): Body {
+  const isFiltered = query !== undefined && 'client_id' in query.shape && settings.source.client_id === 'flag'
+  return { ...(isFiltered ? { client_id: settings.client_id } : {}), ...flagValues(flags, input.options) }
 }
 
 async function bodyOf(
   session: Session,
   endpoint: Endpoint,
-  options: ReturnType<typeof endpointOptions>,
-  given: CommandInput,
+  flags: Map<string, Option>,
+  { options }: CommandInput,
   defaults: EndpointCommand<EndpointId>['defaults'],
 ): Promise<unknown> {
   const { client_id } = session.settings
   return buildBody(session.host, endpoint, {
-    defaults: { ...(client_id === null ? {} : { client_id }), ...(await defaults?.(session, given.options)) },
-    flags: flagValues(options.body, given.options),
-    data: given.options.data as string | undefined,
-    set: (given.options.set as string[] | undefined) ?? [],
+    defaults: { ...(client_id === null ? {} : { client_id }), ...(await defaults?.(session, options)) },
+    flags: flagValues(flags, options),
+    data: options.data as string | undefined,
+    set: (options.set as string[] | undefined) ?? [],
   })
 }
 
-async function readParams(
+async function paramsOf(
   names: readonly string[],
   { args }: CommandInput,
   fallback: () => Promise<string> | string | undefined,
@@ -160,27 +154,20 @@ async function readParams(
   return params
 }
 
-function printAnswer<Id extends EndpointId>(
+function printResponse<Id extends EndpointId>(
   session: Session,
   endpoint: Endpoint,
-  extra: EndpointCommand<Id>,
-  data: Answer<Contract[Id]>,
+  { columns, text }: EndpointCommand<Id>,
+  data: Response<Contract[Id]>,
   meta: ResponseMeta,
 ): void {
   const { out } = session
-  if ('media_type' in endpoint.response) {
-    out.document(String(data), endpoint.response.media_type)
-    return
-  }
-  const { columns, text } = extra
-  if (columns !== undefined && isPage(data)) {
-    printPage(session, data, columns)
-    return
-  }
+  // `text` reads fields that only a response which keeps to the contract is sure to have.
   const isAsAgreed = meta.differences.length === 0
-  out.data(data, (style) =>
-    text !== undefined && isAsAgreed ? text(data, meta, style, session) : describeValue(data, style),
-  )
+  if ('media_type' in endpoint.response) out.document(String(data), endpoint.response.media_type)
+  else if (columns !== undefined && isPage(data)) printPage(session, data, columns)
+  else if (text !== undefined && isAsAgreed) out.data(data, (style) => text(data, meta, style, session))
+  else out.data(data, (style) => describeValue(data, style))
 }
 
 interface Page {
@@ -193,7 +180,7 @@ export function printPage({ out, host }: Session, page: Page, columns: readonly 
   const { items, next_cursor } = page
   const rows = items.map((item) => columns.map((name) => cell(name, (item as Record<string, unknown>)[name])))
   out.list(page, items, (style) => (items.length === 0 ? [] : alignTable(columns, rows, style)))
-  if (items.length === 0) out.note('Nothing there.')
+  if (items.length === 0) out.note('The list is empty.')
   if (next_cursor !== null && host.stdout.is_terminal) out.note(`More: --cursor ${next_cursor}`)
 }
 
@@ -203,11 +190,11 @@ function cell(name: string, value: unknown): unknown {
 }
 
 function isPage(data: unknown): data is Page {
-  return typeof data === 'object' && data !== null && Array.isArray((data as { items?: unknown }).items)
+  return isObject(data) && Array.isArray(data.items)
 }
 
-function noCredential({ settings }: Session): CliError {
-  return settings.source.base_url === 'default'
+function noCredential({ source, base_url }: Settings): CliError {
+  return source.base_url === 'default'
     ? new CliError(
         'unreachable',
         'sandbox_missing',
@@ -217,7 +204,7 @@ function noCredential({ settings }: Session): CliError {
     : new CliError(
         'credentials',
         'secret_key_missing',
-        `There is no secret key for ${settings.base_url}.`,
+        `There is no secret key for ${base_url}.`,
         'Set SVC_SECRET_KEY, or give --secret-key KEY.',
       )
 }

@@ -1,73 +1,74 @@
-/** Schema -> command-line options: every scalar member of a schema is a flag, with its description and provenance. */
+/** The scalar fields of a schema as flags of a command, with their description and provenance. */
 import { InvalidArgumentError, Option } from 'commander'
 import type { z } from 'zod'
 import { sourceOf } from '../../contract/provenance.ts'
 import { suggestValues } from '../run/command.ts'
 
-/** More choices than this are not listed in the help. */
-const mostChoices = 14
+/** The help lists at most this many choices of a flag. */
+const maxListedChoices = 14
 
-/** The options of an object schema, by member name. Members that are not scalars have none: `--set` reaches them. */
+/** Returns the flags of an object schema, by field name. Fields that are not scalars have none: `--set` reaches them. */
 export function schemaOptions(schema: z.ZodObject): Map<string, Option> {
   const options = new Map<string, Option>()
-  for (const [name, member] of Object.entries(schema.shape)) {
-    const option = memberOption(name, member as z.ZodType)
+  for (const [name, field] of Object.entries(schema.shape)) {
+    const option = fieldOption(name, field as z.ZodType)
     if (option !== null) options.set(name, option)
   }
   return options
 }
 
-/** The values of a schema's flags, by member name. */
+/** Returns the values that the command line gives to flags, by field name. */
 export function flagValues(
-  options: Map<string, Option>,
-  given: Readonly<Record<string, unknown>>,
+  flags: Map<string, Option>,
+  options: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
   const values: Record<string, unknown> = {}
-  for (const [name, option] of options) {
-    const value = given[option.attributeName()]
+  for (const [name, flag] of flags) {
+    const value = options[flag.attributeName()]
     if (value !== undefined) values[name] = value
   }
   return values
 }
 
-/** The schema inside optional, nullable and coerced ones. */
+/** Returns the schema inside optional, nullable and coerced ones. */
 export function unwrap(schema: z.ZodType): z.ZodType {
   const { def } = schema as unknown as { def: { type: string; innerType?: z.ZodType; out?: z.ZodType } }
   if (def.innerType !== undefined) return unwrap(def.innerType)
   return def.type === 'pipe' && def.out !== undefined ? unwrap(def.out) : schema
 }
 
-/** What kind of value a schema takes: `string`, `number`, `boolean`, `enum`, `literal`, `object`, `array`, ... */
+/** Returns the kind of value that a schema takes: `string`, `number`, `boolean`, `enum`, `literal`, `object`, `array`, ... */
 export function kindOf(schema: z.ZodType): string {
   return unwrap(schema).def.type
 }
 
-/** The values of an enum or literal, else none. */
+/** Returns the values of an enum or literal; none for other schemas. */
 function choicesOf(schema: z.ZodType): string[] {
   const { def } = unwrap(schema) as unknown as { def: { entries?: Record<string, string>; values?: unknown[] } }
   return (def.entries === undefined ? (def.values ?? []) : Object.values(def.entries)).map(String)
 }
 
-function memberOption(name: string, member: z.ZodType): Option | null {
-  const flag = `--${name.replaceAll('_', '-')}`
-  const kind = kindOf(member)
-  const placeholder = {
-    string: ' <text>',
-    number: ' <n>',
-    boolean: ' [true|false]',
-    enum: ' <choice>',
-    literal: ' <choice>',
-  }[kind]
-  if (placeholder === undefined) return null
-  const option = new Option(flag + placeholder, describe(member))
-    .preset(kind === 'boolean' ? 'true' : undefined)
-    .argParser((text) => parseFlag(member, text))
-  return suggestValues(option, choicesOf(member))
+const placeholders: Readonly<Record<string, string>> = {
+  string: '<text>',
+  number: '<n>',
+  boolean: '[true|false]',
+  enum: '<choice>',
+  literal: '<choice>',
 }
 
-/** Checks a flag against its schema, so that a slip of the hand is told before anything is sent. */
-function parseFlag(member: z.ZodType, text: string): unknown {
-  const parsed = member.safeParse(scalar(kindOf(member), text))
+function fieldOption(name: string, field: z.ZodType): Option | null {
+  const kind = kindOf(field)
+  const placeholder = placeholders[kind]
+  if (placeholder === undefined) return null
+  const option = new Option(`--${name.replaceAll('_', '-')} ${placeholder}`, describe(field))
+    .preset(kind === 'boolean' ? 'true' : undefined)
+    .argParser((text) => parseFlag(field, text))
+  return suggestValues(option, choicesOf(field))
+}
+
+/** Returns the value of a flag. Throws what commander reports when the schema of its field rejects it. */
+function parseFlag(field: z.ZodType, text: string): unknown {
+  const parsed = field.safeParse(scalar(kindOf(field), text))
   if (!parsed.success) throw new InvalidArgumentError(`${parsed.error.issues[0]?.message ?? 'Not valid'}.`)
   return parsed.data
 }
@@ -78,17 +79,14 @@ function scalar(kind: string, text: string): unknown {
   return text
 }
 
-/** `Maximum width of the creative, CSS pixels. [documented A38] (banner, clip)` */
-function describe(member: z.ZodType): string {
-  const source = sourceOf(member)
-  const choices = choicesOf(member)
-  return [
+/** Returns the description of a flag: `Widest creative, CSS pixels. (banner, clip) [documented A38]` */
+function describe(field: z.ZodType): string {
+  const source = sourceOf(field)
+  const choices = choicesOf(field)
+  const parts = [
     source?.description,
-    choices.length > 0 && choices.length <= mostChoices ? `(${choices.join(', ')})` : undefined,
-    source === null
-      ? undefined
-      : `[${[source.provenance, source.decision].filter((part) => part !== undefined).join(' ')}]`,
+    choices.length > 0 && choices.length <= maxListedChoices ? `(${choices.join(', ')})` : undefined,
+    source === null ? undefined : `[${[source.provenance, source.decision].filter(Boolean).join(' ')}]`,
   ]
-    .filter((part) => part !== undefined)
-    .join(' ')
+  return parts.filter((part) => part !== undefined).join(' ')
 }

@@ -47,3 +47,10 @@ export interface HostStream {
   /** Height in lines; undefined when it is not a terminal. */
   readonly rows?: number | undefined
 }
+
+/** Reads stdin to its end. */
+export async function readStdin({ stdin }: Pick<Host, 'stdin'>): Promise<Buffer> {
+  const chunks: Uint8Array[] = []
+  for await (const chunk of stdin) chunks.push(chunk)
+  return Buffer.concat(chunks)
+}

@@ -6,9 +6,8 @@ import { Argument, Option } from 'commander'
 import { parseTime } from '../../cli/output/time.ts'
 import type { Command } from '../../cli/run/command.ts'
 import { CliError, exitCodes } from '../../cli/run/errors.ts'
-import type { Host } from '../../cli/run/host.ts'
+import { type Host, readStdin } from '../../cli/run/host.ts'
 import { lintBeacons, lintLines, lintSummary } from '../../journal/lint.ts'
-import { readStdin } from '../files.ts'
 
 export const lint: Command = {
   name: 'lint',

@@ -51,7 +51,7 @@ export const logs: Command = {
     if (input.options.follow !== false) return printFollowed(session, query, latest)
     const items = await latestRequests(session.client(), query, latest, session.signal)
     for (const item of items) print(session, item)
-    if (items.length === 0) session.out.note('Nothing there.')
+    if (items.length === 0) session.out.note('The list is empty.')
     return 0
   },
 }

@@ -37,7 +37,7 @@ export const nearest = endpointCommand('requests.nearest', {
     session.out.list(data, data.items, () =>
       data.items.flatMap((miss) => [describe(miss), ...failedLines(miss).map((line) => `  ${line}`)]),
     )
-    if (data.items.length === 0) session.out.note('Nothing there.')
+    if (data.items.length === 0) session.out.note('The list is empty.')
     return 0
   },
 })
