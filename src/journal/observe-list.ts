@@ -1,5 +1,6 @@
 /** Verdicts as text: every finding with what it costs, what to do and the requests that show it, then what holds. */
-import { type Destination, durationText, type Paint, plural, targetText, visible } from '../qa/report/text.ts'
+import { measuredTime } from '../foundation/duration.ts'
+import { type Destination, type Paint, plural, targetText, visible } from '../qa/report/text.ts'
 import type { Reporter, RunResult } from '../qa/result.ts'
 import { isAboutPage, type Verdict, type Watched } from './observe.ts'
 import type { AnyRule, Finding } from './rule.ts'
@@ -37,7 +38,7 @@ function listLines(
   const show = target.kind === 'fresh' ? null : `${watched.command_name} requests show`
   const notes = verdicts.flatMap(({ notes = [] }) => notes)
   return [
-    `${paint.bold('svc qa observe')}  ${visible(what)}: ${plural(watched.exchanges.length, 'request')} in ${durationText(duration_ms)}`,
+    `${paint.bold('svc qa observe')}  ${visible(what)}: ${plural(watched.exchanges.length, 'request')} in ${measuredTime(duration_ms)}`,
     paint.dim(`against ${targetText(target)}`),
     ...violated.flatMap((verdict) => ['', ...verdictLines(verdict, show, paint)]),
     ...(show === null && violated.length > 0

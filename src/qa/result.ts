@@ -7,16 +7,16 @@ import type { Json } from '../foundation/json.ts'
 
 /** A place in a suite file, counted from 1. */
 export interface Place {
-  /** As it was given on the command line, or `builtin:<name>` for the suites that come along. */
+  /** As given on the command line, or `builtin:<name>` for the built-in suites. */
   file: string
-  /** 0 where there is no file: of what was observed. */
+  /** 0 when there is no file: for findings of `qa observe`. */
   line: number
   column: number
 }
 
 /**
- * How a case or a step ended. `not_applicable`: this target cannot show it, `reason` tells why. `not_run`: a failure
- * before it, `--bail` or an interrupt kept it from running.
+ * How a case or a step ended. `not_applicable`: it needs something that this target does not have. `not_run`: a failure
+ * before it, `--bail` or an interrupt kept it from running. `reason` has the cause of both.
  */
 export type Outcome = 'passed' | 'failed' | 'not_applicable' | 'not_run'
 
@@ -35,36 +35,36 @@ export interface Difference {
 
 /** One expectation, met or not. */
 export interface Check {
-  /** What was looked at: `status`, `body.decision.outcome`, `header cache-control`, `contract`, `events`, `pixels`. */
+  /** What was checked: `status`, `body.decision.outcome`, `header cache-control`, `contract`, `events`, `pixels`. */
   subject: string
   passed: boolean
   /** In words or as a value: `fill`, `greater than 0`, `the schema of placements.create`. */
   expected: Json
   actual: Json
-  /** Only of a failure: what it means or what to do, when there is more to say than the two values. */
+  /** For a failure, when the two values do not explain it: what it means, or what to do. */
   hint?: string
   place?: Place
-  /** Only of a comparison with the contract: everything that differs, also what does not fail the check. */
+  /** For a comparison with the contract: everything that differs, including what does not fail the check. */
   differences?: readonly Difference[]
 }
 
-/** One request and its answer. Credentials and tokens are redacted in every member; bodies are cut at 64 kB. */
+/** One request and its response. Credentials and tokens are redacted in every field; bodies are cut at 64 kB. */
 export interface Exchange {
   method: string
   url: string
   request_headers: Record<string, string>
   request_body: string | null
-  /** 0: no answer came; `error` tells why. */
+  /** 0: no response came, and `error` has the cause. */
   status: number
   response_headers: Record<string, string>
   response_body: string | null
   error: string | null
   duration_ms: number
-  /** The command that repeats it; credentials stand as $SVC_SECRET_KEY and the like. */
+  /** The command that repeats the request, with variables such as $SVC_SECRET_KEY for credentials. */
   curl: string
 }
 
-/** A picture of a page, as PNG. */
+/** A screenshot of a page, as PNG. */
 export interface Screenshot {
   name: string
   png: Uint8Array
@@ -72,11 +72,11 @@ export interface Screenshot {
   height: number
 }
 
-/** An answer, as later steps refer to it: `{{name.body.slot_id}}`. */
+/** The response of a step, as expectations and later steps see it: `{{name.body.slot_id}}`. */
 export interface StepResponse {
   status: number
   headers: Record<string, string>
-  /** Parsed JSON, or the text where it is not JSON. */
+  /** Parsed JSON, or text when it is not JSON. */
   body: Json
   duration_ms: number
 }
@@ -86,7 +86,7 @@ export interface StepResult {
   title: string
   place: Place
   outcome: Outcome
-  /** Why it failed outside of a check (no answer, a timeout, a missing variable), or why it did not run. */
+  /** Why it failed without a failed check (no response, a timeout, a missing variable), or why it did not run. */
   reason: string | null
   duration_ms: number
   exchanges: Exchange[]
@@ -95,7 +95,7 @@ export interface StepResult {
 }
 
 export interface CaseResult {
-  /** Stable over runs: `suite/name`, with the values of its matrix in it. */
+  /** The same in every run: `suite/name`, with the values of its matrix in it. */
   id: string
   suite: string
   name: string
@@ -107,19 +107,19 @@ export interface CaseResult {
   attempt: number
   outcome: Outcome
   reason: string | null
-  /** Epoch milliseconds, of the machine's clock. */
+  /** Epoch milliseconds, of the host's clock. */
   started_at_ms: number
   duration_ms: number
   /** Setup, the case's own, then teardown. */
   steps: StepResult[]
 }
 
-/** Which service was looked at, for the heads of reports. */
+/** The service that was tested, for the heads of reports. */
 export interface TargetSummary {
   base_url: string
-  /** `fresh`: started for this run; `sandbox`: one that runs; `service`: a service named by its base URL. */
+  /** `fresh`: a sandbox that was started for this run; `sandbox`: a running one; `service`: any other service. */
   kind: 'fresh' | 'sandbox' | 'service'
-  /** Of the sandbox, or null of a service. */
+  /** Version of the sandbox, or null for another service. */
   version: string | null
   key_mode: 'test' | 'live'
 }
@@ -145,7 +145,7 @@ export interface Totals {
   failed_checks: number
 }
 
-/** Counts what a run did. A step that failed without a check counts as one failed check. */
+/** Returns the totals of a run. A step that failed without a failed check counts as one failed check. */
 export function totalsOf(cases: readonly CaseResult[]): Totals {
   const totals: Totals = {
     cases: cases.length,
@@ -168,18 +168,18 @@ export function totalsOf(cases: readonly CaseResult[]): Totals {
   return totals
 }
 
-/** What listens to a run while it goes on. Methods are called in order, never at once; a run awaits each. */
+/** Is notified while a run goes on. Methods are called one after the other; a run awaits each. */
 export interface Reporter {
-  /** Before the first case: how many there are to come. */
+  /** Before the first case. */
   start?(run: {
     target: TargetSummary
     cases: number
-    /** How many of them each suite has, attempts counted: with it, reporters can tell a suite as soon as it has ended. */
+    /** Cases of each suite, with attempts: with them, reporters can print a suite as soon as it has ended. */
     suites?: readonly { name: string; cases: number }[]
     svc_version: string
     started_at_ms: number
   }): Promise<void> | void
-  /** When a case begins; with several workers others may be under way. */
+  /** When a case begins; with several workers others may be running. */
   begin?(item: Pick<CaseResult, 'id' | 'suite' | 'name' | 'attempt'>): Promise<void> | void
   /** When a case has ended. */
   case?(result: CaseResult): Promise<void> | void

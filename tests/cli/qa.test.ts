@@ -303,7 +303,7 @@ ${['a', 'b', 'c'].map((name) => `  - { name: ${name}, steps: [{ placement: null,
     const { code, stderr, stdout } = await cli.svc(`qa run ${first} ${second} nowhere`)
     expect([code, stdout]).toEqual([2, ''])
     expect(stderr).toContain(`${first}:6:9: placemnt is no action. Did you mean placement?`)
-    expect(stderr).toContain(`${second}:6:28: Unknown member expct. Did you mean expect?`)
+    expect(stderr).toContain(`${second}:6:28: Unknown field expct. Did you mean expect?`)
     expect(stderr).toContain('There is no built-in suite named nowhere.')
     expect((await cli.svc(`qa validate ${first}`)).code).toBe(2)
     expect((await cli.svc('qa validate errors')).stdout).toMatch(/^builtin:errors: valid, \d+ cases\n$/)

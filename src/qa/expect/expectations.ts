@@ -1,5 +1,4 @@
-/** What a step may expect of its answer. */
-/** Judges an answer by what a step expects of it: one check for each expectation. */
+/** What a step may expect of its response, and the checks that compare it: one check for each expectation. */
 import { z } from 'zod'
 import { eventTypes } from '../../contract/control/events.ts'
 import { errorCodes, type ReasonCode, reasonCodes } from '../../contract/errors.ts'
@@ -30,18 +29,18 @@ export type ExpectedEvent = z.infer<typeof ExpectedEvent>
 const EvidenceKinds = z.array(z.enum(['decision', 'consent', 'beacon']))
 
 export const Expect = z.strictObject({
-  status: Status.optional().describe('Status: 200, [200, 201], 4xx. A success where neither this nor reason is given.'),
+  status: Status.optional().describe('Status: 200, [200, 201], 4xx. Default without a reason: a success.'),
   reason: z
     .union([reason, z.array(reason).min(1)])
     .optional()
-    .describe(`reason_code of the error body, such as ${Object.keys(reasonCodes)[0]}; its status follows from it.`),
-  body: matchers.optional().describe('Members of the body by dotted path, and what they must be.'),
-  absent: paths.optional().describe('Members that must not be there, by dotted path.'),
+    .describe(`reason_code of the error body, such as ${Object.keys(reasonCodes)[0]}; it implies the status.`),
+  body: matchers.optional().describe('Fields of the body by dotted path, and what they must be.'),
+  absent: paths.optional().describe('Fields that must not be there, by dotted path.'),
   keys: z
     .union([z.array(z.string()), z.record(z.string(), z.array(z.string()))])
     .optional()
-    .describe('Exactly these members, of the body or of objects in it by dotted path.'),
-  headers: matchers.optional().describe('Headers of the answer; null for one that must not be there.'),
+    .describe('Exactly these fields, of the body or of objects in it by dotted path.'),
+  headers: matchers.optional().describe('Headers of the response; null for one that must not be there.'),
   same_as: z
     .union([
       z.string(),
@@ -53,48 +52,51 @@ export const Expect = z.strictObject({
     ])
     .optional()
     .describe('The body equals that of an earlier step; request_id is not compared.'),
-  answer: z.literal('none').optional().describe('No answer comes: the connection breaks, or the answer ends early.'),
-  duration_ms: AnyJson.optional().describe('How long the answer took.'),
+  answer: z
+    .literal('none')
+    .optional()
+    .describe('No response comes: the connection breaks, or the response ends early.'),
+  duration_ms: AnyJson.optional().describe('How long the response took, milliseconds.'),
   events: z.array(ExpectedEvent).min(1).optional().describe('Events of this case, in this order, others between them.'),
   billing: z
     .union([z.boolean(), matchers])
     .optional()
-    .describe('Whether production would bill the placement, or members of the verdict by path.'),
+    .describe('Whether production would bill the placement, or fields of the verdict by path.'),
   evidence: z
     .union([z.literal(true), EvidenceKinds])
     .optional()
-    .describe('true: every chain holds. A list: the kinds of the entries about the slot, in order.'),
+    .describe('true: every chain holds. A list: the kinds of the entries of the slot, in order.'),
 })
 export type Expect = z.infer<typeof Expect>
 
 export type PlaceOf = (path: readonly (string | number)[]) => Pick<Check, 'place'>
 
-/** What needs no further request. `pages` are statuses of reasons that an endpoint answers with a page. */
+/** Returns the checks that need no further request. `pages` are statuses of reasons that are shown as a page. */
 export function judge(
   expect: Expect,
-  answer: StepResponse,
+  response: StepResponse,
   earlier: (name: string) => StepResponse | undefined,
   placeOf: PlaceOf,
   pages: Readonly<Partial<Record<ReasonCode, number>>> = {},
 ): Check[] {
   return [
-    ...statusChecks(expect, answer, placeOf, pages),
+    ...statusChecks(expect, response, placeOf, pages),
     ...Object.entries(expect.headers ?? {}).map(([name, wanted]) => {
-      const actual = answer.headers[name.toLowerCase()]
+      const actual = response.headers[name.toLowerCase()]
       const expected = wanted === null ? { $exists: false } : wanted
       return check(`header ${name.toLowerCase()}`, expected, actual, placeOf(['expect', 'headers', name]))
     }),
-    ...bodyChecks(expect, answer, placeOf),
-    ...absentChecks(expect, answer, placeOf),
-    ...keysChecks(expect, answer, placeOf),
-    ...sameChecks(expect, answer, earlier, placeOf),
+    ...bodyChecks(expect, response, placeOf),
+    ...absentChecks(expect, response, placeOf),
+    ...keysChecks(expect, response, placeOf),
+    ...sameChecks(expect, response, earlier, placeOf),
     ...(expect.duration_ms === undefined
       ? []
-      : [check('duration_ms', expect.duration_ms, answer.duration_ms, placeOf(['expect', 'duration_ms']))]),
+      : [check('duration_ms', expect.duration_ms, response.duration_ms, placeOf(['expect', 'duration_ms']))]),
   ]
 }
 
-/** One value against what it should be. */
+/** Returns one check: a value against what it should be. */
 export function check(subject: string, wanted: Json, actual: Json | undefined, place: Pick<Check, 'place'>): Check {
   const passed = matches(wanted, actual)
   return {
@@ -109,21 +111,21 @@ export function check(subject: string, wanted: Json, actual: Json | undefined, p
 
 function statusChecks(
   { status, reason }: Expect,
-  answer: StepResponse,
+  response: StepResponse,
   placeOf: PlaceOf,
   pages: Readonly<Partial<Record<ReasonCode, number>>>,
 ): Check[] {
   const checks: Check[] = []
   const reasons = reason === undefined ? [] : ([reason].flat() as ReasonCode[])
-  const isPage = reasons.some((code) => pages[code] === answer.status) && typeof answer.body === 'string'
+  const isPage = reasons.some((code) => pages[code] === response.status) && typeof response.body === 'string'
   if (status === undefined && reasons.length > 0) {
     const statuses = reasons.map((code) => (isPage ? pages[code]! : errorCodes[reasonCodes[code].error].status))
-    checks.push(statusCheck(statuses, answer, placeOf(['expect', 'reason'])))
+    checks.push(statusCheck(statuses, response, placeOf(['expect', 'reason'])))
   }
-  if (status !== undefined) checks.push(statusCheck([status].flat(), answer, placeOf(['expect', 'status'])))
+  if (status !== undefined) checks.push(statusCheck([status].flat(), response, placeOf(['expect', 'status'])))
   if (reasons.length > 0 && !isPage) {
     const wanted = reasons.length === 1 ? reasons[0]! : { $one_of: reasons }
-    checks.push(check('reason_code', wanted, valueAt(answer.body, 'reason_code'), placeOf(['expect', 'reason'])))
+    checks.push(check('reason_code', wanted, valueAt(response.body, 'reason_code'), placeOf(['expect', 'reason'])))
   }
   return checks
 }
@@ -148,28 +150,28 @@ function statusCheck(
   }
 }
 
-function bodyChecks({ body }: Expect, answer: StepResponse, placeOf: PlaceOf): Check[] {
+function bodyChecks({ body }: Expect, response: StepResponse, placeOf: PlaceOf): Check[] {
   if (body === undefined) return []
   if (Object.keys(body).some((name) => name.startsWith('$'))) {
-    return [check('body', body, answer.body, placeOf(['expect', 'body']))]
+    return [check('body', body, response.body, placeOf(['expect', 'body']))]
   }
   return Object.entries(body).map(([path, wanted]) =>
-    check(`body.${path}`, wanted, valueAt(answer.body, path), placeOf(['expect', 'body', path])),
+    check(`body.${path}`, wanted, valueAt(response.body, path), placeOf(['expect', 'body', path])),
   )
 }
 
-function absentChecks({ absent }: Expect, answer: StepResponse, placeOf: PlaceOf): Check[] {
+function absentChecks({ absent }: Expect, response: StepResponse, placeOf: PlaceOf): Check[] {
   return [absent ?? []].flat().map((path) => {
-    const actual = valueAt(answer.body, path)
+    const actual = valueAt(response.body, path)
     return check(`body.${path}`, { $exists: false }, actual, placeOf(['expect', 'absent']))
   })
 }
 
-function keysChecks({ keys }: Expect, answer: StepResponse, placeOf: PlaceOf): Check[] {
+function keysChecks({ keys }: Expect, response: StepResponse, placeOf: PlaceOf): Check[] {
   if (keys === undefined) return []
   const wanted: Record<string, string[]> = Array.isArray(keys) ? { '': keys } : keys
   return Object.entries(wanted).map(([path, names]) => {
-    const value = valueAt(answer.body, path)
+    const value = valueAt(response.body, path)
     const actual = isObject(value) ? Object.keys(value).toSorted() : (value ?? null)
     const expected = names.toSorted()
     return {
@@ -184,7 +186,7 @@ function keysChecks({ keys }: Expect, answer: StepResponse, placeOf: PlaceOf): C
 
 function sameChecks(
   { same_as }: Expect,
-  answer: StepResponse,
+  response: StepResponse,
   earlier: (name: string) => StepResponse | undefined,
   placeOf: PlaceOf,
 ): Check[] {
@@ -194,19 +196,19 @@ function sameChecks(
   const before = earlier(step)
   const place = placeOf(['expect', 'same_as'])
   if (before === undefined) {
-    return [{ subject: `same as ${step}`, passed: false, expected: `an answer of ${step}`, actual: null, ...place }]
+    return [{ subject: `same as ${step}`, passed: false, expected: `a response of ${step}`, actual: null, ...place }]
   }
   if (paths !== undefined) {
     return paths.map((path) =>
-      check(`body.${path}`, literal(valueAt(before.body, path)), valueAt(answer.body, path), place),
+      check(`body.${path}`, literal(valueAt(before.body, path)), valueAt(response.body, path), place),
     )
   }
   const left = ['request_id', ...(except ?? [])]
   const without = (body: Json) => left.reduce(withoutValue, body)
-  return [{ ...check(`same as ${step}`, literal(without(before.body)), without(answer.body), place) }]
+  return [{ ...check(`same as ${step}`, literal(without(before.body)), without(response.body), place) }]
 }
 
-/** An answer is never an operator, whatever it holds. */
+/** Returns a value of a response for comparison; undefined must stay absent. */
 function literal(value: Json | undefined): Json {
   return value === undefined ? { $exists: false } : value
 }

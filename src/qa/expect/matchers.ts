@@ -1,6 +1,6 @@
 /**
- * Matchers: a literal is compared as it is, member by member; an object whose members begin with `$` is made of
- * operators, all of which must hold. Operators may stand anywhere within a literal.
+ * Matchers: a literal is compared field by field; an object whose field names begin with `$` consists of operators, all of
+ * which must hold. Operators may stand anywhere within a literal.
  */
 import { isObject, type Json } from '../../foundation/json.ts'
 
@@ -9,7 +9,7 @@ type Actual = Json | undefined
 interface Operator {
   holds(operand: Json, actual: Actual): boolean
   words(operand: Json): string
-  /** Why an operand makes no sense; null when it does. */
+  /** Returns what is wrong with an operand, or null. */
   problem(operand: Json): string | null
 }
 
@@ -86,7 +86,7 @@ export const operators: Readonly<Record<string, Operator>> = {
   },
 }
 
-/** Whether a value is what was expected. */
+/** Whether a value matches what is expected. */
 export function matches(expected: Json, actual: Actual): boolean {
   if (isOperators(expected)) {
     return Object.entries(expected).every(([name, operand]) => operators[name]?.holds(operand, actual) === true)
@@ -109,12 +109,12 @@ export function matches(expected: Json, actual: Actual): boolean {
   return expected === actual
 }
 
-/** What is expected, for people: a literal as it is, operators in words. */
+/** Returns what is expected for reports: a literal unchanged, operators in words. */
 export function describeExpected(expected: Json): Json {
   return isOperators(expected) ? wordsOf(expected) : expected
 }
 
-/** Whether a value is made of operators. */
+/** Whether a value consists of operators. */
 export function isOperators(value: Json): value is { [name: string]: Json } {
   if (!isObject(value)) return false
   const names = Object.keys(value)

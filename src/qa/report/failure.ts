@@ -1,22 +1,21 @@
-/** A failed case in full, as lines for people: what was looked at, the two values, what to do, how to repeat it. */
-/** How two values differ, line by line: for objects, lists and texts of several lines. */
-import type { Json } from '../../foundation/json.ts'
-import type { CaseResult, Check, StepResult } from '../result.ts'
+/** A failed case in full, as lines for people: what was checked, the two values, what to do, how to repeat the request. */
+import { diffArrays } from 'diff'
+import { isObject, type Json } from '../../foundation/json.ts'
+import type { CaseResult, Check, Exchange, StepResult } from '../result.ts'
 import { type Paint, placeText, titleOf, visible } from './text.ts'
 
 /** Lines of one value; the reports in files have all of it. */
-const mostLines = 40
+const most_lines = 40
 /** Characters of one line of a value. */
 const widest = 500
 
 export function failureLines(item: CaseResult, paint: Paint): string[] {
   const failed = item.steps.filter(({ outcome }) => outcome === 'failed')
+  const isOwnReason = item.reason !== null && !failed.some(({ reason }) => reason === item.reason)
   return [
     `${paint.red('✗')} ${paint.bold(`${visible(item.suite)} › ${titleOf(item)}`)}`,
     paint.dim(`  ${placeText(item.place)}`),
-    ...(item.reason === null || failed.some(({ reason }) => reason === item.reason)
-      ? []
-      : indent(2, textLines(item.reason))),
+    ...(isOwnReason ? indent(2, textLines(item.reason ?? '')) : []),
     ...failed.flatMap((step) => ['', ...indent(2, stepLines(step, paint))]),
   ]
 }
@@ -24,39 +23,31 @@ export function failureLines(item: CaseResult, paint: Paint): string[] {
 function stepLines(step: StepResult, paint: Paint): string[] {
   const checks = step.checks.filter(({ passed }) => !passed)
   const exchange = step.exchanges.at(-1)
+  const reason = step.reason === null ? [] : textLines(step.reason).map((line) => paint.red(line))
   return [
     `${paint.cyan(visible(step.title))}  ${paint.dim(placeText(step.place))}`,
     ...(exchange === undefined ? [] : [paint.dim(visible(exchangeLine(exchange)))]),
-    ...(step.reason === null
-      ? []
-      : indent(
-          2,
-          textLines(step.reason).map((line) => paint.red(line)),
-        )),
+    ...indent(2, reason),
     ...checks.flatMap((check) => indent(2, checkLines(check, step, paint))),
     ...(exchange === undefined ? [] : [paint.dim('repeat it with'), ...indent(2, textLines(exchange.curl))]),
   ]
 }
 
-/** `POST /v1/placements → 400 in 3 ms`. */
-export function exchangeLine({ method, url, status, duration_ms, error }: StepResult['exchanges'][number]): string {
-  const answer = status === 0 ? `no answer: ${error ?? 'unknown why'}` : String(status)
-  return `${method} ${pathOf(url)} → ${answer} in ${Math.round(duration_ms)} ms`
-}
-
-function pathOf(url: string): string {
-  return URL.canParse(url) ? url.slice(new URL(url).origin.length) : url
+/** Returns an exchange on one line: `POST /v1/placements → 400 in 3 ms`. */
+export function exchangeLine({ method, url, status, duration_ms, error }: Exchange): string {
+  const result = status === 0 ? `no response: ${error ?? 'unknown why'}` : String(status)
+  const path = URL.canParse(url) ? url.slice(new URL(url).origin.length) : url
+  return `${method} ${path} → ${result} in ${Math.round(duration_ms)} ms`
 }
 
 function checkLines(check: Check, step: StepResult, paint: Paint): string[] {
   const { subject, expected, actual, hint, place } = check
   const isElsewhere = place !== undefined && placeText(place) !== placeText(step.place)
+  const hints = hint === undefined ? [] : textLines(hint)
   return [
     `${paint.bold(visible(subject))}${isElsewhere ? `  ${paint.dim(placeText(place))}` : ''}`,
     ...indent(2, valueLines(expected, actual, paint)),
-    ...(hint === undefined
-      ? []
-      : textLines(hint).map((line, index) => `  ${index === 0 ? paint.cyan('hint') : '    '}      ${line}`)),
+    ...hints.map((line, index) => `  ${index === 0 ? paint.cyan('hint') : '    '}      ${line}`),
   ]
 }
 
@@ -73,15 +64,14 @@ function valueLines(expected: Json, actual: Json, paint: Paint): string[] {
 }
 
 function named(name: string, value: Json, paint: (text: string) => string): string[] {
-  const isEmpty = value === ''
-  const [first = '', ...rest] = cut(isEmpty ? ['""'] : textLines(valueText(value)).map(shortened))
+  const [first = '', ...rest] = cut(value === '' ? ['""'] : textLines(valueText(value)).map(shortened))
   return [`${name}  ${paint(first)}`, ...rest.map((line) => `${' '.repeat(name.length)}  ${paint(line)}`)]
 }
 
 function cut(lines: string[]): string[] {
-  return lines.length <= mostLines
-    ? lines
-    : [...lines.slice(0, mostLines), `… ${lines.length - mostLines} more lines: --reporter html=qa.html has them`]
+  if (lines.length <= most_lines) return lines
+  const left = lines.length - most_lines
+  return [...lines.slice(0, most_lines), `… ${left} more lines: --reporter html=qa.html has them`]
 }
 
 function shortened(line: string): string {
@@ -96,6 +86,7 @@ function indent(width: number, lines: readonly string[]): string[] {
   return lines.map((line) => (line === '' ? '' : ' '.repeat(width) + line))
 }
 
+/** A line of the difference of two values. */
 export interface DiffLine {
   /** `gap`: equal lines that were left out. */
   kind: 'same' | 'expected' | 'actual' | 'gap'
@@ -106,35 +97,31 @@ export interface DiffLine {
 const context = 2
 /** Characters of JSON that stay on one line. */
 const shortest = 60
-/** Lines of one side, above which a difference is shown as a whole block. */
-const comparable = 400
+/** Differing lines above which a difference is shown as one block, without searching for what is equal in it. */
+const most_edits = 800
 
-/** The differences, or null when the values are better shown one after the other. */
+/** Returns the difference of two objects, lists or texts of several lines; null for other values. */
 export function diffOf(expected: Json, actual: Json): DiffLine[] | null {
-  const sides = [linesOf(ordered(expected, actual)), linesOf(actual)] as const
+  const sides = [linesOf(inOrderOf(expected, actual)), linesOf(actual)] as const
   if (sides[0] === null || sides[1] === null) return null
   return withGaps(paired(compare(sides[0], sides[1])))
 }
 
-/** A value in full: a text as it is, what is short on one line, anything else as indented JSON. */
+/** Returns a value in full: text unchanged, short JSON on one line, other JSON indented. */
 export function valueText(value: Json): string {
   if (typeof value === 'string') return value
   const line = JSON.stringify(value)
   return line.length <= shortest ? line : JSON.stringify(value, null, 2)
 }
 
-/** The order of members makes no difference: those that both have come in the order of the actual value. */
-function ordered(expected: Json, actual: Json | undefined): Json {
+/** Returns the expected value with its fields in the order of the actual value: their order is no difference. */
+function inOrderOf(expected: Json, actual: Json | undefined): Json {
   if (Array.isArray(expected)) {
-    return Array.isArray(actual) ? expected.map((item, index) => ordered(item, actual[index])) : expected
+    return Array.isArray(actual) ? expected.map((item, index) => inOrderOf(item, actual[index])) : expected
   }
   if (!isObject(expected) || !isObject(actual)) return expected
   const names = [...Object.keys(actual).filter((name) => name in expected), ...Object.keys(expected)]
-  return Object.fromEntries([...new Set(names)].map((name) => [name, ordered(expected[name]!, actual[name])]))
-}
-
-function isObject(value: Json | undefined): value is { [name: string]: Json } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return Object.fromEntries([...new Set(names)].map((name) => [name, inOrderOf(expected[name]!, actual[name])]))
 }
 
 function linesOf(value: Json): string[] | null {
@@ -142,120 +129,81 @@ function linesOf(value: Json): string[] | null {
   return typeof value === 'object' && value !== null ? JSON.stringify(value, null, 2).split('\n') : null
 }
 
-/** Equal ends are set aside; between them, the longest common subsequence stays. */
+/** A comma says that another field follows, which is no difference. */
+function isSame(line: string, other: string): boolean {
+  return line.replace(/,$/, '') === other.replace(/,$/, '')
+}
+
+/** Compares line by line. Equal ends are set aside first: they are what two long blocks usually share. */
 function compare(expected: readonly string[], actual: readonly string[]): DiffLine[] {
+  const most = Math.min(expected.length, actual.length)
   let start = 0
-  while (start < expected.length && start < actual.length && bare(expected[start]!) === bare(actual[start]!)) start++
+  while (start < most && isSame(expected[start]!, actual[start]!)) start++
   let end = 0
-  const most = Math.min(expected.length, actual.length) - start
-  while (end < most && bare(expected.at(-1 - end)!) === bare(actual.at(-1 - end)!)) end++
-  const same = (lines: readonly string[]) => lines.map((text): DiffLine => ({ kind: 'same', text }))
+  while (end < most - start && isSame(expected.at(-1 - end)!, actual.at(-1 - end)!)) end++
+  const before = expected.slice(start, expected.length - end)
+  const after = actual.slice(start, actual.length - end)
+  const parts = diffArrays(before, after, { comparator: isSame, maxEditLength: most_edits }) ?? [
+    { value: before, removed: true, added: false },
+    { value: after, removed: false, added: true },
+  ]
+  const lines = (kind: DiffLine['kind'], texts: readonly string[]) => texts.map((text): DiffLine => ({ kind, text }))
   return [
-    ...same(actual.slice(0, start)),
-    ...middle(expected.slice(start, expected.length - end), actual.slice(start, actual.length - end)),
-    ...same(actual.slice(actual.length - end)),
+    ...lines('same', actual.slice(0, start)),
+    ...parts.flatMap(({ value, added, removed }) => lines(added ? 'actual' : removed ? 'expected' : 'same', value)),
+    ...lines('same', actual.slice(actual.length - end)),
   ]
 }
 
-function middle(expected: readonly string[], actual: readonly string[]): DiffLine[] {
-  if (expected.length > comparable || actual.length > comparable) {
-    return [
-      ...expected.map((text): DiffLine => ({ kind: 'expected', text })),
-      ...actual.map((text): DiffLine => ({ kind: 'actual', text })),
-    ]
-  }
-  const lengths = commonLengths(expected, actual)
-  const lines: DiffLine[] = []
-  let left = 0
-  let right = 0
-  while (left < expected.length || right < actual.length) {
-    if (left < expected.length && right < actual.length && bare(expected[left]!) === bare(actual[right]!)) {
-      lines.push({ kind: 'same', text: actual[right]! })
-      left++
-      right++
-    } else if (
-      left < expected.length &&
-      (right === actual.length || lengths[left + 1]![right]! >= lengths[left]![right + 1]!)
-    ) {
-      lines.push({ kind: 'expected', text: expected[left++]! })
-    } else {
-      lines.push({ kind: 'actual', text: actual[right++]! })
-    }
-  }
-  return lines
-}
-
-/** `lengths[i][j]`: how many lines the ends from i and from j have in common. */
-function commonLengths(expected: readonly string[], actual: readonly string[]): number[][] {
-  const lengths = Array.from({ length: expected.length + 1 }, () => new Array<number>(actual.length + 1).fill(0))
-  for (let left = expected.length - 1; left >= 0; left--) {
-    for (let right = actual.length - 1; right >= 0; right--) {
-      lengths[left]![right] =
-        bare(expected[left]!) === bare(actual[right]!)
-          ? lengths[left + 1]![right + 1]! + 1
-          : Math.max(lengths[left + 1]![right]!, lengths[left]![right + 1]!)
-    }
-  }
-  return lengths
-}
-
-/** A comma says that another member follows, which is no difference. */
-function bare(line: string): string {
-  return line.replace(/,$/, '')
-}
-
-/** Within lines that differ, the two values of one member stand together. */
+/** Puts the two values of one field next to each other within lines that differ. */
 function paired(lines: readonly DiffLine[]): DiffLine[] {
   const shown: DiffLine[] = []
-  let expected: DiffLine[] = []
-  let actual: DiffLine[] = []
+  let block: DiffLine[] = []
   for (const line of [...lines, null]) {
-    if (line?.kind === 'expected') expected.push(line)
-    else if (line?.kind === 'actual') actual.push(line)
-    else {
-      shown.push(...pairedBlock(expected, actual))
-      if (line !== null) shown.push(line)
-      expected = []
-      actual = []
+    if (line !== null && line.kind !== 'same') {
+      block.push(line)
+      continue
     }
+    const expected = block.filter(({ kind }) => kind === 'expected')
+    const actual = block.filter(({ kind }) => kind === 'actual')
+    shown.push(...pairedBlock(expected, actual), ...(line === null ? [] : [line]))
+    block = []
   }
   return shown
 }
 
-/** Both sides keep their order; a line of the actual side brings along what is expected up to its own member. */
+/** Both sides keep their order; a line of the actual side follows the expected lines up to its own field. */
 function pairedBlock(expected: readonly DiffLine[], actual: readonly DiffLine[]): DiffLine[] {
-  const places = new Map(expected.map(({ text }, index) => [memberOf(text), index]))
+  const places = new Map(expected.map(({ text }, index) => [fieldOf(text), index]))
   places.delete(null)
   const shown: DiffLine[] = []
-  let told = 0
+  let next = 0
   for (const line of actual) {
-    const place = places.get(memberOf(line.text))
-    if (place !== undefined && place >= told) {
-      shown.push(...expected.slice(told, place + 1))
-      told = place + 1
+    const place = places.get(fieldOf(line.text))
+    if (place !== undefined && place >= next) {
+      shown.push(...expected.slice(next, place + 1))
+      next = place + 1
     }
     shown.push(line)
   }
-  return told === 0 ? [...expected, ...actual] : [...shown, ...expected.slice(told)]
+  return next === 0 ? [...expected, ...actual] : [...shown, ...expected.slice(next)]
 }
 
-/** `  "width":` of a line of JSON, with its indent; null of other lines. */
-function memberOf(text: string): string | null {
+/** Returns `  "width":` of a line of JSON, with its indent; null of other lines. */
+function fieldOf(text: string): string | null {
   return /^\s*"(?:[^"\\]|\\.)*":/.exec(text)?.[0] ?? null
 }
 
+/** Replaces equal lines far from a difference with their count; a gap of one line would be no shorter than the line. */
 function withGaps(lines: readonly DiffLine[]): DiffLine[] {
   const isNear = lines.map((_, index) =>
     lines.slice(Math.max(0, index - context), index + context + 1).some(({ kind }) => kind !== 'same'),
   )
-  // A gap of one line would be no shorter than the line.
-  for (const index of isNear.keys()) {
-    if (!isNear[index] && (isNear[index - 1] ?? true) && (isNear[index + 1] ?? true)) isNear[index] = true
-  }
+  const isShown = isNear.map((near, index) => near || ((isNear[index - 1] ?? true) && (isNear[index + 1] ?? true)))
   const shown: DiffLine[] = []
   let skipped = 0
   for (const [index, line] of [...lines, null].entries()) {
-    if (line !== null && !isNear[index]) {
+    if (line !== null && !isShown[index]) {
       skipped++
       continue
     }

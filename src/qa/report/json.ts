@@ -1,4 +1,4 @@
-/** The whole result as one JSON document, members always in the same order. */
+/** The whole result as one JSON document, fields always in the same order. */
 
 import {
   type CaseResult,
@@ -11,13 +11,13 @@ import {
 } from '../result.ts'
 import type { Destination } from './text.ts'
 
-/** Indented for files and eyes, one line for a program at the other end of a pipe. */
+/** Writes indented JSON to files and terminals, one line to a pipe. */
 export function createJsonReporter({ write, stream }: Destination): Reporter {
   const indent = stream === null || stream.is_terminal ? 2 : undefined
   return { end: (result) => write(`${JSON.stringify(documentOf(result), null, indent)}\n`) }
 }
 
-/** A run as plain JSON: screenshots as base64 of their PNG, and the totals beside the cases. */
+/** Returns a run as plain JSON: screenshots as base64 of their PNG, and the totals beside the cases. */
 function documentOf({ svc_version, target, started_at_ms, duration_ms, interrupted, cases }: RunResult) {
   return {
     svc_version,

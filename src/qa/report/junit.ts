@@ -1,6 +1,6 @@
-/** JUnit's XML as build servers read it: one testsuite a suite, times in seconds, at most one failure a case. */
-/** Elements of XML 1.0 as text. */
+/** JUnit's XML as build servers read it: one testsuite for each suite, times in seconds, at most one failure a case. */
 
+import { escapeHtml } from '../../foundation/html.ts'
 import { type CaseResult, type Reporter, type RunResult, totalsOf } from '../result.ts'
 import { exchangeLine, failureLines } from './failure.ts'
 import { bySuite, type Destination, outcomeWords, placeText, plain, reasonOf, scalarText, titleOf } from './text.ts'
@@ -76,7 +76,7 @@ function failureOf(item: CaseResult): string {
   return element('failure', { message: shortened(message), type }, [text(failureLines(item, plain).join('\n'))])
 }
 
-/** What happened, shortly: where the case stands, its tags and values, and every exchange. */
+/** Returns what happened, briefly: the place of the case, its tags and values, and every exchange. */
 function logOf({ place, tags, matrix, steps }: CaseResult): string[] {
   const values = Object.entries(matrix).map(([name, value]) => `${name}=${scalarText(value)}`)
   return [
@@ -98,8 +98,8 @@ function shortened(message: string): string {
   return message.length <= 300 ? message : `${message.slice(0, 299)}…`
 }
 
-/** An element with its attributes, and content that is already XML. */
-export function element(
+/** Returns an element of XML with its attributes; `content` is XML already. */
+function element(
   name: string,
   attributes: Readonly<Record<string, string | number>>,
   content: readonly string[],
@@ -114,20 +114,11 @@ export function element(
     : `<${name}${head}>\n${content.join('\n')}\n</${name}>`
 }
 
-/** Text as content. */
-export function text(value: string): string {
-  return allowed(value).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+/** Returns text escaped, without the characters that XML 1.0 does not have, not even as references. */
+function text(value: string): string {
+  return escapeHtml(value.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|\p{Surrogate}/gu, ''))
 }
 
 function attribute(value: string): string {
-  return text(value)
-    .replaceAll('"', '&quot;')
-    .replaceAll('\n', '&#10;')
-    .replaceAll('\t', '&#9;')
-    .replaceAll('\r', '&#13;')
-}
-
-/** Characters that XML 1.0 does not have, not even as references, are removed: control characters, lone surrogates. */
-function allowed(value: string): string {
-  return value.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|\p{Surrogate}/gu, '')
+  return text(value).replace(/[\n\t\r]/g, (character) => `&#${character.charCodeAt(0)};`)
 }

@@ -1,8 +1,8 @@
-/** What a run of scripted QA looks like to others: several reporters at once, to stdout and to files. */
-/** `--reporter` as it is written: a name, or `name=file`. */
+/** The reporters of a run as one: parses `--reporter`, writes to stdout and to files. */
 import { existsSync } from 'node:fs'
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { measuredTime } from '../../foundation/duration.ts'
 import { nearestName } from '../../foundation/nearest-name.ts'
 import { type Reporter, totalsOf } from '../result.ts'
 import { createHtmlReporter } from './html/page.ts'
@@ -10,10 +10,10 @@ import { createJsonReporter } from './json.ts'
 import { createJunitReporter } from './junit.ts'
 import { createTapReporter } from './tap.ts'
 import { createDotReporter, createListReporter, createProgressLine, drawn, type ProgressLine } from './terminal.ts'
-import { countsText, type Destination, durationText, plain, type ReportTools, sizeText } from './text.ts'
+import { countsText, type Destination, plain, type ReportTools, sizeText } from './text.ts'
 
 type Creator = (to: Destination) => Reporter
-/** What takes the place of reporters, by their names: findings are told in other words than cases. */
+/** Replacements of reporters by name: findings of `qa observe` are listed in other words than cases. */
 export type OwnReporters = Readonly<Partial<Record<ReporterName, Creator>>>
 
 const known: Readonly<Record<ReporterName, Creator>> = {
@@ -26,8 +26,8 @@ const known: Readonly<Record<ReporterName, Creator>> = {
 }
 
 /**
- * The reporters that were asked for, as one: `list`, `junit=report.xml`, ...; `list` when none was. One without a file
- * writes to stdout; at most one may. Throws ReporterSpecError, a mistake in usage, before anything is written. `end`
+ * Returns the given reporters as one: `list`, `junit=report.xml`, ...; default `list`. One without a file writes to
+ * stdout; at most one may. Throws ReporterSpecError, a mistake in usage, before anything is written. `end`
  * rejects with ReportFileError when a file cannot be written; the other reports are complete then.
  */
 export function createReporters(specs: readonly string[], tools: ReportTools, own: OwnReporters = {}): Reporter {
@@ -45,13 +45,13 @@ export function createReporters(specs: readonly string[], tools: ReportTools, ow
   ])
 }
 
-/** Calls each in turn. One that fails keeps none of the others from hearing the same; its error comes last. */
+/** Calls each reporter in turn. When one fails the others are still called, and its error is thrown after them. */
 function together(reporters: readonly Reporter[]): Reporter {
-  async function each(tell: (reporter: Reporter) => Promise<void> | void): Promise<void> {
+  async function each(call: (reporter: Reporter) => Promise<void> | void): Promise<void> {
     const errors: unknown[] = []
     for (const reporter of reporters) {
       try {
-        await tell(reporter)
+        await call(reporter)
       } catch (error) {
         errors.push(error)
       }
@@ -77,7 +77,7 @@ function toStdout({ stdout }: ReportTools, progress: ProgressLine): Destination 
   }
 }
 
-/** A reporter whose text is kept until the run has ended, and then written as one file. */
+/** Returns a reporter whose text is written as one file when the run has ended. */
 function toFile(
   name: ReporterName,
   create: Creator,
@@ -105,7 +105,7 @@ function toFile(
 function noteOfTotals(tools: ReportTools, progress: ProgressLine): Reporter {
   return {
     end({ cases, duration_ms }) {
-      note(tools, progress, `${countsText(totalsOf(cases))} in ${durationText(duration_ms)}`)
+      note(tools, progress, `${countsText(totalsOf(cases))} in ${measuredTime(duration_ms)}`)
     },
   }
 }
@@ -125,7 +125,7 @@ export interface ReporterSpec {
   file: string | null
 }
 
-/** `--reporter` was given something it does not understand: a mistake in usage. */
+/** A value of `--reporter` is invalid: a mistake in usage. */
 export class ReporterSpecError extends Error {
   override readonly name = 'ReporterSpecError'
   /** Stable name of the cause. */
@@ -140,7 +140,7 @@ export class ReporterSpecError extends Error {
   }
 }
 
-/** Reads what was given, in its order; `list` when nothing was. Throws ReporterSpecError. */
+/** Parses the values of `--reporter`, in order; default `list`. Throws ReporterSpecError. */
 export function parseReporterSpecs(given: readonly string[]): ReporterSpec[] {
   const specs = (given.length === 0 ? ['list'] : given).map(parseSpec)
   const toStdout = specs.filter(({ file }) => file === null)
@@ -149,7 +149,7 @@ export function parseReporterSpecs(given: readonly string[]): ReporterSpec[] {
     throw new ReporterSpecError(
       'reporter_stdout_taken',
       `Only one reporter can write to stdout, and ${toStdout.map(({ name }) => name).join(' and ')} would.`,
-      `Give all but one a file: --reporter ${first.name} --reporter ${second.name}=${fileOf(second.name)}`,
+      `Give all but one a file: --reporter ${first.name} --reporter ${second.name}=${exampleFiles[second.name]}`,
     )
   }
   const files = specs.flatMap(({ file }) => (file === null ? [] : [file]))
@@ -181,11 +181,11 @@ function parseSpec(text: string): ReporterSpec {
   throw new ReporterSpecError(
     'reporter_file_missing',
     `--reporter ${text} names no file.`,
-    `Name one, as in --reporter ${name}=${fileOf(name)}, or leave the = out for stdout.`,
+    `Name one, as in --reporter ${name}=${exampleFiles[name]}, or leave the = out for stdout.`,
   )
 }
 
-const examples: Record<ReporterName, string> = {
+const exampleFiles: Record<ReporterName, string> = {
   list: 'qa.txt',
   dot: 'qa-dots.txt',
   junit: 'report.xml',
@@ -194,34 +194,30 @@ const examples: Record<ReporterName, string> = {
   html: 'qa.html',
 }
 
-function fileOf(name: ReporterName): string {
-  return examples[name]
-}
-
 /**
- * Writes a report aside and renames it, so that what reads it never sees half of one, and a failure keeps the old one.
- * Makes the directories that are missing. Rejects with the system's error.
+ * Writes a report to a temporary file and renames it, so that no reader sees half of one, and a failure keeps the old
+ * one. Creates missing directories. Rejects with the error of the system.
  */
 export async function writeReportFile(path: string, content: string): Promise<void> {
   await makeDirectory(dirname(path))
-  const aside = join(dirname(path), `.${basename(path)}.${process.pid}.part`)
+  const temporary = join(dirname(path), `.${basename(path)}.${process.pid}.part`)
   try {
-    await writeFile(aside, content)
-    await rename(aside, path)
+    await writeFile(temporary, content)
+    await rename(temporary, path)
   } catch (error) {
-    await rm(aside, { force: true })
+    await rm(temporary, { force: true })
     throw error
   }
 }
 
-/** One level at a time: the recursive form of mkdir never ends where the system refuses names, as in /proc. */
+/** One level at a time: the recursive mkdir never ends where the system refuses names, as in /proc. */
 async function makeDirectory(path: string): Promise<void> {
   if (existsSync(path)) return
   await makeDirectory(dirname(path))
   try {
     await mkdir(path)
   } catch (error) {
-    // Another report may have made it meanwhile.
+    // Another report may have created it meanwhile.
     if (!existsSync(path)) throw error
   }
 }

@@ -5,19 +5,19 @@ import { exchangeLine } from './failure.ts'
 import { type Destination, placeText, reasonOf, titleOf, visible } from './text.ts'
 
 export function createTapReporter({ write }: Destination): Reporter {
-  const told = new Set<string>()
-  function tell(item: CaseResult): void {
+  const reported = new Set<string>()
+  function report(item: CaseResult): void {
     const key = `${item.id}\n${item.attempt}`
-    if (told.has(key)) return
-    told.add(key)
-    write(pointOf(item, told.size))
+    if (reported.has(key)) return
+    reported.add(key)
+    write(pointOf(item, reported.size))
   }
   return {
     start: () => write('TAP version 14\n'),
-    case: tell,
+    case: report,
     end({ cases, interrupted }) {
-      cases.forEach(tell)
-      write(`1..${told.size}${told.size === 0 ? ' # SKIP no cases' : ''}\n`)
+      cases.forEach(report)
+      write(`1..${reported.size}${reported.size === 0 ? ' # SKIP no cases' : ''}\n`)
       if (interrupted !== null) write(`Bail out! Interrupted by ${line(interrupted)}\n`)
     },
   }
@@ -60,7 +60,7 @@ function diagnostics(item: CaseResult): string {
   return `  ---\n${yaml.replace(/^(?=.)/gm, '  ')}\n  ...\n`
 }
 
-/** Text within a test point: one line, in which only the directive has a bare `#`. */
+/** Returns text for a test point: on one line, where only the directive has an unescaped `#`. */
 function line(text: string): string {
   return visible(text).replace(/\s+/g, ' ').trim().replace(/[\\#]/g, '\\$&')
 }

@@ -1,15 +1,11 @@
-/** For people: a line for each suite as it ends, every failure by name at once, and in full at the end. */
-/** One character a case, for a thousand of them: `.` passed, `F` failed, `-` not applicable, `!` not run. */
-/** What stands at the end of a run: the failures in full, what could not be shown, the totals. */
-/** One line at the foot of a terminal that says how far a run is. Whoever prints takes it away first. */
-
+/** The reporters for people, `list` and `dot`: lines as suites end, failures in full, totals, and a progress line. */
+import { measuredTime } from '../../foundation/duration.ts'
 import { type CaseResult, type Outcome, type Reporter, type RunResult, totalsOf } from '../result.ts'
 import { failureLines } from './failure.ts'
 import {
   bySuite,
   countsText,
   type Destination,
-  durationText,
   flakyCases,
   type Paint,
   plural,
@@ -20,12 +16,12 @@ import {
   visible,
 } from './text.ts'
 
-/** A suite's line is printed once all its cases have ended; without `suites` in the start, at the end of the run. */
+/** Prints a line for each suite once its cases have ended; without `suites` in the start, at the end of the run. */
 export function createListReporter({ write, paint }: Destination): Reporter {
   const ended = new Map<string, CaseResult[]>()
   const expected = new Map<string, number>()
   const printed = new Set<string>()
-  /** Of the names of suites, so that their counts stand in one column. */
+  /** Width of the longest name of a suite, so that counts align. */
   let width = 0
 
   function print(lines: readonly string[]): void {
@@ -80,10 +76,10 @@ function suiteLines(suite: string, cases: readonly CaseResult[], width: number, 
   ]
 }
 
-/** Nothing of cases that did not run. */
+/** Returns the time of cases, or nothing when none has run. */
 function timeText(cases: readonly CaseResult[], paint: Paint): string {
   const duration_ms = cases.reduce((sum, item) => sum + item.duration_ms, 0)
-  return duration_ms === 0 ? '' : paint.dim(`  ${durationText(duration_ms)}`)
+  return duration_ms === 0 ? '' : paint.dim(`  ${measuredTime(duration_ms)}`)
 }
 
 const marks: Record<Outcome, string> = { passed: '.', failed: 'F', not_applicable: '-', not_run: '!' }
@@ -91,10 +87,10 @@ const marks: Record<Outcome, string> = { passed: '.', failed: 'F', not_applicabl
 export function createDotReporter({ write, stream, paint }: Destination): Reporter {
   const paints = { passed: paint.green, failed: paint.red, not_applicable: paint.yellow, not_run: paint.yellow }
   let column = 0
-  let told = 0
+  let reported = 0
   function mark(outcome: Outcome): void {
     write(paints[outcome](marks[outcome]))
-    told++
+    reported++
     column++
     if (column < (stream?.columns ?? 80)) return
     write('\n')
@@ -103,10 +99,10 @@ export function createDotReporter({ write, stream, paint }: Destination): Report
   return {
     case: ({ outcome }) => mark(outcome),
     end(result) {
-      // Cases that an interrupt kept from running may never have been told one by one.
+      // Cases that did not run because of an interrupt may not have been reported one by one.
       for (const { outcome } of result.cases
         .filter(({ outcome }) => outcome === 'not_run')
-        .slice(0, result.cases.length - told)) {
+        .slice(0, result.cases.length - reported)) {
         mark(outcome)
       }
       if (column > 0) write('\n')
@@ -124,15 +120,15 @@ export function summaryLines(result: RunResult, paint: Paint): string[] {
   return [
     ...(failed.length === 0 ? [] : ['', paint.bold(plural(failed.length, 'failure'))]),
     ...failed.flatMap((attempts) => ['', ...attemptLines(attempts, paint)]),
-    ...leftOut(result, 'not_applicable', 'Not applicable here', paint),
-    ...leftOut(result, 'not_run', 'Not run', paint),
-    ...flaky(result, paint),
+    ...reasonLines(result, 'not_applicable', 'Not applicable here', paint),
+    ...reasonLines(result, 'not_run', 'Not run', paint),
+    ...flakyLines(result, paint),
     '',
     ...totalLines(result, paint),
   ]
 }
 
-/** Of a case that failed more than once, the first failure stands for the others. */
+/** Returns the first failure of a case in full, and the numbers of its other failed attempts. */
 function attemptLines(attempts: readonly CaseResult[], paint: Paint): string[] {
   const others = attempts.slice(1).map(({ attempt }) => attempt)
   return [
@@ -147,7 +143,7 @@ function isFailed({ outcome }: CaseResult): boolean {
   return outcome === 'failed'
 }
 
-function leftOut(result: RunResult, outcome: 'not_applicable' | 'not_run', title: string, paint: Paint): string[] {
+function reasonLines(result: RunResult, outcome: 'not_applicable' | 'not_run', title: string, paint: Paint): string[] {
   const reasons = reasonsOf(result.cases, outcome)
   if (reasons.length === 0) return []
   const width = String(reasons[0]!.count).length
@@ -160,7 +156,7 @@ function leftOut(result: RunResult, outcome: 'not_applicable' | 'not_run', title
   ]
 }
 
-function flaky(result: RunResult, paint: Paint): string[] {
+function flakyLines(result: RunResult, paint: Paint): string[] {
   const cases = flakyCases(result)
   if (cases.length === 0) return []
   return [
@@ -180,22 +176,22 @@ function totalLines(result: RunResult, paint: Paint): string[] {
       : [paint.yellow(`Interrupted by ${visible(result.interrupted)}: this is not the whole run.`)]),
     `${paint.dim('Cases ')}  ${color(countsText(totals))}${totals.passed === totals.cases ? '' : ` of ${totals.cases}`}`,
     `${paint.dim('Checks')}  ${checks}`,
-    `${paint.dim('Time  ')}  ${durationText(result.duration_ms)}`,
+    `${paint.dim('Time  ')}  ${measuredTime(result.duration_ms)}`,
   ]
 }
 
 type Running = Pick<CaseResult, 'id' | 'attempt'>
 
 export interface ProgressLine {
-  /** Of a run that begins: how many cases are to come. */
+  /** Sets the number of cases when a run begins. */
   total(cases: number): void
   begin(item: Running): void
   done(item: Running, outcome: Outcome): void
-  /** Takes the line away, so that others may print. */
+  /** Erases the line, so that others may print. */
   clear(): void
 }
 
-/** Drawings are at least this far apart, for runs of a thousand short cases. */
+/** For runs of a thousand short cases. */
 const min_redraw_interval_ms = 60
 const eraseLine = '\r\u001b[K'
 
@@ -254,13 +250,13 @@ export function createProgressLine({ progress, quiet, now }: ReportTools): Progr
   }
 }
 
-/** Whole seconds: `4 s`, `1 min 2 s`. */
+/** Returns whole seconds: `4 s`, `1 min 2 s`. */
 function secondsText(duration_ms: number): string {
   const seconds = Math.floor(duration_ms / 1000)
   return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`
 }
 
-/** Draws the line as a run goes on; the last among reporters, so that what they print stands above it. */
+/** Redraws the line as a run goes on. It is the last of the reporters, so that what they print stands above it. */
 export function drawn(progress: ProgressLine): Reporter {
   return {
     start: ({ cases }) => progress.total(cases),

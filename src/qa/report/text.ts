@@ -1,5 +1,4 @@
-/** How reporters say things: names, times, counts and values, the same in each of them. */
-/** What reporters are given. They know neither the command line nor the machine; `src/commands` fills this in. */
+/** What every reporter is given, and how it writes: names, counts and values, the same in each of them. */
 import type { Json } from '../../foundation/json.ts'
 import type { CaseResult, Outcome, Place, RunResult, TargetSummary, Totals } from '../result.ts'
 
@@ -12,7 +11,7 @@ export const outcomeWords: Record<Outcome, string> = {
   not_run: 'not run',
 }
 
-/** The name of a case, with the values of its matrix that the name does not already have, and its attempt. */
+/** Returns the name of a case, with its attempt and the values of its matrix that the name does not contain. */
 export function titleOf({ name, matrix, attempt }: Pick<CaseResult, 'name' | 'matrix' | 'attempt'>): string {
   const missing = Object.entries(matrix).filter(([, value]) => !name.includes(scalarText(value)))
   const values =
@@ -24,21 +23,13 @@ export function placeText({ file, line, column }: Place): string {
   return visible(line === 0 ? file : `${file}:${line}:${column}`)
 }
 
-/** `412 ms`, `1.24 s`, `2 min 3 s`. */
-export function durationText(duration_ms: number): string {
-  if (duration_ms < 999.5) return `${Math.round(duration_ms)} ms`
-  if (duration_ms < 59_950) return `${(duration_ms / 1000).toFixed(duration_ms < 9_995 ? 2 : 1)} s`
-  const seconds = Math.round(duration_ms / 1000)
-  return `${Math.floor(seconds / 60)} min ${seconds % 60} s`
-}
-
-/** `412 bytes`, `38 kB`, `1.4 MB`. */
+/** Returns a size for reading: `412 bytes`, `38 kB`, `1.4 MB`. */
 export function sizeText(bytes: number): string {
   if (bytes < 1000) return `${bytes} bytes`
   return bytes < 999_500 ? `${Math.round(bytes / 1000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`
 }
 
-/** `12 passed, 1 failed`: what there is none of is left out. */
+/** Returns the counts that are not zero: `12 passed, 1 failed`. */
 export function countsText(totals: Totals): string {
   const parts = outcomes
     .filter((outcome) => totals[outcome] > 0)
@@ -56,22 +47,22 @@ const kinds: Record<TargetSummary['kind'], string> = {
   service: 'the service',
 }
 
-/** `a fresh sandbox 0.1.0 at http://127.0.0.1:4010, test key`. */
+/** Returns a target in words: `a fresh sandbox 0.1.0 at http://127.0.0.1:4010, test key`. */
 export function targetText({ kind, version, base_url, key_mode }: TargetSummary): string {
   return visible(`${kinds[kind]}${version === null ? '' : ` ${version}`} at ${base_url}, ${key_mode} key`)
 }
 
-/** A value on one line. */
+/** Returns a value on one line. */
 export function scalarText(value: Json): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** Why a case did not pass, when it says so itself or a step that ended the same way does. */
+/** Returns why a case did not pass: its own reason, or that of a step that ended the same way. */
 export function reasonOf({ reason, outcome, steps }: Pick<CaseResult, 'reason' | 'outcome' | 'steps'>): string | null {
   return reason ?? steps.find((step) => step.outcome === outcome && step.reason !== null)?.reason ?? null
 }
 
-/** Reasons of the cases that ended so, with how many gave each; the most common first. */
+/** Returns the reasons of the cases with an outcome and the number of cases of each, the most common first. */
 export function reasonsOf(cases: readonly CaseResult[], outcome: Outcome): { reason: string; count: number }[] {
   const counts = new Map<string, number>()
   for (const item of cases) {
@@ -82,12 +73,12 @@ export function reasonsOf(cases: readonly CaseResult[], outcome: Outcome): { rea
   return [...counts].map(([reason, count]) => ({ reason, count })).toSorted((a, b) => b.count - a.count)
 }
 
-/** Cases by suite, in the order in which suites first appear. */
+/** Returns cases by suite, in the order in which suites first appear. */
 export function bySuite(cases: readonly CaseResult[]): Map<string, CaseResult[]> {
   return Map.groupBy(cases, ({ suite }) => suite)
 }
 
-/** Case ids that both passed and failed over their attempts. */
+/** Returns the ids of cases that passed in some attempts and failed in others. */
 export function flakyCases({ cases }: Pick<RunResult, 'cases'>): { id: string; failed: number; attempts: number }[] {
   return [...Map.groupBy(cases, ({ id }) => id)].flatMap(([id, attempts]) => {
     const failed = attempts.filter(({ outcome }) => outcome === 'failed').length
@@ -97,8 +88,8 @@ export function flakyCases({ cases }: Pick<RunResult, 'cases'>): { id: string; f
 }
 
 /**
- * Text from the http, with what steers a terminal or turns the reading direction written out: `\u001b`. Tabs and line
- * ends stay.
+ * Returns text of a response with the characters written out that steer a terminal or change the reading direction:
+ * `\u001b`. Tabs and line ends stay.
  */
 export function visible(text: string): string {
   return text.replace(
@@ -107,7 +98,7 @@ export function visible(text: string): string {
   )
 }
 
-/** Colours of one stream; an instance of chalk is one. Without colours each answers its text. */
+/** Colours of one stream, such as an instance of chalk. Without colours each function returns its text. */
 export interface Paint {
   bold(text: string): string
   dim(text: string): string
@@ -120,35 +111,35 @@ export interface Paint {
 /** A stream that text goes to. */
 export interface Sink {
   write(text: string): void
-  /** Whether a person looks at it, and lines may be drawn over. */
+  /** Whether lines may be redrawn. */
   readonly is_terminal: boolean
-  /** Width in characters at this moment; undefined when it is not a terminal. */
+  /** Current width in characters; undefined when it is not a terminal. */
   readonly columns: number | undefined
   readonly paint: Paint
 }
 
 export interface ReportTools {
-  /** Where a reporter without a file writes. */
+  /** For a reporter without a file. */
   stdout: Sink
-  /** Where progress and notes go: stderr. */
+  /** For progress and notes: stderr. */
   progress: Sink
   /** No progress and no notes: `--quiet`. */
   quiet: boolean
-  /** Epoch milliseconds, for how long a run takes so far. */
+  /** Epoch milliseconds, for the elapsed time of a run. */
   now(): number
-  /** Writes a whole file, or leaves the old one as it was; `writeReportFile` does so. */
+  /** Writes a whole file, or leaves the old one unchanged, as `writeReportFile` does. */
   writeFile(path: string, content: string): Promise<void>
 }
 
-/** Where one reporter writes: a stream at once, or a file when the run has ended. */
+/** Where one reporter writes: a stream immediately, or a file when the run has ended. */
 export interface Destination {
   write(text: string): void
-  /** Null of a file. */
+  /** Null for a file. */
   readonly stream: Sink | null
   readonly paint: Paint
 }
 
-/** For files, and whatever else has no colours. */
+/** For files, and streams without colours. */
 export const plain: Paint = {
   bold: (text) => text,
   dim: (text) => text,

@@ -1,5 +1,4 @@
-/** The suites that come along: files in `fixtures/suites`, as anybody might write them. */
-/** A suite, or one case of it, as it is written. */
+/** The built-in suites, and suites by file: loading them, and printing one as it is written. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expand } from '../run/plan.ts'
@@ -7,7 +6,7 @@ import { loadSuite } from './load.ts'
 import { SuiteError, type SuiteProblem, suggestion } from './problems.ts'
 import type { LoadedSuite } from './schema.ts'
 
-/** Suites that a command runs, or that are asked for by name: no part of a run of all of them. */
+/** Built-in suites that run only by name, or by a command of their own. */
 const suitesByName: readonly string[] = ['contract-check']
 
 /** Returns the names of the built-in suites that run when none is named. */
@@ -27,7 +26,7 @@ function folderOf(name: string): string {
   return suitesByName.includes(name) ? `${builtinFolder()}checks/` : builtinFolder()
 }
 
-/** Reads suites by file or built-in name. Throws SuiteError with everything wrong in any of them. */
+/** Loads suites by file or built-in name. Throws SuiteError with everything that is wrong in any of them. */
 export function loadSuites(wanted: readonly string[], resolvePath: (file: string) => string): LoadedSuite[] {
   const suites: LoadedSuite[] = []
   const problems: SuiteProblem[] = []
@@ -43,7 +42,7 @@ export function loadSuites(wanted: readonly string[], resolvePath: (file: string
   return suites
 }
 
-/** What has a path or an ending is a file; anything else names a built-in suite. */
+/** A name with a path or an extension is a file; any other is a built-in suite. */
 function isFile(name: string): boolean {
   return /[/\\]|\.ya?ml$/.test(name)
 }
@@ -72,7 +71,7 @@ function unreadable(file: string, message: string, hint: string): SuiteError {
   return new SuiteError([{ place: { file, line: 1, column: 1 }, message, hint }])
 }
 
-/** Beside the bundle as in the sources: the first folder above that has the fixtures. */
+/** Returns the nearest folder above with the fixtures: the bundle and the sources stand at different depths. */
 function builtinFolder(): string {
   for (const up of ['../', '../../', '../../../']) {
     const folder = fileURLToPath(new URL(`${up}fixtures/suites/`, import.meta.url))
@@ -81,7 +80,7 @@ function builtinFolder(): string {
   throw new Error('The folder fixtures/suites is missing from this package.')
 }
 
-/** `formats`, `mine.yaml`, or the id of a case: `formats/a banner fills`. Throws SuiteError. */
+/** Returns the text of a suite, `formats` or `mine.yaml`, or of a case, `formats/a banner fills`. Throws SuiteError. */
 export function showText(name: string, resolvePath: (file: string) => string): string {
   if (/\.ya?ml$/.test(name)) {
     loadSuites([name], resolvePath)
@@ -102,7 +101,7 @@ export function showText(name: string, resolvePath: (file: string) => string): s
   return caseLines(text.split('\n'), found.loaded.place.line)
 }
 
-/** From the line of its name to the next item of the list of cases. */
+/** Returns the lines from the name of a case to the next item of the list of cases. */
 function caseLines(lines: readonly string[], line: number): string {
   const start = line - 1
   const indent = /^ *-/.exec(lines[start]!)?.[0].length ?? 0

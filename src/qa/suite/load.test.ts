@@ -37,13 +37,13 @@ cases:
   expect(problems(text)).toEqual([
     '1:1: title is missing. What it shows, in one line.',
     '1:8: suite must be lower-case letters, digits and -, beginning with a letter. Name of the suite.',
-    '2:1: Unknown member titel. Did you mean title?',
+    '2:1: Unknown field titel. Did you mean title?',
     '7:14: The suite has no matrix named formt. Did you mean format?',
     '8:16: This case has no matrix named colour. There is none.',
     '10:9: placemnt is no action. Did you mean placement?',
-    '11:22: Unknown member formt in placement. Did you mean format?',
+    '11:22: Unknown field formt in placement. Did you mean format?',
     '11:47: placement.job_type cannot be "talk". There is: chat, code, image, voice, agent.',
-    '12:9: Unknown member expct. Did you mean expect?',
+    '12:9: Unknown field expct. Did you mean expect?',
   ])
 })
 
@@ -51,7 +51,7 @@ test.each([
   ['call: placements.creat', '6:15: call cannot be "placements.creat". Did you mean placements.create?'],
   ['placement: { topic: "{{topc}}" }', '6:29: There is no variable named topc here.'],
   ['{ placement: { topic: "{{session +}}" } }', 'has a variable that cannot be read.'],
-  ['frame: p', '6:16: There is no earlier step named p. Give the step that is meant a name: as: p'],
+  ['frame: p', '6:16: There is no earlier step named p. Give the step that you mean a name: as: p'],
   ['{ placement: {}, poll: p }', '6:9: A step has one action, this one has 2: placement, poll.'],
   ['name: nothing', '6:9: This step has no action.'],
   ['just text', '6:9: A step is an object.'],
@@ -59,7 +59,7 @@ test.each([
   ['{ reset: null, timeout: soon }', '6:33: timeout must be a time'],
   [
     '{ beacon: render, expect: { reason: OK } }',
-    '6:45: OK is no reason_code of an error. It is what a beacon is accepted with: body: { reason_code: OK }',
+    '6:45: OK is no reason_code of an error. Accepted beacons have it: body: { reason_code: OK }',
   ],
   ['{ placement: {}, expect: { reason: key_clas } }', '6:44: key_clas is no reason_code. Did you mean key_class?'],
   ['{ placement: {}, expect: { body: { a: { $gtt: 3 } } } }', '6:55: $gtt is no operator. Did you mean $gt?'],
@@ -70,7 +70,7 @@ test.each([
     'beacon.acepted is no event. Did you mean beacon.accepted?',
   ],
   ['{ placement: {}, expect: { same_as: p } }', 'There is no earlier step named p.'],
-  ['{ ledger: null, key: secret }', '6:25: Unknown member key.'],
+  ['{ ledger: null, key: secret }', '6:25: Unknown field key.'],
 ])('%s', (text, problem) => {
   const found = problems(step(text))
   expect(found).toHaveLength(1)
@@ -97,12 +97,12 @@ test('a step is known after it, not before', () => {
       - { placement: {}, as: p }
       - poll: p
 `
-  expect(problems(text)).toEqual(['6:15: There is no earlier step named p. Give the step that is meant a name: as: p'])
+  expect(problems(text)).toEqual(['6:15: There is no earlier step named p. Give the step that you mean a name: as: p'])
 })
 
 test('two cases of one name, and text that is not YAML', () => {
   expect(problems(`${step('placement:')}  - name: one\n    steps: [{ placement: {} }]\n`)).toEqual([
-    '7:11: There is a case named "one" already. Name it otherwise.',
+    '7:11: There is already a case named "one". Give it another name.',
   ])
   expect(problems('suite: [')[0]).toMatch(/^1:9: This is not YAML: /)
   expect(problems('')[0]).toMatch(/^1:1: /)

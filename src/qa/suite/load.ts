@@ -1,4 +1,4 @@
-/** Reads a suite file: YAML, then its shape, then what it refers to. Everything wrong in it is told at once. */
+/** Loads a suite file: YAML, then its shape, then its references. Reports everything wrong in it at once. */
 import { LineCounter, parseDocument } from 'yaml'
 import type { Json } from '../../foundation/json.ts'
 import { nearestName } from '../../foundation/nearest-name.ts'
@@ -18,7 +18,7 @@ import {
 } from './schema.ts'
 import { durationMs } from './variables.ts'
 
-/** Throws SuiteError with everything that is wrong. `file` is what messages call it. */
+/** Returns a suite. `file` is its name in messages. Throws SuiteError with everything that is wrong. */
 export function loadSuite(text: string, file: string, folder: string): LoadedSuite {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, merge: true })
@@ -74,7 +74,7 @@ class Reader {
     const setup = this.#steps(suite.setup, ['setup'])
     const teardown = this.#steps(suite.teardown, ['teardown'])
     const loaded = cases.flatMap((entry, index) => this.#case(entry, ['cases', index], suite, setup, teardown))
-    this.#nameTwice(loaded)
+    this.#duplicateNames(loaded)
     if (this.#problems.length > 0) throw new SuiteError(inOrder(this.#problems))
     return { name: suite.suite, title: suite.title, file, folder, cases: loaded }
   }
@@ -137,13 +137,13 @@ class Reader {
 
   #step(entry: unknown, path: Path): LoadedStep[] {
     if (typeof entry !== 'object' || entry === null || Array.isArray(entry)) {
-      this.#tell(path, 'A step is an object.', 'For example: { placement: { format: banner } }')
+      this.#report(path, 'A step is an object.', 'For example: { placement: { format: banner } }')
       return []
     }
     const names = Object.keys(entry)
     const actions = names.filter((name) => kindNamed(name) !== undefined)
     if (actions.length !== 1) {
-      this.#tell(path, ...actionProblem(names, actions))
+      this.#report(path, ...actionProblem(names, actions))
       return []
     }
     const kind = kindNamed(actions[0]!)!
@@ -152,14 +152,14 @@ class Reader {
     return [{ kind, data: entry as StepData, place: places.of(path), at: (inner) => places.of([...path, ...inner]) }]
   }
 
-  #nameTwice(cases: readonly LoadedCase[]): void {
+  #duplicateNames(cases: readonly LoadedCase[]): void {
     for (const [index, { name, place }] of cases.entries()) {
       if (!cases.slice(0, index).some((other) => other.name === name)) continue
-      this.#problems.push({ place, message: `There is a case named "${name}" already.`, hint: 'Name it otherwise.' })
+      this.#problems.push({ place, message: `There is already a case named "${name}".`, hint: 'Give it another name.' })
     }
   }
 
-  #tell(path: Path, message: string, hint: string): void {
+  #report(path: Path, message: string, hint: string): void {
     this.#problems.push({ place: this.#places.of(path), message, hint })
   }
 }

@@ -1,6 +1,7 @@
-/** What a schema says against a value, as problems of a suite: with its place, and with the nearest name. */
-/** Where in a YAML file each value stands. */
-/** What to do about a name that is none: the one that was most likely meant, or those that there are. */
+/**
+ * What is wrong in a suite file: each problem with its line and column, and the name that was most likely meant. Zod's
+ * issues are turned into such problems here.
+ */
 import { type Document, isMap, isNode, isPair, isSeq, type LineCounter, type Node } from 'yaml'
 import type { z } from 'zod'
 import { nearestName } from '../../foundation/nearest-name.ts'
@@ -15,7 +16,7 @@ export interface SuiteProblem {
   hint: string
 }
 
-/** A suite file, or several, with everything that is wrong in them. */
+/** Everything that is wrong in one or several suite files. */
 export class SuiteError extends Error {
   override readonly name = 'SuiteError'
   readonly problems: readonly SuiteProblem[]
@@ -26,14 +27,14 @@ export class SuiteError extends Error {
   }
 }
 
-/** `shop.yaml:12:5: Unknown member expct. Did you mean expect?` */
+/** `shop.yaml:12:5: Unknown field expct. Did you mean expect?` */
 export function problemText({ place: { file, line, column }, message, hint }: SuiteProblem): string {
   return `${file}:${line}:${column}: ${message}${hint === '' ? '' : ` ${hint}`}`
 }
 
 type Issue = z.core.$ZodIssue
 
-/** Everything that `schema` has against `value`, which stands at `path`. */
+/** Returns everything that is wrong with the value at a path. */
 export function problemsOf(schema: z.ZodType, value: unknown, path: Path, places: Places): SuiteProblem[] {
   const parsed = schema.safeParse(value)
   if (parsed.success) return []
@@ -46,7 +47,7 @@ function problemOf(issue: Issue, schema: z.ZodType, value: unknown, path: Path, 
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((name) => ({
       place: places.ofName(whole, name),
-      message: `Unknown member ${name}${inner.length === 0 ? '' : ` in ${inner.join('.')}`}.`,
+      message: `Unknown field ${name}${inner.length === 0 ? '' : ` in ${inner.join('.')}`}.`,
       hint: suggestion(name, namesIn(schemaAt(schema, inner, value))),
     }))
   }
@@ -56,10 +57,10 @@ function problemOf(issue: Issue, schema: z.ZodType, value: unknown, path: Path, 
       return deeper.issues.flatMap((each) => problemOf(each, deeper.schema ?? schema, value, path, places))
     }
   }
-  const member = inner.join('.')
+  const field = inner.join('.')
   const isMissing = issue.code === 'invalid_type' && valueAt(value, inner) === undefined
   if (isMissing)
-    return [{ place: places.of(whole), message: `${member} is missing.`, hint: descriptionOf(schema, inner, value) }]
+    return [{ place: places.of(whole), message: `${field} is missing.`, hint: descriptionOf(schema, inner, value) }]
   const wrong = issue.message.replace(/^Invalid input: /, '').replace(/\.$/, '')
   const names = namesOf(issue)
   const given = valueAt(value, inner)
@@ -67,13 +68,13 @@ function problemOf(issue: Issue, schema: z.ZodType, value: unknown, path: Path, 
   return [
     {
       place: places.of(whole),
-      message: `${member === '' ? 'This' : member} ${sentence}.`,
+      message: `${field === '' ? 'This' : field} ${sentence}.`,
       hint: names.length > 0 ? suggestion(String(given), names) : descriptionOf(schema, inner, value),
     },
   ]
 }
 
-/** The values that would have been right, where they are named. */
+/** Returns the allowed values, when they are named. */
 function namesOf(issue: Issue): string[] {
   if (issue.code === 'invalid_value') return issue.values.map(String)
   return issue.code === 'invalid_union'
@@ -84,7 +85,7 @@ function namesOf(issue: Issue): string[] {
     : []
 }
 
-/** Of a union that no branch fits: the issues of the branch that was meant, an object for an object. */
+/** Returns the issues of the branch of a union that was most likely meant: one for an object when it is an object. */
 function bestBranch(
   issue: Extract<Issue, { code: 'invalid_union' }>,
   given: unknown,
@@ -98,7 +99,7 @@ function bestBranch(
   return { issues: fewest.map((each) => ({ ...each, path: [...issue.path, ...each.path] }) as Issue) }
 }
 
-/** The schema of a member, as far as it can be told. */
+/** Returns the schema of a field, or undefined when it cannot be determined. */
 function schemaAt(
   schema: z.ZodType | undefined,
   path: readonly (string | number)[],
@@ -111,13 +112,13 @@ function schemaAt(
     const { def } = branch as unknown as {
       def: { shape?: Record<string, z.ZodType>; element?: z.ZodType; valueType?: z.ZodType }
     }
-    const member = def.shape?.[String(name)] ?? def.element ?? def.valueType
-    if (member !== undefined) return schemaAt(member, rest, valueAt(value, [name]))
+    const field = def.shape?.[String(name)] ?? def.element ?? def.valueType
+    if (field !== undefined) return schemaAt(field, rest, valueAt(value, [name]))
   }
   return undefined
 }
 
-/** Names of the members of an object, or of every object of a union. */
+/** Returns the names of the fields of an object, or of every object of a union. */
 function namesIn(schema: z.ZodType | undefined): string[] {
   if (schema === undefined) return []
   return branchesOf(schema).flatMap((branch) =>
@@ -164,7 +165,7 @@ export class Places {
     this.#file = file
   }
 
-  /** The place of a value; of what holds it where it is not there itself. */
+  /** Returns the place of a value, or of the innermost value around it that exists. */
   of(path: Path): Place {
     let node: unknown = this.#document.contents
     let found = node
@@ -176,7 +177,7 @@ export class Places {
     return this.#at(found)
   }
 
-  /** The place of the name of a member. */
+  /** Returns the place of the name of a field. */
   ofName(path: Path, name: string): Place {
     let node: unknown = this.#document.contents
     for (const step of path) node = childOf(node, step, this.#document)
@@ -205,7 +206,7 @@ function childOf(node: unknown, name: string | number, document: Document): unkn
   return isMap(target) || isSeq(target) ? target.get(name, true) : undefined
 }
 
-/** `Did you mean x?`, or else what there is. */
+/** Returns what to do about an unknown name: `Did you mean x?`, or the names that there are. */
 export function suggestion(word: string, candidates: readonly string[]): string {
   const near = nearestName(word, candidates)
   if (near !== null) return `Did you mean ${near}?`

@@ -1,4 +1,4 @@
-/** What a case refers to: variables, operators, reason codes, types of events. Told before anything runs. */
+/** Checks what a case refers to, before anything runs: variables, operators, reason codes, types of events. */
 import { eventTypes } from '../../contract/control/events.ts'
 import { reasonCodes } from '../../contract/errors.ts'
 import { acceptCodes } from '../../contract/v1/beacons.ts'
@@ -9,25 +9,25 @@ import { type Path, type SuiteProblem, suggestion } from './problems.ts'
 import type { LoadedCase, LoadedStep } from './schema.ts'
 import { builtIns, expressionsIn, filterNames } from './variables.ts'
 
-/** Steps by name whose value, when it is plain text, may be the name of an earlier step. */
+/** Kinds of steps whose value may be the name of an earlier step. */
 const kindsOfSlots = new Set(['poll', 'frame', 'ledger'])
 
 export function referenceProblems(loaded: LoadedCase, place: Place): SuiteProblem[] {
   const known = new Set([...Object.keys(builtIns), ...Object.keys(loaded.variables), ...Object.keys(loaded.axes)])
   const problems: SuiteProblem[] = []
   problems.push(...unknownVariables(loaded.name, known, () => place))
-  const answers = new Set<string>()
+  const responses = new Set<string>()
   for (const step of [...loaded.setup, ...loaded.steps, ...loaded.teardown]) {
     const { as } = step.data
-    const names = new Set([...known, ...answers])
+    const names = new Set([...known, ...responses])
     problems.push(...walk(step.data as Json, [], (value, path) => variablesOf(value, path, step, as, names)))
-    problems.push(...unknownStep(step, answers), ...expectationProblems(step))
-    if (typeof as === 'string') answers.add(as)
+    problems.push(...unknownStep(step, responses), ...expectationProblems(step))
+    if (typeof as === 'string') responses.add(as)
   }
   return problems
 }
 
-/** Variables of one text; a step's own answer is known to its expectations. */
+/** Returns the problems of one text; expectations of a step know its own response. */
 function variablesOf(value: Json, path: Path, step: LoadedStep, as: unknown, names: Set<string>): SuiteProblem[] {
   if (typeof value !== 'string') return []
   const known = typeof as === 'string' && path[0] === 'expect' ? new Set([...names, as]) : names
@@ -57,7 +57,7 @@ function unknownVariables(text: string, known: ReadonlySet<string>, place: () =>
 }
 
 /** `frame: p`, `beacon: { of: p }`, `same_as: p`: p must be an earlier step. */
-function unknownStep({ kind, data, at }: LoadedStep, answers: ReadonlySet<string>): SuiteProblem[] {
+function unknownStep({ kind, data, at }: LoadedStep, responses: ReadonlySet<string>): SuiteProblem[] {
   const main = data[kind.name]
   const uses: [Json | undefined, Path][] = []
   if (kindsOfSlots.has(kind.name) && typeof main === 'string') uses.push([main, [kind.name]])
@@ -65,12 +65,14 @@ function unknownStep({ kind, data, at }: LoadedStep, answers: ReadonlySet<string
   const same = isObject(data.expect) ? data.expect.same_as : undefined
   uses.push([isObject(same) ? same.step : same, ['expect', 'same_as']])
   return uses.flatMap(([name, path]) => {
-    if (typeof name !== 'string' || name.includes('{{') || /^(slot|ast|job)_/.test(name) || answers.has(name)) return []
+    if (typeof name !== 'string' || name.includes('{{') || /^(slot|ast|job)_/.test(name) || responses.has(name))
+      return []
     return [
       {
         place: at(path),
         message: `There is no earlier step named ${name}.`,
-        hint: answers.size === 0 ? `Give the step that is meant a name: as: ${name}` : suggestion(name, [...answers]),
+        hint:
+          responses.size === 0 ? `Give the step that you mean a name: as: ${name}` : suggestion(name, [...responses]),
       },
     ]
   })
@@ -87,7 +89,7 @@ function expectationProblems({ data, at }: LoadedStep): SuiteProblem[] {
       place: at(['expect', 'reason']),
       message: `${reason} is no reason_code${isAccept ? ' of an error' : ''}.`,
       hint: isAccept
-        ? `It is what a beacon is accepted with: body: { reason_code: ${reason} }`
+        ? `Accepted beacons have it: body: { reason_code: ${reason} }`
         : suggestion(reason, Object.keys(reasonCodes)),
     })
   }
@@ -117,16 +119,16 @@ function operatorProblems(value: { [name: string]: Json }, path: Path, at: Loade
   })
 }
 
-/** Visits a value and all within it; the names of members too. */
+/** Visits a value and all values in it, and the names of fields. */
 function walk(value: Json, path: Path, visit: (value: Json, path: Path) => SuiteProblem[]): SuiteProblem[] {
   const own = visit(value, path)
   if (Array.isArray(value)) return [...own, ...value.flatMap((item, index) => walk(item, [...path, index], visit))]
   if (!isObject(value)) return own
   return [
     ...own,
-    ...Object.entries(value).flatMap(([name, member]) => [
+    ...Object.entries(value).flatMap(([name, field]) => [
       ...(name.includes('{{') ? visit(name, [...path, name]) : []),
-      ...walk(member, [...path, name], visit),
+      ...walk(field, [...path, name], visit),
     ]),
   ]
 }

@@ -1,6 +1,4 @@
-/** The shape of a suite file. The JSON schema for editors is made of it (`json-schema.ts`). */
-/** A suite that was read: what the plan is made of. */
-/** The JSON schema of suite files, for editors: `fixtures/svc.qa.schema.json`. */
+/** The shape of a suite file: its schema, and a suite that was loaded. */
 import { z } from 'zod'
 import { ProjectSettingsPatch } from '../../contract/control/projects.ts'
 import { ClientId } from '../../contract/fields.ts'
@@ -13,7 +11,7 @@ import { AnyJson, Duration, Name } from './variables.ts'
 
 const stepSchemas = new Map<string, z.ZodObject>(stepKinds.map((kind) => [kind.name, schemaOf(kind)]))
 
-/** The schema of a step of this kind. */
+/** Returns the schema of a step of a kind. */
 export function stepSchema(kind: string): z.ZodObject {
   return stepSchemas.get(kind)!
 }
@@ -24,7 +22,7 @@ function schemaOf(kind: StepKind): z.ZodObject {
     .describe(kind.summary)
 }
 
-/** A step, of any kind. The loader reads a step with the schema of its kind, whose errors say more. */
+/** A step of any kind. The loader parses a step with the schema of its kind, whose errors are more precise. */
 export const Step = z.union([...stepSchemas.values()] as [z.ZodObject, ...z.ZodObject[]])
 
 const Tag = z.string().regex(/^[a-z0-9][a-z0-9_.-]{0,63}$/, 'must be lower-case letters, digits, - _ and .')
@@ -38,8 +36,8 @@ const Project = z.union([ClientId, ProjectSettingsPatch], {
 export type ProjectChoice = z.infer<typeof Project>
 
 export const Case = z.strictObject({
-  name: z.string().min(1).max(200).describe('What it shows, as a sentence; {{variables}} of the matrix may be in it.'),
-  tags: z.array(Tag).optional().describe('For --tag, beside those of the suite.'),
+  name: z.string().min(1).max(200).describe('What it shows, as a sentence; may contain {{variables}} of the matrix.'),
+  tags: z.array(Tag).optional().describe('For --tag, in addition to those of the suite.'),
   matrix: z
     .union([z.array(z.string()).min(1), z.record(Name, Axis)])
     .optional()
@@ -49,8 +47,8 @@ export const Case = z.strictObject({
   variables: variables.optional(),
   timeout: Duration.optional().describe('How long the whole case may take; default 60s.'),
   setup: z.array(z.unknown()).optional().describe('Steps before it, after those of the suite.'),
-  steps: z.array(z.unknown()).min(1).describe('What is done, in order.'),
-  teardown: z.array(z.unknown()).optional().describe('Steps after it, whatever happened.'),
+  steps: z.array(z.unknown()).min(1).describe('Steps, in order.'),
+  teardown: z.array(z.unknown()).optional().describe('Steps after it, also after a failure.'),
 })
 
 export const Suite = z.strictObject({
@@ -60,20 +58,20 @@ export const Suite = z.strictObject({
     .describe('Name of the suite.'),
   title: z.string().min(1).describe('What it shows, in one line.'),
   tags: z.array(Tag).optional().describe('For --tag, of every case.'),
-  project: Project.optional().describe('Project of every case that names none.'),
+  project: Project.optional().describe('Default project of cases.'),
   variables: variables.optional().describe('Values by name: {{name}}.'),
   matrix: z.record(Name, Axis).optional().describe('Axes that cases may name: format: [banner, clip, native].'),
   setup: z.array(z.unknown()).optional().describe('Steps before each case.'),
-  teardown: z.array(z.unknown()).optional().describe('Steps after each case, whatever happened.'),
+  teardown: z.array(z.unknown()).optional().describe('Steps after each case, also after a failure.'),
   cases: z.array(z.unknown()).min(1),
 })
 
 export interface LoadedStep {
   kind: StepKind
-  /** As it is written, variables and all. */
+  /** As it is written, variables included. */
   data: StepData
   place: Place
-  /** The place of a member of it. */
+  /** Returns the place of a field of it. */
   at(path: Path): Place
 }
 
@@ -97,7 +95,7 @@ export interface LoadedSuite {
   name: string
   title: string
   file: string
-  /** Where files that it names are looked for. */
+  /** Folder of the file, for files that it names. */
   folder: string
   cases: readonly LoadedCase[]
 }

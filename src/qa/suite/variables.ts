@@ -1,15 +1,15 @@
 /**
  * Variables in a suite: `{{path}}`, `{{now_ms - 301s}}`, `{{now_ms | iso}}`. Text that is one variable and nothing else
- * becomes its value, with its type; within other text it becomes text.
+ * becomes its value, with its type; within other text it becomes text. With them, the schemas that fields of a suite share.
  */
-/** Schemas that many members of a suite share. */
 import { z } from 'zod'
+import { durationPattern, parseDuration, unitsMs } from '../../foundation/duration.ts'
 import { isObject, type Json } from '../../foundation/json.ts'
 import { valueAt } from '../../foundation/json-path.ts'
 
-/** Variables that every case has. */
+/** The variables that every case has. */
 export const builtIns = {
-  session: 'session of this case, its own',
+  session: 'session of this case',
   client_id: 'project of this case',
   origin: 'an origin that the project allows',
   base_url: 'where requests go',
@@ -18,7 +18,7 @@ export const builtIns = {
   now_ms: 'time of the service, epoch milliseconds',
   uuid: 'a new UUID each time',
   beacon_id: 'a new beacon_id each time',
-  index: 'in a repeated step: which time it is, from 1',
+  index: 'number of the repetition, from 1',
   case_name: 'name of this case',
 } as const
 
@@ -31,18 +31,18 @@ const filters: Readonly<Record<string, (value: Json) => Json>> = {
   seconds: (value) => Math.floor(Number(value) / 1000),
   text: (value) => (typeof value === 'string' ? value : JSON.stringify(value)),
   upper: (value) => String(value).toUpperCase(),
-  /** For a path or a query. */
+  /** Percent-encoded, for a path or a query. */
   encoded: (value) => encodeURIComponent(String(value)),
 }
 export const filterNames = Object.keys(filters)
 
-/** A variable that does not exist, or cannot be computed with. */
+/** A variable does not exist, or cannot be calculated with. */
 export class VariableError extends Error {
   override readonly name = 'VariableError'
 }
 
 /** One use of a variable: `now_ms - 301s | iso` has the name `now_ms`. */
-export interface Expression {
+interface Expression {
   name: string
   path: string
   steps: { sign: 1 | -1; amount: number }[]
@@ -53,15 +53,15 @@ const expression =
   /^\s*([a-z][a-z0-9_]*)((?:\.[A-Za-z0-9_-]+)*)\s*((?:[+-]\s*[\d.]+(?:ms|s|m|h|d)?\s*)*)(?:\|\s*([a-z]+)\s*)?$/
 const uses = /\{\{([^{}]*)\}\}/g
 
-/** Every use of a variable in a text; null for one that is not well formed. */
+/** Returns every use of a variable in a text, null for one that is not well formed. */
 export function expressionsIn(text: string): (Expression | null)[] {
   return [...text.matchAll(uses)].map(([, inner = '']) => parseExpression(inner))
 }
 
-/** The name of what a suite calls a value, when it is known. undefined: there is no such variable. */
+/** Resolves with the value of a variable by its name, or undefined when there is none. */
 export type Lookup = (name: string) => Promise<Json | undefined>
 
-/** A copy with every variable replaced. Throws VariableError. */
+/** Resolves with a copy in which every variable is filled in. Throws VariableError. */
 export async function substitute(value: Json, lookup: Lookup): Promise<Json> {
   if (typeof value === 'string') return value.includes('{{') ? substituteText(value, lookup) : value
   if (Array.isArray(value)) {
@@ -70,12 +70,12 @@ export async function substitute(value: Json, lookup: Lookup): Promise<Json> {
     return items
   }
   if (!isObject(value)) return value
-  const members: [string, Json][] = []
-  for (const [name, member] of Object.entries(value)) {
+  const fields: [string, Json][] = []
+  for (const [name, field] of Object.entries(value)) {
     const named = name.includes('{{') ? String(await substituteText(name, lookup)) : name
-    members.push([named, await substitute(member, lookup)])
+    fields.push([named, await substitute(field, lookup)])
   }
-  return Object.fromEntries(members)
+  return Object.fromEntries(fields)
 }
 
 async function substituteText(text: string, lookup: Lookup): Promise<Json> {
@@ -115,39 +115,35 @@ function parseExpression(text: string): Expression | null {
   if (name === undefined || (filter !== null && !(filter in filters))) return null
   const steps = [...sums.matchAll(/([+-])\s*([\d.]+)(ms|s|m|h|d)?/g)].map(([, sign, count, unit]) => ({
     sign: sign === '-' ? (-1 as const) : (1 as const),
-    amount: Number(count) * (unit === undefined ? 1 : units_ms[unit as keyof typeof units_ms]),
+    amount: Number(count) * (unit === undefined ? 1 : unitsMs[unit as keyof typeof unitsMs]),
   }))
   return { name, path: path.slice(1), steps, filter }
 }
 
-/** `abort`: a union then tells its own error, not that of its last branch. */
-const wholeVariable = z.string().regex(/^\{\{[^{}]+\}\}$/, { abort: true })
+/** `abort`: a union then reports its own error, not that of its last branch. */
+const WholeVariable = z.string().regex(/^\{\{[^{}]+\}\}$/, { abort: true })
 
-/** A member that a variable may fill: `{{name}}` stands for the value itself until it is known. */
+/** Returns the schema of a field that a variable may fill: `{{name}}` stands in its place until the step runs. */
 export function orVariable<Schema extends z.ZodType>(schema: Schema, what: string): Schema {
-  return z.union([schema, wholeVariable], { error: `must be ${what}` }) as unknown as Schema
+  return z.union([schema, WholeVariable], { error: `must be ${what}` }) as unknown as Schema
 }
 
-/** Anything that JSON holds. */
+/** Any JSON value. */
 export const AnyJson = z.unknown() as z.ZodType<Json>
 
-/** A name that steps and variables go by: `{{name}}`. */
+/** The name of a step or variable: `{{name}}`. */
 export const Name = z
   .string()
   .regex(/^[a-z][a-z0-9_]{0,63}$/, 'must be lower-case letters, digits and _, beginning with a letter')
 
-/** How long: `500ms`, `10s`, `31m`, `2h`, `180d`, or a number of milliseconds. */
+/** A duration: `500ms`, `10s`, `31m`, `2h`, `180d`, or a number of milliseconds. */
 export const Duration = orVariable(
-  z.union([z.number().min(0), z.string().regex(/^\d+(\.\d+)?(ms|s|m|h|d)$/, { abort: true })]),
+  z.union([z.number().min(0), z.string().regex(durationPattern, { abort: true })]),
   'a time such as 500ms, 10s or 31m, or milliseconds',
 )
-export type Duration = z.infer<typeof Duration>
+type Duration = z.infer<typeof Duration>
 
-export const units_ms = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
-
-/** Milliseconds. */
+/** Returns a duration in milliseconds. */
 export function durationMs(duration: Duration): number {
-  if (typeof duration === 'number') return duration
-  const [, count = '', unit = ''] = /^([\d.]+)(ms|s|m|h|d)$/.exec(duration) ?? []
-  return Number(count) * units_ms[unit as keyof typeof units_ms]
+  return typeof duration === 'number' ? duration : (parseDuration(duration) ?? 0)
 }

@@ -1,4 +1,7 @@
-/** The style sheet of the page, for light and dark, from 320 px up. Colours keep 4.5:1 on every ground they stand on. */
+/**
+ * The style sheet and the script of the page. The style works in light and dark, from 320 px up; colours have a contrast of
+ * at least 4.5:1 on every background.
+ */
 export const style = `
 :root{color-scheme:light dark;--ground:#f6f7f9;--paper:#fff;--raised:#f1f3f6;--line:#d9dee5;--text:#1b2129;--soft:#59636f;--brand:#2f5bd7;
 --passed:#17713a;--passed-ground:#e2f4e8;--failed:#b3261e;--failed-ground:#fdeae8;--left:#7a5200;--left-ground:#fbf0d9;--none:#59636f;--none-ground:#eceff3;
@@ -152,7 +155,7 @@ footer{padding-top:16px;padding-bottom:48px;font-size:13px}
 @media print{.tabs,.filters,.folds,.copy{display:none!important}body{background:#fff}}
 `
 
-/** What the page does by itself. It runs in the browser, as the text of this function: it may use nothing from outside. */
+/** The script of the page: filter, links, folds and copy. It runs in the browser, as the text of this function alone. */
 export function pageScript(): void {
   const all = <T extends Element>(selector: string) => [...document.querySelectorAll<T>(selector)]
   const form = document.querySelector<HTMLFormElement>('#filters')
@@ -189,7 +192,7 @@ export function pageScript(): void {
     if (none) none.hidden = shown.size > 0
   }
 
-  /** A link leads to a case wherever it is folded away or filtered out. */
+  /** Shows the case of a link, also when it is folded or filtered out. */
   function reveal(): void {
     const target = location.hash.startsWith('#case-') ? document.getElementById(location.hash.slice(1)) : null
     if (!target) return

@@ -1,13 +1,12 @@
-/** One case: a line that unfolds into its steps. */
-/** One step: its checks, what went over the http, what the page looked like. */
-/** What keeps a report of a thousand cases a page that opens at once. */
-import type { Json } from '../../../foundation/json.ts'
+/** One case of the page: a line that unfolds into its steps, each with its checks, exchanges and screenshots. */
+import { measuredTime } from '../../../foundation/duration.ts'
+import { type Json, parseJson } from '../../../foundation/json.ts'
 import type { CaseResult, Check, Exchange, Screenshot, StepResult } from '../../result.ts'
 import { diffOf, valueText } from '../failure.ts'
-import { durationText, placeText, plural, reasonOf, scalarText, sizeText, titleOf } from '../text.ts'
+import { placeText, plural, reasonOf, scalarText, sizeText, titleOf } from '../text.ts'
 import { bar, copyable, type Hole, html, type Markup, mark } from './markup.ts'
 
-/** A case and its number, which is its address within the page: `#case-12`. */
+/** A case and its number, which is its fragment in the page: `#case-12`. */
 export interface Numbered {
   number: number
   item: CaseResult
@@ -15,7 +14,7 @@ export interface Numbered {
 
 export interface CaseSetting {
   isOpen: boolean
-  /** Tells the suite too, where cases of several stand together. */
+  /** Whether to show the suite, where cases of several suites stand together. */
   withSuite: boolean
   hasRoom: (bytes: number) => boolean
 }
@@ -30,7 +29,7 @@ export function caseMarkup({ number, item }: Numbered, { isOpen, withSuite, hasR
     1,
   )
   return html`<details class="case ${item.outcome}" id="case-${number}"${attributes({ number, item })}${isOpen && html` open`}>
-<summary>${mark(item.outcome)}<span class="title">${withSuite && html`<span class="soft">${item.suite} › </span>`}${titleOf(item)}</span>${item.outcome !== 'passed' && !isFailed && reason !== null && html`<span class="soft why">${reason}</span>`}<span class="soft time">${item.duration_ms > 0 && durationText(item.duration_ms)}</span></summary>
+<summary>${mark(item.outcome)}<span class="title">${withSuite && html`<span class="soft">${item.suite} › </span>`}${titleOf(item)}</span>${item.outcome !== 'passed' && !isFailed && reason !== null && html`<span class="soft why">${reason}</span>`}<span class="soft time">${item.duration_ms > 0 && measuredTime(item.duration_ms)}</span></summary>
 <div class="body"><p class="facts"><span class="soft place">${placeText(item.place)}</span>${Object.entries(item.matrix).map(([name, value]) => html` <span class="chip">${name}=${scalarText(value)}</span>`)}${item.tags.map((tag) => html` <span class="chip">${tag}</span>`)}</p>
 ${item.reason !== null && html`<p class="reason ${item.outcome}">${item.reason}</p>`}
 ${item.steps.map((step) => {
@@ -41,24 +40,24 @@ ${item.steps.map((step) => {
 `
 }
 
-/** The line of a case that stands elsewhere on the page. */
+/** Returns a link to a case that stands elsewhere on the page. */
 export function caseLink({ number, item }: Numbered): Markup {
-  return html`<a class="case link ${item.outcome}" href="#case-${number}"${attributes({ number, item })}>${mark(item.outcome)}<span class="title">${titleOf(item)}</span><span class="soft">see failures</span><span class="soft time">${durationText(item.duration_ms)}</span></a>
+  return html`<a class="case link ${item.outcome}" href="#case-${number}"${attributes({ number, item })}>${mark(item.outcome)}<span class="title">${titleOf(item)}</span><span class="soft">see failures</span><span class="soft time">${measuredTime(item.duration_ms)}</span></a>
 `
 }
 
-/** What the filter looks at. */
+/** The attributes that the filter reads. */
 function attributes({ number, item }: Numbered): Hole {
   return html` data-case="${number}" data-outcome="${item.outcome}" data-tags="${JSON.stringify(item.tags)}" data-text="${`${item.id} ${item.tags.join(' ')}`.toLowerCase()}"`
 }
 
 export interface StepSetting {
-  /** Where its time lies within the case, of 1. */
+  /** Start of its time within the case, from 0 to 1. */
   start: number
   length: number
-  /** Whether all of its bodies stay. */
+  /** Whether its bodies are kept in full. */
   isWhole: boolean
-  /** Whether there is room for a screenshot of so many bytes. */
+  /** Whether there is room for a screenshot of this many bytes. */
   hasRoom: (bytes: number) => boolean
 }
 
@@ -69,7 +68,7 @@ export function stepMarkup(step: StepResult, { start, length, isWhole, hasRoom }
   const all = plural(checks.length, 'check')
   const count = failed.length === 0 ? all : `${passed.length === 0 ? all : `${failed.length} of ${all}`} failed`
   return html`<details class="step${outcome === 'not_run' && ' unrun'}"${outcome === 'failed' && html` open`}>
-<summary>${mark(outcome)}<span class="title">${title}</span><span class="soft count">${checks.length > 0 && count}</span>${outcome !== 'not_run' && html`${bar(start, length, outcome)}<span class="soft time">${durationText(duration_ms)}</span>`}</summary>
+<summary>${mark(outcome)}<span class="title">${title}</span><span class="soft count">${checks.length > 0 && count}</span>${outcome !== 'not_run' && html`${bar(start, length, outcome)}<span class="soft time">${measuredTime(duration_ms)}</span>`}</summary>
 <div class="body"><p class="soft place">${placeText(place)}</p>
 ${reason !== null && html`<p class="reason ${outcome}">${reason}</p>`}
 ${failed.map(failedCheck)}
@@ -119,11 +118,11 @@ function figure({ name, width, height, png }: Screenshot, isKept: boolean): Mark
   return html`<figure><img src="data:image/png;base64,${Buffer.from(png).toString('base64')}" width="${width}" height="${height}" alt="Screenshot ${name}" loading="lazy"><figcaption class="soft">${name} · ${width} × ${height}</figcaption></figure>`
 }
 
-/** `isFailing`: the last one of a step that failed; what repeats it is in sight. */
+/** `isFailing`: the last exchange of a step that failed, whose curl command is unfolded. */
 function exchangeMarkup(exchange: Exchange, isWhole: boolean, isFailing: boolean): Markup {
   const { method, url, status, duration_ms, error, curl } = exchange
   const kind = status === 0 ? 'none' : `s${Math.floor(status / 100)}`
-  return html`<div class="exchange"><p class="line"><span class="method">${method}</span> <span class="url">${url}</span> <span class="status ${kind}">${status === 0 ? 'no answer' : status}</span> <span class="soft">${durationText(duration_ms)}</span></p>
+  return html`<div class="exchange"><p class="line"><span class="method">${method}</span> <span class="url">${url}</span> <span class="status ${kind}">${status === 0 ? 'no answer' : status}</span> <span class="soft">${measuredTime(duration_ms)}</span></p>
 ${error !== null && html`<p class="reason failed">${error}</p>`}
 ${message('Request', exchange.request_headers, exchange.request_body, isWhole)}
 ${status !== 0 && message('Response', exchange.response_headers, exchange.response_body, isWhole)}
@@ -143,7 +142,7 @@ function message(
 ${body !== null && body !== '' && html`<pre><code>${bodyText(body, isWhole)}</code></pre>`}</details>`
 }
 
-/** JSON is indented; of a long body, a passed case keeps its beginning. */
+/** Indents JSON; a passed case keeps only the beginning of a long body. */
 function bodyText(body: string, isWhole: boolean): Hole {
   const text = indented(body)
   if (isWhole || text.length <= passed_body_length) return text
@@ -151,20 +150,16 @@ function bodyText(body: string, isWhole: boolean): Hole {
 <span class="soft">… ${text.length - passed_body_length} more characters, left out because the case passed. The json report has them.</span>`
 }
 
+/** A body that is not JSON, or no longer JSON, is shown unchanged. */
 function indented(body: string): string {
-  if (!/^\s*[[{]/.test(body)) return body
-  try {
-    return JSON.stringify(JSON.parse(body), null, 2)
-  } catch {
-    // A body that was garbled or cut on purpose is shown as it came.
-    return body
-  }
+  const value = /^\s*[[{]/.test(body) ? parseJson(body) : undefined
+  return value === undefined ? body : JSON.stringify(value, null, 2)
 }
 
-/** Characters of a body or a value that a case which passed keeps; one that failed keeps all it has. */
+/** Characters of a body that a passed case keeps; a failed case keeps everything. */
 export const passed_body_length = 4_000
 
-/** Bytes of screenshots of cases that passed, over the whole page; those of failed cases are always there. */
+/** Bytes of all screenshots of passed cases; those of failed cases are always kept. */
 export const passed_screenshot_bytes = 12_000_000
 
 /** Failed cases that are unfolded when the page opens. */
@@ -173,7 +168,7 @@ export const open_failures = 10
 /** Cases above which suites are folded when the page opens. */
 export const open_cases = 150
 
-/** Which screenshots of passed cases there is still room for. Asked once for each, in the order of the page. */
+/** Returns whether there is still room for a screenshot of a passed case. Called once for each, in the order of the page. */
 export function createScreenshotBudget(): (bytes: number) => boolean {
   let left = passed_screenshot_bytes
   return (bytes) => {

@@ -1,6 +1,5 @@
-/** Markup whose holes are escaped unless they are markup themselves, so that nothing off the http can become a tag. */
-/** Small pieces that every part of the page uses. */
-
+/** Markup whose values are escaped unless they are markup themselves, and the small parts that all of the page uses. */
+import { escapeHtml } from '../../../foundation/html.ts'
 import type { Outcome } from '../../result.ts'
 import { outcomeWords, visible } from '../text.ts'
 
@@ -8,52 +7,40 @@ export interface Markup {
   readonly markup: string
 }
 
-/** What may stand in a hole: null and false leave nothing. */
+/** A value in a template: null and false are left out. */
 export type Hole = Markup | string | number | null | false | readonly Hole[]
 
 export function html(strings: TemplateStringsArray, ...holes: readonly Hole[]): Markup {
   return { markup: strings.map((part, index) => (index === 0 ? part : textOf(holes[index - 1]!) + part)).join('') }
 }
 
-/** Text that is markup already: our own style sheet and script. */
+/** Returns text as markup, unescaped: our own style sheet and script. */
 export function trusted(markup: string): Markup {
   return { markup }
 }
 
 function textOf(hole: Hole): string {
   if (hole === null || hole === false) return ''
-  if (typeof hole === 'string') return escaped(visible(hole))
+  if (typeof hole === 'string') return escapeHtml(visible(hole))
   if (typeof hole === 'number') return String(hole)
   return 'markup' in hole ? hole.markup : hole.map(textOf).join('')
 }
 
-const entities: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => entities[character]!)
-}
-
 export const glyphs: Record<Outcome, string> = { passed: '✓', failed: '✗', not_applicable: '–', not_run: '○' }
 
-/** The outcome as a coloured sign, with its word for who cannot see it. */
+/** Returns the outcome as a coloured sign, with its name for screen readers. */
 export function mark(outcome: Outcome): Markup {
   return html`<span class="mark ${outcome}" role="img" aria-label="${outcomeWords[outcome]}" title="${outcomeWords[outcome]}">${glyphs[outcome]}</span>`
 }
 
-/** A bar from `start` to `start + length`, of a whole of 1. */
+/** Returns a bar from `start` to `start + length`, of 1. */
 export function bar(start: number, length: number, kind: string): Markup {
   const x = (start * 100).toFixed(2)
   const width = Math.max(0.6, length * 100).toFixed(2)
   return html`<svg class="bar ${kind}" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect x="${x}" width="${width}" height="4"/></svg>`
 }
 
-/** Text that can be copied, in the letters of code. */
+/** Returns code with a button that copies it. */
 export function copyable(text: string, name: string): Markup {
   return html`<div class="copyable"><pre><code>${text}</code></pre><button type="button" class="copy" data-copy aria-label="Copy ${name}">Copy</button></div>`
 }

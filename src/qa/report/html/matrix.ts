@@ -1,4 +1,4 @@
-/** Cases that differ only in a value of their matrix, side by side: a row each, a column for every value. */
+/** Cases that differ only in a value of their matrix, side by side: one row, with a column for each value. */
 import type { Json } from '../../../foundation/json.ts'
 import type { Outcome } from '../../result.ts'
 import { outcomeWords, placeText, scalarText, titleOf, visible } from '../text.ts'
@@ -11,7 +11,7 @@ interface Row {
   cells: Map<string, Numbered[]>
 }
 
-/** One table for each name of a matrix that is used, the most used first. A case stands in one table only. */
+/** Returns one table for each axis that is used, the most used first. A case stands in one table only. */
 export function matrixMarkup(cases: readonly Numbered[]): Markup | null {
   const tables: Markup[] = []
   let left = cases.filter(({ item }) => Object.keys(item.matrix).length > 0)
@@ -29,7 +29,7 @@ export function matrixMarkup(cases: readonly Numbered[]): Markup | null {
   return html`<section id="matrix" aria-labelledby="matrix-title"><h2 id="matrix-title">Matrix</h2>${tables}</section>`
 }
 
-/** The name that most cases have; of those, the one with the fewest values makes the narrowest table. */
+/** Returns the axis that most cases have; of several, the one with the fewest values makes the narrowest table. */
 function mostUsed(cases: readonly Numbered[]): string {
   const values = new Map<string, { uses: number; values: Set<string> }>()
   for (const { item } of cases) {
@@ -57,7 +57,7 @@ function tableMarkup(axis: string, cases: readonly Numbered[]): Markup {
 `
 }
 
-/** Cases from one place of a suite file share a row, apart from what the other values of their matrix tell. */
+/** Groups cases from one place of a suite file, with the same values on other axes, into rows. */
 function rowsOf(axis: string, cases: readonly Numbered[]): Row[] {
   const rows = new Map<string, Row>()
   for (const numbered of cases) {
@@ -76,7 +76,7 @@ function rowsOf(axis: string, cases: readonly Numbered[]): Row[] {
   return [...rows.values()]
 }
 
-/** The name of a case without the value that its column tells: `a {format} fills`. */
+/** Returns the name of a case without the value of its column: `a {format} fills`. */
 function without(name: string, axis: string, value: string): string {
   if (value === '') return name
   const bracketed = [` [${axis}=${value}]`, ` (${axis}=${value})`, ` {${axis}: ${value}}`].find((text) =>

@@ -1,15 +1,14 @@
-/** The whole page. It loads nothing, sends nothing, and runs only the one script that its policy names by hash. */
-/** The head of the page: what was run against what, and how it ended. */
-/** The bar that filters cases. It is there only when the script runs. */
-/** Where the time went: the slowest cases, and suites by the time of their cases. */
-/** One page for people who were not there: every case, folded, with all that went over the http. */
+/**
+ * The html reporter: a run as one page with every case folded, all exchanges included. The page loads nothing, sends
+ * nothing, and runs only the one script that its policy names by hash.
+ */
 import { createHash } from 'node:crypto'
+import { measuredTime } from '../../../foundation/duration.ts'
 import { type CaseResult, type Reporter, type RunResult, type Totals, totalsOf } from '../../result.ts'
 import {
   bySuite,
   countsText,
   type Destination,
-  durationText,
   flakyCases,
   outcomes,
   outcomeWords,
@@ -23,7 +22,7 @@ import { caseLink, caseMarkup, createScreenshotBudget, type Numbered, open_cases
 import { bar, html, type Markup, mark, trusted } from './markup.ts'
 import { matrixMarkup } from './matrix.ts'
 
-/** A run as one self-contained page of HTML. */
+/** Returns a run as one self-contained page of HTML. */
 export function pageOf(result: RunResult): string {
   const script = `(${pageScript.toString()})()`
   const policy = [
@@ -77,7 +76,7 @@ function suiteMarkup(
   const duration_ms = items.reduce((sum, { duration_ms }) => sum + duration_ms, 0)
   const worst = outcomes.find((outcome) => totals[outcome] > 0) ?? 'passed'
   const ordered = members.toSorted((a, b) => rank(a.item) - rank(b.item))
-  return html`<details class="suite" data-group${isOpen && html` open`}><summary>${mark(worst)}<h3>${suite}</h3><span class="soft">${countsText(totals)}</span><span class="soft time">${duration_ms > 0 && durationText(duration_ms)}</span></summary>
+  return html`<details class="suite" data-group${isOpen && html` open`}><summary>${mark(worst)}<h3>${suite}</h3><span class="soft">${countsText(totals)}</span><span class="soft time">${duration_ms > 0 && measuredTime(duration_ms)}</span></summary>
 <div class="group">${ordered.map((numbered) => (numbered.item.outcome === 'failed' ? caseLink(numbered) : caseMarkup(numbered, { isOpen: false, withSuite: false, hasRoom })))}</div></details>
 `
 }
@@ -86,7 +85,7 @@ function rank({ outcome }: CaseResult): number {
   return outcome === 'failed' ? 0 : 1
 }
 
-/** Why cases could not be shown, and which ones are not to be relied upon. */
+/** Lists why cases did not run, and which cases are flaky. */
 function leftOutMarkup(result: RunResult): Markup | null {
   const groups = [
     { title: 'Not applicable to this target', reasons: reasonsOf(result.cases, 'not_applicable') },
@@ -110,14 +109,14 @@ export function headMarkup(result: RunResult): Markup {
   return html`<header class="top"><div class="wrap">
 <p class="brand">svc qa</p>
 <h1>${headline(totals)}</h1>
-<p class="soft">Against ${targetText(target)} · <time datetime="${started}">${started.slice(0, 19).replace('T', ' ')} UTC</time> · ${durationText(duration_ms)} · svc ${svc_version}</p>
+<p class="soft">Against ${targetText(target)} · <time datetime="${started}">${started.slice(0, 19).replace('T', ' ')} UTC</time> · ${measuredTime(duration_ms)} · svc ${svc_version}</p>
 ${interrupted !== null && html`<p class="reason not_run">Interrupted by ${interrupted}: this is not the whole run.</p>`}
 ${proportions(totals)}
 <dl class="totals">${shown.map((outcome) => html`<div class="${totals[outcome] > 0 ? outcome : 'none'}"><dt>${outcomeWords[outcome]}</dt><dd>${totals[outcome]}</dd></div>`)}<div><dt>checks</dt><dd>${totals.checks}${totals.failed_checks > 0 && html` <small>${totals.failed_checks} failed</small>`}</dd></div></dl>
 </div></header>`
 }
 
-/** In a few words, also the title of the page. */
+/** Returns the result in a few words, also for the title of the page. */
 export function headline({ cases, failed, passed, not_run }: Totals): string {
   if (cases === 0) return 'No case was run'
   if (failed > 0) return `${failed} of ${plural(cases, 'case')} failed`
@@ -164,12 +163,12 @@ export function timingsMarkup(cases: readonly Numbered[]): Markup | null {
   return html`<section id="timings" aria-labelledby="timings-title"><h2 id="timings-title">Timings</h2><div class="columns">
 <div><h3>Slowest cases</h3><ol class="times">${slowest.map(
     ({ number, item }) =>
-      html`<li><a href="#case-${number}">${titleOf(item)}</a><span class="soft time">${durationText(item.duration_ms)}</span>${bar(0, item.duration_ms / longest_ms, item.outcome)}</li>
+      html`<li><a href="#case-${number}">${titleOf(item)}</a><span class="soft time">${measuredTime(item.duration_ms)}</span>${bar(0, item.duration_ms / longest_ms, item.outcome)}</li>
 `,
   )}</ol></div>
 <div><h3>Suites, the time of their cases added up</h3><ol class="times">${suites.map(
     ({ name, duration_ms }) =>
-      html`<li><span>${name}</span><span class="soft time">${durationText(duration_ms)}</span>${bar(0, duration_ms / most_ms, 'neutral')}</li>
+      html`<li><span>${name}</span><span class="soft time">${measuredTime(duration_ms)}</span>${bar(0, duration_ms / most_ms, 'neutral')}</li>
 `,
   )}</ol></div></div></section>`
 }
