@@ -1,5 +1,7 @@
-/** The OpenAPI document of a service beside that of the contract, for v1. */
-/** An OpenAPI document as fields by path: references followed, alternatives laid over each other. */
+/**
+ * Compares the OpenAPI document of a service with that of the contract, for v1. Both are read as fields by path, with
+ * references followed and alternatives merged.
+ */
 import { type ErrorCode, errorCodes } from '../../contract/errors.ts'
 import { v1 } from '../../contract/index.ts'
 import { openapiDocument } from '../../contract/openapi.ts'
@@ -9,194 +11,166 @@ import { provenances } from '../expect/contract.ts'
 import type { Difference } from '../result.ts'
 import type { ServiceDifference, V1Id } from './report.ts'
 
-/** What differs. `document` is any JSON object that says it is OpenAPI. */
-export function compareOpenapi(document: Readonly<Record<string, unknown>>): ServiceDifference[] {
+/** Returns what differs. `document` is any JSON object that declares to be OpenAPI. */
+export function compareOpenapi(document: Document): ServiceDifference[] {
   const ours = openapiDocument({ server_url: '/' })
   return (Object.keys(v1) as V1Id[]).flatMap((id) => {
     const { method, path } = v1[id]
     const theirs = readOperation(document, method, path)
-    const own = readOperation(ours, method, path) as OpenapiOperation
-    if (theirs === null) return [difference(id, 'documented', `${method} ${path}`, 'described', 'missing')]
-    return [...compareFields(id, own, theirs), ...compareStatuses(id, own, theirs)]
+    const own = readOperation(ours, method, path) as Operation
+    const differences =
+      theirs === null
+        ? [difference('documented', `${method} ${path}`, 'described', 'missing')]
+        : [...compareFields(id, own, theirs), ...compareStatuses(own, theirs)]
+    return differences.map((each) => ({ ...each, endpoint: id, check: 'openapi' }))
   })
 }
 
-function compareFields(id: V1Id, own: OpenapiOperation, theirs: OpenapiOperation): ServiceDifference[] {
+function compareFields(id: V1Id, own: Operation, theirs: Operation): Difference[] {
   const known = new Map<string, Provenance>(
     (['query', 'body', 'response'] as const).flatMap((where) =>
       [...provenances(v1[id], where)].map(([path, provenance]) => [`${where} ${path}`, provenance] as const),
     ),
   )
-  const weightOf = (path: string): Provenance => known.get(path) ?? 'assumed'
   const missing = [...own.fields].flatMap(([path, field]) => {
+    const weight = known.get(path) ?? 'assumed'
     const other = theirs.fields.get(path)
-    if (other !== undefined) return compareField(id, weightOf(path), path, field, other)
-    // What is in a member that is missing is missing with it.
+    if (other !== undefined) return compareField(weight, path, field, other)
+    // The fields of an object that is missing are not reported with it.
     const around = path.replace(/(\[\])?\.[^.]+$/, '')
-    const isTold = around !== path && own.fields.has(around) && !theirs.fields.has(around)
-    return isTold ? [] : [difference(id, weightOf(path), path, 'described', 'missing')]
+    const isReported = around !== path && own.fields.has(around) && !theirs.fields.has(around)
+    return isReported ? [] : [difference(weight, path, 'described', 'missing')]
   })
-  const added = [...theirs.fields.keys()]
-    .filter((path) => !own.fields.has(path))
-    .map((path) => {
-      const isDemanded = !path.startsWith('response') && theirs.fields.get(path)?.required === true
-      return isDemanded
-        ? difference(id, 'documented', path, 'no such field', 'required')
-        : difference(id, 'addition', path, 'no such field', 'described')
-    })
+  const added = [...theirs.fields]
+    .filter(([path]) => !own.fields.has(path))
+    .map(([path, { required }]) =>
+      required && !path.startsWith('response')
+        ? difference('documented', path, 'no such field', 'required')
+        : difference('addition', path, 'no such field', 'described'),
+    )
   return [...missing, ...added]
 }
 
-function compareField(
-  id: V1Id,
-  weight: Provenance,
-  path: string,
-  own: OpenapiField,
-  other: OpenapiField,
-): ServiceDifference[] {
-  const found: ServiceDifference[] = []
-  if (
-    own.types.size > 0 &&
-    other.types.size > 0 &&
-    (without(own.types, other.types).size > 0 || without(other.types, own.types).size > 0)
-  ) {
-    found.push(difference(id, weight, path, list(own.types), list(other.types)))
+function compareField(weight: Provenance, path: string, own: Field, other: Field): Difference[] {
+  const found: Difference[] = []
+  const isTyped = own.types.size > 0 && other.types.size > 0
+  if (isTyped && (without(own.types, other.types).size > 0 || without(other.types, own.types).size > 0)) {
+    found.push(difference(weight, path, list(own.types), list(other.types)))
   }
   if (own.values !== null && other.values !== null) {
     const gone = without(own.values, other.values)
     const added = without(other.values, own.values)
-    if (gone.size > 0) found.push(difference(id, weight, path, `the value ${list(gone)}`, 'not among its values'))
-    if (added.size > 0) found.push(difference(id, 'addition', path, 'no such value', list(added)))
+    if (gone.size > 0) found.push(difference(weight, path, `the value ${list(gone)}`, 'not among its values'))
+    if (added.size > 0) found.push(difference('addition', path, 'no such value', list(added)))
   }
-  // A caller that sends all it must, and reads only what it must get, is well in the other cases.
-  const isStricter = path.startsWith('response') ? own.required && !other.required : !own.required && other.required
-  if (isStricter) found.push(difference(id, weight, path, text(own.required), text(other.required)))
+  // Clients only break when a request needs more than before, or a response promises less.
+  const isBreaking = path.startsWith('response') ? own.required && !other.required : !own.required && other.required
+  const text = ({ required }: Field) => (required ? 'required' : 'not required')
+  if (isBreaking) found.push(difference(weight, path, text(own), text(other)))
   return found
 }
 
-function compareStatuses(id: V1Id, own: OpenapiOperation, theirs: OpenapiOperation): ServiceDifference[] {
+function compareStatuses(own: Operation, theirs: Operation): Difference[] {
+  const hasSuccess = [...theirs.statuses].some((status) => status.startsWith('2'))
   return [...without(own.statuses, theirs.statuses)]
-    .filter((status) => /^[24]/.test(status) && !(status.startsWith('2') && hasSuccess(theirs)))
-    .map((status) => difference(id, statusProvenance(status), `status ${status}`, 'described', 'missing'))
+    .filter((status) => status.startsWith('4') || (status.startsWith('2') && !hasSuccess))
+    .map((status) => difference(statusProvenance(status), `status ${status}`, 'described', 'missing'))
 }
 
-function hasSuccess({ statuses }: OpenapiOperation): boolean {
-  return [...statuses].some((status) => status.startsWith('2'))
-}
-
-/** An error status is as documented as its code is. */
+/** That a document describes the status of a documented error is observed, and assumed of other errors. */
 function statusProvenance(status: string): Provenance {
   if (status.startsWith('2')) return 'documented'
   const codes = (Object.keys(errorCodes) as ErrorCode[]).filter((code) => String(errorCodes[code].status) === status)
   return codes.some((code) => errorCodes[code].provenance === 'documented') ? 'observed' : 'assumed'
 }
 
-function difference(
-  endpoint: V1Id,
-  weight: Difference['weight'],
-  what: string,
-  expected: string,
-  observed: string,
-): ServiceDifference {
-  return { endpoint, weight, check: 'openapi', what, expected, observed }
+function difference(weight: Difference['weight'], what: string, expected: string, observed: string): Difference {
+  return { weight, what, expected, observed }
 }
 
 function list(names: ReadonlySet<string>): string {
   return [...names].toSorted().join(', ')
 }
 
-function text(required: boolean): string {
-  return required ? 'required' : 'not required'
-}
-
 function without(names: ReadonlySet<string>, others: ReadonlySet<string>): Set<string> {
   return new Set([...names].filter((name) => !others.has(name)))
 }
 
-type JsonObject = { readonly [name: string]: unknown }
+type Document = Readonly<Record<string, unknown>>
 
-export interface OpenapiField {
-  /** `string`, `integer`, ...; empty where the document does not say. */
+interface Field {
+  /** `string`, `integer`, ...; empty when the document declares none. */
   types: ReadonlySet<string>
-  /** The allowed values; null where any is. */
+  /** The allowed values; null when all are. */
   values: ReadonlySet<string> | null
   required: boolean
 }
 
-export interface OpenapiOperation {
+interface Operation {
   /** By place and path: `body overrides.bidfloor`, `query wait_ms`, `response placement.width`. */
-  fields: Map<string, OpenapiField>
+  fields: Map<string, Field>
   statuses: ReadonlySet<string>
 }
 
-/** Deeper than the contract nests; ends references that go in circles. */
+/** Deeper than the contract nests; ends circular references. */
 const deepest = 12
 
-/** The operation of a method and path; null when the document has none. */
-export function readOperation(document: JsonObject, method: string, path: string): OpenapiOperation | null {
+/** Returns the operation of a method and path, or null when the document has none. */
+function readOperation(document: Document, method: string, path: string): Operation | null {
+  // Parameters may have other names.
+  const shapeOf = (template: string) => template.replaceAll(/\{\w+\}/g, '{}')
   const paths = objectAt(document, 'paths')
-  const named = Object.keys(paths).find((name) => shapeOf(name) === shapeOf(path))
-  const item = named === undefined ? {} : objectAt(paths, named)
+  const item = objectAt(paths, Object.keys(paths).find((template) => shapeOf(template) === shapeOf(path)) ?? '')
   const operation = item[method.toLowerCase()]
   if (!isObject(operation)) return null
-  const fields = new Map<string, OpenapiField>()
-  const parameters = [item.parameters, operation.parameters].flatMap((list) => (Array.isArray(list) ? list : []))
-  for (const parameter of parameters.map((one: unknown) => resolve(document, one))) {
-    const { name, in: where, required, schema } = parameter
+  const fields = new Map<string, Field>()
+  for (const parameter of [item.parameters, operation.parameters].flatMap(listOf)) {
+    const { name, in: where, required, schema } = resolve(document, parameter)
     if (where === 'query') fields.set(`query ${String(name)}`, fieldOf(document, schema, required === true))
   }
-  const body = resolve(document, operation.requestBody)
-  walk(document, jsonSchema(body), 'body', fields)
+  const schemaIn = (holder: unknown) =>
+    objectAt(objectAt(resolve(document, holder), 'content'), 'application/json').schema
+  collectFields(document, schemaIn(operation.requestBody), 'body', fields)
   const responses = objectAt(operation, 'responses')
-  const success = Object.keys(responses).find((status) => /^2/.test(status))
-  if (success !== undefined) walk(document, jsonSchema(resolve(document, responses[success])), 'response', fields)
+  const success = Object.keys(responses).find((status) => status.startsWith('2'))
+  if (success !== undefined) collectFields(document, schemaIn(responses[success]), 'response', fields)
   return { fields, statuses: new Set(Object.keys(responses)) }
 }
 
-/** `/v1/decisions/{}`: parameters may have other names. */
-function shapeOf(path: string): string {
-  return path.replaceAll(/\{\w+\}/g, '{}')
-}
-
-function jsonSchema(holder: JsonObject): unknown {
-  return objectAt(objectAt(holder, 'content'), 'application/json').schema
-}
-
-function walk(
-  document: JsonObject,
+function collectFields(
+  document: Document,
   schema: unknown,
   place: string,
-  fields: Map<string, OpenapiField>,
+  fields: Map<string, Field>,
   depth = 0,
 ): void {
   if (depth > deepest) return
   for (const shape of shapesOf(document, schema)) {
-    const required = new Set(Array.isArray(shape.required) ? shape.required : [])
-    for (const [name, member] of Object.entries(objectAt(shape, 'properties'))) {
+    const required = listOf(shape.required)
+    for (const [name, property] of Object.entries(objectAt(shape, 'properties'))) {
       const path = `${place}${/^(body|response)$/.test(place) ? ' ' : '.'}${name}`
-      const field = fieldOf(document, member, required.has(name))
+      const field = fieldOf(document, property, required.includes(name))
       fields.set(path, merge(fields.get(path), field))
-      walk(document, member, path, fields, depth + 1)
+      collectFields(document, property, path, fields, depth + 1)
     }
-    if (shape.items !== undefined) walk(document, shape.items, `${place}[]`, fields, depth + 1)
+    if (shape.items !== undefined) collectFields(document, shape.items, `${place}[]`, fields, depth + 1)
   }
 }
 
-function fieldOf(document: JsonObject, schema: unknown, required: boolean): OpenapiField {
+function fieldOf(document: Document, schema: unknown, required: boolean): Field {
   const shapes = shapesOf(document, schema)
-  const types = new Set(
-    shapes.flatMap(({ type, enum: values, const: value }) => [
-      ...(Array.isArray(type) ? type : type === undefined ? [] : [type]).map(String),
-      ...(type === undefined && Array.isArray(values) ? values.map(typeName) : []),
-      ...(type === undefined && value !== undefined ? [typeName(value)] : []),
-    ]),
-  )
-  const closed = shapes.flatMap((shape) => (shape.enum ?? ('const' in shape ? [shape.const] : [])) as unknown[])
-  return { types, values: closed.length === 0 ? null : new Set(closed.map(String)), required }
+  const valuesOf = (shape: Document) => ('const' in shape ? [shape.const] : listOf(shape.enum))
+  const types = shapes.flatMap((shape) => (shape.type === undefined ? valuesOf(shape).map(typeName) : shape.type))
+  const values = shapes.flatMap(valuesOf)
+  return {
+    types: new Set(types.map(String)),
+    values: values.length === 0 ? null : new Set(values.map(String)),
+    required,
+  }
 }
 
-/** A field that comes in several shapes is required when each has it so; its types and values add up. */
-function merge(before: OpenapiField | undefined, field: OpenapiField): OpenapiField {
+/** A field of several shapes is required when it is so in each; its types and values add up. */
+function merge(before: Field | undefined, field: Field): Field {
   if (before === undefined) return field
   return {
     types: new Set([...before.types, ...field.types]),
@@ -205,34 +179,35 @@ function merge(before: OpenapiField | undefined, field: OpenapiField): OpenapiFi
   }
 }
 
-/** A schema as its alternatives, each without references. */
-function shapesOf(document: JsonObject, schema: unknown, depth = 0): JsonObject[] {
+/** Returns the alternatives of a schema, each without references. */
+function shapesOf(document: Document, schema: unknown, depth = 0): Document[] {
   if (depth > deepest) return []
   const shape = resolve(document, schema)
-  const inner = [shape.anyOf, shape.oneOf, shape.allOf].flatMap((list) => (Array.isArray(list) ? list : []))
-  return inner.length === 0 ? [shape] : inner.flatMap((one: unknown) => shapesOf(document, one, depth + 1))
+  const inner = [shape.anyOf, shape.oneOf, shape.allOf].flatMap(listOf)
+  return inner.length === 0 ? [shape] : inner.flatMap((each) => shapesOf(document, each, depth + 1))
 }
 
-function resolve(document: JsonObject, value: unknown): JsonObject {
+function resolve(document: Document, value: unknown): Document {
   let at = value
   for (let step = 0; step < deepest && isObject(at) && typeof at.$ref === 'string'; step++) {
-    at = at.$ref
-      .replace(/^#\//, '')
-      .split('/')
-      .reduce<unknown>((inner, name) => (isObject(inner) ? inner[decode(name)] : undefined), document)
+    const names = at.$ref.replace(/^#\//, '').split('/')
+    at = names.reduce<unknown>(
+      (inner, name) => (isObject(inner) ? inner[name.replaceAll('~1', '/').replaceAll('~0', '~')] : undefined),
+      document,
+    )
   }
   return isObject(at) ? at : {}
-}
-
-function decode(name: string): string {
-  return name.replaceAll('~1', '/').replaceAll('~0', '~')
 }
 
 function typeName(value: unknown): string {
   return value === null ? 'null' : typeof value
 }
 
-function objectAt(value: JsonObject, name: string): JsonObject {
+function objectAt(value: Document, name: string): Document {
   const inner = value[name]
   return isObject(inner) ? inner : {}
+}
+
+function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : []
 }

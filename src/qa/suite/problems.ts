@@ -48,30 +48,23 @@ function problemOf(issue: Issue, schema: z.ZodType, value: unknown, path: Path, 
     return issue.keys.map((name) => ({
       place: places.ofName(whole, name),
       message: `Unknown field ${name}${inner.length === 0 ? '' : ` in ${inner.join('.')}`}.`,
-      hint: suggestion(name, namesIn(schemaAt(schema, inner, value))),
+      hint: suggestion(name, namesIn(schemaAt(schema, inner))),
     }))
   }
-  if (issue.code === 'invalid_union') {
-    const deeper = bestBranch(issue, valueAt(value, inner))
-    if (deeper !== null) {
-      return deeper.issues.flatMap((each) => problemOf(each, deeper.schema ?? schema, value, path, places))
-    }
-  }
-  const field = inner.join('.')
-  const isMissing = issue.code === 'invalid_type' && valueAt(value, inner) === undefined
-  if (isMissing)
-    return [{ place: places.of(whole), message: `${field} is missing.`, hint: descriptionOf(schema, inner, value) }]
-  const wrong = issue.message.replace(/^Invalid input: /, '').replace(/\.$/, '')
-  const names = namesOf(issue)
   const given = valueAt(value, inner)
-  const sentence = names.length > 0 ? `cannot be ${JSON.stringify(given)}` : wrong
-  return [
-    {
-      place: places.of(whole),
-      message: `${field === '' ? 'This' : field} ${sentence}.`,
-      hint: names.length > 0 ? suggestion(String(given), names) : descriptionOf(schema, inner, value),
-    },
-  ]
+  const branch = issue.code === 'invalid_union' ? bestBranch(issue, given) : null
+  if (branch !== null) return branch.flatMap((each) => problemOf(each, schema, value, path, places))
+  const place = places.of(whole)
+  const field = inner.join('.')
+  const names = namesOf(issue)
+  if (names.length > 0) {
+    const message = `${field === '' ? 'This' : field} cannot be ${JSON.stringify(given)}.`
+    return [{ place, message, hint: suggestion(String(given), names) }]
+  }
+  const isMissing = issue.code === 'invalid_type' && given === undefined
+  const wrong = issue.message.replace(/^Invalid input: /, '').replace(/\.$/, '')
+  const message = isMissing ? `${field} is missing.` : `${field === '' ? 'This' : field} ${wrong}.`
+  return [{ place, message, hint: descriptionOf(schema, inner) }]
 }
 
 /** Returns the allowed values, when they are named. */
@@ -85,63 +78,54 @@ function namesOf(issue: Issue): string[] {
     : []
 }
 
-/** Returns the issues of the branch of a union that was most likely meant: one for an object when it is an object. */
-function bestBranch(
-  issue: Extract<Issue, { code: 'invalid_union' }>,
-  given: unknown,
-): { issues: Issue[]; schema?: z.ZodType } | null {
+/** Returns the issues of the branch of a union that was most likely meant, or null when the value is no object. */
+function bestBranch(issue: Extract<Issue, { code: 'invalid_union' }>, given: unknown): Issue[] | null {
   if (typeof given !== 'object' || given === null) return null
   const branches = issue.errors.filter((issues) =>
     issues.every((each) => each.path.length > 0 || each.code === 'unrecognized_keys'),
   )
   const [fewest] = branches.toSorted((a, b) => a.length - b.length)
-  if (fewest === undefined) return null
-  return { issues: fewest.map((each) => ({ ...each, path: [...issue.path, ...each.path] }) as Issue) }
+  return fewest?.map((each) => ({ ...each, path: [...issue.path, ...each.path] }) as Issue) ?? null
+}
+
+/** What a schema of zod is made of, as far as suites use it. */
+interface Definition {
+  shape?: Record<string, z.ZodType>
+  element?: z.ZodType
+  valueType?: z.ZodType
+  options?: z.ZodType[]
+  innerType?: z.ZodType
+}
+
+function definitionOf(schema: z.ZodType): Definition {
+  const { def } = schema as unknown as { def: Definition }
+  return def.innerType === undefined ? def : definitionOf(def.innerType)
+}
+
+/** Returns the definitions of the objects, lists and records that a schema allows. */
+function branchesOf(schema: z.ZodType): Definition[] {
+  const definition = definitionOf(schema)
+  return definition.options?.flatMap(branchesOf) ?? [definition]
 }
 
 /** Returns the schema of a field, or undefined when it cannot be determined. */
-function schemaAt(
-  schema: z.ZodType | undefined,
-  path: readonly (string | number)[],
-  value: unknown,
-): z.ZodType | undefined {
-  const [name, ...rest] = path
-  const plain = unwrap(schema)
-  if (plain === undefined || name === undefined) return plain
-  for (const branch of branchesOf(plain)) {
-    const { def } = branch as unknown as {
-      def: { shape?: Record<string, z.ZodType>; element?: z.ZodType; valueType?: z.ZodType }
-    }
-    const field = def.shape?.[String(name)] ?? def.element ?? def.valueType
-    if (field !== undefined) return schemaAt(field, rest, valueAt(value, [name]))
+function schemaAt(schema: z.ZodType, [name, ...rest]: Path): z.ZodType | undefined {
+  if (name === undefined) return schema
+  for (const { shape, element, valueType } of branchesOf(schema)) {
+    const field = shape?.[String(name)] ?? element ?? valueType
+    if (field !== undefined) return schemaAt(field, rest)
   }
   return undefined
 }
 
 /** Returns the names of the fields of an object, or of every object of a union. */
 function namesIn(schema: z.ZodType | undefined): string[] {
-  if (schema === undefined) return []
-  return branchesOf(schema).flatMap((branch) =>
-    Object.keys((branch as unknown as { def: { shape?: object } }).def.shape ?? {}),
-  )
+  return schema === undefined ? [] : branchesOf(schema).flatMap(({ shape = {} }) => Object.keys(shape))
 }
 
-function branchesOf(schema: z.ZodType): z.ZodType[] {
-  const plain = unwrap(schema)!
-  const { options } = (plain as unknown as { def: { options?: z.ZodType[] } }).def
-  return options === undefined ? [plain] : options.flatMap(branchesOf)
-}
-
-function unwrap(schema: z.ZodType | undefined): z.ZodType | undefined {
-  const inner = (schema as unknown as { def?: { innerType?: z.ZodType } } | undefined)?.def?.innerType
-  return inner === undefined ? schema : unwrap(inner)
-}
-
-function descriptionOf(schema: z.ZodType, path: readonly (string | number)[], value: unknown): string {
-  if (path.length === 0) return ''
-  const parent = unwrap(schemaAt(schema, path.slice(0, -1), value))
-  const { shape } = (parent as unknown as { def?: { shape?: Record<string, z.ZodType> } } | undefined)?.def ?? {}
-  return shape?.[String(path.at(-1))]?.description ?? ''
+function descriptionOf(schema: z.ZodType, path: Path): string {
+  const parent = path.length === 0 ? undefined : schemaAt(schema, path.slice(0, -1))
+  return parent === undefined ? '' : (definitionOf(parent).shape?.[String(path.at(-1))]?.description ?? '')
 }
 
 function valueAt(value: unknown, path: readonly (string | number)[]): unknown {
