@@ -1,6 +1,7 @@
 /** What a person sees: plain lines in a pipe, a line that is redrawn on a terminal, failures in full at the end. */
-import { Chalk } from 'chalk'
+
 import { stripVTControlCharacters } from 'node:util'
+import { Chalk } from 'chalk'
 import { expect, test } from 'vitest'
 import { diffOf } from '../../src/qa/report/failure.ts'
 import { createReporters } from '../../src/qa/report/reporters.ts'
