@@ -1,4 +1,4 @@
-/** `svc exec -- CMD...` runs a program against a sandbox of its own; `svc env` prints the same variables of the running one. */
+/** `svc exec -- CMD...` runs a program against its own sandbox; `svc env` prints the SVC_* variables of the running one. */
 import { Argument } from 'commander'
 import { flagValues } from '../cli/endpoint/flags.ts'
 import { dotenvLines, shellLines } from '../cli/output/quoting.ts'
@@ -31,8 +31,8 @@ export const exec: Command = {
     if (!passthrough?.length || words.length > 0) {
       throw commandMissing(`svc exec -- ${words.length === 0 ? 'npm test' : words.join(' ')}`)
     }
-    const given = { interrupt: interruptOf(session), options: flagValues(flags, options) }
-    return runWithSandbox(session, passthrough, given, ({ group }) => group.ended)
+    const setup = { interrupt: interruptOf(session), options: flagValues(flags, options) }
+    return runWithSandbox(session, passthrough, setup, ({ group }) => group.ended)
   },
 }
 

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { consentLine } from '../cli/output/placement-summary.ts'
 import type { Style } from '../cli/output/style.ts'
-import { alignPairs, formatTime, formatValue } from '../cli/output/text.ts'
+import { alignPairs, cutText, formatTime, formatValue, padEnd, textWidth } from '../cli/output/text.ts'
 import type { PlacementDetail } from '../contract/control/placements.ts'
 import { parseJson } from '../foundation/json.ts'
 import type { TailBeacon } from './feed.ts'
@@ -36,7 +36,7 @@ export function beaconLine(beacon: TailBeacon, columns: number, style: Style, is
   const { time, has, ...layout } = layoutFor(columns)
   const withBill = layout.verdict + gap.length + widths.bill
   // A long reason uses the column `bill` when nothing would be billed.
-  const isLong = has.bill && !beacon.would_bill && verdictText(beacon, layout.verdict).length > layout.verdict
+  const isLong = has.bill && !beacon.would_bill && textWidth(verdictText(beacon, layout.verdict)) > layout.verdict
   const verdict = isLong ? withBill : layout.verdict
   const cells: [string, (text: string) => string][] = [
     [timeOfDay(beacon.received_at_ms).slice(0, time), style.dim],
@@ -60,7 +60,7 @@ export function beaconLine(beacon: TailBeacon, columns: number, style: Style, is
 export function verdictText({ verdict, reason_code }: TailBeacon, width = Number.POSITIVE_INFINITY): string {
   if (reason_code === 'OK' || verdict === 'duplicate') return `${signs[verdict]} ${verdict}`
   const full = `${signs[verdict]} ${verdict} ${reason_code}`
-  return full.length <= width ? full : `${signs[verdict]} ${reason_code}`
+  return textWidth(full) <= width ? full : `${signs[verdict]} ${reason_code}`
 }
 
 export function verdictPaint({ verdict, reason_code }: TailBeacon, style: Style): (text: string) => string {
@@ -73,11 +73,9 @@ function timeOfDay(epoch_ms: number): string {
   return formatTime(epoch_ms).slice(11, 23)
 }
 
-/** Pads or cuts a text to exactly `width` characters. */
-export function pad(text: string, width: number): string {
-  const characters = [...text]
-  if (characters.length <= width) return text + ' '.repeat(width - characters.length)
-  return width <= 0 ? '' : `${characters.slice(0, width - 1).join('')}…`
+/** Pads or cuts a text to exactly `width` columns of the terminal. */
+function pad(text: string, width: number): string {
+  return padEnd(cutText(text, width), width)
 }
 
 const signs = { accepted: '✓', duplicate: '=', rejected: '✗' } as const

@@ -130,7 +130,7 @@ async function replay(beacon: TailBeacon, client: Client, signal: AbortSignal): 
 }
 
 function outcomeOf({ exchange }: ReplayResult): string {
-  if (exchange.status === 0) return `Sent again: no answer, ${exchange.response_headers['x-sandbox-fault']} broke it.`
+  if (exchange.status === 0) return `Sent again: no response, ${exchange.response_headers['x-sandbox-fault']} broke it.`
   if (exchange.reason_code !== null) return `Sent again: refused with ${exchange.status}, ${exchange.reason_code}.`
   const { data } = BeaconResult.safeParse(parseJson(exchange.response_body ?? ''))
   return `Sent again: ${data?.duplicate === true ? 'duplicate, it was received before' : `accepted, ${data?.reason_code}`}.`

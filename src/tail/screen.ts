@@ -1,8 +1,8 @@
-/** The whole screen as lines: a head, the list or what covers it, and one line at the bottom. Pure. */
+/** The screen as lines: a head, the list or another screen, and one line at the bottom. Pure. */
 import type { Style } from '../cli/output/style.ts'
-import { formatValue } from '../cli/output/text.ts'
+import { cutText, formatValue } from '../cli/output/text.ts'
 import { beaconEvents } from '../contract/v1/beacons.ts'
-import { beaconLine, columnHead, detailLines, pad } from './beacon-text.ts'
+import { beaconLine, columnHead, detailLines } from './beacon-text.ts'
 import { lastMinute, minute_s, rate } from './counts.ts'
 import { keyHelp } from './keys.ts'
 import { cursorOf, filterFields, type TailState } from './model.ts'
@@ -114,7 +114,7 @@ function footLine(state: TailState, size: ScreenSize, style: Style): string {
   const { screen, filter, notice } = state
   if (screen.name === 'search')
     return `/${filter.search}${style.inverse(' ')}  ${style.dim('enter keeps, escape cancels')}`
-  if (notice !== null) return style.yellow(pad(formatValue(notice), columns).trimEnd())
+  if (notice !== null) return style.yellow(cutText(formatValue(notice), columns))
   const search = filter.search === '' ? null : `/${filter.search}`
   const active = [filter.event, filter.format, filter.verdict, filter.session, search].filter((part) => part !== null)
   const position = state.selected_seq === null ? 'following' : `${cursorOf(state) + 1} of ${state.shown.length}`
@@ -124,7 +124,7 @@ function footLine(state: TailState, size: ScreenSize, style: Style): string {
     footKeys[screen.name],
   ]
   const text = parts.filter((part) => part !== null).join('   ')
-  return style.dim(pad(text, columns).trimEnd())
+  return style.dim(cutText(text, columns))
 }
 
 const footKeys = {

@@ -11,7 +11,7 @@ afterAll(async () => {
 })
 
 describe('svc projects', () => {
-  test('list is a table of what is there', async () => {
+  test('list prints a table', async () => {
     expect((await cli.svc('projects list')).stdout).toBe(`\
 client_id    enabled  billing_model  consent_required  config_revision  allowed_origins
 proj_strict  true     cpm_viewable   true                            1  https://app.example.com
@@ -20,7 +20,7 @@ proj_demo    true     cpm_viewable   false                           1  http://l
 `)
   })
 
-  test('create takes the name as argument and settings as flags; its keys work', async () => {
+  test('create takes the name as an argument and settings as flags; its keys work', async () => {
     const { code, stdout, stderr } = await cli.svc(
       'projects create proj_mine --label-text Ad --set consent.ttl_ms=1000 -o json',
     )
@@ -36,7 +36,7 @@ proj_demo    true     cpm_viewable   false                           1  http://l
     expect(again.stderr).toContain('There is a project proj_mine already.')
   })
 
-  test('update changes what --set names, show tells it', async () => {
+  test('update changes what --set names, and show prints it', async () => {
     expect((await cli.svc('projects update proj_other --set viewability.ratio=0.6 --enabled false')).code).toBe(0)
     const { stdout } = await cli.svc('projects show proj_other -o json')
     expect(JSON.parse(stdout)).toMatchObject({
@@ -50,7 +50,7 @@ proj_demo    true     cpm_viewable   false                           1  http://l
 })
 
 describe('svc keys', () => {
-  test('create shows the key once, list shows what it is, revoke ends it', async () => {
+  test('create shows the key once, list shows its class, revoke ends it', async () => {
     const created = await cli.svc('keys create proj_strict --class secret --mode live -o json')
     const { key, key_id } = JSON.parse(created.stdout) as { key: string; key_id: string }
     expect(key).toMatch(/^sk_live_/)
@@ -71,7 +71,7 @@ key_00000000007  secret       test  2026-01-31T12:00:00.000Z  -
 })
 
 describe('svc consent', () => {
-  test('withdraw stores a withdrawal over v1, show tells the history', async () => {
+  test('withdraw stores a withdrawal over v1, show prints the history', async () => {
     await cli.svc('consent set --session-id s9 --set purposes.semantic_targeting=true')
     const withdrawn = await cli.svc('consent withdraw --session-id s9 -o json')
     expect(JSON.parse(withdrawn.stdout)).toMatchObject({

@@ -84,7 +84,7 @@ describe.each(isTmuxInstalled ? [script, tmux] : [script])('in a terminal of %s'
     await restored(terminal, 'q', 0)
   }, 60_000)
 
-  test('details tell the timeline of the slot, its consent and evidence; replay says that it is a duplicate', async () => {
+  test('details show the timeline of the slot, its consent and evidence; replay reports a duplicate', async () => {
     const stage = await openStage(open)
     const { terminal } = stage
     const run = (args: string) => svc(args, { env: { SVC_HOME: stage.home }, host: realTime })
@@ -129,7 +129,7 @@ describe.each(isTmuxInstalled ? [script, tmux] : [script])('in a terminal of %s'
     await restored(terminal, 'q', 0)
   }, 60_000)
 
-  test('it outlives a resize and a restart of the sandbox, and misses nothing', async () => {
+  test('it survives a resize and a restart of the sandbox, and misses nothing', async () => {
     const stage = await openStage(open, '--since 10m')
     const { terminal } = stage
     const slot = await stage.fill()
@@ -155,7 +155,7 @@ describe.each(isTmuxInstalled ? [script, tmux] : [script])('in a terminal of %s'
     expect(textOf(terminal)).toContain('error: Interrupted by SIGINT.')
   }, 60_000)
 
-  test('an end from outside gives the terminal back: SIGTERM, and an error that nobody caught', async () => {
+  test('SIGTERM and an uncaught error restore the terminal', async () => {
     const told = await openStage(open)
     process.kill(told.terminal.pid(), 'SIGTERM')
     await restored(told.terminal, '', 130)
@@ -167,7 +167,7 @@ describe.each(isTmuxInstalled ? [script, tmux] : [script])('in a terminal of %s'
   }, 60_000)
 })
 
-test('nobody there is told without taking the terminal', async () => {
+test('a service that cannot be reached is reported without taking over the terminal', async () => {
   const home = await temporaryHome()
   const terminal = await openScript('beacons tail', { SVC_HOME: home, SVC_BASE_URL: 'http://127.0.0.1:1' })
   onTestFinished(() => terminal.close())
@@ -175,7 +175,7 @@ test('nobody there is told without taking the terminal', async () => {
   expect(terminal.screen).toMatchObject({ is_alternate: false, is_cursor_shown: true, clears: 0 })
 }, 60_000)
 
-test('without a terminal each beacon is a line', async () => {
+test('without a terminal each beacon is one line', async () => {
   await using cli = await startTestCli()
   await cli.svc('placements create --format banner')
   await cli.svc('beacons send --event render --set beacon_id=tail_line_1')
@@ -193,7 +193,7 @@ test('without a terminal each beacon is a line', async () => {
   expect(JSON.parse(picked.stdout)).toMatchObject({ beacon_id: 'tail_line_1', verdict: 'accepted' })
 })
 
-test('a flag off the contract is refused', async () => {
+test('a flag value that the contract does not have is refused', async () => {
   await using cli = await startTestCli()
   expect(await cli.svc('beacons tail --event nonsense')).toMatchObject({ code: 2, stdout: '' })
   expect(await cli.svc('beacons tail --since yesterday')).toMatchObject({ code: 2, stdout: '' })

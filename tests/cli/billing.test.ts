@@ -9,7 +9,7 @@ afterAll(async () => {
   await cli[Symbol.asyncDispose]()
 })
 
-test('svc billing report tells what counted, the sum, and why the rest did not', async () => {
+test('svc billing report shows what counted, the sum, and why the rest did not', async () => {
   expect((await cli.svc('billing report')).stdout).toBe('Nothing has counted.\n')
   await cli.svc('placements create --format banner --topic coffee')
   await cli.svc('beacons send --event render')

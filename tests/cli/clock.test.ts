@@ -9,7 +9,7 @@ afterEach(async () => {
   await cli[Symbol.asyncDispose]()
 })
 
-test('svc sandbox clock advance takes an asset token through its life', async () => {
+test('svc sandbox clock advance makes an asset token expire', async () => {
   await cli.svc('placements create --format banner')
   const clock = await cli.svc('sandbox clock advance 5m')
   expect(clock).toEqual({ code: 0, stdout: 'now    2026-01-31T12:05:00.000Z\nstate  frozen\n', stderr: '' })
@@ -23,7 +23,7 @@ test('svc sandbox clock advance takes an asset token through its life', async ()
   expect((await cli.svc('render fetch')).stderr).toContain('answered 404')
 })
 
-test('svc beacons send stamps a beacon with the time of a sandbox that was moved', async () => {
+test('svc beacons send uses the time of a sandbox whose clock was moved', async () => {
   await cli.svc('sandbox clock advance 7d')
   await cli.svc('placements create --format banner')
   await cli.svc('render fetch -o none')
@@ -71,7 +71,7 @@ test.each(['2027-01-01T00:00:00', '2027-02-30T00:00:00Z', '1969-12-31', 'tomorro
   },
 )
 
-test('svc sandbox info tells where the clock is', async () => {
+test('svc sandbox info shows the clock', async () => {
   await cli.svc('sandbox clock set 2027-01-01')
   const { stdout } = await cli.svc('sandbox info')
   expect(stdout).toMatch(/^clock\n {2}now_ms +2027-01-01T00:00:00\.000Z\n {2}offset_ms +-?\d+\n {2}frozen +true$/m)

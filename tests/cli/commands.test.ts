@@ -39,7 +39,7 @@ next  svc placements explain
 `)
   })
 
-  test('tells a no-fill with its meaning and its cause', async () => {
+  test('explains a no-fill with its meaning and its cause', async () => {
     const { code, stdout } = await cli.svc('placements create --no-fill')
     expect(code).toBe(0)
     expect(masked(stdout)).toBe(`\
@@ -56,7 +56,7 @@ next  svc placements explain
 `)
   })
 
-  test('every flag reaches its member of the body', async () => {
+  test('every flag reaches its field of the body', async () => {
     const flags =
       "--format banner clip --topic tea --prompt 'a b' --prompt-shared --job-type code --session s1 --position below --max-width 300 --max-height 250 --consent granted --set overrides.bidfloor=1.5 --set slot_hint.position=above"
     const { stdout } = await cli.svc(`placements create ${flags} --curl`)
@@ -71,7 +71,7 @@ next  svc placements explain
     })
   })
 
-  test('--data comes from the command line, a file or stdin, and flags go into it', async () => {
+  test('--data comes from the command line, a file or stdin, and flags are merged into it', async () => {
     const body = { session_id: 's2', slot_hint: { max_width: 320 } }
     await writeFile(join(cli.home, 'body.json'), JSON.stringify(body))
     const sources = [`'${JSON.stringify(body)}'`, '@body.json', '-']
@@ -91,14 +91,14 @@ next  svc placements explain
     expect(await consentOf('--prompt x --prompt-shared')).toEqual({ prompt_shared: true })
   })
 
-  test('--consent denied stores the denial, then asks', async () => {
+  test('--consent denied stores the denial, then requests a placement', async () => {
     const { code, stdout, stderr } = await cli.svc('placements create --consent denied --session s3')
     expect(code).toBe(0)
     expect(stderr).toBe('Stored consent denied for session s3 with POST /v1/consent.\n')
     expect(stdout).toContain('reason     consent_not_granted: Consent is denied, withdrawn or expired.\n')
   })
 
-  test('--curl names a key that is not of the sandbox instead of printing it', async () => {
+  test('--curl prints a variable for a key that is not of the sandbox', async () => {
     const { stdout } = await cli.svc('placements create --session s4 --curl', {
       env: { SVC_SECRET_KEY: 'sk_live_mine' },
     })
@@ -110,7 +110,7 @@ curl -sS -X POST 'http://127.0.0.1:*/v1/placements' \\
 `)
   })
 
-  test('--live takes the live key, and never with --no-fill', async () => {
+  test('--live uses the live key, and is refused with --no-fill', async () => {
     expect((await cli.svc('placements create --live --curl')).stdout).toContain('Bearer sk_live_sandbox_demo')
     const { code, stdout, stderr } = await cli.svc('placements create --live --no-fill')
     expect({ code, stdout }).toEqual({ code: 4, stdout: '' })
@@ -123,7 +123,7 @@ reason test_outcome_requires_test_key
 })
 
 describe('decisions get', () => {
-  test('tells that a slot is pending, and with --wait waits until it is not', async () => {
+  test('reports that a slot is pending, and with --wait waits until it is not', async () => {
     await using sandbox = await startSandbox({ decision_latency_ms: 600 })
     const env = { SVC_BASE_URL: sandbox.url, SVC_SECRET_KEY: sandbox.keys.secret_key, SVC_CLIENT_ID: 'proj_demo' }
     const created = await cli.svc('placements create --wait 0 -o json', { env })
@@ -165,7 +165,7 @@ describe('exit codes', () => {
 })
 
 describe('errors', () => {
-  test('say what happened, where, what to do, and the request', async () => {
+  test('say what happened, where, what to do, and name the request', async () => {
     const { stderr } = await cli.svc('consent set --decision granted')
     expect(masked(stderr)).toBe(`\
 error: The request does not match the schema.
@@ -188,7 +188,7 @@ reason schema_invalid, request req_*
     }
   })
 
-  test('speak as the program was called', async () => {
+  test('name the program as it was called', async () => {
     const { stderr } = await cli.svc('health live --base-url http://127.0.0.1:1', { env: { npm_execpath: 'npm' } })
     expect(stderr).toContain('hint: Start a sandbox: npx svc start.')
   })
@@ -201,7 +201,7 @@ describe('the commands of the contract', () => {
     expect(missing.map(({ id }) => id)).toEqual([])
   })
 
-  test('a list is a table as text, a page as JSON, an item a line as JSON lines', async () => {
+  test('a list is a table in text, a page in JSON, one item a line in JSON lines', async () => {
     await cli.svc('sandbox reset')
     await cli.svc('placements create --session s5 --no-fill')
     await cli.svc('placements create --session s5 --format banner')
@@ -224,7 +224,7 @@ created_at_ms             slot_id           job_type  mode  status  format  no_f
     expect(await slots('')).toBe((await slots('--client-id proj_other')) + (await slots('--client-id proj_demo')))
   })
 
-  test('a beacon takes its asset token from the last placement and its time from now', async () => {
+  test('a beacon has the asset token of the last placement and the current time by default', async () => {
     await cli.svc('placements create --format banner')
     await cli.svc('render fetch')
     const { code, stdout, stderr } = await cli.svc('beacons send --event render')
@@ -245,7 +245,7 @@ request     req_*
     )
   })
 
-  test('explain tells each campaign with its outcome', async () => {
+  test('explain lists each campaign with its outcome', async () => {
     await cli.svc('placements create --format banner --topic coffee')
     const { stdout } = await cli.svc('placements explain -q')
     expect(stdout).toContain('outcome   ready, fill: banner of cmp_larkfield_coffee\n')
@@ -261,7 +261,7 @@ request     req_*
     expect((await cli.svc('jobs create --set job_type=poem')).code).toBe(3)
   })
 
-  test('activation takes key and origin from the sandbox, and its token works as a credential', async () => {
+  test('activation uses key and origin of the sandbox, and its token works as a credential', async () => {
     const { stdout } = await cli.svc('browser activate -o json')
     const { activation_token } = JSON.parse(stdout) as { activation_token: string }
     const result = await cli.svc(`placements create --secret-key ${activation_token}`)
@@ -282,7 +282,7 @@ describe('example requests', () => {
 })
 
 describe('examples in the help', () => {
-  test('work as they stand, with JSON alone on stdout where they ask for it', async () => {
+  test('work as written, with only JSON on stdout where they ask for it', async () => {
     for (const { command, path } of await loadAll(commands)) {
       if (['start', 'stop', 'stream', 'tail', 'exec', 'observe'].includes(command.name)) continue
       const cwd = exampleFolder(cli, path)

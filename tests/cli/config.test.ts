@@ -22,7 +22,7 @@ const read = (path: string) => JSON.parse(readFileSync(path, 'utf8')) as unknown
 const url = 'http://service.test'
 
 describe('svc config set', () => {
-  test('makes the first profile and uses it; the file is its owner’s alone', async () => {
+  test('creates the first profile and uses it; only its owner can read the file', async () => {
     expect(await run(`config set base_url ${url}`)).toEqual({
       code: 0,
       stdout: '',
@@ -33,7 +33,7 @@ describe('svc config set', () => {
     expect((await run('config get base_url')).stdout).toBe(`${url}\n`)
   })
 
-  test('writes into the profile that is named, which is not used before it is chosen', async () => {
+  test('writes into the named profile, which is not used before it is chosen', async () => {
     await run('config set base_url http://first.test')
     await run(`config set base_url ${url} --profile other`)
     expect((await run('config get base_url')).stdout).toBe('http://first.test\n')
@@ -52,7 +52,7 @@ describe('svc config set', () => {
     expect(read(profiles)).toEqual({ current: 'default', profiles: { default: {} } })
   })
 
-  test('--local writes svc.config.json of the project, here or above', async () => {
+  test('--local writes svc.config.json of the project, in this directory or a parent', async () => {
     const file = join(project, 'svc.config.json')
     await run(`config set base_url ${url} --local`)
     expect(read(file)).toEqual({ base_url: url })
@@ -70,7 +70,7 @@ describe('svc config set', () => {
     expect(read(join(project, 'svc.config.json'))).toEqual({ $schema, base_url: url })
   })
 
-  test('refuses a wrong value and an unknown setting, and writes nothing', async () => {
+  test('refuses an invalid value and an unknown setting, and writes nothing', async () => {
     expect(await run('config set base_url ftp://x')).toEqual({
       code: 2,
       stdout: '',
@@ -80,7 +80,7 @@ describe('svc config set', () => {
     expect(existsSync(profiles)).toBe(false)
   })
 
-  test('writes which profile a project uses, into svc.config.json alone', async () => {
+  test('writes the profile of a project only into svc.config.json', async () => {
     const file = join(project, 'svc.config.json')
     await run(`config set base_url ${url} --profile other`)
     expect((await run('config set profile other --local')).code).toBe(0)
@@ -97,7 +97,7 @@ describe('svc config set', () => {
     expect((await run("config set profile 'a b' --local")).code).toBe(2)
   })
 
-  test('mends a file that is wrong', async () => {
+  test('repairs an invalid file', async () => {
     writeFileSync(profiles, '{"current":"a","profiles":{"a":{"base_url":"nonsense"}}}')
     expect((await run('config get base_url')).code).toBe(2)
     expect((await run(`config set base_url ${url}`)).code).toBe(0)
@@ -115,7 +115,7 @@ describe('svc config use', () => {
     })
   })
 
-  test('leads out of a current profile that is gone', async () => {
+  test('replaces a current profile that no longer exists', async () => {
     writeFileSync(profiles, '{"current":"gone","profiles":{"a":{}}}')
     expect((await run('config list')).code).toBe(2)
     expect((await run('config use a')).code).toBe(0)
@@ -124,7 +124,7 @@ describe('svc config use', () => {
 })
 
 describe('svc config list', () => {
-  test('tells every value and where it comes from, and never a secret key', async () => {
+  test('shows every value and its source, but never a secret key', async () => {
     await run('config set secret_key sk_live_very_secret')
     await run('config set origin http://a.test --local')
     const { code, stdout } = await run('config list --client-id proj_x', { SVC_BASE_URL: url })
@@ -170,7 +170,7 @@ describe('svc config validate', () => {
     for (const [index, problem] of problems.entries()) expect(row.problems[index]).toContain(problem)
   })
 
-  test('looks at the profiles too, and at a profile that is not there', async () => {
+  test('checks the profiles too, and reports a missing one', async () => {
     writeFileSync(profiles, '{"profiles":{"a":{"origin":"nowhere"}}}')
     expect(await run('config validate')).toMatchObject({
       code: 2,
@@ -183,7 +183,7 @@ describe('svc config validate', () => {
     })
   })
 
-  test('a config file that is named must be there', async () => {
+  test('a named config file must exist', async () => {
     const { code, stdout } = await run('config validate --config gone.json')
     expect({ code, stdout }).toEqual({
       code: 2,
@@ -191,7 +191,7 @@ describe('svc config validate', () => {
     })
   })
 
-  test('--schema prints the schema that is published', async () => {
+  test('--schema prints the published schema', async () => {
     const { stdout } = await run('config validate --schema')
     expect(JSON.parse(stdout)).toEqual(configFileSchema())
     expect(read(join(root, 'fixtures/svc.config.schema.json'))).toEqual(configFileSchema())

@@ -30,7 +30,7 @@ SVC_ORIGIN=http://localhost:3000
     expect(await cli.svc('env -o dotenv', { env: { SVC_OUTPUT: 'none' } })).toMatchObject({ stdout: expected })
   })
 
-  test('-o shell prints lines that a shell takes', async () => {
+  test('-o shell prints lines for a shell', async () => {
     const { stdout } = await cli.svc('env -o shell')
     expect(stdout.split('\n')[0]).toBe(`export SVC_BASE_URL='${cli.sandbox.url}'`)
     expect(shellReads(stdout, 'SVC_SECRET_KEY')).toBe('sk_test_sandbox_demo')
@@ -48,12 +48,12 @@ SVC_ORIGIN=http://localhost:3000
     expect(stdout).toContain('SVC_CLIENT_ID=proj_other\nSVC_SECRET_KEY=sk_test_sandbox_other\n')
   })
 
-  test('its formats are its own', async () => {
+  test('no other command has its formats', async () => {
     expect((await cli.svc('placements list -o dotenv')).code).toBe(2)
     expect((await cli.svc('env -o yaml')).code).toBe(2)
   })
 
-  test('without a sandbox it is told what to do, with exit code 7', async () => {
+  test('without a sandbox it says what to do, with exit code 7', async () => {
     expect(await svc('env', { env: { SVC_HOME: temporaryDirectory() } })).toEqual({
       code: 7,
       stdout: '',
@@ -78,17 +78,17 @@ describe('quoting', () => {
     '*',
   ]
 
-  test.each(values)('a shell reads %s as it is', async (value) => {
+  test.each(values)('a shell reads %s unchanged', async (value) => {
     const { stdout } = await cli.svc('env -o shell', { env: { SVC_SECRET_KEY: value } })
     expect(shellReads(stdout, 'SVC_SECRET_KEY')).toBe(value)
   })
 
-  test.each(values)('a reader of .env files reads %s as it is', async (value) => {
+  test.each(values)('a reader of .env files reads %s unchanged', async (value) => {
     const { stdout } = await cli.svc('env', { env: { SVC_SECRET_KEY: value } })
     expect(parseEnv(stdout).SVC_SECRET_KEY).toBe(value)
   })
 
-  test('what no .env file can hold is refused, not written wrongly', async () => {
+  test('a value that no .env file can hold is refused', async () => {
     const { code, stdout, stderr } = await cli.svc('env', { env: { SVC_SECRET_KEY: `'"\`` } })
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain('SVC_SECRET_KEY holds quotes that a .env file cannot.')

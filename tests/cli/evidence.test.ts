@@ -65,7 +65,7 @@ describe('an export', () => {
     expect(public_keys).toEqual([lines[6]!.public_key])
   })
 
-  test('goes to a file, whole or not at all, of one project where it is asked for', async () => {
+  test('goes to a file, complete or not at all, for one project when asked', async () => {
     const { code, stdout, stderr } = await cli.svc('evidence export --file one.jsonl --client-id proj_other')
     const one = [...whole.slice(7, 9), '{"line":"end","chains":1}', ''].join('\n')
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
@@ -91,7 +91,7 @@ signed by <key>
   })
 })
 
-describe('what was done to an export is named', () => {
+describe('every manipulation of an export is found', () => {
   const cases: [string, () => string[], number, RegExp][] = [
     ['an entry changed', () => edited(2, (line) => ({ ...line, entry: `${line.entry} ` })), 3, /hash of entry 3/],
     ['a hash changed', () => edited(2, (line) => ({ ...line, hash: '0'.repeat(64) })), 3, /hash of entry 3/],
@@ -126,14 +126,14 @@ describe('what was done to an export is named', () => {
     }
   })
 
-  test('signed by another key than the one that is asked for', async () => {
+  test('signed by another key than the given one', async () => {
     const { public_keys } = await verify(whole)
     expect((await verify(whole, `--public-key ${public_keys[0]}`)).ok).toBe(true)
     const { ok, chains } = await verify(whole, `--public-key ${'A'.repeat(43)}`)
     expect([ok, chains[0]!.problem]).toEqual([false, `The checkpoint was signed by another key: ${public_keys[0]}.`])
   })
 
-  test('a file that is none, and one that is not there', async () => {
+  test('a file that is no export, and a missing one', async () => {
     expect(await verify(['hello'])).toMatchObject({ ok: false, chains: [{ client_id: '-', broken_at: 1 }] })
     expect(await verify([''])).toMatchObject({ ok: false, chains: [{ problem: 'There is nothing in it.' }] })
     const missing = await svc('evidence verify nowhere.jsonl', offline)
@@ -143,7 +143,7 @@ describe('what was done to an export is named', () => {
 })
 
 describe('svc evidence tamper', () => {
-  test('changes one entry of a copy; export and sandbox stay as they are', async () => {
+  test('changes one entry of a copy; export and sandbox do not change', async () => {
     await cli.svc('evidence export --file original.jsonl')
     const before = await readFile(join(cli.home, 'original.jsonl'), 'utf8')
     for (const [flags, project, seq] of [
@@ -163,7 +163,7 @@ describe('svc evidence tamper', () => {
     expect((await cli.svc('evidence verify')).code).toBe(0)
   })
 
-  test('needs another file to write, and an entry that is there', async () => {
+  test('needs another file to write to, and an existing entry', async () => {
     expect((await cli.svc('evidence tamper original.jsonl original.jsonl')).code).toBe(2)
     const missing = await cli.svc('evidence tamper original.jsonl never.jsonl --seq 99')
     expect(missing.code).toBe(2)

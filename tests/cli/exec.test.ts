@@ -25,7 +25,7 @@ function exec(words: readonly string[], directory = temporaryDirectory()): Runni
 const node = (script: string) => ['--', process.execPath, '-e', script]
 
 describe('what the command sees', () => {
-  test('is a sandbox of its own, by the SVC_* variables, and one line on stderr says so', async () => {
+  test('is a sandbox of its own, in the SVC_* variables and one line on stderr', async () => {
     const script = `
       const { SVC_BASE_URL, SVC_CLIENT_ID, SVC_SECRET_KEY, SVC_PUBLISHABLE_KEY } = process.env
       fetch(SVC_BASE_URL + '/v1/placements', {
@@ -73,7 +73,7 @@ describe('what the command sees', () => {
     expect(ids[0]).toBe(ids[1])
   })
 
-  test('its own flags, also those that svc knows, reach it as they are', async () => {
+  test('its own flags reach it unchanged, also those that svc has', async () => {
     const words = [
       '-q',
       '--',
@@ -90,7 +90,7 @@ describe('what the command sees', () => {
 })
 
 describe('the exit code', () => {
-  test.each([0, 1, 5, 42])('of the command is its own: %i', async (code) => {
+  test.each([0, 1, 5, 42])("is the command's own: %i", async (code) => {
     expect((await exec(node(`process.exit(${code})`)).ended).code).toBe(code)
   })
 
@@ -99,7 +99,7 @@ describe('the exit code', () => {
     expect(code).toBe(128 + constants.signals[signal])
   })
 
-  test('is 2 where there is no such command, with what to do', async () => {
+  test('is 2 when there is no such command, and says what to do', async () => {
     expect(await exec(['-q', '--', 'no-such-program']).ended).toEqual({
       code: 2,
       stdout: '',
@@ -107,7 +107,7 @@ describe('the exit code', () => {
     })
   })
 
-  test('is 2 where it may not be executed', async () => {
+  test('is 2 when it is not executable', async () => {
     const directory = temporaryDirectory()
     writeFileSync(join(directory, 'suite.sh'), 'exit 0', { mode: 0o600 })
     const { code, stderr } = await exec(['-q', '--', './suite.sh'], directory).ended
@@ -164,7 +164,7 @@ describe('signals', () => {
 })
 
 describe('no orphan', () => {
-  test('what the command leaves running is ended with it', async () => {
+  test('processes that the command leaves behind are ended with it', async () => {
     const script = `
       const child = require('node:child_process').spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'])
       console.log(child.pid)

@@ -13,7 +13,7 @@ afterAll(async () => {
   await cli[Symbol.asyncDispose]()
 })
 
-test('faults add --times 1 fails one request, then it works; list tells how often', async () => {
+test('faults add --times 1 fails one request, then it works; list shows the count', async () => {
   const added = await cli.svc('sandbox faults add --path /v1/placements --times 1 --retry-after-s 0 -o json')
   expect({ code: added.code, stderr: added.stderr }).toEqual({ code: 0, stderr: '' })
   const { fault_id } = JSON.parse(added.stdout) as { fault_id: string }
@@ -53,7 +53,7 @@ test('every kind of fault has its flags', async () => {
   expect(JSON.parse(rewrite.stdout)).toMatchObject({ effect: 'rewrite', rewrite: { status: 'later' } })
 })
 
-test('remove takes one rule away, clear all', async () => {
+test('remove deletes one rule, clear all of them', async () => {
   const { stdout } = await cli.svc('sandbox faults add -o json')
   const { fault_id } = JSON.parse(stdout) as { fault_id: string }
   await cli.svc('sandbox faults add --path /v1/never')
@@ -63,13 +63,13 @@ test('remove takes one rule away, clear all', async () => {
   expect(JSON.parse((await cli.svc('sandbox faults clear -o json')).stdout)).toEqual({ cleared: 1 })
 })
 
-test('a slip of the hand is told before anything is sent', async () => {
+test('a typing error is reported before anything is sent', async () => {
   const { code, stderr } = await cli.svc('sandbox faults add --rate 2')
   expect(code).toBe(2)
   expect(stderr).toContain('--rate')
 })
 
-test('rules that are added at the same time are each answered with their own id', async () => {
+test('rules added at the same time each return their own id', async () => {
   // A process and a file of its own: what is sent from this one would arrive one by one, and be kept at once.
   const { child, firstLine, ended } = spawnSvc(['start', '--port', '0', '-o', 'json'], {
     SVC_HOME: temporaryDirectory(),

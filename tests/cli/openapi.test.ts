@@ -16,7 +16,7 @@ async function print(flags: string): Promise<{ document: Document; text: string 
   return { document: JSON.parse(stdout) as Document, text: stdout }
 }
 
-test('without a sandbox it is the whole document, in text and JSON alike', async () => {
+test('without a sandbox it prints the whole document, as text and as JSON', async () => {
   const whole = JSON.parse(JSON.stringify(openapiDocument({ server_url: 'http://127.0.0.1:4010' }))) as unknown
   expect((await print('')).document).toEqual(whole)
   expect((await print('-o json')).document).toEqual(whole)
@@ -26,7 +26,7 @@ test('without a sandbox it is the whole document, in text and JSON alike', async
 test.each([
   ['--v1', 'v1', /^\/v1\//],
   ['--control', 'sandbox', /^\/_sandbox\//],
-])('%s is one part, with all that it refers to and nothing else', async (flag, tag, prefix) => {
+])('%s prints one part, with every component that it refers to and no other', async (flag, tag, prefix) => {
   const { document, text } = await print(flag)
   expect(document.tags.map(({ name }) => name)).toEqual([tag])
   expect(Object.keys(document.paths).length).toBeGreaterThan(5)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { startTestCli } from './test-cli.ts'
 
-test('render open tells the frame of the last fill; it is the one that the placement named', async () => {
+test('render open prints the frame URL of the last fill', async () => {
   await using cli = await startTestCli()
   const created = await cli.svc('placements create --format banner -o json')
   const { placement } = JSON.parse(created.stdout) as { placement: { render: { frame_url: string } } }
@@ -14,7 +14,7 @@ test('render open tells the frame of the last fill; it is the one that the place
   expect(named).toEqual({ code: 0, stdout: `${frame_url}\n`, stderr: '' })
 })
 
-test('on a terminal without a display nothing is opened, and it is told', async () => {
+test('on a terminal without a display nothing is opened, and it says so', async () => {
   await using cli = await startTestCli()
   const host = { platform: 'linux' }
   const { code, stderr } = await cli.svc('placements create --format banner --open', { isTerminal: true, host })

@@ -44,7 +44,7 @@ describe('requests list', () => {
 })
 
 describe('requests find, count and nearest', () => {
-  test('look into bodies and headers', async () => {
+  test('match bodies and headers', async () => {
     await using cli = await withJournal()
     const found = await cli.svc('requests find --path /v1/placements --body overrides.allowed_formats.0=clip -o jsonl')
     expect(found.stdout.trim().split('\n')).toHaveLength(1)
@@ -62,7 +62,7 @@ POST /v1/beacons 200  req_*
     expect([code, stderr]).toEqual([2, expect.stringContaining('--body event is not name=value.')])
   })
 
-  test('a value has the type of its member, so that a session of digits is text', async () => {
+  test('a value has the type of its field, so that a session of digits is text', async () => {
     await using cli = await startTestCli()
     await cli.svc('placements create --session 123')
     expect((await cli.svc('requests count --path /v1/placements --body session_id=123')).stdout).toBe('1\n')
@@ -72,7 +72,7 @@ POST /v1/beacons 200  req_*
 })
 
 describe('requests show --curl', () => {
-  test('prints the command that sends it again, the key by its variable', async () => {
+  test('prints the command that sends it again, with a variable for the key', async () => {
     await using cli = await withJournal()
     const [item] = await journalled(cli, '--session s2')
     const { code, stdout, stderr } = await cli.svc(`requests show ${item!.request_id} --curl`)
@@ -85,7 +85,7 @@ curl -sS -X POST 'http://127.0.0.1:*/v1/placements' \\
 `)
   })
 
-  test('tells what is redacted', async () => {
+  test('names what is redacted', async () => {
     await using cli = await withJournal()
     const [item] = await journalled(cli, '--path /v1/beacons')
     const { stdout, stderr } = await cli.svc(`requests show ${item!.request_id} --curl`)
@@ -95,7 +95,7 @@ curl -sS -X POST 'http://127.0.0.1:*/v1/placements' \\
 })
 
 describe('requests replay', () => {
-  test('sends it again for the key it had, its body changed by --set', async () => {
+  test('sends it again with the same key and the changes of --set', async () => {
     await using cli = await withJournal()
     const [item] = await journalled(cli, '--session s2')
     const set = '--set session_id=s9 --set overrides.allowed_formats=banner'
@@ -139,7 +139,7 @@ request_id        req_*
 `)
   })
 
-  test('is the last placement without an id, and a refusal is told with its exit code', async () => {
+  test('takes the last placement by default, and a refusal gives its exit code', async () => {
     await using cli = await startTestCli()
     await cli.svc('placements create --session s1')
     const refused = await cli.svc('requests replay --set job_type=poem')
@@ -147,7 +147,7 @@ request_id        req_*
     expect(refused.stderr).toContain('job_type')
   })
 
-  test('tells what it went without', async () => {
+  test('notes what could not be restored', async () => {
     await using cli = await startTestCli()
     await cli.svc('placements create --prompt hello')
     const { code, stderr } = await cli.svc('requests replay -o none')
@@ -157,7 +157,7 @@ request_id        req_*
     ])
   })
 
-  test('is not sent while something is missing, and names it; a key by its id and --set mend it', async () => {
+  test('is not sent while something is missing; --key-id and --set fill it in', async () => {
     await using cli = await withJournal()
     const [item] = await journalled(cli, '--status 401')
     const before = (await journalled(cli)).length
@@ -173,7 +173,7 @@ hint: `)
     expect([again.code, again.stdout]).toEqual([0, expect.stringMatching(/^status +200, before 401$/m)])
   })
 
-  test('that a fault rule breaks is told as no answer', async () => {
+  test('reports no response when a fault rule breaks the connection', async () => {
     await using cli = await withJournal()
     await cli.svc('sandbox faults add --path /v1/beacons --effect drop')
     const [item] = await journalled(cli, '--path /v1/beacons')
@@ -183,7 +183,7 @@ hint: `)
 })
 
 describe('requests verify', () => {
-  test('is content when the count is as expected', async () => {
+  test('exits 0 when the count is as expected', async () => {
     await using cli = await withJournal()
     const { code, stdout, stderr } = await cli.svc('requests verify --path /v1/beacons --body event=render --times 1')
     expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: 'count     1\nexpected  exactly 1\n', stderr: '' })
@@ -192,7 +192,7 @@ describe('requests verify', () => {
     expect((await cli.svc('requests verify --path /v1/jobs --none')).code).toBe(0)
   })
 
-  test('exits 5 on a miss, and prints what came nearest', async () => {
+  test('exits 5 on a miss, and prints the nearest requests', async () => {
     await using cli = await withJournal()
     const { code, stdout, stderr } = await cli.svc('requests verify --path /v1/beacons --body event=visible --times 1')
     expect(code).toBe(5)
@@ -205,7 +205,7 @@ near   POST /v1/beacons 200  req_*
     expect(stderr).toBe('error: Expected exactly 1, found 0.\nhint: See what was sent: svc requests list\n')
   })
 
-  test('shows those that match where there are too many', async () => {
+  test('prints the matching ones when there are too many', async () => {
     await using cli = await withJournal()
     const { code, stdout } = await cli.svc('requests verify --path /v1/beacons --none -o json')
     expect(code).toBe(5)
@@ -218,7 +218,7 @@ near   POST /v1/beacons 200  req_*
     })
   })
 
-  test('takes one expectation', async () => {
+  test('takes only one expectation', async () => {
     await using cli = await startTestCli()
     expect((await cli.svc('requests verify --times 1 --none')).code).toBe(2)
     expect((await cli.svc('requests verify --times few')).code).toBe(2)
@@ -253,7 +253,7 @@ describe('requests tail', () => {
     }
   }
 
-  test('prints each request once, as it comes, until Ctrl-C', async () => {
+  test('prints each request once, as it arrives, until Ctrl-C', async () => {
     await using cli = await withJournal()
     const tailing = tail(cli, '--since 1h -o jsonl')
     await expect.poll(() => tailing.lines().length, { timeout: 20_000 }).toBe(4)
@@ -268,7 +268,7 @@ describe('requests tail', () => {
     expect(items).toEqual((await journalled(cli)).reverse())
   })
 
-  test('prints only what passes its filters', async () => {
+  test('prints only requests that pass its filters', async () => {
     await using cli = await withJournal()
     const tailing = tail(cli, '--since 1h --status-class 4xx')
     await expect.poll(() => tailing.lines().length, { timeout: 20_000 }).toBe(1)

@@ -19,7 +19,7 @@ async function beside(cli: TestCli, pid: number): Promise<Sandbox> {
 const bothRun: Partial<Host> = { isRunning: () => true, now: () => noon + 90_000 }
 
 describe('two sandboxes', () => {
-  test('ps lists both, the used one marked; status is about that one', async () => {
+  test('ps lists both and marks the used one; status shows that one', async () => {
     await using cli = await startTestCli()
     const newer = await beside(cli, 4711)
     const listed = await cli.svc('sandbox ps', { host: bothRun })
@@ -44,7 +44,7 @@ describe('two sandboxes', () => {
     expect(named.stdout).toMatch(new RegExp(`^URL +${cli.sandbox.url}\nchosen by +--base-url$`, 'm'))
   })
 
-  test('a command that picks one says which, on stderr, once; not when it was told', async () => {
+  test('a command that chooses one says which, once, on stderr; not when one was named', async () => {
     await using cli = await startTestCli()
     const { url } = await beside(cli, 4711)
     const note = `2 sandboxes run: using ${url}, the newest. Another: --base-url URL, as in svc sandbox ps\n`
@@ -69,7 +69,7 @@ describe('two sandboxes', () => {
   })
 })
 
-test('without any, ps is an empty list and status exit code 7', async () => {
+test('without any, ps prints an empty list and status ends with exit code 7', async () => {
   const env = { SVC_HOME: temporaryDirectory() }
   expect(await svc('sandbox ps -o json', { env })).toEqual({
     code: 0,
@@ -86,7 +86,7 @@ test('without any, ps is an empty list and status exit code 7', async () => {
   expect(JSON.parse(elsewhere.stderr)).toMatchObject({ error: { code: 'sandbox_missing' } })
 })
 
-test('a sandbox that does not answer is told, with exit code 7', async () => {
+test('a sandbox that does not respond is reported, with exit code 7', async () => {
   await using cli = await startTestCli()
   await cli.sandbox.close()
   const { code, stdout } = await cli.svc('sandbox status')
@@ -123,7 +123,7 @@ describe('sandbox logs', () => {
 })
 
 describe('requests tail', () => {
-  test('finds a restarted sandbox again, says so on stderr, and misses nothing', { timeout: 40_000 }, async () => {
+  test('reconnects to a restarted sandbox, says so on stderr, and misses nothing', { timeout: 40_000 }, async () => {
     await using cli = await startTestCli()
     const database = join(cli.home, 'sandbox.db')
     const begin = async () => {
@@ -157,7 +157,7 @@ describe('requests tail', () => {
     expect(sessions).toEqual(['s1', 's2'])
   })
 
-  test('goes on when the sandbox is reset, with what comes then', { timeout: 40_000 }, async () => {
+  test('continues with new requests when the sandbox is reset', { timeout: 40_000 }, async () => {
     await using cli = await startTestCli()
     await cli.svc('placements create --session s1 -o none')
     const following = follow(cli, 'requests tail --since 1h -o jsonl')

@@ -28,7 +28,7 @@ function read(path: string): string {
 }
 
 describe('svc init TEMPLATE DIR', () => {
-  test('makes the project, and tells the next commands', async () => {
+  test('creates the project, and prints the next commands', async () => {
     const { code, stdout } = await svc('init agent-cli my-agent')
     expect(stdout.replace(/\d+ files/, 'N files')).toBe(
       [
@@ -54,7 +54,7 @@ describe('svc init TEMPLATE DIR', () => {
     expect(read('my-agent/src/main.js')).toBe(readFileSync(join(root, 'templates/agent-cli/src/main.js'), 'utf8'))
   })
 
-  test('puts the package into it that it runs from, whole', async () => {
+  test('adds a complete copy of its own package', async () => {
     await svc('init agent-cli my-agent')
     execFileSync('tar', ['-xzf', join(cwd, 'my-agent', archive)], { cwd })
     const packed = join(cwd, 'package')
@@ -84,7 +84,7 @@ describe('svc init TEMPLATE DIR', () => {
     }
   })
 
-  test('answers JSON', async () => {
+  test('prints JSON', async () => {
     const { code, stdout, stderr } = await svc('init agent-cli my-agent -o json -q')
     const { files, ...rest } = JSON.parse(stdout)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -107,7 +107,7 @@ describe('svc init TEMPLATE DIR', () => {
     expect(await svc('scaffold agent-cli --yes --dry-run -o json')).toEqual(short)
   })
 
-  test('goes into a directory within, and into the current one', async () => {
+  test('writes into a subdirectory, and into the current directory', async () => {
     expect((await svc('init agent-cli apps/my-agent')).stdout).toContain('  cd apps/my-agent\n')
     expect(JSON.parse(read('apps/my-agent/package.json')).name).toBe('my-agent')
     const here = join(cwd, 'Here I Am')
@@ -117,7 +117,7 @@ describe('svc init TEMPLATE DIR', () => {
     expect(JSON.parse(read('Here I Am/package.json')).name).toBe('here-i-am')
   })
 
-  test('--list names every template, each with a line', async () => {
+  test('--list describes every template in one line', async () => {
     const { code, stdout } = await svc('init --list')
     expect(code).toBe(0)
     expect(
@@ -138,7 +138,7 @@ describe('--dry-run', () => {
     expect(readdirSync(cwd)).toEqual([])
   })
 
-  test('refuses what would be refused', async () => {
+  test('refuses what a real run refuses', async () => {
     mkdirSync(join(cwd, 'taken'))
     writeFileSync(join(cwd, 'taken/file'), '')
     expect((await svc('init agent-cli taken --dry-run')).code).toBe(2)
@@ -172,7 +172,7 @@ describe('without a terminal', () => {
     expect(readdirSync(cwd)).toEqual([])
   })
 
-  test('--yes calls the directory like the template', async () => {
+  test('--yes gives the directory the name of the template', async () => {
     expect((await svc('init agent-cli --yes')).stdout).toContain('  cd agent-cli\n')
   })
 })
@@ -214,7 +214,7 @@ describe('names', () => {
     expect(readdirSync(cwd)).toEqual([])
   })
 
-  test('who calls it by npx learns how to call it from elsewhere', async () => {
+  test('under npx it says how to call it from another directory', async () => {
     const { stderr } = await svc('init agent-cli ../agent', { env: { npm_lifecycle_event: 'npx' } })
     expect(stderr).toContain(
       `hint: Change into ${dirname(cwd)} first, and give agent alone. There this command is: node ${root}/bin/svc.js init\n`,
@@ -237,7 +237,7 @@ describe('a directory that exists', () => {
     writeFileSync(join(cwd, 'taken/src/own.js'), 'mine too')
   })
 
-  test('is refused when it is not empty, and stays as it is', async () => {
+  test('is refused when it is not empty, and does not change', async () => {
     const { code, stderr } = await svc('init agent-cli taken')
     expect(code).toBe(2)
     expect(stderr).toBe(
@@ -246,7 +246,7 @@ describe('a directory that exists', () => {
     expect(readdirSync(join(cwd, 'taken'))).toEqual(['README.md', 'src'])
   })
 
-  test('is taken with --overwrite: same names are replaced, all others stay', async () => {
+  test('is accepted with --overwrite: files of the same name are replaced, all others stay', async () => {
     const { code } = await svc('init agent-cli taken --overwrite')
     expect(code).toBe(0)
     expect(read('taken/README.md')).toContain('# A terminal agent')
@@ -254,7 +254,7 @@ describe('a directory that exists', () => {
     expect(readdirSync(join(cwd, 'taken')).filter((name) => name.startsWith('.svc'))).toEqual([])
   })
 
-  test('is taken when it is empty, or a new repository', async () => {
+  test('is accepted when it is empty, or a new repository', async () => {
     mkdirSync(join(cwd, 'empty/.git'), { recursive: true })
     expect((await svc('init agent-cli empty')).code).toBe(0)
     expect(existsSync(join(cwd, 'empty/.git'))).toBe(true)
@@ -268,7 +268,7 @@ describe('a directory that exists', () => {
     expect(read('file')).toBe('mine')
   })
 
-  test('that cannot be written is told, and leaves nothing', async () => {
+  test('that cannot be written is reported, and nothing is left', async () => {
     symlinkSync(join(cwd, 'nowhere'), join(cwd, 'link'))
     const { code, stderr } = await svc('init agent-cli link/agent')
     expect(code).toBe(2)
@@ -302,7 +302,7 @@ describe('a write that fails', () => {
     expect(readdirSync(cwd)).toEqual([])
   })
 
-  test('leaves a directory as it was, also when it fails in the middle of the renames', async () => {
+  test('leaves a directory unchanged, also when it fails in the middle of the renames', async () => {
     writeFileSync(join(cwd, 'one'), 'old')
     const loses = async () => {
       const [aside] = globSync('.svc-init-*', { cwd })
@@ -335,7 +335,7 @@ describe('package managers', () => {
     expect(stdout.split('Next:\n')[1]).toBe(['cd my-agent', ...commands].map((line) => `  ${line}\n`).join(''))
   })
 
-  test('one that is not known counts as npm', () => {
+  test('an unknown one counts as npm', () => {
     expect(packageManager('cnpm/9.0.0 node/v26.10.0')).toBe('npm')
     expect(packageManager(undefined)).toBe('npm')
   })
@@ -344,7 +344,7 @@ describe('package managers', () => {
 describe('on a terminal', () => {
   const asked = { isTerminal: true, host: { stdin_is_terminal: true }, env: { NO_COLOR: '1' } }
 
-  test('asks for what is missing, and again when an answer will not do', async () => {
+  test('asks for what is missing, and again after an invalid answer', async () => {
     const { code, stdout, stderr } = await svc('init', { ...asked, stdin: '99\nagent-cli\n../up\n\n' })
     expect(code).toBe(0)
     expect(stderr).toContain('  1  agent-cli ')
@@ -354,11 +354,11 @@ describe('on a terminal', () => {
     expect(stdout).toContain('Created my-agent-cli from agent-cli')
   })
 
-  test('takes a number', async () => {
+  test('accepts a number', async () => {
     expect((await svc('init', { ...asked, stdin: '1\nmine\n' })).stdout).toContain('Created mine from agent-cli')
   })
 
-  test('asks nothing that was given, nor with --no-input', async () => {
+  test('does not ask for what was given, nor with --no-input', async () => {
     expect((await svc('init agent-cli mine', asked)).stderr).not.toContain('Directory')
     const { code, stderr } = await svc('init agent-cli --no-input', asked)
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('DIR is missing') })
@@ -370,7 +370,7 @@ describe('on a terminal', () => {
     expect(readdirSync(cwd)).toEqual([])
   })
 
-  test('a real one: answers, and Ctrl-C', async () => {
+  test('a real terminal: answers, and Ctrl-C', async () => {
     const answered = await onTerminal('agent-cli\rmine\r')
     expect(answered).toContain('npm run dev')
     expect(answered).toContain('code 0')

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { startTestCli } from './test-cli.ts'
 
-test('scenario use tells what to do and what to expect, and placements obey; clear ends it', async () => {
+test('scenario use says what to do and to expect, and placements follow it; clear ends it', async () => {
   await using cli = await startTestCli()
   const used = await cli.svc('sandbox scenario use no_fill_timeout')
   expect({ code: used.code, stdout: used.stdout }).toEqual({

@@ -40,7 +40,7 @@ describe('sandbox snapshot', () => {
     expect(gone.stderr).toContain('There is no snapshot named one.')
   })
 
-  test('refuses a name that is taken, until it is told to replace it', async () => {
+  test('refuses a name that is taken, unless told to replace it', async () => {
     await cli.svc('sandbox snapshot save one')
     const taken = await cli.svc('sandbox snapshot save one -o json')
     expect([taken.code, taken.stdout]).toEqual([3, ''])
@@ -50,7 +50,7 @@ describe('sandbox snapshot', () => {
 })
 
 describe('sandbox export and import', () => {
-  test('carry everything from one sandbox to another', async () => {
+  test('copy everything from one sandbox to another', async () => {
     await cli.svc('placements create')
     const file = join(cli.home, 'state.svc.gz')
     const exported = await cli.svc(`sandbox export ${file}`)
@@ -65,7 +65,7 @@ describe('sandbox export and import', () => {
     expect((await other.svc('placements list -o jsonl')).stdout.trim().split('\n')).toHaveLength(1)
   })
 
-  test('an export replaces no file unasked, and leaves no part of one behind', async () => {
+  test('an export replaces no file unasked, and leaves no partial file', async () => {
     expect((await cli.svc('sandbox export')).code).toBe(0)
     const again = await cli.svc('sandbox export')
     expect([again.code, again.stdout]).toEqual([2, ''])
@@ -78,7 +78,7 @@ describe('sandbox export and import', () => {
     expect(files).toEqual(['sandbox.svc.gz'])
   })
 
-  test('an export that nobody answers keeps the file that was there', async () => {
+  test('an export that gets no response keeps the existing file', async () => {
     writeFileSync(join(cli.home, 'sandbox.svc.gz'), 'the one before')
     await cli.sandbox.close()
     const failed = await cli.svc(`sandbox export --overwrite --base-url ${cli.sandbox.url}`)

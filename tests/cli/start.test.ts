@@ -24,7 +24,7 @@ function start(home: string, ...args: string[]): Running {
 }
 
 describe('svc start -o json', () => {
-  test('prints one line when ready, is found by itself, and a signal leaves nothing behind', async () => {
+  test('prints one line when ready, is found without settings, and a signal leaves nothing behind', async () => {
     const home = temporaryDirectory()
     const { child, firstLine, ended } = start(home, '--port', '0', '--ephemeral', '-o', 'json')
     const ready = JSON.parse(await firstLine) as Record<string, unknown>
@@ -70,7 +70,7 @@ describe('svc start -o json', () => {
 })
 
 describe('a busy port or database', () => {
-  test('a port asked for is a failure that names its holder', async () => {
+  test('a chosen port that is taken is a failure that names its holder', async () => {
     const port = await occupy()
     const { ended } = start(temporaryDirectory(), '--port', String(port), '--ephemeral')
     const { code, stdout, stderr } = await ended
@@ -95,7 +95,7 @@ describe('a busy port or database', () => {
   })
 })
 
-test('the start block shows where it is, the keys, and commands that work when copied', () => {
+test('the start block shows the URLs, the keys, and commands to copy', () => {
   const sandbox = {
     url: 'http://127.0.0.1:4010',
     inspector_url: 'http://127.0.0.1:4010/_sandbox/',

@@ -59,7 +59,7 @@ describe('-o json', () => {
 })
 
 describe('closed streams', () => {
-  test('no command waits or falls over with stdin and stdout closed', { timeout: 120_000 }, async () => {
+  test('no command hangs or crashes with stdin and stdout closed', { timeout: 120_000 }, async () => {
     const home = temporaryDirectory()
     const sandbox = spawnSvc(['start', '--port', '0', '--ephemeral', '-o', 'json'], { SVC_HOME: home })
     await sandbox.firstLine
@@ -84,7 +84,7 @@ describe('closed streams', () => {
     }
   })
 
-  test('a reader that goes away ends a list in silence', async () => {
+  test('a reader that closes the pipe ends a list silently', async () => {
     const { url } = cli.sandbox
     const { code, stderr } = await shell(`"$@" requests list --limit 1000 | head -c 1`, {
       SVC_HOME: temporaryDirectory(),

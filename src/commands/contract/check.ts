@@ -19,7 +19,7 @@ export const check: Command = {
   name: 'check',
   summary: 'Compare a live service with the contract',
   details:
-    'Sends harmless requests with the configured test key: test traffic of a session of its own, and requests that must be refused. Compares status, headers, fields and errors with the contract, and the OpenAPI document where the service publishes one. A difference from what is documented is exit code 5; other differences are only reported. A production key is refused without --allow-live, and with it no traffic is sent. Also: svc contract --check URL.',
+    'Sends harmless requests with the configured test key: test traffic in a session of its own, and requests that must be refused. Compares status, headers, fields and errors with the contract, and the OpenAPI document if the service publishes one. A difference from what is documented is exit code 5; other differences are only reported. A production key is refused without --allow-live, and then no traffic is sent with it. Also: svc contract --check URL.',
   arguments: [new Argument('[url]', 'base URL of the service; default: that of the settings')],
   options: [
     new Option('--openapi <url>', `its OpenAPI document; default: ${sandboxOpenapi} of the service, if there is one`),
@@ -167,13 +167,13 @@ async function checkOpenapi(
     const hint = 'Write it in full: https://host/openapi.json'
     throw new CliError('usage', 'option_invalid', `--openapi ${url} is not a URL.`, hint)
   }
-  const answer = await send({ method: 'GET', url, headers: { accept: 'application/json' } })
-  const document = parseJson(answer.text)
-  if (answer.ok && isObject(document) && 'openapi' in document) {
+  const response = await send({ method: 'GET', url, headers: { accept: 'application/json' } })
+  const document = parseJson(response.text)
+  if (response.ok && isObject(document) && 'openapi' in document) {
     const { compareOpenapi } = await import('../../qa/contract-check/openapi.ts')
     return { openapi: { url, not_compared: null }, differences: compareOpenapi(document) }
   }
-  const not_compared = answer.ok ? 'is no OpenAPI document in JSON' : `responded with ${answer.status}`
+  const not_compared = response.ok ? 'is no OpenAPI document in JSON' : `responded with ${response.status}`
   if (given === undefined) return { openapi: { url, not_compared }, differences: [] }
   const hint = 'Give the address of an OpenAPI 3 document in JSON.'
   throw new CliError('service', 'openapi_unreadable', `${url} ${not_compared}.`, hint)

@@ -39,10 +39,10 @@ function partOf(document: Document, tag: string): Document {
     ...part,
     paths: Object.fromEntries(paths),
     components: Object.fromEntries(
-      Object.entries(components).map(([kind, members]) => [
+      Object.entries(components).map(([kind, named]) => [
         kind,
         Object.fromEntries(
-          Object.entries(members).filter(([name]) => kind === 'securitySchemes' || used.has(`${kind}/${name}`)),
+          Object.entries(named).filter(([name]) => kind === 'securitySchemes' || used.has(`${kind}/${name}`)),
         ),
       ]),
     ),

@@ -40,7 +40,7 @@ function explanation(detail: PlacementDetail, style: Style): string[] {
         ['created', formatTime(detail.created_at_ms)],
         ['decided', decided_at_ms === null ? null : formatTime(decided_at_ms)],
         ['first frame', first_frame_at_ms === null ? null : formatTime(first_frame_at_ms)],
-        ['evidence', `${detail.evidence.length} entries`],
+        ['evidence', `${detail.evidence.length} ${detail.evidence.length === 1 ? 'entry' : 'entries'}`],
         ['billing', billingText(detail)],
       ],
       style,

@@ -58,14 +58,14 @@ export const run: Command = {
     new Option('--allow-live', 'accept production keys'),
   ],
   examples: ['qa run --fresh', 'qa run formats --fresh --reporter list --reporter html=qa.html'],
-  async run(session, given) {
-    const flags = given.options as unknown as RunFlags
+  async run(session, input) {
+    const flags = input.options as unknown as RunFlags
     const interrupt = interruptOf(session)
     const reporter = await createReporter(session, flags.reporter)
     const browser_path = wantsBrowser(flags)
       ? findBrowser(session, flags.browserPath, 'Without --browser only the cases that need none run.')
       : null
-    const cases = await chosenCases(session, suiteNames(given), flags)
+    const cases = await chosenCases(session, suiteNames(input), flags)
     // Before anything else is started: without the browser no case begins.
     const browser = browser_path === null ? null : await startBrowser(session, browser_path)
     try {

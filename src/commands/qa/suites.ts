@@ -34,8 +34,8 @@ export const list: Command = {
   details: 'Lists the built-in suites; with names or files, their cases.',
   arguments: [suitesArgument],
   examples: ['qa list', 'qa list formats -o json'],
-  async run(session, given) {
-    const names = suiteNames(given)
+  async run(session, input) {
+    const names = suiteNames(input)
     const { expand, needsBrowser } = await import('../../qa/run/plan.ts')
     const items = (await loadSuites(session, names)).map((suite) => ({
       suite: suite.name,
@@ -82,9 +82,9 @@ export const validate: Command = {
   details: 'Reports every problem with its line and column; exit code 2 when there is one.',
   arguments: [new Argument('<suites...>', 'suite files, or names of built-in suites')],
   examples: ['qa validate formats', 'qa validate formats errors -o json'],
-  async run(session, given) {
+  async run(session, input) {
     const { expand } = await import('../../qa/run/plan.ts')
-    const loaded = await loadSuites(session, suiteNames(given))
+    const loaded = await loadSuites(session, suiteNames(input))
     const items = loaded.map((suite) => ({ file: suite.file, suite: suite.name, cases: expand([suite]).length }))
     session.out.list({ items }, items, () => items.map(({ file, cases }) => `${file}: valid, ${cases} cases`))
     return 0

@@ -1,4 +1,4 @@
-/** `svc sandbox export` and `import`: the whole state of a sandbox in one file. */
+/** `svc sandbox export` and `import`: the state of a sandbox in one file. */
 import { openAsBlob, statSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
 import { Argument, Option } from 'commander'

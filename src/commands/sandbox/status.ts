@@ -119,7 +119,7 @@ function upTime(span_ms: number): string {
   return span_ms < 1_000 ? '0s' : formatDuration(span_ms)
 }
 
-/** Returns what the URL comes from, by the name that you would look for. */
+/** Returns where the base URL comes from, by the name of its flag or variable. */
 function sourceName(source: Source): string {
   if (source === 'flag') return '--base-url'
   if (source === 'environment') return settingsTable.base_url.env
