@@ -51,12 +51,14 @@ const leftovers = new Set(['node_modules', 'dist', '.next', '.env', 'package-loc
 export function planProject(template: Template, name: string, root: string = packageRoot): Project {
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest
   const path = `vendor/${manifest.name}-${manifest.version}.tgz`
-  const copied = filesWithin(template.directory).map((file): ProjectFile => {
-    const source = join(template.directory, file)
+  const copied = [...sourcesOf(template)].map(([file, source]): ProjectFile => {
     return {
       path: destination(file),
       mode: statSync(source).mode & 0o111 ? 0o755 : 0o644,
-      read: async () => (file === 'package.json' ? ownManifest(source, name, manifest, path) : readFileSync(source)),
+      read: async () => {
+        if (file === 'package.json') return ownManifest(source, name, manifest, path)
+        return file.endsWith('.css') ? styleSheet(source, sharedFolder(template)) : readFileSync(source)
+      },
     }
   })
   const archive: ProjectFile = { path, mode: 0o644, read: () => packPackage(root, manifest.files) }
@@ -64,6 +66,33 @@ export function planProject(template: Template, name: string, root: string = pac
     files: [...copied, archive].toSorted((one, other) => (one.path < other.path ? -1 : 1)),
     package: { version: manifest.version, path, has_types: existsSync(join(root, 'dist/types')) },
   }
+}
+
+/** The folder of what several templates have in common: its README tells how it works. */
+function sharedFolder({ directory }: Template): string {
+  return join(dirname(directory), '_shared')
+}
+
+/** Returns the files of a template and of the layers that it takes: their sources by their paths in the project. */
+function sourcesOf(template: Template): Map<string, string> {
+  const shared = sharedFolder(template)
+  const layers = JSON.parse(readFileSync(join(shared, 'layers.json'), 'utf8')) as Record<string, Record<string, string>>
+  const sources = new Map<string, string>()
+  for (const [layer, folders] of Object.entries(layers)) {
+    const folder = folders[template.name]
+    if (folder === undefined) continue
+    for (const file of filesWithin(join(shared, layer))) sources.set(`${folder}/${file}`, join(shared, layer, file))
+  }
+  for (const file of filesWithin(template.directory)) sources.set(file, join(template.directory, file))
+  return sources
+}
+
+/** Returns a style sheet with the shared ones that it includes. */
+function styleSheet(source: string, shared: string): Uint8Array {
+  const include = /^\/\* include \.\.\/_shared\/(\S+) \*\/\n/gm
+  return Buffer.from(
+    readFileSync(source, 'utf8').replace(include, (_line, file: string) => readFileSync(join(shared, file), 'utf8')),
+  )
 }
 
 function filesWithin(directory: string, folder = ''): string[] {

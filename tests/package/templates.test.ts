@@ -1,5 +1,5 @@
-/** Every template is complete, as far as that can be seen without an install; `npm run test:templates` does the rest. */
-import { readFileSync } from 'node:fs'
+/** Every template is complete, as far as can be seen without an install; `npm run test:templates` does the rest. */
+import { globSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { planProject } from '../../src/scaffold/project.ts'
@@ -19,7 +19,7 @@ interface TemplateManifest {
 const templates = listTemplates()
 const { engines } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8')) as TemplateManifest
 
-test('there are those that the documentation names', () => {
+test('there are the templates that the documentation names', () => {
   expect(templates.map(({ name }) => name)).toEqual([
     'agent-cli',
     'browser-chat',
@@ -31,12 +31,35 @@ test('there are those that the documentation names', () => {
   ])
 })
 
-describe.each(templates)('$name', ({ name, directory, summary }) => {
+test('what templates share is used: every layer by two templates or more, every other file by an include', () => {
+  const shared = join(checkout, 'templates/_shared')
+  const layers = JSON.parse(readFileSync(join(shared, 'layers.json'), 'utf8')) as Record<string, object>
+  const names = templates.map(({ name }) => name)
+  for (const takers of Object.values(layers).map(Object.keys)) {
+    expect(takers.length).toBeGreaterThan(1)
+    expect(names).toEqual(expect.arrayContaining(takers))
+  }
+  const sheets = globSync('templates/*/**/*.css', { cwd: checkout }).map((file) =>
+    readFileSync(join(checkout, file), 'utf8'),
+  )
+  const included = sheets.flatMap((text) =>
+    [...text.matchAll(/include \.\.\/_shared\/(\S+)/g)].map(([, file]) => file!),
+  )
+  expect(readdirSync(shared).toSorted()).toEqual(
+    [...new Set([...Object.keys(layers), ...included, 'README.md', 'layers.json'])].toSorted(),
+  )
+})
+
+describe.each(templates)('$name', async (template) => {
+  const { name, directory } = template
   const read = (path: string) => readFileSync(join(directory, path), 'utf8')
-  const paths = planProject({ name, directory, summary, scripts: {} }, name).files.map(({ path }) => path)
-  const texts = paths
-    .filter((path) => !/\.(tgz|png|jpg|ico|woff2)$/.test(path))
-    .map((path) => ({ path, text: read(path === '.gitignore' ? '_gitignore' : path) }))
+  const { files } = planProject(template, name)
+  const paths = files.map(({ path }) => path)
+  const texts = await Promise.all(
+    files
+      .filter(({ path }) => !/\.(tgz|png|jpg|ico|woff2)$/.test(path))
+      .map(async ({ path, read }) => ({ path, text: Buffer.from(await read()).toString('utf8') })),
+  )
   const manifest = JSON.parse(read('package.json')) as TemplateManifest
 
   test('has what every project needs', () => {
@@ -47,7 +70,7 @@ describe.each(templates)('$name', ({ name, directory, summary }) => {
     expect(read('_gitignore')).not.toContain('tgz')
   })
 
-  test('its package.json names it, the sandbox, and scripts that work', () => {
+  test('its package.json has its name, the sandbox and scripts that work', () => {
     expect(manifest).toMatchObject({ name, private: true, engines, devDependencies: { svc: 'file:../..' } })
     // With its name and number it fits a terminal of 80 columns.
     expect(manifest.description).toMatch(/^[A-Z].{30,58}[^.]$/)
@@ -55,7 +78,7 @@ describe.each(templates)('$name', ({ name, directory, summary }) => {
     expect(manifest.scripts.dev).toMatch(/^svc exec /)
   })
 
-  test('its README tells the commands, and where the keys go', () => {
+  test('its README has the commands, and where the keys go', () => {
     const readme = read('README.md')
     expect(readme).toContain('npm install')
     expect(readme).toContain('npm test')
@@ -69,13 +92,14 @@ describe.each(templates)('$name', ({ name, directory, summary }) => {
 
   test('its .env.example has every variable that it reads, and no key but those of the sandbox', () => {
     const named = new Set(read('.env.example').match(/^\w+(?==)/gm))
-    // Tests may read all that svc exec sets; comments and READMEs may tell of what is not read.
+    // Tests may read all that svc exec sets; comments and READMEs may mention what is not read.
     const sources = texts.filter(({ path }) => !/(^|\/)tests?\/|\.test\.|\.md$/.test(path))
     const used = sources.flatMap(
       ({ text }) => text.replace(/^\s*(\/?\*|\/\/|#).*$/gm, '').match(/\bSVC_[A-Z_]+\b/g) ?? [],
     )
     expect([...new Set(used)].filter((variable) => !named.has(variable))).toEqual([])
     for (const { path, text } of texts) {
+      expect(text, path).not.toContain('../_shared')
       const keys = text.match(/\b[sp]k_(test|live)_\w+/g) ?? []
       expect(
         keys.filter((key) => !/^[sp]k_test_sandbox_(demo|other|strict)$/.test(key)),
