@@ -250,6 +250,16 @@ describe('a fault rule answers', () => {
     expect([status, headers['x-sandbox-fault']]).toEqual([200, fault_id])
   })
 
+  test('also a server whose requests the sandbox makes itself: the backend of the demo host', async () => {
+    await using on = await stage()
+    const ask = () =>
+      on.api.send('POST', '/_sandbox/demo/api/placement', { body: { session_id: 's', job_type: 'chat' } })
+    await add(on, { status: 500, times: 1, path: '/v1/placements' })
+    expect([(await ask()).status, (await ask()).status]).toEqual([500, 200])
+    await add(on, { effect: 'drop', times: 1, path: '/v1/placements' })
+    await expect(ask()).rejects.toThrow('socket hang up')
+  })
+
   test('files that are served and spoilt', async () => {
     await using on = await stage()
     const whole = await on.api.send('GET', '/v1/render.js')

@@ -1,4 +1,5 @@
 /** Cases that seeded dice meet too seldom: each once, by name. */
+import { lookup } from 'node:dns/promises'
 import { request } from 'undici'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Sandbox, startSandbox } from '../../sandbox/index.ts'
@@ -48,6 +49,43 @@ test.each(['1960-01-01T00:00:00Z', '0000-01-01T00:00:00Z', '9999-12-31T23:59:59.
     expect(parsed.error?.message).toBeUndefined()
   },
 )
+
+test.each([
+  ['PUT', '/_sandbox/livez', 405, 'GET, HEAD, OPTIONS'],
+  ['PUT', '/%5fsandbox/livez', 405, 'GET, HEAD, OPTIONS'],
+  ['PUT', 'http://localhost/_sandbox/livez', 405, 'GET, HEAD, OPTIONS'],
+  ['DELETE', '/v1/%70lacements', 405, 'POST, OPTIONS'],
+  ['PUT', '/v1/decisions/%zz', 400, undefined],
+  ['PROPFIND', `/v1/decisions/${'a'.repeat(1_025)}`, 400, undefined],
+  ['PUT', '/v1/nothing', 404, undefined],
+])('%s %s responds with %i', async (method, target, status, allow) => {
+  const bytes = Buffer.from(`${method} ${target} HTTP/1.1\r\nHost: localhost\r\n\r\n`)
+  const { received } = await exchange(sandbox.url, { name: target, bytes, ending: 'idle' }, 5_000)
+  const [response] = responsesIn(received)
+  expect([response?.status, response?.headers.allow]).toEqual([status, allow])
+})
+
+test('a foreign host is refused before its path is read', async () => {
+  const bytes = Buffer.from('GET /v1/decisions/%zz HTTP/1.1\r\nHost: evil.example\r\n\r\n')
+  const { received } = await exchange(sandbox.url, { name: 'host', bytes, ending: 'idle' }, 5_000)
+  expect(responsesIn(received)[0]?.status).toBe(421)
+})
+
+test('a body that is too large is refused by its length, whatever its type (A13)', async () => {
+  const head = 'Host: localhost\r\nContent-Type: /\r\nContent-Length: 9000000\r\n'
+  const bytes = Buffer.from(`POST /v1/placements HTTP/1.1\r\n${head}\r\n`)
+  const { received } = await exchange(sandbox.url, { name: 'size', bytes, ending: 'idle' }, 5_000)
+  expect(responsesIn(received)[0]?.status).toBe(413)
+})
+
+test('localhost is every address that it names', async () => {
+  await using local = await startSandbox({ host: 'localhost' })
+  for (const { address, family } of await lookup('localhost', { all: true })) {
+    const host = family === 6 ? `[${address}]` : address
+    const response = await request(`http://${host}:${local.port}/_sandbox/livez`)
+    expect([address, response.statusCode, await response.body.json()]).toEqual([address, 200, { ok: true }])
+  }
+})
 
 test('HEAD of the event stream ends', async () => {
   const reply = await request(`${sandbox.url}/_sandbox/events`, { method: 'HEAD', headersTimeout: 2_000 })
