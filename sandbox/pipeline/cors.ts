@@ -1,5 +1,5 @@
 /**
- * What pages of other origins may read (A90, A91): v1 responses, by the origins that some project allows; files, by any.
+ * What pages of other origins may read (A90, A91): v1 responses by the origins that some project allows, files by any.
  * Credentials are never allowed; the control plane has no CORS at all (A93).
  */
 import { ApiError } from '../../src/contract/errors.ts'
@@ -19,12 +19,13 @@ export const publicHeaders = {
   'x-content-type-options': 'nosniff',
 }
 
-/** Lets the page that sent a v1 request read the response: one of a known origin, or any that activates (A90). */
+/** Lets the page that sent a v1 request read the response, if its origin is known or it posts an activation (A90). */
 export async function addCors(services: Services, { context, request }: Exchange, response: Response): Promise<void> {
   const { origin } = context
   if (origin === null || !request.path.startsWith('/v1/')) return
   if (response.error?.reason_code === 'origin_mismatch') return
-  const isActivation = request.path === contract['browser.activate'].path && serializeOrigin(origin) !== null
+  const { method, path } = contract['browser.activate']
+  const isActivation = request.method === method && request.path === path && serializeOrigin(origin) !== null
   if (isActivation || (await isKnownOrigin(services, origin))) Object.assign(response.headers, readableBy(origin))
 }
 

@@ -39,12 +39,14 @@ describe('preflight', () => {
   test('refuses an origin that no project allows, and grants it nothing', async () => {
     await using on = await stage()
     for (const from of [stranger, 'null', 'http://app.example.com', 'http://localhost.evil.example']) {
-      const { status, headers, body } = await on.api.send('OPTIONS', '/v1/placements', preflight(from))
-      expect([from, status]).toEqual([from, 403])
-      expect(body).toMatchObject({ reason_code: 'origin_not_allowed' })
-      expect(headers['access-control-allow-origin']).toBeUndefined()
-      expect(headers['access-control-allow-methods']).toBeUndefined()
-      expect(headers.vary).toContain('Origin')
+      for (const path of ['/v1/placements', '/v1/browser/activate']) {
+        const { status, headers, body } = await on.api.send('OPTIONS', path, preflight(from))
+        expect([from, path, status]).toEqual([from, path, 403])
+        expect(body).toMatchObject({ reason_code: 'origin_not_allowed' })
+        expect(headers['access-control-allow-origin']).toBeUndefined()
+        expect(headers['access-control-allow-methods']).toBeUndefined()
+        expect(headers.vary).toContain('Origin')
+      }
     }
   })
 
