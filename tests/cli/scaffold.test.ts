@@ -125,7 +125,11 @@ describe('svc init TEMPLATE DIR', () => {
         .trimEnd()
         .split('\n')
         .map((line) => line.split(/ {2,}/)[0]),
-    ).toEqual(readdirSync(join(root, 'templates')).toSorted())
+    ).toEqual(
+      readdirSync(join(root, 'templates'))
+        .filter((name) => name !== '_shared')
+        .toSorted(),
+    )
   })
 })
 
