@@ -53,12 +53,6 @@ export function assumedFields<Shape extends z.ZodRawShape>(decision: string, sha
   return shape
 }
 
-/** Returns the same fields, each optional, with the same source. */
-export function optionalFields<Shape extends Readonly<Record<string, z.ZodType>>>(shape: Shape) {
-  const fields = Object.entries(shape).map(([name, field]) => [name, field.optional().meta({ ...sourceOf(field) })])
-  return Object.fromEntries(fields) as { [Name in keyof Shape]: z.ZodOptional<Shape[Name]> }
-}
-
 function mark<S extends z.ZodType>(schema: S, source: Source): S {
   return schema.meta({ ...source }) as S
 }

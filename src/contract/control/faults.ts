@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { declareEndpoints, reading, writeErrors, writing } from '../endpoint.ts'
 import { reasonCode } from '../errors.ts'
 import { EpochMs, Format, page } from '../fields.ts'
-import { assumedFields, assumedObject, optionalFields } from '../provenance.ts'
+import { assumed, assumedFields, assumedObject } from '../provenance.ts'
 
 /** Maximum number of rules at a time. */
 export const mostFaults = 100
@@ -15,6 +15,19 @@ export const RetryAfterFormat = z.enum(['seconds', 'http_date', 'none'])
 
 const whole = z.int().min(0).max(1_000_000)
 const latency = z.number().min(0).max(60_000)
+
+/** Descriptions of the fields that every rule has, given or by default. */
+const descriptions = {
+  effect:
+    'An error response (error); no response (drop); a reset connection (reset); a response cut in the middle (truncate) or that is not JSON (garble); other fields in the response (rewrite); only a delay (delay). Default error.',
+  served: 'true: the request takes effect, only its response is lost or damaged. Default false: it has no effect.',
+  retry_after_s: 'Retry-After of a 429 or 503, seconds. Default 1.',
+  retry_after_format: 'Retry-After as seconds, as an HTTP date, or left out. Default seconds.',
+  latency_ms: 'Wait before the response, real milliseconds. Default 0.',
+  rate: 'Share of the matching requests that it applies to. Default 1.',
+  seed: 'The same seed selects the same requests, counted from the first that matches. Default 1.',
+  after: 'Number of matching requests to let through first. Default 0.',
+}
 
 const share = z.number().min(0).max(1)
 const wait_s = z.int().min(0).max(86_400)
@@ -67,29 +80,18 @@ const choices = assumedFields('A94', {
   ttl_ms: z.int().min(1).max(86_400_000).optional().describe('Ends after this time, by the sandbox clock.'),
 })
 
-/** Fields that every rule has, given or by default. */
-const behaviour = assumedFields('A94', {
-  effect: FaultEffect.describe(
-    'An error response (error); no response (drop); a reset connection (reset); a response cut in the middle (truncate) or that is not JSON (garble); other fields in the response (rewrite); only a delay (delay). Default error.',
-  ),
-  served: z
-    .boolean()
-    .describe('true: the request takes effect, only its response is lost or damaged. Default false: it has no effect.'),
-  retry_after_s: wait_s.describe('Retry-After of a 429 or 503, seconds. Default 1.'),
-  retry_after_format: RetryAfterFormat.describe(
-    'Retry-After as seconds, as an HTTP date, or left out. Default seconds.',
-  ),
-  latency_ms: latency.describe('Wait before the response, real milliseconds. Default 0.'),
-  rate: share.describe('Share of the matching requests that it applies to. Default 1.'),
-  seed: whole.describe('The same seed selects the same requests, counted from the first that matches. Default 1.'),
-  after: whole.describe('Number of matching requests to let through first. Default 0.'),
-})
-
 /** A rule as a client sends it. */
 export const FaultDraft = z
   .strictObject({
     ...choices,
-    ...optionalFields(behaviour),
+    effect: assumed(FaultEffect.optional(), 'A94', descriptions.effect),
+    served: assumed(z.boolean().optional(), 'A94', descriptions.served),
+    retry_after_s: assumed(wait_s.optional(), 'A94', descriptions.retry_after_s),
+    retry_after_format: assumed(RetryAfterFormat.optional(), 'A94', descriptions.retry_after_format),
+    latency_ms: assumed(latency.optional(), 'A94', descriptions.latency_ms),
+    rate: assumed(share.optional(), 'A94', descriptions.rate),
+    seed: assumed(whole.optional(), 'A94', descriptions.seed),
+    after: assumed(whole.optional(), 'A94', descriptions.after),
   })
   .refine((rule) => (rule.effect === 'rewrite') === (rule.rewrite !== undefined), {
     message: 'rewrite must be given exactly when effect is rewrite',
@@ -101,7 +103,14 @@ export type FaultDraft = z.infer<typeof FaultDraft>
 export const FaultRule = assumedObject('A94', {
   fault_id: z.string().describe('Identifier; responses that it affects have it as x-sandbox-fault.'),
   ...choices,
-  ...behaviour,
+  effect: FaultEffect.describe(descriptions.effect),
+  served: z.boolean().describe(descriptions.served),
+  retry_after_s: wait_s.describe(descriptions.retry_after_s),
+  retry_after_format: RetryAfterFormat.describe(descriptions.retry_after_format),
+  latency_ms: latency.describe(descriptions.latency_ms),
+  rate: share.describe(descriptions.rate),
+  seed: whole.describe(descriptions.seed),
+  after: whole.describe(descriptions.after),
   scenario: z.string().nullable().describe('The scenario that it belongs to; null for a rule added by itself.'),
   created_at_ms: EpochMs.describe('When it was added.'),
   expires_at_ms: EpochMs.nullable().describe('When it expires; null for never.'),
