@@ -2,8 +2,8 @@
  * Builds dist/: `node build.ts`, or `node build.ts --if-stale` to skip when nothing changed since the last build.
  *
  * Everything is written into a temporary directory and moved into place when it is complete: chunks first, then the
- * entries that import them; then unused chunks are deleted. A failed build does not change dist, and a command that starts
- * meanwhile finds a complete one.
+ * entries that import them; then unused chunks are deleted. A failed build does not change dist, and a command that
+ * starts meanwhile finds a complete one.
  */
 import { existsSync, globSync, mkdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
@@ -75,7 +75,7 @@ function isEntry(file: string): boolean {
   return file in entries
 }
 
-/** Returns the files of a directory, relative, with forward slashes, without hidden ones: other builds and the stamp. */
+/** Returns the files of a directory, relative, with forward slashes. Hidden ones are other builds and the stamp. */
 function files(directory: string): string[] {
   return globSync('**/*', { cwd: directory, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -83,7 +83,7 @@ function files(directory: string): string[] {
     .filter((file) => !file.split('/').some((part) => part.startsWith('.')))
 }
 
-/** Whether any source is newer than the last build, or an output is missing. The stamp has the time at which the build started. */
+/** Whether any source is newer than the last build, or an output is missing. The stamp has the time of its start. */
 function isStale(): boolean {
   if (!existsSync(stamp)) return true
   if ([...Object.keys(entries), openapi].some((file) => !existsSync(join(dist, file)))) return true

@@ -1,7 +1,6 @@
 /**
- * Writes the generated files that are committed: docs/reference.md from the contract, the JSON schema of svc.config.json
- * from the table of settings, that of QA suites from their own schema. With --check it writes nothing, and exits 1 when
- * one of them is out of date.
+ * Writes the generated files that are committed: docs/reference.md from the contract, the JSON schemas of
+ * svc.config.json and of QA suites from their own. With --check it writes nothing, and exits 1 when one is out of date.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { configFileSchema } from '../src/cli/settings/files.ts'

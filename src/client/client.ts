@@ -84,7 +84,10 @@ export interface Client extends DataMethods {
   ): Promise<Output<Contract['beacons.send']>>
 }
 
-/** Creates a client of one service with one credential. Its methods throw ServiceError, UnreachableError, ContractError, RefusedError. */
+/**
+ * Creates a client of one service with one credential. Its methods throw ServiceError, UnreachableError, ContractError
+ * and RefusedError.
+ */
 export function createClient(options: ClientOptions): Client {
   const { fetch = globalFetch, timeout_ms = 30_000, validate = true, ...sender } = options
   const transport: Transport = { fetch, base_url: sender.base_url, timeout_ms }

@@ -3,7 +3,7 @@ import { fillPath } from '../foundation/endpoint-path.ts'
 import { isObject } from '../foundation/json.ts'
 import { RefusedError } from './errors.ts'
 
-/** A file that is read while it is sent: the Blob of Node, since the browser's type lacks what Node's fetch requires. */
+/** A file that is read while it is sent: the Blob of Node, since the browser's type lacks what Node's fetch needs. */
 export type FileBody = import('node:buffer').Blob
 
 /** The parts of a call. */

@@ -23,7 +23,7 @@ export interface ResponseMeta {
   differences: string[]
 }
 
-/** A response that differs from the contract is thrown (`true`), reported in the meta (`'report'`) or not checked (`false`). */
+/** Whether a response that differs from the contract is thrown (`true`), reported in the meta or not noticed. */
 export type Validation = boolean | 'report'
 
 /** Parses a response. Throws ServiceError, or ContractError when it is validated. */

@@ -69,8 +69,8 @@ export const metricOf: Readonly<Record<BeaconEvent, Metric | null>> = {
 const completedShare = 0.9
 
 /**
- * Returns the verdict of every beacon, by its id (A75). The beacons are those of one asset token, each id once; their order does
- * not matter. Times in milliseconds.
+ * Returns the verdict of every beacon, by its id (A75). The beacons are those of one asset token, each id once; their
+ * order does not matter. Times in milliseconds.
  */
 export function judgeBeacons(
   model: BillingModel,

@@ -4,7 +4,7 @@
  * `error` is one of five documented codes or an addition (A11); `reason_code` is the stable, precise cause (A12). Every
  * hint says what to do next. No secret, token or prompt text ever appears in any of them.
  *
- * Over 400 lines because the table of causes is one: each cause with its code, its message and its hint, all in one voice.
+ * Over 400 lines because the table of causes is one: each cause with its code, its message and its hint, in one voice.
  */
 import { z } from 'zod'
 import { assumed, assumedObject, documented, observed, type Provenance } from './provenance.ts'
@@ -319,7 +319,7 @@ export const reasonCodes = {
   },
   method_not_allowed: {
     error: 'method_not_allowed',
-    message: 'This path does not take this method.',
+    message: 'This path does not support this method.',
     hint: 'See the Allow header.',
   },
   payload_too_large: {

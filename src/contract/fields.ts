@@ -62,8 +62,8 @@ export const Prompt = z.union([PromptObject, PromptText])
 const pixels = z.int().min(1).max(4096)
 export const SlotHint = z.strictObject({
   position: documented(Position.optional(), 'Where the slot is on the surface.', 'A38'),
-  max_width: documented(pixels.optional(), 'Widest creative, CSS pixels.', 'A38'),
-  max_height: documented(pixels.optional(), 'Highest creative, CSS pixels.', 'A38'),
+  max_width: documented(pixels.optional(), 'Maximum width of the creative, CSS pixels.', 'A38'),
+  max_height: documented(pixels.optional(), 'Maximum height of the creative, CSS pixels.', 'A38'),
 })
 export type SlotHint = z.infer<typeof SlotHint>
 
@@ -95,8 +95,8 @@ export const FrequencyCap = z.strictObject({
 export type FrequencyCap = z.infer<typeof FrequencyCap>
 
 /**
- * An object whose fields are accepted and journalled, and not acted on (A34). Its values are any JSON; a recursive schema
- * would check that too, at the price of a walk for cycles in every body.
+ * An object whose fields are accepted and journalled, and not acted on (A34). Its values are any JSON; a recursive
+ * schema would check that too, at the price of a walk for cycles in every body.
  */
 export const Opaque = z
   .record(z.string().max(128), z.unknown())
@@ -149,10 +149,10 @@ export const Overrides = z.strictObject({
     'A39',
     'Landing domains that may not fill; subdomains included.',
   ),
-  frequency_cap: observed(FrequencyCap.optional(), 'A39', 'Caps of this request.'),
+  frequency_cap: observed(FrequencyCap.optional(), 'A39', 'Frequency caps of this request.'),
   targeting: observed(Opaque.optional(), 'A39', 'Accepted and journalled; not acted on.'),
   pacing: observed(Opaque.optional(), 'A39', 'Accepted and journalled; not acted on.'),
-  preferred_partner_id: observed(shortText.optional(), 'A39', 'Wins a tie in price.'),
+  preferred_partner_id: observed(shortText.optional(), 'A39', 'Partner preferred at equal prices.'),
   gdpr_applies: observed(z.boolean().optional(), 'A39', 'Whether the GDPR applies to this request.'),
 })
 export type Overrides = z.infer<typeof Overrides>
@@ -174,7 +174,7 @@ export type RequestConsent = z.infer<typeof RequestConsent>
 
 export const AuthoritativeConsent = z.strictObject({
   lifecycle_state: documented(ConsentState, 'Only granted permits ads.', 'A60'),
-  revision: documented(z.int().min(1), 'Grows by one when state, purposes or source change.', 'A62'),
+  revision: documented(z.int().min(1), 'Incremented when state, purposes or source change.', 'A62'),
   updated_at_ms: documented(EpochMs, 'When this revision was created or renewed, Unix epoch milliseconds.'),
   expires_at_ms: documented(EpochMs, 'When the consent expires, Unix epoch milliseconds.'),
   source: documented(z.string(), 'wrapper_cmp, svc_consent or none.', 'A63'),

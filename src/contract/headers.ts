@@ -71,7 +71,7 @@ export const failureHeaders = {
 } as const satisfies Record<number, readonly ResponseHeader[]>
 
 /**
- * What the requests of `svc contract check` carry, so that no report takes them for those of an integration: their
- * User-Agent, and the beginning of their session and beacon ids.
+ * Identifies the requests of `svc contract check`, which reports do not count as those of an integration: their
+ * User-Agent, and the prefix of their session and beacon ids.
  */
 export const contractCheckClient = { user_agent: 'svc-contract-check', session_prefix: 'svc_contract_check_' } as const

@@ -24,7 +24,7 @@ export interface ListedField {
   description: string
 }
 
-/** Returns every endpoint, field, cause and no-fill reason with its provenance: the body of `GET /_sandbox/contract`. */
+/** Returns every endpoint, field, cause and no-fill reason with its provenance, as `GET /_sandbox/contract` does. */
 export function contractListing() {
   return {
     endpoints: Object.values<Endpoint>(contract).map((endpoint) => {

@@ -6,8 +6,8 @@ import { failureHeaders, type ResponseHeader, responseHeaders } from './headers.
 import { contract, schemaName, v1 } from './index.ts'
 
 /**
- * Returns the OpenAPI 3.1 document of v1 and the control plane, computed from the contract. Every field has `x-provenance`
- * with `provenance` and `decision`, every failure `x-reason-codes`.
+ * Returns the OpenAPI 3.1 document of v1 and the control plane, computed from the contract. Every field has
+ * `x-provenance` with `provenance` and `decision`, every failure `x-reason-codes`.
  */
 export function openapiDocument({ server_url }: { server_url: string }): JsonObject {
   const { roots, components } = schemas()
@@ -47,7 +47,7 @@ export function openapiDocument({ server_url }: { server_url: string }): JsonObj
   }
 }
 
-/** Returns the named schemas for `components`, and the JSON Schema of each endpoint's params, query, body and response. */
+/** Returns the named schemas for `components`, and the JSON Schema of every params, query, body and response. */
 function schemas(): { roots: Map<string, JsonObject>; components: JsonObject } {
   const parts: Record<string, z.ZodType> = { ErrorBody }
   const names = new Map<unknown, string>()

@@ -1,6 +1,6 @@
 /**
- * Dotted paths into JSON: `decision.assets.title`, `slot_ids.0`. Numbers index arrays. Only own properties are read, and no
- * property is written through a prototype.
+ * Dotted paths into JSON: `decision.assets.title`, `slot_ids.0`. Numbers index arrays. Only own properties are read, and
+ * no property is written through a prototype.
  */
 import { isObject, type Json, type JsonObject } from './json.ts'
 

@@ -79,7 +79,7 @@ function scalar(kind: string, text: string): unknown {
   return text
 }
 
-/** Returns the description of a flag: `Widest creative, CSS pixels. (banner, clip) [documented A38]` */
+/** Returns the description of a flag: `Maximum width of the creative, CSS pixels. (banner, clip) [documented A38]` */
 function describe(field: z.ZodType): string {
   const source = sourceOf(field)
   const choices = choicesOf(field)

@@ -7,7 +7,7 @@ export const ConsentItem = assumedObject('A66', {
   consent_id: z.string().describe('Identifier of the consent record.'),
   client_id: assumed(z.string(), 'A93', 'Project ID.'),
   session_id: z.string().describe('Session.'),
-  revision: assumed(z.int(), 'A62', 'Grows by one when state, purposes or source change.'),
+  revision: assumed(z.int(), 'A62', 'Incremented when state, purposes or source change.'),
   is_current: assumed(z.boolean(), 'A65', 'Whether it is the newest revision of its session.'),
   lifecycle_state: assumed(ConsentState, 'A60', 'Only granted permits ads.'),
   source: assumed(z.string(), 'A63', 'Consent mechanism.'),

@@ -113,7 +113,7 @@ const matching = {
 /** A part of a journalled request that was sent differently from the original. */
 export const NotRestored = assumedObject('A93', {
   path: z.string().describe('A field of the body by dotted path, or authorization.'),
-  message: z.string().describe('What was sent instead.'),
+  message: z.string().describe('How the request was sent without it.'),
 })
 export type NotRestored = z.infer<typeof NotRestored>
 

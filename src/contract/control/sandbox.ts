@@ -35,7 +35,7 @@ export const SandboxInfo = assumedObject('A93', {
       assumedObject('A93', {
         client_id: z.string().describe('Project ID.'),
         allowed_origins: z.array(z.string()).describe('Origins that may activate and embed.'),
-        config_revision: assumed(z.int(), 'A80', 'Grows with every change of the settings.'),
+        config_revision: assumed(z.int(), 'A80', 'Incremented by every change of the settings.'),
       }),
     )
     .describe('Projects of this sandbox. Never a key.'),

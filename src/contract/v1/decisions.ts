@@ -11,7 +11,7 @@ export const endpoints = declareEndpoints({
     path: '/v1/decisions/{slot_id}',
     summary: 'Poll a slot for its decision',
     description:
-      'Returns the placement response; decision is null while pending. Slots that are unknown or of another project are 404.',
+      'Returns the placement response; decision is null while pending. A slot that is unknown or of another project gets a 404.',
     stability: 'advanced',
     params: z.strictObject({ slot_id: slotIdParam }),
     query: z.strictObject({

@@ -147,7 +147,7 @@ export const JobAccepted = z.strictObject({
   slot_ids: documented(z.array(z.string()), 'Slots to render or poll.'),
   status: observed(z.literal('accepted'), 'A33', 'Always accepted.'),
   poll_path_template: documented(z.string(), 'Canonical decision polling path, /v1/decisions/{slot_id}.'),
-  expires_at: observed(z.string(), 'A33', 'When the decisions expire at the latest, RFC 3339.'),
+  expires_at: observed(z.string(), 'A33', 'Latest expiry of the decisions, RFC 3339.'),
   decision_delivery: observed(
     z.strictObject({
       mode: observed(z.literal('polling'), 'A33', 'How the decision is delivered.'),

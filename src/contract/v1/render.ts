@@ -7,7 +7,7 @@ export const endpoints = declareEndpoints({
     ...publicApi,
     method: 'GET',
     path: '/v1/render.js',
-    summary: 'The browser renderer',
+    summary: 'Get the browser renderer',
     description: 'The script that mounts hosted placement frames and manages the turn lifecycle. No authorization.',
     credentials: [],
     rate: null,
@@ -19,7 +19,7 @@ export const endpoints = declareEndpoints({
     ...publicApi,
     method: 'GET',
     path: '/v1/render/{asset_token}',
-    summary: 'The hosted frame of one fill',
+    summary: 'Get the hosted frame of one fill',
     description:
       'Isolated creative HTML for one asset token. Unknown or expired tokens are an HTML 404, consent no longer granted an HTML 403.',
     credentials: [],
