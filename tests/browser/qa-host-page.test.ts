@@ -48,14 +48,14 @@ async function open(options: Partial<HostPageOptions> = {}) {
 const ask = (url: string) =>
   `fetch(${JSON.stringify(url)}, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' }).then(({ status }) => status, () => 'refused')`
 
-test('the browser asks the service itself whether the page may: nobody answers for it', async () => {
+test('the browser sends its preflights to the service itself', async () => {
   await using host = await open()
   expect(await host.page.evaluate(ask(`${host.base_url}/v1/beacons`))).toBe('refused')
   expect(asked).toEqual(['GET /v1/render.js', 'OPTIONS /v1/beacons'])
   await expect.poll(() => host.requests).toContainEqual({ method: 'POST', path: '/v1/beacons', status: 0, event: null })
 })
 
-test('any origin can be played, and tells itself in requests', async () => {
+test('the page may have any origin, and sends it in requests', async () => {
   await using host = await open({ origin: 'https://shop.example' })
   expect(await host.page.evaluate('location.origin')).toBe('https://shop.example')
   expect(await host.page.evaluate('isSecureContext')).toBe(true)
@@ -63,7 +63,7 @@ test('any origin can be played, and tells itself in requests', async () => {
 
 test('no name but the service has an address', async () => {
   await using host = await open()
-  // By itself it would take any name under localhost for this machine.
+  // A browser resolves any name under localhost to loopback by default.
   const elsewhere = host.base_url.replace('127.0.0.1', 'elsewhere.localhost')
   await host.page.evaluate(`fetch('${elsewhere}/found', { mode: 'no-cors' }).catch(() => {})`)
   expect(asked).not.toContain('GET /found')
@@ -73,7 +73,7 @@ test('no name but the service has an address', async () => {
   await expect.poll(() => host.landings).toEqual(['https://landing.example/a?b=1'])
 })
 
-test('paths of the page answer in turn, as told; others are not there', async () => {
+test('paths of the page respond in turn, as configured; others are 404', async () => {
   await using host = await open({
     serve: { '/api': [{ status: 503, headers: { 'retry-after': '2' }, body: { ok: false } }, { body: '<p>' }] },
   })
@@ -89,7 +89,7 @@ test('paths of the page answer in turn, as told; others are not there', async ()
   expect(host.served).toEqual(['GET /api', 'GET /api', 'GET /api'])
 })
 
-test('what went wrong on the page is kept: console, uncaught errors, answers', async () => {
+test('errors of the page are recorded: console, uncaught errors, responses', async () => {
   await using host = await open()
   await host.page.evaluate(`console.error('one'); console.warn('two'); setTimeout(() => { throw new Error('three') })`)
   await host.page.evaluate(`fetch('${host.base_url}/broken', { mode: 'no-cors' }).then(() => {})`)
@@ -106,7 +106,7 @@ test('the slot stands as it was asked for', async () => {
   expect(host.page.viewportSize()).toEqual({ width: 500, height: 400 })
 })
 
-test('a browser that ended is started again, once for all who ask', async () => {
+test('a browser that ended is started again, once for all callers', async () => {
   const first = await browsers.get()
   await first.close()
   const [second, third] = await Promise.all([browsers.get(), browsers.get()])
@@ -115,7 +115,7 @@ test('a browser that ended is started again, once for all who ask', async () => 
   expect(second.isConnected()).toBe(true)
 })
 
-test('a browser that hangs is killed, and the next who asks has another', async () => {
+test('a browser that hangs is killed, and the next caller gets another', async () => {
   const hung = await browsers.get()
   await browsers.replace(hung)
   await expect.poll(() => hung.isConnected()).toBe(false)

@@ -1,4 +1,4 @@
-/** The steps of `svc qa` that need a browser, as a suite uses them: each act, each way in which one fails. */
+/** The steps of `svc qa` that need a browser, as a suite uses them: each action, each way in which one fails. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -55,7 +55,7 @@ const shown = `${banner}- browser: {}\n`
 const empty = '- browser: { of: null }\n'
 
 /** What went wrong in a case, in one line. */
-function wrongs({ steps, reason }: CaseResult): string[] {
+function problemsIn({ steps, reason }: CaseResult): string[] {
   return [
     ...(reason === null ? [] : [reason]),
     ...steps.flatMap((step) => [
@@ -67,7 +67,7 @@ function wrongs({ steps, reason }: CaseResult): string[] {
   ]
 }
 
-/** Each act once, with what the page then is. */
+/** Each action once, with the page after it. */
 const good = {
   mount: `${banner}  as: p\n${empty}  do: { mount: p }\n  expect: { body: { slot.frames: 1 } }`,
   'mount changed': `${banner}${empty}  do: [{ mount: { set: { placement.render.media_type: video } } }, { wait_for: { type: error, code: media_type_mismatch } }]`,
@@ -87,13 +87,13 @@ const good = {
   network: `${empty}  do: { run: "await fetch('http://example.com/').then(() => { throw 'reached' }, () => {})" }`,
 }
 
-/** What fails, with what is told of it. */
+/** Steps that fail, with what is reported. */
 const bad: Readonly<Record<string, readonly [steps: string, wrong: RegExp]>> = {
   'an event that does not come': [
     `${shown}  timeout: 3s\n  do: [{ wait_for: rendered }, { wait_for: play_started }, { click: ad }]`,
     /^event play_started: \["rendered","beacon render accepted"/,
   ],
-  'an event with another member': [
+  'an event with another field': [
     `${shown}  timeout: 3s\n  do: { wait_for: { type: beacon, event: render, accepted: false } }`,
     /^event beacon: \["rendered","beacon render accepted"/,
   ],
@@ -106,12 +106,12 @@ const bad: Readonly<Record<string, readonly [steps: string, wrong: RegExp]>> = {
     `${shown}  do: [{ wait_for: rendered }, { run: "document.body.append(Object.assign(document.createElement('div'), { style: 'position:fixed;inset:0' }))" }, { click: ad }]`,
     /^click ad: "it cannot: .*intercepts pointer events"$/,
   ],
-  'a picture of nothing': [`${empty}  do: { screenshot: { name: a, of: ad } }`, /^pixels a: "nothing"$/],
-  'a picture with other figures': [
+  'a screenshot of nothing': [`${empty}  do: { screenshot: { name: a, of: ad } }`, /^pixels a: "nothing"$/],
+  'a screenshot with other figures': [
     `${shown}  do: [{ wait_for: rendered }, { screenshot: { name: a, colors: 1 } }]`,
     /^pixels a\.colors: \d+$/,
   ],
-  'a picture that is not stored': [
+  'a screenshot that is not stored': [
     `${shown}  do: [{ wait_for: rendered }, { screenshot: { name: a, matches: a.png } }]`,
     /^pixels a like a\.png: "none"$/,
   ],
@@ -135,7 +135,7 @@ const bad: Readonly<Record<string, readonly [steps: string, wrong: RegExp]>> = {
   ],
 }
 
-describe('acts', () => {
+describe('actions', () => {
   let byName: Record<string, CaseResult>
   let code: number
   beforeAll(async () => {
@@ -144,17 +144,17 @@ describe('acts', () => {
   }, 90_000)
 
   test.each(Object.keys(good))('%s', (name) => {
-    expect(wrongs(byName[name]!)).toEqual([])
+    expect(problemsIn(byName[name]!)).toEqual([])
     expect(byName[name]!.outcome).toBe('passed')
   })
 
-  test.each(Object.entries(bad))('%s is told, and nothing else', (name, [, wrong]) => {
-    const told = wrongs(byName[name]!)
-    expect(told).toEqual([expect.stringMatching(wrong)])
+  test.each(Object.entries(bad))('%s is reported, and nothing else', (name, [, wrong]) => {
+    const problems = problemsIn(byName[name]!)
+    expect(problems).toEqual([expect.stringMatching(wrong)])
     expect(code).toBe(5)
   })
 
-  test('an act that fails is told by its own line, with a picture of the page, and ends the step', () => {
+  test('an action that fails is reported by its own line, with a screenshot of the page, and ends the step', () => {
     const { steps } = byName['an event that does not come']!
     const { checks, screenshots, place } = steps.at(-1)!
     expect(checks.map(({ subject, passed }) => `${subject} ${passed}`)).toEqual([
@@ -167,8 +167,8 @@ describe('acts', () => {
   })
 })
 
-describe('stored pictures', () => {
-  test('are stored when told to, compared with after that, and told when they differ', {
+describe('stored screenshots', () => {
+  test('are stored with --update-snapshots, compared after that, and reported when they differ', {
     timeout: 60_000,
   }, async () => {
     const screenshot = '{ screenshot: { name: ad, of: ad, matches: shots/ad.png } }'
@@ -182,12 +182,12 @@ describe('stored pictures', () => {
     writeFileSync(picture, PNG.sync.write(png))
     const differs = await runFile(file)
     expect(differs.code).toBe(5)
-    expect(wrongs(differs.byName.one!)).toEqual([expect.stringMatching(/^pixels ad like shots\/ad\.png: 0\.\d+$/)])
+    expect(problemsIn(differs.byName.one!)).toEqual([expect.stringMatching(/^pixels ad like shots\/ad\.png: 0\.\d+$/)])
     const { screenshots } = differs.byName.one!.steps.at(-1)!
     expect(screenshots.map(({ name }) => name)).toEqual(['ad', 'ad, difference', 'the page when it failed'])
 
     writeFileSync(picture, PNG.sync.write(new PNG({ width: 10, height: 20 })))
-    expect(wrongs((await runFile(file)).byName.one!)).toEqual([
+    expect(problemsIn((await runFile(file)).byName.one!)).toEqual([
       'pixels ad like shots/ad.png: "300x250 instead of 10x20"',
     ])
     expect((await runFile(file, '--update-snapshots')).code).toBe(0)
@@ -282,7 +282,7 @@ test.each([
     process.kill(pid!, signal)
     const { code, byName } = await running
     expect(code).toBe(5)
-    expect(wrongs(byName.first!)).toEqual([expect.stringMatching(wrong)])
+    expect(problemsIn(byName.first!)).toEqual([expect.stringMatching(wrong)])
     expect(byName.second!.outcome).toBe('passed')
     expect(readFileSync(pids, 'utf8').trim().split('\n')).toHaveLength(2)
   },

@@ -159,7 +159,7 @@ describe('what is documented', () => {
       { what: 'body', observed: 'a secret key' },
     ],
     [
-      'a proxy answers in HTML',
+      'a proxy responds with HTML',
       (passing) =>
         passing.path === '/v1/consent' &&
         Object.assign(passing, { status: 502, text: '<h1>Bad gateway</h1>', json: null }),
@@ -195,7 +195,7 @@ describe('what is documented', () => {
   })
 })
 
-describe('what is not documented is told, and is no failure', () => {
+describe('what is not documented is listed, and is no failure', () => {
   test.each<[string, (passing: Passing) => void, Partial<Difference>]>([
     [
       'observed: the request id',
@@ -253,7 +253,7 @@ describe('the OpenAPI document', () => {
       5,
     ],
     [
-      'a field of an answer is gone',
+      'a field of a response is gone',
       ({ components }) => delete components.schemas.Placement!.properties.sponsor_name,
       { what: 'response placement.sponsor_name', weight: 'documented' },
       5,

@@ -1,4 +1,4 @@
-/** `svc qa` as a person uses it: against a sandbox that runs, a fresh one, and a service that is no sandbox. */
+/** `svc qa` from the command line: against a running sandbox, a fresh one, and a service that is no sandbox. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type RequestListener, request } from 'node:http'
 import { join } from 'node:path'
@@ -25,7 +25,7 @@ function suite(text: string): string {
   return file
 }
 
-/** Runs a suite and answers its cases. */
+/** Runs a suite and returns its cases. */
 async function casesOf(text: string, args = '', env: Record<string, string> = {}) {
   const { code, stdout, stderr } = await cli.svc(`qa run ${suite(text)} -o json ${args}`, { env })
   expect(stderr).toBe('')
@@ -66,7 +66,7 @@ describe('steps and expectations', () => {
     expect(first.steps.map(({ reason }) => reason)).toEqual(Array(8).fill(null))
   })
 
-  test('a check that fails tells what was expected, what came, and where it is written', async () => {
+  test('a failed check has the expected and the actual value, and its place in the suite', async () => {
     const { code, first } = await casesOf(`- placement: { format: banner }
   expect:
     body:
@@ -85,11 +85,11 @@ describe('steps and expectations', () => {
     expect(failedChecks(first)[0]!.hint).toContain('field_unknown')
   })
 
-  test('an answer off the contract fails without being asked for; contract: false lets it through', async () => {
+  test('a response off the contract fails without an expectation; contract: false accepts it', async () => {
     const fault = '- { fault: { effect: rewrite, path: /v1/placements, rewrite: { status: done } } }'
     const off = await casesOf(`${fault}\n- { placement: null, expect: { body: { status: ready } } }`)
     expect(failedChecks(off.first)).toMatchObject([{ subject: 'body.status', actual: 'done' }])
-    const proxy = await openProxy((answer) => answer.replace('"status":"ready"', '"status":"done"'))
+    const proxy = await openProxy((body) => body.replace('"status":"ready"', '"status":"done"'))
     const env = { SVC_BASE_URL: proxy.url, ...demoKeys }
     try {
       const { first } = await casesOf('- { placement: null }', '', env)
@@ -151,7 +151,7 @@ cases:
   })
 })
 
-describe('what is put back', () => {
+describe('shared state is restored', () => {
   test('clock, faults, scenario and settings, also when a step fails', async () => {
     const before = await cli.svc('sandbox clock show -o json')
     const { first } = await casesOf(`- { scenario: no_fill }
@@ -171,7 +171,7 @@ describe('what is put back', () => {
     expect(JSON.parse(before.stdout)).toMatchObject({ now_ms, frozen })
   })
 
-  test('a clock that ran runs on, at the time of the machine', async () => {
+  test('a running clock runs again, at the time of the host', async () => {
     const text = `${head}cases:
   - { name: a, steps: [{ clock: freeze }, { clock: { advance: 31m } }] }
   - { name: b, steps: [{ call: clock.show, expect: { body: { offset_ms: 0, frozen: false } } }, { clock: resume }] }
@@ -212,7 +212,7 @@ describe('targets', () => {
   })
 
   test('a service without a control plane, and with a production key', async () => {
-    const proxy = await openProxy((answer) => answer)
+    const proxy = await openProxy((body) => body)
     const text = `${head}cases:
   - { name: a, steps: [{ placement: null, as: p }, { poll: p }, { beacon: render }] }
   - { name: b, steps: [{ clock: freeze }] }
@@ -273,7 +273,7 @@ describe('the command line', () => {
     expect(curl).toContain(`"asset_token":"'"$ASSET_TOKEN"'"`)
   })
 
-  test('--bail leaves the rest, -o json tells of each case', async () => {
+  test('--bail skips the rest, -o json has each case', async () => {
     const text = `${head}cases:
 ${['a', 'b', 'c'].map((name) => `  - { name: ${name}, steps: [{ placement: null, expect: { status: 418 } }] }`).join('\n')}
 `
@@ -334,19 +334,19 @@ function outcomes(cases: readonly CaseResult[]): string {
   return cases.map(({ outcome }) => outcome).join(' ')
 }
 
-/** The v1 API of the cli's sandbox without its control plane; `change` spoils the bodies of answers. */
-async function openProxy(change: (answer: string) => string): Promise<{ url: string; close(): Promise<void> }> {
+/** The v1 API of the cli's sandbox without its control plane; `change` alters the bodies of responses. */
+async function openProxy(change: (body: string) => string): Promise<{ url: string; close(): Promise<void> }> {
   const forward: RequestListener = (incoming, outgoing) => {
     if (incoming.url!.startsWith('/_sandbox')) {
       outgoing.writeHead(404).end()
       return
     }
     const { host: _, ...headers } = incoming.headers
-    const onward = request(cli.sandbox.url + incoming.url, { method: incoming.method!, headers }, async (answer) => {
+    const onward = request(cli.sandbox.url + incoming.url, { method: incoming.method!, headers }, async (response) => {
       const pieces: Buffer[] = []
-      for await (const piece of answer) pieces.push(piece as Buffer)
-      const { 'content-length': __, ...kept } = answer.headers
-      outgoing.writeHead(answer.statusCode!, kept).end(change(Buffer.concat(pieces).toString()))
+      for await (const piece of response) pieces.push(piece as Buffer)
+      const { 'content-length': __, ...kept } = response.headers
+      outgoing.writeHead(response.statusCode!, kept).end(change(Buffer.concat(pieces).toString()))
     })
     incoming.pipe(onward)
   }

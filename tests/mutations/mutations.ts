@@ -47,14 +47,14 @@ const shape: Omit<Mutation, 'about'>[] = [
   },
   {
     name: 'job_answers_202',
-    wrong: 'POST /v1/jobs answers the wrong status of success.',
+    wrong: 'POST /v1/jobs responds with the wrong status of success.',
     file: 'sandbox/pipeline/pipeline.ts',
     from: 'successResponse(endpoint.status, exchange, output)',
     to: "successResponse(id === 'jobs.create' ? 202 : endpoint.status, exchange, output)",
   },
   {
     name: 'request_id_missing',
-    wrong: 'Answers carry no x-request-id.',
+    wrong: 'Responses have no x-request-id.',
     file: 'sandbox/pipeline/exchange.ts',
     from: "    'x-request-id': context.request_id,\n    vary",
     to: '    vary',
@@ -68,7 +68,7 @@ const shape: Omit<Mutation, 'about'>[] = [
   },
   {
     name: 'request_id_differs',
-    wrong: 'The request_id of a beacon answer is not the one of its header.',
+    wrong: 'The request_id of a beacon response is not the one of its header.',
     file: 'sandbox/operations/beacons.ts',
     from: '    request_id: context.request_id,\n  }\n}',
     to: "    request_id: 'req_00000000000',\n  }\n}",
@@ -297,7 +297,7 @@ const beacons: Omit<Mutation, 'about'>[] = [
   },
   {
     name: 'seconds_accepted',
-    wrong: 'Seconds instead of milliseconds are told as a stale beacon.',
+    wrong: 'Seconds instead of milliseconds are reported as a stale beacon.',
     file: 'src/contract/v1/beacons.ts',
     from: "now_ms >= secondsBelow) return 'occurred_at_in_seconds'",
     to: "now_ms < secondsBelow) return 'occurred_at_in_seconds'",
@@ -397,7 +397,7 @@ const others: Mutation[] = [
   {
     about: 'limits',
     name: 'wait_not_clamped',
-    wrong: 'A wait_ms beyond the maximum is not told.',
+    wrong: 'A wait_ms beyond the maximum is not reported.',
     file: 'sandbox/operations/decisions.ts',
     from: "if (wanted > limits.wait_ms.max) context.warnings.push('wait_ms_clamped')",
     to: '',
@@ -413,7 +413,7 @@ const others: Mutation[] = [
   {
     about: 'limits',
     name: 'batch_not_told',
-    wrong: 'Arrays of beacons are told as a schema error, not as batches.',
+    wrong: 'Arrays of beacons are reported as a schema error, not as batches.',
     file: 'sandbox/pipeline/pipeline.ts',
     from: "if (Array.isArray(json) && id === 'beacons.send') throw new ApiError('batch_not_supported')",
     to: '',
@@ -445,7 +445,7 @@ const others: Mutation[] = [
   {
     about: 'cors',
     name: 'cors_for_everyone',
-    wrong: 'Any page may read answers.',
+    wrong: 'Any page may read responses.',
     file: 'sandbox/pipeline/cors.ts',
     from: "return projects.some(({ settings }) => isOriginAllowed(origin, settings.allowed_origins, 'test'))",
     to: 'return projects.length > 0',
@@ -721,7 +721,7 @@ const further: Mutation[] = [
   {
     about: 'cors',
     name: 'vary_missing',
-    wrong: 'Caches may give the answer for one page to another.',
+    wrong: 'Caches may serve the response for one page to another.',
     file: 'sandbox/pipeline/exchange.ts',
     from: "    vary: 'Origin',\n",
     to: '',

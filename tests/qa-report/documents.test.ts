@@ -4,11 +4,11 @@ import { parse } from 'yaml'
 import { createReporters } from '../../src/qa/report/reporters.ts'
 import type { RunResult } from '../../src/qa/result.ts'
 import { everything, failedItem, hostile, item, run, screenshot, step } from './results.ts'
-import { tell, testTools } from './sinks.ts'
+import { reportRun, testTools } from './sinks.ts'
 
 async function written(name: string, result: RunResult): Promise<string> {
   const tools = testTools()
-  await tell(createReporters([name], tools), result)
+  await reportRun(createReporters([name], tools), result)
   return tools.out()
 }
 
@@ -94,7 +94,7 @@ test('tap: names with # and \\ and line ends stay one point', async () => {
   expect(points).toMatchObject([{ isOk: true, description: 'beacons: a \\# SKIP \\\\ b not ok 2', skip: null }])
 })
 
-test('tap: an interrupted run bails out, after the cases that were never told', async () => {
+test('tap: an interrupted run bails out, after the cases that were never reported', async () => {
   const tools = testTools()
   const reporter = createReporters(['tap'], tools)
   const cases = [item(), item({ name: 'second', id: 'beacons/second', outcome: 'not_run', reason: 'interrupted' })]
@@ -117,12 +117,12 @@ test('json: the whole result, with totals', async () => {
   expect(document.cases.length).toBe(26)
   const last = document.cases.at(-1)
   expect([last.name, last.steps[0].exchanges[0].response_body]).toEqual([`text ${hostile}`, hostile])
-  for (const member of ['target', 'svc_version', 'started_at_ms', 'duration_ms', 'interrupted'] as const) {
-    expect(document[member]).toEqual(result[member])
+  for (const field of ['target', 'svc_version', 'started_at_ms', 'duration_ms', 'interrupted'] as const) {
+    expect(document[field]).toEqual(result[field])
   }
 })
 
-test('json: screenshots as base64, and the picture comes out again', async () => {
+test('json: screenshots as base64, and the PNG is unchanged', async () => {
   const shot = screenshot('banner')
   const document = JSON.parse(await written('json', run([item({ steps: [step({ screenshots: [shot] })] })])))
   const [{ png_base64, ...facts }] = document.cases[0].steps[0].screenshots
@@ -130,14 +130,14 @@ test('json: screenshots as base64, and the picture comes out again', async () =>
   expect(Uint8Array.from(Buffer.from(png_base64, 'base64'))).toEqual(shot.png)
 })
 
-test('json: members come in the same order whatever the order in the result', async () => {
+test('json: fields always come in the same order', async () => {
   const turned = <T>(value: T): T => {
     if (value instanceof Uint8Array || typeof value !== 'object' || value === null) return value
     if (Array.isArray(value)) return value.map(turned) as T
     return Object.fromEntries(
       Object.entries(value)
         .reverse()
-        .map(([name, member]) => [name, turned(member)]),
+        .map(([name, field]) => [name, turned(field)]),
     ) as T
   }
   const result = run([failedItem()])
@@ -148,7 +148,7 @@ test('json: members come in the same order whatever the order in the result', as
 
 test('json: one line in a pipe, indented in a file', async () => {
   const tools = testTools()
-  await tell(createReporters(['json=qa.json'], tools), run([item()]))
+  await reportRun(createReporters(['json=qa.json'], tools), run([item()]))
   expect(tools.files.get('qa.json')).toMatch(/^\{\n {2}"svc_version": "0.1.0",\n {2}"target": \{\n/)
   expect(await written('json', run([item()]))).toMatch(/^\{"svc_version":"0.1.0","target":\{.*\}\n$/)
 })

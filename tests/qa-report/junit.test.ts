@@ -7,13 +7,13 @@ import { validateXML } from 'xmllint-wasm'
 import { createReporters } from '../../src/qa/report/reporters.ts'
 import type { RunResult } from '../../src/qa/result.ts'
 import { check, everything, failedItem, hostile, item, run, step } from './results.ts'
-import { tell, testTools } from './sinks.ts'
+import { reportRun, testTools } from './sinks.ts'
 
 const schema = readFileSync(new URL('junit.xsd', import.meta.url), 'utf8')
 
 async function junitOf(result: RunResult): Promise<string> {
   const tools = testTools()
-  await tell(createReporters(['junit=report.xml'], tools), result)
+  await reportRun(createReporters(['junit=report.xml'], tools), result)
   return tools.files.get('report.xml')!
 }
 

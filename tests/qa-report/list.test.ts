@@ -1,4 +1,4 @@
-/** What a person sees: plain lines in a pipe, a line that is redrawn on a terminal, failures in full at the end. */
+/** The reporters for people: plain lines in a pipe, a line that is redrawn on a terminal, failures in full at the end. */
 
 import { stripVTControlCharacters } from 'node:util'
 import { Chalk } from 'chalk'
@@ -9,11 +9,11 @@ import type { Paint } from '../../src/qa/report/text.ts'
 import type { RunResult } from '../../src/qa/result.ts'
 import { createTerminalScreen } from '../cli/terminal-screen.ts'
 import { check, everything, failedItem, hostile, item, run, step } from './results.ts'
-import { tell, testTools } from './sinks.ts'
+import { reportRun, testTools } from './sinks.ts'
 
 async function listOf(result: RunResult, withSuites = true): Promise<string> {
   const tools = testTools()
-  await tell(createReporters([], tools), result, withSuites)
+  await reportRun(createReporters([], tools), result, withSuites)
   expect(tools.err()).toBe('')
   return tools.out()
 }
@@ -87,7 +87,7 @@ test('without the sizes of suites the same lines come at the end', async () => {
   expect(lines(await listOf(result, false))).toEqual(lines(await listOf(result, true)))
 })
 
-test('a suite is told as soon as its last case has ended, not before', async () => {
+test('a suite is printed as soon as its last case has ended, not before', async () => {
   const tools = testTools()
   const reporter = createReporters(['list'], tools)
   const cases = [item(), item({ suite: 'consent' }), item({ name: 'last' })]
@@ -141,7 +141,7 @@ test('values of several lines are shown as a difference, long ones cut', async (
   expect(text).toMatch(/actual {4}w{500}… \(900 characters\)\n/)
 })
 
-test('the order of members is no difference', () => {
+test('the order of fields is no difference', () => {
   const expected = { format: 'clip', render: { width: 12, kind: 'x' }, items: [{ b: 1, a: 2 }] }
   const actual = { items: [{ a: 2, b: 1 }], render: { kind: 'x', width: 13 }, format: 'clip' }
   expect(diffOf(expected, actual)?.filter(({ kind }) => kind === 'expected' || kind === 'actual')).toEqual([
@@ -150,7 +150,7 @@ test('the order of members is no difference', () => {
   ])
 })
 
-test('the two values of a member stand together', () => {
+test('the two values of a field stand together', () => {
   const expected = { format: 'clip', gone: 1, width: 12 }
   const actual = { image: 'x', format: 'banner', label: 'y', width: 300, height: 250 }
   expect(diffOf(expected, actual)?.map(({ kind, text }) => `${kind} ${text.trim()}`)).toEqual([
@@ -180,7 +180,7 @@ test('values of thousands of lines are compared without a wait', () => {
   expect(diff).toHaveLength(10_002)
 })
 
-test('of many failed attempts the first is told in full', async () => {
+test('of many failed attempts the first is printed in full', async () => {
   const attempts = [1, 2, 3, 4].map((attempt) =>
     attempt === 2 ? item({ attempt, name: 'a beacon bills once' }) : failedItem({ attempt }),
   )
@@ -238,7 +238,7 @@ test('on a terminal a line at the foot follows the run, and leaves nothing behin
 test('colours change nothing else: a style of the command line is a paint', async () => {
   const tools = testTools()
   const paint: Paint = new Chalk({ level: 1 })
-  await tell(
+  await reportRun(
     createReporters(['list'], { ...tools, stdout: { ...tools.stdout, paint, write: tools.stdout.write } }),
     everything(),
   )
@@ -248,12 +248,12 @@ test('colours change nothing else: a style of the command line is a paint', asyn
 
 test('dot: a character a case, then the failures', async () => {
   const tools = testTools({ is_terminal: true, columns: 20 })
-  await tell(createReporters(['dot'], tools), everything())
+  await reportRun(createReporters(['dot'], tools), everything())
   expect(tools.out()).toMatch(/^\.\.\.\.F\.{9}F\.F\.F-\n--!\.FF\n\n6 failures\n/)
   expect(tools.err()).toBe('')
 })
 
-test('dot marks what an interrupt kept from being told', async () => {
+test('dot marks cases that an interrupt kept from being reported', async () => {
   const tools = testTools()
   const reporter = createReporters(['dot'], tools)
   const cases = [item(), item({ name: 'second', outcome: 'not_run', reason: 'interrupted' })]

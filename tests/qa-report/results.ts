@@ -121,7 +121,7 @@ export function run(cases: CaseResult[], given: Partial<RunResult> = {}): RunRes
   }
 }
 
-/** A picture of one colour, with a frame. */
+/** Returns a PNG of one colour, with a frame. */
 export function screenshot(name: string, width = 300, height = 120): Screenshot {
   const image = new PNG({ width, height })
   for (let y = 0; y < height; y++) {
@@ -133,7 +133,7 @@ export function screenshot(name: string, width = 300, height = 120): Screenshot 
   return { name, width, height, png: new Uint8Array(PNG.sync.write(image)) }
 }
 
-/** Text that would be markup, steer a terminal or turn the reading direction if it were printed as it is. */
+/** Text that would be markup, steer a terminal or change the reading direction if it were printed unchanged. */
 export const hostile = `</script><script>window.stolen=1</script><img src=x onerror="window.stolen=2">'"&\u001b[31m\u0000\u202e`
 
 /** One of everything: suites that pass, fail and do not apply; a matrix; attempts; a diff; screenshots; hostile text. */

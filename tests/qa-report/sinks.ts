@@ -37,8 +37,8 @@ export function testTools(given: { is_terminal?: boolean; columns?: number; quie
   }
 }
 
-/** Tells a reporter a whole run, case after case. */
-export async function tell(reporter: Reporter, result: RunResult, withSuites = true): Promise<void> {
+/** Passes a whole run to a reporter, case after case. */
+export async function reportRun(reporter: Reporter, result: RunResult, withSuites = true): Promise<void> {
   const suites = [...Map.groupBy(result.cases, ({ suite }) => suite)].map(([name, { length }]) => ({
     name,
     cases: length,

@@ -1,11 +1,11 @@
-/** `--reporter`: what is understood, and what is told to someone who mistyped it. */
+/** `--reporter`: valid values, and the messages for invalid ones. */
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { createReporters, ReporterSpecError, writeReportFile } from '../../src/qa/report/reporters.ts'
 import { everything, failedItem, item, run } from './results.ts'
-import { tell, testTools } from './sinks.ts'
+import { reportRun, testTools } from './sinks.ts'
 
 const directories: string[] = []
 afterEach(async () => {
@@ -65,7 +65,10 @@ test.each([
 
 test('several write at once, and name their files', async () => {
   const tools = testTools()
-  await tell(createReporters(['tap', 'junit=out/report.xml', 'html=a=b.html', 'json=qa.json'], tools), everything())
+  await reportRun(
+    createReporters(['tap', 'junit=out/report.xml', 'html=a=b.html', 'json=qa.json'], tools),
+    everything(),
+  )
   expect(tools.out()).toMatch(/^TAP version 14\n/)
   expect([...tools.files.keys()]).toEqual(['out/report.xml', 'a=b.html', 'qa.json'])
   expect(tools.err()).toMatch(
@@ -75,11 +78,11 @@ test('several write at once, and name their files', async () => {
 
 test('quiet, only what was asked for is printed', async () => {
   const tools = testTools({ quiet: true, is_terminal: true })
-  await tell(createReporters(['html=qa.html'], tools), run([item()]))
+  await reportRun(createReporters(['html=qa.html'], tools), run([item()]))
   expect([tools.out(), tools.err(), [...tools.files.keys()]]).toEqual(['', '', ['qa.html']])
 })
 
-test('a file that cannot be written is told, and the other reports are complete', async () => {
+test('a file that cannot be written is an error, and the other reports are complete', async () => {
   const tools = testTools()
   const reporter = createReporters(['list', 'junit=no/report.xml', 'json=qa.json'], {
     ...tools,
@@ -88,7 +91,7 @@ test('a file that cannot be written is told, and the other reports are complete'
       await tools.writeFile(path, content)
     },
   })
-  await expect(tell(reporter, run([failedItem()]))).rejects.toMatchObject({
+  await expect(reportRun(reporter, run([failedItem()]))).rejects.toMatchObject({
     name: 'ReportFileError',
     message: 'Cannot write the junit report to no/report.xml: EACCES: permission denied',
     file: 'no/report.xml',

@@ -16,14 +16,14 @@ function problems(step: string): string[] {
   }
 }
 
-test('the events are those that docs/renderer.md tells of', () => {
+test('the events are those that docs/renderer.md lists', () => {
   const text = readFileSync(join(import.meta.dirname, '../../../docs/renderer.md'), 'utf8')
   const table = text.slice(text.indexOf('## Events'), text.indexOf('### error'))
   const rows = [...table.matchAll(/^\| (`.*?`) \|/gm)].flatMap(([, cell]) => cell!.match(/[a-z_:]+/g) ?? [])
   expect(rows.toSorted()).toEqual([...rendererEvents].toSorted())
 })
 
-test('the suites provoke every error and every block that docs/renderer.md tells of', () => {
+test('the suites provoke every error and every block that docs/renderer.md lists', () => {
   const read = (file: string) => readFileSync(join(import.meta.dirname, '../../..', file), 'utf8')
   const docs = read('docs/renderer.md')
   const codesOf = (from: string, to: string) =>
@@ -54,7 +54,7 @@ test.each([
   ['{ page: { click: label } }', /click/],
   ['{ page: { screenshot: { name: a, matches: a.jpg } } }', /png/],
   ['{ page: [] }', /page/],
-])('told by its place: %s', (step, message) => {
+])('reported by its place: %s', (step, message) => {
   expect(problems(step).join('\n')).toMatch(message)
 })
 

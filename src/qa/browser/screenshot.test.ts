@@ -10,8 +10,8 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 type Color = readonly [number, number, number]
 
-/** A picture whose pixels, row by row, are these; the last goes on to the end. */
-function picture(width: number, height: number, ...colors: Color[]): Buffer {
+/** Returns a PNG with these pixels, row by row; the last one fills the rest. */
+function pngOf(width: number, height: number, ...colors: Color[]): Buffer {
   const png = new PNG({ width, height })
   for (let at = 0; at < width * height; at++) png.data.set([...(colors[at] ?? colors.at(-1)!), 255], at * 4)
   return PNG.sync.write(png)
@@ -21,43 +21,43 @@ const black: Color = [0, 0, 0]
 const red: Color = [255, 0, 0]
 
 test.each([
-  ['blank', picture(10, 5, white), { width: 10, height: 5, colors: 1, commonest: 1, brightness: 1 }],
-  ['black', picture(2, 2, black), { colors: 1, commonest: 1, brightness: 0 }],
-  ['one pixel of four', picture(2, 2, black, white), { colors: 2, commonest: 0.75, brightness: 0.75 }],
-  ['red, as bright as the eye takes it', picture(1, 1, red), { brightness: 0.2126 }],
-  ['shades that nobody tells apart', picture(2, 1, [240, 240, 240], [250, 250, 250]), { colors: 1 }],
-])('the figures of a picture: %s', (_, png, figures) => {
+  ['blank', pngOf(10, 5, white), { width: 10, height: 5, colors: 1, commonest: 1, brightness: 1 }],
+  ['black', pngOf(2, 2, black), { colors: 1, commonest: 1, brightness: 0 }],
+  ['one pixel of four', pngOf(2, 2, black, white), { colors: 2, commonest: 0.75, brightness: 0.75 }],
+  ['red, by its luma', pngOf(1, 1, red), { brightness: 0.2126 }],
+  ['shades too close to tell apart', pngOf(2, 1, [240, 240, 240], [250, 250, 250]), { colors: 1 }],
+])('the figures of a screenshot: %s', (_, png, figures) => {
   expect(pixelsOf(png)).toMatchObject(figures)
 })
 
-test('a picture is stored when told to, with its folder, and then compared', () => {
-  const stored = picture(10, 10, black)
+test('a screenshot is stored with --update-snapshots, with its folder, and compared after that', () => {
+  const stored = pngOf(10, 10, black)
   expect(compareWithStored(stored, folder, 'deep/a.png', false).status).toBe('missing')
   expect(compareWithStored(stored, folder, 'deep/a.png', true).status).toBe('written')
   expect(readFileSync(join(folder, 'deep/a.png'))).toEqual(stored)
   expect(compareWithStored(stored, folder, 'deep/a.png', false)).toMatchObject({ difference: 0, difference_png: null })
 })
 
-test('the difference is the share of pixels, with a picture of where', () => {
-  compareWithStored(picture(10, 10, black), folder, 'b.png', true)
-  const [one] = [compareWithStored(picture(10, 10, red, red, red, black), folder, 'b.png', false)]
+test('the difference is the share of pixels, with a PNG that marks them', () => {
+  compareWithStored(pngOf(10, 10, black), folder, 'b.png', true)
+  const [one] = [compareWithStored(pngOf(10, 10, red, red, red, black), folder, 'b.png', false)]
   expect(one).toMatchObject({ status: 'compared', difference: 0.03 })
   const marked = (one as { difference_png: Uint8Array }).difference_png
   expect(pixelsOf(marked)).toMatchObject({ width: 10, height: 10 })
 })
 
 test('another size differs altogether', () => {
-  compareWithStored(picture(10, 10, black), folder, 'c.png', true)
-  expect(compareWithStored(picture(10, 11, black), folder, 'c.png', false)).toMatchObject({
+  compareWithStored(pngOf(10, 10, black), folder, 'c.png', true)
+  expect(compareWithStored(pngOf(10, 11, black), folder, 'c.png', false)).toMatchObject({
     difference: 1,
     stored: { width: 10, height: 10 },
     seen: { width: 10, height: 11 },
   })
 })
 
-test('what is no PNG is told with what to do, and nothing outside of the folder is touched', () => {
+test('a stored file that is no PNG is an error with a hint, and nothing outside of the folder is touched', () => {
   writeFileSync(join(folder, 'd.png'), 'text')
-  const compare = (file: string, update = false) => compareWithStored(picture(1, 1, black), folder, file, update)
+  const compare = (file: string, update = false) => compareWithStored(pngOf(1, 1, black), folder, file, update)
   expect(() => compare('d.png')).toThrow(SnapshotError)
   expect(() => compare('d.png')).toThrow(/d\.png cannot be read as PNG: .*--update-snapshots/)
   expect(() => compare('../e.png', true)).toThrow('../e.png is not beside its suite.')

@@ -34,9 +34,9 @@ export async function takeScreenshot(wanted: Screenshot, { page }: HostPage, con
   }
   const seen = pixelsOf(png)
   context.screenshot({ name, png, width: seen.width, height: seen.height })
-  for (const [member, expected] of Object.entries(figures)) {
+  for (const [figure, expected] of Object.entries(figures)) {
     if (expected === undefined) continue
-    context.check(checkValue(`pixels ${name}.${member}`, expected as Json, seen[member as keyof typeof seen], {}))
+    context.check(checkValue(`pixels ${name}.${figure}`, expected as Json, seen[figure as keyof typeof seen], {}))
   }
   if (matches !== undefined) compare(png, name, matches, tolerance, context)
 }

@@ -56,7 +56,7 @@ test('every operator is tried here both ways', () => {
   expect(names(failing)).toEqual(Object.keys(operators).filter((name) => name !== '$lte'))
 })
 
-test('operators are told in words, literals as they are', () => {
+test('operators are described in words, literals are unchanged', () => {
   expect(describeExpected({ $gt: 1, $lt: 3 })).toBe('greater than 1 and less than 3')
   expect(describeExpected({ $each: { $not: 'a' } })).toBe('a list in which each is not a')
   expect(describeExpected({ a: 1 })).toEqual({ a: 1 })

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { loadSuite } from './load.ts'
 import { SuiteError } from './problems.ts'
 
-/** What is wrong in a suite, without the name of its file. */
+/** Returns the problems of a suite, without the name of its file. */
 function problems(text: string): string[] {
   try {
     loadSuite(text, 'x', '/')
@@ -20,7 +20,7 @@ test('a good suite has no problem', () => {
   expect(problems(step('placement: { format: banner }'))).toEqual([])
 })
 
-test('everything that is wrong is told at once, by its place', () => {
+test('every problem is reported at once, by its place', () => {
   const text = `suite: Shop
 titel: A shop
 matrix:

@@ -20,7 +20,7 @@ test('a value that is one variable keeps its type', async () => {
   })
 })
 
-test('within text it becomes text, in names of members too', async () => {
+test('within text it becomes text, in names of fields too', async () => {
   expect(await fill({ '{{name}}': '/v1/{{p.body.slot_ids.1}}?at={{now_ms}}' })).toEqual({
     'shoes & hats': '/v1/slot_b?at=1769860800000',
   })
@@ -34,7 +34,7 @@ test('times are moved, and written in other ways', async () => {
   expect(await fill('{{name | encoded}}')).toBe('shoes%20%26%20hats')
 })
 
-test('what is not there is told by its path', async () => {
+test('a missing value is reported by its path', async () => {
   await expect(fill('{{p.body.slot_id}}')).rejects.toThrow(
     new VariableError('The variable p.body.slot_id is not there.'),
   )

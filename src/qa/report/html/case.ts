@@ -122,7 +122,7 @@ function figure({ name, width, height, png }: Screenshot, isKept: boolean): Mark
 function exchangeMarkup(exchange: Exchange, isWhole: boolean, isFailing: boolean): Markup {
   const { method, url, status, duration_ms, error, curl } = exchange
   const kind = status === 0 ? 'none' : `s${Math.floor(status / 100)}`
-  return html`<div class="exchange"><p class="line"><span class="method">${method}</span> <span class="url">${url}</span> <span class="status ${kind}">${status === 0 ? 'no answer' : status}</span> <span class="soft">${measuredTime(duration_ms)}</span></p>
+  return html`<div class="exchange"><p class="line"><span class="method">${method}</span> <span class="url">${url}</span> <span class="status ${kind}">${status === 0 ? 'no response' : status}</span> <span class="soft">${measuredTime(duration_ms)}</span></p>
 ${error !== null && html`<p class="reason failed">${error}</p>`}
 ${message('Request', exchange.request_headers, exchange.request_body, isWhole)}
 ${status !== 0 && message('Response', exchange.response_headers, exchange.response_body, isWhole)}

@@ -59,7 +59,7 @@ ${leftOutMarkup(result)}
 ${matrix}
 ${timings}
 <section id="cases" aria-labelledby="cases-title"><div class="heading"><h2 id="cases-title">Cases</h2><p class="folds"><button type="button" data-fold="open">Unfold all</button> <button type="button" data-fold="shut">Fold all</button></p></div>
-${[...Map.groupBy(cases, ({ item }) => item.suite)].map(([suite, members]) => suiteMarkup(suite, members, cases.length <= open_cases, hasRoom))}</section>
+${[...Map.groupBy(cases, ({ item }) => item.suite)].map(([suite, own]) => suiteMarkup(suite, own, cases.length <= open_cases, hasRoom))}</section>
 </main><footer class="wrap soft">Written by svc ${result.svc_version}. Credentials were removed before anything was kept.</footer>
 <script>${trusted(script)}</script></body></html>
 `.markup
@@ -67,15 +67,15 @@ ${[...Map.groupBy(cases, ({ item }) => item.suite)].map(([suite, members]) => su
 
 function suiteMarkup(
   suite: string,
-  members: readonly Numbered[],
+  cases: readonly Numbered[],
   isOpen: boolean,
   hasRoom: (bytes: number) => boolean,
 ): Markup {
-  const items = members.map(({ item }) => item)
+  const items = cases.map(({ item }) => item)
   const totals = totalsOf(items)
   const duration_ms = items.reduce((sum, { duration_ms }) => sum + duration_ms, 0)
   const worst = outcomes.find((outcome) => totals[outcome] > 0) ?? 'passed'
-  const ordered = members.toSorted((a, b) => rank(a.item) - rank(b.item))
+  const ordered = cases.toSorted((a, b) => rank(a.item) - rank(b.item))
   return html`<details class="suite" data-group${isOpen && html` open`}><summary>${mark(worst)}<h3>${suite}</h3><span class="soft">${countsText(totals)}</span><span class="soft time">${duration_ms > 0 && measuredTime(duration_ms)}</span></summary>
 <div class="group">${ordered.map((numbered) => (numbered.item.outcome === 'failed' ? caseLink(numbered) : caseMarkup(numbered, { isOpen: false, withSuite: false, hasRoom })))}</div></details>
 `
