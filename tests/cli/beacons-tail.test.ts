@@ -25,7 +25,7 @@ describe.each(isTmuxInstalled ? [script, tmux] : [script])('in a terminal of %s'
   test('the list follows, moves, pauses, filters and searches', async () => {
     const stage = await openStage(open)
     const { terminal, beacon } = stage
-    await see(terminal, '● live', 'No beacon yet.', 'following')
+    await shows(terminal, '● live', 'No beacon yet.', 'following')
     expect([terminal.isAlternate(), terminal.isCursorShown()]).toEqual([true, false])
     expect(textOf(terminal)).toContain('render  visible  click  completion  heartbeat  play_started  play_completed')
 
@@ -33,7 +33,7 @@ describe.each(isTmuxInstalled ? [script, tmux] : [script])('in a terminal of %s'
     await beacon(slot, 'render')
     await beacon(slot, 'visible', { visible_ratio: 1, visible_ms: 2_000 })
     await stage.reject()
-    await see(terminal, '3 beacons   0 duplicate   1 rejected   1 would bill')
+    await shows(terminal, '3 beacons   0 duplicate   1 rejected   1 would bill')
     const line = (event: string) =>
       terminal.lines().find((line) => line.includes(`  ${event} `) && /\d:\d\d/.test(line))
     expect(line('render')).toMatch(
@@ -43,44 +43,44 @@ describe.each(isTmuxInstalled ? [script, tmux] : [script])('in a terminal of %s'
     expect(line('click')).toMatch(/click {11}- {7}- {17}✗ asset_token_invalid$/)
 
     terminal.type(`${keys.up}k`)
-    await see(terminal, '1 of 3')
+    await shows(terminal, '1 of 3')
     expect(line('render')).toMatch(/^› /)
     await beacon(slot, 'heartbeat')
-    await see(terminal, '1 of 4')
+    await shows(terminal, '1 of 4')
     terminal.type('jjj')
-    await see(terminal, 'following')
+    await shows(terminal, 'following')
 
     terminal.type(' ')
-    await see(terminal, 'paused, 0 held')
+    await shows(terminal, 'paused, 0 held')
     await beacon(slot, 'heartbeat')
-    await see(terminal, 'paused, 1 held', '5 beacons')
+    await shows(terminal, 'paused, 1 held', '5 beacons')
     expect(listed(terminal)).toHaveLength(4)
     terminal.type(' ')
     await expect.poll(() => listed(terminal).length).toBe(5)
 
     terminal.type('f')
-    await see(terminal, 'Filter', '‹ all ›')
+    await shows(terminal, 'Filter', '‹ all ›')
     terminal.type('jjl')
     terminal.type('ll')
-    await see(terminal, '‹ rejected ›')
+    await shows(terminal, '‹ rejected ›')
     terminal.type('f')
-    await see(terminal, 'only rejected')
+    await shows(terminal, 'only rejected')
     expect(listed(terminal)).toEqual([expect.stringContaining('asset_token_invalid')])
     terminal.type('fl')
     terminal.type('f')
-    await see(terminal, 'None of 5 beacons passes the filter.', 'only render, rejected')
+    await shows(terminal, 'None of 5 beacons passes the filter.', 'only render, rejected')
     terminal.type('fhjjl')
     terminal.type('f/VISX')
-    await see(terminal, '/VISX')
+    await shows(terminal, '/VISX')
     terminal.type(`${keys.backspace}I${keys.enter}`)
-    await see(terminal, 'only /VISI')
+    await shows(terminal, 'only /VISI')
     expect(listed(terminal)).toEqual([expect.stringContaining('visible')])
 
     terminal.type('?')
-    await see(terminal, 'replay: send this beacon again')
+    await shows(terminal, 'replay: send this beacon again')
     terminal.type('q')
     terminal.type('c')
-    await see(terminal, 'Cleared.', '0 beacons', 'No beacon yet.')
+    await shows(terminal, 'Cleared.', '0 beacons', 'No beacon yet.')
     await restored(terminal, 'q', 0)
   }, 60_000)
 
@@ -90,9 +90,9 @@ describe.each(isTmuxInstalled ? [script, tmux] : [script])('in a terminal of %s'
     const run = (args: string) => svc(args, { env: { SVC_HOME: stage.home }, host: realTime })
     expect(await run('placements create --format banner')).toMatchObject({ code: 0 })
     expect(await run('beacons send --event render --set beacon_id=tail_render_1')).toMatchObject({ code: 0 })
-    await see(terminal, '1 beacon ')
+    await shows(terminal, '1 beacon ')
     terminal.type(keys.enter)
-    await see(
+    await shows(
       terminal,
       'tail_render_1',
       '● decision',
@@ -104,28 +104,28 @@ describe.each(isTmuxInstalled ? [script, tmux] : [script])('in a terminal of %s'
     expect(textOf(terminal)).toMatch(/Evidence entry \d+, .+Z, consent revision 1\n +[0-9a-f]{64}/)
 
     terminal.type('r')
-    await see(terminal, 'Sent again: duplicate, it was received before.')
+    await shows(terminal, 'Sent again: duplicate, it was received before.')
     terminal.type('q')
-    await see(terminal, '2 beacons   1 duplicate')
+    await shows(terminal, '2 beacons   1 duplicate')
     expect(listed(terminal).at(-1)).toContain('= duplicate')
 
     await stage.beacon(await stage.fill(), 'render')
-    await see(terminal, '3 beacons')
+    await shows(terminal, '3 beacons')
     terminal.type('Gr')
-    await see(terminal, 'Sent again: duplicate', '4 beacons   2 duplicate')
+    await shows(terminal, 'Sent again: duplicate', '4 beacons   2 duplicate')
     await stage.reject()
-    await see(terminal, '5 beacons')
+    await shows(terminal, '5 beacons')
     terminal.type('r')
-    await see(terminal, 'Sent again: refused with 400, asset_token_invalid.', '6 beacons')
+    await shows(terminal, 'Sent again: refused with 400, asset_token_invalid.', '6 beacons')
 
     terminal.type('o')
-    await see(terminal, `Opened ${stage.sandbox().inspector_url}`)
+    await shows(terminal, `Opened ${stage.sandbox().inspector_url}`)
     await expect
       .poll(() => existsSync(stage.opened) && readFileSync(stage.opened, 'utf8'))
       .toBe(`${stage.sandbox().inspector_url}\n`)
     writeFileSync(join(stage.home, 'no-browser'), '')
     terminal.type('o')
-    await see(terminal, `No browser here. Open ${stage.sandbox().inspector_url}`)
+    await shows(terminal, `No browser here. Open ${stage.sandbox().inspector_url}`)
     await restored(terminal, 'q', 0)
   }, 60_000)
 
@@ -134,9 +134,9 @@ describe.each(isTmuxInstalled ? [script, tmux] : [script])('in a terminal of %s'
     const { terminal } = stage
     const slot = await stage.fill()
     await stage.beacon(slot, 'render')
-    await see(terminal, '1 beacon ')
+    await shows(terminal, '1 beacon ')
     terminal.resize(140, 40)
-    await see(terminal, 'session ')
+    await shows(terminal, 'session ')
     await expect.poll(() => terminal.lines()[38]).toMatch(/^following/)
     terminal.resize(80, 24)
     await expect.poll(() => terminal.lines()[22]).toMatch(/^following/)
@@ -147,19 +147,19 @@ describe.each(isTmuxInstalled ? [script, tmux] : [script])('in a terminal of %s'
     terminal.resize(80, 24)
 
     await stage.stop()
-    await see(terminal, '○ reconnecting', 'Connection lost')
+    await shows(terminal, '○ reconnecting', 'Connection lost')
     await stage.restart()
     await stage.beacon(slot, 'heartbeat')
-    await see(terminal, '● live', `Reconnected to ${stage.sandbox().url}.`, '2 beacons')
+    await shows(terminal, '● live', `Reconnected to ${stage.sandbox().url}.`, '2 beacons')
     await restored(terminal, keys.ctrl_c, 130)
     expect(textOf(terminal)).toContain('error: Interrupted by SIGINT.')
   }, 60_000)
 
   test('SIGTERM and an uncaught error restore the terminal', async () => {
-    const told = await openStage(open)
-    process.kill(told.terminal.pid(), 'SIGTERM')
-    await restored(told.terminal, '', 130)
-    await see(told.terminal, 'error: Interrupted by SIGTERM.')
+    const stage = await openStage(open)
+    process.kill(stage.terminal.pid(), 'SIGTERM')
+    await restored(stage.terminal, '', 130)
+    await shows(stage.terminal, 'error: Interrupted by SIGTERM.')
 
     const failing = await openStage(open, '', `process.on('SIGUSR2', () => { throw new Error('it broke') })`)
     process.kill(failing.terminal.pid(), 'SIGUSR2')
@@ -171,7 +171,7 @@ test('a service that cannot be reached is reported without taking over the termi
   const home = await temporaryHome()
   const terminal = await openScript('beacons tail', { SVC_HOME: home, SVC_BASE_URL: 'http://127.0.0.1:1' })
   onTestFinished(() => terminal.close())
-  await see(terminal, 'error: http://127.0.0.1:1 cannot be reached', 'code 7')
+  await shows(terminal, 'error: http://127.0.0.1:1 cannot be reached', 'code 7')
   expect(terminal.screen).toMatchObject({ is_alternate: false, is_cursor_shown: true, clears: 0 })
 }, 60_000)
 
@@ -249,7 +249,7 @@ async function openStage(open: Open, args = '', preload = '') {
     await terminal.close()
     await sandbox.close()
   })
-  await see(terminal, '● live')
+  await shows(terminal, '● live')
   const client = createClient({ base_url: url, credential: sandbox.keys.secret_key })
   let beacons = 0
   return {
@@ -297,7 +297,7 @@ function textOf(terminal: Terminal): string {
   return terminal.lines().join('\n')
 }
 
-async function see(terminal: Terminal, ...texts: string[]): Promise<void> {
+async function shows(terminal: Terminal, ...texts: string[]): Promise<void> {
   for (const text of texts) await expect.poll(() => textOf(terminal), { timeout: 15_000 }).toContain(text)
 }
 
@@ -309,7 +309,7 @@ function listed(terminal: Terminal): string[] {
 /** Ends the tail: the first screen is back, with cursor, echo and whole lines. */
 async function restored(terminal: Terminal, key: string, code: number): Promise<void> {
   terminal.type(key)
-  await see(terminal, `code ${code}`, 'echoctl')
+  await shows(terminal, `code ${code}`, 'echoctl')
   expect([terminal.isAlternate(), terminal.isCursorShown()]).toEqual([false, true])
   const settings = textOf(terminal).split(/[\s;]+/)
   expect(settings).toEqual(expect.arrayContaining(['echo', 'icanon', 'isig', 'icrnl', 'opost']))

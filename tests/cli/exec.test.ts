@@ -240,7 +240,7 @@ class Sandbox(unittest.TestCase):
     const run = (name: string) =>
       exec(['--', 'python3', '-m', 'unittest', `test_sandbox.Sandbox.${name}`], directory).ended
     const ready = await run('test_ready')
-    // Where there is no Python, that is what has to be told.
+    // Without Python it has to say so.
     if (ready.stderr.includes('There is no program python3.')) expect(ready.code).toBe(2)
     else expect([ready.code, (await run('test_wrong')).code]).toEqual([0, 1])
   })

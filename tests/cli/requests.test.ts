@@ -101,16 +101,16 @@ describe('requests replay', () => {
     const set = '--set session_id=s9 --set overrides.allowed_formats=banner'
     const { code, stdout, stderr } = await cli.svc(`requests replay ${item!.request_id} ${set} -o json`)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    const told = JSON.parse(stdout) as ReplayResult
-    expect(told).toMatchObject({
+    const result = JSON.parse(stdout) as ReplayResult
+    expect(result).toMatchObject({
       replayed: item!.request_id,
       status_before: 200,
       exchange: { method: 'POST', path: '/v1/placements', status: 200, key_id: item!.key_id },
     })
-    expect(JSON.parse(told.exchange.response_body!)).toMatchObject({ decision: { format: 'banner' } })
+    expect(JSON.parse(result.exchange.response_body!)).toMatchObject({ decision: { format: 'banner' } })
     const [sent] = await journalled(cli, '--session s9')
-    expect(sent?.request_id).toBe(told.exchange.request_id)
-    expect(JSON.parse(told.exchange.request_body!)).toEqual({
+    expect(sent?.request_id).toBe(result.exchange.request_id)
+    expect(JSON.parse(result.exchange.request_body!)).toEqual({
       client_id: 'proj_demo',
       session_id: 's9',
       job_type: 'chat',

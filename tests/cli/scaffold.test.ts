@@ -346,10 +346,10 @@ describe('package managers', () => {
 })
 
 describe('on a terminal', () => {
-  const asked = { isTerminal: true, host: { stdin_is_terminal: true }, env: { NO_COLOR: '1' } }
+  const onATerminal = { isTerminal: true, host: { stdin_is_terminal: true }, env: { NO_COLOR: '1' } }
 
   test('asks for what is missing, and again after an invalid answer', async () => {
-    const { code, stdout, stderr } = await svc('init', { ...asked, stdin: '99\nagent-cli\n../up\n\n' })
+    const { code, stdout, stderr } = await svc('init', { ...onATerminal, stdin: '99\nagent-cli\n../up\n\n' })
     expect(code).toBe(0)
     expect(stderr).toContain('  1  agent-cli ')
     expect(stderr).toContain('There is no template "99".')
@@ -359,25 +359,25 @@ describe('on a terminal', () => {
   })
 
   test('accepts a number', async () => {
-    expect((await svc('init', { ...asked, stdin: '1\nmine\n' })).stdout).toContain('Created mine from agent-cli')
+    expect((await svc('init', { ...onATerminal, stdin: '1\nmine\n' })).stdout).toContain('Created mine from agent-cli')
   })
 
   test('does not ask for what was given, nor with --no-input', async () => {
-    expect((await svc('init agent-cli mine', asked)).stderr).not.toContain('Directory')
-    const { code, stderr } = await svc('init agent-cli --no-input', asked)
+    expect((await svc('init agent-cli mine', onATerminal)).stderr).not.toContain('Directory')
+    const { code, stderr } = await svc('init agent-cli --no-input', onATerminal)
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('DIR is missing') })
   })
 
   test('an input that ends is an error', async () => {
-    const { code, stderr } = await svc('init', { ...asked, stdin: '' })
+    const { code, stderr } = await svc('init', { ...onATerminal, stdin: '' })
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('The input ended before the answer.') })
     expect(readdirSync(cwd)).toEqual([])
   })
 
   test('a real terminal: answers, and Ctrl-C', async () => {
-    const answered = await onTerminal('agent-cli\rmine\r')
-    expect(answered).toContain('npm run dev')
-    expect(answered).toContain('code 0')
+    const printed = await onTerminal('agent-cli\rmine\r')
+    expect(printed).toContain('npm run dev')
+    expect(printed).toContain('code 0')
     expect(existsSync(join(cwd, 'mine/package.json'))).toBe(true)
     expect(await onTerminal('\u0003')).toContain('code 130')
     expect(readdirSync(cwd).filter((name) => !name.startsWith('.'))).toEqual(['mine'])
