@@ -33,9 +33,7 @@ export const endpoints = declareEndpoints({
     path: '/_sandbox/clock/advance',
     summary: 'Move the clock forward',
     description: 'Everything that becomes due is done before the response: pending decisions are made, in their order.',
-    body: assumedObject('A93', {
-      by_ms: z.int().min(0).max(latest_ms).describe('Milliseconds to advance.'),
-    }),
+    body: assumedObject('A93', { by_ms: z.int().min(0).max(latest_ms).describe('Milliseconds to advance.') }),
   },
   'clock.set': {
     ...steering,

@@ -190,9 +190,7 @@ export const endpoints = declareEndpoints({
       ...RequestMatch.shape,
       limit: z.int().min(1).max(100).optional().describe('Near misses at most; default 3.'),
     }),
-    response: assumedObject('A93', {
-      items: z.array(NearMiss).describe('Nearest first.'),
-    }),
+    response: assumedObject('A93', { items: z.array(NearMiss).describe('Nearest first.') }),
   },
   'requests.replay': {
     ...writing,
