@@ -6,7 +6,7 @@ import { activate, asked, edit, fill, folder, key, liveKey, origin, publishable,
 const strictOrigin = 'https://app.example.com'
 
 describe('the seeded projects', () => {
-  test('are there with their well-known keys, and are printed at the start', async () => {
+  test('exist with their well-known keys, and are printed at the start', async () => {
     await using on = await stage()
     expect(on.sandbox.projects).toEqual([
       {
@@ -57,7 +57,7 @@ describe('the seeded projects', () => {
 })
 
 describe('activation', () => {
-  test('answers a token that ends in 600 s, with the key, tenant and project it is bound to', async () => {
+  test('responds with a token that expires in 600 s, and the key, tenant and project it is bound to', async () => {
     await using on = await stage()
     const { body } = await on.api.accept('browser.activate', { origin, body: { publishable_key: publishable } })
     expect(body).toEqual({
@@ -70,7 +70,7 @@ describe('activation', () => {
     })
   })
 
-  test('the key must be there and look like a publishable key: else 400; empty, unknown or revoked is 401', async () => {
+  test('a missing or malformed key is 400; an empty, unknown or revoked key is 401', async () => {
     await using on = await stage()
     const cases: [unknown, number, string][] = [
       [undefined, 400, 'publishable_key_malformed'],
@@ -87,8 +87,8 @@ describe('activation', () => {
       ['pk_test_', 401, 'key_unknown'],
     ]
     for (const [publishable_key, status, reason] of cases) {
-      const { body, ...answer } = await on.api.refuse('browser.activate', { origin, body: { publishable_key } })
-      expect([publishable_key, answer.status, body.reason_code]).toEqual([publishable_key, status, reason])
+      const { body, ...response } = await on.api.refuse('browser.activate', { origin, body: { publishable_key } })
+      expect([publishable_key, response.status, body.reason_code]).toEqual([publishable_key, status, reason])
       if (status === 400) expect(body.fields.map(({ path }) => path)).toEqual(['publishable_key'])
     }
     const { body } = await on.api.refuse('browser.activate', { origin, body: { publishable_key: publishable, ttl: 1 } })
@@ -107,7 +107,7 @@ describe('activation', () => {
     expect([placement.status, placement.body.reason_code]).toEqual([401, 'key_revoked'])
   })
 
-  test('an absent Origin is 400, one that is not allowed 403', async () => {
+  test('a missing Origin is 400, one that is not allowed 403', async () => {
     await using on = await stage()
     const body = { publishable_key: publishable }
     const missing = await on.api.refuse('browser.activate', { body })
@@ -128,15 +128,15 @@ describe('activation', () => {
       'http://localhost:*',
     ]
     for (const from of refused) {
-      const answer = await on.api.refuse('browser.activate', { origin: from, body })
-      expect([from, answer.status, answer.body.reason_code]).toEqual([from, 403, 'origin_not_allowed'])
+      const response = await on.api.refuse('browser.activate', { origin: from, body })
+      expect([from, response.status, response.body.reason_code]).toEqual([from, 403, 'origin_not_allowed'])
     }
     for (const from of ['http://localhost', 'http://localhost:1', 'HTTP://LOCALHOST:3000', 'http://127.0.0.1:65535']) {
       await on.api.accept('browser.activate', { origin: from, body })
     }
   })
 
-  test('an exact origin is exact, but for its case and its default port', async () => {
+  test('an origin matches exactly, except for its case and its default port', async () => {
     await using on = await stage()
     const body = { publishable_key: 'pk_test_sandbox_strict' }
     for (const from of [strictOrigin, 'https://app.example.com:443', 'HTTPS://APP.EXAMPLE.COM']) {
@@ -169,7 +169,7 @@ describe('activation', () => {
     expect(body.expires_at_ms).toBe(on.clock.now() + 5_000)
   })
 
-  test('the same key may be activated often; each token stands for itself', async () => {
+  test('the same key can be activated many times; each token is independent', async () => {
     await using on = await stage()
     const tokens = await Promise.all(Array.from({ length: 10 }, () => activate(on.api)))
     expect(new Set(tokens).size).toBe(10)
@@ -178,7 +178,7 @@ describe('activation', () => {
 })
 
 describe('an activation token', () => {
-  test('is good for every endpoint that takes one, from its origin', async () => {
+  test('is accepted by every endpoint that takes one, from its origin', async () => {
     await using on = await stage()
     const as = await activate(on.api)
     const call = { as, origin }
@@ -214,7 +214,7 @@ describe('an activation token', () => {
     await on.api.accept('placements.create', { as, origin: 'HTTP://LOCALHOST:3000', body: asked() })
   })
 
-  test('a same-origin GET has no Origin and passes when the browser says so; a POST never does', async () => {
+  test('a same-origin GET without Origin passes when Sec-Fetch-Site confirms it; a POST never does', async () => {
     await using on = await stage()
     const as = await activate(on.api)
     const { slot_id } = await fill(on.api)
@@ -234,7 +234,7 @@ describe('an activation token', () => {
     expect((await on.api.refuse('placements.create', post)).body.reason_code).toBe('origin_mismatch')
   })
 
-  test('ends at expires_at_ms, on the sandbox clock', async () => {
+  test('expires at expires_at_ms, on the sandbox clock', async () => {
     await using on = await stage()
     const as = await activate(on.api)
     on.clock.advance(599_999)
@@ -244,7 +244,7 @@ describe('an activation token', () => {
     expect([status, body.error, body.reason_code]).toEqual([401, 'unauthorized', 'activation_token_expired'])
   })
 
-  test('that is forged, cut off or of another kind is invalid', async () => {
+  test('that is forged, truncated or of another kind is invalid', async () => {
     await using on = await stage()
     const as = await activate(on.api)
     const flipped = as.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'))
@@ -285,7 +285,7 @@ describe('an activation token', () => {
 })
 
 describe('a secret key together with an Origin', () => {
-  test('is refused: it leaked into a page', async () => {
+  test('is rejected: it leaked into a page', async () => {
     await using on = await stage()
     for (const as of [key, liveKey]) {
       const { status, body } = await on.api.refuse('placements.create', { as, origin, body: asked() })
@@ -293,7 +293,7 @@ describe('a secret key together with an Origin', () => {
     }
   })
 
-  test('passes with a warning where the project says so', async () => {
+  test('passes with a warning when the project allows it', async () => {
     await using on = await stageWith({ secret_key_in_browser: 'warn' })
     const { warnings } = await on.api.accept('placements.create', { as: key, origin, body: asked() })
     expect(warnings).toEqual(['secret_key_in_browser'])

@@ -19,9 +19,9 @@ import {
 const seen = { visible_ratio: 0.5, visible_ms: 1000, page_visible: true }
 
 async function send(api: Api, body: unknown, call: Call = { as: key }) {
-  const answer = await api.accept('beacons.send', { ...call, body })
-  const { reason_code, duplicate } = answer.body
-  return { ...answer, reason_code, duplicate, would_bill: answer.headers['x-sandbox-would-bill'] }
+  const response = await api.accept('beacons.send', { ...call, body })
+  const { reason_code, duplicate } = response.body
+  return { ...response, reason_code, duplicate, would_bill: response.headers['x-sandbox-would-bill'] }
 }
 
 async function refusal(api: Api, body: unknown, call: Call = { as: key }) {
@@ -35,7 +35,7 @@ async function beaconToken(on: Stage, asset_token: string): Promise<string> {
 }
 
 describe('an accepted beacon', () => {
-  test('is answered with the contract of beacons, and is never billed here', async () => {
+  test('gets the response of the contract, and is never billed here', async () => {
     await using on = await stage()
     const filled = await fill(on.api)
     const { body, headers } = await on.api.accept('beacons.send', { as: key, body: beacon(on.clock, filled, 'render') })
@@ -66,7 +66,7 @@ describe('an accepted beacon', () => {
     })
   })
 
-  test('takes its time as RFC 3339 with any offset or as epoch milliseconds; one of them must be there', async () => {
+  test('takes its time as RFC 3339 with any offset or as epoch milliseconds; one of them is required', async () => {
     await using on = await stage()
     const filled = await fill(on.api)
     const { occurred_at_ms: _, ...timeless } = beacon(on.clock, filled, 'heartbeat')
@@ -130,7 +130,7 @@ describe('an accepted beacon', () => {
 })
 
 describe('the order of checks', () => {
-  test('token, slot, format, beacon_id, time, consent: each mistake hides those after it', async () => {
+  test('token, slot, format, beacon_id, time, consent: each mistake hides the next ones', async () => {
     await using on = await stage()
     const strict = {
       client_id: 'proj_strict',
@@ -217,7 +217,7 @@ describe('asset tokens', () => {
     expect(await refusal(on.api, beacon(on.clock, filled, 'click'))).toBe('asset_token_expired')
   })
 
-  test('the slot, when it is named, must be the slot of the token', async () => {
+  test('a slot_id must be the slot of the token', async () => {
     await using on = await stage()
     const filled = await fill(on.api)
     const other = await fill(on.api)
@@ -259,7 +259,7 @@ describe('idempotency', () => {
     ])
   })
 
-  test('a retry that comes late is still a duplicate, not stale', async () => {
+  test('a late retry is still a duplicate, not stale', async () => {
     await using on = await stage()
     const filled = await fill(on.api)
     const body = beacon(on.clock, filled, 'render')
@@ -272,8 +272,8 @@ describe('idempotency', () => {
     await using on = await stage()
     const filled = await fill(on.api)
     const body = beacon(on.clock, filled, 'render')
-    const answers = await Promise.all(Array.from({ length: 20 }, () => send(on.api, body)))
-    expect(answers.filter(({ duplicate }) => !duplicate)).toHaveLength(1)
+    const responses = await Promise.all(Array.from({ length: 20 }, () => send(on.api, body)))
+    expect(responses.filter(({ duplicate }) => !duplicate)).toHaveLength(1)
     const { body: detail } = await on.api.accept('placements.explain', { params: { slot_id: filled.slot_id } })
     expect(detail.beacons.filter(({ verdict }) => verdict === 'accepted')).toHaveLength(1)
     expect(detail.evidence.filter(({ kind }) => kind === 'beacon')).toHaveLength(1)
@@ -283,18 +283,18 @@ describe('idempotency', () => {
     await using on = await stage()
     const filled = await fill(on.api)
     const body = beacon(on.clock, filled, 'render')
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 10 }, (_, seq) => on.api.send('POST', '/v1/beacons', { as: key, body: { ...body, seq } })),
     )
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(400)])
-    for (const { status, body: answered } of answers) {
-      if (status === 400) expect(answered).toMatchObject({ reason_code: 'beacon_id_conflict' })
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(400)])
+    for (const { status, body: error } of responses) {
+      if (status === 400) expect(error).toMatchObject({ reason_code: 'beacon_id_conflict' })
     }
   })
 })
 
 describe('time', () => {
-  test('older than 300 s is stale, ahead by more than 60 s is in the future; the bounds themselves pass', async () => {
+  test('older than 300 s is stale, ahead by more than 60 s is in the future; the bounds pass', async () => {
     await using on = await stage()
     const filled = await fill(on.api)
     on.clock.advance(400_000)
@@ -306,7 +306,7 @@ describe('time', () => {
     expect(await refusal(on.api, at(60_001))).toBe('beacon_in_future')
   })
 
-  test('before its decision a beacon cannot have happened', async () => {
+  test('a beacon cannot have happened before its decision', async () => {
     await using on = await stage()
     const filled = await fill(on.api)
     const before = { occurred_at_ms: on.clock.now() - 1 }
@@ -320,7 +320,7 @@ describe('time', () => {
     expect(await refusal(on.api, beacon(on.clock, filled, 'render', seconds))).toBe('occurred_at_in_seconds')
   })
 
-  test('an old date in RFC 3339 is stale, never seconds, and is listed all the same', async () => {
+  test('an old date in RFC 3339 is stale, never seconds, and is listed', async () => {
     await using on = await stage()
     const filled = await fill(on.api)
     const { occurred_at_ms: _, ...timeless } = beacon(on.clock, filled, 'render')
@@ -335,7 +335,7 @@ describe('time', () => {
 describe('consent at the time of the beacon', () => {
   const session = { client_id: 'proj_demo', session_id: 'sess_1' }
 
-  test('denied or withdrawn since: not granted; changed since: superseded; over: expired', async () => {
+  test('denied or withdrawn since: not granted; changed since: superseded; past its end: expired', async () => {
     await using on = await stage()
     const grant = { ...session, purposes: { semantic_targeting: true }, expires_at_ms: on.clock.now() + 1_000 }
     await on.api.accept('consent.set', { as: key, body: grant })
@@ -367,7 +367,7 @@ describe('consent at the time of the beacon', () => {
 })
 
 describe('what production would bill', () => {
-  test('is told in a header, at most once per metric', async () => {
+  test('is in a header, at most once per metric', async () => {
     await using on = await stage()
     const filled = await fill(on.api)
     const visible = (more = {}) => beacon(on.clock, filled, 'visible', { measurements: { ...seen, ...more } })
@@ -391,15 +391,15 @@ describe('what production would bill', () => {
     expect(body.beacons.filter(({ would_bill }) => would_bill)).toHaveLength(1)
   })
 
-  test('production traffic is told the same, and is not billed either', async () => {
+  test('production traffic gets the same header, and is not billed either', async () => {
     await using on = await stage()
     const filled = await fill(on.api, { as: liveKey })
     await send(on.api, beacon(on.clock, filled, 'render'), { as: liveKey })
-    const answer = await send(on.api, beacon(on.clock, filled, 'visible', { measurements: seen }), { as: liveKey })
-    expect([answer.would_bill, answer.body.billable]).toEqual(['true; metric=viewable_impression', false])
+    const response = await send(on.api, beacon(on.clock, filled, 'visible', { measurements: seen }), { as: liveKey })
+    expect([response.would_bill, response.body.billable]).toEqual(['true; metric=viewable_impression', false])
   })
 
-  test('visible and click before their render wait for it, in whatever order they came in', async () => {
+  test('visible and click before their render wait for it, in any order', async () => {
     await using on = await stage()
     const filled = await fill(on.api)
     const { slot_id } = filled
@@ -477,15 +477,15 @@ describe('beacon tokens', () => {
     await using on = await stage()
     const filled = await fill(on.api)
     const as = await beaconToken(on, filled.asset_token)
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       ['http://localhost:1001', 'http://localhost:1002'].map((from) =>
         on.api.send('POST', '/v1/beacons', { as, origin: from, body: beacon(on.clock, filled, 'heartbeat') }),
       ),
     )
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 403])
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, 403])
   })
 
-  test('is good for beacons of its own asset token only, and for 1800 s', async () => {
+  test('is valid for beacons of its own asset token only, and for 1800 s', async () => {
     await using on = await stage()
     const filled = await fill(on.api)
     const other = await fill(on.api)
@@ -519,7 +519,7 @@ describe('beacon tokens', () => {
 })
 
 describe('rejected beacons', () => {
-  test('are kept apart with their reason, and never enter the evidence', async () => {
+  test('are stored with their reason, and never enter the evidence', async () => {
     await using on = await stage()
     const filled = await fill(on.api)
     const before = (await on.api.accept('evidence.verify')).body
@@ -537,7 +537,7 @@ describe('rejected beacons', () => {
     expect(detail.beacons).toHaveLength(2)
   })
 
-  test('of another project never show there', async () => {
+  test('of another project are never listed there', async () => {
     await using on = await stage()
     const filled = await fill(on.api)
     await refusal(on.api, beacon(on.clock, filled, 'render'), { as: otherKey })

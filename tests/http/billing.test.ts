@@ -18,8 +18,8 @@ test('of an untouched sandbox is empty', async () => {
   expect(await report(on)).toEqual({ lines: [], totals: [], not_counted: { count: 0, reasons: [], beacons: [] } })
 })
 
-describe('what would be billed', () => {
-  test('is told by project, format, metric and price, test and live traffic alike', async () => {
+describe('billed amounts', () => {
+  test('are listed by project, format, metric and price, for test and live traffic alike', async () => {
     await using on = await stage()
     const one = await fill(on.api, { format: 'banner' })
     const two = await fill(on.api, { format: 'banner', as: liveKey })
@@ -57,7 +57,7 @@ describe('what would be billed', () => {
     expect(not_counted.count).toBe(0)
   })
 
-  test('follows the billing model and the share of the project', async () => {
+  test('follow the billing model and the share of the project', async () => {
     await using on = await stage()
     const filled = await fill(on.api, { format: 'banner' })
     await send(on, filled, 'render')
@@ -74,7 +74,7 @@ describe('what would be billed', () => {
     expect(await billed('cpm_viewable')).toEqual([])
   })
 
-  test('agrees with the verdicts of the single beacons, over many placements', async () => {
+  test('agree with the verdicts of the single beacons, over many placements', async () => {
     await using on = await stage({ rate_limit: 'off' })
     for (let index = 0; index < 40; index++) {
       const filled = await fill(on.api, { body: asked({ session_id: `s${index}` }) })
@@ -93,8 +93,8 @@ describe('what would be billed', () => {
   })
 })
 
-describe('what did not count', () => {
-  test('has its reason: too little seen, no render yet, counted before, repeated, rejected', async () => {
+describe('a beacon that did not count', () => {
+  test('has a reason: too little seen, no render yet, counted before, duplicate, rejected', async () => {
     await using on = await stage()
     const early = await fill(on.api, { format: 'banner' })
     await send(on, early, 'visible', seen)
@@ -121,7 +121,7 @@ describe('what did not count', () => {
     expect(not_counted.beacons).toHaveLength(6)
   })
 
-  test('is named one by one up to a bound, the newest; the counts go on', async () => {
+  test('is listed among the newest, up to a limit; the counts go on', async () => {
     await using on = await stage({ rate_limit: 'off' })
     const filled = await fill(on.api)
     await send(on, filled, 'render')

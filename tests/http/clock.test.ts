@@ -1,4 +1,4 @@
-/** The clock that a person steers: nothing in here sleeps, and no clock is handed in, so that all goes over HTTP. */
+/** The clock moved over HTTP: no test sleeps, and no clock is passed in. */
 import { describe, expect, test } from 'vitest'
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/index.ts'
 import { createClient } from '../../src/client/index.ts'
@@ -16,7 +16,7 @@ interface Steered extends AsyncDisposable {
 const minute_ms = 60_000
 const session = { client_id: 'proj_demo', session_id: 'sess_1' }
 
-/** A sandbox on its own clock, as `svc start` has it. It must have nothing to report when it ends. */
+/** A sandbox on its own clock, like that of `svc start`. It must have reported no failure when it ends. */
 async function steered(options: SandboxOptions = {}): Promise<Steered> {
   const reports: unknown[] = []
   const sandbox = await startSandbox({ ...options, report: (error) => reports.push(error) })
@@ -33,7 +33,7 @@ async function steered(options: SandboxOptions = {}): Promise<Steered> {
   }
 }
 
-/** The same, standing still, so that the ends of lives can be told to the millisecond. */
+/** The same with a frozen clock, so that expiries are exact to the millisecond. */
 async function frozen(options: SandboxOptions = {}): Promise<Steered> {
   const on = await steered(options)
   await on.api.accept('clock.freeze', { body: {} })
@@ -48,8 +48,8 @@ async function poll(api: Api, slot_id: string, wait_ms = 0) {
   return (await api.accept('decisions.get', { as: key, params: { slot_id }, query: { wait_ms } })).body
 }
 
-describe('with advance alone, a whole life:', () => {
-  test('an activation token is good for ten minutes', async () => {
+describe('by advancing the clock alone:', () => {
+  test('an activation token is valid for ten minutes', async () => {
     await using on = await frozen()
     const as = await activate(on.api)
     await on.advance(10 * minute_ms - 1)
@@ -59,7 +59,7 @@ describe('with advance alone, a whole life:', () => {
     expect(body.reason_code).toBe('activation_token_expired')
   })
 
-  test('a consent snapshot expires, and with it what it was bound to', async () => {
+  test('a consent snapshot expires, and with it the fills it is bound to', async () => {
     await using on = await frozen()
     const expires_at_ms = (await on.now()) + 2 * minute_ms
     await on.api.accept('consent.set', { as: key, body: { ...session, expires_at_ms } })
@@ -73,7 +73,7 @@ describe('with advance alone, a whole life:', () => {
     expect(body.decision).toMatchObject({ fill: false, no_fill_reason: 'consent_not_granted' })
   })
 
-  test('an asset token is loaded within five minutes, and again for half an hour', async () => {
+  test('an asset token can be loaded within five minutes, and again for half an hour', async () => {
     await using on = await frozen()
     const late = { asset_token: (await fill(on.api)).asset_token }
     const intime = { asset_token: (await fill(on.api)).asset_token }
@@ -87,7 +87,7 @@ describe('with advance alone, a whole life:', () => {
     expect((await on.api.refusePage('render.frame', { params: intime })).reason_code).toBe('asset_token_expired')
   })
 
-  test('a rate window fills again', async () => {
+  test('a rate bucket is refilled', async () => {
     await using on = await frozen({ rate_limit: '1/min' })
     const call = { as: key, params: { client_id: 'proj_demo' } }
     await on.api.accept('projects.config', call)
@@ -98,7 +98,7 @@ describe('with advance alone, a whole life:', () => {
     await on.api.accept('projects.config', call)
   })
 
-  test('a pending decision is made by the time advance answers, and expires', async () => {
+  test('a pending decision is made before advance responds, and expires', async () => {
     await using on = await frozen({ decision_latency_ms: minute_ms })
     const slot_id = await pending(on.api)
     await on.advance(minute_ms - 1)
@@ -109,7 +109,7 @@ describe('with advance alone, a whole life:', () => {
     expect((await poll(on.api, slot_id)).status).toBe('expired')
   })
 
-  test('a frequency cap counts a day, and then no more', async () => {
+  test('a daily frequency cap ends after a day', async () => {
     await using on = await frozen()
     const outcome = async () => {
       const body = asked({ overrides: { frequency_cap: { user_per_day: 1 } } })
@@ -123,7 +123,7 @@ describe('with advance alone, a whole life:', () => {
     expect(await outcome()).toBe('filled')
   })
 
-  test('a beacon is stale when the clock has gone on', async () => {
+  test('a beacon is stale when the clock has advanced', async () => {
     await using on = await frozen()
     const { asset_token } = await fill(on.api)
     const send = {
@@ -137,7 +137,7 @@ describe('with advance alone, a whole life:', () => {
 })
 
 describe('a frozen clock', () => {
-  test('ages nothing: no decision is made, no instant passes', async () => {
+  test('stops time: no decision is made, nothing expires', async () => {
     await using on = await frozen({ decision_latency_ms: 1 })
     const before = await on.now()
     const slot_id = await pending(on.api)
@@ -147,7 +147,7 @@ describe('a frozen clock', () => {
     expect((await poll(on.api, slot_id, 5_000)).status).toBe('ready')
   })
 
-  test('goes on from where it stood, not from where the machine is', async () => {
+  test('resumes from where it stopped, not from the time of the host', async () => {
     await using on = await frozen()
     const to_ms = Date.UTC(2030, 0, 1)
     expect((await on.api.accept('clock.set', { body: { to_ms } })).body).toMatchObject({ now_ms: to_ms, frozen: true })
@@ -170,7 +170,7 @@ describe('a move', () => {
     expect((await placement).body.status).toBe('ready')
   })
 
-  test('adds up with others at the same time, and none is lost', async () => {
+  test('adds up with parallel moves, and none is lost', async () => {
     await using on = await frozen()
     const start = await on.now()
     const reached = await Promise.all(Array.from({ length: 20 }, () => on.advance(1_000)))
@@ -178,7 +178,7 @@ describe('a move', () => {
     expect(await on.now()).toBe(start + 20_000)
   })
 
-  test('is in the Date header from its own answer on, and in info', async () => {
+  test('is in the Date header from its own response on, and in info', async () => {
     await using on = await frozen()
     const to_ms = Date.UTC(2027, 0, 1)
     const set = await on.api.accept('clock.set', { body: { to_ms } })
@@ -189,7 +189,7 @@ describe('a move', () => {
     expect((await on.api.accept('health.live')).headers.date).toBe('Fri, 01 Jan 2027 00:00:00 GMT')
   })
 
-  test('to either end of time leaves everything working, and a placement fills', async () => {
+  test('to the earliest or latest time leaves everything working, and a placement fills', async () => {
     await using on = await steered()
     for (const to_ms of [221_845_392_000_000, 0]) {
       await on.api.accept('clock.set', { body: { to_ms } })
@@ -204,7 +204,7 @@ describe('a move', () => {
     }
   })
 
-  test('back lets a token live longer, and one to null returns to the time of the machine', async () => {
+  test('back makes a token live longer, and to null returns to the time of the host', async () => {
     await using on = await frozen()
     const as = await activate(on.api)
     const expired_ms = await on.advance(10 * minute_ms)
@@ -216,7 +216,7 @@ describe('a move', () => {
     expect([body.offset_ms, body.frozen]).toEqual([0, false])
   })
 
-  test('of a running clock keeps it running, ahead by as much', async () => {
+  test('of a running clock keeps it running with the same offset', async () => {
     await using on = await steered()
     await on.advance(day_ms)
     expect((await on.api.accept('clock.show')).body).toMatchObject({ offset_ms: day_ms, frozen: false })
@@ -224,7 +224,7 @@ describe('a move', () => {
     expect((await on.api.accept('sandbox.info')).body.clock).toMatchObject({ offset_ms: day_ms + minute_ms })
   })
 
-  test('is told as an event, at the instant it has moved to', async () => {
+  test('emits an event, at the time it has moved to', async () => {
     await using on = await frozen()
     const now_ms = await on.advance(1_000)
     await on.api.accept('clock.resume', { body: {} })
@@ -237,7 +237,7 @@ describe('a move', () => {
     expect(events[1]).toMatchObject({ type: 'clock.changed', at_ms: now_ms, slot_id: null, data: { now_ms } })
   })
 
-  test('that is no move is refused and changes nothing', async () => {
+  test('that is invalid is rejected and changes nothing', async () => {
     await using on = await frozen()
     const before = await on.now()
     const reason = async (id: 'clock.advance' | 'clock.set' | 'clock.freeze', body: unknown) =>
@@ -257,7 +257,7 @@ describe('a move', () => {
 })
 
 describe('a restart', () => {
-  test('finds the clock as it was left, with what is pending on it', async () => {
+  test('restores the clock, and the decisions that are pending on it', async () => {
     using dir = folder()
     const options = { database: `${dir.path}/sandbox.db`, decision_latency_ms: minute_ms }
     let slot_id: string
@@ -284,7 +284,7 @@ describe('a restart', () => {
     expect((await on.api.accept('clock.show')).body).toMatchObject({ offset_ms: day_ms, frozen: false })
   })
 
-  test('and a reset are at the time of the machine when nobody moved it since', async () => {
+  test('and a reset use the time of the host when the clock was not moved since', async () => {
     using dir = folder()
     const options = { database: `${dir.path}/sandbox.db` }
     const machine = { offset_ms: 0, frozen: false }

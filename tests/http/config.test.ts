@@ -4,7 +4,7 @@ import { activate, key, liveKey, origin, otherKey, stage, stageWith, strictKey }
 const params = { client_id: 'proj_demo' }
 
 describe('the config of a project', () => {
-  test('tells a renderer everything it needs', async () => {
+  test('contains everything that a renderer needs', async () => {
     await using on = await stage()
     const { body, headers } = await on.api.accept('projects.config', { as: key, params })
     expect(body).toEqual({
@@ -42,14 +42,14 @@ describe('the config of a project', () => {
     expect(headers.etag).toMatch(/^(W\/)?".+"$/)
   })
 
-  test('has the mode of the credential, from a page too', async () => {
+  test('has the mode of the credential, also from a page', async () => {
     await using on = await stage()
     expect((await on.api.accept('projects.config', { as: liveKey, params })).body.mode).toBe('live')
     const as = await activate(on.api)
     expect((await on.api.accept('projects.config', { as, origin, params })).body.mode).toBe('test')
   })
 
-  test('tells that consent is required', async () => {
+  test('shows that consent is required', async () => {
     await using on = await stage()
     const { body } = await on.api.accept('projects.config', { as: strictKey, params: { client_id: 'proj_strict' } })
     expect(body.consent).toMatchObject({
@@ -60,7 +60,7 @@ describe('the config of a project', () => {
     expect(body.allowed_origins).toEqual(['https://app.example.com'])
   })
 
-  test('is what was set, and never holds a key', async () => {
+  test('shows changed settings, and never a key', async () => {
     await using on = await stageWith({ enabled: false, label_text: 'Ad', billing_model: 'cpc' })
     const { body, text } = await on.api.accept('projects.config', { as: key, params })
     expect([body.enabled, body.disclosure.label_text, body.viewability.billing_model]).toEqual([false, 'Ad', 'cpc'])
@@ -100,7 +100,7 @@ describe('caching', () => {
     expect(other.body.client_id).toBe('proj_other')
   })
 
-  test('a list of tags and a star match as HTTP says', async () => {
+  test('a list of tags and a star match as HTTP defines', async () => {
     await using on = await stage()
     const { headers } = await on.api.accept('projects.config', { as: key, params })
     for (const tags of [`"a", ${headers.etag}`, '*', headers.etag!.replace(/^W\//, '')]) {

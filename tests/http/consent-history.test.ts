@@ -3,7 +3,7 @@ import { asked, day_ms, key, otherKey, stage } from './stage.ts'
 
 const session = { client_id: 'proj_demo', session_id: 'sess_1' }
 
-test('every revision is there, newest first, the superseded ones too', async () => {
+test('every revision is listed, newest first, superseded ones included', async () => {
   await using on = await stage()
   const set = (more: object) => on.api.accept('consent.set', { as: key, body: { ...session, ...more } })
   await set({ purposes: { semantic_targeting: true, measurement: true }, tcf_string: 'CPabc' })
@@ -29,7 +29,7 @@ test('every revision is there, newest first, the superseded ones too', async () 
   })
 })
 
-test('the same consent again renews its revision and adds none', async () => {
+test('the same consent again renews its revision', async () => {
   await using on = await stage()
   for (let time = 0; time < 3; time++) {
     on.clock.advance(1_000)
@@ -63,7 +63,7 @@ test('is filtered by project, session and time, in pages', async () => {
   expect((await on.api.refuse('consent.list', { query: { since: 'now' } })).body.reason_code).toBe('schema_invalid')
 })
 
-test('tells what has expired by now', async () => {
+test('shows what has expired', async () => {
   await using on = await stage()
   await on.api.accept('consent.set', { as: key, body: { ...session, decision: 'granted' } })
   on.clock.advance(181 * day_ms)

@@ -16,7 +16,7 @@ async function snapshot(api: Api, more: Record<string, unknown> = {}, as = key) 
 }
 
 describe('storing consent', () => {
-  test('a grant answers the snapshot in force and an identifier', async () => {
+  test('a grant responds with the snapshot in force and an identifier', async () => {
     await using on = await stage()
     const purposes = { semantic_targeting: true, prompt_shared: false }
     const { body } = await on.api.accept('consent.set', { as: key, body: { ...session, purposes } })
@@ -32,7 +32,7 @@ describe('storing consent', () => {
     expect((await snapshot(on.api)).consent).toEqual(body.authoritative_consent)
   })
 
-  test('the state follows from the purposes that the project requires, unless it is said', async () => {
+  test('the state follows from the purposes that the project requires, unless it is sent', async () => {
     await using on = await stage()
     const state = async (project: typeof session, more: Record<string, unknown>) =>
       (await store(on.api, { ...project, ...more }, project === strict ? strictKey : key)).lifecycle_state
@@ -47,7 +47,7 @@ describe('storing consent', () => {
     }
   })
 
-  test('the revision grows when state, purposes or source change; the same again renews', async () => {
+  test('the revision grows when state, purposes or source change; the same consent again renews it', async () => {
     await using on = await stage()
     const steps: [Record<string, unknown>, number][] = [
       [{ purposes: { semantic_targeting: true } }, 1],
@@ -84,7 +84,7 @@ describe('storing consent', () => {
   test('of parallel writers that expect the same revision one wins', async () => {
     await using on = await stage()
     await store(on.api, session)
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 8 }, (_, index) =>
         on.api.send('POST', '/v1/consent', {
           as: key,
@@ -92,18 +92,18 @@ describe('storing consent', () => {
         }),
       ),
     )
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(400)])
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(400)])
   })
 
-  test('parallel writers that expect nothing all succeed, and revisions never repeat with other content', async () => {
+  test('parallel writers without an expected revision all succeed, and no revision has two contents', async () => {
     await using on = await stage()
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 8 }, (_, index) =>
         store(on.api, { ...session, purposes: { prompt_shared: index % 2 === 0 } }),
       ),
     )
     const byRevision = new Map<number, boolean>()
-    for (const { revision, purposes } of answers) {
+    for (const { revision, purposes } of responses) {
       expect(byRevision.get(revision) ?? purposes.prompt_shared).toBe(purposes.prompt_shared)
       byRevision.set(revision, purposes.prompt_shared)
     }
@@ -120,7 +120,7 @@ describe('storing consent', () => {
     expect([refused.body.reason_code, refused.body.fields[0]?.path]).toEqual(['schema_invalid', 'purposes.ads'])
   })
 
-  test('can be given an end of its own', async () => {
+  test('can have an end of its own', async () => {
     await using on = await stage()
     const expires_at_ms = on.clock.now() + 5_000
     expect(await store(on.api, { ...session, expires_at_ms })).toMatchObject({
@@ -157,7 +157,7 @@ describe('storing consent', () => {
     }
   })
 
-  test('consent of one session or project says nothing of another', async () => {
+  test('consent of one session or project does not affect another', async () => {
     await using on = await stage()
     await store(on.api, { ...session, decision: 'denied' })
     expect((await snapshot(on.api, { session_id: 'sess_2' })).decision.fill).toBe(true)
@@ -198,7 +198,7 @@ describe('consent of a placement', () => {
     expect((await snapshot(on.api, { consent: { semantic_targeting: true } })).consent.revision).toBe(2)
   })
 
-  test('an empty object is a grant where nothing is required, and a denial where something is', async () => {
+  test('an empty object is a grant when nothing is required, and a denial when something is', async () => {
     await using on = await stage()
     expect((await snapshot(on.api, { consent: {} })).consent.lifecycle_state).toBe('granted')
     const denied = await snapshot(on.api, { ...strict, consent: {} }, strictKey)
@@ -214,7 +214,7 @@ describe('consent of a placement', () => {
     expect((await snapshot(on.api, other)).consent.source).toBe('wrapper_cmp')
   })
 
-  test('the members of public clients are accepted', async () => {
+  test('the fields of public clients are accepted', async () => {
     await using on = await stage()
     const consent = {
       semantic_targeting: true,
@@ -229,7 +229,7 @@ describe('consent of a placement', () => {
     expect((await snapshot(on.api, { consent })).decision.fill).toBe(true)
   })
 
-  test('required and neither stored nor sent is 400; stored once, it need not be sent again', async () => {
+  test('consent that is required and neither stored nor sent is 400; once stored it need not be sent again', async () => {
     await using on = await stage()
     const body = asked(strict)
     for (const id of ['placements.create', 'jobs.create'] as const) {
@@ -247,7 +247,7 @@ describe('consent of a placement', () => {
     expect(jobless.body.reason_code).toBe('consent_required')
   })
 
-  test('a refused request leaves nothing behind', async () => {
+  test('a rejected request stores nothing', async () => {
     await using on = await stage()
     await on.api.refuse('placements.create', { as: strictKey, body: asked(strict) })
     await on.api.refuse('placements.create', {
@@ -258,7 +258,7 @@ describe('consent of a placement', () => {
     expect((await snapshot(on.api)).consent.source).toBe('none')
   })
 
-  test('denied, withdrawn and expired are answered with a no-fill', async () => {
+  test('denied, withdrawn and expired consent are a no-fill', async () => {
     await using on = await stage()
     for (const decision of ['denied', 'withdrawn']) {
       await store(on.api, { ...session, decision })
@@ -289,7 +289,7 @@ describe('consent of a placement', () => {
 })
 
 describe('the bound snapshot', () => {
-  test('is what the decision was made under, even when consent has changed since', async () => {
+  test('is the consent of the decision, even when consent has changed since', async () => {
     await using on = await stage()
     await store(on.api, session)
     const { slot_id } = await fill(on.api)
@@ -298,7 +298,7 @@ describe('the bound snapshot', () => {
     expect(body.authoritative_consent).toMatchObject({ lifecycle_state: 'granted', revision: 1 })
   })
 
-  test('lets the frame and the beacons through only while it is granted, current and unexpired', async () => {
+  test('permits the frame and its beacons only while it is granted, current and unexpired', async () => {
     await using on = await stage()
     const expiring = { ...session, expires_at_ms: on.clock.now() + 10_000 }
     await store(on.api, expiring)

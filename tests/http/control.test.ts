@@ -61,7 +61,7 @@ async function follow(on: Stage, query = '', headers: Record<string, string> = {
 }
 
 describe('health and info', () => {
-  test('live and ready answer, info tells what this sandbox is', async () => {
+  test('live and ready respond, info describes this sandbox', async () => {
     await using on = await stage({ seed: 3 })
     expect((await on.api.accept('health.live')).body).toEqual({ ok: true })
     expect((await on.api.accept('health.ready')).body).toEqual({ ok: true })
@@ -100,7 +100,7 @@ describe('health and info', () => {
     expect([home.status, home.headers.location]).toEqual([302, '/_sandbox/'])
   })
 
-  test('unknown paths, methods and members are refused like everywhere', async () => {
+  test('unknown paths, methods and fields are rejected as everywhere', async () => {
     await using on = await stage()
     expect((await on.api.send('GET', '/_sandbox/nothing')).status).toBe(404)
     const { status, headers } = await on.api.send('POST', '/_sandbox/info')
@@ -116,7 +116,7 @@ describe('health and info', () => {
 })
 
 describe('lists', () => {
-  test('are newest first, and cursors walk through all without a gap or a repetition', async () => {
+  test('are newest first, and cursors lead through all without a gap or a repetition', async () => {
     await using on = await stage()
     const made: string[] = []
     for (let count = 0; count < 7; count++) made.unshift((await fill(on.api)).slot_id)
@@ -174,7 +174,7 @@ describe('lists', () => {
     })
   })
 
-  test('of beacons hold accepted, duplicate and rejected ones, and filter', async () => {
+  test('of beacons contain accepted, duplicate and rejected ones, and filter', async () => {
     await using on = await stage()
     const banner = await fill(on.api, { format: 'banner', body: asked({ session_id: 'a' }) })
     const clip = await fill(on.api, { format: 'clip', body: asked({ session_id: 'b' }) })
@@ -206,7 +206,7 @@ describe('lists', () => {
     expect(walked).toEqual(['rejected', 'rejected', 'rejected', 'accepted', 'duplicate', 'accepted'])
   })
 
-  test('of requests hold every exchange of v1, its errors too, and filter', async () => {
+  test('of requests contain every exchange of v1, errors included, and filter', async () => {
     await using on = await stage()
     const created = await on.api.accept('placements.create', { as: key, body: asked() })
     const refused = await on.api.refuse('placements.create', { body: asked() })
@@ -235,7 +235,7 @@ describe('lists', () => {
     expect(await count({ limit: 2 })).toBe(2)
   })
 
-  test('the journal is bounded, and says what it dropped', async () => {
+  test('the journal is bounded, and counts what it dropped', async () => {
     await using on = await stage({ journal_limit: 10 })
     for (let count = 0; count < 100; count++) await on.api.send('GET', '/v1/nothing')
     const { items } = (await on.api.accept('requests.list', { query: { limit: 1000 } })).body
@@ -245,7 +245,7 @@ describe('lists', () => {
     expect(journal.dropped).toBeGreaterThan(0)
   })
 
-  test('events are bounded; whoever resumes too late is told what is gone', async () => {
+  test('events are bounded; a client that resumes too late learns what was dropped', async () => {
     using dir = folder()
     const options = { database: `${dir.path}/sandbox.db`, event_limit: 10, rate_limit: 'off' }
     const session = (count: number) => ({ client_id: 'proj_demo', session_id: `sess_${count}` })
@@ -267,8 +267,8 @@ describe('lists', () => {
     expect((await late.until(1))[0]).toMatchObject({ seq: dropped, type: 'events.dropped', data: { after_seq: 7 } })
     late.stop()
     const resumed = await follow(on, '', { 'last-event-id': '7' })
-    const [told, first] = await resumed.until(2)
-    expect([told?.seq, first?.seq, first?.type]).toEqual([dropped, dropped + 1, 'consent.changed'])
+    const [gap, first] = await resumed.until(2)
+    expect([gap?.seq, first?.seq, first?.type]).toEqual([dropped, dropped + 1, 'consent.changed'])
     resumed.stop()
     const inTime = await follow(on, `?since_seq=${dropped}`)
     expect((await inTime.until(1))[0]).toMatchObject({ seq: dropped + 1, type: 'consent.changed' })
@@ -280,7 +280,7 @@ describe('lists', () => {
     after.stop()
   })
 
-  test('a journal that is off keeps nothing', async () => {
+  test('a journal that is off stores nothing', async () => {
     await using on = await stage({ journal_limit: 0 })
     await fill(on.api)
     expect((await on.api.accept('requests.list')).body.items).toEqual([])
@@ -307,7 +307,7 @@ describe('one request', () => {
 })
 
 describe('explaining a placement', () => {
-  test('names each campaign and the rule that removed it, and what partners would have received', async () => {
+  test('names each campaign and the rule that removed it, and the request to partners', async () => {
     await using on = await stage()
     const body = asked({
       prompt: { topic: 'coffee' },
@@ -361,7 +361,7 @@ describe('explaining a placement', () => {
     expect(detail.decision?.asset_token).toMatch(/redacted$/)
   })
 
-  test('of a policy no-fill asks nobody, of a pending slot knows nothing yet, of an unknown one is 404', async () => {
+  test('of a policy no-fill has no trace, of a pending slot no decision; an unknown slot is 404', async () => {
     await using on = await stage({ decision_latency_ms: 1_000 })
     const { body } = await on.api.accept('jobs.create', { as: key, body: { client_id: 'proj_demo' } })
     const params = { slot_id: body.slot_ids[0]! }
@@ -381,7 +381,7 @@ describe('explaining a placement', () => {
     expect((await now.api.refuse('placements.explain', { params: { slot_id: 'slot_x' } })).status).toBe(404)
   })
 
-  test('tells when the frame was first loaded', async () => {
+  test('shows when the frame was first loaded', async () => {
     await using on = await stage()
     const { slot_id, asset_token } = await fill(on.api)
     const read = async () => (await on.api.accept('placements.explain', { params: { slot_id } })).body.first_frame_at_ms
@@ -396,7 +396,7 @@ describe('explaining a placement', () => {
 })
 
 describe('reset', () => {
-  test('leaves the seed and nothing else; old tokens, slots and sessions are gone', async () => {
+  test('leaves the seeded rows and nothing else; old tokens, slots and sessions are gone', async () => {
     await using on = await stage()
     const token = await activate(on.api)
     await on.api.accept('consent.set', { as: key, body: { client_id: 'proj_demo', session_id: 'sess_1' } })
@@ -419,7 +419,7 @@ describe('reset', () => {
     expect(body.authoritative_consent?.source).toBe('none')
   })
 
-  test('fills the rate buckets, and lets event numbers go on growing', async () => {
+  test('refills the rate buckets, and event numbers keep growing', async () => {
     await using on = await stage({ rate_limit: '1/min' })
     const before = await follow(on, '?since_seq=0')
     await on.api.accept('placements.create', { as: key, body: asked() })
@@ -432,7 +432,7 @@ describe('reset', () => {
     expect(events.map(({ seq }) => seq)).toEqual([1, 2, 3])
   })
 
-  test('numbers go on growing after a restart too', async () => {
+  test('event numbers keep growing after a restart', async () => {
     using dir = folder()
     const database = `${dir.path}/sandbox.db`
     {
@@ -451,7 +451,7 @@ describe('reset', () => {
     ])
   })
 
-  test('drops what is pending, and answers those who wait for it', async () => {
+  test('drops pending decisions, and responds to requests that wait for them', async () => {
     await using on = await stage({ decision_latency_ms: 1_000 })
     const { body } = await on.api.accept('jobs.create', { as: key, body: { client_id: 'proj_demo' } })
     const call = { as: key, params: { slot_id: body.slot_ids[0]! }, query: { wait_ms: 5000 } }
@@ -467,7 +467,7 @@ describe('reset', () => {
 })
 
 describe('events', () => {
-  test('tell what happened, in order, each with the item it is about', async () => {
+  test('are emitted in order, each with the item it is about', async () => {
     await using on = await stage()
     const stream = await follow(on)
     await activate(on.api)
@@ -498,7 +498,7 @@ describe('events', () => {
     expect(JSON.stringify(events)).not.toMatch(/(ast|at|bt)_[0-9a-z]{11}_[A-Za-z0-9_-]{20}/)
   })
 
-  test('a pending job is an event of its own, its decision another', async () => {
+  test('a pending job is one event, its decision another', async () => {
     await using on = await stage({ decision_latency_ms: 1_000 })
     const stream = await follow(on)
     await on.api.accept('jobs.create', { as: key, body: { client_id: 'proj_demo' } })
@@ -509,7 +509,7 @@ describe('events', () => {
     expect(events.map(({ type }) => type)).toEqual(['job.created', 'placement.decided'])
   })
 
-  test('resume after the last that was seen, and begin at any number', async () => {
+  test('resume after the last one received, and start at any number', async () => {
     await using on = await stage()
     for (let count = 0; count < 5; count++) await fill(on.api)
     const seqs = async (query: string, headers: Record<string, string>, count: number) => {
@@ -551,7 +551,7 @@ describe('events', () => {
     expect((await on.api.refuse('events.stream', { query: { after: 1 } })).body.reason_code).toBe('field_unknown')
   })
 
-  test('an open stream never keeps the sandbox from closing', async () => {
+  test('an open stream does not prevent the sandbox from closing', async () => {
     const on = await stage()
     await follow(on)
     const started = performance.now()
@@ -560,7 +560,7 @@ describe('events', () => {
   })
 })
 
-describe('who may call', () => {
+describe('callers', () => {
   const strangers: Call[] = [
     { origin: 'https://evil.example' },
     { origin: 'null' },
@@ -569,7 +569,7 @@ describe('who may call', () => {
     { headers: { 'sec-fetch-site': 'same-site' } },
   ]
 
-  test('no page of another origin reads anything, and gets no grant', async () => {
+  test('no page of another origin reads anything or gets CORS headers', async () => {
     await using on = await stage()
     const { slot_id } = await fill(on.api)
     const paths = Object.values(contract)
@@ -590,7 +590,7 @@ describe('who may call', () => {
     }
   })
 
-  test('a write of a page has no effect, in whatever spelling of the path it comes', async () => {
+  test('a write of a page has no effect, in any spelling of the path', async () => {
     await using on = await stage()
     const { slot_id } = await fill(on.api)
     const spellings = [
@@ -644,7 +644,7 @@ describe('who may call', () => {
     expect((await on.api.refuse('sandbox.reset', elsewhere)).body.reason_code).toBe('origin_refused')
   })
 
-  test('a program needs nothing; a write needs JSON', async () => {
+  test('a program needs no token; a write needs JSON', async () => {
     await using on = await stage()
     await on.api.accept('sandbox.reset')
     const form = { raw: 'a=1', headers: { 'content-type': 'application/x-www-form-urlencoded' } }
@@ -680,7 +680,7 @@ describe('who may call', () => {
     await on.api.accept('decisions.get', { as: key, params: { slot_id } })
   })
 
-  test('a key of v1 opens nothing more', async () => {
+  test('a key of v1 gives no further access', async () => {
     await using on = await stage()
     for (const as of [key, strictKey, publishable]) {
       const call = { as, origin: 'https://evil.example' }

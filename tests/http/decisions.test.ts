@@ -17,7 +17,7 @@ const poll = (on: Stage, slot_id: string, wait_ms?: number) =>
     ...(wait_ms === undefined ? {} : { query: { wait_ms } }),
   })
 
-describe('a decision that takes its time', () => {
+describe('a decision with latency', () => {
   test('is pending, then ready, on the sandbox clock and not before', async () => {
     await using on = await stage({ decision_latency_ms: 2_000 })
     const slot_id = await pending(on.api)
@@ -31,7 +31,7 @@ describe('a decision that takes its time', () => {
     expect((await poll(on, slot_id)).body).toEqual(body)
   })
 
-  test('wakes everyone who waits for it, long before their time is over', async () => {
+  test('wakes every request that waits for it, long before their wait is over', async () => {
     await using on = await stage({ decision_latency_ms: 2_000 })
     const slot_id = await pending(on.api)
     const started = performance.now()
@@ -42,7 +42,7 @@ describe('a decision that takes its time', () => {
     expect(performance.now() - started).toBeLessThan(2_000)
   })
 
-  test('answers a placement request that waits for it', async () => {
+  test('completes a placement request that waits for it', async () => {
     await using on = await stage({ decision_latency_ms: 1_000 })
     const started = performance.now()
     const waiting = on.api.accept('placements.create', { as: key, query: { wait_ms: 5_000 }, body: asked() })
@@ -62,7 +62,7 @@ describe('a decision that takes its time', () => {
     expect(performance.now() - started).toBeGreaterThan(90)
   })
 
-  test('does not wait at all when nothing is said', async () => {
+  test('does not wait by default', async () => {
     await using on = await stage({ decision_latency_ms: 2_000 })
     const slot_id = await pending(on.api)
     const started = performance.now()
@@ -70,7 +70,7 @@ describe('a decision that takes its time', () => {
     expect(performance.now() - started).toBeLessThan(1_000)
   })
 
-  test('a caller who goes away leaves nothing: the slot is decided, others are answered, the sandbox closes', async () => {
+  test('a client that disconnects leaves nothing behind: the slot is decided, other requests complete, the sandbox closes', async () => {
     const on = await stage({ decision_latency_ms: 2_000 })
     const slot_id = await pending(on.api)
     const gone = new AbortController()
@@ -91,7 +91,7 @@ describe('a decision that takes its time', () => {
     expect(performance.now() - started).toBeLessThan(1_000)
   })
 
-  test('a sandbox that closes answers those who wait', async () => {
+  test('a sandbox that closes responds to waiting requests', async () => {
     const on = await stage({ decision_latency_ms: 60_000 })
     const slot_id = await pending(on.api)
     const waiting = poll(on, slot_id, 5_000)
@@ -102,7 +102,7 @@ describe('a decision that takes its time', () => {
     expect(performance.now() - started).toBeLessThan(2_000)
   })
 
-  test('is taken up again after a restart', async () => {
+  test('is resumed after a restart', async () => {
     using dir = folder()
     const options = { database: `${dir.path}/sandbox.db`, decision_latency_ms: 10_000, clock: manualClock() }
     let slot_id: string
@@ -142,7 +142,7 @@ describe('wait_ms of a poll', () => {
   })
 })
 
-describe('the life of a decision', () => {
+describe('the lifetime of a decision', () => {
   test('a fill is ready for 600 s, then expired without a placement; its decision stays', async () => {
     await using on = await stage()
     const { slot_id, decision } = await fill(on.api)
@@ -162,7 +162,7 @@ describe('the life of a decision', () => {
     expect((await poll(on, forced.body.slot_id)).body).toMatchObject({ status: 'expired', decision: { fill: false } })
   })
 
-  test('asking again gives the very same answer', async () => {
+  test('another request gets the same response', async () => {
     await using on = await stage()
     const first = await on.api.accept('placements.create', { as: key, body: asked() })
     const again = await poll(on, first.body.slot_id)
@@ -170,7 +170,7 @@ describe('the life of a decision', () => {
   })
 })
 
-describe('whose slot it is', () => {
+describe('ownership of a slot', () => {
   test('unknown, malformed and foreign slots are all 404', async () => {
     await using on = await stage()
     const { slot_id } = await fill(on.api)
@@ -194,7 +194,7 @@ describe('whose slot it is', () => {
   })
 })
 
-/** Waits until that many polls are under way, by what the sandbox answers in between. */
+/** Resolves when that many polls are waiting, as other responses of the sandbox show. */
 async function waitUntilAllWait(on: Stage, count: number): Promise<void> {
   for (let round = 0; round < 10 * count; round++) {
     await on.api.accept('health.live')

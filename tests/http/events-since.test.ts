@@ -3,10 +3,10 @@ import { asked, fill, type Stage, stage } from './stage.ts'
 
 /** The number of the first event of a stream that has one. */
 async function firstOf(on: Stage, query: string): Promise<number> {
-  const answer = await fetch(`${on.sandbox.url}/_sandbox/events?${query}`)
-  expect(answer.status).toBe(200)
+  const response = await fetch(`${on.sandbox.url}/_sandbox/events?${query}`)
+  expect(response.status).toBe(200)
   let text = ''
-  for await (const piece of answer.body!.pipeThrough(new TextDecoderStream())) {
+  for await (const piece of response.body!.pipeThrough(new TextDecoderStream())) {
     text += piece
     const id = /^id: (\d+)$/m.exec(text)
     if (id !== null) return Number(id[1])
@@ -14,7 +14,7 @@ async function firstOf(on: Stage, query: string): Promise<number> {
   throw new Error('the stream ended without an event')
 }
 
-test('a stream begins with the first event since an instant or a span', async () => {
+test('a stream starts with the first event since a time or a span', async () => {
   await using on = await stage()
   await fill(on.api)
   const before = (await on.api.accept('sandbox.info')).body.events.size
@@ -31,7 +31,7 @@ test('a stream begins with the first event since an instant or a span', async ()
   expect(await later).toBeGreaterThan(before + 1)
 })
 
-test('where the first events since are the oldest there are, it says what is gone before them', async () => {
+test('a stream that starts before the oldest stored event reports what was dropped', async () => {
   await using on = await stage({ event_limit: 10, rate_limit: 'off' })
   for (let turn = 0; turn < 300; turn++) await fill(on.api)
   const { last_dropped_seq } = (await on.api.accept('sandbox.info')).body.events

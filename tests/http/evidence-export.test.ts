@@ -34,7 +34,7 @@ test('entries are listed newest first, by project, slot, kind and time, in pages
   expect(await list({ limit: 2, cursor: first.body.next_cursor! })).toEqual(all.slice(2))
 })
 
-test('an export comes in pieces, oldest first, and ends with a signed checkpoint', async () => {
+test('an export comes in parts, oldest first, and ends with a signed checkpoint', async () => {
   await using on = await stage()
   await live(on)
   const whole = (await on.api.accept('evidence.export', { params })).body

@@ -35,7 +35,7 @@ async function verify(on: Stage) {
 }
 
 describe('the chain', () => {
-  test('covers decisions, consent and accepted beacons of each project apart, and verifies', async () => {
+  test('covers decisions, consent and accepted beacons of each project separately, and verifies', async () => {
     await using on = await stage()
     expect(await verify(on)).toMatchObject({
       ok: true,
@@ -53,7 +53,7 @@ describe('the chain', () => {
     expect(chains[0]).toMatchObject({ head: expect.stringMatching(/^[0-9a-f]{64}$/), broken_at: null, problem: null })
   })
 
-  test('grows with each entry, for production traffic too', async () => {
+  test('grows with each entry, also for production traffic', async () => {
     await using on = await stage()
     const heads = new Set<string | null>()
     for (const as of [key, liveKey, key]) {
@@ -63,7 +63,7 @@ describe('the chain', () => {
     expect(heads.size).toBe(3)
   })
 
-  test('does not grow with what is refused, repeated or only looked at', async () => {
+  test('does not grow with rejected requests, duplicates or reads', async () => {
     await using on = await stage()
     const filled = await fill(on.api)
     const body = beacon(on.clock, filled, 'render')
@@ -78,7 +78,7 @@ describe('the chain', () => {
     expect(await verify(on)).toEqual(before)
   })
 
-  test('holds tokens as hashes only, in canonical JSON', async () => {
+  test('contains tokens only as hashes, in canonical JSON', async () => {
     await using on = await stage()
     const filled = await fill(on.api)
     await on.api.accept('beacons.send', { as: key, body: beacon(on.clock, filled, 'render') })
@@ -100,7 +100,7 @@ describe('the chain', () => {
     }
   })
 
-  test('holds when everything comes at once', async () => {
+  test('is intact after parallel requests', async () => {
     await using on = await stage({ rate_limit: 'off' })
     const filled = await fill(on.api)
     const as = await activate(on.api)
@@ -119,7 +119,7 @@ describe('the chain', () => {
     expect(chains[0]!.entries).toBeGreaterThan(80)
   })
 
-  test('verifies after a restart, and goes on from its head', async () => {
+  test('verifies after a restart, and continues from its head', async () => {
     using dir = folder()
     const options = { database: `${dir.path}/sandbox.db`, clock: manualClock() }
     {
@@ -133,7 +133,7 @@ describe('the chain', () => {
   })
 })
 
-describe('tampering with the file is named', () => {
+describe('tampering with the file is reported', () => {
   const cases: [string, (db: Database.Database) => void, number][] = [
     [
       'an entry was changed',
@@ -196,7 +196,7 @@ describe('tampering with the file is named', () => {
     })
   }
 
-  test('consent that was granted afterwards is named', async () => {
+  test('consent that was granted afterwards is reported', async () => {
     using dir = folder()
     const options = { database: `${dir.path}/sandbox.db`, clock: manualClock() }
     {
@@ -209,8 +209,8 @@ describe('tampering with the file is named', () => {
   })
 })
 
-describe('what a row keeps beside its identifiers', () => {
-  test('measurements of a beacon, that bill it, cannot be changed unseen', async () => {
+describe('the contents of a row', () => {
+  test('measurements of a beacon cannot be changed undetected', async () => {
     using dir = folder()
     const options = { database: `${dir.path}/sandbox.db`, clock: manualClock() }
     {
@@ -227,7 +227,7 @@ describe('what a row keeps beside its identifiers', () => {
     expect(await verify(on)).toMatchObject({ ok: false, chains: [{ broken_at: 3 }, {}, {}] })
   })
 
-  test('the asset token of a decision cannot be exchanged unseen', async () => {
+  test('the asset token of a decision cannot be exchanged undetected', async () => {
     using dir = folder()
     const options = { database: `${dir.path}/sandbox.db`, clock: manualClock() }
     {
@@ -239,7 +239,7 @@ describe('what a row keeps beside its identifiers', () => {
     expect(await verify(on)).toMatchObject({ ok: false, chains: [{ broken_at: 1 }, {}, {}] })
   })
 
-  test('a token given anew by another install has an entry of its own, and the chain holds', async () => {
+  test('a token replaced by another install has an entry of its own, and the chain is intact', async () => {
     using dir = folder()
     const options = { database: `${dir.path}/sandbox.db`, clock: manualClock() }
     let slot_id: string

@@ -1,4 +1,4 @@
-/** Fault rules and the scenario in use are part of the state: wherever it goes, the same requests go on breaking. */
+/** Fault rules and the scenario in use are part of the state: wherever it is restored, the same requests keep breaking. */
 import { gunzipSync } from 'node:zlib'
 import { request } from 'undici'
 import { describe, expect, test } from 'vitest'
@@ -14,7 +14,7 @@ async function statusesOf(on: Stage, count: number): Promise<number[]> {
   return statuses
 }
 
-/** What a rule of `half` does to 24 requests, in a sandbox of its own. */
+/** The statuses of 24 requests under a rule of `half`, in a sandbox of its own. */
 async function expected(): Promise<number[]> {
   await using on = await stage()
   await on.api.accept('faults.add', { body: half })
@@ -39,7 +39,7 @@ describe.each(['memory', 'file'])('of a sandbox in %s', (where) => {
     return { at, database: where === 'file' ? `${at.path}/sandbox.db` : ':memory:' }
   }
 
-  test('a snapshot has the rules and how far they had counted: the same requests break again', async () => {
+  test('a snapshot contains the rules with their counts: the same requests break again', async () => {
     const { at, database } = options()
     using _ = at
     await using on = await stage({ database })
@@ -62,7 +62,7 @@ describe.each(['memory', 'file'])('of a sandbox in %s', (where) => {
     expect(await statusesOf(on, 14)).toEqual(whole.slice(10))
   })
 
-  test('a snapshot without rules ends those there are, and a new rule has a number of its own', async () => {
+  test('a snapshot without rules removes present ones, and a new rule gets a new number', async () => {
     const { at, database } = options()
     using _ = at
     await using on = await stage({ database })
@@ -76,7 +76,7 @@ describe.each(['memory', 'file'])('of a sandbox in %s', (where) => {
     expect((await on.api.accept('faults.add', { body: {} })).body.fault_id).not.toBe(fault_id)
   })
 
-  test('a scenario comes back with its rules and with what it changes of decisions', async () => {
+  test('a scenario is restored with its rules and its changes of decisions', async () => {
     const { at, database } = options()
     using _ = at
     await using on = await stage({ database })
@@ -97,7 +97,7 @@ describe.each(['memory', 'file'])('of a sandbox in %s', (where) => {
     await fill(on.api)
   })
 
-  test('an import takes the rules of the other sandbox, with what they counted there', async () => {
+  test('an import brings the rules of the other sandbox, with their counts', async () => {
     const whole = await expected()
     const { at, database } = options()
     using _ = at
@@ -116,7 +116,7 @@ describe.each(['memory', 'file'])('of a sandbox in %s', (where) => {
   })
 })
 
-test('a restart goes on with the rules and the scenario, and says so', async () => {
+test('a restart keeps the rules and the scenario, and warns about them', async () => {
   const whole = await expected()
   using at = folder()
   const database = `${at.path}/sandbox.db`
@@ -144,7 +144,7 @@ test('a restart goes on with the rules and the scenario, and says so', async () 
   }
 })
 
-test('a rule for one key is kept without the key, and still knows it', async () => {
+test('a rule for one key is stored without the key, and still matches it', async () => {
   using at = folder()
   const database = `${at.path}/sandbox.db`
   {
@@ -159,7 +159,7 @@ test('a rule for one key is kept without the key, and still knows it', async () 
   expect((await on.api.send('POST', '/v1/placements', others)).status).toBe(200)
 })
 
-test('a rule that names a token elsewhere is refused, since it would be stored', async () => {
+test('a rule that contains a token elsewhere is rejected, since it would be stored', async () => {
   await using on = await stage()
   const { asset_token } = await fill(on.api)
   for (const [name, body] of [

@@ -8,14 +8,14 @@ async function add(on: Stage, body: Draft = {}) {
   return (await on.api.accept('faults.add', { body })).body
 }
 
-/** A placement request, whatever becomes of it. */
-function ask(on: Stage, more: Record<string, unknown> = {}, as = key) {
+/** A placement request with any outcome. */
+function place(on: Stage, more: Record<string, unknown> = {}, as = key) {
   return on.api.send('POST', '/v1/placements', { as, body: asked(more) })
 }
 
 async function statusesOf(on: Stage, count: number): Promise<number[]> {
   const statuses: number[] = []
-  for (let index = 0; index < count; index++) statuses.push((await ask(on)).status)
+  for (let index = 0; index < count; index++) statuses.push((await place(on)).status)
   return statuses
 }
 
@@ -24,23 +24,23 @@ async function slotCount(on: Stage): Promise<number> {
 }
 
 describe('a fault rule', () => {
-  test('without further words answers every request with 503 injected_fault, and nothing takes effect', async () => {
+  test('by default responds to every request with 503 injected_fault, and nothing takes effect', async () => {
     await using on = await stage()
     const { fault_id } = await add(on)
-    const { status, headers, body } = await ask(on)
+    const { status, headers, body } = await place(on)
     expect(status).toBe(503)
     expect(headers).toMatchObject({ 'retry-after': '1', 'x-sandbox-fault': fault_id })
     expect(body).toMatchObject({ error: 'unavailable', reason_code: 'injected_fault', retryable: true })
     expect(await slotCount(on)).toBe(0)
   })
 
-  test('that fails twice lets the third request through', async () => {
+  test('with two failures lets the third request through', async () => {
     await using on = await stage()
     await add(on, { times: 2 })
     expect(await statusesOf(on, 4)).toEqual([503, 503, 200, 200])
   })
 
-  test('of the same seed breaks the same requests in another sandbox', async () => {
+  test('with the same seed breaks the same requests in another sandbox', async () => {
     const run = async (seed: number) => {
       await using on = await stage()
       await add(on, { rate: 0.5, seed })
@@ -52,27 +52,27 @@ describe('a fault rule', () => {
     expect(await run(8)).not.toEqual(broken)
   })
 
-  test('ends after its time on the sandbox clock', async () => {
+  test('expires on the sandbox clock', async () => {
     await using on = await stage()
     const { expires_at_ms } = await add(on, { ttl_ms: 60_000 })
     expect(expires_at_ms).toBe(on.clock.now() + 60_000)
     on.clock.advance(59_999)
-    expect((await ask(on)).status).toBe(503)
+    expect((await place(on)).status).toBe(503)
     on.clock.advance(1)
-    expect((await ask(on)).status).toBe(200)
+    expect((await place(on)).status).toBe(200)
   })
 
   test('comes before the credential and the rate, as a broken network would', async () => {
     await using on = await stage({ rate_limit: '1/min' })
     await add(on, { times: 3 })
-    expect((await ask(on, {}, 'sk_test_unknown')).status).toBe(503)
-    expect((await ask(on)).status).toBe(503)
-    expect((await ask(on)).status).toBe(503)
-    expect((await ask(on)).status).toBe(200)
-    expect((await ask(on)).status).toBe(429)
+    expect((await place(on, {}, 'sk_test_unknown')).status).toBe(503)
+    expect((await place(on)).status).toBe(503)
+    expect((await place(on)).status).toBe(503)
+    expect((await place(on)).status).toBe(200)
+    expect((await place(on)).status).toBe(429)
   })
 
-  test('never meets the control plane', async () => {
+  test('never affects the control plane', async () => {
     await using on = await stage()
     await add(on)
     await on.api.accept('health.ready')
@@ -88,12 +88,12 @@ describe('a fault rule matches', () => {
     await on.api.refuse('decisions.get', { as: key, params: { slot_id } })
   })
 
-  test('the beginning of the key, the publishable key of an activation among them', async () => {
+  test('the prefix of the key, also the publishable key of an activation', async () => {
     await using on = await stage()
     await add(on, { key: 'sk_live_' })
     await add(on, { key: 'pk_test_' })
-    expect((await ask(on, {}, liveKey)).status).toBe(503)
-    expect((await ask(on)).status).toBe(200)
+    expect((await place(on, {}, liveKey)).status).toBe(503)
+    expect((await place(on)).status).toBe(200)
     const refused = await on.api.refuse('browser.activate', { origin, body: { publishable_key: publishable } })
     expect(refused.body.reason_code).toBe('injected_fault')
   })
@@ -103,8 +103,8 @@ describe('a fault rule matches', () => {
     const mine = await fill(on.api, { body: asked({ session_id: 'mine' }) })
     const other = await fill(on.api, { body: asked({ session_id: 'other' }) })
     await add(on, { session_id: 'mine' })
-    expect((await ask(on, { session_id: 'mine' })).status).toBe(503)
-    expect((await ask(on, { session_id: 'other' })).status).toBe(200)
+    expect((await place(on, { session_id: 'mine' })).status).toBe(503)
+    expect((await place(on, { session_id: 'other' })).status).toBe(200)
     await on.api.refuse('decisions.get', { as: key, params: { slot_id: mine.slot_id } })
     await on.api.accept('decisions.get', { as: key, params: { slot_id: other.slot_id } })
     await on.api.refuse('beacons.send', { as: key, body: beacon(on.clock, mine, 'render') })
@@ -116,8 +116,8 @@ describe('a fault rule matches', () => {
     const clip = await fill(on.api, { format: 'clip' })
     const banner = await fill(on.api, { format: 'banner' })
     await add(on, { format: 'clip' })
-    expect((await ask(on, { overrides: { allowed_formats: ['banner', 'clip'] } })).status).toBe(503)
-    expect((await ask(on, { overrides: { allowed_formats: ['banner'] } })).status).toBe(200)
+    expect((await place(on, { overrides: { allowed_formats: ['banner', 'clip'] } })).status).toBe(503)
+    expect((await place(on, { overrides: { allowed_formats: ['banner'] } })).status).toBe(200)
     await on.api.refuse('beacons.send', { as: key, body: beacon(on.clock, clip, 'render') })
     await on.api.accept('beacons.send', { as: key, body: beacon(on.clock, banner, 'render') })
     const frame = (token: string) => on.api.send('GET', `/v1/render/${token}`)
@@ -141,24 +141,24 @@ describe('a fault rule matches', () => {
   })
 })
 
-describe('a fault rule answers', () => {
-  test('with the status and the cause that are asked for; each follows from the other', async () => {
+describe('a fault rule responds', () => {
+  test('with the given status and reason code; either implies the other', async () => {
     await using on = await stage()
     await add(on, { status: 429, retry_after_s: 30 })
-    expect(await ask(on)).toMatchObject({
+    expect(await place(on)).toMatchObject({
       status: 429,
       headers: { 'retry-after': '30' },
       body: { reason_code: 'rate_limited' },
     })
     await add(on, { reason_code: 'activation_token_expired' })
-    expect(await ask(on)).toMatchObject({ status: 401, body: { reason_code: 'activation_token_expired' } })
+    expect(await place(on)).toMatchObject({ status: 401, body: { reason_code: 'activation_token_expired' } })
   })
 
   test('with a status that the contract does not know', async () => {
     await using on = await stage()
     await add(on, { status: 502 })
-    const answer = await fetch(`${on.sandbox.url}/v1/render.js`)
-    expect([answer.status, ((await answer.json()) as { reason_code: string }).reason_code]).toEqual([
+    const response = await fetch(`${on.sandbox.url}/v1/render.js`)
+    expect([response.status, ((await response.json()) as { reason_code: string }).reason_code]).toEqual([
       502,
       'injected_fault',
     ])
@@ -168,12 +168,12 @@ describe('a fault rule answers', () => {
     await using on = await stage()
     await add(on, { retry_after_format: 'http_date', retry_after_s: 90 })
     const date = new Date(on.clock.now() + 90_000).toUTCString()
-    expect((await ask(on)).headers['retry-after']).toBe(date)
+    expect((await place(on)).headers['retry-after']).toBe(date)
     await add(on, { retry_after_format: 'none' })
-    expect((await ask(on)).headers['retry-after']).toBeUndefined()
+    expect((await place(on)).headers['retry-after']).toBeUndefined()
   })
 
-  test('so that the page that asked can read it', async () => {
+  test('so that the page can read it', async () => {
     await using on = await stage()
     const token = await activate(on.api)
     await add(on)
@@ -189,10 +189,10 @@ describe('a fault rule answers', () => {
     expect(preflight.status).toBe(204)
   })
 
-  test('with a body cut in the middle, or one that is no JSON', async () => {
+  test('with a truncated body, or one that is not JSON', async () => {
     await using on = await stage()
     await add(on, { effect: 'truncate', served: true, path: '/v1/placements' })
-    await expect(ask(on)).rejects.toThrow('aborted')
+    await expect(place(on)).rejects.toThrow('aborted')
     expect(await slotCount(on)).toBe(1)
     await add(on, { effect: 'garble', served: true })
     const garbled = await fetch(`${on.sandbox.url}/v1/placements`, {
@@ -205,25 +205,25 @@ describe('a fault rule answers', () => {
     expect(await slotCount(on)).toBe(2)
   })
 
-  test('with other members than were decided', async () => {
+  test('with rewritten fields', async () => {
     await using on = await stage()
     await add(on, { effect: 'rewrite', rewrite: { status: 'deferred', 'placement.surprise': [1] } })
-    const { status, body } = await ask(on)
+    const { status, body } = await place(on)
     expect(status).toBe(200)
     expect(body).toMatchObject({ status: 'deferred', placement: { surprise: [1], format: expect.any(String) } })
   })
 
-  test('with nothing: the connection ends, before the request takes effect', async () => {
+  test('with a closed connection, before the request takes effect', async () => {
     await using on = await stage()
     await add(on, { effect: 'drop', times: 1 })
     await add(on, { effect: 'reset', times: 1 })
-    await expect(ask(on)).rejects.toMatchObject({ code: 'ECONNRESET' })
-    await expect(ask(on)).rejects.toThrow('socket hang up')
+    await expect(place(on)).rejects.toMatchObject({ code: 'ECONNRESET' })
+    await expect(place(on)).rejects.toThrow('socket hang up')
     expect(await slotCount(on)).toBe(0)
-    expect((await ask(on)).status).toBe(200)
+    expect((await place(on)).status).toBe(200)
   })
 
-  test('a lost acknowledgement: the beacon counts, its answer is lost, and the retry is a duplicate', async () => {
+  test('with a lost acknowledgement: the beacon counts, its response is lost, and the retry is a duplicate', async () => {
     await using on = await stage()
     const filled = await fill(on.api)
     await add(on, { effect: 'drop', served: true, path: '/v1/beacons', times: 1 })
@@ -236,17 +236,17 @@ describe('a fault rule answers', () => {
     ])
   })
 
-  test('an error although the request took effect', async () => {
+  test('with an error although the request took effect', async () => {
     await using on = await stage()
     await add(on, { served: true, status: 500 })
-    expect((await ask(on)).status).toBe(500)
+    expect((await place(on)).status).toBe(500)
     expect(await slotCount(on)).toBe(1)
   })
 
-  test('late, and otherwise as usual', async () => {
+  test('late, and otherwise normally', async () => {
     await using on = await stage()
     const { fault_id } = await add(on, { effect: 'delay', latency_ms: 60 })
-    const { status, headers } = await ask(on)
+    const { status, headers } = await place(on)
     expect([status, headers['x-sandbox-fault']]).toEqual([200, fault_id])
   })
 
@@ -255,12 +255,12 @@ describe('a fault rule answers', () => {
     const ask = () =>
       on.api.send('POST', '/_sandbox/demo/api/placement', { body: { session_id: 's', job_type: 'chat' } })
     await add(on, { status: 500, times: 1, path: '/v1/placements' })
-    expect([(await ask()).status, (await ask()).status]).toEqual([500, 200])
+    expect([(await place()).status, (await place()).status]).toEqual([500, 200])
     await add(on, { effect: 'drop', times: 1, path: '/v1/placements' })
-    await expect(ask()).rejects.toThrow('socket hang up')
+    await expect(place()).rejects.toThrow('socket hang up')
   })
 
-  test('files that are served and spoilt', async () => {
+  test('with broken files', async () => {
     await using on = await stage()
     const whole = await on.api.send('GET', '/v1/render.js')
     const { fault_id } = await add(on, { effect: 'garble', served: true, path: '/v1/render.js' })
@@ -273,7 +273,7 @@ describe('a fault rule answers', () => {
 })
 
 describe('fault rules', () => {
-  test('are listed newest first with what they have counted, secrets redacted, and the newest decides', async () => {
+  test('are listed newest first with their counts, secrets redacted, and the newest applies first', async () => {
     await using on = await stage()
     const first = await add(on, { status: 500 })
     const second = await add(on, { after: 1, times: 1, key })
@@ -296,10 +296,10 @@ describe('fault rules', () => {
     await add(on)
     await on.api.accept('sandbox.reset', { body: {} })
     expect((await on.api.accept('faults.list')).body.items).toEqual([])
-    expect((await ask(on)).status).toBe(200)
+    expect((await place(on)).status).toBe(200)
   })
 
-  test('are refused when they make no sense, and beyond a hundred', async () => {
+  test('are rejected when invalid, and beyond a hundred', async () => {
     await using on = await stage()
     const wrong = [
       { effect: 'explode' },
@@ -319,14 +319,14 @@ describe('fault rules', () => {
     expect((await on.api.refuse('faults.add', { body: {} })).body.message).toContain('100')
   })
 
-  test('leave their name in the journal, beside the answer or where there was none', async () => {
+  test('are named in the journal, with a response or without', async () => {
     await using on = await stage()
     const lost = await add(on, { effect: 'drop', served: true, times: 1 })
     const dropped = await add(on, { effect: 'drop', times: 1 })
     const broken = await add(on, { times: 1 })
-    expect((await ask(on)).status).toBe(503)
-    await expect(ask(on)).rejects.toThrow('socket hang up')
-    await expect(ask(on)).rejects.toThrow('socket hang up')
+    expect((await place(on)).status).toBe(503)
+    await expect(place(on)).rejects.toThrow('socket hang up')
+    await expect(place(on)).rejects.toThrow('socket hang up')
     const { items } = (await on.api.accept('requests.list')).body
     expect(items.map(({ status, reason_code }) => [status, reason_code])).toEqual([
       [200, null],

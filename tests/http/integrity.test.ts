@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { edit, fill, folder, stage } from './stage.ts'
 
-test('a database that holds says so, with its evidence', async () => {
+test('an intact database is reported as ok, with its evidence', async () => {
   await using on = await stage()
   await fill(on.api)
   const { body } = await on.api.accept('sandbox.integrity')
@@ -10,7 +10,7 @@ test('a database that holds says so, with its evidence', async () => {
   expect(body.evidence.chains.map(({ entries }) => entries)).toEqual([1, 0, 0])
 })
 
-test('rows that their table forbids are told', async () => {
+test('rows that their table forbids are reported', async () => {
   using place = folder()
   const database = join(place.path, 'db.sqlite')
   {

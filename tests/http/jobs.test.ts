@@ -4,10 +4,10 @@ import type { Api, Call } from './call.ts'
 import { activate, asked, key, liveKey, origin, stage, stageWith } from './stage.ts'
 
 async function create(api: Api, body: unknown, call: Call = { as: key }) {
-  const answer = await api.accept('jobs.create', { ...call, body })
-  const slot_id = answer.body.slot_ids[0]!
+  const response = await api.accept('jobs.create', { ...call, body })
+  const slot_id = response.body.slot_ids[0]!
   const { body: slot } = await api.accept('placements.explain', { params: { slot_id } })
-  return { ...answer, slot }
+  return { ...response, slot }
 }
 
 async function refusal(api: Api, body: unknown, call: Call = { as: key }) {
@@ -15,7 +15,7 @@ async function refusal(api: Api, body: unknown, call: Call = { as: key }) {
 }
 
 describe('a job in the canonical shape', () => {
-  test('is accepted with 201, its slots, and where to poll them', async () => {
+  test('is accepted with 201, its slots, and the path to poll them', async () => {
     await using on = await stage()
     const { body, status, headers } = await create(on.api, {
       client_id: 'proj_demo',
@@ -37,7 +37,7 @@ describe('a job in the canonical shape', () => {
     expect(decided).toMatchObject({ slot_id, status: 'ready', decision: { fill: true } })
   })
 
-  test('takes every job type, and chat when there is none', async () => {
+  test('takes every job type, chat by default', async () => {
     await using on = await stage()
     for (const job_type of jobTypes) {
       expect((await create(on.api, { client_id: 'proj_demo', job_type })).slot.job_type).toBe(job_type)
@@ -48,7 +48,7 @@ describe('a job in the canonical shape', () => {
     expect(await refusal(on.api, { client_id: 'proj_demo', job_type: null })).toBe('schema_invalid')
   })
 
-  test('gets one slot, or as many as it asks for, 1 to 4', async () => {
+  test('gets one slot, or as many as requested, 1 to 4', async () => {
     await using on = await stage()
     for (const slots_requested of [1, 2, 3, 4]) {
       const { body } = await create(on.api, { client_id: 'proj_demo', slots_requested })
@@ -62,13 +62,13 @@ describe('a job in the canonical shape', () => {
     }
   })
 
-  test('without client_id is 400, naming the member', async () => {
+  test('without client_id is 400, naming the field', async () => {
     await using on = await stage()
     const { body } = await on.api.refuse('jobs.create', { as: key, body: { session_id: 's', job_type: 'chat' } })
     expect([body.reason_code, body.fields[0]?.path]).toEqual(['schema_invalid', 'client_id'])
   })
 
-  test('takes hint, overrides, prompt and consent as placements do', async () => {
+  test('takes hint, overrides, prompt and consent like a placement', async () => {
     await using on = await stage()
     const { slot } = await create(on.api, {
       client_id: 'proj_demo',
@@ -115,7 +115,7 @@ describe('the flat variants of public clients', () => {
     consent: { semantic_targeting: true },
   }
 
-  test('mean the same as the canonical members', async () => {
+  test('mean the same as the canonical fields', async () => {
     await using on = await stage()
     const { slot, body } = await create(on.api, { client_id: 'proj_demo', job_type: 'chat', ...flat })
     expect(slot).toMatchObject({ session_id: 'chat-1', topic: 'coffee', campaign_id: 'cmp_larkfield_coffee' })
@@ -132,7 +132,7 @@ describe('the flat variants of public clients', () => {
     expect(body).not.toHaveProperty('contract_version')
   })
 
-  test('each alone stands in for client_id: the project is that of the key, with a warning', async () => {
+  test('each alone makes client_id optional: the project is that of the key, with a warning', async () => {
     await using on = await stage()
     for (const [name, value] of Object.entries(flat)) {
       if (name === 'consent') continue
@@ -142,7 +142,7 @@ describe('the flat variants of public clients', () => {
     expect(await refusal(on.api, { consent: flat.consent })).toBe('schema_invalid')
   })
 
-  test('yield to the canonical members where both are sent', async () => {
+  test('are ignored when the canonical field is sent too', async () => {
     await using on = await stage()
     const { slot } = await create(on.api, {
       client_id: 'proj_demo',
@@ -161,7 +161,7 @@ describe('the flat variants of public clients', () => {
     })
   })
 
-  test('act as they say: a floor, a cap, a country', async () => {
+  test('take effect: a floor, a cap, a country', async () => {
     await using on = await stage()
     const reason = async (body: Record<string, unknown>) =>
       (await create(on.api, { client_id: 'proj_demo', ...body })).slot.no_fill_reason
@@ -173,7 +173,7 @@ describe('the flat variants of public clients', () => {
     expect((await create(on.api, { client_id: 'proj_demo', ...rail })).slot.campaign_id).toBe('cmp_corvia_rail')
   })
 
-  test('of the wrong kind are refused', async () => {
+  test('of the wrong type are rejected', async () => {
     await using on = await stage()
     const wrong = [
       { chat_session_id: 'a b' },
@@ -208,7 +208,7 @@ describe('the browser branch', () => {
     delivery: { mode: 'websocket' },
   }
 
-  test('answers in its own contract, with the project of the token', async () => {
+  test('responds in its own contract, with the project of the token', async () => {
     await using on = await stage()
     const as = await activate(on.api)
     const { body, slot, warnings } = await create(on.api, browser, { as, origin })
@@ -230,7 +230,7 @@ describe('the browser branch', () => {
     expect(polled.body.placement?.render.native_template_id).toBe('featured')
   })
 
-  test('needs a version and a job; another major is refused, another family keeps its name', async () => {
+  test('needs a version and a job; another major is rejected, another family keeps its name', async () => {
     await using on = await stage()
     const as = await activate(on.api)
     const call = { as, origin }
@@ -249,7 +249,7 @@ describe('the browser branch', () => {
     expect(await refusal(on.api, { contract_version: 'a/v1', job, session_id: 's' }, call)).toBe('field_unknown')
   })
 
-  test('another project than that of the token is refused', async () => {
+  test('another project than that of the token is rejected', async () => {
     await using on = await stage()
     const as = await activate(on.api)
     const body = { ...browser, context: { client_id: 'proj_other' } }
@@ -257,7 +257,7 @@ describe('the browser branch', () => {
     await create(on.api, { ...browser, context: { client_id: 'proj_demo' } }, { as, origin })
   })
 
-  test('serves secret keys too, in their mode, with a warning when the project is theirs', async () => {
+  test('accepts secret keys too, in their mode, with a warning when the project is theirs', async () => {
     await using on = await stage()
     const { slot, warnings } = await create(on.api, browser, { as: liveKey })
     expect([slot.mode, warnings]).toEqual(['live', ['client_id_from_key']])
@@ -271,7 +271,7 @@ describe('pending jobs', () => {
     expect(body.expires_at).toBe(new Date(on.clock.now() + 630_000).toISOString())
   })
 
-  test('a job of placements and a job of jobs are the same kind of job', async () => {
+  test('a placement request and a job request create the same kind of job', async () => {
     await using on = await stage()
     const placed = await on.api.accept('placements.create', { as: key, body: asked() })
     const { slot } = await create(on.api, { ...asked() })

@@ -5,7 +5,7 @@ import { activate, asked, edit, fill, folder, key, origin, publishable, stage } 
 const params = { client_id: 'proj_demo' }
 
 describe('the keys of a project', () => {
-  test('are listed by what they are, newest first, in pages, without the key', async () => {
+  test('are listed newest first, in pages, without the key itself', async () => {
     await using on = await stage()
     on.clock.advance(5)
     const created = await on.api.accept('keys.create', { params, body: { class: 'publishable', mode: 'live' } })
@@ -27,7 +27,7 @@ describe('the keys of a project', () => {
     expect((await on.api.refuse('keys.create', nobody)).status).toBe(404)
   })
 
-  test('a new one is random, good at once, and still after a restart; only its hash is in the file', async () => {
+  test('a new one is random, valid at once and after a restart; only its hash is in the file', async () => {
     using dir = folder()
     const options = { database: `${dir.path}/sandbox.db`, clock: manualClock() }
     let made: string[]
@@ -60,7 +60,7 @@ describe('the keys of a project', () => {
     await activate(on.api, made[2]!)
   })
 
-  test('of a sandbox with a seed are new ones after a restart too', async () => {
+  test('of a sandbox with a seed are new ones also after a restart', async () => {
     using dir = folder()
     const options = { database: `${dir.path}/sandbox.db`, clock: manualClock(), seed: 1 }
     const made = new Set<string>()
@@ -71,7 +71,7 @@ describe('the keys of a project', () => {
     expect(made.size).toBe(3)
   })
 
-  test('are of known class and mode only', async () => {
+  test('have a known class and mode only', async () => {
     await using on = await stage()
     for (const body of [{ class: 'admin' }, { mode: 'prod' }]) {
       expect((await on.api.refuse('keys.create', { params, body })).body.reason_code).toBe('schema_invalid')
@@ -84,7 +84,7 @@ describe('the keys of a project', () => {
 })
 
 describe('a revoked key', () => {
-  test('is refused from the next request on, the other keys are not', async () => {
+  test('is rejected from the next request on, other keys are not', async () => {
     await using on = await stage()
     const { body } = await on.api.accept('keys.create', { params, body: {} })
     await fill(on.api, { as: body.key })
@@ -99,7 +99,7 @@ describe('a revoked key', () => {
     expect(again.body).toEqual(revoked.body)
   })
 
-  test('publishable activates no more; tokens that it has issued live on', async () => {
+  test('cannot activate any more; tokens issued before stay valid', async () => {
     await using on = await stage()
     const token = await activate(on.api)
     const { body } = await on.api.accept('keys.list', { params })
@@ -111,7 +111,7 @@ describe('a revoked key', () => {
     await on.api.accept('placements.create', { as: token, origin, body: asked() })
   })
 
-  test('of the seed stays revoked after a restart, and a reset brings it back', async () => {
+  test('of the seed stays revoked after a restart, and is restored by a reset', async () => {
     using dir = folder()
     const options = { database: `${dir.path}/sandbox.db`, clock: manualClock() }
     {
@@ -125,7 +125,7 @@ describe('a revoked key', () => {
     await fill(on.api)
   })
 
-  test('that does not exist is not found, and the key itself is no key_id', async () => {
+  test('that does not exist is not found, and the key itself is not a key_id', async () => {
     await using on = await stage()
     for (const key_id of ['key_0000000zzzz', 'key_1', key]) {
       const refused = await on.api.refuse('keys.revoke', { params: { key_id } })

@@ -10,9 +10,9 @@ async function refusal(api: Api, more: Record<string, unknown>, as = key) {
   return (await api.refuse('placements.create', { as, body: asked(more) })).body.reason_code
 }
 
-/** Asks in a session of its own, so that one answer never weighs on the next. */
+/** Requests a placement in a session of its own, so that one decision does not affect the next. */
 let sessions = 0
-async function ask(api: Api, more: Record<string, unknown> = {}, as = key) {
+async function place(api: Api, more: Record<string, unknown> = {}, as = key) {
   return api.accept('placements.create', { as, body: asked({ session_id: `sess_${++sessions}`, ...more }) })
 }
 
@@ -90,7 +90,7 @@ describe('a fill', () => {
     })
   }
 
-  test('the asset token is opaque, long, and another one for every fill', async () => {
+  test('the asset token is opaque, long, and different for every fill', async () => {
     await using on = await stage()
     const tokens = new Set<string>()
     for (let count = 0; count < 5; count++) tokens.add((await fill(on.api)).asset_token)
@@ -109,7 +109,7 @@ describe('a fill', () => {
     expect(decision.cs_declaration).toBe('CS-S (S1/P0)')
   })
 
-  test('its assets can be loaded, are of the declared type, and are marked as test substitutes by their path', async () => {
+  test('its assets can be loaded, have the declared type, and are recognizable as test substitutes by their path', async () => {
     await using on = await stage()
     for (const format of formats) {
       const { placement, decision } = await fill(on.api, { format })
@@ -166,7 +166,7 @@ describe('sizes', () => {
       ['clip', { max_width: 639 }, '320x180'],
     ]
     for (const [format, slot_hint, size] of cases) {
-      const { body } = await ask(on.api, { slot_hint, overrides: { allowed_formats: [format] } })
+      const { body } = await place(on.api, { slot_hint, overrides: { allowed_formats: [format] } })
       expect([slot_hint, `${body.placement?.width}x${body.placement?.height}`]).toEqual([slot_hint, size])
       const url = new URL(body.decision!.delivery_url!)
       expect(`${url.searchParams.get('width')}x${url.searchParams.get('height')}`).toBe(size)
@@ -176,7 +176,7 @@ describe('sizes', () => {
   test('a native placement is never larger than the slot', async () => {
     await using on = await stage()
     const hint = { max_width: 280, max_height: 200 }
-    const { body } = await ask(on.api, { slot_hint: hint, overrides: { allowed_formats: ['native'] } })
+    const { body } = await place(on.api, { slot_hint: hint, overrides: { allowed_formats: ['native'] } })
     expect(body.placement?.width).toBeLessThanOrEqual(280)
     expect(body.placement?.height).toBeLessThanOrEqual(200)
   })
@@ -209,7 +209,7 @@ describe('no fill', () => {
   for (const [reason, more] of cases) {
     test(`${reason} is answered for ${JSON.stringify(more)}`, async () => {
       await using on = await stage()
-      const { status, body } = await ask(on.api, more)
+      const { status, body } = await place(on.api, more)
       expect([status, body.status, body.placement]).toEqual([200, 'ready', null])
       const row = noFillReasons[reason]
       expect(body.decision).toEqual({
@@ -233,7 +233,7 @@ describe('no fill', () => {
   test('format_mismatch when no campaign of the topic has a creative of the format', async () => {
     await using on = await stage()
     const others = ['latchwell', 'notewick', 'kilnworth-home', 'alderway-trust'].map((name) => `${name}.example`)
-    const { body } = await ask(on.api, {
+    const { body } = await place(on.api, {
       prompt: { topic: 'hiking' },
       consent: { semantic_targeting: true },
       overrides: { allowed_formats: ['clip'], blocked_domains: others },
@@ -241,10 +241,10 @@ describe('no fill', () => {
     expect(body.decision).toMatchObject({ no_fill_reason: 'format_mismatch' })
   })
 
-  test('consent_not_granted when consent is known and denied', async () => {
+  test('consent_not_granted when consent was denied', async () => {
     await using on = await stage()
     const call = { client_id: 'proj_strict', consent: { semantic_targeting: false } }
-    const { body } = await ask(on.api, call, strictKey)
+    const { body } = await place(on.api, call, strictKey)
     expect(body.decision).toMatchObject({ no_fill_reason: 'consent_not_granted', retryable: false })
     expect(body.authoritative_consent?.lifecycle_state).toBe('denied')
   })
@@ -275,7 +275,7 @@ describe('no fill', () => {
     expect(await reason('s1', { session: 2 })).toBe('frequency_cap_exceeded')
   })
 
-  test('a cap holds for the slots of one job too', async () => {
+  test('a cap also applies to the slots of one job', async () => {
     await using on = await stage()
     const body = asked({ slots_requested: 3, overrides: { frequency_cap: { session: 1 } } })
     const { headers } = await on.api.accept('placements.create', { as: key, body })
@@ -286,19 +286,22 @@ describe('no fill', () => {
     expect(fills).toEqual([true, false, false])
   })
 
-  test('policy_block when the project is disabled, unsupported_surface when its job types leave one out', async () => {
+  test('policy_block when the project is disabled, unsupported_surface when a job type is not enabled', async () => {
     await using disabled = await stageWith({ enabled: false })
-    expect((await ask(disabled.api)).body.decision).toMatchObject({ no_fill_reason: 'policy_block', retryable: false })
+    expect((await place(disabled.api)).body.decision).toMatchObject({
+      no_fill_reason: 'policy_block',
+      retryable: false,
+    })
     await using chatOnly = await stageWith({ job_types: ['chat'] })
-    expect((await ask(chatOnly.api, { job_type: 'agent' })).body.decision).toMatchObject({
+    expect((await place(chatOnly.api, { job_type: 'agent' })).body.decision).toMatchObject({
       no_fill_reason: 'unsupported_surface',
     })
-    expect((await ask(chatOnly.api)).body.decision?.fill).toBe(true)
+    expect((await place(chatOnly.api)).body.decision?.fill).toBe(true)
   })
 
-  test('no_demand at the fill rate of the project, the same for the same question', async () => {
+  test('no_demand by the fill rate of the project, the same for the same request', async () => {
     await using on = await stageWith({ fill_rate: 0 })
-    expect((await ask(on.api)).body.decision).toMatchObject({ no_fill_reason: 'no_demand', retryable: true })
+    expect((await place(on.api)).body.decision).toMatchObject({ no_fill_reason: 'no_demand', retryable: true })
   })
 })
 
@@ -320,7 +323,7 @@ describe('wait_ms', () => {
 
   test('above 5000 it is clamped, with a warning', async () => {
     await using on = await stage()
-    expect((await ask(on.api, { wait_ms: 5001 })).warnings).toEqual(['wait_ms_clamped'])
+    expect((await place(on.api, { wait_ms: 5001 })).warnings).toEqual(['wait_ms_clamped'])
     const { warnings } = await on.api.accept('placements.create', {
       as: key,
       query: { wait_ms: 90_000 },
@@ -329,7 +332,7 @@ describe('wait_ms', () => {
     expect(warnings).toEqual(['wait_ms_clamped'])
   })
 
-  test('the query wins over the body, with a warning when they differ', async () => {
+  test('the query takes precedence over the body, with a warning when they differ', async () => {
     await using on = await stage({ decision_latency_ms: 60_000 })
     const call = { as: key, query: { wait_ms: 0 }, body: asked({ wait_ms: 5000 }) }
     const started = performance.now()
@@ -344,25 +347,25 @@ describe('wait_ms', () => {
     expect(same.warnings).toEqual([])
   })
 
-  test('when time runs out the answer is 200 and pending, without placement or decision', async () => {
+  test('when the wait is over the response is 200 and pending, without placement or decision', async () => {
     await using on = await stage({ decision_latency_ms: 60_000 })
-    const { body } = await ask(on.api, { wait_ms: 20 })
+    const { body } = await place(on.api, { wait_ms: 20 })
     expect(body).toEqual({ slot_id: body.slot_id, status: 'pending', placement: null, decision: null })
   })
 
-  test('1500 ms is the default: a pending placement answers after that long', async () => {
+  test('1500 ms is the default: a pending placement responds after that time', async () => {
     await using on = await stage({ decision_latency_ms: 60_000 })
     const started = performance.now()
-    expect((await ask(on.api)).body.status).toBe('pending')
+    expect((await place(on.api)).body.status).toBe('pending')
     expect(performance.now() - started).toBeGreaterThan(1_400)
   })
 })
 
 describe('slots_requested', () => {
-  test('creates that many slots; the answer is the first, all are named in a header', async () => {
+  test('creates that many slots; the response is the first, a header lists all', async () => {
     await using on = await stage()
     for (const slots_requested of [1, 2, 4]) {
-      const { body, headers } = await ask(on.api, { slots_requested })
+      const { body, headers } = await place(on.api, { slots_requested })
       const slots = headers['x-sandbox-slot-ids']
       const ids = typeof slots === 'string' ? slots.split(', ') : [body.slot_id]
       expect(ids).toHaveLength(slots_requested)
@@ -384,15 +387,15 @@ describe('slots_requested', () => {
 })
 
 describe('overrides', () => {
-  test('a single allowed format is exactly that format, whatever the others would pay', async () => {
+  test('a single allowed format is used, whatever other formats would pay', async () => {
     await using on = await stage()
     for (const format of formats) {
-      const { body } = await ask(on.api, { ...coffee, overrides: { allowed_formats: [format] } })
+      const { body } = await place(on.api, { ...coffee, overrides: { allowed_formats: [format] } })
       expect(body.decision?.format).toBe(format)
     }
   })
 
-  test('formats must be non-empty, known, and named once', async () => {
+  test('formats must be non-empty, known and unique', async () => {
     await using on = await stage()
     expect(await refusal(on.api, { overrides: { allowed_formats: [] } })).toBe('formats_empty')
     for (const format of ['video', 'BANNER', '', 5, null]) {
@@ -402,22 +405,22 @@ describe('overrides', () => {
     expect(await refusal(on.api, { overrides: { allowed_formats: 'banner' } })).toBe('schema_invalid')
   })
 
-  test('every native template can be asked for, card is the default, and only with native allowed', async () => {
+  test('every native template can be requested, card is the default, and only with native allowed', async () => {
     await using on = await stage()
     for (const native_template_id of nativeTemplates) {
-      const { body } = await ask(on.api, { overrides: { allowed_formats: ['native'], native_template_id } })
+      const { body } = await place(on.api, { overrides: { allowed_formats: ['native'], native_template_id } })
       expect(body.placement?.render.native_template_id).toBe(native_template_id)
     }
     const combination = { allowed_formats: ['banner', 'clip'], native_template_id: 'card' }
     expect(await refusal(on.api, { overrides: combination })).toBe('format_combination_unsupported')
     expect(await refusal(on.api, { overrides: { native_template_id: 'hero' } })).toBe('schema_invalid')
-    await ask(on.api, { overrides: { native_template_id: 'minimal' } })
+    await place(on.api, { overrides: { native_template_id: 'minimal' } })
   })
 
-  test('a floor is met at its price, in its currency; a floor of the format wins over the general one', async () => {
+  test('a floor is met by an equal price, in its currency; a floor of the format takes precedence over the general one', async () => {
     await using on = await stage()
     const fills = async (overrides: Record<string, unknown>) =>
-      (await ask(on.api, { overrides: { allowed_formats: ['banner'], ...overrides } })).body.decision?.fill
+      (await place(on.api, { overrides: { allowed_formats: ['banner'], ...overrides } })).body.decision?.fill
     expect(await fills({ bidfloor: 2.1 })).toBe(true)
     expect(await fills({ bidfloor: 2.11 })).toBe(false)
     expect(await fills({ bidfloor: 2.1, bidfloor_currency: 'EUR' })).toBe(false)
@@ -437,7 +440,7 @@ describe('overrides', () => {
   test('a blocked category blocks its children, a blocked domain its subdomains', async () => {
     await using on = await stage()
     const sponsor = async (overrides: Record<string, unknown>) =>
-      new URL((await ask(on.api, { overrides })).body.placement!.click_url).hostname
+      new URL((await place(on.api, { overrides })).body.placement!.click_url).hostname
     expect(await sponsor({})).toMatch(/latchwell\.example$/)
     expect(await sponsor({ blocked_categories: ['IAB19'] })).toMatch(/notewick\.example$/)
     expect(await sponsor({ blocked_categories: ['IAB19-25', 'IAB3-4'] })).toMatch(/kilnworth-home\.example$/)
@@ -448,9 +451,9 @@ describe('overrides', () => {
     }
   })
 
-  test('what has no effect here is still accepted', async () => {
+  test('fields without effect are accepted', async () => {
     await using on = await stage()
-    await ask(on.api, {
+    await place(on.api, {
       overrides: {
         timing: 'after',
         publisher: { app_name: 'Demo', app_domain: 'demo.example', app_bundle: 'com.demo', categories: ['IAB19'] },
@@ -460,7 +463,7 @@ describe('overrides', () => {
         gdpr_applies: true,
       },
     })
-    for (const timing of ['during', 'before', 'after']) await ask(on.api, { overrides: { timing } })
+    for (const timing of ['during', 'before', 'after']) await place(on.api, { overrides: { timing } })
     expect(await refusal(on.api, { overrides: { timing: 'later' } })).toBe('schema_invalid')
   })
 })
@@ -468,7 +471,7 @@ describe('overrides', () => {
 describe('matching', () => {
   test('the topic takes part only with semantic_targeting; without it demand is run-of-network', async () => {
     await using on = await stage()
-    const sponsor = async (more: Record<string, unknown>) => (await ask(on.api, more)).body.placement?.sponsor_name
+    const sponsor = async (more: Record<string, unknown>) => (await place(on.api, more)).body.placement?.sponsor_name
     const network = await sponsor({})
     const matched = await sponsor(coffee)
     expect(matched).not.toBe(network)
@@ -480,15 +483,15 @@ describe('matching', () => {
     expect(await sponsor({ ...text, consent: { semantic_targeting: true } })).toBe(network)
   })
 
-  test('the same seed gives the same answer, byte by byte but for the address', async () => {
+  test('the same seed gives the same response, byte by byte except for the address', async () => {
     const run = async (seed: number) => {
       await using on = await stage({ seed })
-      const answers = []
+      const responses = []
       for (const format of formats) {
         const body = asked({ ...coffee, overrides: { allowed_formats: [format] } })
-        answers.push((await on.api.accept('placements.create', { as: key, body })).text)
+        responses.push((await on.api.accept('placements.create', { as: key, body })).text)
       }
-      return answers.join('\n').replaceAll(on.sandbox.url, '')
+      return responses.join('\n').replaceAll(on.sandbox.url, '')
     }
     expect(await run(7)).toBe(await run(7))
     expect(await run(7)).not.toBe(await run(8))
@@ -505,7 +508,7 @@ describe('matching', () => {
 })
 
 describe('test_outcome', () => {
-  test('needs a Server Test Key: production keys and activation tokens are refused', async () => {
+  test('needs a Server Test Key: production keys and activation tokens are rejected', async () => {
     await using on = await stage()
     const more = { test_outcome: 'no_fill' }
     expect(await refusal(on.api, more, liveKey)).toBe('test_outcome_requires_test_key')
@@ -514,7 +517,7 @@ describe('test_outcome', () => {
     expect([body.error, body.reason_code]).toEqual(['forbidden', 'test_outcome_requires_test_key'])
   })
 
-  test('takes no other value', async () => {
+  test('accepts no other value', async () => {
     await using on = await stage()
     for (const test_outcome of ['fill', 'NO_FILL', '', true, null]) {
       expect(await refusal(on.api, { test_outcome })).toBe('schema_invalid')
@@ -522,24 +525,24 @@ describe('test_outcome', () => {
   })
 })
 
-test('an answer is never cached, and always says which origin it varies by', async () => {
+test('a response is never cached, and always varies by origin', async () => {
   await using on = await stage()
-  const { headers } = await ask(on.api)
+  const { headers } = await place(on.api)
   expect(headers['cache-control']).toBe('no-store')
   expect(headers.vary).toContain('Origin')
   expect(headers['x-content-type-options']).toBe('nosniff')
 })
 
-test('a session cap of one gives one fill, however many ask at once', async () => {
+test('a session cap of one gives one fill to any number of parallel requests', async () => {
   await using on = await stage()
   const body = asked({ overrides: { frequency_cap: { session: 1 } } })
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 8 }, () => on.api.accept('placements.create', { as: key, body })),
   )
-  expect(answers.filter(({ body: { decision } }) => decision?.fill)).toHaveLength(1)
+  expect(responses.filter(({ body: { decision } }) => decision?.fill)).toHaveLength(1)
 })
 
-test('prompt text of a high-risk topic does not fill, whatever topic was sent beside it', async () => {
+test('prompt text of a high-risk topic does not fill, whatever topic was sent with it', async () => {
   await using on = await stage()
   const consent = { semantic_targeting: true, prompt_shared: true }
   const prompt = { topic: 'coffee', text: 'I drink coffee and I want to end my life' }

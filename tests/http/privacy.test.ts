@@ -1,4 +1,4 @@
-/** Prompt text that was sent without consent is nowhere: not in the file, not in what can be asked of the sandbox. */
+/** Prompt text that was sent without consent is nowhere: not in the file, not in any response of the sandbox. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { join } from 'node:path'
@@ -11,19 +11,19 @@ const prose = 'my aunt Zephyrine asked about a quiet divorce'
 const oneWord = 'zephyrine-quiet-divorce'
 const marks = ['Zephyrine', 'quiet divorce', 'quiet%20divorce', 'quiet+divorce', oneWord]
 
-/** Everything that a request may leave behind: answers, list pages, details, events, reports, the files. */
+/** Everything that may contain a request: responses, list pages, details, events, reports, the files. */
 async function traceOf(work: (api: Api, base: { clock: ReturnType<typeof manualClock> }) => Promise<string[]>) {
   using dir = folder()
   const clock = manualClock()
   const reported: string[] = []
   const database = join(dir.path, 'sandbox.db')
   const sandbox = await startSandbox({ database, clock, report: (error) => reported.push(inspect(error)) })
-  let answers: string[]
+  let responses: string[]
   const surfaces: string[] = []
   try {
     const api = connect(sandbox)
     const events = followEvents(sandbox.url)
-    answers = await work(api, { clock })
+    responses = await work(api, { clock })
     const last = { client_id: 'proj_demo', session_id: 'last' }
     const { consent_id } = (await api.accept('consent.set', { as: key, body: last })).body
     surfaces.push(await events.until(consent_id))
@@ -41,7 +41,7 @@ async function traceOf(work: (api: Api, base: { clock: ReturnType<typeof manualC
     await sandbox.close()
   }
   surfaces.push(...files(dir.path))
-  return { answers, surfaces: [...surfaces, ...reported] }
+  return { responses, surfaces: [...surfaces, ...reported] }
 }
 
 /** Whether one of the marks is anywhere, in UTF-8 or UTF-16. */
@@ -82,19 +82,19 @@ function followEvents(url: string) {
   }
 }
 
-/** Sends each call, whatever it answers, and returns the answers. */
+/** Sends each call and returns the responses, errors included. */
 async function sendAll(api: Api, calls: [string, string, Call][]): Promise<string[]> {
-  const answers = []
+  const responses = []
   for (const [method, path, call] of calls) {
     const { text, headers } = await api.send(method, path, call)
-    answers.push(text, JSON.stringify(headers))
+    responses.push(text, JSON.stringify(headers))
   }
-  return answers
+  return responses
 }
 
 async function expectNowhere(calls: [string, string, Call][]): Promise<void> {
-  const { answers, surfaces } = await traceOf((api) => sendAll(api, calls))
-  expect(found(answers)).toEqual([])
+  const { responses, surfaces } = await traceOf((api) => sendAll(api, calls))
+  expect(found(responses)).toEqual([])
   expect(found(surfaces)).toEqual([])
 }
 
@@ -104,7 +104,7 @@ const post = (path: string, body: unknown, call: Call = {}): [string, string, Ca
   { as: key, body, ...call },
 ]
 
-describe('prompt text without consent is nowhere', () => {
+describe('prompt text without consent is stored nowhere', () => {
   const consents = [undefined, {}, { prompt_shared: false }, { semantic_targeting: true }]
   for (const consent of consents) {
     test(`when consent is ${JSON.stringify(consent)}`, async () => {
@@ -125,7 +125,7 @@ describe('prompt text without consent is nowhere', () => {
     })
   }
 
-  test('the caller is told that it was discarded', async () => {
+  test('a warning reports that it was discarded', async () => {
     await traceOf(async (api) => {
       for (const prompt of [prose, { text: prose }]) {
         const { warnings } = await api.accept('placements.create', { as: key, body: asked({ prompt }) })
@@ -135,8 +135,8 @@ describe('prompt text without consent is nowhere', () => {
       expect(topic.warnings).toEqual([])
       const denied = { client_id: 'proj_strict', consent: { prompt_shared: true, semantic_targeting: false } }
       const body = asked({ prompt: prose, ...denied })
-      const answer = await api.accept('placements.create', { as: 'sk_test_sandbox_strict', body })
-      expect(answer.warnings).toEqual(['prompt_text_discarded'])
+      const response = await api.accept('placements.create', { as: 'sk_test_sandbox_strict', body })
+      expect(response.warnings).toEqual(['prompt_text_discarded'])
       return []
     })
   })
@@ -179,7 +179,7 @@ describe('prompt text without consent is nowhere', () => {
     ])
   })
 
-  test('in unknown members, whatever they are called', async () => {
+  test('in unknown fields of any name', async () => {
     const members = ['prompt_text', 'text', 'note', 'messages', 'source', 'decision', 'event', '__proto__']
     const calls = members.flatMap((name) => [
       post('/v1/placements', asked({ [name]: prose })),
@@ -190,7 +190,7 @@ describe('prompt text without consent is nowhere', () => {
     await expectNowhere(calls)
   })
 
-  test('as the name of a member', async () => {
+  test('as the name of a field', async () => {
     await expectNowhere([
       post('/v1/placements', asked({ [prose]: 1 })),
       post('/v1/placements', asked({ prompt: { [prose]: '' } })),
@@ -224,7 +224,7 @@ describe('prompt text without consent is nowhere', () => {
     ])
   })
 
-  test('in the query, where no prompt belongs', async () => {
+  test('in the query', async () => {
     const query = `prompt=${encodeURIComponent(prose)}&q=${oneWord}`
     await expectNowhere([
       ['POST', `/v1/placements?${query}`, { as: key, body: asked() }],
@@ -233,7 +233,7 @@ describe('prompt text without consent is nowhere', () => {
     ])
   })
 
-  test('when an activation token carries it', async () => {
+  test('with an activation token', async () => {
     const { surfaces } = await traceOf(async (api) => {
       const as = await activate(api)
       await api.accept('placements.create', { as, origin, body: asked({ prompt: prose }) })
@@ -246,7 +246,7 @@ describe('prompt text without consent is nowhere', () => {
 })
 
 describe('with consent', () => {
-  test('only the length and the derived topic stay; partners get the topic, never the text', async () => {
+  test('only the length and the derived topic are stored; partners get the topic, never the text', async () => {
     const text = `${prose}, over a cup of coffee`
     const consent = { prompt_shared: true, semantic_targeting: true }
     const { surfaces } = await traceOf(async (api) => {
@@ -274,7 +274,7 @@ describe('with consent', () => {
     })
   })
 
-  test('a topic is a signal, and is kept', async () => {
+  test('a topic is a signal, and is stored', async () => {
     await traceOf(async (api) => {
       const body = asked({ prompt: { topic: 'coffee', text: prose }, consent: { semantic_targeting: true } })
       const { slot_id } = (await api.accept('placements.create', { as: key, body })).body
@@ -285,7 +285,7 @@ describe('with consent', () => {
   })
 })
 
-test('no key and no token is in the file or in what the control plane tells', async () => {
+test('no key and no token is in the file or in responses of the control plane', async () => {
   const { surfaces } = await traceOf(async (api, { clock }) => {
     const as = await activate(api)
     const filled = await fill(api, { as })

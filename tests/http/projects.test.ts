@@ -24,7 +24,7 @@ describe('the list of projects', () => {
     expect(rest.body.next_cursor).toBeNull()
   })
 
-  test('a project is shown with every setting, and unknown ones are not found', async () => {
+  test('shows a project with every setting; an unknown one is not found', async () => {
     await using on = await stage()
     const { body } = await on.api.accept('projects.show', { params: demo })
     expect(body).toMatchObject({
@@ -40,7 +40,7 @@ describe('the list of projects', () => {
 })
 
 describe('a new project', () => {
-  test('has keys that work at once, shown once, and survives a restart', async () => {
+  test('has keys that are valid at once and shown once, and survives a restart', async () => {
     using dir = folder()
     const options = { database: `${dir.path}/sandbox.db`, clock: manualClock() }
     let keys: { secret_key: string; live_secret_key: string; publishable_key: string }
@@ -69,7 +69,7 @@ describe('a new project', () => {
     expect(project.settings.consent).toEqual({ ...defaultSettings.consent, ttl_ms: 5_000 })
   })
 
-  test('needs a name of its own, and settings that fit', async () => {
+  test('needs a unique name and valid settings', async () => {
     await using on = await stage()
     const taken = await on.api.refuse('projects.create', { body: demo })
     expect(taken.body).toMatchObject({ reason_code: 'schema_invalid', fields: [{ path: 'client_id' }] })
@@ -79,7 +79,7 @@ describe('a new project', () => {
     expect((await on.api.accept('projects.list')).body.items).toHaveLength(3)
   })
 
-  test('created by several at once exists once', async () => {
+  test('that parallel requests create exists once', async () => {
     await using on = await stage()
     const calls = Array.from({ length: 5 }, () =>
       on.api.send('POST', '/_sandbox/projects', { body: { client_id: 'proj_shop' } }),
@@ -100,7 +100,7 @@ describe('a new project', () => {
 })
 
 describe('a change of settings', () => {
-  test('is a merge patch: what is left out stays, null is the default, the revision grows', async () => {
+  test('is a merge patch: missing fields stay, null restores the default, the revision grows', async () => {
     await using on = await stage()
     const patched = await on.api.accept('projects.update', {
       params: demo,
@@ -125,7 +125,7 @@ describe('a change of settings', () => {
     expect(same.body.config_revision).toBe(4)
   })
 
-  test('a latency may go from a distribution to a number and to another distribution', async () => {
+  test('replaces a distribution of latency by a number or by another distribution', async () => {
     await using on = await stage()
     const uniform = { distribution: 'uniform', min_ms: 0, max_ms: 5 }
     const lognormal = { distribution: 'lognormal', median_ms: 1, sigma: 0.5 }
@@ -135,7 +135,7 @@ describe('a change of settings', () => {
     }
   })
 
-  test('that does not fit is refused as a whole', async () => {
+  test('that is invalid is rejected as a whole', async () => {
     await using on = await stage()
     const cases: [Record<string, unknown>, string, string][] = [
       [{ enabled: false, fill_rate: 1.5 }, 'schema_invalid', 'fill_rate'],
@@ -159,7 +159,7 @@ describe('a change of settings', () => {
     })
   })
 
-  test('is in force at the next request: decisions, config, origins, rates', async () => {
+  test('applies to the next request: decisions, config, origins, rates', async () => {
     await using on = await stage()
     await fill(on.api)
     const before = await on.api.accept('projects.config', { as: key, params: demo })
@@ -177,7 +177,7 @@ describe('a change of settings', () => {
     expect(after.headers.etag).not.toBe(before.headers.etag)
   })
 
-  test('also holds for placements that were decided before', async () => {
+  test('also applies to placements that were decided before', async () => {
     await using on = await stage()
     const filled = await fill(on.api)
     await on.api.accept('beacons.send', { as: key, body: beacon(on.clock, filled, 'render') })
@@ -186,7 +186,7 @@ describe('a change of settings', () => {
     expect(body.items[0]).toMatchObject({ would_bill: true, metric: 'rendered_impression' })
   })
 
-  test('by several at once loses nothing', async () => {
+  test('by parallel requests loses nothing', async () => {
     await using on = await stage()
     const bodies = [{ label_text: 'A' }, { fill_rate: 0.5 }, { beacon_max_age_ms: 1 }, { publisher_share: 0.1 }]
     await Promise.all(bodies.map((body) => on.api.accept('projects.update', { params: demo, body })))
@@ -195,7 +195,7 @@ describe('a change of settings', () => {
     expect(body.config_revision).toBe(5)
   })
 
-  test('leaves other projects as they are, and no page elsewhere may make one', async () => {
+  test('does not affect other projects, and no page of another origin may make one', async () => {
     await using on = await stage()
     await on.api.accept('projects.update', { params: { client_id: 'proj_other' }, body: { enabled: false } })
     await fill(on.api)

@@ -11,7 +11,7 @@ function settingsOf(html: string): Record<string, unknown> {
 }
 
 describe('the frame', () => {
-  test('carries exactly the headers that isolate it', async () => {
+  test('has exactly the headers that isolate it', async () => {
     await using on = await stage()
     const { headers, text } = await load(on, (await fill(on.api)).asset_token)
     const policy = String(headers['content-security-policy'])
@@ -44,7 +44,7 @@ describe('the frame', () => {
     for (const tag of text.match(/<(script|style)[^>]*>/g)!) expect(tag).toContain(`nonce="${nonce}"`)
   })
 
-  test('has another nonce and another beacon token at every load', async () => {
+  test('has a new nonce and a new beacon token at every load', async () => {
     await using on = await stage()
     const { asset_token } = await fill(on.api)
     const one = await load(on, asset_token)
@@ -53,7 +53,7 @@ describe('the frame', () => {
     expect(settingsOf(one.text).beacon_token).not.toBe(settingsOf(two.text).beacon_token)
   })
 
-  test('tells its script what to say to the renderer, on the sandbox clock', async () => {
+  test('gives its script the settings for the renderer, on the sandbox clock', async () => {
     await using on = await stage()
     on.clock.advance(1_234)
     for (const [format, media_type] of [
@@ -102,7 +102,7 @@ describe('the frame', () => {
     }
   })
 
-  test('every native template is laid out its own way', async () => {
+  test('every native template has its own layout', async () => {
     await using on = await stage()
     const pages = new Set<string>()
     for (const native_template_id of nativeTemplates) {
@@ -122,7 +122,7 @@ describe('the frame', () => {
     expect(headers['content-security-policy']).toContain('frame-ancestors https://app.example.com;')
   })
 
-  test('of a project without origins may be embedded by nobody', async () => {
+  test('of a project without origins may not be embedded', async () => {
     await using on = await stageWith({ allowed_origins: [] })
     const { headers } = await load(on, (await fill(on.api)).asset_token)
     expect(headers['content-security-policy']).toContain("frame-ancestors 'none';")
@@ -155,7 +155,7 @@ describe('the window of the first load', () => {
     expect(await refused(on, late.asset_token)).toMatchObject({ status: 404, reason_code: 'asset_token_expired' })
   })
 
-  test('once loaded it may be loaded again for as long as beacons are accepted', async () => {
+  test('a loaded frame may be loaded again for as long as beacons are accepted', async () => {
     await using on = await stage()
     const { asset_token } = await fill(on.api)
     await load(on, asset_token)
@@ -173,7 +173,7 @@ describe('the window of the first load', () => {
     expect((await refused(on, asset_token)).status).toBe(404)
   })
 
-  test('a refused load opens nothing: it is not the first', async () => {
+  test('a rejected load does not count as the first', async () => {
     await using on = await stage()
     const { slot_id, asset_token } = await fill(on.api)
     on.clock.advance(300_001)
@@ -184,7 +184,7 @@ describe('the window of the first load', () => {
 })
 
 describe('a frame that may not be shown', () => {
-  test('is an HTML 404 for tokens that are unknown, malformed or forged, and tells the renderer so', async () => {
+  test('is an HTML 404 for tokens that are unknown, malformed or forged, and notifies the renderer', async () => {
     await using on = await stage()
     const { asset_token, slot_id } = await fill(on.api)
     const flipped = asset_token.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'))
@@ -198,7 +198,7 @@ describe('a frame that may not be shown', () => {
     }
   })
 
-  test('is an HTML 403 when consent is no longer granted, and mints no beacon token', async () => {
+  test('is an HTML 403 when consent is no longer granted, and creates no beacon token', async () => {
     await using on = await stage()
     const session = { client_id: 'proj_demo', session_id: 'sess_1' }
     await on.api.accept('consent.set', { as: key, body: session })
@@ -242,7 +242,7 @@ describe('render.js', () => {
 })
 
 describe('assets', () => {
-  test('a part of a clip can be asked for', async () => {
+  test('a range of a clip can be requested', async () => {
     await using on = await stage()
     const path = '/v1/test-assets/clip?width=320&height=180&duration_ms=6000'
     const whole = await on.api.send('GET', path)
@@ -259,7 +259,7 @@ describe('assets', () => {
     expect(tail.headers['content-range']).toBe(`bytes ${size - 10}-${size - 1}/${size}`)
   })
 
-  test('there is nothing but what is named: no other size, no path out of the folder', async () => {
+  test('only known files are served: no other size, no path out of the folder', async () => {
     await using on = await stage()
     const paths = [
       '/v1/test-assets/native',
@@ -282,7 +282,7 @@ describe('assets', () => {
   })
 })
 
-test('HEAD looks at a frame without counting as its first load', async () => {
+test('HEAD of a frame does not count as its first load', async () => {
   await using on = await stage()
   const { slot_id, asset_token } = await fill(on.api)
   await on.api.send('HEAD', `/v1/render/${asset_token}`)

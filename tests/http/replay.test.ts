@@ -19,12 +19,12 @@ async function replay(api: Api, path: string, body: Record<string, unknown> = {}
 
 async function refusal(api: Api, path: string, body: Record<string, unknown> = {}): Promise<string[]> {
   const { request_id } = await newest(api, path)
-  const answer = await api.refuse('requests.replay', { params: { request_id }, body })
-  expect(answer.body.reason_code).toBe('replay_incomplete')
-  return answer.body.fields.map(({ path, message }) => `${path} ${message}`)
+  const response = await api.refuse('requests.replay', { params: { request_id }, body })
+  expect(response.body.reason_code).toBe('replay_incomplete')
+  return response.body.fields.map(({ path, message }) => `${path} ${message}`)
 }
 
-const answerOf = ({ exchange }: ReplayResult) => JSON.parse(exchange.response_body!) as Record<string, unknown>
+const responseOf = ({ exchange }: ReplayResult) => JSON.parse(exchange.response_body!) as Record<string, unknown>
 const journalSize = async (api: Api) => (await api.accept('sandbox.info')).body.journal.size
 
 /** A placement and its render beacon in the journal. */
@@ -41,7 +41,7 @@ describe('a replay', () => {
     const before = await newest(on.api, '/v1/beacons')
     const again = await replay(on.api, '/v1/beacons')
     expect(again).toMatchObject({ replayed: before.request_id, status_before: 200, not_restored: [] })
-    expect(answerOf(again)).toMatchObject({ duplicate: true, reason_code: 'DUPLICATE' })
+    expect(responseOf(again)).toMatchObject({ duplicate: true, reason_code: 'DUPLICATE' })
     expect(again.exchange).toMatchObject({
       key: 'sk_test',
       key_id: before.key_id,
@@ -53,7 +53,7 @@ describe('a replay', () => {
     const changed = await replay(on.api, '/v1/beacons', {
       set: { beacon_id: 'replayed-1', 'measurements.visible_ms': 7, 'metadata.tags.0': 'again' },
     })
-    expect(answerOf(changed)).toMatchObject({ duplicate: false })
+    expect(responseOf(changed)).toMatchObject({ duplicate: false })
     expect(JSON.parse(changed.exchange.request_body!)).toMatchObject({
       beacon_id: 'replayed-1',
       measurements: { visible_ms: 7 },
@@ -61,7 +61,7 @@ describe('a replay', () => {
     })
   })
 
-  test('tells no secret, neither of the request nor of the answer', async () => {
+  test('shows no secret, neither of the request nor of the response', async () => {
     await using on = await stage()
     const { asset_token } = await withBeacon(on)
     await replay(on.api, '/v1/beacons')
@@ -78,7 +78,7 @@ describe('a replay', () => {
     expect(surfaces).not.toMatch(/"x-sandbox-replay":"[\w-]{43}"/)
   })
 
-  test('of a placement goes without its prompt text, and says so', async () => {
+  test('of a placement leaves out its prompt text, and reports it', async () => {
     await using on = await stage()
     await fill(on.api, { body: asked({ prompt: { topic: 'coffee', text: 'which beans are best' } }) })
     const again = await replay(on.api, '/v1/placements')
@@ -89,7 +89,7 @@ describe('a replay', () => {
     expect(given.not_restored).toEqual([])
   })
 
-  test('of a page acts for its publishable key, from the same origin', async () => {
+  test('of a page uses its publishable key, from the same origin', async () => {
     await using on = await stage()
     const { asset_token } = await fill(on.api, { format: 'banner' })
     const token = await activate(on.api)
@@ -111,7 +111,7 @@ describe('a replay', () => {
     })
   })
 
-  test('of a frame acts for the slot of its beacon token, and for no other', async () => {
+  test('of a frame uses the slot of its beacon token, and no other', async () => {
     await using on = await stage()
     const { asset_token } = await fill(on.api, { format: 'banner' })
     const { text } = await on.api.send('GET', `/v1/render/${asset_token}`)
@@ -125,14 +125,14 @@ describe('a replay', () => {
     expect(foreign.exchange).toMatchObject({ status: 400, reason_code: 'asset_token_invalid' })
   })
 
-  test('of a frame puts its token back into the path', async () => {
+  test('of a frame restores the token in the path', async () => {
     await using on = await stage()
     const { asset_token } = await fill(on.api, { format: 'banner' })
     await on.api.send('GET', `/v1/render/${asset_token}`)
     expect((await replay(on.api, '/v1/render/')).exchange.status).toBe(200)
   })
 
-  test('meets faults, rates and the project as it is now', async () => {
+  test('is subject to present faults, rates and settings', async () => {
     await using on = await stage()
     await withBeacon(on)
     await on.api.accept('faults.add', { body: { path: '/v1/beacons', key: 'sk_test', effect: 'drop', times: 1 } })
@@ -151,7 +151,7 @@ describe('a replay', () => {
     expect(statuses).toEqual([200, 429])
   })
 
-  test('with a revoked key is refused as the key is, and works for another', async () => {
+  test('with a revoked key is rejected like the key, and works with another one', async () => {
     await using on = await stage()
     const made = await on.api.accept('keys.create', {
       params: { client_id: 'proj_demo' },
@@ -168,7 +168,7 @@ describe('a replay', () => {
     expect((await call({ key_id: other })).body.exchange).toMatchObject({ status: 200, key: 'sk_live', key_id: other })
   })
 
-  test('is not sent while something is missing, and names it', async () => {
+  test('is not sent when something is missing, and names it', async () => {
     await using on = await stage()
     await on.api.refuse('placements.create', { as: 'sk_test_nobody', body: asked({ session_id: 'x y' }) })
     expect(await refusal(on.api, '/v1/placements')).toEqual(['session_id is not kept', 'authorization is not kept'])
@@ -189,7 +189,7 @@ describe('a replay', () => {
     expect(again.exchange.status).toBe(200)
   })
 
-  test('of a request nobody knows, or with a key nobody has, is an error', async () => {
+  test('of an unknown request, or with an unknown key, is an error', async () => {
     await using on = await stage()
     await on.api.refuse('requests.replay', { params: { request_id: 'req_00000000001' }, body: {} })
     await fill(on.api)
@@ -201,7 +201,7 @@ describe('a replay', () => {
     expect((await on.api.send('POST', path, { origin, body: {} })).status).toBe(403)
   })
 
-  test('waits for no reset, and a reset waits for none', async () => {
+  test('does not wait for a reset, and a reset does not wait for a replay', async () => {
     await using on = await stage()
     await fill(on.api)
     const { request_id } = await newest(on.api, '/v1/placements')
@@ -212,12 +212,12 @@ describe('a replay', () => {
     expect((await replaying).status).toBeLessThan(500)
   })
 
-  test('of a token that another install made is not sent', async () => {
+  test('of a token from another install is not sent', async () => {
     using dir = folder()
     const database = join(dir.path, 'a.db')
     await using on = await stage({ database })
     await withBeacon(on)
-    const state = await fetch(`${on.sandbox.url}/_sandbox/export`).then((answer) => answer.arrayBuffer())
+    const state = await fetch(`${on.sandbox.url}/_sandbox/export`).then((response) => response.arrayBuffer())
     await using elsewhere = await startSandbox({ database: join(dir.path, 'b.db'), clock: on.clock })
     const { connect } = await import('./call.ts')
     const api = connect(elsewhere)
@@ -230,7 +230,7 @@ describe('a replay', () => {
     expect(await refusal(api, '/v1/beacons')).toEqual(['asset_token is not kept'])
   })
 
-  test('a ticket that nobody gave is only a header', async () => {
+  test('an unknown ticket is only a header', async () => {
     await using on = await stage()
     const headers = { 'x-sandbox-replay': 'A'.repeat(43) }
     await on.api.refuse('placements.create', { headers, body: asked() })

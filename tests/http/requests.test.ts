@@ -20,7 +20,7 @@ import {
 
 type Query = NonNullable<Call['query']>
 
-/** What the journal of the tests below holds, oldest first. */
+/** Fills the journal of the tests below, oldest first. */
 async function journal(on: Stage) {
   const { slot_id, asset_token } = await fill(on.api, { format: 'banner' })
   on.clock.advance(60_000)
@@ -36,15 +36,15 @@ async function journal(on: Stage) {
   return { slot_id }
 }
 
-const told = ({ method, path, status }: Pick<RequestItem, 'method' | 'path' | 'status'>) =>
+const summary = ({ method, path, status }: Pick<RequestItem, 'method' | 'path' | 'status'>) =>
   `${method} ${path.replace(/slot_\w+/, 'SLOT')} ${status}`
 
 async function listed(api: Api, query: Query = {}): Promise<string[]> {
-  return (await api.accept('requests.list', { query })).body.items.map(told)
+  return (await api.accept('requests.list', { query })).body.items.map(summary)
 }
 
 describe('the list of requests', () => {
-  test('is narrowed by every filter', async () => {
+  test('can be filtered by every field', async () => {
     await using on = await stage()
     await journal(on)
     const everything = await listed(on.api)
@@ -68,7 +68,7 @@ describe('the list of requests', () => {
     expect(await listed(on.api, { until: on.clock.now() - 120_000 })).toEqual(everything.slice(5))
   })
 
-  test('tells the kind of a credential and its key, and is narrowed by either', async () => {
+  test('shows the kind of a credential and its key, and can be filtered by either', async () => {
     await using on = await stage()
     await fill(on.api)
     await fill(on.api, { as: liveKey })
@@ -89,16 +89,16 @@ describe('the list of requests', () => {
     expect(body.fields?.map(({ path }) => path)).toEqual(['key'])
   })
 
-  test('holds only what came after a request, where one is named', async () => {
+  test('contains only requests after the one given', async () => {
     await using on = await stage()
     await journal(on)
     const { items } = (await on.api.accept('requests.list')).body
     const { request_id } = items[2]!
-    expect(await listed(on.api, { after: request_id })).toEqual(items.slice(0, 2).map(told))
+    expect(await listed(on.api, { after: request_id })).toEqual(items.slice(0, 2).map(summary))
     expect(await listed(on.api, { after: items[0]!.request_id })).toEqual([])
   })
 
-  test('holds headers and bodies on request, the same as of each exchange by itself', async () => {
+  test('contains headers and bodies with details, the same as each request by itself', async () => {
     await using on = await stage()
     await journal(on)
     const { items } = (await on.api.accept('requests.list', { query: { details: 'true' } })).body
@@ -113,7 +113,7 @@ describe('the list of requests', () => {
   })
 })
 
-describe('a journal larger than one look', () => {
+describe('a journal larger than one query reads', () => {
   /** 12 000 exchanges, of which the oldest alone was answered 418 and sent a body. */
   async function large() {
     const dir = folder()
@@ -136,7 +136,7 @@ describe('a journal larger than one look', () => {
     }
   }
 
-  test('is looked through in steps: an empty page has a cursor until the end is reached', async () => {
+  test('is read in steps: an empty page has a cursor until the end is reached', async () => {
     await using on = await large()
     const found: string[] = []
     const pages: number[] = []
@@ -145,7 +145,7 @@ describe('a journal larger than one look', () => {
       const query: Query = { status: 418, ...(cursor === null ? {} : { cursor }) }
       const { body } = await on.api.accept('requests.list', { query })
       pages.push(body.items.length)
-      found.push(...body.items.map(told))
+      found.push(...body.items.map(summary))
       cursor = body.next_cursor
     } while (cursor !== null)
     expect(pages).toEqual([0, 0, 1])
@@ -191,11 +191,11 @@ describe('a journal larger than one look', () => {
 })
 
 describe('finding requests', () => {
-  test('by members of their body, at any depth, with the value and the type they have', async () => {
+  test('by fields of their body, at any depth, by value and type', async () => {
     await using on = await stage()
     await journal(on)
     const found = async (body: Record<string, unknown>) =>
-      (await on.api.accept('requests.find', { body })).body.items.map(told)
+      (await on.api.accept('requests.find', { body })).body.items.map(summary)
     expect(await found({ body: { event: 'visible' } })).toEqual(['POST /v1/beacons 200'])
     expect(await found({ body: { 'measurements.visible_ms': 1_000 } })).toEqual(['POST /v1/beacons 200'])
     expect(await found({ body: { 'measurements.visible_ms': '1000' } })).toEqual([])
@@ -205,18 +205,18 @@ describe('finding requests', () => {
     expect(await found({ path: '/v1/placements', status: 200, since: '90s' })).toEqual(['POST /v1/placements 200'])
   })
 
-  test('by headers, as the journal keeps them', async () => {
+  test('by headers, as the journal stores them', async () => {
     await using on = await stage()
     await activate(on.api)
     await fill(on.api)
     const found = async (headers: Record<string, string>) =>
-      (await on.api.accept('requests.find', { body: { headers } })).body.items.map(told)
+      (await on.api.accept('requests.find', { body: { headers } })).body.items.map(summary)
     expect(await found({ Origin: origin })).toEqual(['POST /v1/browser/activate 200'])
     expect(await found({ authorization: 'Bearer sk_test_redacted' })).toEqual(['POST /v1/placements 200'])
     expect(await found({ authorization: `Bearer ${key}` })).toEqual([])
   })
 
-  test('walks the whole journal by its cursor, and counts what it finds', async () => {
+  test('reads the whole journal by its cursor, and counts what it finds', async () => {
     await using on = await stage()
     for (let count = 0; count < 5; count++) await fill(on.api)
     for (const match of [{ body: { session_id: 'sess_1' } }, { session_id: 'sess_1' }]) {
@@ -235,7 +235,7 @@ describe('finding requests', () => {
     expect((await on.api.accept('requests.count', { body: { status: 500 } })).body.count).toBe(0)
   })
 
-  test('refuses what is not a condition', async () => {
+  test('rejects invalid conditions', async () => {
     await using on = await stage()
     expect((await on.api.refuse('requests.find', { body: { verb: 'GET' } })).body.reason_code).toBe('field_unknown')
     const nested = { body: { measurements: { visible_ms: 1 } } }
@@ -251,7 +251,7 @@ describe('near misses', () => {
     await journal(on)
     const match = { method: 'post', path: '/v1/beacons', status: 200, body: { event: 'click' } }
     const { items } = (await on.api.accept('requests.nearest', { body: match })).body
-    expect(items.map((item) => [told(item), item.failed])).toEqual([
+    expect(items.map((item) => [summary(item), item.failed])).toEqual([
       ['POST /v1/beacons 200', [{ condition: 'body.event', expected: 'click', actual: 'visible' }]],
       [
         'POST /v1/placements 200',
@@ -270,7 +270,7 @@ describe('near misses', () => {
     ])
   })
 
-  test('leave out what matches and what meets nothing', async () => {
+  test('leave out requests that match and requests that meet no condition', async () => {
     await using on = await stage()
     await journal(on)
     const nearest = async (body: Record<string, unknown>) =>
@@ -279,7 +279,7 @@ describe('near misses', () => {
     expect(await nearest({ path: '/v1/be*', status: 404, limit: 1 })).toBe(1)
   })
 
-  test('know every condition that a list knows', async () => {
+  test('support every condition of a list', async () => {
     await using on = await stage()
     await journal(on)
     const conditions = {

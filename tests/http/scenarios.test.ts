@@ -23,7 +23,7 @@ const catalogue = files.map((file) => Scenario.parse(JSON.parse(readFileSync(new
 
 const use = (on: Stage, name: string) => on.api.accept('scenario.use', { params: { name }, body: {} })
 
-function ask(on: Stage, more: Record<string, unknown> = {}, as = key) {
+function place(on: Stage, more: Record<string, unknown> = {}, as = key) {
   return on.api.send('POST', '/v1/placements', { as, body: asked(more) })
 }
 
@@ -33,12 +33,12 @@ async function decided(on: Stage, more: Record<string, unknown> = {}) {
 
 async function statusesOf(on: Stage, count: number): Promise<number[]> {
   const statuses: number[] = []
-  for (let index = 0; index < count; index++) statuses.push((await ask(on)).status)
+  for (let index = 0; index < count; index++) statuses.push((await place(on)).status)
   return statuses
 }
 
-/** What a beacon of a filled placement is answered with: OK or a cause. */
-async function beaconAnswer(on: Stage, filled: { asset_token: string }, as = key): Promise<string> {
+/** The outcome of a beacon for a filled placement: OK or a reason code. */
+async function beaconOutcome(on: Stage, filled: { asset_token: string }, as = key): Promise<string> {
   const { body } = await on.api.send('POST', '/v1/beacons', { as, body: beacon(on.clock, filled, 'render') })
   return (body as { reason_code: string }).reason_code
 }
@@ -82,14 +82,14 @@ function takes(latency_ms: number) {
 function rejectsOneBeacon(reason: string) {
   return async (on: Stage) => {
     const filled = await fill(on.api)
-    expect(await beaconAnswer(on, filled)).toBe(reason)
-    expect(await beaconAnswer(on, filled)).toBe('OK')
+    expect(await beaconOutcome(on, filled)).toBe(reason)
+    expect(await beaconOutcome(on, filled)).toBe('OK')
   }
 }
 
 function rejectsTwice(status: number, retry_after: (on: Stage) => string) {
   return async (on: Stage) => {
-    const { headers } = await ask(on)
+    const { headers } = await place(on)
     expect(headers['retry-after']).toBe(retry_after(on))
     expect(await statusesOf(on, 2)).toEqual([status, 200])
   }
@@ -106,9 +106,9 @@ function refuses(
 }
 
 async function frameStatus(on: Stage, { asset_token }: { asset_token: string }): Promise<[number, string]> {
-  const answer = await fetch(`${on.sandbox.url}/v1/render/${asset_token}`)
-  const page = await answer.text()
-  return [answer.status, /consent_\w+/.exec(page)?.[0] ?? '']
+  const response = await fetch(`${on.sandbox.url}/v1/render/${asset_token}`)
+  const page = await response.text()
+  return [response.status, /consent_\w+/.exec(page)?.[0] ?? '']
 }
 
 const consentOf = (decision: 'granted' | 'denied' | 'withdrawn') => ({
@@ -118,7 +118,7 @@ const consentOf = (decision: 'granted' | 'denied' | 'withdrawn') => ({
   purposes: { semantic_targeting: true, prompt_shared: false },
 })
 
-/** What each scenario does, as its `expect` says it. */
+/** The effect of each scenario, as its `expect` documents it. */
 const behaviours: Record<string, (on: Stage) => Promise<void>> = {
   banner_ok: fillsAs('banner'),
   clip_ok: fillsAs('clip'),
@@ -158,14 +158,14 @@ const behaviours: Record<string, (on: Stage) => Promise<void>> = {
     const filled = await fill(on.api)
     on.clock.advance(120_000)
     expect(await frameStatus(on, filled)).toEqual([403, 'consent_expired'])
-    expect(await beaconAnswer(on, filled)).toBe('consent_expired')
+    expect(await beaconOutcome(on, filled)).toBe('consent_expired')
   },
   async consent_withdrawn_mid_turn(on) {
     await on.api.accept('consent.set', { as: key, body: consentOf('granted') })
     const filled = await fill(on.api)
     await on.api.accept('consent.set', { as: key, body: consentOf('withdrawn') })
     expect(await frameStatus(on, filled)).toEqual([403, 'consent_not_granted'])
-    expect(await beaconAnswer(on, filled)).toBe('consent_not_granted')
+    expect(await beaconOutcome(on, filled)).toBe('consent_not_granted')
   },
   stale_beacon: rejectsOneBeacon('beacon_stale'),
   bad_asset_token: rejectsOneBeacon('asset_token_invalid'),
@@ -176,7 +176,7 @@ const behaviours: Record<string, (on: Stage) => Promise<void>> = {
     expect((await on.api.refuse('beacons.send', { as: key, body })).body.reason_code).toBe('beacon_stale')
   },
   async foreign_asset_token(on) {
-    expect(await beaconAnswer(on, await fill(on.api), otherKey)).toBe('asset_token_invalid')
+    expect(await beaconOutcome(on, await fill(on.api), otherKey)).toBe('asset_token_invalid')
   },
   wrong_key_type: refuses('key_class', { as: publishable, body: asked() }, 'placements.create'),
   secret_key_in_browser: refuses('secret_key_in_browser', { as: key, origin, body: asked() }, 'placements.create'),
@@ -187,9 +187,9 @@ const behaviours: Record<string, (on: Stage) => Promise<void>> = {
   ),
   malformed_json: refuses('json_malformed', { as: key, raw: '{"client_id":' }, 'placements.create'),
   async origin_denied(on) {
-    const answer = await on.api.refuse('browser.activate', { origin, body: { publishable_key: publishable } })
-    expect([answer.status, answer.body.reason_code]).toEqual([403, 'origin_not_allowed'])
-    expect(answer.headers['access-control-allow-origin']).toBe(origin)
+    const response = await on.api.refuse('browser.activate', { origin, body: { publishable_key: publishable } })
+    expect([response.status, response.body.reason_code]).toEqual([403, 'origin_not_allowed'])
+    expect(response.headers['access-control-allow-origin']).toBe(origin)
   },
   async token_expired(on) {
     const send = async () => {
@@ -202,7 +202,7 @@ const behaviours: Record<string, (on: Stage) => Promise<void>> = {
   rate_limited_http_date: rejectsTwice(429, (on) => new Date(on.clock.now() + 2_000).toUTCString()),
   unavailable: rejectsTwice(503, () => '1'),
   async drop_connection(on) {
-    await expect(ask(on)).rejects.toThrow('socket hang up')
+    await expect(place(on)).rejects.toThrow('socket hang up')
     expect((await on.api.accept('placements.list')).body.items).toEqual([])
     expect(await statusesOf(on, 1)).toEqual([200])
   },
@@ -212,18 +212,18 @@ const behaviours: Record<string, (on: Stage) => Promise<void>> = {
     expect((await on.api.accept('beacons.send', { as: key, body })).body.duplicate).toBe(true)
   },
   async garbled_response(on) {
-    await expect(ask(on)).rejects.toThrow(SyntaxError)
+    await expect(place(on)).rejects.toThrow(SyntaxError)
     expect(await statusesOf(on, 1)).toEqual([200])
   },
   async truncated_response(on) {
-    await expect(ask(on)).rejects.toThrow('aborted')
+    await expect(place(on)).rejects.toThrow('aborted')
     expect(await statusesOf(on, 1)).toEqual([200])
   },
   async unknown_status(on) {
-    expect(await ask(on)).toMatchObject({ status: 200, body: { status: 'deferred', placement: null } })
+    expect(await place(on)).toMatchObject({ status: 200, body: { status: 'deferred', placement: null } })
   },
   async unknown_field(on) {
-    const { status, body } = await ask(on)
+    const { status, body } = await place(on)
     expect(status).toBe(200)
     expect(body).toMatchObject({ status: 'ready', experiment: { arm: 'b' }, decision: { fill: true, quality: 0.9 } })
   },
@@ -236,7 +236,7 @@ const behaviours: Record<string, (on: Stage) => Promise<void>> = {
   autoplay_blocked: fillsAs('clip'),
 }
 
-describe('every scenario does what it says', () => {
+describe('every scenario has its documented effect', () => {
   test('and each has a test', () => {
     expect(Object.keys(behaviours).toSorted()).toEqual(catalogue.map(({ name }) => name).toSorted())
   })
@@ -263,7 +263,7 @@ describe('the catalogue', () => {
 })
 
 describe('a scenario', () => {
-  test('takes the place of the one before, and its faults with it; faults added by hand stay', async () => {
+  test('replaces the previous one and its faults; faults added by hand stay', async () => {
     await using on = await stage()
     await on.api.accept('faults.add', { body: { path: '/v1/never' } })
     await use(on, 'creative_404')
@@ -279,7 +279,7 @@ describe('a scenario', () => {
     expect((await decided(on)).decision?.fill).toBe(true)
   })
 
-  test('comes after the policies: what consent forbids stays forbidden for its own reason', async () => {
+  test('applies after the policies: consent that is not granted stays the reason', async () => {
     await using on = await stage()
     await use(on, 'no_fill_timeout')
     await on.api.accept('consent.set', { as: key, body: consentOf('denied') })
@@ -298,7 +298,7 @@ describe('a scenario', () => {
     expect((await decided(on)).decision).toMatchObject({ no_fill_reason: 'partner_error' })
   })
 
-  test('of an unknown name is refused, with the names there are', async () => {
+  test('of an unknown name is rejected, with the known names', async () => {
     await using on = await stage()
     const { body } = await on.api.refuse('scenario.use', { params: { name: 'nothing' }, body: {} })
     expect(body.reason_code).toBe('not_found')

@@ -14,7 +14,7 @@ const present = migrations.length
 const earlier = Array.from({ length: present - 1 }, (_, index) => index + 1)
 
 describe.each(earlier)('a state of schema %i', (version) => {
-  test('is restored and imported with every row, and its file stays as it was', async () => {
+  test('is restored and imported with every row, and its file is unchanged', async () => {
     using at = folder()
     const { state, seen } = await filledState(at.path)
     const path = `${at.path}/old.db`
@@ -41,7 +41,7 @@ describe.each(earlier)('a state of schema %i', (version) => {
     expect((await to.api.accept('sandbox.info')).body.schema_version).toBe(present)
   })
 
-  test('is opened by a start, which keeps a copy of it as it was', async () => {
+  test('is opened by a start, which keeps an unchanged copy', async () => {
     using at = folder()
     const { state, seen } = await filledState(at.path)
     const database = `${at.path}/old.db`
@@ -55,7 +55,7 @@ describe.each(earlier)('a state of schema %i', (version) => {
   })
 })
 
-test('a state of a schema to come is refused, and neither it nor the sandbox loses anything', async () => {
+test('a state of a newer schema is rejected, and neither it nor the sandbox loses anything', async () => {
   using at = folder()
   const { state } = await filledState(at.path)
   const path = `${at.path}/next.db`
@@ -81,7 +81,7 @@ test('a state of a schema to come is refused, and neither it nor the sandbox los
   expect(readFileSync(file).equals(bytes)).toBe(true)
 })
 
-/** A state of this version with some of everything, and what a sandbox shows of it. */
+/** A state of this version with rows in every table, and what a sandbox shows of it. */
 async function filledState(path: string): Promise<{ state: Buffer; seen: unknown }> {
   await using on = await stage({ database: `${path}/from.db` })
   const filled = await fill(on.api)
@@ -91,7 +91,7 @@ async function filledState(path: string): Promise<{ state: Buffer; seen: unknown
   return { state: gunzipSync(Buffer.from(await body.arrayBuffer())), seen: await look(on) }
 }
 
-/** A database as that version made it: with its migrations only, and of each row the columns that it had. */
+/** A database as that version wrote it: with its migrations only, and each row with the columns of that time. */
 function writeState(path: string, version: number, state: Buffer): void {
   writeFileSync(`${path}.present`, state)
   const db = new Database(path)
@@ -107,7 +107,7 @@ function writeState(path: string, version: number, state: Buffer): void {
   db.close()
 }
 
-/** What a state holds, as its sandbox tells: all but what a later migration added. */
+/** The contents of a state over the API, without fields that a later migration added. */
 async function look({ api }: Stage) {
   const requests = (await api.accept('requests.list')).body.items
   return {

@@ -1,4 +1,4 @@
-/** Named states: what a restore brings back, what it leaves behind, and what it refuses. */
+/** Named states: what a restore brings back, what it removes, and what it rejects. */
 import { readdirSync, truncateSync, writeFileSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
@@ -16,7 +16,7 @@ describe.each(['memory', 'file'])('a snapshot of a sandbox in %s', (where) => {
     return { at, database: where === 'file' ? `${at.path}/sandbox.db` : ':memory:' }
   }
 
-  test('brings back what was there and nothing of what came after', async () => {
+  test('restores what it contained and nothing of what came after', async () => {
     const { at, database } = options()
     using _ = at
     await using on = await stage({ database })
@@ -68,7 +68,7 @@ describe.each(['memory', 'file'])('a snapshot of a sandbox in %s', (where) => {
 })
 
 describe('a restore', () => {
-  test('tells the event stream, whose numbers go on growing', async () => {
+  test('emits an event, and event numbers keep growing', async () => {
     await using on = await stage()
     const client = createClient({ base_url: on.sandbox.url })
     const stream = client.events.stream({ query: { since_seq: 0 } })
@@ -96,7 +96,7 @@ describe('a restore', () => {
     expect(seqs).toEqual([1, 3, 4])
   })
 
-  test('answers those who wait, and takes up what was pending in the snapshot', async () => {
+  test('wakes waiting requests, and resumes the pending decisions of the snapshot', async () => {
     await using on = await stage({ decision_latency_ms: 1_000 })
     const pending = async () => {
       const { body } = await on.api.accept('jobs.create', { as: key, body: { client_id: 'proj_demo' } })
@@ -119,7 +119,7 @@ describe('a restore', () => {
     expect(await slots(on.api)).toEqual([kept])
   })
 
-  test('brings the journal and the consent of that time', async () => {
+  test('restores the journal and the consent of that time', async () => {
     await using on = await stage()
     const consent = (state: 'granted' | 'denied') =>
       on.api.accept('consent.set', {
@@ -135,7 +135,7 @@ describe('a restore', () => {
     expect((await on.api.accept('evidence.verify')).body.ok).toBe(true)
   })
 
-  test('a snapshot is there after a restart; a name is no path', async () => {
+  test('a snapshot exists after a restart; a name is not a path', async () => {
     using at = folder()
     const database = `${at.path}/sandbox.db`
     let slot_id: string
@@ -155,7 +155,7 @@ describe('a restore', () => {
     expect(readdirSync(`${database}.snapshots`)).toEqual(['snapshot-one.db'])
   })
 
-  test('a snapshot that is cut off, overwritten, foreign or newer changes nothing', async () => {
+  test('a snapshot that is truncated, overwritten, foreign or newer changes nothing', async () => {
     using at = folder()
     const database = `${at.path}/sandbox.db`
     await using on = await stage({ database })

@@ -1,4 +1,4 @@
-/** Exports, imports and restores under load: each file is one instant, and nobody sees half of two worlds. */
+/** Exports, imports and restores under load: each file is one point in time, and no request sees a mix of two states. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ afterEach(() => {
 })
 
 describe.each(['file', 'memory'])('of a sandbox in %s', (where) => {
-  test('an export under load is one instant, with everything that was acknowledged before it', async () => {
+  test('an export under load is one point in time, with everything that was acknowledged before it', async () => {
     await using from = await start(where)
     const load = startLoad(from, 8)
     await load.until(20)
@@ -132,7 +132,7 @@ describe('an import', () => {
     expect(readdirSync(`${database}.snapshots`)).toEqual([])
   })
 
-  test('needs the type of the file, and is answered to who breaks off by nothing left behind', async () => {
+  test('needs the media type of the file, and leaves nothing behind when the client disconnects', async () => {
     const database = join(newDirectory(), 'sandbox.db')
     await using sandbox = await start(database)
     const { statusCode, body } = await request(`${sandbox.url}/_sandbox/import`, {
@@ -144,7 +144,7 @@ describe('an import', () => {
     expect(await get(sandbox, '/_sandbox/snapshots')).toEqual({ items: [] })
   })
 
-  test('an export has no key, no token and no prompt', async () => {
+  test('an export contains no key, no token and no prompt', async () => {
     await using sandbox = await start('file')
     const { decision } = await place(sandbox, { prompt: 'a very private question' })
     const state = gunzipSync(await exported(sandbox)).toString('latin1')
@@ -166,7 +166,7 @@ function newDirectory(): string {
   return directory
 }
 
-/** Placements, frames and beacons until it is stopped; what was answered off the contract is kept. */
+/** Creates placements, frames and beacons until it is stopped, and collects responses that violate the contract. */
 function startLoad(sandbox: Sandbox, lanes: number) {
   let isRunning = true
   const load = { placed: 0, acknowledged: [] as string[], problems: [] as string[], until, stop }
@@ -246,7 +246,7 @@ async function get(sandbox: Sandbox, path: string): Promise<unknown> {
   return (await send(sandbox, 'GET', path)).body
 }
 
-/** What is in an export: how much of each, and by name, as the load has them. */
+/** Returns the contents of an export: counts, and identifiers as the load records them. */
 function contentsOf(file: Buffer) {
   return withState(gunzipSync(file), (db) => {
     const count = (text: string) => db.prepare(`SELECT count(*) FROM ${text}`).pluck().get() as number
@@ -271,7 +271,7 @@ function contentsOf(file: Buffer) {
   })
 }
 
-/** The state after a statement, packed. */
+/** Returns the packed state after a statement. */
 function changed(state: Buffer, statement: string): Buffer {
   return withState(state, (db, path) => {
     db.exec(statement)

@@ -1,4 +1,4 @@
-/** Writes of one turn share a transaction; one that fails harms no other. */
+/** Writes of one turn share a transaction; one that fails affects no other. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
 import { groupCommit } from '../../sandbox/store/sqlite/group-commit.ts'
 
-test('a write that fails among others is rejected alone, and leaves nothing of its own', async () => {
+test('a write that fails among others is the only one rejected, and stores nothing', async () => {
   const db = new Database(':memory:')
   db.exec('CREATE TABLE entry (name TEXT PRIMARY KEY) STRICT')
   const insert = db.prepare('INSERT INTO entry VALUES (?)')
@@ -30,7 +30,7 @@ test('a write that fails among others is rejected alone, and leaves nothing of i
   db.close()
 })
 
-test('storage that fails rejects every write of the turn, and the next turn works', async () => {
+test('a storage failure rejects every write of the turn, and the next turn works', async () => {
   const db = new Database(':memory:')
   db.exec('CREATE TABLE entry (name TEXT PRIMARY KEY) STRICT')
   const insert = db.prepare('INSERT INTO entry VALUES (?)')
@@ -49,7 +49,7 @@ test('storage that fails rejects every write of the turn, and the next turn work
   db.close()
 })
 
-test('while another connection writes, writes wait and reads go on; a stop waits for it', async () => {
+test('while another connection writes, writes wait and reads go on; a close waits for it', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'svc-group-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const db = new Database(join(folder, 'one.db'), { timeout: 0 })

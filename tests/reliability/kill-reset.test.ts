@@ -18,7 +18,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true })
 })
 
-test(`${kills} kills at a reset leave a state that is whole`, { timeout: 90_000 }, async () => {
+test(`${kills} kills during a reset leave a complete state`, { timeout: 90_000 }, async () => {
   let took_ms = 0
   let placed = 0
   running = await startChild({ database, rate_limit: 'off' })
@@ -32,7 +32,7 @@ test(`${kills} kills at a reset leave a state that is whole`, { timeout: 90_000 
       ({ ok }) => ok,
       () => false,
     )
-    // The first runs to its end and tells how long that takes; the others are killed at one moment of it after another.
+    // The first reset completes and measures its time; the others are killed at later and later moments of it.
     if (kill === 0) {
       await answered
       took_ms = performance.now() - started
@@ -62,7 +62,7 @@ async function place({ url }: Child, count: number): Promise<void> {
   await pool.close()
 }
 
-/** What a start will find. */
+/** The state that a start will find. */
 function stateOf(path: string) {
   const db = new Database(path)
   try {

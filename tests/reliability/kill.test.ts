@@ -1,4 +1,4 @@
-/** Killed at any instant: every acknowledged write is there on restart, and the evidence verifies. */
+/** Killed at any time: every acknowledged write is stored after a restart, and the evidence verifies. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -62,7 +62,7 @@ function start(): Promise<Child> {
   return startChild({ database, rate_limit: 'off', journal_limit: 2_000 })
 }
 
-/** Places and sends beacons on one connection until it breaks; notes only what was answered in full. */
+/** Creates placements and beacons on one connection until it breaks; records only complete responses. */
 async function useUntilKilled({ url }: Child, acknowledged: Acknowledged, session: () => string): Promise<void> {
   const pool = new Pool(url, { connections: 1 })
   const post = async <T>(path: string, body: object) => {
@@ -100,7 +100,7 @@ async function useUntilKilled({ url }: Child, acknowledged: Acknowledged, sessio
   }
 }
 
-/** Looks for them among the `newest` beacons: what was under way at the kill may have been stored without an answer. */
+/** Looks among the `newest` beacons: requests that ran at the kill may have been stored without a response. */
 async function isKept(sandbox: Child, { placements, beacons }: Acknowledged, newest: number): Promise<void> {
   const listed = await beaconsOf(sandbox, newest)
   const lost = beacons.filter((beacon) => {
@@ -141,7 +141,7 @@ async function get<T>({ url }: Child, path: string): Promise<T> {
   return (await reply.json()) as T
 }
 
-/** Every start takes another port, and addresses name it. */
+/** Every start uses another port, which addresses contain. */
 function withoutPort(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value).replaceAll(/http:\/\/127\.0\.0\.1:\d+/g, 'http://sandbox'))
 }

@@ -32,7 +32,7 @@ afterEach(() => {
 })
 
 describe('a database that cannot be used', () => {
-  test('in use by another sandbox: the refusal names its pid, and after a kill the file opens at once', async () => {
+  test('in use by another sandbox: the error names its pid, and after a kill the file opens at once', async () => {
     const database = newDatabase()
     const owner = await startChild({ database })
     const failure = await failureOf({ database })
@@ -44,7 +44,7 @@ describe('a database that cannot be used', () => {
     expect(await get(sandbox, '/_sandbox/readyz')).toEqual({ ok: true })
   })
 
-  test('in use by this very process', async () => {
+  test('in use by the same process', async () => {
     const database = newDatabase()
     await using _first = await start({ database })
     const failure = await failureOf({ database })
@@ -108,7 +108,7 @@ describe('a database that cannot be used', () => {
   })
 })
 
-test('whatever is refused, and whatever ends in order, leaves no lock beside the database', async () => {
+test('neither a failed start nor an orderly stop leaves a lock beside the database', async () => {
   const database = newDatabase()
   const isLocked = () => existsSync(`${database}.lock`)
   const first = await start({ database })
@@ -122,7 +122,7 @@ test('whatever is refused, and whatever ends in order, leaves no lock beside the
   expect(isLocked()).toBe(false)
 })
 
-test('of many that want one database at once, again and again, exactly one has it', { timeout: 40_000 }, async () => {
+test('of many processes that open one database repeatedly, exactly one gets it', { timeout: 40_000 }, async () => {
   const database = newDatabase()
   for (let round = 0; round < 3; round++) {
     const wanted = await Promise.allSettled(Array.from({ length: 4 }, () => startChild({ database })))
@@ -195,7 +195,7 @@ describe('storage that is full', () => {
       expect(again.status, JSON.stringify(again.body)).toBe(200)
       acknowledged.push((again.body as PlacementResponse).slot_id)
     }
-    // A file system of the process alone goes with it.
+    // The private file system of the process is removed with it.
     const seen = limits.small_disk === undefined ? database : `/proc/${child.pid}/root${database}`
     const restarted = lift === null ? copyOf(seen) : database
     await child.kill()
@@ -222,7 +222,7 @@ test('a port that is taken', async () => {
 })
 
 describe('a restart on the same database', () => {
-  test('keeps placements, and their tokens work on', async () => {
+  test('keeps placements, and their tokens stay valid', async () => {
     const database = newDatabase()
     const before = await start({ database })
     const placed = await place(before, 'restart')
@@ -245,7 +245,7 @@ describe('a restart on the same database', () => {
     expect(await get(after, '/_sandbox/evidence/verify')).toMatchObject({ ok: true })
   })
 
-  test('takes up pending decisions', async () => {
+  test('resumes pending decisions', async () => {
     const database = newDatabase()
     const clock = manualClock()
     const before = await start({ database, clock, decision_latency_ms: 5_000 })
@@ -293,7 +293,7 @@ describe('close()', () => {
     next.close()
   })
 
-  test('does not wait longer than five seconds for those who never finish', { timeout: 15_000 }, async () => {
+  test('does not wait longer than five seconds for requests that never finish', { timeout: 15_000 }, async () => {
     const sandbox = await start()
     const { host } = new URL(sandbox.url)
     const head = `POST /v1/placements HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 9\r\n\r\n`
@@ -348,14 +348,14 @@ describe('close()', () => {
     }
     await cycle(0)
     await cycle(1)
-    const before = await settledResources()
+    const before = await activeResources()
     for (let round = 0; round < 50; round++) await cycle(round)
-    const after = await settledResources()
+    const after = await activeResources()
     for (const name in after) expect(after[name], name).toBeLessThan((before[name] ?? 0) + 10)
   })
 })
 
-test('the journal is bounded, and says so', async () => {
+test('the journal is bounded, and counts what it dropped', async () => {
   await using sandbox = await start({ journal_limit: 100, rate_limit: 'off' })
   for (let turn = 0; turn < 100; turn++) {
     const path = '/v1/projects/proj_demo/config'
@@ -369,7 +369,7 @@ test('the journal is bounded, and says so', async () => {
   expect(journal.dropped).toBe(1_000 - journal.size)
 })
 
-test('a journal that is off keeps nothing', async () => {
+test('a journal that is off stores nothing', async () => {
   await using sandbox = await start({ journal_limit: 0 })
   await place(sandbox, 'off')
   const { journal } = await get<SandboxInfo>(sandbox, '/_sandbox/info')
@@ -377,7 +377,7 @@ test('a journal that is off keeps nothing', async () => {
   expect(await get(sandbox, '/_sandbox/requests')).toEqual({ items: [], next_cursor: null })
 })
 
-test('a consent conflict in the same turn as successful beacons harms none', async () => {
+test('a consent conflict in the same turn as successful beacons affects none of them', async () => {
   await using sandbox = await start({ rate_limit: 'off' })
   const placed = await Promise.all(Array.from({ length: 8 }, (_, index) => place(sandbox, `turn-${index}`)))
   const stale = { client_id: 'proj_demo', session_id: 'shared', purposes: { ads: true }, expected_revision: 0 }
@@ -414,7 +414,7 @@ async function failureOf(options: SandboxOptions): Promise<SandboxError> {
   return outcome
 }
 
-/** Refused with a code and a hint, not one byte changed, and not left in use. */
+/** Expects a code and a hint, an unchanged file, and no lock. */
 async function isRefusedUntouched(database: string, code: SandboxError['code']): Promise<void> {
   const before = digestOf(database)
   const beside = readdirSync(dirname(database))
@@ -442,7 +442,7 @@ function newDatabase(): string {
   return join(newDirectory(), 'sandbox.db')
 }
 
-/** A database that a sandbox has made, used and closed. */
+/** A database that a sandbox has created, used and closed. */
 async function usedDatabase(): Promise<string> {
   const database = newDatabase()
   await using sandbox = await start({ database })
@@ -450,7 +450,7 @@ async function usedDatabase(): Promise<string> {
   return database
 }
 
-/** A database with its log, where more can be written. */
+/** A copy of a database with its log, in a directory with space. */
 function copyOf(database: string): string {
   const copy = newDatabase()
   for (const ending of ['', '-wal', '.key']) {
@@ -501,8 +501,8 @@ function wirePost({ url }: Served, path: string, body: object): string {
   return `POST ${path} HTTP/1.1\r\n${head.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${text}`
 }
 
-/** What keeps the process busy, once sockets of finished requests are gone. */
-async function settledResources(): Promise<Record<string, number>> {
+/** Returns the active resources of the process, after sockets of finished requests are closed. */
+async function activeResources(): Promise<Record<string, number>> {
   await pause(300)
   const counts: Record<string, number> = {}
   for (const name of process.getActiveResourcesInfo()) {

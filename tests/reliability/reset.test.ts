@@ -1,4 +1,4 @@
-/** A reset under load: no half of anything is left, and nobody is told of a failure of ours. */
+/** A reset under load: nothing is left half done, and no request gets an internal error. */
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -67,7 +67,7 @@ test.each(['memory', 'file'])('resets among placements, frames and beacons leave
   expect(reports.slice(0, 5)).toEqual([])
 })
 
-test('a reset of a file that another program has locked changes nothing, and the next one is whole', async () => {
+test('a reset of a file that another program has locked changes nothing, and the next one is complete', async () => {
   const database = join(newDirectory(), 'sandbox.db')
   const reports: unknown[] = []
   await using sandbox = await startSandbox({ database, report: (error) => reports.push(error) })
@@ -88,7 +88,7 @@ test('a reset of a file that another program has locked changes nothing, and the
   expect(reports).toEqual([expect.objectContaining({ name: 'StorageError' })])
 })
 
-test('a reader sees a file before a reset or after it, never between, and the file gives its room back', async () => {
+test('a reader sees a file before a reset or after it, never between, and the file becomes small again', async () => {
   const database = join(newDirectory(), 'sandbox.db')
   let size = 0
   {

@@ -1,4 +1,4 @@
-/** The event stream with much to tell: nothing is missed, nothing piles up. */
+/** A busy event stream: nothing is missed, nothing piles up. */
 import { request } from 'undici'
 import { expect, onTestFinished, test } from 'vitest'
 import { startSandbox } from '../../sandbox/index.ts'
