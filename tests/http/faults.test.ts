@@ -250,14 +250,14 @@ describe('a fault rule responds', () => {
     expect([status, headers['x-sandbox-fault']]).toEqual([200, fault_id])
   })
 
-  test('also a server whose requests the sandbox makes itself: the backend of the demo host', async () => {
+  test('to requests of the sandbox itself: those of the backend of the demo host', async () => {
     await using on = await stage()
-    const ask = () =>
+    const placeFromDemo = () =>
       on.api.send('POST', '/_sandbox/demo/api/placement', { body: { session_id: 's', job_type: 'chat' } })
     await add(on, { status: 500, times: 1, path: '/v1/placements' })
-    expect([(await place()).status, (await place()).status]).toEqual([500, 200])
+    expect([(await placeFromDemo()).status, (await placeFromDemo()).status]).toEqual([500, 200])
     await add(on, { effect: 'drop', times: 1, path: '/v1/placements' })
-    await expect(place()).rejects.toThrow('socket hang up')
+    await expect(placeFromDemo()).rejects.toThrow('socket hang up')
   })
 
   test('with broken files', async () => {
