@@ -180,7 +180,7 @@ describe('--open', () => {
       'json',
     )
     const { url } = JSON.parse(stdout) as Ready
-    expect(stderr).toBe(`Not opened, this is no terminal: ${url}/_sandbox/demo\n`)
+    expect(stderr).toBe(`Not opened, this is not a terminal: ${url}/_sandbox/demo\n`)
   })
 
   /** A terminal whose browser notes what it is to show, and ends as told. */

@@ -113,7 +113,7 @@ describe('the exit code', () => {
     const { code, stderr } = await exec(['-q', '--', './suite.sh'], directory).ended
     expect({ code, stderr }).toEqual({
       code: 2,
-      stderr: 'error: ./suite.sh may not be executed.\nhint: Try: chmod +x ./suite.sh\n',
+      stderr: 'error: ./suite.sh is not executable.\nhint: Try: chmod +x ./suite.sh\n',
     })
   })
 

@@ -8,7 +8,7 @@ test('render open prints the frame URL of the last fill', async () => {
   const { frame_url } = placement.render
   const { code, stdout, stderr } = await cli.svc('render open -o json')
   expect({ code, stdout: JSON.parse(stdout) }).toEqual({ code: 0, stdout: { url: frame_url, opened: false } })
-  expect(stderr).toContain(`Not opened, this is no terminal: ${frame_url}\n`)
+  expect(stderr).toContain(`Not opened, this is not a terminal: ${frame_url}\n`)
   expect(await (await fetch(frame_url)).text()).toContain('Preview: opened outside a page')
   const named = await cli.svc(`render open ${frame_url.split('/').at(-1)} -q`)
   expect(named).toEqual({ code: 0, stdout: `${frame_url}\n`, stderr: '' })

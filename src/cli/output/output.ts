@@ -21,27 +21,27 @@ export interface Output {
   readonly style: Style
   /** The style of stderr. */
   readonly noteStyle: Style
-  /** Whether notes are silenced. */
+  /** Whether notes are left out. */
   readonly quiet: boolean
   /** Prints one value: as a JSON document, or as the lines that `text` makes of it. */
   data(value: unknown, text: (style: Style) => readonly string[]): void
-  /** Prints a list: jsonl has one item a line; as text, in a pager where it is longer than the screen. */
+  /** Prints a list: as jsonl one item a line; as text in a pager when it is longer than the screen. */
   list(whole: unknown, items: readonly unknown[], text: (style: Style) => readonly string[]): void
-  /** Prints one item of a list without end, as it comes. */
+  /** Prints one item of an endless list. */
   item(value: unknown, text: (style: Style) => string): void
-  /** Prints a document that is not JSON: as it is, or in JSON formats as `{media_type, text}`. */
+  /** Prints a document that is not JSON; in JSON formats as `{media_type, text}`. */
   document(text: string, media_type: string): void
-  /** Prints text as it is, whatever the format: JSON lines that are made elsewhere. */
+  /** Prints text in every format but none: for JSON lines that are written elsewhere. */
   raw(text: string): void
-  /** Tells something on stderr, unless quiet. */
+  /** Prints a note on stderr, unless quiet. */
   note(text: string): void
-  /** Tells a failure on stderr: text, or one JSON object. */
+  /** Prints a failure on stderr: as text, or as one JSON object. */
   failure(failure: Failure): void
-  /** Awaits `work`; when it takes longer than a second, says on stderr what it waits for. */
+  /** Awaits `work`. When it takes longer than a second, prints on stderr what it waits for. */
   progress<T>(text: string, work: Promise<T>): Promise<T>
 }
 
-const progressAfterMs = 1000
+const progressDelay_ms = 1_000
 
 export function createOutput(host: Host, { format, quiet, color, isPaged }: OutputOptions): Output {
   const out = styleOf(host.stdout, color, host.env)
@@ -51,7 +51,7 @@ export function createOutput(host: Host, { format, quiet, color, isPaged }: Outp
   const printPages = (lines: readonly string[]) => {
     if (!isPaged || !showInPager(host, lines.map((line) => `${line}\n`).join(''))) print(lines)
   }
-  /** One document: indented for the eyes on a terminal, one line for programs. */
+  /** Prints one document: indented on a terminal, one line for programs. */
   const printJson = (value: unknown) =>
     print([JSON.stringify(value, null, format === 'json' && host.stdout.is_terminal ? 2 : undefined)])
 
@@ -92,7 +92,7 @@ export function createOutput(host: Host, { format, quiet, color, isPaged }: Outp
       const timer = setTimeout(() => {
         isShown = true
         host.stderr.write(host.stderr.is_terminal ? err.dim(text) : `${text}\n`)
-      }, progressAfterMs)
+      }, progressDelay_ms)
       try {
         return await work
       } finally {
@@ -116,12 +116,13 @@ function failureText({ message, hint, request_id, reason_code }: Failure, style:
   ].join('\n')
 }
 
-/** What a shell answers when there is no such program; Windows has a number of its own. */
+/** Exit codes of a shell when there is no such program; Windows has its own. */
 const notFound = [127, 9009]
 
 /**
- * Shows `text` in the pager, and comes back when it is closed. False when nothing was shown, and it is to be printed:
- * not on a terminal, no longer than the screen, no pager wanted (SVC_PAGER or PAGER is empty or cat), or none there.
+ * Shows a text in a pager until you close it, as git and gh do. Returns false when it has shown nothing and the text is
+ * still to be printed: there is no terminal, the text fits the screen, no pager is wanted (SVC_PAGER or PAGER is empty or
+ * cat), or it is not installed.
  */
 function showInPager({ stdout, env, platform }: Host, text: string): boolean {
   const { is_terminal, rows, columns = 80 } = stdout
@@ -129,7 +130,7 @@ function showInPager({ stdout, env, platform }: Host, text: string): boolean {
   const isWindows = platform === 'win32'
   const command = (env.SVC_PAGER ?? env.PAGER ?? (isWindows ? 'more' : 'less')).trim()
   if (command === '' || command === 'cat') return false
-  // Asked before, so that a shell without the program says nothing on the terminal.
+  // Checked first, so that a shell without the program prints no message on the terminal.
   const line = isWindows ? command : `command -v ${command.split(' ')[0]} >/dev/null 2>&1 || exit 127; ${command}`
   const { status, error } = spawnSync(line, {
     shell: true,
@@ -137,12 +138,12 @@ function showInPager({ stdout, env, platform }: Host, text: string): boolean {
     stdio: ['pipe', 'inherit', 'inherit'],
     env: { LESS: 'FRX', LV: '-c', ...env },
   })
-  // A pager that is closed before it has read all (EPIPE) has shown what was wanted.
+  // EPIPE: the pager was closed before it had read everything. It has shown what was wanted.
   const isStarted = error === undefined || (error as NodeJS.ErrnoException).code === 'EPIPE'
   return isStarted && !notFound.includes(status ?? 0)
 }
 
-/** How many rows a text takes on a screen of this width. */
+/** Returns the number of rows that a text takes on a screen of this width. */
 function rowsOf(text: string, columns: number): number {
   return text
     .trimEnd()

@@ -1,4 +1,4 @@
-/** A placement response as aligned lines for people. */
+/** A placement response as aligned lines. */
 import type { ResponseMeta } from '../../client/response.ts'
 import type { AuthoritativeConsent } from '../../contract/fields.ts'
 import { noFillReasons } from '../../contract/no-fill.ts'
@@ -6,7 +6,7 @@ import type { PlacementResponse } from '../../contract/v1/placements.ts'
 import type { Style } from './style.ts'
 import { alignPairs, formatValue } from './text.ts'
 
-/** How the next command begins, and what it needs to mean the same service, project and key. */
+/** How the next command begins, and the options by which it uses the same service, project and key. */
 export interface NextCommand {
   command_name: string
   next_options?: string
@@ -15,7 +15,7 @@ export interface NextCommand {
 type Row = readonly [string, string | null]
 
 export function placementSummary(
-  answer: PlacementResponse,
+  response: PlacementResponse,
   meta: Pick<ResponseMeta, 'request_id' | 'slot_ids'>,
   style: Style,
   next: NextCommand,
@@ -23,22 +23,22 @@ export function placementSummary(
   return [
     ...alignPairs(
       [
-        ['slot', answer.slot_id],
+        ['slot', response.slot_id],
         ['all slots', meta.slot_ids.length > 1 ? meta.slot_ids.join(' ') : null],
-        ['status', statusOf(answer, style)],
-        ...fillRows(answer),
-        ...noFillRows(answer),
-        ['consent', consentLine(answer.authoritative_consent ?? null)],
+        ['status', statusOf(response, style)],
+        ...fillRows(response),
+        ...noFillRows(response),
+        ['consent', consentLine(response.authoritative_consent ?? null)],
         ['request', meta.request_id],
       ],
       style,
     ),
     '',
-    ...nextSteps(answer, next).map((line) => `${style.dim('next')}  ${line}`),
+    ...nextSteps(response, next).map((line) => `${style.dim('next')}  ${line}`),
   ]
 }
 
-/** `granted, revision 1, semantic_targeting yes, prompt_shared no (wrapper_cmp)`. */
+/** Returns `granted, revision 1, semantic_targeting yes, prompt_shared no (wrapper_cmp)`, or null without a consent. */
 export function consentLine(consent: AuthoritativeConsent | null): string | null {
   if (consent === null) return null
   const { lifecycle_state, revision, purposes, source } = consent
@@ -78,7 +78,7 @@ function noFillRows({ decision }: PlacementResponse): Row[] {
   ]
 }
 
-/** The identifiers are left out: the next command knows those of the last placement. */
+/** Identifiers are left out: the next command uses those of the last placement. */
 function nextSteps(
   { decision, placement }: PlacementResponse,
   { command_name, next_options = '' }: NextCommand,

@@ -1,15 +1,15 @@
-/** Questions on a terminal, one line each. They go to stderr, because stdout is for data. */
+/** Questions on a terminal, one line each. They are printed on stderr, because stdout is for data. */
 import { CliError } from '../run/errors.ts'
 import type { Session } from '../run/session.ts'
 
 export interface Prompt {
-  /** The answer without the blanks around it; empty when only Enter was pressed. Null when the input has ended. */
+  /** Asks and returns the answer, trimmed; empty when you only press Enter. Null when the input has ended. */
   ask(question: string): Promise<string | null>
-  /** Stops reading. To be called in any case, else the process would wait for more. */
+  /** Stops reading. Must be called, or the process waits for more input. */
   close(): void
 }
 
-/** Opens the terminal for questions. An interrupt ends the question that waits, with the interrupt's own failure. */
+/** Opens the terminal for questions. An interrupt rejects the question that is open with the reason of the signal. */
 export function openPrompt({ host, signal }: Pick<Session, 'host' | 'signal'>): Prompt {
   const chunks = host.stdin[Symbol.asyncIterator]()
   const decoder = new TextDecoder()

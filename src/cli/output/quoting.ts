@@ -2,17 +2,17 @@
 import type { HttpRequest } from '../../client/request.ts'
 import { CliError } from '../run/errors.ts'
 
-/** `NAME=value` for .env files. */
+/** Returns `NAME=value` lines for .env files. Throws CliError for a value that they cannot hold. */
 export function dotenvLines(variables: Readonly<Record<string, string>>): string[] {
   return Object.entries(variables).map(([name, value]) => `${name}=${dotenvValue(name, value)}`)
 }
 
-/** `export NAME='value'` for sh, bash, zsh and fish. */
+/** Returns `export NAME='value'` lines for sh, bash, zsh and fish. */
 export function shellLines(variables: Readonly<Record<string, string>>): string[] {
   return Object.entries(variables).map(([name, value]) => `export ${name}='${value.replaceAll("'", "'\\''")}'`)
 }
 
-/** .env files have no escape for a quote that every reader knows, so the quotes are those that the value has not. */
+/** No escape for quotes works in every reader of .env files, so the value gets quotes that it does not contain. */
 function dotenvValue(name: string, value: string): string {
   if (/^[\w./:@%+,=-]*$/.test(value)) return value
   const quote = ["'", '"', '`'].find((candidate) => !value.includes(candidate))
@@ -26,18 +26,18 @@ function dotenvValue(name: string, value: string): string {
   return `${quote}${value}${quote}`
 }
 
-/** The media type of a command line or a script of a shell. */
+/** The media type of a command line or a shell script. */
 export const shellMediaType = 'text/x-shellscript'
 
-/** Stands for a key that is not to be printed; the shell puts it in. */
+/** Stands for a key that must not be printed. The shell replaces it. */
 export const secretKeyVariable = '$SVC_SECRET_KEY'
 
 /** A request of any method. */
 type AnyRequest = Omit<HttpRequest, 'method'> & { method: string }
 
 /**
- * The curl command that sends the same request. `variables`, such as `$ASSET_TOKEN`, are put in by the shell wherever they
- * stand; `$SVC_SECRET_KEY` in headers always is.
+ * Returns the curl command that sends the same request. The shell replaces `variables`, such as `$ASSET_TOKEN`, wherever
+ * they occur, and `$SVC_SECRET_KEY` in headers.
  */
 export function curlCommand({ method, url, headers, body }: AnyRequest, variables: readonly string[] = []): string {
   return [
@@ -49,7 +49,7 @@ export function curlCommand({ method, url, headers, body }: AnyRequest, variable
   ].join(' \\\n  ')
 }
 
-/** Quoted for a POSIX shell, but for variables, which it replaces by their values. */
+/** Quotes a text for a POSIX shell, except for variables, which the shell replaces. */
 function quote(text: string, variables: readonly string[]): string {
   const quoted = `'${text.replaceAll("'", "'\\''")}'`
   return [...new Set(variables)].reduce((all, name) => all.replaceAll(name, () => `'"${name}"'`), quoted)

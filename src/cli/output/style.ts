@@ -3,10 +3,10 @@ import type { Host } from '../run/host.ts'
 
 import type { ColorChoice } from '../settings/table.ts'
 
-/** Colours, and the width of the terminal; undefined where the text goes somewhere else. */
+/** Colours, and the columns of the terminal; undefined where the text does not go to one. */
 export type Style = ChalkInstance & { columns?: number | undefined }
 
-/** The style of one stream: colours when it is a terminal that wants them, or when told so. */
+/** Returns the style of a stream: with colours when it is a terminal that has them, or when `choice` says so. */
 export function styleOf(stream: Host['stdout'], choice: ColorChoice, env: Host['env']): Style {
   const chalk: Style = new Chalk({ level: isColored(stream, choice, env) ? 1 : 0 })
   chalk.columns = stream.is_terminal ? stream.columns : undefined

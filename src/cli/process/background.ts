@@ -1,31 +1,32 @@
 /**
- * The same program once more, in the background: `svc start --detach` runs `svc start -o json` with its stderr in a
- * file, and waits for its one line. What does not get ready is ended; it leaves its own error behind, which is thrown.
+ * This program in the background: `svc start --detach` runs `svc start -o json` with its stderr in a log file, and waits
+ * for its one line. A process that is not ready in time is ended. The error that it logs is thrown here.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { parseJson } from '../../foundation/json.ts'
 import { formatTime } from '../output/text.ts'
 import { type Category, CliError, exitCodes } from '../run/errors.ts'
 import type { Host } from '../run/host.ts'
 
-/** A start takes well under a second; a migration of a large database may take its time. */
-const readyWithin_ms = 60_000
-/** The sandbox itself takes at most 5 s to finish what is under way. */
-const endsWithin_ms = 6_000
+/** A start takes well under a second; the migration of a large database takes longer. */
+const readyTimeout_ms = 60_000
+/** The sandbox itself takes at most 5 s to finish open requests. */
+const endTimeout_ms = 6_000
 const logsKept = 10
 
 export interface Background {
-  /** What the program printed first, on stdout. */
+  /** The first line on stdout. */
   line: string
-  /** What it told on stderr until then. */
+  /** The lines on stderr until then. */
   notes: string[]
   log_file: string
 }
 
-/** Throws CliError: what the program itself reported, or that it was not ready in time. */
+/** Starts `svc WORDS`. Throws CliError: what the process itself reported, or that it was not ready in time. */
 export async function startInBackground(
   host: Host,
   words: readonly string[],
@@ -36,16 +37,16 @@ export async function startInBackground(
   const [command = '', ...program] = host.program
   const child = spawn(command, [...program, ...words], {
     cwd: host.cwd,
-    // It outlives npm: what marks a script of npm is not for it.
+    // It outlives npm, so it must not watch npm as a script does.
     env: { ...host.env, npm_lifecycle_event: undefined },
     stdio: ['ignore', 'pipe', log],
     detached: true,
     windowsHide: true,
   })
   closeSync(log)
-  const forgetExit = host.onExit(() => child.kill('SIGKILL'))
+  const removeExitHandler = host.onExit(() => child.kill('SIGKILL'))
   try {
-    const line = await firstLine(child, AbortSignal.any([signal, AbortSignal.timeout(readyWithin_ms)]))
+    const line = await firstLine(child, AbortSignal.any([signal, AbortSignal.timeout(readyTimeout_ms)]))
     child.stdout?.destroy()
     child.unref()
     return { line, notes: linesOf(log_file), log_file }
@@ -54,7 +55,7 @@ export async function startInBackground(
     signal.throwIfAborted()
     throw failureOf(error, log_file)
   } finally {
-    forgetExit()
+    removeExitHandler()
   }
 }
 
@@ -73,12 +74,12 @@ function firstLine(child: ChildProcess, signal: AbortSignal): Promise<string> {
   })
 }
 
-/** Asks it to end, then makes it. */
+/** Ends a process, by force when it does not end in time. */
 async function end(child: ChildProcess): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
   const ended = new Promise((resolve) => child.once('exit', resolve))
   child.kill('SIGTERM')
-  const timer = setTimeout(() => child.kill('SIGKILL'), endsWithin_ms)
+  const timer = setTimeout(() => child.kill('SIGKILL'), endTimeout_ms)
   await ended
   clearTimeout(timer)
 }
@@ -92,20 +93,20 @@ const Reported = z.object({
   }),
 })
 
-/** The failure that the program reported; the log stays where there is none. */
+/** Returns the failure that the process logged. The log file stays when there is none in it. */
 function failureOf(error: unknown, log_file: string): unknown {
   if (!(error instanceof Ended)) {
     return error instanceof Error && error.name === 'TimeoutError'
       ? new CliError(
           'unreachable',
           'start_timeout',
-          `The sandbox was not ready within ${readyWithin_ms / 1000} s, and was ended.`,
+          `The sandbox was not ready within ${readyTimeout_ms / 1000} s, so it was ended.`,
           `See ${log_file}.`,
         )
       : error
   }
   for (const line of linesOf(log_file).reverse()) {
-    const reported = Reported.safeParse(parsed(line))
+    const reported = Reported.safeParse(parseJson(line))
     if (!reported.success) continue
     rmSync(log_file, { force: true })
     const { category, code, message, hint } = reported.data.error
@@ -119,21 +120,13 @@ function failureOf(error: unknown, log_file: string): unknown {
   )
 }
 
-function parsed(line: string): unknown {
-  try {
-    return JSON.parse(line)
-  } catch {
-    return null
-  }
-}
-
 function linesOf(log_file: string): string[] {
   return readFileSync(log_file, 'utf8')
     .split('\n')
     .filter((line) => line !== '')
 }
 
-/** `logs/2026-01-31T12-00-00-000Z-4711.log` in the state directory. The oldest ones go. */
+/** Returns `logs/2026-01-31T12-00-00-000Z-4711.log` in the state directory, and removes the oldest logs. */
 async function newLogFile(host: Host, home: string): Promise<string> {
   const directory = join(home, 'logs')
   await mkdir(directory, { recursive: true, mode: 0o700 })

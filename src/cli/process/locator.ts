@@ -1,10 +1,11 @@
 /**
- * Locator files: how commands find a running sandbox without any setting. One file per sandbox in the state directory,
- * `sandboxes/<pid>.json`, readable by its owner only, because it holds the keys of the sandbox.
+ * Locator files, by which commands find a running sandbox without any setting: `sandboxes/<pid>.json` in the state
+ * directory. Only its owner can read one, because it holds the keys of the sandbox.
  */
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { parseJson } from '../../foundation/json.ts'
 import type { Host } from '../run/host.ts'
 
 const LocatorProject = z.object({
@@ -15,7 +16,7 @@ const LocatorProject = z.object({
   allowed_origins: z.array(z.string()),
 })
 
-/** What `svc start -o json` prints, and when it started. */
+/** What `svc start -o json` prints, and the time of the start. */
 export const Locator = z.object({
   url: z.url(),
   inspector_url: z.string(),
@@ -23,13 +24,13 @@ export const Locator = z.object({
   pid: z.int().min(1),
   version: z.string(),
   projects: z.array(LocatorProject),
-  /** What the control plane demands; only of a sandbox that listens beyond loopback. */
+  /** The control plane requires it when the sandbox listens beyond loopback. */
   admin_token: z.string().optional(),
   started_at_ms: z.int(),
 })
 export type Locator = z.infer<typeof Locator>
 
-/** Writes a locator aside and renames it, so that no reader sees half of it. */
+/** Writes a locator beside its path and renames it, so that no reader sees half of it. */
 export async function writeLocator(home: string, locator: Locator): Promise<void> {
   const path = pathOf(home, locator.pid)
   await mkdir(directoryOf(home), { recursive: true, mode: 0o700 })
@@ -41,7 +42,7 @@ export async function removeLocator(home: string, pid: number): Promise<void> {
   await rm(pathOf(home, pid), { force: true })
 }
 
-/** Sandboxes whose process runs, newest first. Locators that a crash left behind are removed. */
+/** Returns the sandboxes whose process is running, newest first. Removes locators that a crash left behind. */
 export async function runningSandboxes(home: string, host: Pick<Host, 'isRunning'>): Promise<Locator[]> {
   const names = await readdir(directoryOf(home)).catch(() => [])
   const found: Locator[] = []
@@ -55,11 +56,8 @@ export async function runningSandboxes(home: string, host: Pick<Host, 'isRunning
 }
 
 async function readLocator(path: string): Promise<Locator | null> {
-  try {
-    return Locator.parse(JSON.parse(await readFile(path, 'utf8')))
-  } catch {
-    return null
-  }
+  const text = await readFile(path, 'utf8').catch(() => '')
+  return Locator.safeParse(parseJson(text)).data ?? null
 }
 
 function directoryOf(home: string): string {

@@ -1,16 +1,16 @@
 /**
- * Whether the package manager that runs this command still does. `npm start` puts npm and often a shell between a
- * terminal and this process: when one of them is killed, nobody is left to pass Ctrl-C on, and this process would stay
- * for ever.
+ * Notices when the package manager that runs this command has ended. `npm start` puts npm and often a shell between a
+ * terminal and this process: when one of them is killed, nothing passes Ctrl-C on any more, and this process would never
+ * end.
  *
- * It is watched only where a package manager says that it runs a script, and only the links up to that manager: a
- * command that was started by a shell, a service manager or `svc start --detach` outlives whoever started it.
+ * It watches only where a package manager says that it runs a script, and only the processes up to that manager: a
+ * command started by a shell, a service manager or `svc start --detach` outlives what started it.
  */
 import type { Host } from '../run/host.ts'
 
-const askEvery_ms = 500
+const interval_ms = 500
 const shells = /^-?(ba|da|z|k|a|fi)?sh$|^busybox$|^cmd\.exe$/
-/** The names that a package manager, or the runtime that runs it, goes by. */
+/** The names of package managers, and of the runtimes that run them. */
 const managers = /^(npm|npx|pnpm|pnpx|yarn|bunx?|corepack|node|MainThread)\b/
 
 interface Link {
@@ -18,21 +18,21 @@ interface Link {
   parent: number
 }
 
-/** Calls `lost` once, with the id of the process that is gone. The answer ends the watch. */
-export function watchParents(host: Host, lost: (pid: number) => void): () => void {
+/** Calls `onEnd` once, with the id of the process that has ended. Returns a function that ends the watch. */
+export function watchParents(host: Host, onEnd: (pid: number) => void): () => void {
   const links = linksToManager(host)
   if (links.length === 0) return () => {}
   const timer = setInterval(() => {
     const broken = links.find(({ child, parent }) => host.parentOf(child)?.pid !== parent)
     if (broken === undefined) return
     clearInterval(timer)
-    lost(broken.parent)
-  }, askEvery_ms)
+    onEnd(broken.parent)
+  }, interval_ms)
   timer.unref()
   return () => clearInterval(timer)
 }
 
-/** From this process up to the package manager; empty where none runs it. */
+/** Returns the links from this process up to the package manager; none where no manager runs it. */
 function linksToManager(host: Host): Link[] {
   if (host.env.npm_lifecycle_event === undefined) return []
   const links: Link[] = []

@@ -1,10 +1,10 @@
-/** Who listens on a port, where the system tells: a running sandbox, or the process in /proc (Linux) or lsof (macOS). */
+/** Who listens on a port: a running sandbox, or the process that /proc (Linux) or lsof (macOS) shows. */
 import { execFile } from 'node:child_process'
 import { readdir, readFile, readlink } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import type { Locator } from './locator.ts'
 
-/** `pid 4711 (node)`, or `another program` where the system does not tell. */
+/** Returns `another sandbox, pid 4711`, `pid 4711 (node)`, or `another program` where the system does not show it. */
 export async function portHolder(port: number, platform: string, sandboxes: readonly Locator[]): Promise<string> {
   const sandbox = sandboxes.find(({ url }) => new URL(url).port === String(port))
   if (sandbox !== undefined) return `another sandbox, pid ${sandbox.pid}`
@@ -29,7 +29,7 @@ async function fromProc(port: number): Promise<string | null> {
   return null
 }
 
-/** Inodes of the sockets that listen on a port. Columns: local address, remote address, state (0A listens), ..., inode. */
+/** Returns the inodes of the sockets that listen on a port. Columns: number, local and remote address, state, ..., inode. */
 async function listeningInodes(path: string, port: number): Promise<string[]> {
   const suffix = `:${port.toString(16).toUpperCase().padStart(4, '0')}`
   const lines = (await readFile(path, 'utf8').catch(() => '')).split('\n').slice(1)

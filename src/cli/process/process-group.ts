@@ -1,9 +1,9 @@
 /**
- * Another program, run in a process group of its own, so that it can be ended with everything it started.
+ * Another program in a process group of its own, so that it can be ended with everything it started.
  *
- * The group is told of a signal once, and killed when it has not ended in time. What the program leaves running behind
- * it is ended too. When this process itself is made to exit, the group is killed on the way out. On Windows, which has
- * no process groups, all of this is about the program alone.
+ * The group receives a signal once, and is killed when it has not ended in time. What the program leaves running is ended
+ * too. When this process itself has to exit, it kills the group first. On Windows, which has no process groups, all of
+ * this applies to the program only.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { constants } from 'node:os'
@@ -12,32 +12,29 @@ import { CliError } from '../run/errors.ts'
 import type { Host, Signal } from '../run/host.ts'
 
 /** How long a group may take to end after a signal. */
-const endWithinMs = 5_000
+const endTimeout_ms = 5_000
 
 export interface ProcessGroup {
-  /** Resolves when nothing of the group runs any more, with the program's exit code: 128 + n after signal n. */
+  /** Resolves with the program's exit code when the whole group has ended: 128 + n after signal n. */
   readonly ended: Promise<number>
   /** Asks the group to end. */
   end(signal: Signal): void
 }
 
-/**
- * Starts a program on the terminal of this one. `ended` rejects with CliError when there is no such program.
- * @throws CliError when the system refuses to start one at all
- */
+/** Starts a program on this terminal. Throws CliError, or `ended` rejects with it, when it cannot be started. */
 export function startGroup(host: Host, [command = '', ...args]: readonly string[], env: Host['env']): ProcessGroup {
   const isGroup = host.platform !== 'win32'
-  const child = started(
+  const child = spawnOrThrow(
     () => spawn(command, args, { cwd: host.cwd, env, stdio: 'inherit', detached: isGroup }),
     command,
   )
   const id = child.pid === undefined ? null : isGroup ? -child.pid : child.pid
   const send = (signal: Signal | 'SIGKILL' | 0) => id !== null && host.signal(id, signal)
-  const forgetExit = host.onExit(() => send('SIGKILL'))
+  const removeExitHandler = host.onExit(() => send('SIGKILL'))
   let deadline: NodeJS.Timeout | undefined
   const end = (signal: Signal) => {
     send(signal)
-    deadline ??= setTimeout(() => send('SIGKILL'), endWithinMs)
+    deadline ??= setTimeout(() => send('SIGKILL'), endTimeout_ms)
   }
   const ended = exitCode(child, command)
     .then(async (code) => {
@@ -49,13 +46,13 @@ export function startGroup(host: Host, [command = '', ...args]: readonly string[
     })
     .finally(() => {
       clearTimeout(deadline)
-      forgetExit()
+      removeExitHandler()
     })
   return { ended, end }
 }
 
-/** The system tells of a missing program later, of most other obstacles at once. */
-function started(start: () => ChildProcess, command: string): ChildProcess {
+/** Some obstacles are thrown at once; a missing program is an event later. */
+function spawnOrThrow(start: () => ChildProcess, command: string): ChildProcess {
   try {
     return start()
   } catch (error) {
@@ -70,7 +67,7 @@ function exitCode(child: ChildProcess, command: string): Promise<number> {
   })
 }
 
-/** What a shell makes of a program that signal n ended: 128 + n. */
+/** Returns the exit code of a program that signal n ended, as shells do: 128 + n. */
 export function codeOfSignal(signal: NodeJS.Signals): number {
   return 128 + constants.signals[signal]
 }
@@ -84,11 +81,6 @@ function startFailure(error: NodeJS.ErrnoException, command: string): CliError {
       'Is it installed, and on the PATH?',
     )
   if (error.code === 'EACCES')
-    return new CliError(
-      'usage',
-      'program_not_executable',
-      `${command} may not be executed.`,
-      `Try: chmod +x ${command}`,
-    )
+    return new CliError('usage', 'program_not_executable', `${command} is not executable.`, `Try: chmod +x ${command}`)
   return new CliError('unexpected', 'program_failed', `${command} cannot be started: ${error.message}.`)
 }

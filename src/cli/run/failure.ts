@@ -3,6 +3,7 @@ import { ContractError, RefusedError, ServiceError, UnreachableError } from '../
 import { type ErrorCode, errorCodes, type FieldError } from '../../contract/errors.ts'
 import { type Category, categoryOf, type Failure } from './errors.ts'
 
+/** Describes an error that is not a CliError: the client's errors by the contract's tables, anything else as a bug. */
 export function describeFailure(error: unknown): Failure {
   if (error instanceof ServiceError) {
     const message = [error.message, ...(error.body?.fields ?? []).map(describeField)].join('\n  ')

@@ -1,16 +1,16 @@
-/** What the machine offers to the program. `main.ts` has the real one; everything below it takes what it needs from here. */
+/** What the program takes from the computer it runs on. `main.ts` has the real one; tests have their own. */
 export interface Host {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly cwd: string
   readonly home: string
   readonly platform: string
   readonly pid: number
-  /** The words that start this program again: `node .../svc.js`. */
+  /** The command line that starts this program again: `node .../svc.js`. */
   readonly program: readonly string[]
-  /** Version of Node, without a letter before it. */
+  /** Version of Node, as in `26.1.0`. */
   readonly node_version: string
   readonly stdin: AsyncIterable<Uint8Array>
-  /** Stops reading stdin, so that nobody waits for more of it. */
+  /** Stops reading stdin, so that nothing waits for more of it. */
   closeInput(): void
   readonly stdout: HostStream
   readonly stderr: HostStream
@@ -19,21 +19,21 @@ export interface Host {
   now(): number
   /** `length` random characters of a-z and 0-9. */
   randomText(length: number): string
-  /** Calls `handler` for SIGINT, SIGTERM and SIGHUP instead of ending; the answer undoes it. */
+  /** Calls `handler` for SIGINT, SIGTERM and SIGHUP instead of ending. Returns a function that undoes it. */
   onSignal(handler: (signal: Signal) => void): () => void
-  /** Trades a little speed for memory: for a process that stays open all day. */
+  /** Trades a little speed for memory, for a process that runs all day. */
   keepHeapSmall(): void
-  /** Ends the process at once. For the second Ctrl-C only. */
+  /** Ends the process at once. Only the second Ctrl-C does so. */
   exitNow(code: number): void
-  /** Whether a process of this id runs. */
+  /** Whether a process of this id is running. */
   isRunning(pid: number): boolean
-  /** The parent of a process and its name, each null where it cannot be told or is gone. */
+  /** Returns the parent of a process, or null when it has ended; its name is null where the system does not show it. */
   parentOf(pid: number): { pid: number; name: string | null } | null
-  /** Asks another process to end; false when there is none. */
+  /** Asks another process to end. Returns false when there is none. */
   terminate(pid: number): boolean
-  /** Sends a signal to a process, or to a process group by its id below zero; 0 only asks. False when there is none. */
+  /** Sends a signal to a process, or to a process group by its negative id; 0 only checks. False when there is none. */
   signal(pid: number, signal: Signal | 'SIGKILL' | 0): boolean
-  /** Calls `handler` when this process exits, by force too; the answer undoes it. */
+  /** Calls `handler` when this process exits, also by force. Returns a function that undoes it. */
   onExit(handler: () => void): () => void
 }
 
@@ -42,7 +42,7 @@ export type Signal = 'SIGINT' | 'SIGTERM' | 'SIGHUP'
 export interface HostStream {
   write(text: string): void
   readonly is_terminal: boolean
-  /** Width in characters; undefined when it is not a terminal. */
+  /** Width in columns; undefined when it is not a terminal. */
   readonly columns: number | undefined
   /** Height in lines; undefined when it is not a terminal. */
   readonly rows?: number | undefined

@@ -1,4 +1,4 @@
-/** What `svc start` takes: one table for its flags, the `sandbox` section of svc.config.json and the help. */
+/** The options of `svc start`: one table for its flags, the `sandbox` section of svc.config.json and the help. */
 import { InvalidArgumentError, Option } from 'commander'
 import { z } from 'zod'
 import { RateText } from '../../contract/control/projects.ts'
@@ -11,7 +11,7 @@ interface StartRow {
   description: string
 }
 
-/** The first port that is tried where none is asked for. */
+/** The first port to try when none is given. */
 export const defaultPort = 4010
 export const defaultHost = '127.0.0.1'
 
@@ -70,14 +70,14 @@ export const StartSection = z
 
 export type StartOptions = z.infer<typeof StartSection>
 
-/** The flags, by the name of their option. */
+/** Returns the flags, by the name of their option. */
 export function startFlags(): Map<StartOptionName, Option> {
   const flags = new Map(names.map((name) => [name, flagOf(table[name])]))
   flags.get('ephemeral')?.conflicts('db')
   return flags
 }
 
-/** Flags win over the section of the file; one about the database wins over the other one's member. */
+/** Merges flags with the section of the file. Flags win, and a flag about the database replaces both of its fields. */
 export function mergeStartOptions(flags: StartOptions, section: StartOptions): StartOptions {
   const { db, ephemeral, ...others } = section
   const isDatabaseGiven = flags.db !== undefined || flags.ephemeral !== undefined
@@ -85,7 +85,7 @@ export function mergeStartOptions(flags: StartOptions, section: StartOptions): S
   return { ...others, ...database, ...flags }
 }
 
-/** The options as words of a command line. */
+/** Returns the options as words of a command line. */
 export function startWords(options: StartOptions): string[] {
   return names.flatMap((name) => {
     const value = options[name]
