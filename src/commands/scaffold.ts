@@ -1,7 +1,6 @@
 /** `svc init [template] [dir]`, short for `svc scaffold`: creates a project from a template. */
 import { join } from 'node:path'
 import { Argument, Option } from 'commander'
-import { openPrompt, type Prompt } from '../cli/output/prompt.ts'
 import { alignPairs } from '../cli/output/text.ts'
 import type { Command } from '../cli/run/command.ts'
 import { CliError } from '../cli/run/errors.ts'
@@ -16,6 +15,7 @@ import {
 } from '../scaffold/project.ts'
 import { type ProjectPlace, placeOf } from '../scaffold/project-place.ts'
 import { findTemplate, listTemplates, packageRoot, ScaffoldError, type Template } from '../scaffold/templates.ts'
+import { openPrompt, type Prompt } from './prompt.ts'
 
 interface ScaffoldOptions {
   list?: boolean

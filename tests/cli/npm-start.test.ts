@@ -55,7 +55,9 @@ describe('npm start leaves nothing behind', { timeout: 60_000 }, () => {
     const shell = parentOf(started.pid)
     expect(shell).not.toBe(started.npm)
     process.kill(shell, 'SIGKILL')
-    expect(await started.ended).toContain(`The process that ran this one (pid ${shell}) is gone.\nSIGHUP: stopping\n`)
+    expect(await started.ended).toContain(
+      `The process that started this one (pid ${shell}) has ended.\nSIGHUP: stopping\n`,
+    )
     await isGone(started)
   })
 })

@@ -1,8 +1,8 @@
 /** The command tree as completion needs it: what may follow which words. */
 import { Option } from 'commander'
 import type { CommandNode, OptionNode } from '../run/command-tree.ts'
+import { topics } from '../run/help.ts'
 import { commonOptions } from '../run/parser.ts'
-import { topics } from '../run/topics.ts'
 import { outputFormats } from '../settings/table.ts'
 
 /** A place in the command line: after the words of `path`. */

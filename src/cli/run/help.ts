@@ -1,6 +1,10 @@
-/** What `svc COMMAND --help` prints. */
+/** What `svc COMMAND --help` and `svc help TOPIC` print. */
 import { Argument, Command as Commander, Option } from 'commander'
+import type { Style } from '../output/style.ts'
+import { alignTable } from '../output/text.ts'
+import { settingNames, settingsTable } from '../settings/table.ts'
 import type { CommandNode, OptionNode } from './command-tree.ts'
+import { exitCodes } from './errors.ts'
 
 /**
  * Returns the help of the innermost command or group that `words` name; other words are passed over. `columns` is the
@@ -66,4 +70,44 @@ function optionOf({ flags, description, defaultValue, presetArg, choices }: Opti
 
 function commandsOf(node: CommandNode): CommandNode[] {
   return node.commands?.flatMap(commandsOf) ?? [node]
+}
+
+/** The tables of `svc help TOPIC`, by topic. */
+export const topics: Readonly<Record<string, (style: Style) => Promise<string[]>>> = {
+  'exit-codes': exitCodesTopic,
+  settings: settingsTopic,
+}
+
+/** One table with the contract's errors, so that the two cannot differ. */
+async function exitCodesTopic(style: Style): Promise<string[]> {
+  const { errorCodes } = await import('../../contract/errors.ts')
+  const rows = Object.entries(exitCodes).map(([category, { exit_code, meaning }]) => [exit_code, category, meaning])
+  const errors = Object.entries(errorCodes).map(([code, { status, exit_code, summary }]) => [
+    status,
+    code,
+    exit_code,
+    summary,
+  ])
+  return [
+    ...alignTable(['exit', 'category', 'meaning'], rows, style),
+    '',
+    'Errors of the API, and the exit code of each:',
+    ...alignTable(['status', 'error', 'exit', 'meaning'], errors, style),
+  ]
+}
+
+async function settingsTopic(style: Style): Promise<string[]> {
+  const rows = settingNames.map((name) => {
+    const { flag, env, isFileSetting, description } = settingsTable[name]
+    return [flag ?? '-', env, isFileSetting ? name : '-', description]
+  })
+  return [
+    'A setting is taken from the first of these that has it: flag, environment, svc.config.json, profile,',
+    'running sandbox, default.',
+    '',
+    ...alignTable(['flag', 'environment', 'file', 'what'], rows, style),
+    '',
+    'A list longer than the terminal goes to SVC_PAGER, PAGER or less; --no-pager prints it directly.',
+    '--json is short for -o json. -q prints no notes. --no-input never asks. --color auto|always|never; NO_COLOR and FORCE_COLOR count.',
+  ]
 }

@@ -44,11 +44,12 @@ export async function runCommand(
 }
 
 async function printTopic(name: string | undefined, host: Host): Promise<boolean> {
-  const { topics } = await import('./topics.ts')
+  const { topics } = await import('./help.ts')
   const topic = topics[name ?? '']
   if (topic === undefined) return false
   const { styleOf } = await import('../output/style.ts')
-  host.stdout.write(`${topic(styleOf(host.stdout, 'auto', host.env)).join('\n')}\n`)
+  const lines = await topic(styleOf(host.stdout, 'auto', host.env))
+  host.stdout.write(`${lines.join('\n')}\n`)
   return true
 }
 

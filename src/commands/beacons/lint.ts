@@ -3,11 +3,11 @@ import { isUtf8 } from 'node:buffer'
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { Argument, Option } from 'commander'
-import { parseTime } from '../../cli/output/time.ts'
 import type { Command } from '../../cli/run/command.ts'
 import { CliError, exitCodes } from '../../cli/run/errors.ts'
 import { type Host, readStdin } from '../../cli/run/host.ts'
 import { lintBeacons, lintLines, lintSummary } from '../../journal/lint.ts'
+import { parseTime } from '../flag-values.ts'
 
 export const lint: Command = {
   name: 'lint',

@@ -2,11 +2,11 @@ import { Argument } from 'commander'
 import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
 import type { Style } from '../../cli/output/style.ts'
 import { alignPairs, formatTime } from '../../cli/output/text.ts'
-import { parseTime } from '../../cli/output/time.ts'
 import type { CommandGroup } from '../../cli/run/command.ts'
 import { CliError } from '../../cli/run/errors.ts'
 import type { SandboxClock } from '../../contract/control/clock.ts'
 import { formatDuration, parseDuration } from '../../foundation/duration.ts'
+import { parseTime } from '../flag-values.ts'
 
 export const clock: CommandGroup = {
   name: 'clock',
