@@ -13,8 +13,6 @@ import type { RestoredRequest } from '../runtime/replay.ts'
 import type { Waiters } from '../runtime/waiters.ts'
 import type { PageQuery, ProjectRow } from '../store/store.ts'
 
-export type { Identity, RestoredRequest } from '../runtime/replay.ts'
-
 /** Everything an operation may use. Built once, in sandbox/index.ts. */
 export interface Services extends DecisionServices {
   waiters: Waiters

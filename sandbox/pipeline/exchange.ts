@@ -6,8 +6,9 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import { encodeId } from '../../src/contract/ids.ts'
-import type { Context, Identity, Services } from '../operations/context.ts'
+import type { Context, Services } from '../operations/context.ts'
 import type { Injection } from '../runtime/faults.ts'
+import type { Identity } from '../runtime/replay.ts'
 import { StorageError } from '../store/store.ts'
 
 /** The header that names the fault rule that a response was spoiled by. */

@@ -1,5 +1,4 @@
 /** From the stored facts of a job to the decision of one of its slots, immediately or after its latency. */
-
 import type { Latency } from '../../src/contract/control/projects.ts'
 import type { AuthoritativeConsent, Format, Mode } from '../../src/contract/fields.ts'
 import { encodeId } from '../../src/contract/ids.ts'
