@@ -2,6 +2,7 @@
 import type { SandboxEvent } from '../../../src/contract/control/events.ts'
 import type { PlacementDetail } from '../../../src/contract/control/placements.ts'
 import type { SandboxInfo } from '../../../src/contract/control/sandbox.ts'
+import { recordedTypes } from './record.ts'
 import type { Meanings } from './wording.ts'
 
 /** With a larger difference the sandbox clock has been moved since it was read. Milliseconds. */
@@ -31,7 +32,7 @@ export function openFeed({ client_id, since_seq, onEvent, onLive }: FeedOptions)
   }
   void setOffset()
   const source = new EventSource(`/_sandbox/events?client_id=${client_id}&since_seq=${since_seq}`)
-  for (const type of types) {
+  for (const type of recordedTypes) {
     source.addEventListener(type, ({ data }: MessageEvent<string>) => {
       const event = JSON.parse(data) as SandboxEvent
       onEvent(event, toPageTime(event.at_ms))
@@ -40,18 +41,6 @@ export function openFeed({ client_id, since_seq, onEvent, onLive }: FeedOptions)
   source.addEventListener('open', () => onLive(true))
   source.addEventListener('error', () => onLive(false))
 }
-
-const types: readonly SandboxEvent['type'][] = [
-  'job.created',
-  'placement.decided',
-  'frame.loaded',
-  'beacon.accepted',
-  'beacon.duplicate',
-  'beacon.rejected',
-  'consent.changed',
-  'browser.activated',
-  'sandbox.reset',
-]
 
 /**
  * Returns the sandbox clock minus this page's, from the fastest of five requests, assuming half of it is the way back.

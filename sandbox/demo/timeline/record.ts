@@ -169,6 +169,7 @@ export function openRecorder(onChange: (turn: TurnRecord) => void) {
   return recorder
 }
 
+/** Kinds of the sandbox's events; consents are joined with what this page has stored. */
 const kinds: Partial<Record<SandboxEvent['type'], EntryKind>> = {
   'job.created': 'pending',
   'placement.decided': 'decision',
@@ -178,7 +179,11 @@ const kinds: Partial<Record<SandboxEvent['type'], EntryKind>> = {
   'beacon.rejected': 'beacon',
   'browser.activated': 'activated',
   'sandbox.reset': 'reset',
+  'consent.changed': 'consent',
 }
+
+/** Types of the events that a recorder reads. */
+export const recordedTypes: readonly string[] = Object.keys(kinds)
 
 /** `<instance>:<event>[:n]`, as the renderer names its beacons. Heartbeats are numbered in the order of their events. */
 function beaconKey(turn: TurnRecord, { instance_id, event }: RendererEvent<'beacon'>): string {

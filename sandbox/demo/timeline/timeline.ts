@@ -96,7 +96,7 @@ export function createTimeline(sessionId: () => string): Timeline {
       show()
     })
     show()
-    const row = html`<li data-kind="${entry.kind}" class="${known === undefined && 'new'}">${button}${place}</li>`
+    const row = html`<li data-kind="${entry.kind}" class="${known === undefined && 'arriving'}">${button}${place}</li>`
     drawn.set(entry, { text, row })
     return row
   }
