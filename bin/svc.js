@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Old syntax on purpose: an old Node must be able to read this far to be told that it is too old.
+// Plain syntax, so that an old Node can run this far and print that it is too old.
 import fs from 'node:fs'
 import module from 'node:module'
 

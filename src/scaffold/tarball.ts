@@ -1,7 +1,7 @@
 /**
- * The package that this code runs from, packed as `npm pack` would: what its `files` name, under `package/`, as a
- * gzipped tar archive. Written by hand so that it needs no npm, no network and no checkout, and is the same bytes for
- * the same files. Hidden files, but the templates' own, and `node_modules` stay out.
+ * Packs the package that this code runs from as `npm pack` does: the files that its manifest names, under `package/`, as a
+ * gzipped tar archive. It needs no npm, no network and no checkout, and the same files give the same bytes. Hidden files,
+ * except the templates' .env.example, and `node_modules` are left out.
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,10 +9,10 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 
 const block = 512
-/** 1985-10-26T08:15:00Z in seconds: what npm gives every file of a package, so that archives compare. */
+/** 1985-10-26T08:15:00Z in seconds, which npm gives every file of a package so that archives can be compared. */
 const modified_s = 499_162_500
 
-/** The archive of the package in `root`. `files` are those of its manifest. */
+/** Returns the archive of the package in `root`. `files` are those of its manifest. */
 export async function packPackage(root: string, files: readonly string[]): Promise<Uint8Array> {
   const parts = filesOf(root, files).flatMap((path) => {
     const content = readFileSync(join(root, path))
@@ -26,7 +26,7 @@ function filesOf(root: string, files: readonly string[]): string[] {
   return ['package.json', ...inside]
 }
 
-/** The file at this path, or those below it. */
+/** Returns the file at this path, or the files below it. */
 function filesAt(root: string, path: string): string[] {
   const info = statSync(join(root, path), { throwIfNoEntry: false })
   if (info === undefined) return []
@@ -40,7 +40,7 @@ function isShipped(name: string): boolean {
   return name !== 'node_modules' && (!name.startsWith('.') || name === '.env.example')
 }
 
-/** The header of a file, in the ustar format of POSIX.1-1988. */
+/** Returns the header of a file in the ustar format of POSIX.1-1988. */
 function header(path: string, size: number, mode: number): Buffer {
   const { name, prefix } = splitPath(path)
   const bytes = Buffer.alloc(block)
@@ -59,12 +59,12 @@ function header(path: string, size: number, mode: number): Buffer {
   return bytes
 }
 
-/** A number in octal digits, ended by a null, `length` bytes in all. */
+/** Returns a number in octal digits with a final null, `length` bytes in all. */
 function octal(value: number, length: number): string {
   return `${value.toString(8).padStart(length - 1, '0')}\u0000`
 }
 
-/** A path of up to 100 bytes, or one that is cut in two at a slash. */
+/** Splits a path of more than 100 bytes at a slash, as the format requires. */
 function splitPath(path: string): { name: string; prefix: string } {
   if (Buffer.byteLength(path) <= 100) return { name: path, prefix: '' }
   for (let at = path.indexOf('/'); at !== -1; at = path.indexOf('/', at + 1)) {

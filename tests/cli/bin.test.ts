@@ -36,14 +36,14 @@ test('help and usage errors load neither the contract nor a schema', async () =>
   }
 })
 
-test('the bundle knows the help of every command as the source does', async () => {
+test('the help in the bundle is the help of the source', async () => {
   for (const args of ['placements create --help', 'sandbox faults', 'help sandbox clock set', 'exec -h']) {
     const { code, stdout, stderr } = await svc(args, {})
     expect(await spawnSvc(args.split(' '), {}).ended, args).toEqual({ code, stdout, stderr })
   }
 })
 
-test('a reader that goes away is no error', async () => {
+test('a reader that closes the pipe is no error', async () => {
   const { child, ended } = spawnSvc(['help', 'settings'], { SVC_HOME: temporaryDirectory() })
   child.stdout?.destroy()
   expect(await ended).toMatchObject({ code: 0, stderr: '' })

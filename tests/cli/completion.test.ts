@@ -1,4 +1,4 @@
-/** `svc completion`: bash's script runs in bash; those of shells that may not be here are checked for what they hold. */
+/** `svc completion`: the script of bash runs in bash; those of other shells, which may be missing here, are only read. */
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -27,7 +27,7 @@ describe('bash', () => {
   const file = join(home, 'svc.bash')
   beforeAll(async () => writeFileSync(file, await scriptOf('bash')))
 
-  /** What bash offers at the end of a line, split into words as bash does. */
+  /** Returns what bash suggests at the end of a line, which is split into words as bash does. */
   function complete(...words: string[]): string[] {
     const script = `
       source "$1"; shift
@@ -38,7 +38,7 @@ describe('bash', () => {
     return offered.split('\n').filter((line) => line !== '')
   }
 
-  /** The same, with a `svc` for the script to ask. */
+  /** The same, with a `svc` that the script can call. */
   function ask(state: string, ...words: string[]): string[] {
     const script = `
       svc() { "$NODE" "$BIN" "$@"; }
@@ -52,7 +52,7 @@ describe('bash', () => {
     return offered.split('\n').filter((line) => line !== '')
   }
 
-  test('commands, by their beginning', () => {
+  test('commands, by their first letters', () => {
     expect(complete('')).toEqual([...commands.map(({ name }) => name), 'help'])
     expect(complete('pla')).toEqual(['placements'])
     expect(complete('help', 'exit')).toEqual(['exit-codes'])
@@ -72,7 +72,7 @@ describe('bash', () => {
     expect(complete('--vers')).toEqual(['--version'])
   })
 
-  test('values that the contract names', () => {
+  test('values from the contract', () => {
     expect(complete('placements', 'create', '--format', '')).toEqual([...formats])
     expect(complete('placements', 'create', '--native-template', '')).toEqual([...nativeTemplates])
     expect(complete('jobs', 'create', '--job-type', '')).toEqual([...jobTypes])
@@ -81,19 +81,19 @@ describe('bash', () => {
     expect(complete('placements', 'list', '-o', '')).toEqual([...outputFormats])
   })
 
-  test('values behind an equals sign', () => {
+  test('values after an equals sign', () => {
     expect(complete('placements', 'create', '--format', '=', 'cl')).toEqual(['clip'])
     expect(complete('placements', 'create', '--format', '=')).toEqual([...formats])
   })
 
-  test('values of arguments, and of one command alone', () => {
+  test('values of arguments, and formats that only one command has', () => {
     expect(complete('completion', '')).toEqual(['bash', 'zsh', 'fish', 'powershell'])
     expect(complete('config', 'get', 'base')).toEqual(['base_url'])
     expect(complete('env', '-o', 'd')).toEqual(['dotenv'])
     expect(complete('placements', 'list', '-o', 'd')).toEqual([])
   })
 
-  test('the value of a flag is no command', () => {
+  test('the value of a flag is not taken for a command', () => {
     expect(complete('placements', '--profile', 'list', 'cre')).toEqual(['create'])
     expect(complete('placements', 'create', '--topic', '')).toEqual([])
   })
@@ -109,7 +109,7 @@ describe('bash', () => {
     expect(ask(state, 'sandbox', 'snapshot', 'restore', '')).toEqual([])
   })
 
-  test('programs behind --', () => {
+  test('programs after --', () => {
     expect(complete('exec', '--', 'bas')).toContain('bash')
     expect(complete('exec', '--', 'npm', '')).toEqual([])
   })
@@ -132,13 +132,13 @@ describe.each(['bash', 'zsh', 'fish', 'powershell'])('the script of %s', (shell)
   })
 })
 
-test('a script is printed although a config file is wrong', async () => {
+test('a script is printed although a config file is invalid', async () => {
   const cwd = temporaryDirectory()
   writeFileSync(join(cwd, 'svc.config.json'), '{')
   expect((await svc('completion bash', { env: { SVC_HOME: home }, cwd })).code).toBe(0)
 })
 
-test('names are answered one a line, of a running sandbox too; the shell is asked for otherwise', async () => {
+test('names are printed one a line, also those of a running sandbox; without --names the shell is required', async () => {
   await using cli = await startTestCli()
   await cli.svc('sandbox snapshot save before')
   expect(await cli.svc('completion --names snapshots')).toEqual({ code: 0, stdout: 'before\n', stderr: '' })

@@ -14,13 +14,13 @@ interface Ready {
   log_file: string
 }
 
-/** Runs a command line in a state directory; what it leaves in the background is stopped after the test. */
+/** Runs a command line in a state directory. After the test, what it left in the background is stopped. */
 async function svc(home: string, ...args: string[]): Promise<Result> {
   onTestFinished(() => void spawnSvc(['sandbox', 'stop', '--all'], { SVC_HOME: home }))
   return patient(await spawnSvc(args, { SVC_HOME: home }, home).ended)
 }
 
-/** Without what is told when a second has gone by, as on a busy machine. */
+/** Returns stderr without the progress that is printed after a second, as on a busy machine. */
 function patient(ended: Result): Result {
   return { ...ended, stderr: ended.stderr.replace(/^(waiting|stopping) .*\n/gm, '') }
 }
@@ -39,7 +39,7 @@ describe('svc start --detach', () => {
     expect(readdirSync(join(home, 'sandboxes'))).toEqual([])
   })
 
-  test('prints the block for people, which tells the log and how to stop it', async () => {
+  test('prints the block, with the log file and how to stop it', async () => {
     const home = temporaryDirectory()
     const { code, stdout } = await svc(home, 'start', '--detach', '--port', '0', '--ephemeral')
     expect(code).toBe(0)
@@ -49,7 +49,7 @@ describe('svc start --detach', () => {
     expect(stdout).not.toContain('Ctrl-C')
   })
 
-  test('a start that fails is told as in the foreground, and leaves neither process nor log', async () => {
+  test('a failing start reports the same as in the foreground, and leaves neither process nor log', async () => {
     const home = temporaryDirectory()
     const first = JSON.parse((await svc(home, 'start', '--detach', '--port', '0', '-o', 'json')).stdout) as Ready
     const inForeground = await svc(home, 'start', '--port', '0')
@@ -61,7 +61,7 @@ describe('svc start --detach', () => {
     expect(readdirSync(join(home, 'sandboxes'))).toEqual([`${first.pid}.json`])
   })
 
-  test('an option that the sandbox refuses has exit code 2', async () => {
+  test('an option that the sandbox rejects is exit code 2', async () => {
     const { code, stderr } = await svc(
       temporaryDirectory(),
       'start',
@@ -73,7 +73,7 @@ describe('svc start --detach', () => {
     expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('no scenario named none_such') })
   })
 
-  test('what it does on a busy default port is told', async () => {
+  test('a busy default port is noted', async () => {
     const home = temporaryDirectory()
     const blocker = createServer()
     const isBlocked = await new Promise((resolve) => {
@@ -86,14 +86,14 @@ describe('svc start --detach', () => {
     expect(stderr).toMatch(new RegExp(`^Port 4010 is taken by .*: using ${port}\\.\n$`))
   })
 
-  test('interrupted before it is ready, it leaves no process', async () => {
+  test('an interrupt before it is ready leaves no process', async () => {
     const home = temporaryDirectory()
     const { child, ended } = spawnSvc(['start', '--detach', '--port', '0', '-o', 'json'], { SVC_HOME: home }, home)
     const logs = join(home, 'logs')
     await expect.poll(() => existsSync(logs) && readdirSync(logs).length, { timeout: 20_000 }).toBe(1)
     child.kill('SIGINT')
     const { code, stdout } = await ended
-    // It may have been ready in that very moment: then it is there, and told.
+    // It may have become ready at that very moment: then it is running, and printed.
     expect([0, 130]).toContain(code)
     const listed = JSON.parse((await svc(home, 'sandbox', 'ps', '-o', 'json')).stdout) as unknown[]
     expect(listed).toHaveLength(code === 0 ? 1 : 0)
@@ -105,7 +105,7 @@ describe('svc start --detach', () => {
 describe('options of svc.config.json', () => {
   const write = (home: string, value: unknown) => writeFileSync(join(home, 'svc.config.json'), JSON.stringify(value))
 
-  test('are taken where no flag says otherwise; the database is relative to the file', async () => {
+  test('are used unless a flag is given; the database is relative to the file', async () => {
     const home = temporaryDirectory()
     mkdirSync(join(home, 'below'))
     write(home, { sandbox: { db: 'data/own.db', port: 1, rate_limit: '5/s' } })
@@ -125,7 +125,7 @@ describe('options of svc.config.json', () => {
     expect((await Promise.all(asked)).map(({ status }) => status)).toContain(429)
   })
 
-  test('a flag about the database wins over any of the file, and --config names another file', async () => {
+  test('a flag about the database replaces those of the file, and --config names another file', async () => {
     const home = temporaryDirectory()
     writeFileSync(join(home, 'other.json'), '{"sandbox":{"db":"own.db","port":0}}')
     const words = ['start', '--detach', '--ephemeral', '--config', 'other.json', '-o', 'json']
@@ -152,7 +152,7 @@ describe('options of svc.config.json', () => {
 })
 
 describe('--open', () => {
-  test('shows the demo in the browser, from a terminal', async () => {
+  test('opens the demo in the browser, from a terminal', async () => {
     const { text, shown } = await withBrowser('start --detach --port 0 --ephemeral --open', 'exit 0')
     await expect.poll(text, { timeout: 8_000 }).toContain('code 0')
     const [, url] = /Opened in the browser: (\S+)/.exec(text()) ?? []
@@ -160,13 +160,13 @@ describe('--open', () => {
     expect(shown()).toBe(`${url}\n`)
   })
 
-  test('a browser that cannot be opened is told, with the address', async () => {
+  test('a browser that cannot be opened is noted, with the URL', async () => {
     const { text } = await withBrowser('start --detach --port 0 --ephemeral --open', 'exit 3')
     await expect.poll(text, { timeout: 8_000 }).toContain('code 0')
     expect(text()).toMatch(/Not opened, no browser was found: http:\S+/)
   })
 
-  test('without a terminal nothing is opened: the address is told on stderr', async () => {
+  test('without a terminal nothing is opened: the URL is noted on stderr', async () => {
     const home = temporaryDirectory()
     const { stdout, stderr } = await svc(
       home,
@@ -183,7 +183,7 @@ describe('--open', () => {
     expect(stderr).toBe(`Not opened, this is not a terminal: ${url}/_sandbox/demo\n`)
   })
 
-  /** A terminal whose browser notes what it is to show, and ends as told. */
+  /** A terminal whose browser records the URL and ends with the given exit code. */
   async function withBrowser(args: string, ending: string) {
     const home = temporaryDirectory()
     const shown = join(home, 'shown')

@@ -1,4 +1,4 @@
-/** Each exit code of the table, provoked in a real process: the compiler demands a case for a new one. */
+/** Each exit code of the table, provoked in a real process. The compiler requires a case for a new one. */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -8,10 +8,10 @@ import { temporaryDirectory } from './test-cli.ts'
 
 interface Case {
   args: readonly string[]
-  /** What its error says of itself; null where it ends well. */
+  /** The code of its error; null when it succeeds. */
   code: string | null
   env?: Record<string, string>
-  /** Sent once the command is at work, which its line on stderr tells. */
+  /** Sent when the command is waiting, which it prints on stderr. */
   interrupt?: { at: RegExp; signal: NodeJS.Signals }
 }
 
@@ -88,7 +88,7 @@ describe('exit codes', () => {
     }
   })
 
-  test('a database that another sandbox has open is busy too, and a corrupt one is not', async () => {
+  test('a database that another sandbox has open is busy too; a corrupt one is a usage error', async () => {
     const file = join(home, 'one.db')
     const first = spawnSvc(['start', '--port', '0', '--db', file, '-o', 'json'], { SVC_HOME: join(home, 'first') })
     await first.firstLine
@@ -105,7 +105,7 @@ describe('exit codes', () => {
   })
 })
 
-/** Sends a signal once the command has said that it waits. */
+/** Sends a signal when the command has printed that it is waiting. */
 function interruptWhen({ child }: Running, { at, signal }: NonNullable<Case['interrupt']>): Promise<void> {
   return new Promise((resolve, reject) => {
     let text = ''
@@ -117,6 +117,6 @@ function interruptWhen({ child }: Running, { at, signal }: NonNullable<Case['int
       resolve()
     }
     child.stderr!.on('data', read)
-    child.once('close', () => reject(new Error(`ended before it waited: ${text}`)))
+    child.once('close', () => reject(new Error(`ended before it was waiting: ${text}`)))
   })
 }

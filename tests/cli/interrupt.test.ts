@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Host, Signal } from '../../src/cli/run/host.ts'
 import { startTestCli } from './test-cli.ts'
 
-/** A Host whose signals, clock and forced exits are the test's. */
+/** A Host whose signals, clock and forced exits the test controls. */
 function interruptible() {
   const handlers = new Set<(signal: Signal) => void>()
   const exits: number[] = []
@@ -34,7 +34,7 @@ test('the first Ctrl-C ends a command cleanly, with 130', async () => {
   expect(handlers.size).toBe(0)
 })
 
-test('a second one forces the end, unless it is npm doubling the first', async () => {
+test('a second one forces the end, unless npm doubled the first', async () => {
   await using cli = await startTestCli()
   const { host, interruptAt, exits, handlers } = interruptible()
   const running = cli.svc('events stream', { host })

@@ -3,7 +3,7 @@ import type { Command } from '../../src/cli/run/command.ts'
 import { runCommand } from '../../src/cli/run/run-command.ts'
 import { keptStream, temporaryDirectory, testHost } from './test-cli.ts'
 
-/** Whether a command that is run with these words would ask. */
+/** Returns whether a command run with these words may ask. */
 async function mayAsk(words: readonly string[], stdin_is_terminal: boolean): Promise<boolean | undefined> {
   let answer: boolean | undefined
   const ask: Command = {

@@ -1,4 +1,4 @@
-/** `npm start`, and every way in which it ends: no process is left, the locator is gone, the port is free. */
+/** `npm start` and every way to end it: no process is left, the locator is removed, the port is free. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
@@ -15,7 +15,7 @@ interface Started {
   /** The process of the sandbox. */
   pid: number
   url: string
-  /** Resolves with what was told on stderr, when nothing that could write there runs any more. */
+  /** Resolves with stderr when every process that could write to it has ended. */
   ended: Promise<string>
 }
 
@@ -30,7 +30,7 @@ describe('npm start leaves nothing behind', { timeout: 60_000 }, () => {
   test('after Ctrl-C twice', async () => {
     const started = await npmStart()
     const { hostname, port } = new URL(started.url)
-    // A request that never ends holds up the clean stop, so that the second Ctrl-C finds it under way.
+    // A request that never ends delays the clean stop, so that the second Ctrl-C arrives during it.
     const socket = connect(Number(port), hostname)
     socket.on('error', () => {})
     await once(socket, 'connect')
@@ -43,7 +43,7 @@ describe('npm start leaves nothing behind', { timeout: 60_000 }, () => {
     await isGone(started)
   })
 
-  test.each(['SIGTERM', 'SIGKILL', 'SIGHUP'] as const)('after %s of npm alone', async (signal) => {
+  test.each(['SIGTERM', 'SIGKILL', 'SIGHUP'] as const)('after %s of npm only', async (signal) => {
     const started = await npmStart()
     process.kill(started.npm, signal)
     expect(await started.ended).toMatch(/: stopping\nstopped\n$/)
@@ -62,13 +62,13 @@ describe('npm start leaves nothing behind', { timeout: 60_000 }, () => {
   })
 })
 
-test('what npm starts with --detach outlives npm, and is stopped by svc sandbox stop', {
+test('a sandbox that npm starts with --detach outlives npm, and svc sandbox stop ends it', {
   timeout: 60_000,
 }, async () => {
   const started = await npmStart('--detach')
   expect(await started.ended).toBe('')
   expect(isRunning(started.npm)).toBe(false)
-  // Longer than the watch takes to see that npm is gone.
+  // Longer than the watch takes to notice that npm has ended.
   await new Promise((resolve) => setTimeout(resolve, 1_200))
   expect((await fetch(`${started.url}/_sandbox/readyz`)).status).toBe(200)
   expect(await spawnSvc(['sandbox', 'stop', '-q'], { SVC_HOME: started.home }).ended).toMatchObject({ code: 0 })
@@ -89,7 +89,7 @@ test('a sandbox that a shell started outlives that shell, npm or not', { timeout
   expect(readFileSync(join(home, 'err'), 'utf8')).toBe('SIGTERM: stopping\nstopped\n')
 })
 
-/** Runs `npm start` at the head of a process group of its own, as a shell with job control does. */
+/** Runs `npm start` as the leader of its own process group, like a shell with job control. */
 async function npmStart(...flags: string[]): Promise<Started> {
   const home = temporaryDirectory()
   const words = ['start', '--silent', '--', '--port', '0', '-o', 'json', ...flags]

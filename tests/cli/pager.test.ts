@@ -14,7 +14,7 @@ afterAll(async () => cli[Symbol.asyncDispose]())
 /** The catalogue of scenarios is longer than 24 lines. */
 const long = 'sandbox scenario list'
 
-/** Runs a command in a terminal to its end; answers what stands there, from the exit code upwards. */
+/** Runs a command in a terminal to its end. Returns the lines of the screen before the exit code. */
 async function shown(args: string, env: Record<string, string>, size?: { columns: number; rows: number }) {
   const terminal = await openScript(args, { SVC_HOME: cli.home, NO_COLOR: '1', ...env }, size)
   try {
@@ -27,7 +27,7 @@ async function shown(args: string, env: Record<string, string>, size?: { columns
   }
 }
 
-test('a list longer than the screen goes to the pager, whole', async () => {
+test('a list longer than the screen goes to the pager as a whole', async () => {
   const file = join(cli.home, 'paged')
   const { code } = await shown(long, { SVC_PAGER: `tee ${file}`, PAGER: 'false' })
   expect(code).toBe('code 0')
@@ -36,14 +36,14 @@ test('a list longer than the screen goes to the pager, whole', async () => {
   expect(paged).toMatch(/\nwrong_key_type .*\n$/)
 })
 
-test('a pager that is closed early ends the command in order', async () => {
+test('closing the pager early ends the command normally', async () => {
   const { code, lines } = await shown(long, { PAGER: 'head -1' })
   expect(code).toBe('code 0')
   expect(lines.filter((line) => /true|false/.test(line))).toEqual([])
   expect(lines.some((line) => /^name +title/.test(line))).toBe(true)
 })
 
-test('without the program the list is printed, and nothing is said of it', async () => {
+test('when the pager is not installed the list is printed, without a message', async () => {
   const { code, lines } = await shown(long, { PAGER: 'no-such-pager -R' })
   expect(code).toBe('code 0')
   expect(lines.join('\n')).not.toContain('no-such-pager')
@@ -56,14 +56,14 @@ test.each([
   ['--no-input', `${long} --no-input`, {}, undefined],
   ['-o json', `${long} -o json`, {}, undefined],
   ['a pipe', `${long} | cat`, {}, undefined],
-  ['a terminal that can do nothing', long, { TERM: 'dumb' }, undefined],
+  ['a dumb terminal', long, { TERM: 'dumb' }, undefined],
 ])('no pager: %s', async (name, args, env, size) => {
   const file = join(cli.home, `not-paged-${name.replaceAll(' ', '-')}`)
   expect((await shown(args, { SVC_PAGER: `tee ${file}`, ...env }, size)).code).toBe('code 0')
   expect(existsSync(file)).toBe(false)
 })
 
-test('less: q closes it, and the terminal is as it was', async () => {
+test('less: q closes it, and the terminal is restored', async () => {
   const terminal = await openScript(long, { SVC_HOME: cli.home, PAGER: 'less', LESS: '' })
   try {
     await expect.poll(() => terminal.lines().join('\n'), { timeout: 15_000 }).toContain('autoplay_blocked')

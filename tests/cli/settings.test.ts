@@ -15,7 +15,7 @@ const body = async (args: string, options: Parameters<typeof svc>[1]) => {
 }
 
 describe('settings', () => {
-  test('come from flag, environment, config file, profile, sandbox, default, in this order', async () => {
+  test('come from flag, environment, config file, profile, sandbox or default, in this order', async () => {
     const home = temporaryDirectory()
     const cwd = join(home, 'project/deep')
     await mkdir(cwd, { recursive: true })
@@ -55,7 +55,7 @@ hint: Set SVC_SECRET_KEY, or give --secret-key KEY.
     expect(stdout).toContain('Bearer sk_test_other')
   })
 
-  test('a wrong value names where it came from', async () => {
+  test('the error of an invalid value names its source', async () => {
     const home = temporaryDirectory()
     const messageOf = async (args: string, env: Record<string, string> = {}) => {
       const { code, stderr } = await svc(`placements list ${args}`, { env: { SVC_HOME: home, ...env }, cwd: home })
@@ -98,7 +98,7 @@ describe('locators', () => {
     expect(await mode(`sandboxes/${process.pid}.json`)).toBe(0o600)
   })
 
-  test('of ended processes, and broken ones, are removed; the newest sandbox comes first', async () => {
+  test('of ended processes and broken ones are removed; the newest sandbox comes first', async () => {
     const home = temporaryDirectory()
     for (const pid of [101, 102, 103]) await writeLocator(home, locator(pid, `http://${pid}.test`))
     await writeFile(join(home, 'sandboxes/104.json'), '{"url":')

@@ -1,6 +1,6 @@
 /**
- * What a terminal shows after the bytes it was sent: the few control sequences that a full-screen program uses. Both
- * screens are kept, so that a test sees that the first one comes back.
+ * The screen of a terminal, computed from its output: the few control sequences that a full-screen program uses. It keeps
+ * the primary and the alternate screen, so that a test can check that the primary one is restored.
  */
 export interface TerminalScreen {
   write(text: string): void
@@ -9,9 +9,9 @@ export interface TerminalScreen {
   lines(): string[]
   readonly is_alternate: boolean
   readonly is_cursor_shown: boolean
-  /** Times that the whole screen was erased. */
+  /** Number of times that the whole screen was erased. */
   readonly clears: number
-  /** Times that something was drawn in one go. */
+  /** Number of synchronized updates. */
   readonly frames: number
 }
 

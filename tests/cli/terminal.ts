@@ -1,6 +1,6 @@
 /**
- * The command line in a terminal of its own, of either kind: a pseudo-terminal made by script(1), which every Debian has,
- * read by our own few lines; and tmux, a whole terminal that others wrote, where it is installed.
+ * The command line in a terminal. There are two kinds: a pseudo-terminal of script(1), which every Debian has, whose output
+ * `terminal-screen.ts` reads; and tmux, a complete terminal, where it is installed.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,7 +10,7 @@ import { root } from './process.ts'
 export interface Terminal {
   /** Types keys, as a terminal sends them. */
   type(keys: string): void
-  /** Gives the terminal another size, as a person who drags its corner. */
+  /** Resizes the terminal, as dragging its corner does. */
   resize(columns: number, rows: number): void
   /** The lines of the screen that is shown, without trailing blanks. */
   lines(): string[]
@@ -21,7 +21,7 @@ export interface Terminal {
   close(): Promise<void>
 }
 
-/** What a kind of terminal runs: one line for /bin/sh. */
+/** What a terminal runs: one line for /bin/sh. */
 export interface TerminalScript {
   text: string
   pid(): number
@@ -33,14 +33,14 @@ export interface TerminalSize {
   rows: number
 }
 
-/** The size that terminals begin with. */
+/** The initial size of terminals. */
 export const usualSize: TerminalSize = { columns: 80, rows: 24 }
 
 const bin = join(root, 'bin/svc.js')
 
 /**
- * `svc ARGS` under a shell, which afterwards tells the exit code and the terminal's settings, `code 0` and those of stty,
- * and waits until it is closed.
+ * Returns `svc ARGS` under a shell, which then prints the exit code, as `code 0`, and the terminal's settings by stty, and
+ * waits until it is closed.
  */
 export function terminalScript(args: string): TerminalScript {
   const folder = mkdtempSync(join(tmpdir(), 'svc-terminal-'))
@@ -59,7 +59,7 @@ export function terminalScript(args: string): TerminalScript {
   }
 }
 
-/** What the shell of a terminal sees. */
+/** The environment of the shell in a terminal. */
 export function terminalEnvironment(env: Record<string, string>): Record<string, string | undefined> {
   return { PATH: process.env.PATH, TERM: 'xterm-256color', SHELL: '/bin/sh', LANG: 'C.UTF-8', ...env }
 }

@@ -1,4 +1,4 @@
-/** A window of a tmux server of its own. */
+/** A window of a private tmux server. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -33,7 +33,7 @@ describe('svc --help', () => {
     for (const args of ['', '-h', 'help']) expect(await cli.svc(args)).toEqual({ code: 0, stdout, stderr: '' })
   })
 
-  test('is there with other flags too, and on stderr where a command was needed', async () => {
+  test('is printed with other flags too, and on stderr when a command is missing', async () => {
     const { stdout } = await cli.svc('--help')
     expect(await cli.svc('-q --help')).toEqual({ code: 0, stdout, stderr: '' })
     expect(await cli.svc('-o json')).toEqual({ code: 2, stdout: '', stderr: stdout })
@@ -63,7 +63,7 @@ describe('the help of a command', () => {
     }
   })
 
-  test('names choices, provenance and decision of each field', async () => {
+  test('shows the choices, provenance and decision of each field', async () => {
     const { stdout } = await cli.svc('jobs create --help')
     expect(stdout.replace(/\s+/g, ' ')).toContain(
       '--job-type <choice> Workload category; a missing value normalizes to chat. (chat, code, image, voice, agent) [documented]',
@@ -73,7 +73,7 @@ describe('the help of a command', () => {
     )
   })
 
-  test('of a noun without a verb is a usage error, on stderr', async () => {
+  test('is a usage error on stderr for a noun without a verb', async () => {
     const { code, stdout, stderr } = await cli.svc('placements')
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain('create      Request a placement\n')
@@ -95,7 +95,7 @@ describe('a group within a group', () => {
   const parse = (args: string) => parseCommandLine([box], args.split(' '))
   const helpOf = async (args: string) => {
     const parsed = await parse(args)
-    if (parsed.kind !== 'help') throw new Error(`svc ${args} is not a help`)
+    if (parsed.kind !== 'help') throw new Error(`svc ${args} prints no help`)
     const { words, isRequested } = parsed
     return { text: commandHelp([await describeCommand(box)], words, { command_name: 'svc', columns: 80 }), isRequested }
   }
@@ -104,7 +104,7 @@ describe('a group within a group', () => {
     return parsed.kind === 'invalid' ? parsed.error.message : null
   }
 
-  test('has its verbs one word further, and its help lists them', async () => {
+  test('has verbs of its own, and its help lists them', async () => {
     expect(await parse('box lid close')).toMatchObject({ kind: 'command', command: { name: 'close' } })
     expect(await parse('box carry')).toMatchObject({ kind: 'command', command: { name: 'carry' } })
     const { text, isRequested } = await helpOf('box lid')
@@ -113,7 +113,7 @@ describe('a group within a group', () => {
     expect(text).toContain('Examples:\n  svc box lid open\n  svc box lid close\n')
   })
 
-  test('is listed in the help of the outer one, and a typing error in it suggests the nearest', async () => {
+  test('is listed in the help of the outer group, and typing errors in it are reported', async () => {
     const { text, isRequested } = await helpOf('box --help')
     expect(isRequested).toBe(true)
     expect(text).toContain('lid         The lid of the box\n')
@@ -121,13 +121,13 @@ describe('a group within a group', () => {
     expect(await messageOf('box ldi open')).toBe("Unknown command 'ldi'.")
   })
 
-  test('gives a --no-flag its default, as commander does for commands that are declared at once', async () => {
+  test('a --no-flag is true when it is not given', async () => {
     const lid = { ...verb('lid'), options: [new Option('--no-lock'), new Option('--colour <name>')] }
     expect(await parseCommandLine([lid], ['lid'])).toMatchObject({ input: { options: { lock: true } } })
     expect(await parseCommandLine([lid], ['lid', '--no-lock'])).toMatchObject({ input: { options: { lock: false } } })
   })
 
-  test('is loaded only where it is called', async () => {
+  test('only the command that is called is loaded', async () => {
     const loaded: string[] = []
     const lazy = (name: string) => ({
       name,
@@ -162,7 +162,7 @@ describe('help topics', () => {
   })
 })
 
-describe('what is not understood', () => {
+describe('a usage error', () => {
   const cases: [args: string, message: string, hint: string][] = [
     ['placments list', "Unknown command 'placments'.", 'Did you mean placements?'],
     ['help placments', "Unknown command 'placments'.", 'Did you mean placements?'],
@@ -202,13 +202,13 @@ describe('what is not understood', () => {
       'See svc help settings.',
     ],
   ]
-  test.each(cases)('svc %s is a usage error that says what was meant', async (args, message, hint) => {
+  test.each(cases)('of svc %s suggests what was meant', async (args, message, hint) => {
     const { code, stdout, stderr } = await cli.svc(args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     if (message !== '') expect(stderr).toBe(`error: ${message}\nhint: ${hint}\n`)
   })
 
-  test('is told as JSON where JSON was asked for, in any way', async () => {
+  test('is JSON when JSON is requested, in any way', async () => {
     const ways: [string, Record<string, string>?][] = [
       ['-o json'],
       ['-ojson'],
@@ -234,7 +234,7 @@ describe('what is not understood', () => {
 })
 
 describe('colours', () => {
-  test('are there on a terminal only, unless told otherwise', async () => {
+  test('are used on a terminal only, unless a flag or variable says otherwise', async () => {
     const isColored = async (args: string, isTerminal: boolean, env = {}) =>
       (await cli.svc(`placements create ${args}`, { isTerminal, env })).stdout.includes('\u001b[')
     expect(await isColored('', true)).toBe(true)

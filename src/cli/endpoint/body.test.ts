@@ -10,7 +10,7 @@ const assigned = (...assignments: string[]) => {
 }
 
 describe('--set path=value', () => {
-  test('takes the type that the schema has there', () => {
+  test('the value gets the type of its field', () => {
     expect(assigned('session_id=123')).toEqual({ session_id: '123' })
     expect(assigned('session_id="123"')).toEqual({ session_id: '123' })
     expect(assigned('slot_hint.max_width=300')).toEqual({ slot_hint: { max_width: 300 } })
@@ -19,14 +19,14 @@ describe('--set path=value', () => {
     expect(assigned('overrides.targeting.key=[1]')).toEqual({ overrides: { targeting: { key: [1] } } })
   })
 
-  test('a prompt is an object or a string, as it is written', () => {
+  test('a prompt is an object or a string, depending on how it is written', () => {
     expect(assigned('prompt={"topic":"tea"}')).toEqual({ prompt: { topic: 'tea' } })
     expect(assigned('prompt=tea')).toEqual({ prompt: 'tea' })
     expect(assigned('prompt=42')).toEqual({ prompt: '42' })
     expect(assigned('prompt.topic=42')).toEqual({ prompt: { topic: '42' } })
   })
 
-  test('an array is JSON, a list with commas, or member by member', () => {
+  test('an array is JSON, a list with commas, or written item by item', () => {
     const formats = { overrides: { allowed_formats: ['clip', 'native'] } }
     expect(assigned('overrides.allowed_formats=["clip","native"]')).toEqual(formats)
     expect(assigned('overrides.allowed_formats=clip,native')).toEqual(formats)
@@ -34,7 +34,7 @@ describe('--set path=value', () => {
     expect(assigned('overrides.allowed_formats=')).toEqual({ overrides: { allowed_formats: [] } })
   })
 
-  test('may write what the contract refuses, so that its answer can be seen', () => {
+  test('can write what the contract rejects, to see how the service responds', () => {
     expect(assigned('colour=blue', 'slot_hint.max_width=wide')).toEqual({
       colour: 'blue',
       slot_hint: { max_width: 'wide' },
@@ -45,16 +45,20 @@ describe('--set path=value', () => {
     })
   })
 
-  test('keeps what is beside it, and the equals signs of the value', () => {
+  test('keeps other fields, and equals signs in the value', () => {
     const body: Body = { slot_hint: { max_width: 1 } }
     assign(body, 'slot_hint.max_height=2', JobRequest)
     assign(body, 'model_id=a=b', JobRequest)
     expect(body).toEqual({ slot_hint: { max_width: 1, max_height: 2 }, model_id: 'a=b' })
   })
 
-  test('refuses what is no path', () => {
+  test('rejects what is not a path', () => {
     for (const assignment of ['nonsense', '=1', 'a..b=1', '__proto__.x=1']) {
       expect(() => assigned(assignment), assignment).toThrow('is not path=value')
     }
+  })
+
+  test('rejects an array index that leaves a gap', () => {
+    expect(() => assigned('overrides.allowed_formats.3=clip')).toThrow('there is no such place in the array')
   })
 })

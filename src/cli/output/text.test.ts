@@ -7,14 +7,14 @@ const style = (columns?: number): Style => Object.assign(new Chalk({ level: 0 })
 const head = ['slot_id', 'why']
 const rows = [['slot_0388zjvr001', 'Buys other topics; a topic counts only with semantic_targeting.']]
 
-test('a table keeps to the width of the terminal, and never cuts an identifier', () => {
+test('a table fits the terminal, and never cuts an identifier', () => {
   const lines = alignTable(head, rows, style(60))
   expect(lines.map((line) => line.length).every((length) => length <= 58)).toBe(true)
   expect(lines[1]).toContain('slot_0388zjvr001')
   expect(lines[1]?.endsWith('…')).toBe(true)
 })
 
-test('where it is not read on a terminal, nothing is cut', () => {
+test('off a terminal nothing is cut', () => {
   expect(alignTable(head, rows, style())[1]).toContain(rows[0]![1])
 })
 
