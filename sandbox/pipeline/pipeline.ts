@@ -21,6 +21,7 @@ import { findCaller } from './credentials.ts'
 import {
   type Exchange,
   errorResponse,
+  httpDate,
   internalRequest,
   openExchange,
   type Request,
@@ -79,6 +80,8 @@ export async function respondTo(
     response = errorResponse(exchange.context, toApiError(services, thrown, exchange.context.request_id))
     await addCors(services, exchange, response)
   }
+  // Files and frames too: clients learn the sandbox clock from any response.
+  response.headers.date ??= httpDate(exchange.context.now_ms)
   // Before it leaves: a client that has its response finds the exchange in the journal.
   if (pipeline.isJournalOn && request.path.startsWith('/v1/')) record(services, exchange, response)
   if (request.fault !== null) response = await applyFault(services, exchange, response)

@@ -44,7 +44,7 @@ describe('imports', () => {
     ['sandbox/operations/a.ts', "import type { Store } from '../store/store.ts'; import { d } from '../domain/d.ts'"],
     ['sandbox/pipeline/a.ts', "import createRouter from 'find-my-way'; import 'node:fs'"],
     ['sandbox/renderer/host/a.ts', "import type { Placement } from '../../../src/contract/v1/placements.ts'"],
-    ['sandbox/inspector/A.tsx', "import { createRoot } from 'react-dom/client'"],
+    ['src/tail/A.tsx', "import { useState } from 'react'"],
     ['sandbox/domain/a.test.ts', "import { test } from 'vitest'"],
     ['sandbox/index.ts', "import { x } from './store/sqlite/index.ts'"],
   ])('%s may: %s', (path, text) => {
@@ -93,7 +93,7 @@ describe('files', () => {
     for (const path of ['src/cli/Flags.ts', 'src/cli/exitCodes.ts', 'src/cli/utils.ts', 'src/helpers/a.ts']) {
       expect(badNames(parse(path, '')), path).toHaveLength(1)
     }
-    for (const path of ['src/cli/exit-codes.test.ts', 'src/cli/ui/Requests.tsx', 'sandbox/inspector/vite.config.ts']) {
+    for (const path of ['src/cli/exit-codes.test.ts', 'src/tail/BeaconsTail.tsx', 'sandbox/demo/vite.config.ts']) {
       expect(badNames(parse(path, '')), path).toEqual([])
     }
   })

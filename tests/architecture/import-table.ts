@@ -102,33 +102,11 @@ export const importTable: readonly ImportRule[] = [
     packages: ['find-my-way', 'zod'],
     builtins: 'all',
   },
-  {
-    path: 'sandbox/compat',
-    modules: [
-      'src/foundation',
-      'src/contract',
-      'sandbox/domain',
-      'sandbox/operations',
-      'sandbox/runtime',
-      'sandbox/platform',
-      'sandbox/store/store.ts',
-    ],
-    types: ['sandbox/store'],
-    packages: ['ws', 'zod'],
-    builtins: 'all',
-  },
   { path: 'sandbox/renderer', modules: ['src/foundation'], types: ['src/contract'], builtins: 'none' },
   {
     path: 'sandbox/demo',
     modules: ['src/foundation'],
     types: ['src/contract', 'sandbox/renderer'],
-    builtins: 'none',
-  },
-  {
-    path: 'sandbox/inspector',
-    modules: ['src/foundation', 'src/client'],
-    types: ['src/contract'],
-    packages: ['react', 'react-dom'],
     builtins: 'none',
   },
   { path: 'sandbox/sandbox-error.ts', builtins: 'none' },
@@ -144,4 +122,4 @@ export const importTable: readonly ImportRule[] = [
 export const impureFiles = ['sandbox/platform', 'src/main.ts']
 
 /** Browser code: it has a clock of its own, but no process. */
-export const browserFiles = ['sandbox/renderer', 'sandbox/demo', 'sandbox/inspector']
+export const browserFiles = ['sandbox/renderer', 'sandbox/demo']
