@@ -2,7 +2,17 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { edited } from '../mutations/mutation.ts'
 import { mutations } from '../mutations/mutations.ts'
-import { anys, badNames, forbiddenImports, impurities, leftovers, silencedTests, unexplainedLength } from './rules.ts'
+import {
+  anys,
+  badNames,
+  crowdedFolders,
+  forbiddenImports,
+  importCircles,
+  impurities,
+  leftovers,
+  silencedTests,
+  unexplainedLength,
+} from './rules.ts'
 import { parse, readSources } from './source.ts'
 
 const product = readSources('src', 'sandbox')
@@ -80,9 +90,26 @@ describe('clock, dice and environment', () => {
 })
 
 describe('files', () => {
-  test('over 300 lines, the first comment says why', () => {
+  test('no file imports itself by way of others, not even for a type', () => {
+    expect(importCircles(product)).toEqual([])
+    const circle = [
+      parse('src/cli/a.ts', "import { b } from './b.ts'"),
+      parse('src/cli/b.ts', "import type { C } from './c.ts'"),
+      parse('src/cli/c.ts', "import { b } from './b.ts'"),
+    ]
+    expect(importCircles(circle)).toEqual(['src/cli/b.ts -> src/cli/c.ts -> src/cli/b.ts'])
+  })
+
+  test('a folder has at most twenty files beside each other', () => {
+    expect(crowdedFolders(product.map(({ path }) => path))).toEqual([])
+    expect(crowdedFolders(Array.from({ length: 21 }, (_, index) => `src/cli/file-${index}.ts`))).toEqual([
+      'src/cli: 21 files beside each other',
+    ])
+  })
+
+  test('over 400 lines, the first comment says why', () => {
     expect(product.flatMap(unexplainedLength)).toEqual([])
-    const long = 'run()\n'.repeat(301)
+    const long = 'run()\n'.repeat(401)
     expect(unexplainedLength(parse('src/cli/a.ts', long))).toHaveLength(1)
     expect(unexplainedLength(parse('src/cli/a.ts', `/** Why. */\n${long}`))).toEqual([])
     expect(unexplainedLength(parse('src/cli/a.test.ts', long))).toEqual([])

@@ -55,12 +55,52 @@ function readingOf(node: SyntaxNode): string | null {
   return node.type === 'Identifier' && node.name === 'randomUUID' ? 'randomUUID' : null
 }
 
-/** Files over 300 lines, tests aside, that do not begin with a comment saying why. */
+/** Files over 400 lines, except tests, that do not begin with a comment saying why. */
 export function unexplainedLength({ path, text }: Source): string[] {
   const lines = text.split('\n').length - 1
-  if (isTest(path) || lines <= 300 || /^\s*\/[*/]/.test(text)) return []
+  if (isTest(path) || lines <= longestFile || /^\s*\/[*/]/.test(text)) return []
   return [`${path}: ${lines} lines; split it by noun, or let its first comment say why it is one file`]
 }
+
+const longestFile = 400
+
+/** Circles of imports, type imports included, each as the files on the way from one back to itself. */
+export function importCircles(sources: readonly Source[]): string[] {
+  const targets = new Map(
+    sources
+      .filter(({ path }) => !isTest(path))
+      .map(({ path, imports }) => [
+        path,
+        imports
+          .filter(({ specifier }) => specifier.startsWith('.'))
+          .map(({ specifier }) => posix.join(posix.dirname(path), specifier)),
+      ]),
+  )
+  const finished = new Set<string>()
+  const circles: string[] = []
+  const visit = (path: string, way: readonly string[]): void => {
+    const start = way.indexOf(path)
+    if (start !== -1) circles.push([...way.slice(start), path].join(' -> '))
+    if (start !== -1 || finished.has(path)) return
+    for (const target of targets.get(path) ?? []) visit(target, [...way, path])
+    finished.add(path)
+  }
+  for (const path of targets.keys()) visit(path, [])
+  return circles
+}
+
+/** Folders with more files beside each other than a reader takes in at a glance, tests not counted. */
+export function crowdedFolders(paths: readonly string[]): string[] {
+  const folders = Map.groupBy(
+    paths.filter((path) => !isTest(path)),
+    (path) => posix.dirname(path),
+  )
+  return [...folders]
+    .filter(([, files]) => files.length > mostFiles)
+    .map(([folder, files]) => `${folder}: ${files.length} files beside each other`)
+}
+
+const mostFiles = 20
 
 /** The type `any`. */
 export function anys({ path, text, nodes }: Source): string[] {
