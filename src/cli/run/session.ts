@@ -1,16 +1,10 @@
-/** One run of one command: its settings, output, client, and what interrupts it. */
+/** What a command gets to run with: settings, output, client, and what interrupts it. */
 import type { Client } from '../../client/client.ts'
 import { createClient } from '../../client/index.ts'
-import { createOutput, type Output, type OutputOptions } from '../output/output.ts'
-import { watchParents } from '../process/parent-watch.ts'
-import { loadSettings } from '../settings/files.ts'
-import { resolveSettings, type Settings } from '../settings/settings.ts'
+import type { Output } from '../output/output.ts'
+import type { Settings } from '../settings/settings.ts'
 import type { SettingValues } from '../settings/table.ts'
-import type { Command } from './command.ts'
-import { CliError, exitCodes } from './errors.ts'
 import type { Host } from './host.ts'
-import type { ParsedLine } from './parser.ts'
-import { commandName } from './program-info.ts'
 
 export interface Session {
   readonly host: Host
@@ -26,74 +20,6 @@ export interface Session {
   onInterrupt(handler: (signal: string) => void): void
   /** Returns the client of the service in the settings. It notes responses that break the contract; it does not throw. */
   client(options?: { credential?: string | undefined }): Client
-}
-
-/** npm forwards the terminal's SIGINT a second time; two within this time count as one. */
-const doubledSignalMs = 100
-
-/** Runs a parsed command and returns its exit code. Throws whatever it fails with. */
-export async function runSession(
-  { command, input, common }: Extract<ParsedLine, { kind: 'command' }>,
-  host: Host,
-  output: OutputOptions,
-): Promise<number> {
-  const settings = await settingsOf(command, common.settings, host)
-  output.format = settings.output
-  const interrupt = new AbortController()
-  let onInterrupt = (signal: string) =>
-    interrupt.abort(new CliError('interrupted', 'interrupted', `Interrupted by ${signal}.`))
-  const out = createOutput(host, output)
-  const removeHandler = handleSignals(host, (signal) => onInterrupt(signal))
-  const unwatch = watchParents(host, (pid) => {
-    out.note(`The process that started this one (pid ${pid}) has ended.`)
-    onInterrupt('SIGHUP')
-  })
-  const command_name = commandName(host.env)
-  let note = severalSandboxesNote(settings, command_name)
-  try {
-    const session: Session = {
-      host: common.isInteractive ? host : { ...host, stdin_is_terminal: false },
-      settings,
-      flags: common.settings,
-      out,
-      command_name,
-      signal: interrupt.signal,
-      onInterrupt: (handler) => {
-        onInterrupt = handler
-      },
-      client: ({ credential } = {}) => {
-        if (note !== null) out.note(note)
-        note = null
-        return sessionClient(settings, credential)
-      },
-    }
-    return await command.run(session, input)
-  } finally {
-    unwatch()
-    removeHandler()
-  }
-}
-
-/** Returns the settings of a command. A format that only this command has counts as text for everything else. */
-async function settingsOf(command: Command, values: SettingValues, host: Host): Promise<Settings> {
-  const flags = { ...values }
-  if (command.formats?.includes(flags.output ?? '')) flags.output = 'text'
-  return loadSettings(host, flags).catch((error) => {
-    if (!command.acceptsInvalidSettings) throw error
-    const { output } = flags
-    return resolveSettings({ flags: { output }, environment: {}, config: {}, profile: {}, sandboxes: [] })
-  })
-}
-
-/** Calls `first` for the first signal; a second one ends the process at once. Returns a function that undoes it. */
-function handleSignals(host: Host, first: (signal: string) => void): () => void {
-  let received_at: number | null = null
-  return host.onSignal((signal) => {
-    const now = host.now()
-    if (received_at === null) first(signal)
-    else if (now - received_at >= doubledSignalMs) host.exitNow(exitCodes.interrupted.exit_code)
-    received_at ??= now
-  })
 }
 
 /** Returns a note that several sandboxes are running and which one is used; null when the choice is clear. */
