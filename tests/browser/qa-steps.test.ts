@@ -71,7 +71,7 @@ function problemsIn({ steps, reason }: CaseResult): string[] {
 const good = {
   mount: `${banner}  as: p\n${empty}  do: { mount: p }\n  expect: { body: { slot.frames: 1 } }`,
   'mount changed': `${banner}${empty}  do: [{ mount: { set: { placement.render.media_type: video } } }, { wait_for: { type: error, code: media_type_mismatch } }]`,
-  'wait for and none of': `${shown}  do: [{ wait_for: { type: beacon, event: render, accepted: true } }, { none_of: [error, { type: beacon, event: click }] }]\n  expect: { body: { counted: [render] } }`,
+  'wait for and none of': `${shown}  do: [{ wait_for: { type: beacon, event: render, accepted: true } }, { none_of: [error, { type: beacon, event: click }] }]\n  expect: { body: { counted: { $contains: render } } }`,
   'scroll and hidden': `${shown}  do: [{ wait_for: rendered }, { scroll: away }, { scroll: 0.25 }, { hidden: true }, { run: "if (!document.hidden || document.visibilityState !== 'hidden') throw 'shown'" }, { scroll: slot }, { hidden: false }, { wait_for: visible }]`,
   'scroll by a share': `- placement: { format: banner, max_width: 336, max_height: 280 }\n- browser: { above: 1500 }\n  do: [{ wait_for: rendered }, { scroll: 0.25 }, { run: "const { top, height } = slot.querySelector('iframe').getBoundingClientRect(); const share = (innerHeight - top) / height; if (Math.abs(share - 0.25) > 0.02) throw share" }]`,
   click: `${banner}  as: p\n- browser: {}\n  do: [{ wait_for: rendered }, { click: ad }, { wait_for: click }]\n  expect: { body: { landings: ["{{p.body.placement.click_url}}"] } }`,

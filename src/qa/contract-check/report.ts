@@ -26,7 +26,7 @@ export interface EndpointReport {
   verdict: 'ok' | 'differs' | 'not checked'
   checks: { check: string; ok: boolean; request_id: string | null }[]
   not_checked: { check: string; why: string }[]
-  /** Every field of the endpoint's response: whether a response had it as it should be. */
+  /** Every field of the endpoint's response, with its verdict over all responses. */
   fields: { path: string; provenance: Provenance; verdict: 'ok' | 'differs' | 'not seen' }[]
 }
 
