@@ -1,6 +1,8 @@
 /** `svc beacons lint`: a file of beacons judged by the rules about beacon files. Pure: text in, findings out. */
 import type { Style } from '../cli/output/style.ts'
-import { type BeaconFile, type FileBeacon, type Place, readBeaconFile, type Times } from './facts/beacon-file.ts'
+import { occurrenceOf } from '../contract/v1/beacons.ts'
+import { plural } from '../qa/report/text.ts'
+import { type AcceptedInFile, type BeaconFile, type Place, readBeaconFile, type Times } from './facts/beacon-file.ts'
 import type { Judgement, RuleText, Severity } from './rule.ts'
 import { beaconFileRules, beaconSlotRules } from './rules/beacon-file.ts'
 
@@ -27,13 +29,16 @@ export interface LintReport {
 
 export function lintBeacons(text: string, times: Times): LintReport {
   const { kind, beacons } = readBeaconFile(text, times)
-  const accepted: FileBeacon[] = []
-  const findings = beacons.flatMap((beacon) => {
-    const found = Object.values(beaconFileRules).flatMap((rule) => findingsOf(rule, rule.judge(beacon)))
-    if (found.every(({ severity, code }) => severity !== 'error' || isAboutRequest(code))) accepted.push(beacon)
+  const accepted: AcceptedInFile[] = []
+  const findings = beacons.flatMap((file) => {
+    const { body, place } = file
+    const found = Object.values(beaconFileRules).flatMap((rule) => findingsOf(rule, rule.judge(file)))
+    const isAccepted = found.every(({ severity, code }) => severity !== 'error' || isAboutRequest(code))
+    const beacon = body.status === 'read' ? body.beacon : null
+    if (isAccepted && beacon !== null) accepted.push({ place, beacon, at_ms: occurrenceOf(beacon) ?? 0 })
     return found
   })
-  const slots = Map.groupBy(accepted, ({ body }) => (body.status === 'read' ? body.beacon?.asset_token : undefined))
+  const slots = Map.groupBy(accepted, ({ beacon }) => beacon.asset_token)
   for (const slot of slots.values()) {
     findings.push(...Object.values(beaconSlotRules).flatMap((rule) => findingsOf(rule, rule.judge(slot))))
   }
@@ -66,10 +71,6 @@ export function lintLines(file: string, findings: readonly LintFinding[], style:
 
 /** Returns `3 beacons: 2 errors, 1 warning`. */
 export function lintSummary(beacons: number, { error, warning }: Record<Severity, number>): string {
-  const found = [...(error > 0 ? [counted(error, 'error')] : []), ...(warning > 0 ? [counted(warning, 'warning')] : [])]
-  return `${counted(beacons, 'beacon')}: ${found.join(', ') || 'nothing wrong'}`
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`
+  const found = [...(error > 0 ? [plural(error, 'error')] : []), ...(warning > 0 ? [plural(warning, 'warning')] : [])]
+  return `${plural(beacons, 'beacon')}: ${found.join(', ') || 'nothing wrong'}`
 }

@@ -5,7 +5,7 @@
  */
 import { type ReasonCode, reasonCodes } from '../contract/errors.ts'
 import { type Exchange, groupBy, type Journal, routeOf, textAt, times } from './exchange.ts'
-import type { FileBeacon } from './facts/beacon-file.ts'
+import type { AcceptedInFile, FileBeacon } from './facts/beacon-file.ts'
 import type { Machine } from './facts/machine.ts'
 import type { PageSeen } from './facts/page.ts'
 import type { SandboxFacts } from './facts/sandbox.ts'
@@ -29,7 +29,7 @@ export interface Facts {
   /** One beacon of a file by itself. */
   beacon: FileBeacon
   /** The beacons of a file that have the same asset token, without those that the service would refuse. */
-  beacons: readonly FileBeacon[]
+  beacons: readonly AcceptedInFile[]
 }
 
 /**

@@ -35,6 +35,13 @@ export interface FileBeacon {
   place(path: readonly PropertyKey[], isName?: boolean): Place
 }
 
+/** A beacon of a file that the service would accept. */
+export interface AcceptedInFile extends Pick<FileBeacon, 'place'> {
+  beacon: BeaconRequest
+  /** When it says that it happened, epoch milliseconds. */
+  at_ms: number
+}
+
 export interface BeaconFile {
   kind: 'json' | 'json lines' | 'har'
   beacons: FileBeacon[]

@@ -1,5 +1,5 @@
 /** Beacons in a file, for `svc beacons lint`: what the service would refuse, or accept and not bill. Ids are its codes. */
-
+import { isDeepStrictEqual } from 'node:util'
 import { formatTime, formatValue } from '../../cli/output/text.ts'
 import { type AcceptedBeacon, type Creative, judgeBeacons } from '../../contract/beacon-verdict.ts'
 import { type ReasonCode, reasonCodes } from '../../contract/errors.ts'
@@ -11,32 +11,31 @@ import {
   beaconEventSpellings,
   canonicalEvent,
   clipEvents,
-  Measurements,
   occurrenceOf,
   timeProblem,
 } from '../../contract/v1/beacons.ts'
 import { nearestName } from '../../foundation/nearest-name.ts'
-import { beaconPath, type FileBeacon, oldBeaconPath } from '../facts/beacon-file.ts'
+import { type AcceptedInFile, beaconPath, type FileBeacon, oldBeaconPath } from '../facts/beacon-file.ts'
 import { type Finding, type RuleBody, type RuleText, ruleSet } from '../rule.ts'
-import { beaconFields, fieldMeant } from './requests.ts'
+import { fieldMeant, fixOfUnknown, measurementFields, topFields } from './requests.ts'
 
 type ReadBody = Extract<FileBeacon['body'], { status: 'read' }>
-type Found = Omit<Finding, 'place' | 'message'> & { message?: string; at?: readonly PropertyKey[]; isName?: true }
+/** A finding at a field of a beacon, or at the beacon. Its message is the title of the rule, when there is none. */
+type Found = Pick<Finding, 'fix'> & { message?: string; at?: readonly PropertyKey[]; isName?: true }
+type FindIn<Subject> = (subject: Subject, file: FileBeacon) => readonly Found[]
 type Words = Omit<RuleText, 'id'>
 
-/** Returns a finding at a field of a beacon, or at the beacon. */
-function findingAt(file: FileBeacon, { at = [], isName, ...found }: Found, message: string): Finding {
-  const path = at.length === 0 ? null : at.join('.')
-  return { message, ...found, place: { ...file.place(at, isName), path } }
+function findingAt({ title }: Words, { place }: Pick<FileBeacon, 'place'>, found: Found): Finding {
+  const { at = [], isName, ...texts } = found
+  return { message: title, ...texts, place: { ...place(at, isName), path: at.length === 0 ? null : at.join('.') } }
 }
 
 /** Returns a rule about one beacon. */
 function beaconRule(rule: Words, find: (file: FileBeacon) => readonly Found[]): RuleBody<'beacon'> {
-  const judge = (file: FileBeacon) => ({
-    looked_at: 1,
-    findings: find(file).map((found) => findingAt(file, found, rule.title)),
-  })
-  return { ...rule, judge }
+  return {
+    ...rule,
+    judge: (file) => ({ looked_at: 1, findings: find(file).map((found) => findingAt(rule, file, found)) }),
+  }
 }
 
 /** The severity and the words of the service for what it would refuse. */
@@ -46,19 +45,14 @@ function refused(code: ReasonCode): Words {
 }
 
 /** Returns a rule about the properties of a body that could be read. */
-function bodyRule(rule: Words, find: (body: ReadBody, file: FileBeacon) => readonly Found[]): RuleBody<'beacon'> {
+function bodyRule(rule: Words, find: FindIn<ReadBody>): RuleBody<'beacon'> {
   return beaconRule(rule, (file) => (file.body.status === 'read' ? find(file.body, file) : []))
 }
 
 /** Returns a rule about a beacon that matches the schema. */
-function fieldRule(
-  rule: Words,
-  find: (beacon: BeaconRequest, file: FileBeacon) => readonly Found[],
-): RuleBody<'beacon'> {
+function fieldRule(rule: Words, find: FindIn<BeaconRequest>): RuleBody<'beacon'> {
   return bodyRule(rule, ({ beacon }, file) => (beacon === null ? [] : find(beacon, file)))
 }
-
-const measurementFields = Object.keys(Measurements.shape)
 
 /** Rules about each beacon by itself. */
 export const beaconFileRules = ruleSet('beacon', {
@@ -115,14 +109,7 @@ export const beaconFileRules = ruleSet('beacon', {
       message: `${path === '' ? 'The beacon' : path} ${message}.`,
       fix: fixOfValue(at, expected, value),
     })),
-    ...(beacon !== null && occurrenceOf(beacon) === null
-      ? [
-          {
-            message: 'The beacon has no time.',
-            fix: 'Send occurred_at (RFC 3339) or occurred_at_ms (epoch milliseconds).',
-          },
-        ]
-      : []),
+    ...(beacon !== null && occurrenceOf(beacon) === null ? [timeless] : []),
   ]),
   event_spelling_deprecated: fieldRule(
     { severity: 'warning', title: 'Events have their current names.', fix: 'Send the current name.' },
@@ -145,17 +132,18 @@ export const beaconFileRules = ruleSet('beacon', {
   beacon_in_future: timeRule('beacon_in_future'),
   occurred_at_ignored: fieldRule(
     { severity: 'warning', title: 'A beacon has one time.', fix: 'Send one of them.' },
-    ({ occurred_at, occurred_at_ms }) =>
-      occurred_at === undefined || occurred_at_ms === undefined || Date.parse(occurred_at) === occurred_at_ms
-        ? []
-        : [
-            {
-              at: ['occurred_at'],
-              message: `occurred_at is ${formatValue(occurred_at)}, occurred_at_ms is ${formatTime(occurred_at_ms)}: only the latter counts.`,
-            },
-          ],
+    ({ occurred_at, occurred_at_ms }) => {
+      if (occurred_at === undefined || occurred_at_ms === undefined) return []
+      const message = `occurred_at is ${formatValue(occurred_at)}, occurred_at_ms is ${formatTime(occurred_at_ms)}: only the latter counts.`
+      return Date.parse(occurred_at) === occurred_at_ms ? [] : [{ at: ['occurred_at'], message }]
+    },
   ),
 })
+
+const timeless = {
+  message: 'The beacon has no time.',
+  fix: 'Send occurred_at (RFC 3339) or occurred_at_ms (epoch milliseconds).',
+}
 
 /** Leaves out what is missing only because it is misspelt: that is reported as unknown. */
 function fieldsAtFault(fields: readonly LocatedFieldError[]): LocatedFieldError[] {
@@ -166,11 +154,9 @@ function fieldsAtFault(fields: readonly LocatedFieldError[]): LocatedFieldError[
 }
 
 function fixOfName(at: readonly PropertyKey[]): string {
-  const near = nameMeant(at)
-  if (near !== null) return `Its name is ${near}.`
-  return at.length > 1
-    ? `Leave it out. Known: ${measurementFields.join(', ')}.`
-    : `Leave it out, or put it into metadata. Known: ${beaconFields.join(', ')}.`
+  const meant = nameMeant(at)
+  const isNested = at.length > 1
+  return isNested && meant === null ? `Leave it out. Known: ${measurementFields.join(', ')}.` : fixOfUnknown(meant)
 }
 
 /** Returns the field that was probably meant by an unknown one, or null. */
@@ -182,7 +168,7 @@ function nameMeant(at: readonly PropertyKey[]): string | null {
     return nearestName(name, measurementFields) ?? inMeasurements
   }
   const measurement = nearestName(name, measurementFields)
-  return meant ?? nearestName(name, beaconFields) ?? (measurement === null ? null : `measurements.${measurement}`)
+  return meant ?? nearestName(name, topFields) ?? (measurement === null ? null : `measurements.${measurement}`)
 }
 
 function fixOfValue(at: readonly PropertyKey[], expected: string, value: unknown): string {
@@ -227,47 +213,37 @@ function timeRule(code: ReasonCode): RuleBody<'beacon'> {
   })
 }
 
-/** A beacon that the service would accept. */
-interface Accepted {
-  file: FileBeacon
-  beacon: BeaconRequest
-  /** When it says that it happened, epoch milliseconds. */
-  at_ms: number
-}
+type FoundInSlot = Found & { in: AcceptedInFile }
+type Slot = readonly AcceptedInFile[]
 
 /** Returns a rule about the beacons of one asset token together. */
-function slotRule(
-  rule: Words,
-  find: (slot: readonly Accepted[]) => readonly (Found & { file: FileBeacon })[],
-): RuleBody<'beacons'> {
-  const judge = (files: readonly FileBeacon[]) => ({
-    looked_at: files.length,
-    findings: find(acceptedOf(files)).map(({ file, ...found }) => findingAt(file, found, rule.title)),
-  })
-  return { ...rule, judge }
+function slotRule(rule: Words, find: (slot: Slot) => readonly FoundInSlot[]): RuleBody<'beacons'> {
+  return {
+    ...rule,
+    judge: (slot) => ({
+      looked_at: slot.length,
+      findings: find(slot).map(({ in: beacon, ...found }) => findingAt(rule, beacon, found)),
+    }),
+  }
 }
 
-function acceptedOf(files: readonly FileBeacon[]): Accepted[] {
-  return files.flatMap((file) => {
-    const beacon = file.body.status === 'read' ? file.body.beacon : null
-    return beacon === null ? [] : [{ file, beacon, at_ms: occurrenceOf(beacon) ?? 0 }]
-  })
+/** Returns a rule about beacons whose beacon_id is above, with the same body or with another one. */
+function repeatRule(rule: Words, isSame: boolean): RuleBody<'beacons'> {
+  return slotRule(rule, (slot) =>
+    byId(slot).flatMap(([first, ...others]) =>
+      others
+        .filter(({ beacon }) => isDeepStrictEqual(beacon, first!.beacon) === isSame)
+        .map((each) => ({ in: each, at: ['beacon_id'] })),
+    ),
+  )
 }
 
 /** Returns the first beacon of each beacon_id. */
-function distinct(slot: readonly Accepted[]): Accepted[] {
+function distinct(slot: Slot): AcceptedInFile[] {
   return byId(slot).map(([first]) => first!)
 }
 
-/** Returns the beacons whose beacon_id is above, with the same body or with another one. */
-function repeated(slot: readonly Accepted[], isSame: boolean): Accepted[] {
-  return byId(slot).flatMap(([first, ...others]) => {
-    const text = canonicalText(first!.beacon)
-    return others.filter(({ beacon }) => (canonicalText(beacon) === text) === isSame)
-  })
-}
-
-function byId(slot: readonly Accepted[]): Accepted[][] {
+function byId(slot: Slot): AcceptedInFile[][] {
   return [...Map.groupBy(slot, ({ beacon }) => beacon.beacon_id).values()]
 }
 
@@ -275,17 +251,17 @@ const { ratio, duration_ms, large_ratio, large_area_px2, clip_ratio, clip_durati
 
 /** Rules about the beacons of one asset token. */
 export const beaconSlotRules = ruleSet('beacons', {
-  beacon_id_conflict: slotRule(
+  beacon_id_conflict: repeatRule(
     { ...refused('beacon_id_conflict'), title: 'This beacon_id is used above with another body.' },
-    (slot) => repeated(slot, false).map(({ file }) => ({ file, at: ['beacon_id'] })),
+    false,
   ),
-  DUPLICATE: slotRule(
+  DUPLICATE: repeatRule(
     {
       severity: 'warning',
       title: 'The same beacon is above.',
       fix: 'Repeat a beacon only to retry it; it counts once.',
     },
-    (slot) => repeated(slot, true).map(({ file }) => ({ file, at: ['beacon_id'] })),
+    true,
   ),
   slot_mismatch: slotRule(
     { ...refused('slot_mismatch'), title: 'Another beacon of this asset_token names another slot_id.' },
@@ -293,7 +269,7 @@ export const beaconSlotRules = ruleSet('beacons', {
       const named = distinct(slot).filter(({ beacon }) => beacon.slot_id !== undefined)
       return named
         .filter(({ beacon }) => beacon.slot_id !== named[0]?.beacon.slot_id)
-        .map(({ file }) => ({ file, at: ['slot_id'] }))
+        .map((each) => ({ in: each, at: ['slot_id'] }))
     },
   ),
   clip_out_of_order: slotRule(
@@ -327,7 +303,7 @@ export const beaconSlotRules = ruleSet('beacons', {
 })
 
 /** Checks the playback of one mount. */
-function clipOrder(mount: readonly Accepted[]): (Found & { file: FileBeacon })[] {
+function clipOrder(mount: Slot): FoundInSlot[] {
   const played = mount
     .filter(
       ({ beacon }) => clipEvents.has(canonicalEvent(beacon.event)) || beacon.measurements?.position_ms !== undefined,
@@ -335,7 +311,8 @@ function clipOrder(mount: readonly Accepted[]): (Found & { file: FileBeacon })[]
     .toSorted((a, b) => a.at_ms - b.at_ms)
   const started = played.find(({ beacon }) => canonicalEvent(beacon.event) === 'play_started')
   let reached = { ms: -1, completed: false }
-  return played.flatMap(({ file, beacon, at_ms }) => {
+  return played.flatMap((each) => {
+    const { beacon, at_ms } = each
     const event = canonicalEvent(beacon.event)
     const isEnd = event === 'play_completed' || event === 'completion'
     const { position_ms, duration_ms } = beacon.measurements ?? {}
@@ -351,7 +328,7 @@ function clipOrder(mount: readonly Accepted[]): (Found & { file: FileBeacon })[]
               : null
     reached = { ms: Math.max(reached.ms, position_ms ?? -1), completed: reached.completed || isEnd }
     const at = position_ms === undefined ? ['event'] : ['measurements', 'position_ms']
-    return wrong === null ? [] : [{ file, at, message: `${wrong}.` }]
+    return wrong === null ? [] : [{ in: each, at, message: `${wrong}.` }]
   })
 }
 
@@ -362,18 +339,18 @@ function billingRule(
   texts: Pick<RuleText, 'title' | 'fix'>,
 ): RuleBody<'beacons'> {
   return slotRule({ severity: 'warning', ...texts }, (slot) => {
-    const beacons = distinct(slot).map(({ beacon, at_ms }, id): AcceptedBeacon => {
-      const event = canonicalEvent(beacon.event)
-      return {
+    const counted = distinct(slot)
+    const beacons = counted.map(
+      ({ beacon, at_ms }, id): AcceptedBeacon => ({
         id,
-        event,
+        event: canonicalEvent(beacon.event),
         occurred_at_ms: at_ms,
         received_at_ms: at_ms,
         measurements: beacon.measurements ?? null,
-      }
-    })
+      }),
+    )
     const verdicts = judgeBeacons('cpm_viewable', creativeOf(beacons), limits.viewability, beacons)
-    return distinct(slot).flatMap(({ file }, id) => (verdicts.get(id)?.reason_code === code ? [{ file, at }] : []))
+    return counted.filter((_, id) => verdicts.get(id)?.reason_code === code).map((each) => ({ in: each, at }))
   })
 }
 
@@ -386,13 +363,4 @@ function creativeOf(beacons: readonly AcceptedBeacon[]): Creative {
     ...(isClip ? { width: 640, height: 360 } : { width: 300, height: 250 }),
     duration_ms: lengths.length === 0 ? null : Math.max(...lengths),
   }
-}
-
-/** Returns the same text for the same properties in any order. */
-function canonicalText(value: unknown): string {
-  return JSON.stringify(value, (_, inner: unknown) =>
-    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
-  )
 }

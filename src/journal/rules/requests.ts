@@ -104,12 +104,7 @@ function fieldFinding(group: readonly RefusedField[], reason: ReasonCode): Findi
   }
   const text = `${isOfBeacon ? 'A beacon' : route} has ${path}, which the contract does not know (${count}).`
   if (!isOfBeacon) return { ...found, message: text }
-  const meant = fieldMeant(path)
-  const fix =
-    meant === null
-      ? `Leave it out, or put it into metadata. Known: ${beaconFields.join(', ')}.`
-      : `Its name is ${meant}.`
-  return { ...found, message: text, fix }
+  return { ...found, message: text, fix: fixOfUnknown(fieldMeant(path)) }
 }
 
 function oldEvents(accepted: readonly Exchange[]): Finding[] {
@@ -136,9 +131,9 @@ function oldFields(accepted: readonly Exchange[]): Finding[] {
   return [...groups].map(([text, requests]) => ({ message: `${text}, ${times(requests.length)}.`, requests }))
 }
 
-/** The fields of a beacon. */
-export const beaconFields = Object.keys(BeaconRequest.shape)
-const measurementFields = Object.keys(Measurements.shape)
+/** The fields of a beacon, and those of its measurements. */
+export const topFields = Object.keys(BeaconRequest.shape)
+export const measurementFields = Object.keys(Measurements.shape)
 
 /** Names that other beacon APIs use, beside those that differ only in their case. */
 const otherNames: Readonly<Record<string, string>> = {
@@ -167,10 +162,17 @@ const otherNames: Readonly<Record<string, string>> = {
   duration: 'measurements.duration_ms',
 }
 
+/** Returns what to do about an unknown field of a beacon that was probably meant for another one, or for none. */
+export function fixOfUnknown(meant: string | null): string {
+  return meant === null
+    ? `Leave it out, or put it into metadata. Known: ${topFields.join(', ')}.`
+    : `Its name is ${meant}.`
+}
+
 /** Returns the field of a beacon that an unknown name was probably meant for, or null when it resembles none. */
 export function fieldMeant(wrong: string): string | null {
   const snake = wrong.replace(/[A-Z]/g, (letter, at: number) => `${at === 0 ? '' : '_'}${letter.toLowerCase()}`)
-  if (beaconFields.includes(snake)) return snake
+  if (topFields.includes(snake)) return snake
   if (measurementFields.includes(snake)) return `measurements.${snake}`
   return otherNames[snake] ?? null
 }
