@@ -5,14 +5,13 @@ import { type Exchange, isBeacon, isFrame, type Journal } from './exchange.ts'
 import type { Machine } from './facts/machine.ts'
 import type { SandboxFacts } from './facts/sandbox.ts'
 import type { ServedFiles } from './facts/served-files.ts'
-import type { Facts, Finding, Judgement, Observed, Rule } from './rule.ts'
+import type { Facts, Finding, Observed, Rule, RuleText } from './rule.ts'
 import { checkableRules } from './rules/index.ts'
 import { machineRules, sandboxRules } from './rules/machine.ts'
 import { servedRules } from './rules/page.ts'
 
-export const levels = ['ok', 'warning', 'problem', 'unknown'] as const
 /** `problem`: something does not work. `warning`: it will surprise. `unknown`: it could not be looked at. */
-export type Level = (typeof levels)[number]
+export type Level = 'ok' | 'warning' | 'problem' | 'unknown'
 
 /** What a check found, or that all is well. */
 export interface Diagnosis extends Outcome {
@@ -194,52 +193,43 @@ function nothingSeen(sandbox: SandboxFacts | null, { command_name }: Machine, re
 
 /** Returns what a rule found, or that it holds. */
 export function runRule<Kind extends keyof Facts>(rule: Rule<Kind>, facts: Facts[Kind]): Outcome[] {
-  const judgement = rule.judge(facts)
-  return orWell(outcomesOf(rule, judgement, {}), judgement.holds)
-}
-
-/** Returns what the rules of a check found, or that they hold. */
-export function runCheck({ rules, holds, unseen, requests = () => true }: Check, observed: Observed): Outcome[] {
-  const facts = { ...observed, exchanges: observed.exchanges.filter(requests) }
-  const judged = rules.map((selected) => {
-    const selection: Selection = typeof selected === 'string' ? { id: selected } : selected
-    const rule = checkableRules[selection.id]
-    const judgement = rule.judge(facts)
-    return { looked_at: judgement.looked_at, outcomes: outcomesOf(rule, judgement, selection) }
-  })
-  const isUnseen = judged.every(({ looked_at }) => looked_at === 0)
+  const { findings, holds = '' } = rule.judge(facts)
   return orWell(
-    judged.flatMap(({ outcomes }) => outcomes),
-    (isUnseen ? unseen : undefined) ?? holds,
+    findings.map((finding) => outcomeOf(rule, finding)),
+    holds,
   )
 }
 
-function outcomesOf(
-  { severity, fix }: Pick<Rule<'journal'>, 'severity' | 'fix'>,
-  { findings }: Judgement,
-  { only = () => true, level }: Omit<Selection, 'id'>,
+/** Returns what the rules of a check found, or that they hold. */
+export function runCheck(
+  { rules, holds, unseen = holds, requests = () => true }: Check,
+  observed: Observed,
 ): Outcome[] {
-  return findings.filter(only).map((finding) => ({
-    level: level ?? levelOf(finding.severity ?? severity),
-    message: finding.message + citation(finding),
-    fix: finding.fix ?? fix,
-  }))
+  const facts = { ...observed, exchanges: observed.exchanges.filter(requests) }
+  const judged = rules.map((selected) => {
+    const { id, only = () => true, level }: Selection = typeof selected === 'string' ? { id: selected } : selected
+    const { looked_at, findings } = checkableRules[id].judge(facts)
+    return { looked_at, outcomes: findings.filter(only).map((each) => outcomeOf(checkableRules[id], each, level)) }
+  })
+  return orWell(
+    judged.flatMap(({ outcomes }) => outcomes),
+    judged.every(({ looked_at }) => looked_at === 0) ? unseen : holds,
+  )
 }
 
-function orWell(outcomes: Outcome[], message = ''): Outcome[] {
+function outcomeOf(rule: RuleText, finding: Finding, level?: Level): Outcome {
+  const { message, fix = rule.fix, severity = rule.severity, cites_last, requests = [] } = finding
+  const last = requests.at(-1)
+  return {
+    level: level ?? (severity === 'error' ? 'problem' : severity),
+    message: cites_last === true && last !== undefined ? `${message} Last: ${last.request_id}.` : message,
+    fix,
+  }
+}
+
+function orWell(outcomes: Outcome[], message: string): Outcome[] {
   return outcomes.length === 0 ? [{ level: 'ok', message, fix: null }] : outcomes
 }
-
-function levelOf(severity: NonNullable<Finding['severity']>): Level {
-  return severity === 'error' ? 'problem' : severity
-}
-
-/** Returns the id of the newest request, when the message names nothing to look up. */
-function citation({ cites_last, requests = [] }: Finding): string {
-  return cites_last === true && requests.length > 0 ? ` Last: ${requests.at(-1)!.request_id}.` : ''
-}
-
-const symbols: Readonly<Record<Level, string>> = { ok: '✓', warning: '!', problem: '✗', unknown: '?' }
 
 export type Summary = Record<Level, number>
 
@@ -248,40 +238,31 @@ export function summaryOf(results: readonly Diagnosis[]): Summary {
   return { ok: count('ok'), warning: count('warning'), problem: count('problem'), unknown: count('unknown') }
 }
 
+/** How each level is printed, the best first. */
+const levels = {
+  ok: { symbol: '✓', color: 'green', one: 'ok', many: 'ok' },
+  warning: { symbol: '!', color: 'yellow', one: 'warning', many: 'warnings' },
+  problem: { symbol: '✗', color: 'red', one: 'problem', many: 'problems' },
+  unknown: { symbol: '?', color: 'dim', one: 'not known', many: 'not known' },
+} as const
+
 /** Returns the results as text: grouped, with one line for each fix, and a summary. */
 export function reportLines(results: readonly Diagnosis[], style: Style): string[] {
   const width = Math.max(...results.map(({ check }) => check.length))
+  const margin = ' '.repeat(width + 6)
+  const lines = ({ level, check, message, fix }: Diagnosis) => [
+    `  ${style[levels[level].color](levels[level].symbol)} ${check.padEnd(width)}  ${message}`,
+    ...(fix === null ? [] : [`${margin}${style.cyan('fix')}: ${fix}`]),
+  ]
+  const counts = Object.entries(summaryOf(results)) as [Level, number][]
   return [
     ...groups.flatMap((group) => {
       const own = results.filter((result) => result.group === group)
-      return own.length === 0 ? [] : [style.bold(group), ...own.flatMap((result) => lines(result, width, style)), '']
+      return own.length === 0 ? [] : [style.bold(group), ...own.flatMap(lines), '']
     }),
-    summaryLine(summaryOf(results), style),
+    counts
+      .filter(([level, count]) => level === 'ok' || count > 0)
+      .map(([level, count]) => style[levels[level].color](`${count} ${levels[level][count === 1 ? 'one' : 'many']}`))
+      .join(', '),
   ]
-}
-
-function lines({ level, check, message, fix }: Diagnosis, width: number, style: Style): string[] {
-  const margin = ' '.repeat(width + 6)
-  return [
-    `  ${paint(level, symbols[level], style)} ${check.padEnd(width)}  ${message}`,
-    ...(fix === null ? [] : [`${margin}${style.cyan('fix')}: ${fix}`]),
-  ]
-}
-
-function summaryLine(summary: Summary, style: Style): string {
-  const words: Record<Level, string> = {
-    ok: 'ok',
-    warning: summary.warning === 1 ? 'warning' : 'warnings',
-    problem: summary.problem === 1 ? 'problem' : 'problems',
-    unknown: 'not known',
-  }
-  return levels
-    .filter((level) => level === 'ok' || summary[level] > 0)
-    .map((level) => paint(level, `${summary[level]} ${words[level]}`, style))
-    .join(', ')
-}
-
-function paint(level: Level, text: string, style: Style): string {
-  const paints = { ok: style.green, warning: style.yellow, problem: style.red, unknown: style.dim }
-  return paints[level](text)
 }

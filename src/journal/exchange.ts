@@ -35,26 +35,21 @@ export function routeOf({ method, path }: Pick<Exchange, 'method' | 'path'>): st
   return `${method} ${withoutQuery(path)}`
 }
 
-/** Whether it is a request for an ad: `POST /v1/placements` or `POST /v1/jobs`. */
-export function isAdRequest(exchange: Exchange): boolean {
-  return isPlacementRequest(exchange) || routeOf(exchange) === 'POST /v1/jobs'
-}
+const goesTo = (route: string) => (exchange: Exchange) => routeOf(exchange) === route
 
-export function isPlacementRequest(exchange: Exchange): boolean {
-  return routeOf(exchange) === 'POST /v1/placements'
+export const isPlacementRequest = goesTo('POST /v1/placements')
+export const isJobRequest = goesTo('POST /v1/jobs')
+export const isBeacon = goesTo('POST /v1/beacons')
+export const isActivation = goesTo('POST /v1/browser/activate')
+
+/** Whether it is a request for an ad. */
+export function isAdRequest(exchange: Exchange): boolean {
+  return isPlacementRequest(exchange) || isJobRequest(exchange)
 }
 
 /** Whether it loads a hosted frame. */
 export function isFrame({ method, path }: Exchange): boolean {
   return method === 'GET' && path.startsWith('/v1/render/')
-}
-
-export function isBeacon(exchange: Exchange): boolean {
-  return routeOf(exchange) === 'POST /v1/beacons'
-}
-
-export function isActivation(exchange: Exchange): boolean {
-  return routeOf(exchange) === 'POST /v1/browser/activate'
 }
 
 /** Whether it is an activation that succeeded. */
@@ -93,7 +88,7 @@ export function openSlots(exchange: Exchange): string[] {
   const { method, status, response_body } = exchange
   if (method !== 'POST' || status >= 400) return []
   const slot_ids = valueAt(response_body, 'slot_ids')
-  if (routeOf(exchange) === 'POST /v1/jobs' && Array.isArray(slot_ids)) return slot_ids.map(String)
+  if (isJobRequest(exchange) && Array.isArray(slot_ids)) return slot_ids.map(String)
   const slot_id = textAt(response_body, 'slot_id')
   return valueAt(response_body, 'status') === 'pending' && slot_id !== null ? [slot_id] : []
 }

@@ -1,5 +1,5 @@
 /** `svc qa observe`: judges an integration by every rule about requests and pages, and returns the verdicts as a run of a suite. */
-import type { CaseResult, RunResult, Exchange as SentExchange, StepResult } from '../qa/result.ts'
+import type { CaseResult, Check, Outcome, RunResult, Exchange as SentExchange, StepResult } from '../qa/result.ts'
 import type { Exchange } from './exchange.ts'
 import type { PageSeen } from './facts/page.ts'
 import type { AnyRule, Finding, Judgement, Observed } from './rule.ts'
@@ -92,11 +92,11 @@ function caseOf(verdict: Verdict, watched: Watched, options: ResultOptions): Cas
     steps:
       standing === 'holds'
         ? [holdingStep(verdict)]
-        : findings.map((finding) => stepOf(rule, finding, outcome, watched, options)),
+        : findings.map((finding) => violationStep(rule, finding, outcome, watched, options)),
   }
 }
 
-function outcomeOf(standing: Standing, { is_strict }: ResultOptions): CaseResult['outcome'] {
+function outcomeOf(standing: Standing, { is_strict }: ResultOptions): Outcome {
   if (standing === 'not_seen') return 'not_applicable'
   return standing === 'error' || (standing === 'warning' && is_strict) ? 'failed' : 'passed'
 }
@@ -114,45 +114,37 @@ function placeOf({ id }: AnyRule): CaseResult['place'] {
 /** How many requests of a finding are shown in full; its text has the ids of all. */
 const maxExchanges = 5
 
-function stepOf(
+function violationStep(
   rule: AnyRule,
   { message, fix = rule.fix, requests = [] }: Finding,
-  outcome: CaseResult['outcome'],
+  outcome: Outcome,
   { page }: Watched,
   options: ResultOptions,
 ): StepResult {
   const screenshot = requests.length === 0 ? (page?.screenshot ?? null) : null
   const ids = requests.map(({ request_id }) => request_id).join(', ')
+  const actual = ids === '' ? message : `${message} (${ids})`
   return {
-    title: message,
-    place: placeOf(rule),
-    outcome,
-    reason: null,
-    duration_ms: 0,
+    ...stepOf(rule, message, outcome, { actual, hint: `${fix} ${rule.costs}` }),
     exchanges: requests.slice(0, maxExchanges).map((each) => sentExchange(each, options)),
-    checks: [
-      {
-        subject: rule.id,
-        passed: outcome !== 'failed',
-        expected: rule.title,
-        actual: ids === '' ? message : `${message} (${ids})`,
-        hint: `${fix} ${rule.costs}`,
-      },
-    ],
     screenshots: screenshot === null ? [] : [screenshot],
   }
 }
 
 function holdingStep({ rule, looked_at, notes = [] }: Verdict): StepResult {
   const basis = `judged by ${looked_at} of: ${rule.needs?.replace(/^an? /, '')}`
+  return stepOf(rule, rule.title, 'passed', { actual: [basis, ...notes].join('; ') })
+}
+
+function stepOf(rule: AnyRule, title: string, outcome: Outcome, check: Pick<Check, 'actual' | 'hint'>): StepResult {
   return {
-    title: rule.title,
+    title,
     place: placeOf(rule),
-    outcome: 'passed',
+    outcome,
     reason: null,
     duration_ms: 0,
     exchanges: [],
-    checks: [{ subject: rule.id, passed: true, expected: rule.title, actual: [basis, ...notes].join('; ') }],
+    checks: [{ subject: rule.id, passed: outcome !== 'failed', expected: rule.title, ...check }],
     screenshots: [],
   }
 }

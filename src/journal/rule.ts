@@ -120,11 +120,6 @@ export function completeUntil({ is_ended, now_ms }: Observed): number {
   return is_ended ? now_ms : now_ms - patience_ms
 }
 
-/** The same for requests of a browser, which may have been closed at any moment. */
-export function completeInBrowserUntil({ now_ms }: Observed): number {
-  return now_ms - patience_ms
-}
-
 /** Returns the judge of a rule that looks at some of the requests; `find` gets them, oldest first. */
 export function over(
   isConcerned: (exchange: Exchange) => boolean,

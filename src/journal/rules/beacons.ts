@@ -1,18 +1,8 @@
 /** Beacons: whether they come, once, in order, in time and with the right token. */
-import { BeaconEventInput, canonicalEvent } from '../../contract/v1/beacons.ts'
+import { type BeaconEvent, BeaconEventInput, canonicalEvent } from '../../contract/v1/beacons.ts'
 import { valueAt } from '../../foundation/json-path.ts'
 import { type Exchange, groupBy, isBeacon, isFromBrowser, loadedFrames, some, textAt, times } from '../exchange.ts'
-import {
-  about,
-  aboutEach,
-  completeInBrowserUntil,
-  completeUntil,
-  type Finding,
-  type Observed,
-  over,
-  refusedFor,
-  ruleSet,
-} from '../rule.ts'
+import { about, aboutEach, completeUntil, type Finding, type Observed, over, refusedFor, ruleSet } from '../rule.ts'
 
 /** Events that happen once in the life of one mount. */
 const onceOnly: ReadonlySet<string> = new Set(['render', 'visible', 'play_started', 'play_completed', 'completion'])
@@ -26,13 +16,12 @@ export const beaconRules = ruleSet('journal', {
     needs: 'a frame that a browser loaded, or beacons of one',
     judge(observed) {
       // A frame opened as a page of its own is a preview, which sends nothing.
-      const frames = observed.exchanges.filter(
-        ({ request_headers }) => request_headers['sec-fetch-dest'] !== 'document',
-      )
-      const inBrowser = frameReports(frames.filter(isFromBrowser), observed, completeInBrowserUntil(observed))
+      const frames = observed.exchanges.filter((each) => each.request_headers['sec-fetch-dest'] !== 'document')
+      // A browser may have been closed at any moment, also when the program has ended.
+      const inBrowser = frameReports(frames.filter(isFromBrowser), { ...observed, is_ended: false })
       // A program that reads a frame shows it to nobody, unless it says so by beacons.
       const programs = frames.filter((exchange) => !isFromBrowser(exchange))
-      const inProgram = frameReports(programs, observed, completeUntil(observed))
+      const inProgram = frameReports(programs, observed)
       return {
         looked_at: inBrowser.count + inProgram.count - inProgram.silent.length,
         findings: missingReports(inBrowser.silent, [...inBrowser.unrendered, ...inProgram.unrendered]),
@@ -120,17 +109,17 @@ export const beaconCheckRules = ruleSet('journal', {
     severity: 'error',
     fix: 'Mount it with render.js, which sends them, and let the page reach the service: see its console, CSP and CORS.',
     judge(observed) {
-      const { count, silent, unrendered } = frameReports(observed.exchanges, observed, completeUntil(observed))
+      const { count, silent, unrendered } = frameReports(observed.exchanges, observed)
       return { looked_at: count, findings: missingReports(silent, unrendered) }
     },
   },
 })
 
-/** Returns how many frames were loaded before a time, those without any beacon, and those with others than a render. */
-function frameReports(exchanges: readonly Exchange[], { beacons }: Observed, until_ms: number) {
-  const frames = [...loadedFrames(exchanges).values()].filter(({ at_ms }) => at_ms <= until_ms)
-  const sent = new Set(beacons.map(({ slot_id }) => slot_id))
-  const rendered = new Set(beacons.filter(({ event }) => event === 'render').map(({ slot_id }) => slot_id))
+/** Returns how many frames should have sent beacons by now, those without any, and those with others than a render. */
+function frameReports(exchanges: readonly Exchange[], observed: Observed) {
+  const frames = [...loadedFrames(exchanges).values()].filter(({ at_ms }) => at_ms <= completeUntil(observed))
+  const sent = slotsWith(observed)
+  const rendered = slotsWith(observed, 'render')
   return {
     count: frames.length,
     silent: frames.filter(({ slot_id }) => !sent.has(slot_id)),
@@ -149,12 +138,16 @@ function missingReports(silent: readonly Exchange[], unrendered: readonly Exchan
 }
 
 /** Not every ad that rendered is seen; how many were is worth knowing. */
-function visibleRate({ beacons }: Observed): string[] {
-  const slotsOf = (event: string) =>
-    new Set(beacons.filter((each) => each.event === event).map(({ slot_id }) => slot_id))
-  const rendered = slotsOf('render')
-  const seen = [...slotsOf('visible')].filter((slot_id) => rendered.has(slot_id)).length
+function visibleRate(observed: Observed): string[] {
+  const rendered = slotsWith(observed, 'render')
+  const seen = [...slotsWith(observed, 'visible')].filter((slot_id) => rendered.has(slot_id)).length
   return rendered.size === 0 ? [] : [`${seen} of ${rendered.size} rendered ads were reported as visible.`]
+}
+
+/** Returns the slots for which beacons were accepted: any, or those of one event. */
+function slotsWith({ beacons }: Observed, event?: BeaconEvent): Set<string | null> {
+  const wanted = beacons.filter((beacon) => event === undefined || beacon.event === event)
+  return new Set(wanted.map(({ slot_id }) => slot_id))
 }
 
 function isAccepted(exchange: Exchange): boolean {

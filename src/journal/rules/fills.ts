@@ -74,12 +74,10 @@ export const fillRules = ruleSet('journal', {
         return isAnswered && hint !== undefined ? JSON.stringify(hint) : null
       })
       const misfits = [...hinted].filter(([, group]) => group.every((each) => noFillReasonOf(each) === 'size_mismatch'))
-      const findings = misfits.flatMap(([hint, requests]) =>
-        about(
-          requests,
-          `Nothing fits the slot_hint ${hint}: ${requests.length} of ${requests.length} responses were size_mismatch.`,
-        ),
-      )
+      const findings = misfits.map(([hint, requests]) => ({
+        message: `Nothing fits the slot_hint ${hint}: ${requests.length} of ${requests.length} responses were size_mismatch.`,
+        requests,
+      }))
       return { looked_at: hinted.size, findings }
     },
   },
@@ -103,9 +101,10 @@ export const fillCheckRules = ruleSet('journal', {
     severity: 'warning',
     fix: 'Mount placement.render.frame_url in an iframe; a creative drawn by hand needs beacons of its own.',
     judge(observed) {
-      const isReady = ({ status }: { status: string }) => status === 'ready'
       const { fills, unused } = decidedFills(observed)
-      const [ready, missed] = [fills.filter(isReady).length, unused.filter(isReady).length]
+      const [ready = 0, missed = 0] = [fills, unused].map(
+        (list) => list.filter(({ status }) => status === 'ready').length,
+      )
       const subject = ready === 1 ? 'The only fill was not' : `None of ${ready} fills was`
       const message = `${subject} followed by a frame or a beacon.`
       return { looked_at: ready, findings: ready > 0 && missed === ready ? [{ message }] : [] }

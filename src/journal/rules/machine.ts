@@ -7,9 +7,6 @@ import { type Finding, ruleSet } from '../rule.ts'
 /** The oldest Node that runs svc; a test compares it with package.json. */
 export const oldestNode = '22.19'
 
-/** Settings that belong to one sandbox. */
-const ownSettings = ['secret_key', 'publishable_key', 'client_id'] as const
-
 export const machineRules = ruleSet('machine', {
   node: {
     title: 'Node is recent enough',
@@ -96,39 +93,23 @@ function secretKey({ secret_key, source }: Machine['settings']): Finding[] {
   if (secret_key === null || secret_key.startsWith('sk_test_') || secret_key.startsWith('at_')) return []
   const where = `secret_key (${source.secret_key})`
   if (secret_key.startsWith('sk_live_')) {
-    return [
-      {
-        severity: 'warning',
-        message: `${where} is a production key: its requests are not test requests.`,
-        fix: 'Use a key that begins with sk_test_.',
-      },
-    ]
+    const message = `${where} is a production key: its requests are not test requests.`
+    return [{ severity: 'warning', message, fix: 'Use a key that begins with sk_test_.' }]
   }
   if (!secret_key.startsWith('pk_')) return [{ message: `${where} is not a key of this service.` }]
-  return [
-    {
-      message: `${where} holds a publishable key; servers send a secret key.`,
-      fix: 'Set SVC_SECRET_KEY to the key that begins with sk_test_, and this one as SVC_PUBLISHABLE_KEY.',
-    },
-  ]
+  const fix = 'Set SVC_SECRET_KEY to the key that begins with sk_test_, and this one as SVC_PUBLISHABLE_KEY.'
+  return [{ message: `${where} holds a publishable key; servers send a secret key.`, fix }]
 }
 
 function publishableKey({ publishable_key, source }: Machine['settings']): Finding[] {
   if (publishable_key === null || publishable_key.startsWith('pk_')) return []
   const where = `publishable_key (${source.publishable_key})`
-  return publishable_key.startsWith('sk_')
-    ? [
-        {
-          message: `${where} holds a secret key, which would be given to browsers.`,
-          fix: 'Revoke that key, and set SVC_PUBLISHABLE_KEY to the one that begins with pk_.',
-        },
-      ]
-    : [
-        {
-          message: `${where} is not a publishable key.`,
-          fix: 'Set SVC_PUBLISHABLE_KEY to the key that begins with pk_.',
-        },
-      ]
+  if (publishable_key.startsWith('sk_')) {
+    const message = `${where} holds a secret key, which would be given to browsers.`
+    return [{ message, fix: 'Revoke that key, and set SVC_PUBLISHABLE_KEY to the one that begins with pk_.' }]
+  }
+  const fix = 'Set SVC_PUBLISHABLE_KEY to the key that begins with pk_.'
+  return [{ message: `${where} is not a publishable key.`, fix }]
 }
 
 /** Finds a key whose project is not client_id, when the sandbox knows the key. */
@@ -137,23 +118,20 @@ function keyOfOther({ client_id, secret_key, sandbox }: Machine['settings']): Fi
     [project.secret_key, project.live_secret_key].includes(secret_key ?? ''),
   )
   if (owner === undefined || client_id === null || owner.client_id === client_id) return []
-  return [
-    {
-      message: `secret_key is of ${owner.client_id}, client_id is ${client_id}.`,
-      fix: `Set SVC_CLIENT_ID=${owner.client_id}, or use a key of ${client_id}.`,
-    },
-  ]
+  const fix = `Set SVC_CLIENT_ID=${owner.client_id}, or use a key of ${client_id}.`
+  return [{ message: `secret_key is of ${owner.client_id}, client_id is ${client_id}.`, fix }]
 }
 
 function foreignSettings(settings: Machine['settings']): Finding[] {
   const { source, sandbox } = settings
   if (sandbox === null) return []
+  const { projects } = sandbox
   const known = {
-    secret_key: sandbox.projects.flatMap(({ secret_key, live_secret_key }) => [secret_key, live_secret_key]),
-    publishable_key: sandbox.projects.map(({ publishable_key }) => publishable_key),
-    client_id: sandbox.projects.map(({ client_id }) => client_id),
+    secret_key: projects.flatMap(({ secret_key, live_secret_key }) => [secret_key, live_secret_key]),
+    publishable_key: projects.map(({ publishable_key }) => publishable_key),
+    client_id: projects.map(({ client_id }) => client_id),
   }
-  const foreign = ownSettings.filter((name) => {
+  const foreign = (Object.keys(known) as (keyof typeof known)[]).filter((name) => {
     const value = settings[name]
     return value !== null && source[name] !== 'sandbox' && !known[name].includes(value)
   })

@@ -42,13 +42,10 @@ function notAllowed(origin: string, requests: readonly Exchange[], observed: Obs
 export function difference(origin: string, allowed: string): string | null {
   const [seen, entry] = [partsOf(origin), partsOf(allowed)]
   if (seen === null || entry === null) return null
-  const differs = (['scheme', 'host', 'port'] as const).filter((part) => {
-    if (part === 'port' && entry.port === '*') return false
-    return seen[part] !== entry[part]
-  })
-  const [only] = differs
+  const isOpen = { scheme: false, host: false, port: entry.port === '*' }
+  const [only, ...others] = (['scheme', 'host', 'port'] as const).filter((it) => !isOpen[it] && seen[it] !== entry[it])
   const areLoopback = isLoopback(seen.host) && isLoopback(entry.host)
-  if (differs.length !== 1 || only === undefined || (only === 'host' && !areLoopback)) return null
+  if (only === undefined || others.length > 0 || (only === 'host' && !areLoopback)) return null
   return `${allowed} is allowed, the ${only} differs`
 }
 

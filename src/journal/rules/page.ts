@@ -1,7 +1,7 @@
 /** The page itself, as a browser saw it, and the files that it is served. */
 import { loadedFrames } from '../exchange.ts'
 import type { Mount } from '../facts/page.ts'
-import { type Finding, type Judgement, ruleSet } from '../rule.ts'
+import { type Judgement, ruleSet } from '../rule.ts'
 
 const inPage = 'a page (--url)'
 const adInPage = 'an ad in the page (--url)'
@@ -22,16 +22,14 @@ export const servedRules = ruleSet('served', {
       looked_at: files,
       findings: [
         ...keys.map(({ file, line, key }) => ({ message: `${file}:${line} holds the secret key ${key}.` })),
-        ...(problem === null ? [] : [unreadable(`${place}: ${problem}.`)]),
+        ...(problem === null ? [] : [{ ...unreadable, message: `${place}: ${problem}.` }]),
       ],
       holds: `No secret key in ${files} ${files === 1 ? 'file' : 'files'} of ${place}.`,
     }),
   },
 })
 
-function unreadable(message: string): Finding {
-  return { severity: 'unknown', message, fix: 'Correct the path or address, and look again.' }
-}
+const unreadable = { severity: 'unknown', fix: 'Correct the path or address, and look again.' } as const
 
 export const pageRules = ruleSet('page', {
   'secret-key-sent': {
@@ -52,10 +50,8 @@ export const pageRules = ruleSet('page', {
     fix: 'Show render.label_text and the sponsor beside the frame; render.js draws them and no style may hide them.',
     needs: adInPage,
     judge: ({ page }) =>
-      judgeMounts(
-        page.mounts,
-        ({ label, is_shown }) => is_shown && label === null,
-        ({ slot_id }) => `Nothing visible beside the ad of ${slot_id} says that it is one.`,
+      judgeMounts(page.mounts, ({ slot_id, label, is_shown }) =>
+        is_shown && label === null ? `Nothing visible beside the ad of ${slot_id} says that it is one.` : null,
       ),
   },
   'frame-blocked': {
@@ -85,13 +81,11 @@ export const pageRules = ruleSet('page', {
     fix: 'Mount each placement in one slot; give startTurn a turnId, so that a remount is the same turn.',
     needs: adInPage,
     judge({ page: { mounts } }) {
-      const slots = [...Map.groupBy(mounts, ({ slot_id }) => slot_id)]
-      return {
-        looked_at: mounts.length,
-        findings: slots
-          .filter(([, group]) => group.length > 1)
-          .map(([slot_id, group]) => ({ message: `The ad of ${slot_id} was mounted ${group.length} times.` })),
-      }
+      const slots = [...Map.groupBy(mounts, ({ slot_id }) => slot_id)].filter(([, group]) => group.length > 1)
+      const findings = slots.map(([slot_id, { length }]) => ({
+        message: `The ad of ${slot_id} was mounted ${length} times.`,
+      }))
+      return { looked_at: mounts.length, findings }
     },
   },
   'slot-hidden': {
@@ -101,12 +95,10 @@ export const pageRules = ruleSet('page', {
     fix: 'Give the slot its declared size, without display: none, visibility: hidden, opacity: 0 or clipping around it.',
     needs: adInPage,
     judge: ({ page }) =>
-      judgeMounts(
-        page.mounts,
-        ({ is_shown, width, height }) => !is_shown || width < 10 || height < 10,
-        ({ slot_id, is_shown, width, height }) =>
-          `The ad of ${slot_id} is ${is_shown ? `${width} × ${height} pixels` : 'hidden by a style'}.`,
-      ),
+      judgeMounts(page.mounts, ({ slot_id, is_shown, width, height }) => {
+        if (!is_shown) return `The ad of ${slot_id} is hidden by a style.`
+        return width < 10 || height < 10 ? `The ad of ${slot_id} is ${width} × ${height} pixels.` : null
+      }),
   },
   'slot-blank': {
     title: 'no slot stays blank',
@@ -117,8 +109,8 @@ export const pageRules = ruleSet('page', {
     judge: ({ page }) =>
       judgeMounts(
         page.mounts.filter(({ in_view_ms, colors }) => in_view_ms >= rendered_ms && colors !== null),
-        ({ colors }) => colors === 1,
-        ({ slot_id, width, height }) => `The ad of ${slot_id}, ${width} × ${height}, is of one colour.`,
+        ({ slot_id, width, height, colors }) =>
+          colors === 1 ? `The ad of ${slot_id}, ${width} × ${height}, is of one colour.` : null,
       ),
   },
   'page-errors': {
@@ -148,11 +140,8 @@ export const pageRules = ruleSet('page', {
   },
 })
 
-/** Returns one finding for each mount that is wrong. */
-function judgeMounts(
-  mounts: readonly Mount[],
-  isWrong: (mount: Mount) => boolean,
-  message: (mount: Mount) => string,
-): Judgement {
-  return { looked_at: mounts.length, findings: mounts.filter(isWrong).map((mount) => ({ message: message(mount) })) }
+/** Returns one finding for each mount that something is wrong with. */
+function judgeMounts(mounts: readonly Mount[], problemOf: (mount: Mount) => string | null): Judgement {
+  const problems = mounts.map(problemOf).filter((message) => message !== null)
+  return { looked_at: mounts.length, findings: problems.map((message) => ({ message })) }
 }

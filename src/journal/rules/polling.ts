@@ -1,7 +1,7 @@
 /** Pending slots: whether they are waited for, and how. */
 import { valueAt } from '../../foundation/json-path.ts'
 import { type Exchange, groupBy, openSlots, polledSlot, some, times } from '../exchange.ts'
-import { about, aboutEach, completeUntil, ruleSet } from '../rule.ts'
+import { about, aboutEach, completeUntil, type Finding, type Observed, type RuleBody, ruleSet } from '../rule.ts'
 
 /** Polls closer together than this, several in a row, are a busy loop. */
 const busy_ms = 200
@@ -32,18 +32,14 @@ export const pollingRules = ruleSet('journal', {
     costs: 'The fill comes after the only poll, and is lost.',
     fix: 'Repeat the poll while the status is pending, each with wait_ms, and give up only after several seconds.',
     needs: 'a poll whose response was pending',
-    judge(observed) {
-      const slots = pollsBySlot(observed.exchanges)
-      const until_ms = completeUntil(observed)
-      const single = slots.filter((polls) => polls.length === 1 && isPending(polls[0]!) && polls[0]!.at_ms <= until_ms)
-      return {
-        looked_at: slots.filter((polls) => polls.some(isPending)).length,
-        findings: aboutEach(
-          single,
+    judge: overSlots(
+      (slots, observed) =>
+        aboutEach(
+          slots.filter((polls) => polls.length === 1 && polls[0]!.at_ms <= completeUntil(observed)),
           (_, poll) => `${polledSlot(poll)} was polled once, was pending, and was not polled again.`,
         ),
-      }
-    },
+      (polls) => polls.some(isPending),
+    ),
   },
   'busy-polling': {
     title: 'polls wait on the server, not in a loop',
@@ -51,18 +47,13 @@ export const pollingRules = ruleSet('journal', {
     costs: 'Ten requests do the work of one, and use up the rate limit of the key.',
     fix: 'Send wait_ms with the poll, 1500 for example: the response comes as soon as the slot is decided.',
     needs: 'a poll',
-    judge({ exchanges }) {
-      const slots = pollsBySlot(exchanges)
-      const busy = slots.filter((polls) => longestBusyRun(polls) >= busyInARow)
-      return {
-        looked_at: slots.length,
-        findings: aboutEach(
-          busy,
-          ({ length }, poll) =>
-            `${polledSlot(poll)} was polled ${times(length)} without wait_ms, less than ${busy_ms} ms apart.`,
-        ),
-      }
-    },
+    judge: overSlots((slots) =>
+      aboutEach(
+        slots.filter((polls) => longestBusyRun(polls) >= busyInARow),
+        ({ length }, poll) =>
+          `${polledSlot(poll)} was polled ${times(length)} without wait_ms, less than ${busy_ms} ms apart.`,
+      ),
+    ),
   },
   'polled-after-ready': {
     title: 'polling ends with the decision',
@@ -70,25 +61,25 @@ export const pollingRules = ruleSet('journal', {
     costs: 'A decision does not change; each further poll counts against the rate limit.',
     fix: 'Stop when status is no longer pending.',
     needs: 'a poll',
-    judge({ exchanges }) {
-      const slots = pollsBySlot(exchanges)
-      return {
-        looked_at: slots.length,
-        findings: slots.flatMap((polls) => {
-          const decided = polls.findIndex((poll) => poll.status === 200 && !isPending(poll))
-          const requests = decided < 0 ? [] : polls.slice(decided + 1)
-          return about(
-            requests,
-            `${polledSlot(polls[0]!)} was polled ${times(requests.length)} more after it was decided.`,
-          )
-        }),
-      }
-    },
+    judge: overSlots((slots) =>
+      slots.flatMap((polls) => {
+        const decided = polls.findIndex((poll) => poll.status === 200 && !isPending(poll))
+        const late = decided < 0 ? [] : polls.slice(decided + 1)
+        return about(late, `${polledSlot(polls[0]!)} was polled ${times(late.length)} more after it was decided.`)
+      }),
+    ),
   },
 })
 
-function pollsBySlot(exchanges: readonly Exchange[]): Exchange[][] {
-  return [...groupBy(exchanges, polledSlot).values()]
+/** Returns the judge of a rule about the polls of each slot. */
+function overSlots(
+  find: (slots: readonly Exchange[][], observed: Observed) => readonly Finding[],
+  isConcerned: (polls: readonly Exchange[]) => boolean = () => true,
+): RuleBody<'journal'>['judge'] {
+  return (observed) => {
+    const slots = [...groupBy(observed.exchanges, polledSlot).values()].filter(isConcerned)
+    return { looked_at: slots.length, findings: find(slots, observed) }
+  }
 }
 
 function isPending({ response_body }: Exchange): boolean {

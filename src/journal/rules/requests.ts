@@ -1,5 +1,5 @@
 /** Bodies of requests: what the service does not know, what it refuses, and what it accepts under an old name. */
-import type { ReasonCode } from '../../contract/errors.ts'
+import type { FieldError, ReasonCode } from '../../contract/errors.ts'
 import { BeaconRequest, beaconEventSpellings, Measurements } from '../../contract/v1/beacons.ts'
 import { variantFieldNames } from '../../contract/v1/jobs.ts'
 import { isObject } from '../../foundation/json.ts'
@@ -64,11 +64,8 @@ const malformed: readonly ReasonCode[] = [
   'http_malformed',
 ]
 
-interface RefusedField {
+interface RefusedField extends FieldError {
   exchange: Exchange
-  path: string
-  message: string
-  expected: string
 }
 
 /** Returns one finding for each field that was refused, of requests with this reason. */
@@ -83,13 +80,7 @@ function fieldFindings(exchanges: readonly Exchange[], reason: ReasonCode): Find
 /** Returns the fields at fault as the error body lists them (A10). */
 function fieldsOf(exchange: Exchange): RefusedField[] {
   const fields = valueAt(exchange.response_body, 'fields')
-  if (!Array.isArray(fields)) return []
-  return fields.map((field: unknown) => ({
-    exchange,
-    path: String(valueAt(field, 'path')),
-    message: String(valueAt(field, 'message')),
-    expected: String(valueAt(field, 'expected')),
-  }))
+  return Array.isArray(fields) ? fields.map((field: FieldError) => ({ exchange, ...field })) : []
 }
 
 function fieldFinding(group: readonly RefusedField[], reason: ReasonCode): Finding {

@@ -1,9 +1,8 @@
 /** What a client does after an error or a no-fill. */
 import { errorCodes, type ReasonCode } from '../../contract/errors.ts'
-import { isObject } from '../../foundation/json.ts'
 import { retryAfterMs } from '../../foundation/retry-after.ts'
 import { type Exchange, groupBy, isPlacementRequest, noFillReasonOf, routeOf, times } from '../exchange.ts'
-import { type Finding, over, ruleSet } from '../rule.ts'
+import { over, type RuleBody, ruleSet } from '../rule.ts'
 
 /** A repetition within this time is made by a program, not by the next turn of a conversation. */
 const atOnce_ms = 1_000
@@ -24,11 +23,10 @@ export const retryRules = ruleSet('journal', {
     costs: 'The same request gets the same response; the loop uses up the rate limit and delays the turn.',
     fix: 'Show nothing, and try again with the next turn; decision.retryable says whether that can help.',
     needs: 'a no-fill',
-    judge: over(isNoFill, (_, { exchanges }) =>
-      grouped(
-        noFillLoops(exchanges),
-        (first, count) => `The same request followed a no-fill (${noFillReasonOf(first)}) within a second, ${count}.`,
-      ),
+    judge: overRepetitions(
+      (exchange) => isPlacementRequest(exchange) && noFillReasonOf(exchange) !== null,
+      noFillLoops,
+      (first, count) => `The same request followed a no-fill (${noFillReasonOf(first)}) within a second, ${count}.`,
     ),
   },
   'retry-after-ignored': {
@@ -37,14 +35,11 @@ export const retryRules = ruleSet('journal', {
     costs: 'Every early repetition is refused too, and keeps the key at its limit for all other users.',
     fix: 'Wait as long as Retry-After says before any request with the same key, or do without the ad.',
     needs: 'a response with Retry-After, such as 429',
-    judge: over(
+    judge: overRepetitions(
       (exchange) => exchange.status >= 400 && waitOf(exchange) > 0,
-      (_, { exchanges }) =>
-        grouped(
-          tooSoon(exchanges),
-          (first, count) =>
-            `${routeOf(first)} was repeated ${count} before the ${waitOf(first) / 1_000} s of Retry-After were over (${first.status}).`,
-        ),
+      tooSoon,
+      (first, count) =>
+        `${routeOf(first)} was repeated ${count} before the ${waitOf(first) / 1_000} s of Retry-After were over (${first.status}).`,
     ),
   },
   'retry-without-backoff': {
@@ -53,11 +48,10 @@ export const retryRules = ruleSet('journal', {
     costs: 'When the service fails, all clients retry at once and keep it down.',
     fix: 'Retry 5xx and broken connections at most three times, after 0.5, 1 and 2 s, then go on without an ad.',
     needs: 'a 5xx or a broken connection',
-    judge: over(isFailure, (_, { exchanges }) =>
-      grouped(
-        hasty(exchanges),
-        (first, count) => `${routeOf(first)} was repeated ${count} at once after ${first.status || 'no response'}.`,
-      ),
+    judge: overRepetitions(
+      isFailure,
+      hasty,
+      (first, count) => `${routeOf(first)} was repeated ${count} at once after ${first.status || 'no response'}.`,
     ),
   },
   'retried-in-vain': {
@@ -66,38 +60,39 @@ export const retryRules = ruleSet('journal', {
     costs: 'Each repetition counts against the rate limit and gets the same response.',
     fix: 'Repeat only when the error body has retryable: true. Of 4xx, only 429 has.',
     needs: 'a response of 4xx other than 429',
-    judge: over(
+    judge: overRepetitions(
       ({ status }) => status >= 400 && status < 500 && status !== 429,
-      (_, { exchanges }) =>
-        grouped(
-          inVain(exchanges),
-          (first, count) =>
-            `${routeOf(first)} was repeated unchanged ${count} after ${first.status} ${first.reason_code}.`,
-        ),
+      inVain,
+      (first, count) => `${routeOf(first)} was repeated unchanged ${count} after ${first.status} ${first.reason_code}.`,
     ),
   },
 })
 
-/** Returns one finding for each route and cause, with both requests of each repetition. */
-function grouped(repeated: readonly Repetition[], message: (first: Exchange, count: string) => string): Finding[] {
-  const groups = Map.groupBy(
-    repeated,
-    ({ first }) => `${routeOf(first)} ${first.status} ${first.reason_code} ${noFillReasonOf(first)}`,
-  )
-  return [...groups.values()].map((group) => {
-    const last = group.at(-1)!.first
-    const reason = last.reason_code as ReasonCode | null
-    return {
-      message: message(last, times(group.length)),
-      requests: group.flatMap(({ first, again }) => [first, again]),
-      ...(reason === null ? {} : { reason }),
-      cites_last: true,
-    }
+/**
+ * Returns the judge of a rule about responses after which requests are repeated: one finding for each route and cause,
+ * with both requests of each repetition.
+ */
+function overRepetitions(
+  isConcerned: (exchange: Exchange) => boolean,
+  find: (exchanges: readonly Exchange[]) => readonly Repetition[],
+  message: (first: Exchange, count: string) => string,
+): RuleBody<'journal'>['judge'] {
+  return over(isConcerned, (_, { exchanges }) => {
+    const groups = Map.groupBy(
+      find(exchanges),
+      ({ first }) => `${routeOf(first)} ${first.status} ${first.reason_code} ${noFillReasonOf(first)}`,
+    )
+    return [...groups.values()].map((group) => {
+      const last = group.at(-1)!.first
+      const reason = last.reason_code as ReasonCode | null
+      return {
+        message: message(last, times(group.length)),
+        requests: group.flatMap(({ first, again }) => [first, again]),
+        ...(reason === null ? {} : { reason }),
+        cites_last: true,
+      }
+    })
   })
-}
-
-function isNoFill(exchange: Exchange): boolean {
-  return isPlacementRequest(exchange) && noFillReasonOf(exchange) !== null
 }
 
 function isFailure({ status }: Exchange): boolean {
@@ -181,15 +176,16 @@ function isAlike(one: unknown, other: unknown): boolean {
   if (typeof one === 'string' && typeof other === 'string') {
     return one === other || removedLength(one) === other.length || removedLength(other) === one.length
   }
-  if (Array.isArray(one) && Array.isArray(other)) {
-    return one.length === other.length && one.every((item, index) => isAlike(item, other[index]))
-  }
-  if (!isObject(one) || !isObject(other)) return one === other
+  if (!isContainer(one) || !isContainer(other) || Array.isArray(one) !== Array.isArray(other)) return one === other
   const names = Object.keys(one)
   return (
     names.length === Object.keys(other).length &&
     names.every((name) => Object.hasOwn(other, name) && isAlike(one[name], other[name]))
   )
+}
+
+function isContainer(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
 }
 
 /** Returns the length of a text that the journal removed, or null for any other text. */
