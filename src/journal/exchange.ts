@@ -111,6 +111,11 @@ export function loadedFrames(exchanges: readonly Exchange[]): Map<string, Exchan
   return new Map([...loaded].map(([slot_id, [first]]) => [slot_id, first!]))
 }
 
+/** Returns the slots that requests are about: `slot_a, slot_b`. */
+export function slotsOf(requests: readonly Exchange[]): string {
+  return some(requests.map(({ slot_id }) => slot_id ?? 'an unknown slot'))
+}
+
 /** Returns `once`, `3 times`. */
 export function times(count: number): string {
   return count === 1 ? 'once' : `${count} times`

@@ -40,14 +40,11 @@ export async function readJournal(
     .reverse()
   const slots = after === undefined ? null : new Set(exchanges.flatMap((each) => [each.slot_id, ...openSlots(each)]))
   const isConcerned = ({ slot_id }: { slot_id: string | null }) => slots === null || slots.has(slot_id)
+  const isOfCheck = (id: string | null) => id?.startsWith(contractCheckClient.session_prefix) === true
   return {
     exchanges,
-    placements: placements.filter(
-      (each) => isConcerned(each) && !each.session_id?.startsWith(contractCheckClient.session_prefix),
-    ),
-    beacons: beacons.filter(
-      (each) => isConcerned(each) && !each.beacon_id?.startsWith(contractCheckClient.session_prefix),
-    ),
+    placements: placements.filter((each) => isConcerned(each) && !isOfCheck(each.session_id)),
+    beacons: beacons.filter((each) => isConcerned(each) && !isOfCheck(each.beacon_id)),
     projects,
     now_ms: clock.now_ms,
     ...about,

@@ -82,22 +82,24 @@ interface SourceFile {
 /** A parsed part of a text: offsets of its nodes count from `base`. */
 type Parsed = { node: Node; base: number } | { problem: string; offset: number }
 
-function beaconOf(parsed: Parsed, { text, locate, times: { now_ms, sent_at_ms } }: SourceFile): FileBeacon {
-  const common = { request: null, judged_at: { now_ms: sent_at_ms ?? now_ms, isSending: sent_at_ms !== null } }
-  if ('problem' in parsed) {
-    const { problem: message, offset } = parsed
-    return { ...common, body: { status: 'malformed', message }, place: () => locate(offset) }
-  }
-  const { node, base } = parsed
-  const source = text.slice(base + node.offset, base + node.offset + node.length)
+function beaconOf(parsed: Parsed, { text, locate, times }: SourceFile): FileBeacon {
   return {
-    ...common,
-    body: bodyOf(source),
-    place: (path, isName = false) => locate(base + offsetAt(node, path, isName)),
+    request: null,
+    judged_at: judgedAt(times),
+    body: bodyOf(parsed, text),
+    place: (path, isName = false) =>
+      locate('problem' in parsed ? parsed.offset : parsed.base + offsetAt(parsed.node, path, isName)),
   }
 }
 
-function bodyOf(source: string): FileBeacon['body'] {
+function judgedAt({ now_ms, sent_at_ms }: Times): FileBeacon['judged_at'] {
+  return { now_ms: sent_at_ms ?? now_ms, isSending: sent_at_ms !== null }
+}
+
+function bodyOf(parsed: Parsed, text: string): FileBeacon['body'] {
+  if ('problem' in parsed) return { status: 'malformed', message: parsed.problem }
+  const { node, base } = parsed
+  const source = text.slice(base + node.offset, base + node.offset + node.length)
   const value: unknown = JSON.parse(source)
   if (Array.isArray(value)) return { status: 'batch' }
   const { data = null, error } = BeaconRequest.safeParse(value)
@@ -123,21 +125,16 @@ function harBeacons(entry: Node, { text, locate, times }: SourceFile): FileBeaco
   const started_ms = Date.parse(String(startedDateTime))
   const sent_at_ms = times.sent_at_ms ?? (Number.isNaN(started_ms) ? null : started_ms)
   const place = typeof content === 'string' ? locate(offsetAt(entry, ['request', 'postData', 'text'])) : url_place
-  const read = typeof content === 'string' ? readContent(content, { ...times, sent_at_ms }) : null
+  const body = typeof content === 'string' ? bodyOf(parse(content, 0, content.length), content) : null
+  if (body?.status === 'malformed') body.message = `The body is not JSON: ${body.message}`
   return [
     {
-      body: read?.body ?? { status: 'missing' },
-      judged_at: read?.judged_at ?? { now_ms: times.now_ms, isSending: false },
+      body: body ?? { status: 'missing' },
+      judged_at: judgedAt({ ...times, sent_at_ms }),
       request: { path, content_type: typeof type === 'string' && type !== '' ? type : null, url_place },
       place: () => place,
     },
   ]
-}
-
-function readContent(text: string, times: Times): FileBeacon {
-  const beacon = beaconOf(parse(text, 0, text.length), { text, locate: createLocator(text), times })
-  if (beacon.body.status !== 'malformed') return beacon
-  return { ...beacon, body: { status: 'malformed', message: `The body is not JSON: ${beacon.body.message}` } }
 }
 
 /** Returns the start and end of each line that is not blank. */

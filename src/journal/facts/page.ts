@@ -80,27 +80,34 @@ const readable = /javascript|json|html|css|text|xml/
 /** At most this much of a console message is kept. */
 const maxMessage = 300
 
+/** What the events of the browser add to while the page is watched. */
+interface Records extends Pick<PageSeen, 'files'> {
+  keys: ServedKey[]
+  key_requests: KeyRequest[]
+  /** Why the browser blocked it, by address. */
+  blocked: Map<string, string>
+  console_errors: string[]
+}
+
 /** @throws PageUnreachable */
 export async function watchPage(browser: Browser, options: WatchOptions): Promise<PageSeen> {
   const { url, bases, for_ms, signal, is_headed } = options
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 } })
   try {
-    const served = { files: 0, keys: [] as ServedKey[] }
-    const key_requests: KeyRequest[] = []
-    const blocked = new Map<string, string>()
-    const console_errors: string[] = []
+    const records: Records = { files: 0, keys: [], key_requests: [], blocked: new Map(), console_errors: [] }
+    const { blocked } = records
     const reading: Promise<void>[] = []
     await context.addInitScript(recordFromStart, bases)
-    context.on('response', (response) => void reading.push(readServed(response, bases, served)))
-    context.on('request', (request) => void reading.push(findKey(request, key_requests)))
+    context.on('response', (response) => void reading.push(readServed(response, bases, records)))
+    context.on('request', (request) => void reading.push(findKey(request, records)))
     context.on('requestfailed', (request) => {
       const why = request.failure()?.errorText ?? 'unknown'
       if (isOfService(request.url(), bases) && why.includes('BLOCKED')) blocked.set(printableUrl(request.url()), why)
     })
-    context.on('console', (message) => recordConsole(message, bases, blocked, console_errors))
+    context.on('console', (message) => recordConsole(message, bases, records))
     context.on('weberror', (error) => {
       const { message, stack = '' } = error.error()
-      if (bases.some((base) => stack.includes(base))) console_errors.push(shortened(message))
+      if (bases.some((base) => stack.includes(base))) records.console_errors.push(shortened(message))
     })
     const page = await context.newPage()
     await page.goto(url, { waitUntil: 'commit' }).catch((error: Error) => {
@@ -130,13 +137,11 @@ export async function watchPage(browser: Browser, options: WatchOptions): Promis
     const all = [...looks.values()]
     for (const each of all.flatMap((look) => look.blocked)) blocked.set(printableUrl(each.url), each.why)
     return {
+      ...records,
       url,
-      ...served,
-      key_requests,
       mounts: [...mounts.values()],
       blocked: [...blocked].map(([url, why]) => ({ url, why })),
       renderer_errors: all.flatMap((look) => look.renderer_errors),
-      console_errors,
       shift: all.reduce((sum, look) => sum + look.shift, 0),
       screenshot,
     }
@@ -192,11 +197,7 @@ async function screenshotOf(page: Page): Promise<PageSeen['screenshot']> {
 }
 
 /** Looks for keys in what a server of the integrator serves; the files of the service are not theirs. */
-async function readServed(
-  response: Response,
-  bases: readonly string[],
-  served: { files: number; keys: ServedKey[] },
-): Promise<void> {
+async function readServed(response: Response, bases: readonly string[], records: Records): Promise<void> {
   const url = response.url()
   const type = response.headers()['content-type'] ?? ''
   if (isOfService(url, bases) || !/^https?:/.test(url) || !readable.test(type)) return
@@ -205,31 +206,26 @@ async function readServed(
   // An endless stream, or a redirect without a body: there is nothing to read.
   const text = type.includes('event-stream') ? null : await response.text().catch(() => null)
   if (text === null) return
-  served.files++
-  served.keys.push(...secretKeysIn(text).map((key) => ({ file: printableUrl(url), ...key })))
+  records.files++
+  records.keys.push(...secretKeysIn(text).map((key) => ({ file: printableUrl(url), ...key })))
 }
 
-async function findKey(request: Request, found: KeyRequest[]): Promise<void> {
+async function findKey(request: Request, { key_requests }: Records): Promise<void> {
   const headers = JSON.stringify(await request.allHeaders().catch(() => request.headers()))
   const places = { url: request.url(), headers, body: request.postData() ?? '' }
   const where = (['headers', 'body', 'url'] as const).find((each) => secretKeysIn(places[each]).length > 0)
-  if (where !== undefined) found.push({ method: request.method(), url: printableUrl(request.url()), where })
+  if (where !== undefined) key_requests.push({ method: request.method(), url: printableUrl(request.url()), where })
 }
 
 /** Records errors about the service or by its scripts; some refusals of the browser are on the console only. */
-function recordConsole(
-  message: ConsoleMessage,
-  bases: readonly string[],
-  blocked: Map<string, string>,
-  console_errors: string[],
-): void {
+function recordConsole(message: ConsoleMessage, bases: readonly string[], records: Records): void {
   if (message.type() !== 'error') return
   const text = message.text()
   const isOurs = bases.some((base) => text.includes(base) || message.location().url.startsWith(base))
   if (!isOurs) return
   if (/frame-ancestors|X-Frame-Options/.test(text)) {
-    blocked.set(`${bases[0]}/v1/render/`, 'frame-ancestors: the page is not on an allowed origin')
-  } else console_errors.push(shortened(text))
+    records.blocked.set(`${bases[0]}/v1/render/`, 'frame-ancestors: the page is not on an allowed origin')
+  } else records.console_errors.push(shortened(text))
 }
 
 function shortened(message: string): string {

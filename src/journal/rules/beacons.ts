@@ -1,7 +1,7 @@
 /** Beacons: whether they come, once, in order, in time and with the right token. */
 import { type BeaconEvent, BeaconEventInput, canonicalEvent } from '../../contract/v1/beacons.ts'
 import { valueAt } from '../../foundation/json-path.ts'
-import { type Exchange, groupBy, isBeacon, isFromBrowser, loadedFrames, some, textAt, times } from '../exchange.ts'
+import { type Exchange, groupBy, isBeacon, isFromBrowser, loadedFrames, slotsOf, textAt, times } from '../exchange.ts'
 import { about, aboutEach, completeUntil, type Finding, type Observed, over, refusedFor, ruleSet } from '../rule.ts'
 
 /** Events that happen once in the life of one mount. */
@@ -128,8 +128,7 @@ function frameReports(exchanges: readonly Exchange[], observed: Observed) {
 }
 
 function missingReports(silent: readonly Exchange[], unrendered: readonly Exchange[]): Finding[] {
-  const slots = (requests: readonly Exchange[]) =>
-    `${times(requests.length)}: ${some(requests.map(({ slot_id }) => String(slot_id)))}.`
+  const slots = (requests: readonly Exchange[]) => `${times(requests.length)}: ${slotsOf(requests)}.`
   const renderFirst = 'Send render first: without it nothing else counts.'
   return [
     ...about(silent, `A frame was loaded and no beacon came, ${slots(silent)}`),

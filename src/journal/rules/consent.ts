@@ -9,7 +9,7 @@ import {
   isBeacon,
   isFrame,
   noFillReasonOf,
-  some,
+  slotsOf,
   textAt,
   times,
 } from '../exchange.ts'
@@ -109,10 +109,6 @@ function isConsent({ path }: Exchange): boolean {
 
 function sessionOf({ client_id, session_id }: Exchange): string {
   return `${client_id} ${session_id}`
-}
-
-function slotsOf(requests: readonly Exchange[]): string {
-  return some(requests.map(({ slot_id }) => slot_id ?? 'an unknown slot'))
 }
 
 /** Whether a request has prompt text. The journal keeps the length of a text, never the text. */
