@@ -1,4 +1,4 @@
-/** What the tests of browser templates share: the packed sandbox, a Chromium, and the server of a scaffolded template. */
+/** The stage of the browser templates' tests: the packed sandbox, a Chromium, and the server of a scaffolded template. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -12,33 +12,33 @@ import { launchChromium } from '../browser/chromium.ts'
 import { environment } from './run.ts'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-/** Of one thing that a page or a server is waited for, milliseconds. */
+/** Timeout of every wait for a page or a server, milliseconds. */
 const patience_ms = 20_000
 
 export interface Stage extends AsyncDisposable {
-  /** Speaks with the secret test key of the sandbox's first project. */
+  /** Uses the secret test key of the sandbox's first project. */
   client: Client
   /** The settings of a template, for its build and its server. */
   env: Record<string, string>
-  /** Starts the server of a template in its directory; answers its origin once it listens. */
+  /** Starts the server of a template in its directory; resolves with its origin once it listens. */
   serve(directory: string, command: readonly string[]): Promise<{ origin: string } & AsyncDisposable>
   open(origin: string, options?: BrowserContextOptions): Promise<ChatPage>
 }
 
-/** A user at the page of a chat template, in a browser of its own. */
+/** A user of a chat template's page, in a browser context of its own. */
 export interface ChatPage extends AsyncDisposable {
   page: Page
   /** Requests to the placement service, as `METHOD path`. */
   asked: string[]
-  /** Uncaught errors, and warnings and errors of the console: what the page's policy refuses is among them. */
+  /** Uncaught errors and the console's warnings and errors, which include violations of the page's policy. */
   complaints: string[]
-  /** Answers the question about consent, and waits until the page says that it holds. */
+  /** Answers the consent question and waits until the page confirms it. */
   decide(answer: 'Allow' | 'No, thanks', sharesQuestions?: boolean): Promise<void>
-  /** Asks, and waits for the end of the answer. */
+  /** Asks a question and waits for the end of the answer. */
   ask(question: string): Promise<string>
   /** Heights of the sponsored slots, CSS pixels. */
   slots(): Promise<number[]>
-  /** What axe finds serious or critical. */
+  /** Returns the serious and critical violations that axe finds. */
   violations(): Promise<string[]>
 }
 
@@ -109,7 +109,7 @@ async function openChat(browser: Browser, service: string, origin: string, optio
     },
     slots: () => page.locator('.slot').evaluateAll((slots) => slots.map((slot) => slot.getBoundingClientRect().height)),
     async violations() {
-      // Through the debugger: the page's policy lets no other script in.
+      // Through the debugger, since the page's policy blocks any other script.
       await page.evaluate(axe)
       const results = (await page.evaluate('axe.run(document, { iframes: false })')) as AxeResults
       return results.violations
@@ -121,13 +121,13 @@ async function openChat(browser: Browser, service: string, origin: string, optio
   return chat
 }
 
-/** What the sandbox has decided since, newest first. */
+/** Returns the sandbox's decisions since then, newest first. */
 export async function placementsSince(client: Client, since_ms: number) {
   const { items } = await client.placements.list({ query: { limit: 50 } })
   return items.filter(({ created_at_ms }) => created_at_ms >= since_ms)
 }
 
-/** Waits for the beacons of a slot to be these, heartbeats apart, as `event verdict +metric`. */
+/** Waits until a slot has exactly these beacons, without heartbeats, as `event verdict +metric`. */
 export async function expectBeacons(client: Client, slot_id: string, wanted: readonly string[]): Promise<void> {
   const read = async () => {
     const { items } = await client.beacons.list({ query: { slot_id, limit: 50 } })
@@ -139,7 +139,7 @@ export async function expectBeacons(client: Client, slot_id: string, wanted: rea
   await vi.waitFor(async () => expect(await read()).toEqual(wanted), { timeout: patience_ms, interval: 100 })
 }
 
-/** Starts a program; resolves with what `wanted` finds in its stdout. `end` stops it, and waits until it is gone. */
+/** Starts a program; resolves with the match of `wanted` in its stdout. `end` stops it and waits until it has exited. */
 async function startProgram(
   [program = '', ...args]: readonly string[],
   cwd: string,

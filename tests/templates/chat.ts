@@ -14,13 +14,13 @@ const phone = { viewport: { width: 375, height: 700 } }
 
 export interface Chat {
   template: string
-  /** Arguments of node that build it; null for what needs no build. */
+  /** Arguments of node that build it; null when it needs no build. */
   build: readonly string[] | null
-  /** Arguments of node that serve what was built, on a port that is printed. */
+  /** Arguments of node that serve the build, on a port that is printed. */
   serve: readonly string[]
 }
 
-/** The tests of one chat; `stage` is there when they run. */
+/** The tests of one chat template; `stage` is open when they run. */
 export function describeChat({ template, build, serve }: Chat, more: (stage: () => Stage) => void = () => {}): void {
   let stage: Stage
   beforeAll(async () => {
@@ -41,7 +41,7 @@ export function describeChat({ template, build, serve }: Chat, more: (stage: () 
       await server?.[Symbol.asyncDispose]()
     })
 
-    test('asks the service for nothing before consent, and answers all the same', async () => {
+    test('requests nothing from the service before consent, and answers all the same', async () => {
       const since_ms = Date.now()
       await using chat = await stage.open(server.origin)
       expect(await chat.ask(question)).toContain('Weigh it.')
@@ -83,7 +83,7 @@ export function describeChat({ template, build, serve }: Chat, more: (stage: () 
       expect({ topic, prompt_length }).toEqual({ topic: 'coffee', prompt_length: question.length })
     })
 
-    test('has one ad a turn, and keeps those before', async () => {
+    test('has one ad a turn, and keeps the earlier ones', async () => {
       const since_ms = Date.now()
       await using chat = await stage.open(server.origin)
       await chat.decide('Allow')
@@ -98,7 +98,7 @@ export function describeChat({ template, build, serve }: Chat, more: (stage: () 
       expect(chat.complaints).toEqual([])
     })
 
-    test('a withdrawal takes the ad away, reaches the service, and ends the asking', async () => {
+    test('a withdrawal clears the ad, reaches the service, and ends the requests', async () => {
       const since_ms = Date.now()
       await using chat = await stage.open(server.origin)
       await chat.decide('Allow')
@@ -126,7 +126,7 @@ export function describeChat({ template, build, serve }: Chat, more: (stage: () 
         end: () => stage.client.scenario.clear(),
       })),
       {
-        // More than once: browsers repeat a request themselves when its connection was dropped.
+        // Possibly more than once: browsers repeat a request when its connection was dropped.
         trouble: 'connections that drop',
         begin: () => stage.client.faults.add({ body: { path: '/v1/placements', effect: 'drop' } }),
         end: () => stage.client.faults.clear(),
@@ -135,7 +135,7 @@ export function describeChat({ template, build, serve }: Chat, more: (stage: () 
       beforeAll(begin)
       afterAll(end)
 
-      test('the answer is whole, and no hole is left', async () => {
+      test('the answer is complete, and no gap is left', async () => {
         const since = String(Date.now())
         await using chat = await stage.open(server.origin)
         await chat.decide('Allow')

@@ -1,4 +1,4 @@
-/** Once a run: svc packed by `npm pack` and installed into an empty directory, as its user has it. */
+/** Once per run: packs svc with `npm pack` and installs it into an empty directory, as a user would. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { checkout, run } from './run.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** A directory that has svc installed, and room for projects beside it. */
+    /** A directory with svc installed, and room for projects beside it. */
     newcomer: string
   }
 }

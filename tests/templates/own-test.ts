@@ -1,4 +1,4 @@
-/** A template as it is: it installs, builds, and passes its own test. */
+/** An unchanged template installs, builds and passes its own test. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

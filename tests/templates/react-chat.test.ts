@@ -10,7 +10,7 @@ const vite = 'node_modules/vite/bin/vite.js'
 
 testTemplate('react-chat')
 describeChat({ template: 'react-chat', build: [vite, 'build'], serve: [vite, 'preview', '--port', '0'] }, (stage) => {
-  test('asks once under StrictMode, which mounts twice', async () => {
+  test('requests once under StrictMode, which mounts twice', async () => {
     const project = await scaffold('react-chat')
     await using server = await stage().serve(project.directory, [node, join(project.directory, vite), '--port', '0'])
     const since_ms = Date.now()

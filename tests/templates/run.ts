@@ -3,7 +3,7 @@ import { delimiter, dirname, join } from 'node:path'
 
 export const checkout = join(import.meta.dirname, '../..')
 
-/** Runs a command and answers its stdout; rejects with everything that it printed when its exit code is not 0. */
+/** Runs a command and resolves with its stdout; rejects with everything it printed when its exit code is not 0. */
 export function run(
   command: string,
   args: readonly string[],
@@ -20,7 +20,7 @@ export function run(
   })
 }
 
-/** What a newcomer's shell has: this Node first on the path, and nothing of npm's or a test runner's own. */
+/** The environment of a newcomer's shell: this Node first on the path, and no variables of npm or a test runner. */
 export function environment(): Record<string, string> {
   const own = /^(npm_(?!config_registry$)|INIT_CWD$|NODE_ENV$|VITEST|SVC_|TEST$|MODE$|DEV$|PROD$|SSR$|BASE_URL$)/i
   const kept = Object.entries(process.env).filter(([name]) => !own.test(name)) as [string, string][]

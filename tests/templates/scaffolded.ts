@@ -1,4 +1,4 @@
-/** A template as a newcomer gets it: `svc init` of the packed package, then npm from the registry. */
+/** A template as a newcomer gets it: `svc init` from the packed package, then npm from the registry. */
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, inject } from 'vitest'
@@ -11,11 +11,11 @@ export interface Scaffolded {
   /** The project, installed. */
   directory: string
   scripts: Readonly<Record<string, string>>
-  /** Runs a command in the project, with the programs that it installed on the path; answers stdout, rejects otherwise. */
+  /** Runs a command in the project, with the programs that it installed on the path; resolves with its stdout. */
   run(command: string, ...args: string[]): Promise<string>
 }
 
-/** Scaffolds into an empty directory and installs: once a run for each template, whose tests share it one after another. */
+/** Scaffolds into an empty directory and installs, once per run: the tests of a template share it. */
 export async function scaffold(template: string): Promise<Scaffolded> {
   const newcomer = inject('newcomer')
   const name = `try-${template}`
