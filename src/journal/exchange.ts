@@ -73,6 +73,11 @@ export function noFillReasonOf({ response_body }: Exchange): string | null {
   return textAt(response_body, 'decision.no_fill_reason')
 }
 
+/** Identifies the session of a request: each project has its own. */
+export function sessionOf({ client_id, session_id }: Exchange): string {
+  return `${client_id} ${session_id}`
+}
+
 /** Whether the sandbox warned of something in its `x-sandbox-warning` header. */
 export function hasWarning({ response_headers }: Exchange, warning: string): boolean {
   return response_headers['x-sandbox-warning']?.includes(warning) === true

@@ -3,8 +3,7 @@ import type { CaseResult, Check, Outcome, RunResult, Exchange as SentExchange, S
 import type { Exchange } from './exchange.ts'
 import type { PageSeen } from './facts/page.ts'
 import type { AnyRule, Finding, Judgement, Observed } from './rule.ts'
-import { journalRules } from './rules/index.ts'
-import { pageRules, servedRules } from './rules/page.ts'
+import { observeRules } from './rules/index.ts'
 
 export interface Watched extends Observed {
   /** Null without a browser. */
@@ -21,21 +20,18 @@ export interface Verdict extends Judgement {
 
 /** Returns the verdicts in the order of the rules: those about the page first. */
 export function judge(watched: Watched): Verdict[] {
-  const { page } = watched
-  const verdict = (rule: AnyRule, judgement: Judgement = { looked_at: 0, findings: [] }): Verdict => ({
-    rule,
-    ...judgement,
-    standing: standingOf(rule, judgement),
+  return Object.values(observeRules).map((rule) => {
+    const judgement = judgementOf(rule, watched)
+    return { rule, ...judgement, standing: standingOf(rule, judgement) }
   })
-  return [
-    ...Object.values(servedRules).map((rule) =>
-      verdict(rule, page === null ? undefined : rule.judge({ ...page, place: page.url, problem: null })),
-    ),
-    ...Object.values(pageRules).map((rule) =>
-      verdict(rule, page === null ? undefined : rule.judge({ page, observed: watched })),
-    ),
-    ...Object.values(journalRules).map((rule) => verdict(rule, rule.judge(watched))),
-  ]
+}
+
+function judgementOf(rule: (typeof observeRules)[keyof typeof observeRules], watched: Watched): Judgement {
+  const { page } = watched
+  if (rule.facts === 'journal') return rule.judge(watched)
+  if (page === null) return { looked_at: 0, findings: [] }
+  if (rule.facts === 'page') return rule.judge({ page, observed: watched })
+  return rule.judge({ ...page, place: page.url, problem: null })
 }
 
 function standingOf({ severity }: AnyRule, { findings, looked_at }: Judgement): Standing {

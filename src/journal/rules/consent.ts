@@ -9,6 +9,7 @@ import {
   isBeacon,
   isFrame,
   noFillReasonOf,
+  sessionOf,
   slotsOf,
   textAt,
   times,
@@ -105,10 +106,6 @@ const withdrawn: ReadonlySet<string> = new Set(['consent_not_granted', 'consent_
 
 function isConsent({ path }: Exchange): boolean {
   return withoutQuery(path) === '/v1/consent'
-}
-
-function sessionOf({ client_id, session_id }: Exchange): string {
-  return `${client_id} ${session_id}`
 }
 
 /** Whether a request has prompt text. The journal keeps the length of a text, never the text. */

@@ -1,9 +1,14 @@
 /** The rule set as a whole. */
 import { expect, test } from 'vitest'
 import { checks } from '../doctor.ts'
-import { checkableRules, observeRules, rules } from './index.ts'
+import type { RuleText } from '../rule.ts'
+import { beaconFileRules, beaconSlotRules } from './beacon-file.ts'
+import { allPageRules, checkableRules, observeRules } from './index.ts'
+import { machineRules, sandboxRules } from './machine.ts'
 
 test('ids are unique, and every rule says what is right and what to do', () => {
+  const sets = [allPageRules, checkableRules, machineRules, sandboxRules, beaconFileRules, beaconSlotRules]
+  const rules = sets.flatMap((set): RuleText[] => Object.values(set))
   const ids = rules.map(({ id }) => id)
   expect(ids).toHaveLength(new Set(ids).size)
   for (const { id, title, fix } of rules)

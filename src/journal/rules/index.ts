@@ -1,15 +1,12 @@
 /**
- * The rule set. `svc qa observe` judges an integration by `observeRules`, in this order; the checks of `svc doctor` are
- * selections of them, of the rules for itself alone and of those about the computer; `svc beacons lint` has the rules about
- * files. Ids are public and permanent.
+ * The rules about integrations. `svc qa observe` judges one by `observeRules`, in this order; the checks of `svc doctor` are
+ * selections of them and of the rules for itself alone. Rules about the computer are in `machine.ts`, those of
+ * `svc beacons lint` in `beacon-file.ts`. Ids are public and permanent.
  */
-import type { AnyRule } from '../rule.ts'
-import { beaconFileRules, beaconSlotRules } from './beacon-file.ts'
 import { beaconCheckRules, beaconRules } from './beacons.ts'
 import { consentRules } from './consent.ts'
 import { fillCheckRules, fillRules } from './fills.ts'
 import { configRules, keyRules } from './keys.ts'
-import { machineRules, sandboxRules } from './machine.ts'
 import { originRules } from './origins.ts'
 import { pageRules, servedRules } from './page.ts'
 import { pollingRules } from './polling.ts'
@@ -34,19 +31,14 @@ export const journalRules = {
 
 export const observeRules = { ...allPageRules, ...journalRules }
 
-/** Rules about requests for `svc doctor` alone. */
-const doctorRules = { ...configRules, ...originRules, ...fillCheckRules, ...beaconCheckRules }
-
-/** All that a check of `svc doctor` may select. */
-export const checkableRules = { ...journalRules, ...doctorRules }
+/** All that a check of `svc doctor` may select: also the rules about requests for itself alone. */
+export const checkableRules = {
+  ...journalRules,
+  ...configRules,
+  ...originRules,
+  ...fillCheckRules,
+  ...beaconCheckRules,
+}
 
 export type PageRuleId = keyof typeof allPageRules
 export type JournalRuleId = keyof typeof journalRules
-
-/** Every rule. */
-export const rules: readonly AnyRule[] = [
-  ...Object.values(observeRules),
-  ...Object.values(doctorRules),
-  ...Object.values({ ...machineRules, ...sandboxRules }),
-  ...Object.values({ ...beaconFileRules, ...beaconSlotRules }),
-]

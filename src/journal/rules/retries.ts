@@ -1,7 +1,7 @@
 /** What a client does after an error or a no-fill. */
 import { errorCodes, type ReasonCode } from '../../contract/errors.ts'
 import { retryAfterMs } from '../../foundation/retry-after.ts'
-import { type Exchange, groupBy, isPlacementRequest, noFillReasonOf, routeOf, times } from '../exchange.ts'
+import { type Exchange, groupBy, isPlacementRequest, noFillReasonOf, routeOf, sessionOf, times } from '../exchange.ts'
 import { over, type RuleBody, ruleSet } from '../rule.ts'
 
 /** A repetition within this time is made by a program, not by the next turn of a conversation. */
@@ -110,9 +110,7 @@ function hasty(exchanges: readonly Exchange[]): Repetition[] {
 /** Returns no-fills after which the same session asked for the same at once. */
 function noFillLoops(exchanges: readonly Exchange[]): Repetition[] {
   const sessions = groupBy(exchanges, (exchange) =>
-    exchange.session_id !== null && isPlacementRequest(exchange)
-      ? `${exchange.client_id} ${exchange.session_id}`
-      : null,
+    exchange.session_id !== null && isPlacementRequest(exchange) ? sessionOf(exchange) : null,
   )
   return [...sessions.values()].flatMap((group) =>
     group.flatMap((first, index) => {

@@ -31,7 +31,7 @@ export const sessionRules = ruleSet('journal', {
     judge({ exchanges }) {
       const sessions = groupBy(exchanges.filter(isAdRequest), ({ session_id }) => session_id)
       const findings = [...sessions].flatMap(([session_id, requests]) => {
-        const browsers = new Set(requests.flatMap(browserOf))
+        const browsers = groupBy(requests, browserOf)
         if (placeholders.test(session_id)) {
           return about(requests, `session_id was '${session_id}', ${times(requests.length)}: a placeholder.`)
         }
@@ -54,10 +54,10 @@ export const sessionRules = ruleSet('journal', {
     fix: 'Keep the token in the page and activate again shortly before expires_at_ms; render.js does so.',
     needs: 'an activation',
     judge: over(isActivated, (activations, { exchanges }) => {
-      const pages = groupBy(activations, (exchange) => browserOf(exchange)[0] ?? null)
+      const pages = groupBy(activations, browserOf)
       const wasteful = [...pages].filter(([page, group]) => {
         const asked = exchanges.filter(
-          (exchange) => isAdRequest(exchange) && exchange.key === 'at' && browserOf(exchange)[0] === page,
+          (exchange) => isAdRequest(exchange) && exchange.key === 'at' && browserOf(exchange) === page,
         )
         const isOneSession = new Set(asked.map(({ session_id }) => session_id)).size === 1
         const isClose = group.at(-1)!.at_ms - group[0]!.at_ms < together_ms * (group.length - 1)
@@ -105,7 +105,7 @@ export const sessionRules = ruleSet('journal', {
 const placeholders =
   /^(undefined|null|nan|none|false|true|0|default|anonymous|anon|guest|unknown|user|session|session[-_.]?id|your[-_.].*)$/i
 
-/** Returns what is known of the browser that sent a request; nothing for a program. */
-function browserOf({ request_headers: { origin, 'user-agent': agent } }: Exchange): string[] {
-  return origin === undefined || agent === undefined ? [] : [`${agent} ${origin}`]
+/** Returns what is known of the browser that sent a request; null for a program. */
+function browserOf({ request_headers: { origin, 'user-agent': agent } }: Exchange): string | null {
+  return origin === undefined || agent === undefined ? null : `${agent} ${origin}`
 }
