@@ -69,33 +69,30 @@ export const originRules = ruleSet('journal', {
     fix: 'Allow local network access for that page, or serve it from http://localhost while you develop.',
     judge({ exchanges }) {
       const pages = groupBy(exchanges, ({ request_headers }) => request_headers.origin ?? null)
-      return {
-        looked_at: pages.size,
-        findings: [...pages].flatMap(([origin, requests]) => elsewhere(origin).map((each) => ({ ...each, requests }))),
-      }
+      const findings = [...pages].flatMap(([origin, requests]) => {
+        const found = elsewhere(origin)
+        return found === null ? [] : [{ ...found, requests }]
+      })
+      return { looked_at: pages.size, findings }
     },
   },
 })
 
-function elsewhere(origin: string): Finding[] {
+function elsewhere(origin: string): Finding | null {
   const url = URL.parse(origin)
   if (url === null) {
-    return [
-      {
-        message: `A page without an origin of its own (${origin}) called the service.`,
-        fix: 'A sandboxed iframe or a file has none: serve the page from http://localhost.',
-      },
-    ]
+    return {
+      message: `A page without an origin of its own (${origin}) called the service.`,
+      fix: 'A sandboxed iframe or a file has none: serve the page from http://localhost.',
+    }
   }
-  if (isLoopback(url.hostname)) return []
+  if (isLoopback(url.hostname)) return null
   if (url.protocol !== 'http:') {
-    return [{ message: `${origin} is not this machine: browsers ask before they let it reach a sandbox here.` }]
+    return { message: `${origin} is not this machine: browsers ask before they let it reach a sandbox here.` }
   }
-  return [
-    {
-      severity: 'error',
-      message: `${origin} is not this machine and not https: browsers block its requests to a sandbox here.`,
-      fix: 'Serve the page from http://localhost while you develop, or over https.',
-    },
-  ]
+  return {
+    severity: 'error',
+    message: `${origin} is not this machine and not https: browsers block its requests to a sandbox here.`,
+    fix: 'Serve the page from http://localhost while you develop, or over https.',
+  }
 }
