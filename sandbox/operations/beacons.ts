@@ -10,6 +10,7 @@ import {
   type BeaconRequest,
   canonicalEvent,
   clipEvents,
+  isBeforeDecision,
   occurrenceOf,
   timeProblem,
 } from '../../src/contract/v1/beacons.ts'
@@ -111,7 +112,8 @@ function problemOfTime(
   now_ms: number,
 ): ReasonCode | null {
   const problem = timeProblem(body, occurred_at_ms, now_ms, slot.project.settings)
-  return problem ?? (occurred_at_ms < decision.decided_at_ms ? 'beacon_before_decision' : null)
+  if (problem !== null) return problem
+  return isBeforeDecision(body, occurred_at_ms, decision.decided_at_ms) ? 'beacon_before_decision' : null
 }
 
 function toRow(

@@ -306,11 +306,24 @@ describe('time', () => {
     expect(await refusal(on.api, at(60_001))).toBe('beacon_in_future')
   })
 
-  test('a beacon cannot have happened before its decision', async () => {
+  test('a beacon cannot have happened more than a second before its decision', async () => {
     await using on = await stage()
     const filled = await fill(on.api)
-    const before = { occurred_at_ms: on.clock.now() - 1 }
-    expect(await refusal(on.api, beacon(on.clock, filled, 'render', before))).toBe('beacon_before_decision')
+    const early = (ms: number) => ({ occurred_at_ms: on.clock.now() - ms })
+    expect(await refusal(on.api, beacon(on.clock, filled, 'render', early(1_001)))).toBe('beacon_before_decision')
+    await send(on.api, beacon(on.clock, filled, 'render', early(1_000)))
+  })
+
+  test('an occurred_at in whole seconds is compared as whole seconds', async () => {
+    await using on = await stage()
+    on.clock.advance(999)
+    const filled = await fill(on.api)
+    const at = (ms: number) => ({
+      occurred_at_ms: undefined,
+      occurred_at: `${new Date(Math.floor((on.clock.now() - ms) / 1_000) * 1_000).toISOString().slice(0, 19)}Z`,
+    })
+    expect(await refusal(on.api, beacon(on.clock, filled, 'render', at(2_000)))).toBe('beacon_before_decision')
+    await send(on.api, beacon(on.clock, filled, 'render', at(1_000)))
   })
 
   test('seconds sent as milliseconds are recognized', async () => {

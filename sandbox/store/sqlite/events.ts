@@ -94,6 +94,6 @@ export function eventTable({ db, read }: Connection, limit: number) {
 }
 
 /** Prepares the insert of an event: of its number, type, time, project, slot and reference. */
-export function prepareEvent(db: Database.Database) {
+export function prepareEvent(db: Database.Database): Database.Statement {
   return db.prepare('INSERT INTO event (seq, type, at_ms, project_id, slot_id, ref) VALUES (?, ?, ?, ?, ?, ?)')
 }

@@ -140,6 +140,23 @@ export function timeProblem(
 /** Epoch seconds of this century, read as milliseconds, are before the year 2001. */
 const secondsBelow = 1e12
 
+/** How long before its decision a beacon may be stamped, milliseconds: clocks differ, and a Date header has whole seconds. */
+const beforeDecision_ms = 1_000
+
+/**
+ * Whether a beacon is stamped before its decision, by more than a second. Times are compared at the precision they were
+ * sent with: an `occurred_at` in whole seconds, the default of several languages, means any millisecond of them (A73).
+ */
+export function isBeforeDecision(
+  { occurred_at, occurred_at_ms }: Pick<BeaconRequest, 'occurred_at' | 'occurred_at_ms'>,
+  happened_at_ms: number,
+  decided_at_ms: number,
+): boolean {
+  const digits = occurred_at_ms !== undefined ? 3 : (/\.(\d+)/.exec(occurred_at ?? '')?.[1]?.length ?? 0)
+  const precision_ms = 10 ** (3 - Math.min(digits, 3))
+  return happened_at_ms < Math.floor(decided_at_ms / precision_ms) * precision_ms - beforeDecision_ms
+}
+
 export const endpoints = declareEndpoints({
   'beacons.send': {
     ...publicApi,
