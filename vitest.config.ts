@@ -7,7 +7,7 @@ import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
 /** One more than there are processors. */
-const maxWorkers = availableParallelism() + 1
+const maxWorkers = availableParallelism()
 
 export default defineConfig({
   test: {

@@ -266,16 +266,16 @@ async function clicksOf(host: Host) {
     .filter(({ event }) => event === 'click')
   const kept = await host.kept()
   return {
-    waitForEvent: (await host.events()).flatMap((event) => (event.type === 'click' ? [event.user_activated] : [])),
+    emitted: (await host.events()).flatMap((event) => (event.type === 'click' ? [event.user_activated] : [])),
     sent: sent.map(({ measurements }) => measurements?.user_activated),
     kept: kept.flatMap(({ event, reason_code, would_bill }) => (event === 'click' ? [[reason_code, would_bill]] : [])),
     unaccepted: kept.filter(({ verdict }) => verdict !== 'accepted'),
   }
 }
 
-const noClick = { waitForEvent: [], sent: [], kept: [], unaccepted: [] }
+const noClick = { emitted: [], sent: [], kept: [], unaccepted: [] }
 const oneClick = (user_activated: boolean) => ({
-  waitForEvent: [user_activated],
+  emitted: [user_activated],
   sent: [user_activated],
   kept: [['OK', true]],
   unaccepted: [],

@@ -143,7 +143,7 @@ describe.concurrent('nothing is left', () => {
     const before = await host.page.evaluate(() => {
       globalThis.seen = []
       globalThis.lifelong = new AbortController()
-      Object.assign(window, { waitForEvent: 0 })
+      Object.assign(window, { emitted: 0 })
       window.SponsoredPlacement!.on('*', () => Object.assign(window, { emitted: Reflect.get(window, 'emitted') + 1 }))
       return window.openThings()
     })

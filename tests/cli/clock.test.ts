@@ -20,7 +20,7 @@ test('svc sandbox clock advance makes an asset token expire', async () => {
   const late = await cli.svc('beacons send --event render')
   expect(late.code).not.toBe(0)
   expect(late.stderr).toContain('asset_token_expired')
-  expect((await cli.svc('render fetch')).stderr).toContain('answered 404')
+  expect((await cli.svc('render fetch')).stderr).toContain('responded with 404')
 })
 
 test('svc beacons send uses the time of a sandbox whose clock was moved', async () => {

@@ -34,7 +34,9 @@ describe('npm start leaves nothing behind', { timeout: 60_000 }, () => {
     const socket = connect(Number(port), hostname)
     socket.on('error', () => {})
     await once(socket, 'connect')
-    socket.write(`POST /v1/placements HTTP/1.1\r\nHost: ${hostname}:${port}\r\nContent-Length: 9\r\n\r\n`)
+    const headers = `Host: ${hostname}:${port}\r\nContent-Length: 9\r\nExpect: 100-continue\r\n`
+    socket.write(`POST /v1/placements HTTP/1.1\r\n${headers}\r\n`)
+    expect(String(await once(socket, 'data'))).toContain('100 Continue')
     process.kill(-started.npm, 'SIGINT')
     await expect.poll(() => fetch(started.url).catch(() => null), { timeout: 10_000 }).toBeNull()
     await new Promise((resolve) => setTimeout(resolve, 150))
