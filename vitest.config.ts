@@ -1,18 +1,50 @@
 /**
- * `npm test`: three groups that run side by side, on as many workers as the machine has processors and one more, since
- * pages and processes mostly wait. What takes minutes by its nature has a script of its own: `npm run test:mutations`
- * (matrices of suites and mutations) and `npm run test:templates` (installs from the registry).
+ * `npm test`: three groups side by side, on as many workers as there are processors. What takes minutes by its nature has a
+ * script of its own: `npm run test:mutations` (suites, mutations, fuzzing, kills) and `npm run test:templates` (installs
+ * from the registry).
  */
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { matrices } from './vitest.mutations.config.ts'
 
-/** One more than there are processors. */
-const maxWorkers = availableParallelism()
+/** Pages that mostly wait need a second worker on one processor too. */
+const maxWorkers = Math.max(2, availableParallelism())
+
+/** Files of more than 15 seconds, the slowest first: one that started last would be waited for alone. */
+const slow = [
+  'browser/qa-report',
+  'browser/viewability',
+  'browser/qa-observe',
+  'browser/demo',
+  'cli/exec',
+  'cli/streams',
+  'browser/label',
+  'browser/frames',
+  'reliability/lifecycle',
+  'cli/npm-start',
+  'cli/qa-observe',
+  'cli/detach',
+  'cli/contract-check',
+  'browser/lifecycle',
+  'browser/clicks',
+]
+
+class SlowestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification) => {
+      const index = slow.findIndex((name) => moduleId.includes(`/tests/${name}.test.`))
+      return index === -1 ? slow.length : index
+    }
+    return files.toSorted((a, b) => rank(a) - rank(b))
+  }
+}
 
 export default defineConfig({
   test: {
     testTimeout: 20_000,
     hookTimeout: 30_000,
+    sequence: { sequencer: SlowestFirst },
     projects: [
       {
         extends: true,
@@ -30,6 +62,7 @@ export default defineConfig({
         test: {
           name: 'process',
           include: ['tests/{cli,docs,package,reliability,surface}/**/*.test.ts'],
+          exclude: [...matrices],
           globalSetup: 'tests/build-once.ts',
           isolate: false,
           maxWorkers,

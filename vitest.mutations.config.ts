@@ -1,13 +1,21 @@
-/** `npm run test:mutations`: the built-in suites as a whole, and what they notice when the emulator is broken on purpose. */
+/**
+ * `npm run test:mutations`: everything that goes through a large matrix. The built-in suites as a whole, what they notice
+ * when the emulator is broken on purpose, malformed requests by the thousand, and kills under load.
+ */
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+
+export const matrices: readonly string[] = [
+  'tests/mutations/**/*.test.ts',
+  'tests/reliability/{fuzz,kill,kill-reset}.test.ts',
+]
 
 export default defineConfig({
   test: {
-    include: ['tests/mutations/**/*.test.ts'],
+    include: [...matrices],
     globalSetup: 'tests/build-once.ts',
     testTimeout: 60_000,
     hookTimeout: 30_000,
-    // A file uses every processor by itself.
-    fileParallelism: false,
+    maxWorkers: Math.max(2, availableParallelism()),
   },
 })

@@ -40,7 +40,7 @@ afterAll(async () => {
 })
 
 test(`${counts.requests} malformed requests each get a response of the contract (seed ${seed})`, {
-  timeout: 90_000,
+  timeout: 200_000,
 }, async () => {
   const dice = createDice(seed)
   const all = samples(known, Date.now)
@@ -66,7 +66,7 @@ test(`${counts.requests} malformed requests each get a response of the contract 
 })
 
 test(`${counts.wires} requests that are not HTTP get a response or are closed (seed ${seed})`, {
-  timeout: 90_000,
+  timeout: 200_000,
 }, async () => {
   const dice = createDice(seed + 1)
   const { host } = new URL(sandbox.url)
