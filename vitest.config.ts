@@ -1,7 +1,7 @@
 /**
- * `npm test`: three groups side by side, on as many workers as there are processors. What takes minutes by its nature has a
- * script of its own: `npm run test:mutations` (suites, mutations, fuzzing, kills) and `npm run test:templates` (installs
- * from the registry).
+ * `npm test`: unit tests and processes side by side, then pages, whose own clocks measure what they show, so that nothing
+ * heavy runs beside them. As many workers as there are processors. What takes minutes by its nature has a script of its
+ * own: `npm run test:mutations` (suites, mutations, fuzzing, kills) and `npm run test:templates` (installs from the registry).
  */
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
@@ -55,6 +55,7 @@ export default defineConfig({
           // One Chromium a worker, for all of its files.
           isolate: false,
           maxWorkers,
+          sequence: { groupOrder: 1 },
         },
       },
       {

@@ -90,11 +90,11 @@ const good = {
 /** Steps that fail, with what is reported. */
 const bad: Readonly<Record<string, readonly [steps: string, wrong: RegExp]>> = {
   'an event that does not come': [
-    `${shown}  timeout: 3s\n  do: [{ wait_for: rendered }, { wait_for: play_started }, { click: ad }]`,
+    `${shown}  timeout: 9s\n  do: [{ wait_for: rendered }, { wait_for: play_started }, { click: ad }]`,
     /^event play_started: \["rendered","beacon render accepted"/,
   ],
   'an event with another field': [
-    `${shown}  timeout: 3s\n  do: { wait_for: { type: beacon, event: render, accepted: false } }`,
+    `${shown}  timeout: 9s\n  do: { wait_for: { type: beacon, event: render, accepted: false } }`,
     /^event beacon: \["rendered","beacon render accepted"/,
   ],
   'an event that came': [
@@ -122,11 +122,11 @@ const bad: Readonly<Record<string, readonly [steps: string, wrong: RegExp]>> = {
     /^What run does on the page threw RangeError: mine/,
   ],
   'a page that hangs': [
-    `${empty}  timeout: 1500ms\n  do: { run: "for (;;);" }`,
+    `${empty}  timeout: 6s\n  do: { run: "for (;;);" }`,
     /^The action run did not end: the page hangs/,
   ],
   'a page that hangs while it is waited for': [
-    `${shown}  timeout: 2500ms\n  do: [{ run: "setTimeout(() => { for (;;); }, 50)" }, { wait: 100ms }, { wait_for: visible }]`,
+    `${shown}  timeout: 7s\n  do: [{ run: "setTimeout(() => { for (;;); }, 50)" }, { wait: 100ms }, { wait_for: visible }]`,
     /^The action wait_for did not end: the page hangs/,
   ],
   'a page without the renderer': [
