@@ -15,7 +15,7 @@ export interface Canvas {
   play?(signal: AbortSignal): Promise<void>
   /** Called when the turn is over, with the element for what can be done now. */
   end?(status: HTMLElement): void
-  /** What screen readers are told when it is done. */
+  /** The text for screen readers when it is done. */
   summary?(): string
 }
 

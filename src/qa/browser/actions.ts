@@ -20,7 +20,7 @@ interface RendererWindow {
     getEvents(): PageEvent[]
     on(type: string, listener: () => void): () => void
   }
-  /** The page's turn, once it has begun. */
+  /** The page's turn, once it has started. */
   turn?: { finish(): void }
 }
 

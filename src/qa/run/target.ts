@@ -50,7 +50,7 @@ export interface Target {
   close(): Promise<void>
 }
 
-/** The target does not respond, or lacks a key or project that a run needs. */
+/** The target does not respond, or is missing a key or project that a run needs. */
 export class TargetError extends Error {
   override readonly name = 'TargetError'
   readonly hint: string
