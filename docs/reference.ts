@@ -301,6 +301,7 @@ const limitNotes: Record<keyof typeof limits, [decision: string, meaning: string
   beacon_token_ttl_ms: ['A06', 'Lifetime of a beacon token.'],
   decision_ttl_ms: ['A30', 'From the decision to its expiry.'],
   consent_ttl_ms: ['A62', 'Lifetime of a consent; a setting of the project.'],
+  consent_repeat_within_ms: ['A62', 'The same consent again changes nothing until this long after it was written.'],
   beacon_max_age_ms: ['A73', 'Older beacons are stale.'],
   beacon_max_future_skew_ms: ['A73', 'Beacons with a time further ahead are in the future.'],
   heartbeat_interval_ms: ['A80', 'Time between two heartbeats of a frame.'],

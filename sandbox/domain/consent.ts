@@ -8,6 +8,7 @@
 import type { ProjectSettings } from '../../src/contract/control/projects.ts'
 import type { ReasonCode } from '../../src/contract/errors.ts'
 import type { AuthoritativeConsent, ConsentState, RequestConsent } from '../../src/contract/fields.ts'
+import { limits } from '../../src/contract/limits.ts'
 import type { ConsentRequest } from '../../src/contract/v1/consent.ts'
 
 export type ConsentSettings = ProjectSettings['consent']
@@ -56,23 +57,23 @@ export function resolveConsent(
 ): ConsentResolution {
   if (sent !== undefined) {
     const draft = draftFromRequest(settings, sent, stored, now_ms)
-    return { status: 'known', snapshot: snapshotOf(draft, now_ms), draft }
+    return { status: 'known', snapshot: snapshotOf(draft ?? stored!, now_ms), draft }
   }
   if (stored !== null) return { status: 'known', snapshot: snapshotOf(stored, now_ms), draft: null }
   if (settings.required) return { status: 'required' }
   return { status: 'known', snapshot: implicitGrant(settings, now_ms), draft: null }
 }
 
-/** Returns the consent that POST /v1/consent stores (A66). */
+/** Returns the consent that POST /v1/consent stores (A66); null when it repeats the stored one. */
 export function draftFromConsent(
   settings: ConsentSettings,
   request: ConsentRequest,
   stored: ConsentRecord | null,
   now_ms: number,
-): ConsentDraft {
+): ConsentDraft | null {
   const { semantic_targeting = false, prompt_shared = false, ...others } = request.purposes ?? {}
   const purposes = { semantic_targeting, prompt_shared }
-  return revise(stored, {
+  const draft = revise(stored, {
     state: request.decision ?? (meetsRequired(settings, purposes) ? 'granted' : 'denied'),
     source: request.source ?? 'svc_consent',
     ...purposes,
@@ -85,6 +86,8 @@ export function draftFromConsent(
     updated_at_ms: now_ms,
     expires_at_ms: request.expires_at_ms ?? now_ms + settings.ttl_ms,
   })
+  const keepsEnd = request.expires_at_ms === undefined || request.expires_at_ms === stored?.expires_at_ms
+  return keepsEnd && repeats(stored, draft) ? null : draft
 }
 
 /**
@@ -116,10 +119,10 @@ function draftFromRequest(
   sent: RequestConsent,
   stored: ConsentRecord | null,
   now_ms: number,
-): ConsentDraft {
+): ConsentDraft | null {
   const { semantic_targeting = false, prompt_shared = false, consent_source, ...others } = sent
   const purposes = { semantic_targeting, prompt_shared }
-  return revise(stored, {
+  const draft = revise(stored, {
     state: meetsRequired(settings, purposes) ? 'granted' : 'denied',
     source: consent_source === 'svc_consent' ? 'svc_consent' : 'wrapper_cmp',
     ...purposes,
@@ -127,6 +130,14 @@ function draftFromRequest(
     updated_at_ms: now_ms,
     expires_at_ms: now_ms + settings.ttl_ms,
   })
+  return repeats(stored, draft) ? null : draft
+}
+
+/** Whether a draft is the consent in force again, so soon after it was written that nothing is written (A62). */
+function repeats(stored: ConsentRecord | null, draft: ConsentDraft): boolean {
+  if (stored === null || !draft.renews || draft.extras !== stored.extras) return false
+  const age_ms = draft.updated_at_ms - stored.updated_at_ms
+  return age_ms >= 0 && age_ms < limits.consent_repeat_within_ms && draft.updated_at_ms < stored.expires_at_ms
 }
 
 /** The same state, purposes and source renew the present revision; any change is the next revision (A62). */

@@ -3,10 +3,19 @@ import type { ConsentItem } from '../../src/contract/control/consent.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import { encodeId } from '../../src/contract/ids.ts'
 import type { Contract } from '../../src/contract/index.ts'
-import { draftFromConsent, snapshotOf } from '../domain/consent.ts'
+import { type ConsentDraft, type ConsentRecord, draftFromConsent, snapshotOf } from '../domain/consent.ts'
 import { consentEntry } from '../domain/evidence.ts'
 import type { ConsentWrite, EvidenceDraft, ProjectRow } from '../store/store.ts'
-import { callerOf, cursorOf, defined, type Operation, pageOf, projectFilter, sinceOf } from './context.ts'
+import {
+  callerOf,
+  cursorOf,
+  defined,
+  type Operation,
+  pageOf,
+  projectFilter,
+  type Services,
+  sinceOf,
+} from './context.ts'
 
 /** Attempts to write when other requests change the same consent. */
 const attempts = 8
@@ -24,14 +33,10 @@ export const setConsent: Operation<Contract['consent.set']> = async (services, c
       })
     }
     const draft = draftFromConsent(project.settings.consent, body, stored, context.now_ms)
-    const write = {
-      id: draft.renews && stored !== null ? stored.id : services.platform.newId(),
-      project_id: project.id,
-      session_id: body.session_id,
-      draft,
-      expected_revision: present,
-    }
-    const record = await services.store.saveConsent({ ...write, evidence: consentEvidence(project, write) })
+    const record =
+      draft === null
+        ? stored
+        : await services.store.saveConsent(consentWrite(services, project, body.session_id, draft, stored))
     if (record === null) continue
     return {
       ok: true,
@@ -43,20 +48,26 @@ export const setConsent: Operation<Contract['consent.set']> = async (services, c
   throw new Error('the consent of this session changes faster than it can be written')
 }
 
-/** Returns the evidence entry of a consent revision or its renewal (A77). */
-export function consentEvidence(project: ProjectRow, write: Omit<ConsentWrite, 'evidence'>): EvidenceDraft {
-  const { draft } = write
-  return {
+/** Returns what stores a consent revision or its renewal, with its evidence entry (A77). */
+export function consentWrite(
+  services: Services,
+  project: ProjectRow,
+  session_id: string,
+  draft: ConsentDraft,
+  stored: ConsentRecord | null,
+): ConsentWrite {
+  const id = draft.renews && stored !== null ? stored.id : services.platform.newId()
+  const evidence: EvidenceDraft = {
     kind: 'consent',
-    ref: write.id,
+    ref: id,
     at_ms: draft.updated_at_ms,
     build: (seq) =>
       consentEntry({
         seq,
         at_ms: draft.updated_at_ms,
         client_id: project.client_id,
-        consent_id: encodeId('cns', write.id),
-        session_id: write.session_id,
+        consent_id: encodeId('cns', id),
+        session_id,
         lifecycle_state: draft.state,
         revision: draft.revision,
         source: draft.source,
@@ -65,6 +76,7 @@ export function consentEvidence(project: ProjectRow, write: Omit<ConsentWrite, '
         expires_at_ms: draft.expires_at_ms,
       }),
   }
+  return { id, project_id: project.id, session_id, draft, expected: stored, evidence }
 }
 
 /** GET /_sandbox/consent: every revision, in its present state. */

@@ -25,7 +25,7 @@ import type { PlacementRequest } from '../../src/contract/v1/placements.ts'
 import { resolveConsent } from '../domain/consent.ts'
 import { capsOf, decideJobSlot, decisionEvidence, drawLatency } from '../runtime/decisions.ts'
 import type { JobFacts, JobRow, NewSlot } from '../store/store.ts'
-import { consentEvidence } from './consent.ts'
+import { consentWrite } from './consent.ts'
 import { type Caller, type Context, callerOf, defined, type Operation, type Services } from './context.ts'
 
 /** Attempts to create a job whose session changes its consent or reaches its caps meanwhile. */
@@ -133,19 +133,8 @@ async function tryToOpen(services: Services, context: Context, caller: Caller, i
   const write =
     draft === null || intake.session_id === null
       ? null
-      : {
-          id: draft.renews && stored !== null ? stored.id : platform.newId(),
-          project_id: project.id,
-          session_id: intake.session_id,
-          draft,
-          expected_revision: stored?.revision ?? 0,
-        }
-  const created = await store.createJob(
-    job,
-    slots,
-    write === null ? null : { ...write, evidence: consentEvidence(project, write) },
-    capsOf(job, now_ms),
-  )
+      : consentWrite(services, project, intake.session_id, draft, stored)
+  const created = await store.createJob(job, slots, write, capsOf(job, now_ms))
   if (!created) return null
   context.subject.slot_id = slots[0]!.id
   for (const slot of slots) if (slot.decision === null) services.pendingDecisions.schedule(slot.id, slot.due_at_ms)

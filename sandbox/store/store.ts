@@ -151,9 +151,9 @@ export interface ConsentWrite {
   project_id: number
   session_id: string
   draft: ConsentDraft
-  /** The revision that was read; 0 for none. */
-  expected_revision: number
-  evidence: EvidenceDraft | null
+  /** The record that was read and must still be the newest. */
+  expected: ConsentRecord | null
+  evidence: EvidenceDraft
 }
 
 export interface ConsentStore {
@@ -161,7 +161,7 @@ export interface ConsentStore {
   listConsent(
     query: PageQuery & { project_id?: number; session_id?: string; since_ms?: number },
   ): Promise<Page<ConsentListRow>>
-  /** Appends a revision or renews it; null when the revision is not the expected one. */
+  /** Appends a revision or renews it; null when the newest record is not the expected one. */
   saveConsent(write: ConsentWrite): Promise<ConsentRecord | null>
 }
 

@@ -22,6 +22,7 @@ export const limits = {
   decision_ttl_ms: 600_000,
   /** A62. */
   consent_ttl_ms: 180 * 86_400_000,
+  consent_repeat_within_ms: 60_000,
   /** A73. */
   beacon_max_age_ms: 300_000,
   beacon_max_future_skew_ms: 60_000,

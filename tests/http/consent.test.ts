@@ -47,7 +47,7 @@ describe('storing consent', () => {
     }
   })
 
-  test('the revision grows when state, purposes or source change; the same consent again renews it', async () => {
+  test('the revision grows when state, purposes or source change; the same consent a minute later renews it', async () => {
     await using on = await stage()
     const steps: [Record<string, unknown>, number][] = [
       [{ purposes: { semantic_targeting: true } }, 1],
@@ -61,11 +61,59 @@ describe('storing consent', () => {
       [{ decision: 'granted' }, 5],
     ]
     for (const [more, revision] of steps) {
-      on.clock.advance(1_000)
+      on.clock.advance(60_000)
       const consent = await store(on.api, { ...session, ...more })
       expect([more, consent.revision]).toEqual([more, revision])
       expect([consent.updated_at_ms, consent.expires_at_ms]).toEqual([on.clock.now(), on.clock.now() + lifetime_ms])
     }
+  })
+
+  test('the same consent again within a minute changes nothing: no renewal, no evidence, no event', async () => {
+    await using on = await stage()
+    const purposes = { semantic_targeting: true, prompt_shared: true }
+    const written = async () => [
+      (await on.api.accept('evidence.list', { query: { kind: 'consent' } })).body.items.length,
+      (await on.api.accept('sandbox.info')).body.events.size,
+    ]
+    const first = await on.api.accept('consent.set', { as: key, body: { ...session, purposes, tcf_string: 'x' } })
+    const before = await written()
+    on.clock.advance(59_999)
+    const again = await on.api.accept('consent.set', { as: key, body: { ...session, purposes, tcf_string: 'x' } })
+    expect(again.body).toEqual({ ...first.body, request_id: again.body.request_id })
+    expect(await written()).toEqual(before)
+    on.clock.advance(1)
+    const renewed = await store(on.api, { ...session, purposes, tcf_string: 'x' })
+    expect(renewed).toMatchObject({ revision: 1, updated_at_ms: on.clock.now() })
+    expect((await written())[0]).toBe(2)
+  })
+
+  test('a new extra, another end or an end that has passed is written at once', async () => {
+    await using on = await stage()
+    await store(on.api, session)
+    on.clock.advance(1_000)
+    expect(await store(on.api, { ...session, tcf_string: 'x' })).toMatchObject({ updated_at_ms: on.clock.now() })
+    on.clock.advance(1_000)
+    const expires_at_ms = on.clock.now() + 5_000
+    expect(await store(on.api, { ...session, tcf_string: 'x', expires_at_ms })).toMatchObject({ expires_at_ms })
+    on.clock.advance(5_000)
+    expect(await store(on.api, { ...session, tcf_string: 'x' })).toMatchObject({ lifecycle_state: 'granted' })
+  })
+
+  test('placements that repeat the consent in force store it once, in parallel too', async () => {
+    await using on = await stage()
+    const sent = { consent: { semantic_targeting: true, gdpr_applies: true } }
+    const places = () => Promise.all(Array.from({ length: 8 }, () => snapshot(on.api, sent)))
+    await places()
+    on.clock.advance(1_000)
+    for (const { consent } of await places()) {
+      expect(consent).toMatchObject({ revision: 1, updated_at_ms: on.clock.now() - 1_000 })
+    }
+    on.clock.advance(60_000)
+    await places()
+    const { body } = await on.api.accept('evidence.list', { query: { kind: 'consent' } })
+    expect(body.items).toHaveLength(2)
+    const { items } = (await on.api.accept('consent.list')).body
+    expect(items).toMatchObject([{ revision: 1, updated_at_ms: on.clock.now() }])
   })
 
   test('a wrong expected_revision is a conflict and changes nothing', async () => {

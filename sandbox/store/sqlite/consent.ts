@@ -64,10 +64,10 @@ export function consentTable(
     return record
   }
 
-  const saveRow = ({ id, project_id, session_id, expected_revision, draft: { renews, ...draft } }: ConsentWrite) => {
+  const saveRow = ({ id, project_id, session_id, expected, draft: { renews, ...draft } }: ConsentWrite) => {
     const session = ensureSession(project_id, session_id)
     const present = latestOf(session)
-    if ((present?.revision ?? 0) !== expected_revision) return null
+    if (present?.revision !== expected?.revision || present?.updated_at_ms !== expected?.updated_at_ms) return null
     newest.delete(session)
     if (renews && present !== null) {
       renew.run(draft.extras, draft.updated_at_ms, draft.expires_at_ms, present.id)
@@ -88,12 +88,12 @@ export function consentTable(
     return { ...draft, id }
   }
 
-  /** Within the running transaction; null when the revision is not the expected one. */
+  /** Within the running transaction; null when the newest record is not the expected one. */
   const save = (consent: ConsentWrite): ConsentRecord | null => {
     const record = saveRow(consent)
     if (record === null) return null
     const { project_id } = consent
-    if (consent.evidence !== null) evidence.append(project_id, null, consent.evidence)
+    evidence.append(project_id, null, consent.evidence)
     const { id: ref, updated_at_ms: at_ms } = record
     events.append({ type: 'consent.changed', at_ms, project_id, slot_id: null, ref })
     return record

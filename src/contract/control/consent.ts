@@ -25,7 +25,7 @@ export const endpoints = declareEndpoints({
     path: '/_sandbox/consent',
     summary: 'Show the consent history of sessions',
     description:
-      'Every revision, including superseded ones. Sending the same consent again renews its revision and adds none.',
+      'Every revision, including superseded ones. Sending the same consent again adds none: after 60 s it renews the revision, before it changes nothing.',
     query: assumedObject('A93', {
       ...pageQuery,
       client_id: z.string().optional().describe('Only this project.'),
