@@ -4,7 +4,7 @@ import { flagValues } from '../cli/endpoint/flags.ts'
 import { dotenvLines, shellLines } from '../cli/output/quoting.ts'
 import { codeOfSignal, type ProcessGroup, startGroup } from '../cli/process/process-group.ts'
 import type { Command } from '../cli/run/command.ts'
-import { CliError } from '../cli/run/errors.ts'
+import { CliError, noSandbox } from '../cli/run/errors.ts'
 import type { Signal } from '../cli/run/host.ts'
 import { type Session, severalSandboxesNote } from '../cli/run/session.ts'
 import { environmentOf, pageOrigin } from '../cli/settings/settings.ts'
@@ -46,10 +46,7 @@ export const env: Command = {
   formats: ['dotenv', 'shell'],
   examples: ['env', 'env -o shell', 'env -o json'],
   async run({ settings, flags, out, command_name }) {
-    if (settings.source.base_url === 'default') {
-      const hint = 'Start one: svc start. Or name a service: --base-url URL.'
-      throw new CliError('unreachable', 'sandbox_missing', 'No sandbox is running.', hint)
-    }
+    if (settings.source.base_url === 'default') throw noSandbox()
     const note = severalSandboxesNote(settings, command_name)
     if (note !== null) out.note(note)
     const variables = environmentOf(settings)

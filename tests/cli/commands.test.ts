@@ -291,7 +291,7 @@ describe('examples in the help', () => {
         if (example === 'qa run --fresh') continue
         await cli.svc('placements create --format banner -q')
         const { code, stdout, stderr } = await cli.svc(example, { cwd })
-        expect(code, `svc ${example}: ${stderr}`).toBe(0)
+        expect(code, `svc ${example}: ${stderr}${stdout}`).toBe(0)
         expect(example.startsWith(short[path] ?? path), `${example} is of ${path}`).toBe(true)
         if (example.includes('-o json')) for (const line of stdout.trim().split('\n')) if (line !== '') JSON.parse(line)
       }

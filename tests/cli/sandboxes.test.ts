@@ -1,9 +1,14 @@
-/** Several sandboxes, none, and one that comes back: `sandbox ps`, `status`, `logs`, `requests tail`. */
+/** Several sandboxes, none, and one that comes back: `sandbox ps`, `status`, `stop`, `logs`, `requests tail`. */
+import { once } from 'node:events'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { manualClock, type Sandbox, startSandbox } from '../../sandbox/index.ts'
 import { removeLocator, writeLocator } from '../../src/cli/process/locator.ts'
 import type { Host, Signal } from '../../src/cli/run/host.ts'
+import { version } from '../../src/cli/run/program-info.ts'
 import type { RequestItem } from '../../src/contract/control/requests.ts'
 import { keptStream, noon, startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'
 
@@ -57,16 +62,128 @@ describe('two sandboxes', () => {
     expect((await run('requests count', { SVC_BASE_URL: url })).stderr).toBe('')
     expect((await run('config list')).stderr).toBe('')
   })
+})
 
-  test('stop without a name stops none', async () => {
+describe('sandbox stop', () => {
+  /** Runs `sandbox stop`. Returns the processes that were asked to end; each ends at once. */
+  async function stop(cli: TestCli, args = '', running = [process.pid, 4711]) {
+    const ended: number[] = []
+    const terminate = (pid: number) => ended.push(pid) > 0
+    const isRunning = (pid: number) => running.includes(pid) && !ended.includes(pid)
+    const result = await cli.svc(`sandbox stop ${args}`, { host: { terminate, isRunning } })
+    return { ...result, ended }
+  }
+  const locatorFile = (cli: TestCli, pid: number) => join(cli.home, `sandboxes/${pid}.json`)
+
+  test('ends the process that says it is the sandbox', async () => {
     await using cli = await startTestCli()
-    await beside(cli, 4711)
-    const { code, stderr } = await cli.svc('sandbox stop', { host: bothRun })
-    expect({ code, stderr }).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('Choose one with --base-url URL'),
-    })
+    const line = `stopped ${cli.sandbox.url} (pid ${process.pid})\n`
+    expect(await stop(cli)).toEqual({ code: 0, stdout: line, stderr: '', ended: [process.pid] })
   })
+
+  test('leaves a process alone that took over the pid of a sandbox, and removes its locator', async () => {
+    await using cli = await startTestCli()
+    const { url, ...newer } = await beside(cli, 4711)
+    await writeLocator(cli.home, { ...newer, url, pid: 4711, version, started_at_ms: noon + 1 })
+    const note = `${url} has ended. Left alone: pid 4711, which is another process now.\n`
+    expect(await stop(cli)).toMatchObject({ code: 0, stderr: note, ended: [process.pid] })
+    expect(existsSync(locatorFile(cli, 4711))).toBe(false)
+  })
+
+  test('leaves a process alone when nothing listens at the address of its locator', async () => {
+    await using cli = await startTestCli()
+    await cli.sandbox.close()
+    const note = `${cli.sandbox.url} has ended. Left alone: pid ${process.pid}, which is another process now.\n`
+    expect(await stop(cli)).toEqual({ code: 7, stdout: '', stderr: note + noSandboxText, ended: [] })
+  })
+
+  test('leaves a process alone when something else responds there, or nothing in time', {
+    timeout: 20_000,
+  }, async () => {
+    await using cli = await startTestCli()
+    let isSilent = false
+    const server = createServer((_, response) => isSilent || response.end('<p>Hello</p>')).listen(0, '127.0.0.1')
+    onTestFinished(() => void server.close().closeAllConnections())
+    await once(server, 'listening')
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const { inspector_url, projects } = cli.sandbox
+    const locator = { url, inspector_url, database: ':memory:', version, projects, started_at_ms: noon }
+    await writeLocator(cli.home, { ...locator, pid: 4711 })
+    expect(await stop(cli, `--base-url ${url}`)).toMatchObject({ code: 7, ended: [] })
+    isSilent = true
+    await writeLocator(cli.home, { ...locator, pid: 4711 })
+    const stderr = expect.stringContaining(`${url} does not respond. If pid 4711 is its process, end it: kill 4711\n`)
+    expect(await stop(cli, `--base-url ${url}`)).toMatchObject({ code: 7, stderr, ended: [] })
+    // Too busy to respond, but it listens on the port of the sandbox.
+    await writeLocator(cli.home, { ...locator, pid: process.pid })
+    expect(await stop(cli, `--base-url ${url}`)).toMatchObject({ code: 0, ended: [process.pid] })
+  })
+
+  test('leaves the locator of another version alone, and reports it', async () => {
+    await using cli = await startTestCli()
+    const newer = await beside(cli, 4711)
+    const changed = JSON.parse(readFileSync(locatorFile(cli, 4711), 'utf8'))
+    writeFileSync(locatorFile(cli, 4711), JSON.stringify({ ...changed, version: '9.0.0' }))
+    const { url, ...other } = changed
+    writeFileSync(locatorFile(cli, 4712), JSON.stringify({ ...other, endpoint: url, pid: 4712 }))
+    const note = `Left alone, another version of svc wrote it: ${locatorFile(cli, 4712)}\n`
+    const { stderr, ended } = await stop(cli, '--all', [process.pid, 4711, 4712])
+    expect({ stderr, ended }).toEqual({ stderr: expect.stringContaining(note), ended: [process.pid] })
+    expect(stderr).toContain(`${newer.url} has ended. Left alone: pid 4711`)
+    expect((await cli.svc('sandbox ps -q', { host: { isRunning: () => true } })).stderr).toBe('')
+    expect((await cli.svc('sandbox ps', { host: { isRunning: () => true } })).stderr).toBe(note)
+    expect([4711, 4712].map((pid) => existsSync(locatorFile(cli, pid)))).toEqual([true, true])
+  })
+
+  test('with several and no name it stops none', async () => {
+    await using cli = await startTestCli()
+    const newer = await beside(cli, process.pid + 1)
+    const own = JSON.parse(readFileSync(locatorFile(cli, process.pid), 'utf8'))
+    writeFileSync(locatorFile(cli, process.pid + 1), JSON.stringify({ ...own, url: newer.url }))
+    const { code, stderr, ended } = await stop(cli)
+    expect({ code, ended }).toEqual({ code: 2, ended: [] })
+    expect(stderr).toContain('Choose one with --base-url URL')
+    const { port } = new URL(cli.sandbox.url)
+    expect(await stop(cli, `--base-url http://localhost:${port}`)).toMatchObject({ code: 0, ended: [process.pid] })
+  })
+})
+
+test('every name of loopback finds the sandbox, and its keys are used', async () => {
+  await using cli = await startTestCli()
+  const { port } = cli.sandbox
+  for (const host of ['localhost', '127.0.0.1', '[::1]']) {
+    const { code, stdout } = await cli.svc(`env -o json --base-url http://${host}:${port}`)
+    const variables = { SVC_CLIENT_ID: 'proj_demo', SVC_SECRET_KEY: cli.sandbox.keys.secret_key }
+    expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 0, ...variables })
+  }
+  const first = await cli.svc(`placements create --format banner --base-url http://localhost:${port}`)
+  expect(first.code).toBe(0)
+  expect((await cli.svc('placements explain')).code).toBe(0)
+  const other = await cli.svc(`env -o json --base-url http://localhost:${port + 1}`)
+  expect(JSON.parse(other.stdout)).toEqual({ SVC_BASE_URL: `http://localhost:${port + 1}` })
+})
+
+const noSandboxText = 'error: No sandbox is running.\nhint: Start one: svc start. Or name a service: --base-url URL.\n'
+
+test.each([
+  'sandbox status',
+  'sandbox stop',
+  'sandbox info',
+  'sandbox reset',
+  'sandbox export',
+  'sandbox logs',
+  'env',
+  'placements create',
+  'requests list',
+  'requests tail',
+  'beacons tail',
+  'events stream',
+  'health live',
+  'contract check',
+])('without a sandbox %s ends with the one message and exit code 7', async (args) => {
+  const env = { SVC_HOME: temporaryDirectory() }
+  const result = await svc(args, { env, cwd: env.SVC_HOME })
+  expect(result).toEqual({ code: 7, stdout: '', stderr: noSandboxText })
 })
 
 test('without any, ps prints an empty list and status ends with exit code 7', async () => {
@@ -79,7 +196,7 @@ test('without any, ps prints an empty list and status ends with exit code 7', as
   expect(await svc('sandbox status', { env })).toEqual({
     code: 7,
     stdout: '',
-    stderr: 'error: No sandbox is running.\nhint: Start one: svc start\n',
+    stderr: noSandboxText,
   })
   const elsewhere = await svc('sandbox status -o json --base-url http://127.0.0.1:1', { env })
   expect(elsewhere).toMatchObject({ code: 7, stdout: '' })

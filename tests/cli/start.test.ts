@@ -64,7 +64,7 @@ describe('svc start -o json', () => {
     expect(status).toEqual({
       code: 7,
       stdout: '',
-      stderr: 'error: No sandbox is running.\nhint: Start one: svc start\n',
+      stderr: 'error: No sandbox is running.\nhint: Start one: svc start. Or name a service: --base-url URL.\n',
     })
   })
 })

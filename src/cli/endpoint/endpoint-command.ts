@@ -9,7 +9,7 @@ import { isObject } from '../../foundation/json.ts'
 import type { Style } from '../output/style.ts'
 import { alignTable, describeValue, formatField, isTime } from '../output/text.ts'
 import type { Command, CommandInput } from '../run/command.ts'
-import { CliError } from '../run/errors.ts'
+import { CliError, noSandbox } from '../run/errors.ts'
 import type { Session } from '../run/session.ts'
 import type { Settings } from '../settings/settings.ts'
 import { settingNames } from '../settings/table.ts'
@@ -194,17 +194,7 @@ function isPage(data: unknown): data is Page {
 }
 
 function noCredential({ source, base_url }: Settings): CliError {
-  return source.base_url === 'default'
-    ? new CliError(
-        'unreachable',
-        'sandbox_missing',
-        'No sandbox is running.',
-        'Start one: svc start. Or name a service: --base-url URL --secret-key KEY.',
-      )
-    : new CliError(
-        'credentials',
-        'secret_key_missing',
-        `There is no secret key for ${base_url}.`,
-        'Set SVC_SECRET_KEY, or give --secret-key KEY.',
-      )
+  if (source.base_url === 'default') return noSandbox()
+  const hint = 'Set SVC_SECRET_KEY, or give --secret-key KEY.'
+  return new CliError('credentials', 'secret_key_missing', `There is no secret key for ${base_url}.`, hint)
 }

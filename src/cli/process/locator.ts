@@ -44,20 +44,29 @@ export async function removeLocator(home: string, pid: number): Promise<void> {
 
 /** Returns the sandboxes whose process is running, newest first. Removes locators that a crash left behind. */
 export async function runningSandboxes(home: string, host: Pick<Host, 'isRunning'>): Promise<Locator[]> {
-  const names = await readdir(directoryOf(home)).catch(() => [])
-  const found: Locator[] = []
-  for (const name of names) {
-    if (!/^\d+\.json$/.test(name)) continue
-    const locator = await readLocator(join(directoryOf(home), name))
-    if (locator !== null && host.isRunning(locator.pid)) found.push(locator)
-    else await rm(join(directoryOf(home), name), { force: true })
-  }
-  return found.sort((a, b) => b.started_at_ms - a.started_at_ms)
+  const running = (await readLocators(home, host)).flatMap(({ locator }) => locator ?? [])
+  return running.sort((a, b) => b.started_at_ms - a.started_at_ms)
 }
 
-async function readLocator(path: string): Promise<Locator | null> {
-  const text = await readFile(path, 'utf8').catch(() => '')
-  return Locator.safeParse(parseJson(text)).data ?? null
+/** Returns the paths of locators that this version cannot read, and whose process is running: they stay as they are. */
+export async function foreignLocators(home: string, host: Pick<Host, 'isRunning'>): Promise<string[]> {
+  return (await readLocators(home, host)).flatMap(({ path, locator }) => (locator === null ? path : []))
+}
+
+async function readLocators(home: string, host: Pick<Host, 'isRunning'>) {
+  const names = await readdir(directoryOf(home)).catch(() => [])
+  const found: { path: string; locator: Locator | null }[] = []
+  for (const name of names) {
+    const [, pid] = /^(\d+)\.json$/.exec(name) ?? []
+    if (pid === undefined) continue
+    const path = join(directoryOf(home), name)
+    const text = await readFile(path, 'utf8').catch(() => '')
+    const value = parseJson(text)
+    const locator = Locator.safeParse(value).data ?? null
+    if (value !== undefined && host.isRunning(locator?.pid ?? Number(pid))) found.push({ path, locator })
+    else await rm(path, { force: true })
+  }
+  return found
 }
 
 function directoryOf(home: string): string {

@@ -40,6 +40,12 @@ export class CliError extends Error {
   }
 }
 
+/** The failure of every command that needs a sandbox where none is running and no service is named. */
+export function noSandbox(): CliError {
+  const hint = 'Start one: svc start. Or name a service: --base-url URL.'
+  return new CliError('unreachable', 'sandbox_missing', 'No sandbox is running.', hint)
+}
+
 /** The fields of `{"error": ...}` with `-o json`. */
 export interface Failure {
   category: Category

@@ -5,7 +5,7 @@ import { loadSettings } from '../settings/files.ts'
 import { resolveSettings, type Settings } from '../settings/settings.ts'
 import type { SettingValues } from '../settings/table.ts'
 import type { Command } from './command.ts'
-import { CliError, exitCodes } from './errors.ts'
+import { CliError, exitCodes, noSandbox } from './errors.ts'
 import type { Host } from './host.ts'
 import type { ParsedLine } from './parser.ts'
 import { commandName } from './program-info.ts'
@@ -45,6 +45,7 @@ export async function runSession(
         onInterrupt = handler
       },
       client: ({ credential } = {}) => {
+        if (settings.source.base_url === 'default') throw noSandbox()
         if (note !== null) out.note(note)
         note = null
         return sessionClient(settings, credential)

@@ -18,7 +18,10 @@ export interface Session {
   readonly signal: AbortSignal
   /** Replaces what SIGINT, SIGTERM and SIGHUP do, for a command that ends by itself. */
   onInterrupt(handler: (signal: string) => void): void
-  /** Returns the client of the service in the settings. It notes responses that break the contract; it does not throw. */
+  /**
+   * Returns the client of the service in the settings. It notes responses that break the contract; it does not throw for
+   * them. Throws CliError when no sandbox is running and no service is named.
+   */
   client(options?: { credential?: string | undefined }): Client
 }
 

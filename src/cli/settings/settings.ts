@@ -5,6 +5,7 @@
  */
 import { z } from 'zod'
 import { ClientId } from '../../contract/fields.ts'
+import { isLoopback } from '../../foundation/loopback.ts'
 import type { Locator } from '../process/locator.ts'
 import { CliError } from '../run/errors.ts'
 import { type FileSettingName, outputFormats, type SettingName, type SettingValues, settingsTable } from './table.ts'
@@ -54,7 +55,7 @@ const defaultBaseUrl = 'http://127.0.0.1:4010'
 /** Resolves every setting from its layers. Throws CliError for a value that its schema rejects. */
 export function resolveSettings(layers: Layers): Settings {
   const base_url = pick('base_url', layers, layers.sandboxes[0]?.url, defaultBaseUrl)
-  const sandbox = layers.sandboxes.find(({ url }) => isSameService(url, base_url.value)) ?? null
+  const sandbox = sandboxAt(base_url.value, layers.sandboxes)
   const client_id = pick('client_id', layers, sandbox?.projects[0]?.client_id, null)
   const project = sandbox?.projects.find((project) => project.client_id === client_id.value)
   const secret_key = pick('secret_key', layers, project?.secret_key, null)
@@ -129,6 +130,15 @@ export function environmentOf(values: Pick<Settings, (typeof exported)[number]>)
   )
 }
 
-function isSameService(one: string, other: string): boolean {
-  return new URL(one).origin === new URL(other).origin
+/** Returns the sandbox at a URL, or null. Its own address wins over another name of loopback. */
+function sandboxAt(base_url: string, sandboxes: readonly Locator[]): Locator | null {
+  const isOwn = ({ url }: Locator) => new URL(url).origin === new URL(base_url).origin
+  return sandboxes.find(isOwn) ?? sandboxes.find(({ url }) => isSameService(url, base_url)) ?? null
+}
+
+/** Whether two URLs have the same origin, where every name of loopback is the same host. */
+export function isSameService(one: string, other: string): boolean {
+  const [a, b] = [new URL(one), new URL(other)]
+  const isSameHost = a.hostname === b.hostname || (isLoopback(a.hostname) && isLoopback(b.hostname))
+  return a.protocol === b.protocol && a.port === b.port && isSameHost
 }

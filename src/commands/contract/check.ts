@@ -1,7 +1,7 @@
 /** `svc contract check`: compares a live service with the contract. */
 import { Argument, Option } from 'commander'
 import type { Command } from '../../cli/run/command.ts'
-import { CliError, exitCodes } from '../../cli/run/errors.ts'
+import { CliError, exitCodes, noSandbox } from '../../cli/run/errors.ts'
 import { version } from '../../cli/run/program-info.ts'
 import type { Session } from '../../cli/run/session.ts'
 import { loadSettings } from '../../cli/settings/files.ts'
@@ -65,7 +65,8 @@ interface Subject extends Settings {
 }
 
 function subjectOf(settings: Settings, mayBeLive: boolean): Subject {
-  const { client_id, secret_key, base_url } = settings
+  const { client_id, secret_key, base_url, source } = settings
+  if (secret_key === null && source.base_url === 'default') throw noSandbox()
   if (secret_key === null) {
     const hint = 'Give a test key: --secret-key KEY or SVC_SECRET_KEY. Without a service, start a sandbox: svc start'
     throw new CliError('credentials', 'secret_key_missing', `There is no secret key for ${base_url}.`, hint)

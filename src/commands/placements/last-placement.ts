@@ -8,6 +8,7 @@ import { z } from 'zod'
 import { CliError } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
 import { stateDirectory } from '../../cli/settings/files.ts'
+import { isSameService } from '../../cli/settings/settings.ts'
 import type { ResponseMeta } from '../../client/response.ts'
 import type { PlacementResponse } from '../../contract/v1/placements.ts'
 
@@ -37,7 +38,7 @@ export async function lastPlacement(
   field: 'slot_id' | 'asset_token' | 'request_id',
 ): Promise<string> {
   const saved = await readSaved(pathOf(host))
-  const last = saved?.base_url === settings.base_url ? saved : null
+  const last = saved !== null && isSameService(saved.base_url, settings.base_url) ? saved : null
   const value = last?.[field] ?? null
   if (value !== null) {
     out.note(`${field} of the last placement: ${value}`)

@@ -2,9 +2,10 @@
 import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
 import type { Style } from '../../cli/output/style.ts'
 import { alignPairs, alignTable, formatTime } from '../../cli/output/text.ts'
-import { type Locator, runningSandboxes } from '../../cli/process/locator.ts'
+import { foreignLocators, type Locator, runningSandboxes } from '../../cli/process/locator.ts'
 import type { Command, Noun } from '../../cli/run/command.ts'
-import { CliError, exitCodes } from '../../cli/run/errors.ts'
+import { CliError, exitCodes, noSandbox } from '../../cli/run/errors.ts'
+import type { Session } from '../../cli/run/session.ts'
 import { stateDirectory } from '../../cli/settings/files.ts'
 import type { Source } from '../../cli/settings/settings.ts'
 import { settingsTable } from '../../cli/settings/table.ts'
@@ -12,7 +13,7 @@ import { createClient } from '../../client/index.ts'
 import { formatDuration } from '../../foundation/duration.ts'
 
 /** A sandbox on this computer responds at once or not at all. */
-const responseTimeout_ms = 2_000
+export const responseTimeout_ms = 2_000
 
 export const status: Command = {
   name: 'status',
@@ -23,14 +24,9 @@ export const status: Command = {
   async run({ settings, host, out, command_name }) {
     const { sandbox, base_url, source, running } = settings
     if (sandbox === null) {
-      throw source.base_url === 'default'
-        ? new CliError('unreachable', 'sandbox_missing', 'No sandbox is running.', 'Start one: svc start')
-        : new CliError(
-            'unreachable',
-            'sandbox_missing',
-            `No sandbox on this computer is running at ${base_url} (from ${sourceName(source.base_url)}).`,
-            'List the running ones: svc sandbox ps',
-          )
+      if (source.base_url === 'default') throw noSandbox()
+      const message = `No sandbox on this computer is running at ${base_url} (from ${sourceName(source.base_url)}).`
+      throw new CliError('unreachable', 'sandbox_missing', message, 'List the running ones: svc sandbox ps')
     }
     const { url, inspector_url, database, pid, version, started_at_ms, projects } = sandbox
     const ready = await isReady(sandbox)
@@ -73,6 +69,7 @@ export const ps: Command = {
       }),
     )
     if (rows.length === 0) out.note(`No sandbox is running. Start one: ${command_name} start`)
+    await noteForeignLocators({ host, out })
     out.data(rows, (style) =>
       rows.length === 0
         ? []
@@ -100,6 +97,12 @@ export const health: Noun = {
     endpointCommand('health.live', { examples: ['health live', 'health live -o none'] }),
     endpointCommand('health.ready', { examples: ['health ready', 'health ready -o none'] }),
   ],
+}
+
+/** Notes the running sandboxes of another version of svc, which this one cannot use. */
+export async function noteForeignLocators({ host, out }: Pick<Session, 'host' | 'out'>): Promise<void> {
+  for (const path of await foreignLocators(stateDirectory(host), host))
+    out.note(`Left alone, another version of svc wrote it: ${path}`)
 }
 
 async function isReady({ url }: Pick<Locator, 'url'>): Promise<boolean> {

@@ -1,10 +1,17 @@
+/** `svc sandbox stop`. A process gets a signal only when it is certain to be the sandbox that wrote the locator. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Option } from 'commander'
-import { type Locator, runningSandboxes } from '../../cli/process/locator.ts'
+import { type Locator, removeLocator, runningSandboxes } from '../../cli/process/locator.ts'
+import { portHolder } from '../../cli/process/port-holder.ts'
 import type { Command } from '../../cli/run/command.ts'
-import { CliError } from '../../cli/run/errors.ts'
+import { CliError, noSandbox } from '../../cli/run/errors.ts'
+import { version } from '../../cli/run/program-info.ts'
 import type { Session } from '../../cli/run/session.ts'
 import { stateDirectory } from '../../cli/settings/files.ts'
+import { isSameService } from '../../cli/settings/settings.ts'
+import { UnreachableError } from '../../client/errors.ts'
+import { createClient } from '../../client/index.ts'
+import { noteForeignLocators, responseTimeout_ms } from './status.ts'
 
 /** The sandbox itself takes at most 5 s to finish the requests in flight. */
 const stopTimeout_ms = 8_000
@@ -12,12 +19,14 @@ const stopTimeout_ms = 8_000
 export const stop: Command = {
   name: 'stop',
   summary: 'Stop a running sandbox cleanly',
-  details: 'Waits until its process has ended. With several sandboxes, choose one with --base-url, or stop --all.',
+  details:
+    'Waits until its process has ended. Before that it checks that the process is the sandbox: any other process is left alone. With several sandboxes, choose one with --base-url, or stop --all.',
   options: [new Option('--all', 'stop every running sandbox')],
   examples: ['sandbox stop', 'sandbox stop --all'],
   async run(session, { options }) {
-    const running = await runningSandboxes(stateDirectory(session.host), session.host)
-    const chosen = options.all === true ? running : chooseOne(session, running)
+    const running = await confirmedSandboxes(session)
+    await noteForeignLocators(session)
+    const chosen = options.all === true ? running : [chooseOne(session, running)]
     for (const sandbox of chosen) {
       session.host.terminate(sandbox.pid)
       await session.out.progress(`stopping ${sandbox.url}`, untilEnded(session, sandbox))
@@ -30,19 +39,45 @@ export const stop: Command = {
   },
 }
 
-function chooseOne({ settings }: Session, running: readonly Locator[]): readonly Locator[] {
-  const isNamed = settings.source.base_url !== 'sandbox'
-  if (running.length > 1 && !isNamed) {
-    const message = `Several sandboxes are running: ${running.map(({ url }) => url).join(', ')}.`
-    throw new CliError(
-      'usage',
-      'sandbox_ambiguous',
-      message,
-      'Choose one with --base-url URL, or stop them with --all.',
-    )
+/** Returns the sandboxes that are what their locators say. Notes the others, and removes the locators of this version. */
+async function confirmedSandboxes({ host, out }: Session): Promise<Locator[]> {
+  const home = stateDirectory(host)
+  const confirmed: Locator[] = []
+  for (const sandbox of await runningSandboxes(home, host)) {
+    const { url, pid } = sandbox
+    const state = await stateOf(sandbox, host.platform)
+    if (state === 'running') confirmed.push(sandbox)
+    else if (state === 'silent') out.note(`${url} does not respond. If pid ${pid} is its process, end it: kill ${pid}`)
+    else {
+      if (sandbox.version === version) await removeLocator(home, pid)
+      out.note(`${url} has ended. Left alone: pid ${pid}, which is another process now.`)
+    }
   }
-  if (settings.sandbox !== null) return [settings.sandbox]
-  throw new CliError('unreachable', 'sandbox_missing', 'No sandbox is running.', 'See svc sandbox ps.')
+  return confirmed
+}
+
+/** The process is the sandbox when it says so itself, or, too busy to respond, listens on the port of the sandbox. */
+async function stateOf(sandbox: Locator, platform: string): Promise<'running' | 'silent' | 'ended'> {
+  const { url, pid, admin_token } = sandbox
+  const headers = admin_token === undefined ? {} : { 'x-sandbox-token': admin_token }
+  const client = createClient({ base_url: url, headers, timeout_ms: responseTimeout_ms, validate: false })
+  try {
+    return (await client.sandbox.info()).pid === pid ? 'running' : 'ended'
+  } catch (error) {
+    if (!(error instanceof UnreachableError && error.timed_out)) return 'ended'
+    const holder = await portHolder(Number(new URL(url).port), platform, [])
+    return holder.startsWith(`pid ${pid} `) ? 'running' : 'silent'
+  }
+}
+
+function chooseOne({ settings: { source, base_url } }: Session, running: readonly Locator[]): Locator {
+  const isNamed = source.base_url !== 'sandbox' && source.base_url !== 'default'
+  const [chosen, ...others] = isNamed ? running.filter(({ url }) => isSameService(url, base_url)) : running
+  if (chosen === undefined) throw noSandbox()
+  if (others.length === 0) return chosen
+  const message = `Several sandboxes are running: ${running.map(({ url }) => url).join(', ')}.`
+  const hint = 'Choose one with --base-url URL, or stop them with --all.'
+  throw new CliError('usage', 'sandbox_ambiguous', message, hint)
 }
 
 /** Resolves when the process has ended. Throws CliError when it has not after `stopTimeout_ms`. */
