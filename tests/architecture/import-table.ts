@@ -32,7 +32,7 @@ export const importTable: readonly ImportRule[] = [
   {
     path: 'src/qa',
     modules: [...base, 'src/cli/output'],
-    packages: ['yaml', 'zod', 'playwright-core', 'pixelmatch', 'pngjs', 'diff', 'commander'],
+    packages: ['yaml', 'zod', 'playwright-core', 'pixelmatch', 'pngjs', 'diff'],
     builtins: 'all',
   },
   {

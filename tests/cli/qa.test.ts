@@ -149,6 +149,23 @@ cases:
     )
     expect(bodies.map((session) => session.split('-')[1])).toEqual(['1', '2', '3', '4', '5'])
   })
+
+  test('several steps wait for the same event at once, and each is notified', async () => {
+    const text = `${head}cases:
+  - name: one
+    project: { decision_latency_ms: 400 }
+    steps:
+      - { job: null }
+      - { wait_for: placement.decided, repeat: { times: 3, at_once: true } }
+      - { wait_for: frame.loaded, repeat: { times: 3, at_once: true }, timeout: 300ms }
+`
+    const { first } = await casesOf(text, '--fresh')
+    expect(first.steps.map(({ outcome, reason }) => [outcome, reason])).toEqual([
+      ['passed', null],
+      ['passed', null],
+      ['failed', 'The event frame.loaded did not come. Seen: job.created, placement.decided.'],
+    ])
+  })
 })
 
 describe('shared state is restored', () => {

@@ -1,4 +1,5 @@
 /** The events of a sandbox from the beginning of a case on, from its event stream. */
+import { EventEmitter, once } from 'node:events'
 import { readEvents } from '../../client/transport.ts'
 import type { SandboxEvent } from '../../contract/control/events.ts'
 import { contract } from '../../contract/index.ts'
@@ -40,40 +41,33 @@ export async function openEventStream(
   const url = base_url + contract['events.stream'].path
   const reader = await http.open({ method: 'GET', url, headers, body: null }, AbortSignal.any([stop.signal, signal]))
   const events: SandboxEvent[] = []
-  let wake = () => {}
+  const changes = new EventEmitter().setMaxListeners(0)
   let isOpen = true
   const reading = (async () => {
     for await (const event of readEvents(reader)) {
       events.push(event)
-      wake()
+      changes.emit('change')
     }
   })()
   reading
     .catch(() => {})
     .finally(() => {
       isOpen = false
-      wake()
+      changes.emit('change')
     })
   return {
     async waitFor(wanted, isOwn, signal) {
-      const onAbort = () => wake()
-      signal.addEventListener('abort', onAbort)
-      try {
-        for (;;) {
-          const own = events.filter(isOwn)
-          const found = inOrder(wanted, own)
-          const missing = wanted[found.length]
-          if (missing === undefined) return found
-          if (signal.aborted || !isOpen) {
-            const seen = own.map(({ type }) => type)
-            throw new MissingEventsError(missing, seen)
-          }
-          await new Promise<void>((resolve) => {
-            wake = resolve
-          })
+      for (;;) {
+        const own = events.filter(isOwn)
+        const found = inOrder(wanted, own)
+        const missing = wanted[found.length]
+        if (missing === undefined) return found
+        if (signal.aborted || !isOpen) {
+          const seen = own.map(({ type }) => type)
+          throw new MissingEventsError(missing, seen)
         }
-      } finally {
-        signal.removeEventListener('abort', onAbort)
+        // Rejects on abort, which the next round reports.
+        await once(changes, 'change', { signal }).catch(() => {})
       }
     },
     close: () => stop.abort(),
