@@ -195,6 +195,13 @@ describe('stored screenshots', () => {
   })
 })
 
+test('--browser finds the Chromium of the checkout, with nothing named', { timeout: 60_000 }, async () => {
+  const { file } = suite({ one: empty })
+  const { code, stdout, stderr } = await svc(`qa run ${file} --browser -o json`, { env })
+  expect([code, stderr]).toEqual([0, ''])
+  expect((JSON.parse(stdout) as RunResult).cases).toMatchObject([{ outcome: 'passed' }])
+})
+
 describe('a browser that is not there', () => {
   const { file } = suite({ one: empty, two: empty })
   const refused = async (path: string) => {

@@ -16,7 +16,7 @@ import type { RunResult } from '../../qa/result.ts'
 import { commandMissing, interruptOf, runWithSandbox, type SandboxProgram } from '../exec.ts'
 import { durationMs } from '../flag-values.ts'
 import { createReporter, reporterOption, reportFailure } from './reporters.ts'
-import { browserPathOption, findBrowser, startBrowser } from './targets.ts'
+import { browserPathOption, browserProgram, startBrowser } from './targets.ts'
 
 interface ObserveFlags {
   url?: string
@@ -159,7 +159,8 @@ async function watchInBrowser(
 ): Promise<PageSeen> {
   const { PageUnreachable, watchPage } = await import('../../journal/facts/page.ts')
   const is_headed = headed === true
-  const path = findBrowser(session, browserPath, 'Without --url only the requests are judged.')
+  const alternative = 'Without --url only the requests are judged.'
+  const path = await browserProgram(session, { path: browserPath, is_headed }, alternative)
   const browser = await startBrowser(session, path, { reachable: 'anything', is_headed })
   const length_ms = for_ms ?? (is_headed ? null : pageWatch_ms)
   const end =

@@ -12,7 +12,7 @@ import { interruptOf } from '../exec.ts'
 import { countFromOne, repeatable } from '../flag-values.ts'
 import { createReporter, reporterOption, reportFailure } from './reporters.ts'
 import { loadSuites, suiteNames, suitesArgument } from './suites.ts'
-import { browserPathOption, findBrowser, openTargets, startBrowser, type TargetFlags } from './targets.ts'
+import { browserPathOption, browserProgram, openTargets, startBrowser, type TargetFlags } from './targets.ts'
 
 interface RunFlags extends TargetFlags {
   bail?: number | true
@@ -63,7 +63,11 @@ export const run: Command = {
     const interrupt = interruptOf(session)
     const reporter = await createReporter(session, flags.reporter)
     const browser_path = wantsBrowser(flags)
-      ? findBrowser(session, flags.browserPath, 'Without --browser only the cases that need none run.')
+      ? await browserProgram(
+          session,
+          { path: flags.browserPath },
+          'Without --browser only the cases that need none run.',
+        )
       : null
     const cases = await chosenCases(session, suiteNames(input), flags)
     // Before anything else is started: without the browser no case begins.

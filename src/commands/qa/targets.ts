@@ -7,7 +7,6 @@ import { resolve } from 'node:path'
 import { Option } from 'commander'
 import { CliError } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
-import { browserCandidates } from '../../journal/facts/machine.ts'
 import type { BrowserHost, BrowserOptions } from '../../qa/browser/launch.ts'
 import type { Target, TargetOptions } from '../../qa/run/target.ts'
 import { startOnFreePort } from '../sandbox/start.ts'
@@ -113,16 +112,24 @@ export const browserPathOption = new Option(
   'the Chrome or Chromium to use; default: the one that is found',
 )
 
-/** Returns the path of the browser. Throws CliError when there is none: cases are never skipped for that. */
-export function findBrowser({ host }: Session, given: string | undefined, alternative: string): string {
-  const candidates = given === undefined ? browserCandidates(host.platform, host.env) : [resolve(host.cwd, given)]
-  const found = candidates.find((path) => existsSync(path))
-  if (found !== undefined) return found
+/** Returns the program of the browser. Throws CliError when there is none: cases are never skipped for that. */
+export async function browserProgram(
+  { host }: Session,
+  { path, is_headed = false }: { path: string | undefined; is_headed?: boolean },
+  alternative: string,
+): Promise<string> {
+  const { findBrowser } = await import('../../qa/browser/launch.ts')
+  const given = path === undefined ? null : resolve(host.cwd, path)
+  if (given !== null && existsSync(given)) return given
+  const found = given === null ? await findBrowser(host, is_headed) : null
+  if (found !== null) return found.program()
   throw new CliError(
     'unreachable',
     'browser_missing',
-    given === undefined ? 'No Chrome or Chromium was found.' : `There is no browser at ${given}.`,
-    `Install one, or name it: --browser-path FILE. ${alternative}`,
+    given === null
+      ? `No Chrome or Chromium${is_headed ? ' with a window' : ''} was found.`
+      : `There is no browser at ${path}.`,
+    `Install one (npx playwright install chromium), or name it: --browser-path FILE. ${alternative}`,
   )
 }
 

@@ -9,6 +9,7 @@ import type { Session } from '../../cli/run/session.ts'
 import { findConfig, loadSettings, stateDirectory } from '../../cli/settings/files.ts'
 import { resolveSettings, type Settings } from '../../cli/settings/settings.ts'
 import { isLoopback } from '../../foundation/loopback.ts'
+import { findBrowser } from '../../qa/browser/launch.ts'
 
 export interface Machine {
   node_version: string
@@ -27,7 +28,7 @@ export interface Machine {
   port: { number: number; holder: string | null }
   /** Every running sandbox of this state directory, newest first. */
   running_urls: readonly string[]
-  /** Path of a Chrome or Chromium; null when none was found. */
+  /** Path of a Chrome or Chromium, or of the package with one; null when none was found. */
   browser: string | null
   /** How commands begin in hints: `svc`, `npx svc`. */
   command_name: string
@@ -72,7 +73,7 @@ export async function gatherMachine(
     service,
     port: { number: port, holder: isHeld ? await portHolder(port, host.platform, sandboxes) : null },
     running_urls: sandboxes.map(({ url }) => url),
-    browser: await firstExecutable(browserCandidates(host.platform, host.env)),
+    browser: (await findBrowser(host))?.path ?? null,
     command_name,
   }
 }
@@ -101,46 +102,4 @@ function isTaken(hostname: string, port: number): Promise<boolean> {
     socket.once('timeout', () => end(true))
     socket.once('error', () => end(false))
   })
-}
-
-async function firstExecutable(paths: readonly string[]): Promise<string | null> {
-  for (const path of paths) {
-    const isExecutable = await access(path, constants.X_OK).then(
-      () => true,
-      () => false,
-    )
-    if (isExecutable) return path
-  }
-  return null
-}
-
-const browserNames = [
-  'google-chrome',
-  'google-chrome-stable',
-  'chromium',
-  'chromium-browser',
-  'chrome',
-  'microsoft-edge',
-]
-const browserPlaces: Readonly<Record<string, readonly string[]>> = {
-  darwin: [
-    '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
-    '/Applications/Chromium.app/Contents/MacOS/Chromium',
-    '/Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge',
-  ],
-  linux: ['/usr/bin', '/usr/local/bin', '/snap/bin', '/opt/google/chrome'].flatMap((folder) =>
-    browserNames.map((name) => `${folder}/${name}`),
-  ),
-}
-const windowsPlaces = ['Google\\Chrome\\Application\\chrome.exe', 'Microsoft\\Edge\\Application\\msedge.exe']
-
-/** Returns where a browser may be, the most likely first: the PATH, then the usual places of the platform. */
-export function browserCandidates(platform: string, env: Readonly<Record<string, string | undefined>>): string[] {
-  if (platform === 'win32') {
-    const roots = [env.ProgramFiles, env['ProgramFiles(x86)'], env.LOCALAPPDATA].filter((root) => root !== undefined)
-    return roots.flatMap((root) => windowsPlaces.map((place) => `${root}\\${place}`))
-  }
-  const folders = (env.PATH ?? '').split(':').filter((folder) => folder !== '')
-  const onPath = folders.flatMap((folder) => browserNames.map((name) => `${folder}/${name}`))
-  return [...onPath, ...(browserPlaces[platform] ?? [])]
 }

@@ -1,4 +1,8 @@
-/** A Chrome or Chromium for the steps that need one: found by the command line, driven by playwright-core. */
+/** A Chrome or Chromium for what needs one: finding it, starting it, starting it again. Driven by playwright-core. */
+import { globSync } from 'node:fs'
+import { access, constants } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { delimiter, dirname, join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import type { Browser, BrowserServer, LaunchOptions } from 'playwright-core'
 
@@ -138,4 +142,88 @@ export async function endsWithin(most_ms: number, work: Promise<unknown>): Promi
   const isEnded = await Promise.race([Promise.allSettled([work]).then(() => true), late])
   clearTimeout(timer)
   return isEnded
+}
+
+/** The computer that a browser is looked for on. */
+export interface BrowserPlaces {
+  platform: string
+  env: Readonly<Record<string, string | undefined>>
+  home: string
+  /** A project whose packages may have one. */
+  cwd: string
+}
+
+export interface FoundBrowser {
+  /** Its program file, or the package that contains it. */
+  path: string
+  /** Resolves with its program file, which a package unpacks first. */
+  program(): Promise<string>
+}
+
+/**
+ * Returns the first browser of: the PATH, the usual places of the platform, the browsers that Playwright has installed,
+ * the package @sparticuz/chromium. `is_headed` leaves out those that have no window. Null when there is none.
+ */
+export async function findBrowser(places: BrowserPlaces, is_headed = false): Promise<FoundBrowser | null> {
+  const paths = [...installedBrowsers(places), ...playwrightBrowsers(places, is_headed)]
+  for (const path of paths) {
+    const isExecutable = await access(path, constants.X_OK).then(
+      () => true,
+      () => false,
+    )
+    if (isExecutable) return { path, program: async () => path }
+  }
+  return is_headed || places.platform !== 'linux' ? null : packagedBrowser(places.cwd)
+}
+
+const names = ['google-chrome', 'google-chrome-stable', 'chromium', 'chromium-browser', 'chrome', 'microsoft-edge']
+const windowsNames = ['Google/Chrome/Application/chrome.exe', 'Microsoft/Edge/Application/msedge.exe']
+const macNames = ['Google Chrome', 'Chromium', 'Microsoft Edge']
+const linuxFolders = ['/usr/bin', '/usr/local/bin', '/snap/bin', '/opt/google/chrome']
+
+function installedBrowsers({ platform, env }: BrowserPlaces): string[] {
+  if (platform === 'win32') {
+    const roots = [env.ProgramFiles, env['ProgramFiles(x86)'], env.LOCALAPPDATA].filter((root) => root !== undefined)
+    return roots.flatMap((root) => windowsNames.map((name) => join(root, name)))
+  }
+  const onPath = (env.PATH ?? '').split(delimiter).filter((folder) => folder !== '')
+  const folders = platform === 'linux' ? [...onPath, ...linuxFolders] : onPath
+  const found = folders.flatMap((folder) => names.map((name) => join(folder, name)))
+  return platform === 'darwin'
+    ? [...found, ...macNames.map((name) => `/Applications/${name}.app/Contents/MacOS/${name}`)]
+    : found
+}
+
+const headedPrograms = ['chromium-*/chrome-*/chrome{,.exe}', 'chromium-*/chrome-*/*.app/Contents/MacOS/*']
+const headlessPrograms = ['chromium_headless_shell-*/chrome-*/{headless_shell,chrome-headless-shell}{,.exe}']
+
+/** Returns the browsers in Playwright's cache, the newest first; one with a window before those without. */
+function playwrightBrowsers({ platform, env, home }: BrowserPlaces, is_headed: boolean): string[] {
+  const caches: Readonly<Record<string, string>> = {
+    win32: env.LOCALAPPDATA ?? join(home, 'AppData/Local'),
+    darwin: join(home, 'Library/Caches'),
+  }
+  const own = caches[platform] ?? env.XDG_CACHE_HOME ?? join(home, '.cache')
+  const cwd = env.PLAYWRIGHT_BROWSERS_PATH ?? join(own, 'ms-playwright')
+  const revision = (path: string) => Number(/-(\d+)/.exec(path)?.[1] ?? 0)
+  return [headedPrograms, ...(is_headed ? [] : [headlessPrograms])].flatMap((patterns) =>
+    globSync(patterns, { cwd })
+      .toSorted((a, b) => revision(b) - revision(a))
+      .map((path) => join(cwd, path)),
+  )
+}
+
+/** Returns the browser of the package @sparticuz/chromium, of this checkout or of the project; null without it. */
+function packagedBrowser(cwd: string): FoundBrowser | null {
+  for (const source of [import.meta.url, join(cwd, 'package.json')]) {
+    try {
+      const require = createRequire(source)
+      const entry = require.resolve('@sparticuz/chromium')
+      const load = () => require(entry) as { default: { executablePath(): Promise<string> } }
+      return { path: dirname(dirname(entry)), program: async () => load().default.executablePath() }
+    } catch {
+      // The package is not there.
+    }
+  }
+  return null
 }
