@@ -1,14 +1,16 @@
 /**
- * Writes the generated files that are committed: docs/reference.md from the contract, the JSON schemas of
- * svc.config.json and of QA suites from their own. With --check it writes nothing, and exits 1 when one is out of date.
+ * Writes the generated files that are committed: docs/reference.md from the contract, the tables of rules in
+ * docs/qa-observe.md, the JSON schemas of svc.config.json and of QA suites from their own. With --check it writes nothing, and exits 1 when one is out of date.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { configFileSchema } from '../src/cli/settings/files.ts'
+import { allPageRules, journalRules } from '../src/journal/rules/index.ts'
 import { qaSuiteSchema } from '../src/qa/suite/schema.ts'
 import { referenceMarkdown } from './reference.ts'
 
 const files = {
   'reference.md': referenceMarkdown(),
+  'qa-observe.md': withRules(current('qa-observe.md') ?? ''),
   '../fixtures/svc.config.schema.json': `${JSON.stringify(configFileSchema(), null, 2)}\n`,
   '../fixtures/svc.qa.schema.json': `${JSON.stringify(qaSuiteSchema(), null, 2)}\n`,
 }
@@ -21,6 +23,18 @@ if (process.argv.includes('--check')) {
 } else {
   for (const [name, text] of stale) writeFileSync(location(name), text)
   console.log(stale.length === 0 ? 'docs are up to date' : `wrote ${stale.map(([name]) => `docs/${name}`).join(', ')}`)
+}
+
+/** Replaces the rows of the two tables of rules, which are under headings of their own. */
+function withRules(text: string): string {
+  const tables = { 'Rules about requests': journalRules, 'Rules about the page': allPageRules }
+  return Object.entries(tables).reduce((written, [heading, rules]) => {
+    const rows = Object.values(rules).map(
+      ({ id, severity, title, costs, fix }) => `| \`${id}\` | ${severity} | ${title} | ${costs} ${fix} |\n`,
+    )
+    const table = new RegExp(`(## ${heading}\\n\\n.*\\n.*\\n)(?:\\|.*\\n)*`)
+    return written.replace(table, (_, head: string) => head + rows.join(''))
+  }, text)
 }
 
 function current(name: string): string | null {

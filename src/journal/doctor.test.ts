@@ -223,6 +223,15 @@ describe('stored project config', () => {
   })
 })
 
+test('a mistyped path comes with the endpoint that was probably meant', () => {
+  const stray = exchange('POST /v1/beacon', { status: 404, reason_code: 'not_found' })
+  expect(find('endpoints', journal([stray]))).toEqual([
+    { level: 'problem', message: 'There is no POST /v1/beacon: 404, once.', fix: 'Send it to POST /v1/beacons.' },
+  ])
+  const unknownSlot = exchange('GET /v1/decisions/slot_1', { status: 404, reason_code: 'not_found' })
+  expect(find('endpoints', journal([unknownSlot]))).toMatchObject([{ level: 'ok' }])
+})
+
 describe('beacon field names', () => {
   const refused = (path: string, message: string, expected = 'a member of the contract') =>
     exchange('POST /v1/beacons', {

@@ -99,10 +99,15 @@ export const checks: readonly Check[] = [
     holds: 'No request named a project of another key, and no old config is in use.',
   },
   {
+    name: 'endpoints',
+    rules: ['path-unknown'],
+    holds: 'Every request went to an endpoint of the contract.',
+  },
+  {
     name: 'beacon fields',
     rules: [
       'unknown-fields',
-      { id: 'request-refused', only: refusedFor('schema_invalid', 'batch_not_supported') },
+      { id: 'request-refused', only: refusedFor('schema_invalid', 'field_unknown', 'batch_not_supported') },
       'beacon-clock',
       'content-type',
       'old-names',

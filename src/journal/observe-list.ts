@@ -2,6 +2,7 @@
 import { measuredTime } from '../foundation/duration.ts'
 import { type Destination, type Paint, plural, targetText, visible } from '../qa/report/text.ts'
 import type { Reporter, RunResult } from '../qa/result.ts'
+import type { Exchange } from './exchange.ts'
 import { isAboutPage, type Verdict, type Watched } from './observe.ts'
 import type { Finding } from './rule.ts'
 
@@ -63,18 +64,19 @@ function listLines(
 function verdictLines({ rule, findings, standing }: Verdict, show: string | null, paint: Paint): string[] {
   const mark = standing === 'error' ? paint.red('✗ error  ') : paint.yellow('! warning')
   const named = (name: string, text: string) => hanging(`    ${paint.cyan(name.padEnd(5))}  `, 11, visible(text))
-  const findingLines = ({ message, fix = rule.fix, requests = [] }: Finding) => [
-    ...hanging('    ', 4, visible(message)),
-    ...requests
-      .slice(0, maxRequests)
-      .map(
-        ({ request_id, at_ms, method, path, status }) =>
-          `      ${paint.dim(timeOf(at_ms))}  ${method} ${visible(path)} → ${status || 'no response'}  ${paint.dim(request_id)}`,
-      ),
-    ...(requests.length > maxRequests ? [`      … ${requests.length - maxRequests} more`] : []),
-    ...named('do', fix),
-    ...(requests.length === 0 || show === null ? [] : named('see', `${show} ${requests.at(-1)!.request_id}`)),
-  ]
+  const listed = new Set<Exchange>()
+  const findingLines = ({ message, fix = rule.fix, requests = [] }: Finding) => {
+    // A request with two wrong fields is evidence of both, and is listed once.
+    const fresh = requests.filter((exchange) => !listed.has(exchange))
+    for (const exchange of fresh) listed.add(exchange)
+    return [
+      ...hanging('    ', 4, visible(message)),
+      ...fresh.slice(0, maxRequests).map((exchange) => `      ${requestLine(exchange, paint)}`),
+      ...(fresh.length > maxRequests ? [`      … ${fresh.length - maxRequests} more`] : []),
+      ...named('do', fix),
+      ...(fresh.length === 0 || show === null ? [] : named('see', `${show} ${fresh.at(-1)!.request_id}`)),
+    ]
+  }
   return [
     `${mark}  ${paint.bold(rule.id)}  ${paint.dim(rule.title)}`,
     ...findings.flatMap(findingLines),
@@ -88,9 +90,10 @@ function rulesLines(mark: string, what: string, verdicts: readonly Verdict[]): s
   return hanging(`${mark} `, 2, `${plural(verdicts.length, 'rule')} ${what}: ${ids}`)
 }
 
-/** Returns the time of day, UTC. */
-function timeOf(at_ms: number): string {
-  return new Date(at_ms).toISOString().slice(11, 23)
+/** Returns a request with its time of day, UTC. */
+function requestLine({ request_id, at_ms, method, path, status }: Exchange, paint: Paint): string {
+  const time = new Date(at_ms).toISOString().slice(11, 23)
+  return `${paint.dim(time)}  ${method} ${visible(path)} → ${status || 'no response'}  ${paint.dim(request_id)}`
 }
 
 /** Returns a text in lines of at most `maxWidth`: the first after `head`, which takes `indent` columns, the others below it. */

@@ -22,8 +22,16 @@ export interface Verdict extends Judgement {
 export function judge(watched: Watched): Verdict[] {
   return Object.values(observeRules).map((rule) => {
     const judgement = judgementOf(rule, watched)
-    return { rule, ...judgement, standing: standingOf(rule, judgement) }
+    const findings = judgement.findings.map((finding) => withEvidence(finding, watched))
+    return { rule, ...judgement, findings, standing: standingOf(rule, judgement) }
   })
+}
+
+/** Lists each request of a finding once, the oldest first: of three repetitions, the second repeats and is repeated. */
+function withEvidence(finding: Finding, { exchanges }: Watched): Finding {
+  if (finding.requests === undefined) return finding
+  const shown = new Set(finding.requests)
+  return { ...finding, requests: exchanges.filter((exchange) => shown.has(exchange)) }
 }
 
 function judgementOf(rule: (typeof observeRules)[keyof typeof observeRules], watched: Watched): Judgement {
@@ -122,6 +130,7 @@ function violationStep(
   const actual = ids === '' ? message : `${message} (${ids})`
   return {
     ...stepOf(rule, message, outcome, { actual, hint: `${fix} ${rule.costs}` }),
+    reason: outcome === 'passed' ? `${message}\n${fix} ${rule.costs}` : null,
     exchanges: requests.slice(0, maxExchanges).map((each) => sentExchange(each, options)),
     screenshots: screenshot === null ? [] : [screenshot],
   }

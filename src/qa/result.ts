@@ -16,7 +16,8 @@ export interface Place {
 
 /**
  * How a case or a step ended. `not_applicable`: it needs something that this target does not have. `not_run`: a failure
- * before it, `--bail` or an interrupt kept it from running. `reason` has the cause of both.
+ * before it, `--bail` or an interrupt kept it from running. `reason` has the cause of both. What passed with a reason
+ * passed with a warning.
  */
 export type Outcome = 'passed' | 'failed' | 'not_applicable' | 'not_run'
 

@@ -4,8 +4,14 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startSandbox } from '../../sandbox/index.ts'
+import { createClient } from '../../src/client/index.ts'
+import { judge, resultOf } from '../../src/journal/observe.ts'
+import { readJournal } from '../../src/journal/read.ts'
 import { journalRules, observeRules } from '../../src/journal/rules/index.ts'
-import type { CaseResult, RunResult } from '../../src/qa/result.ts'
+import type { CaseResult } from '../../src/qa/result.ts'
+import { clean } from '../observe/clean.ts'
+import { ask, call, client_id, fault, use } from '../observe/integration.ts'
 import { violations } from '../observe/violations.ts'
 import { root, spawnSvc } from './process.ts'
 import { startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'
@@ -14,50 +20,108 @@ const home = temporaryDirectory()
 const script = join(root, 'tests/observe/run.ts')
 const host = { now: () => Date.now() }
 
-/** Runs an integration under observation. Resolves to the cases by the ids of their rules. */
-async function observe(integration: string, args = '') {
-  const command = `${process.execPath} ${script} ${integration}`
-  const { code, stdout, stderr } = await svc(`qa observe -q -o json ${args} -- ${command}`, {
-    env: { SVC_HOME: home, PATH: process.env.PATH as string },
-    host,
-  })
-  expect(stderr).toBe('')
-  const { cases } = JSON.parse(stdout) as RunResult
-  const byRule = new Map(cases.map((item) => [item.id.replace('observe/', ''), item]))
-  const standings = (wanted: string) =>
-    [...byRule].flatMap(([name, { tags }]) => (tags[0] === wanted ? [name] : [])).sort()
-  return { code, byRule, standings, breached: [...standings('error'), ...standings('warning')].sort() }
+/** Runs an integration against a sandbox of its own, and judges it. Resolves to the cases by the ids of their rules. */
+async function judged(integration: () => Promise<unknown>) {
+  const sandbox = await startSandbox({ database: ':memory:' })
+  const { url, projects } = sandbox
+  try {
+    use({ url, ...projects.find(({ client_id }) => client_id === 'proj_demo')! })
+    await integration()
+    const client = createClient({ base_url: url, credential: projects[0]!.secret_key })
+    const about = { client_id: 'proj_demo', command_name: 'svc' }
+    const journal = await readJournal(client, await client.sandbox.info(), { limit: 1_000 }, about)
+    const watched = { ...journal, is_ended: true, is_whole: true, page: null }
+    const result = resultOf(judge(watched), watched, {
+      target: { base_url: url, kind: 'fresh', version: null, key_mode: 'test' },
+      svc_version: '',
+      started_at_ms: 0,
+      ended_at_ms: 0,
+      is_strict: false,
+      curl: () => '',
+    })
+    const byRule = new Map(result.cases.map((item) => [item.id.replace('observe/', ''), item]))
+    const standings = (wanted: string) =>
+      [...byRule].flatMap(([name, { tags }]) => (tags[0] === wanted ? [name] : [])).sort()
+    return { byRule, standings, violated: [...standings('error'), ...standings('warning')].sort() }
+  } finally {
+    await sandbox.close()
+  }
 }
 
 test('a correct integration violates no rule, although each had something to judge', async () => {
-  const { code, byRule, standings, breached } = await observe('clean')
-  expect(breached.map((name) => [name, byRule.get(name)?.steps.map(({ title }) => title)])).toEqual([])
+  const { byRule, standings, violated } = await judged(clean)
+  expect(violated.map((name) => [name, byRule.get(name)?.steps.map(({ title }) => title)])).toEqual([])
   expect(standings('holds')).toEqual(Object.keys(journalRules).sort())
-  expect(code).toBe(0)
-}, 60_000)
+})
 
 describe('each rule is violated by its integration, and by no other', () => {
-  test.each(Object.entries(violations))(
-    '%s',
-    async (name, { also = [] }) => {
-      const { code, byRule, breached } = await observe(name)
-      expect(breached).toEqual([name, ...also].sort())
-      const { severity, costs } = observeRules[name as keyof typeof observeRules]
-      const isError = breached.some((each) => observeRules[each as keyof typeof observeRules].severity === 'error')
-      expect(code).toBe(isError ? 5 : 0)
-      const { outcome, steps } = byRule.get(name) as CaseResult
-      expect(outcome).toBe(severity === 'error' ? 'failed' : 'passed')
-      expect(steps[0]?.exchanges.length).toBeGreaterThan(0)
-      expect(steps[0]?.checks).toMatchObject([
-        {
-          subject: name,
-          hint: expect.stringContaining(costs ?? 'its costs'),
-          actual: expect.stringMatching(/\(req_\w{11}/),
-        },
-      ])
-    },
-    30_000,
-  )
+  test.each(Object.entries(violations))('%s', async (name, { commit, also = [] }) => {
+    const { byRule, violated } = await judged(commit)
+    expect(violated).toEqual([name, ...also].sort())
+    const { severity, costs } = observeRules[name as keyof typeof observeRules]
+    const { outcome, steps } = byRule.get(name) as CaseResult
+    expect(outcome).toBe(severity === 'error' ? 'failed' : 'passed')
+    expect(steps[0]?.exchanges.length).toBeGreaterThan(0)
+    expect(steps[0]?.checks).toMatchObject([
+      {
+        subject: name,
+        hint: expect.stringContaining(costs ?? 'its costs'),
+        actual: expect.stringMatching(/\(req_\w{11}/),
+      },
+    ])
+  })
+})
+
+describe('what a finding says', () => {
+  const messagesOf = ({ byRule }: Awaited<ReturnType<typeof judged>>, rule: string) =>
+    byRule.get(rule)!.steps.map(({ title, checks }) => [title, checks[0]?.hint])
+
+  test('a field that is missing is not one that the contract does not know', async () => {
+    const result = await judged(() => call('POST', '/v1/placements', { client_id, job_type: 'chat', sesionId: 'a' }))
+    expect(messagesOf(result, 'unknown-fields').map(([message]) => message)).toEqual([
+      'POST /v1/placements has sesionId, which the contract does not know (once).',
+    ])
+    expect(messagesOf(result, 'request-refused').map(([message]) => message)).toEqual([
+      'session_id of POST /v1/placements is missing (once).',
+    ])
+  })
+
+  test('a response that lists no field is not explained by its list', async () => {
+    const result = await judged(async () => {
+      await fault({ path: '/v1/placements', status: 400, reason_code: 'schema_invalid' })
+      await ask()
+    })
+    const [[message, hint] = []] = messagesOf(result, 'request-refused')
+    expect(message).toContain('POST /v1/placements was refused once with 400 schema_invalid')
+    expect(hint).toMatch(/^The response lists no field\. Compare the body with the contract: svc contract show/)
+  })
+
+  test('a request that repeats one and is repeated itself is listed once', async () => {
+    const { byRule } = await judged(async () => {
+      for (let attempt = 0; attempt < 3; attempt++) await call('GET', '/v1/decisions/slot_00000000000')
+    })
+    const [step] = byRule.get('retried-in-vain')!.steps
+    expect(step?.exchanges).toHaveLength(3)
+  })
+
+  test.each([
+    ['POST', '/v1/placement', 404, 'POST /v1/placements'],
+    ['GET', '/v1/placements', 405, 'POST /v1/placements'],
+    ['GET', '/v1/decision/slot_1?wait_ms=1', 404, 'GET /v1/decisions/{slot_id}'],
+    ['POST', '/v1/v1/beacons', 404, 'POST /v1/beacons'],
+  ])('%s %s names the endpoint that was probably meant', async (method, path, status, near) => {
+    const result = await judged(() => call(method, path, method === 'GET' ? undefined : {}))
+    const [[message, hint] = []] = messagesOf(result, 'path-unknown')
+    expect(message).toBe(`There is no ${method} ${path.split('?')[0]}: ${status}, once.`)
+    expect(hint).toContain(`Send it to ${near}. `)
+  })
+
+  test('a path like no other is not compared, and icons that a browser asks for are no mistake', async () => {
+    const result = await judged(() => call('POST', '/v1/something/else/entirely', {}))
+    expect(messagesOf(result, 'path-unknown')[0]?.[1]).toContain('List the endpoints: svc contract show')
+    const icon = () => call('GET', '/v1/icon.png', undefined, { destination: 'image' })
+    expect((await judged(icon)).violated).toEqual([])
+  })
 })
 
 describe('how it runs', () => {
@@ -103,7 +167,7 @@ describe('how it runs', () => {
   test('the exit code of the command comes before that of the findings', async () => {
     const { code, stdout } = await run(command('-e', 'process.exit(3)'))
     expect(code).toBe(3)
-    expect(stdout).toContain('0 hold, 47 not seen')
+    expect(stdout).toContain('0 hold, 48 not seen')
   })
 
   test('--strict makes a warning fail', async () => {
@@ -148,6 +212,18 @@ describe('how it runs', () => {
     expect(xml).toContain('<testcase name="every loaded frame is reported as rendered" classname="observe"')
     expect(xml).toContain('A frame was loaded and no beacon came, once')
     expect(xml).not.toContain(':0:0')
+  })
+
+  test('in the html report a warning looks like one, with what it costs', async () => {
+    const file = join(home, 'warning.html')
+    const { code } = await run(`-q --reporter list --reporter html=${file} ${command(script, 'fill-unused')}`)
+    expect(code).toBe(0)
+    const html = readFileSync(file, 'utf8')
+    const warned = html.split('<details class="case ').find((part) => part.includes('a fill is shown'))
+    expect(warned).toContain('<span class="mark warned" role="img" aria-label="passed with a warning"')
+    expect(warned).not.toContain('mark passed')
+    expect(warned).toContain('The ad was won and never shown')
+    expect(html).toContain('<dt>of them with a warning</dt><dd>1</dd>')
   })
 
   test.each([

@@ -8,10 +8,10 @@ import {
   fault,
   newSession,
   pageOrigin,
+  pass,
   sandbox,
   scenario,
   show,
-  sleep,
 } from './integration.ts'
 
 export async function clean(): Promise<void> {
@@ -24,7 +24,7 @@ export async function clean(): Promise<void> {
   await trouble()
   await pending()
   // By then every shown ad has had time to send its beacons.
-  await sandbox('POST', '/clock/advance', { by_ms: 6_000 })
+  await pass(6_000)
   // The user withdraws consent, and sees no more ads.
   await consent(session_id, 'withdrawn')
 }
@@ -45,11 +45,11 @@ async function trouble(): Promise<void> {
   const members = { session_id, test_outcome: 'no_fill' }
   await fault({ path: '/v1/placements', status: 429, retry_after_s: 1 })
   const { headers } = await ask(members)
-  await sleep(Number(headers.get('retry-after')) * 1_000 + 10)
+  await pass(Number(headers.get('retry-after')) * 1_000 + 10)
   await ask(members)
   await fault({ path: '/v1/placements', status: 500 })
   await ask({ ...members, session_id: `${session_id}_b` })
-  await sleep(500)
+  await pass(500)
   await ask({ ...members, session_id: `${session_id}_b` })
   await call('GET', '/v1/decisions/slot_00000000000')
 }

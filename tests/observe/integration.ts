@@ -1,14 +1,15 @@
 /** The calls of scripted integrations: those of a server and those of a page. */
-import { setTimeout as sleep } from 'node:timers/promises'
 
-const {
-  SVC_BASE_URL: base_url = '',
-  SVC_CLIENT_ID: client_id = '',
-  SVC_SECRET_KEY = '',
-  SVC_PUBLISHABLE_KEY = '',
-} = process.env
+const { SVC_BASE_URL = '', SVC_SECRET_KEY = '', SVC_PUBLISHABLE_KEY = '' } = process.env
+let service = { url: SVC_BASE_URL, secret_key: SVC_SECRET_KEY, publishable_key: SVC_PUBLISHABLE_KEY }
 
-export { client_id, sleep }
+/** Makes the integration, which runs in this process, call a sandbox; a process of its own has SVC_* variables. */
+export function use(sandbox: typeof service): void {
+  service = sandbox
+  passed_ms = 0
+}
+
+export const client_id = 'proj_demo'
 export const strictKey = 'sk_test_sandbox_strict'
 export const liveKey = 'sk_live_sandbox_demo'
 export const pageOrigin = 'http://localhost:3000'
@@ -35,7 +36,7 @@ export interface CallOptions {
   origin?: string
   agent?: string
   /** The Sec-Fetch-Dest of a browser. */
-  destination?: 'iframe'
+  destination?: 'iframe' | 'image'
   content_type?: string
 }
 
@@ -44,7 +45,7 @@ export async function call(
   method: string,
   path: string,
   body?: unknown,
-  { key = SVC_SECRET_KEY, origin, agent, destination, content_type = 'application/json' }: CallOptions = {},
+  { key = service.secret_key, origin, agent, destination, content_type = 'application/json' }: CallOptions = {},
 ): Promise<Answer> {
   const headers: Record<string, string> = {
     ...(key === null ? {} : { authorization: `Bearer ${key}` }),
@@ -53,7 +54,7 @@ export async function call(
   }
   if (destination !== undefined) headers['sec-fetch-dest'] = destination
   const text = body === undefined ? null : JSON.stringify(body)
-  const answer = await fetch(path.startsWith('/') ? base_url + path : path, { method, headers, body: text })
+  const answer = await fetch(path.startsWith('/') ? service.url + path : path, { method, headers, body: text })
   const content = await answer.text()
   const isJson = answer.headers.get('content-type')?.startsWith('application/json') === true
   return { status: answer.status, headers: answer.headers, body: (isJson ? JSON.parse(content) : {}) as AnswerBody }
@@ -92,7 +93,7 @@ export function beacon(
     beacon_id: `mount_${body.slot_id}:${event}:${++beacons}`,
     asset_token: body.decision.asset_token,
     event,
-    occurred_at_ms: Date.now(),
+    occurred_at_ms: now(),
     slot_id: body.slot_id,
     ...members,
   }
@@ -101,7 +102,7 @@ export function beacon(
 
 export function activate(options: CallOptions = {}): Promise<Answer> {
   const page = { key: null, origin: pageOrigin, ...options }
-  return call('POST', '/v1/browser/activate', { publishable_key: SVC_PUBLISHABLE_KEY }, page)
+  return call('POST', '/v1/browser/activate', { publishable_key: service.publishable_key }, page)
 }
 
 /** Calls the control API, to prepare the sandbox. */
@@ -109,6 +110,15 @@ export async function sandbox(method: string, path: string, body?: object): Prom
   const { status, body: answer } = await call(method, `/_sandbox${path}`, body, { key: null })
   if (status >= 400) throw new Error(JSON.stringify(answer))
 }
+
+let passed_ms = 0
+/** Lets time pass on the clock of the sandbox, which stamps the journal. */
+export async function pass(by_ms: number): Promise<void> {
+  await sandbox('POST', '/clock/advance', { by_ms })
+  passed_ms += by_ms
+}
+/** Returns the time of the sandbox, epoch milliseconds. */
+export const now = () => Date.now() + passed_ms
 
 /** Makes the next matching request fail once. */
 export const fault = (rule: object) => sandbox('POST', '/faults', { times: 1, ...rule })

@@ -13,7 +13,7 @@ import {
   liveKey,
   newSession,
   pageOrigin,
-  sandbox,
+  pass,
   scenario,
   show,
   strictKey,
@@ -36,6 +36,7 @@ export const violations: Readonly<Record<JournalRuleId, Violation>> = {
   'wrong-project': { commit: () => ask({ ...noFill, client_id: 'proj_other' }) },
   'test-outcome-live': { commit: () => ask(noFill, { key: liveKey }), also: ['live-key'] },
   'live-key': { commit: async () => show(await ask({}, { key: liveKey }), { key: liveKey }) },
+  'path-unknown': { commit: () => call('POST', '/v1/placement', { client_id, session_id: newSession() }) },
   'unknown-fields': { commit: () => ask({ ...noFill, sessionId: 'a' }) },
   'request-refused': { commit: () => ask({ ...noFill, job_type: 'poem' }) },
   'content-type': {
@@ -165,7 +166,7 @@ export const violations: Readonly<Record<JournalRuleId, Violation>> = {
   'expired-ad': {
     commit: async () => {
       const answer = await ask()
-      await sandbox('POST', '/clock/advance', { by_ms: 11 * minutes })
+      await pass(11 * minutes)
       await frame(answer)
     },
     also: ['fill-unused'],
@@ -185,7 +186,7 @@ export const violations: Readonly<Record<JournalRuleId, Violation>> = {
   'beacon-missing': {
     commit: async () => {
       await frame(await ask())
-      await sandbox('POST', '/clock/advance', { by_ms: 6_000 })
+      await pass(6_000)
     },
   },
   'beacon-doubled': {
@@ -223,8 +224,8 @@ export const violations: Readonly<Record<JournalRuleId, Violation>> = {
     commit: async () => {
       const answer = await ask()
       await show(answer)
-      await sandbox('POST', '/clock/advance', { by_ms: 31 * minutes })
-      await beacon(answer, 'heartbeat', { occurred_at_ms: Date.now() + 31 * minutes })
+      await pass(31 * minutes)
+      await beacon(answer, 'heartbeat')
     },
   },
 }

@@ -17,7 +17,7 @@ import {
 import { nearestName } from '../../foundation/nearest-name.ts'
 import { type AcceptedInFile, beaconPath, type FileBeacon, oldBeaconPath } from '../facts/beacon-file.ts'
 import { type Finding, type RuleBody, type RuleText, ruleSet } from '../rule.ts'
-import { fieldMeant, fixOfUnknown, measurementFields, topFields } from './requests.ts'
+import { fieldMeant, fixOfExpected, fixOfUnknown, measurementFields, topFields } from './requests.ts'
 
 type ReadBody = Extract<FileBeacon['body'], { status: 'read' }>
 /** A finding at a field of a beacon, or at the beacon. Its message is the title of the rule, when there is none. */
@@ -183,7 +183,7 @@ function fixOfValue(at: readonly PropertyKey[], expected: string, value: unknown
   if (expected.startsWith('of type ') && given !== undefined) {
     return `Send it ${expected}, not ${given === null ? 'null' : Array.isArray(given) ? 'an array' : typeof given}.`
   }
-  return expected.startsWith('must ') ? `It ${expected}.` : `Send ${expected.replace(/^of type/, 'it, of type')}.`
+  return fixOfExpected(expected)
 }
 
 const ages = {

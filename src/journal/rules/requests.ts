@@ -1,22 +1,43 @@
 /** Bodies of requests: what the service does not know, what it refuses, and what it accepts under an old name. */
 import type { FieldError, ReasonCode } from '../../contract/errors.ts'
+import { v1 } from '../../contract/index.ts'
 import { BeaconRequest, beaconEventSpellings, Measurements } from '../../contract/v1/beacons.ts'
 import { variantFieldNames } from '../../contract/v1/jobs.ts'
+import { pathPattern, withoutQuery } from '../../foundation/endpoint-path.ts'
 import { isObject } from '../../foundation/json.ts'
 import { valueAt } from '../../foundation/json-path.ts'
+import { nearestName } from '../../foundation/nearest-name.ts'
 import { type Exchange, groupBy, isBeacon, routeOf, textAt, times } from '../exchange.ts'
-import { type Finding, over, refusals, refusedFor, ruleSet } from '../rule.ts'
+import { type Finding, type Observed, over, refusals, refusedFor, ruleSet } from '../rule.ts'
 
 const isPost = ({ method }: Exchange) => method === 'POST'
 
 export const requestRules = ruleSet('journal', {
+  'path-unknown': {
+    title: 'every request goes to an endpoint of the contract',
+    severity: 'error',
+    costs: 'The request has no effect: no ad is shown, no beacon counts.',
+    fix: 'Correct the method and the path. List the endpoints: svc contract show',
+    needs: 'a request',
+    judge: over(isOfProgram, (requests) => {
+      const strays = groupBy(requests, (exchange) => (isStray(exchange) ? routeOf(exchange) : null))
+      return [...strays].map(([route, group]) => {
+        const near = nearestEndpoint(group[0]!)
+        return {
+          message: `There is no ${route}: ${group[0]!.status}, ${times(group.length)}.`,
+          ...(near === null ? {} : { fix: `Send it to ${near}.` }),
+          requests: group,
+        }
+      })
+    }),
+  },
   'unknown-fields': {
     title: 'requests contain only fields of the contract',
     severity: 'error',
     costs: 'The request is refused: no ad, or a beacon that does not count.',
     fix: 'Remove the field, or correct its name.',
     needs: 'a request with a body',
-    judge: over(isPost, (posts) => fieldFindings(posts, 'field_unknown')),
+    judge: over(isPost, (posts) => fieldFindings(posts, (field) => isUnknown(field))),
   },
   'request-refused': {
     title: 'requests match the schema',
@@ -24,7 +45,11 @@ export const requestRules = ruleSet('journal', {
     costs: 'The request is refused: no ad, or a beacon that does not count.',
     fix: 'Correct the fields that the response lists.',
     needs: 'a request with a body',
-    judge: over(isPost, (posts) => [...fieldFindings(posts, 'schema_invalid'), ...refusals(posts, malformed)]),
+    judge: over(isPost, (posts, observed) => [
+      ...fieldFindings(posts, (field) => !isUnknown(field)),
+      ...unexplained(posts, observed),
+      ...refusals(posts, malformed),
+    ]),
   },
   'content-type': {
     title: 'bodies are sent as application/json',
@@ -64,17 +89,68 @@ const malformed: readonly ReasonCode[] = [
   'http_malformed',
 ]
 
+/** A browser asks for icons and the like by itself, and names what it wants to do with them. */
+function isOfProgram({ request_headers }: Exchange): boolean {
+  return ['empty', 'script', 'iframe'].includes(request_headers['sec-fetch-dest'] ?? 'empty')
+}
+
+const endpoints = Object.values(v1)
+
+/** Whether the service has no endpoint of this method and path. A slot or project that does not exist has one. */
+function isStray({ method, path, reason_code }: Exchange): boolean {
+  if (reason_code !== 'not_found' && reason_code !== 'method_not_allowed') return false
+  return !endpoints.some((each) => each.method === method && pathPattern(each.path).test(withoutQuery(path)))
+}
+
+/** Returns the endpoint that was probably meant: `GET /v1/decisions/{slot_id}`, or null. */
+function nearestEndpoint({ method, path }: Exchange): string | null {
+  const wrong = withoutQuery(path)
+  const segments = wrong.split('/')
+  const sameMethodFirst = endpoints.toSorted((a, b) => Number(b.method === method) - Number(a.method === method))
+  // A parameter is as near as what stands in its place.
+  const known = sameMethodFirst.map((each) => ({
+    route: `${each.method} ${each.path}`,
+    path: each.path.replaceAll(
+      /\/\{\w+\}/g,
+      (_, at: number) => `/${segments[each.path.slice(0, at + 1).split('/').length - 1]}`,
+    ),
+  }))
+  const near =
+    known.find((each) => each.path.endsWith(wrong))?.path ??
+    nearestName(
+      wrong,
+      known.map((each) => each.path),
+    )
+  return known.find((each) => each.path === near)?.route ?? null
+}
+
 interface RefusedField extends FieldError {
   exchange: Exchange
 }
 
-/** Returns one finding for each field that was refused, of requests with this reason. */
-function fieldFindings(exchanges: readonly Exchange[], reason: ReasonCode): Finding[] {
-  const refused = exchanges.filter(({ reason_code }) => reason_code === reason)
-  const fields = refused.flatMap(fieldsOf)
+function isUnknown({ message }: FieldError): boolean {
+  return message === 'is unknown'
+}
+
+/** The service refuses a body for its fields: it gives one of these reasons, whatever else is wrong in it. */
+const fieldReasons: readonly ReasonCode[] = ['field_unknown', 'schema_invalid']
+
+/** Returns one finding for each field that was refused, of those that are wanted. */
+function fieldFindings(exchanges: readonly Exchange[], isWanted: (field: FieldError) => boolean): Finding[] {
+  const fields = exchanges.filter(isRefusedForFields).flatMap(fieldsOf).filter(isWanted)
   const groups = Map.groupBy(fields, ({ exchange, path, message }) => `${routeOf(exchange)} ${path} ${message}`)
-  const unnamed = refused.filter((exchange) => fieldsOf(exchange).length === 0)
-  return [...[...groups.values()].map((group) => fieldFinding(group, reason)), ...refusals(unnamed, [reason])]
+  return [...groups.values()].map(fieldFinding)
+}
+
+/** Returns findings about requests whose response lists no field, as one that a fault rule made. */
+function unexplained(exchanges: readonly Exchange[], { command_name }: Observed): Finding[] {
+  const bare = exchanges.filter((exchange) => isRefusedForFields(exchange) && fieldsOf(exchange).length === 0)
+  const fix = `The response lists no field. Compare the body with the contract: ${command_name} contract show -o json`
+  return refusals(bare, fieldReasons).map((finding) => ({ ...finding, fix }))
+}
+
+function isRefusedForFields({ reason_code }: Exchange): boolean {
+  return reason_code !== null && fieldReasons.includes(reason_code)
 }
 
 /** Returns the fields at fault as the error body lists them (A10). */
@@ -83,19 +159,25 @@ function fieldsOf(exchange: Exchange): RefusedField[] {
   return Array.isArray(fields) ? fields.map((field: FieldError) => ({ exchange, ...field })) : []
 }
 
-function fieldFinding(group: readonly RefusedField[], reason: ReasonCode): Finding {
+function fieldFinding(group: readonly RefusedField[]): Finding {
   const { exchange, path, message, expected } = group.at(-1)!
-  const found = { requests: group.map((each) => each.exchange), reason }
+  const found = { requests: group.map((each) => each.exchange), reason: exchange.reason_code! }
   const count = times(group.length)
   const route = routeOf(exchange)
   const isOfBeacon = isBeacon(exchange)
   if (message !== 'is unknown') {
-    const subject = isOfBeacon ? `A beacon's ${path}` : `${path} of ${route}`
-    return { ...found, message: `${subject} ${message} (${count}).`, fix: `Send ${expected}.` }
+    const subject = path === '' ? `The body of ${route}` : isOfBeacon ? `A beacon's ${path}` : `${path} of ${route}`
+    return { ...found, message: `${subject} ${message} (${count}).`, fix: fixOfExpected(expected) }
   }
   const text = `${isOfBeacon ? 'A beacon' : route} has ${path}, which the contract does not know (${count}).`
   if (!isOfBeacon) return { ...found, message: text }
   return { ...found, message: text, fix: fixOfUnknown(fieldMeant(path)) }
+}
+
+/** Returns what to do about a value, from what the service expected of it. */
+export function fixOfExpected(expected: string): string {
+  if (expected.startsWith('must ')) return `It ${expected}.`
+  return `Send ${expected.replace(/^of type (?=[aeiou])/, 'an ').replace(/^of type /, 'a ')}.`
 }
 
 function oldEvents(accepted: readonly Exchange[]): Finding[] {

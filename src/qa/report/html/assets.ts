@@ -34,7 +34,7 @@ rect.passed,.bar.passed rect{fill:var(--passed)}rect.failed,.bar.failed rect{fil
 .totals div{display:flex;flex-direction:column-reverse}
 .totals dt{color:var(--soft)}
 .totals dd{font-size:24px;font-weight:600;line-height:1.2;font-variant-numeric:tabular-nums}
-.totals .passed dd{color:var(--passed)}.totals .failed dd{color:var(--failed)}.totals .not_run dd{color:var(--left)}
+.totals .passed dd{color:var(--passed)}.totals .failed dd{color:var(--failed)}.totals .not_run dd,.totals .warned dd{color:var(--left)}
 .tabs{position:sticky;top:0;z-index:3;background:var(--paper);border-bottom:1px solid var(--line)}
 .tabs .wrap{display:flex;gap:20px;overflow-x:auto}
 .tabs a{padding:10px 0;color:var(--text);text-decoration:none;border-bottom:2px solid transparent;white-space:nowrap}
@@ -77,7 +77,7 @@ summary::-webkit-details-marker{display:none}
 .place{overflow-wrap:anywhere}
 .chip{font-size:12px;line-height:20px;padding:0 8px;border-radius:10px;background:var(--raised);color:var(--soft);overflow-wrap:anywhere}
 .mark{flex:none;display:inline-grid;place-items:center;width:22px;height:22px;border-radius:6px;font-size:13px;font-weight:700;line-height:1;text-decoration:none}
-.mark.passed{color:var(--passed);background:var(--passed-ground)}.mark.failed{color:var(--failed);background:var(--failed-ground)}.mark.not_applicable{color:var(--none);background:var(--none-ground)}.mark.not_run{color:var(--left);background:var(--left-ground)}
+.mark.passed{color:var(--passed);background:var(--passed-ground)}.mark.failed{color:var(--failed);background:var(--failed-ground)}.mark.not_applicable{color:var(--none);background:var(--none-ground)}.mark.not_run,.mark.warned{color:var(--left);background:var(--left-ground)}
 .suite{margin-bottom:14px}
 .suite>summary{padding:8px 15px 8px 15px}
 .suite>summary>.soft:first-of-type{font-size:14px}
@@ -93,7 +93,7 @@ summary::-webkit-details-marker{display:none}
 .step>.body{padding:4px 12px 14px 40px;border-top:1px solid var(--line)}
 .step>.body>*{margin-top:10px}
 .reason{padding:8px 12px;border-radius:6px;white-space:pre-wrap;overflow-wrap:anywhere;background:var(--none-ground)}
-.reason.failed{background:var(--failed-ground);color:var(--failed)}.reason.not_run{background:var(--left-ground);color:var(--left)}
+.reason.failed{background:var(--failed-ground);color:var(--failed)}.reason.not_run,.reason.warned{background:var(--left-ground);color:var(--left)}
 .case>.body>.reason{margin-bottom:10px}
 .check{border-left:3px solid var(--failed);padding:2px 0 2px 12px}
 .check>*+*{margin-top:6px}

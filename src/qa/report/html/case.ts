@@ -4,7 +4,7 @@ import { type Json, parseJson } from '../../../foundation/json.ts'
 import type { CaseResult, Check, Exchange, Screenshot, StepResult } from '../../result.ts'
 import { diffOf, valueText } from '../failure.ts'
 import { placeText, plural, reasonOf, scalarText, sizeText, titleOf } from '../text.ts'
-import { bar, copyable, type Hole, html, type Markup, mark } from './markup.ts'
+import { bar, copyable, type Hole, html, lookOf, type Markup, mark } from './markup.ts'
 
 /** A case and its number, which is its fragment in the page: `#case-12`. */
 export interface Numbered {
@@ -29,9 +29,9 @@ export function caseMarkup({ number, item }: Numbered, { isOpen, withSuite, hasR
     1,
   )
   return html`<details class="case ${item.outcome}" id="case-${number}"${attributes({ number, item })}${isOpen && html` open`}>
-<summary>${mark(item.outcome)}<span class="title">${withSuite && html`<span class="soft">${item.suite} › </span>`}${titleOf(item)}</span>${item.outcome !== 'passed' && !isFailed && reason !== null && html`<span class="soft why">${reason}</span>`}<span class="soft time">${item.duration_ms > 0 && measuredTime(item.duration_ms)}</span></summary>
+<summary>${mark(lookOf(item))}<span class="title">${withSuite && html`<span class="soft">${item.suite} › </span>`}${titleOf(item)}</span>${item.outcome !== 'passed' && !isFailed && reason !== null && html`<span class="soft why">${reason}</span>`}<span class="soft time">${item.duration_ms > 0 && measuredTime(item.duration_ms)}</span></summary>
 <div class="body"><p class="facts"><span class="soft place">${placeText(item.place)}</span>${Object.entries(item.matrix).map(([name, value]) => html` <span class="chip">${name}=${scalarText(value)}</span>`)}${item.tags.map((tag) => html` <span class="chip">${tag}</span>`)}</p>
-${item.reason !== null && html`<p class="reason ${item.outcome}">${item.reason}</p>`}
+${item.reason !== null && html`<p class="reason ${lookOf(item)}">${item.reason}</p>`}
 ${item.steps.map((step) => {
   const start = elapsed_ms / whole_ms
   elapsed_ms += step.duration_ms
@@ -68,9 +68,9 @@ export function stepMarkup(step: StepResult, { start, length, isWhole, hasRoom }
   const all = plural(checks.length, 'check')
   const count = failed.length === 0 ? all : `${passed.length === 0 ? all : `${failed.length} of ${all}`} failed`
   return html`<details class="step${outcome === 'not_run' && ' unrun'}"${outcome === 'failed' && html` open`}>
-<summary>${mark(outcome)}<span class="title">${title}</span><span class="soft count">${checks.length > 0 && count}</span>${outcome !== 'not_run' && html`${bar(start, length, outcome)}<span class="soft time">${measuredTime(duration_ms)}</span>`}</summary>
+<summary>${mark(lookOf(step))}<span class="title">${title}</span><span class="soft count">${checks.length > 0 && count}</span>${outcome !== 'not_run' && html`${bar(start, length, outcome)}<span class="soft time">${measuredTime(duration_ms)}</span>`}</summary>
 <div class="body"><p class="soft place">${placeText(place)}</p>
-${reason !== null && html`<p class="reason ${outcome}">${reason}</p>`}
+${reason !== null && html`<p class="reason ${lookOf(step)}">${reason}</p>`}
 ${failed.map(failedCheck)}
 ${screenshots.map((shot) => figure(shot, outcome === 'failed' || hasRoom(shot.png.length)))}
 ${exchanges.map((exchange, index) =>

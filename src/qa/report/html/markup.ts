@@ -1,6 +1,6 @@
 /** Markup whose values are escaped unless they are markup themselves, and the small parts that all of the page uses. */
 import { escapeHtml } from '../../../foundation/html.ts'
-import type { Outcome } from '../../result.ts'
+import type { CaseResult, Outcome } from '../../result.ts'
 import { outcomeWords, visible } from '../text.ts'
 
 export interface Markup {
@@ -26,11 +26,19 @@ function textOf(hole: Hole): string {
   return 'markup' in hole ? hole.markup : hole.map(textOf).join('')
 }
 
-export const glyphs: Record<Outcome, string> = { passed: '✓', failed: '✗', not_applicable: '–', not_run: '○' }
+/** An outcome as it looks; `warned`: it passed, and has a reason to look at it. */
+export type Look = Outcome | 'warned'
+
+export function lookOf({ outcome, reason }: Pick<CaseResult, 'outcome' | 'reason'>): Look {
+  return outcome === 'passed' && reason !== null ? 'warned' : outcome
+}
+
+export const glyphs: Record<Look, string> = { passed: '✓', warned: '!', failed: '✗', not_applicable: '–', not_run: '○' }
+const lookWords: Record<Look, string> = { ...outcomeWords, warned: 'passed with a warning' }
 
 /** Returns the outcome as a coloured sign, with its name for screen readers. */
-export function mark(outcome: Outcome): Markup {
-  return html`<span class="mark ${outcome}" role="img" aria-label="${outcomeWords[outcome]}" title="${outcomeWords[outcome]}">${glyphs[outcome]}</span>`
+export function mark(look: Look): Markup {
+  return html`<span class="mark ${look}" role="img" aria-label="${lookWords[look]}" title="${lookWords[look]}">${glyphs[look]}</span>`
 }
 
 /** Returns a bar from `start` to `start + length`, of 1. */

@@ -19,7 +19,7 @@ import {
 } from '../text.ts'
 import { pageScript, style } from './assets.ts'
 import { caseLink, caseMarkup, createScreenshotBudget, type Numbered, open_cases, open_failures } from './case.ts'
-import { bar, html, type Markup, mark, trusted } from './markup.ts'
+import { bar, html, lookOf, type Markup, mark, trusted } from './markup.ts'
 import { matrixMarkup } from './matrix.ts'
 
 /** Returns a run as one self-contained page of HTML. */
@@ -74,15 +74,18 @@ function suiteMarkup(
   const items = cases.map(({ item }) => item)
   const totals = totalsOf(items)
   const duration_ms = items.reduce((sum, { duration_ms }) => sum + duration_ms, 0)
-  const worst = outcomes.find((outcome) => totals[outcome] > 0) ?? 'passed'
+  const looks = new Set(items.map(lookOf))
+  const worst = (['failed', 'warned', ...outcomes] as const).find((look) => looks.has(look)) ?? 'passed'
   const ordered = cases.toSorted((a, b) => rank(a.item) - rank(b.item))
   return html`<details class="suite" data-group${isOpen && html` open`}><summary>${mark(worst)}<h3>${suite}</h3><span class="soft">${countsText(totals)}</span><span class="soft time">${duration_ms > 0 && measuredTime(duration_ms)}</span></summary>
 <div class="group">${ordered.map((numbered) => (numbered.item.outcome === 'failed' ? caseLink(numbered) : caseMarkup(numbered, { isOpen: false, withSuite: false, hasRoom })))}</div></details>
 `
 }
 
-function rank({ outcome }: CaseResult): number {
-  return outcome === 'failed' ? 0 : 1
+/** Cases to look at come first. */
+function rank(item: CaseResult): number {
+  const look = lookOf(item)
+  return look === 'failed' ? 0 : look === 'warned' ? 1 : 2
 }
 
 /** Lists why cases did not run, and which cases are flaky. */
@@ -105,6 +108,7 @@ export function headMarkup(result: RunResult): Markup {
   const totals = totalsOf(result.cases)
   const { target, started_at_ms, duration_ms, svc_version, interrupted } = result
   const started = new Date(started_at_ms).toISOString()
+  const warned = result.cases.filter((item) => lookOf(item) === 'warned').length
   const shown = outcomes.filter((outcome) => totals[outcome] > 0 || outcome === 'failed' || outcome === 'passed')
   return html`<header class="top"><div class="wrap">
 <p class="brand">svc qa</p>
@@ -112,7 +116,7 @@ export function headMarkup(result: RunResult): Markup {
 <p class="soft">Against ${targetText(target)} · <time datetime="${started}">${started.slice(0, 19).replace('T', ' ')} UTC</time> · ${measuredTime(duration_ms)} · svc ${svc_version}</p>
 ${interrupted !== null && html`<p class="reason not_run">Interrupted by ${interrupted}: this is not the whole run.</p>`}
 ${proportions(totals)}
-<dl class="totals">${shown.map((outcome) => html`<div class="${totals[outcome] > 0 ? outcome : 'none'}"><dt>${outcomeWords[outcome]}</dt><dd>${totals[outcome]}</dd></div>`)}<div><dt>checks</dt><dd>${totals.checks}${totals.failed_checks > 0 && html` <small>${totals.failed_checks} failed</small>`}</dd></div></dl>
+<dl class="totals">${shown.map((outcome) => html`<div class="${totals[outcome] > 0 ? outcome : 'none'}"><dt>${outcomeWords[outcome]}</dt><dd>${totals[outcome]}</dd></div>`)}${warned > 0 && html`<div class="warned"><dt>of them with a warning</dt><dd>${warned}</dd></div>`}<div><dt>checks</dt><dd>${totals.checks}${totals.failed_checks > 0 && html` <small>${totals.failed_checks} failed</small>`}</dd></div></dl>
 </div></header>`
 }
 
