@@ -11,7 +11,7 @@ export const entries: Record<string, string> = {
   'sandbox.js': 'sandbox/index.ts',
   'client.js': 'src/client/index.ts',
   'checkpoint-worker.js': 'sandbox/store/sqlite/checkpoint-worker.ts',
-  'copy-worker.js': 'sandbox/store/sqlite/copy-worker.ts',
+  'file-worker.js': 'sandbox/store/sqlite/file-worker.ts',
 }
 
 const root = join(import.meta.dirname, '..')

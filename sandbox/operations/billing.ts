@@ -1,4 +1,5 @@
 /** GET /_sandbox/billing: what production would have billed (A75, A76, A78). */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { BeaconItem } from '../../src/contract/control/beacons.ts'
 import { notCountedAtMost } from '../../src/contract/control/billing.ts'
 import type { Contract } from '../../src/contract/index.ts'
@@ -38,7 +39,7 @@ export const reportBilling: Operation<Contract['billing.report']> = async (servi
       }
     }
     after = slots.length < chunk ? null : slots.at(-1)!.slot.id
-    await new Promise((resolve) => setImmediate(resolve))
+    await nextTurn()
   }
   for (const { reason_code, count } of await store.countUnaccepted(scope)) tally.miss(reason_code, count)
   for (const verdict of ['rejected', 'duplicate'] as const) {

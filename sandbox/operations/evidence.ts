@@ -2,12 +2,13 @@
  * Evidence chains (A77): listed, exported with a signed checkpoint, and verified: each chain, and whether each entry still
  * matches the row that it records.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { checkpointText, genesis } from '../../src/contract/control/evidence.ts'
 import { encodeId } from '../../src/contract/ids.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { verifyChain } from '../domain/evidence.ts'
 import { decisionDigest } from '../runtime/decisions.ts'
-import type { EvidenceRow, ProjectRow, SlotRow } from '../store/store.ts'
+import { type EvidenceRow, type ProjectRow, type SlotRow, StorageError } from '../store/store.ts'
 import { recordDigest } from './beacons.ts'
 import {
   cursorOf,
@@ -21,8 +22,10 @@ import {
   slotFilter,
 } from './context.ts'
 
-/** Entries that are verified at a time, and entries in an export without a limit. */
-const chunk = 1_000
+/** Entries in an export without a limit. */
+const defaultLimit = 1_000
+/** Entries, or sessions, that are verified before other requests get a turn. */
+const chunk = 250
 
 export const listEvidence: Operation<Contract['evidence.list']> = async (services, { now_ms }, { query }) => {
   const { rows, next } = await services.store.listEvidence({
@@ -48,7 +51,7 @@ export function entryItem({ seq, kind, at_ms, entry, hash }: EvidenceRow) {
 
 export const exportEvidence: Operation<Contract['evidence.export']> = async (services, context, { params, query }) => {
   const { store, platform } = services
-  const { after_seq = 0, limit = chunk } = query
+  const { after_seq = 0, limit = defaultLimit } = query
   const project = await projectOf(services, params.client_id)
   const { client_id } = project
   const rows = await store.evidence(project.id, after_seq, limit)
@@ -64,40 +67,55 @@ export const verifyEvidence: Operation<Contract['evidence.verify']> = (services)
 
 type VerifyServices = Pick<Services, 'store' | 'platform'>
 
+interface Verified {
+  entries: number
+  head: string | null
+}
+
+type Verdict = Verified & { broken_at: number | null; problem: string | null }
+
 /** Verifies the chain of every project. */
 export async function verifyChains(services: VerifyServices) {
   const chains = []
-  for (const project of await services.store.listProjects()) chains.push(await verifyProject(services, project))
+  for (const project of await services.store.listProjects()) {
+    const { client_id } = project
+    const verified: Verified = { entries: 0, head: null }
+    try {
+      chains.push({ client_id, ...(await verifyProject(services, project, verified)) })
+    } catch (error) {
+      if (!(error instanceof StorageError || error instanceof SyntaxError)) throw error
+      const broken_at = verified.entries + 1
+      const problem = `The entries from ${broken_at} on, or their rows, cannot be read: ${error.message}`
+      chains.push({ client_id, ...verified, broken_at, problem })
+    }
+  }
   return { ok: chains.every((chain) => chain.broken_at === null), chains }
 }
 
-async function verifyProject(services: VerifyServices, project: ProjectRow) {
+/** `verified` moves on with the entries that are found valid. */
+async function verifyProject(services: VerifyServices, project: ProjectRow, verified: Verified): Promise<Verdict> {
   const { store, platform } = services
-  const { client_id } = project
-  let entries = 0
-  let head: string | null = null
   const consents = new Map<string, LastConsent>()
   for (;;) {
+    const { entries, head } = verified
     const rows = await store.evidence(project.id, entries, chunk)
     if (rows.length === 0) {
       const changed = await changedConsent(services, project, consents)
       const hasGrown = changed !== null && (await store.evidence(project.id, entries, 1)).length > 0
       if (hasGrown) continue
-      return changed ?? { client_id, entries, head, broken_at: null, problem: null }
+      return changed ?? { ...verified, broken_at: null, problem: null }
     }
     const result = verifyChain(rows, platform.sha256Hex, { entries, head: head ?? genesis })
     const intact = result.ok ? rows : rows.slice(0, result.broken_at - entries - 1)
     for (const row of intact) {
       const problem = await rowProblem(services, row)
-      if (problem !== null) return { client_id, entries: row.seq - 1, head, broken_at: row.seq, problem }
-      if (row.kind === 'consent') addConsent(consents, row, head)
-      head = row.hash
+      if (problem !== null) return { ...verified, broken_at: row.seq, problem }
+      if (row.kind === 'consent') addConsent(consents, row, verified.head)
+      verified.entries = row.seq
+      verified.head = row.hash
     }
-    if (!result.ok) {
-      const { broken_at, problem } = result
-      return { client_id, entries: broken_at - 1, head, broken_at, problem }
-    }
-    entries = result.entries
+    if (!result.ok) return { ...verified, broken_at: result.broken_at, problem: result.problem }
+    await nextTurn()
   }
 }
 
@@ -120,12 +138,14 @@ function addConsent(consents: Map<string, LastConsent>, { seq, entry }: Evidence
 
 /** Resolves to the first session whose stored consent differs from its last entry. */
 async function changedConsent({ store }: VerifyServices, project: ProjectRow, consents: Map<string, LastConsent>) {
+  let compared = 0
   for (const [session_id, { seq, head, facts }] of consents) {
+    if (++compared % chunk === 0) await nextTurn()
     const row = await store.latestConsent(project.id, session_id)
     const stored = row && [encodeId('cns', row.id), row.state, row.revision, row.source, row.semantic_targeting]
     if (stored && JSON.stringify([...stored, row.prompt_shared, row.expires_at_ms]) === facts) continue
     const problem = `The consent of entry ${seq} was changed after it was recorded.`
-    return { client_id: project.client_id, entries: seq - 1, head, broken_at: seq, problem }
+    return { entries: seq - 1, head, broken_at: seq, problem }
   }
   return null
 }

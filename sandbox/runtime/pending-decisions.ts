@@ -1,4 +1,5 @@
 /** Pending slots: decided when their latency has passed on the sandbox clock, also after a restart. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { AuthoritativeConsent } from '../../src/contract/fields.ts'
 import { resolveConsent, snapshotOf } from '../domain/consent.ts'
 import type { SlotRow } from '../store/store.ts'
@@ -24,46 +25,90 @@ export interface PendingDecisionServices extends DecisionServices {
 
 /** Delay before a decision that could not be stored is tried again, real milliseconds. */
 const retry_ms = 1_000
+/** Decisions that are made before other requests get a turn. */
+const batchSize = 50
+
+interface Pending {
+  slot_id: number
+  due_at_ms: number
+}
 
 export function createPendingDecisions(services: PendingDecisionServices): PendingDecisions {
   const { store, platform, waiters } = services
-  const cancels = new Set<() => void>()
-  const running = new Set<Promise<void>>()
+  const { clock } = platform
+  /** In the order in which they become due. */
+  let pending: Pending[] = []
+  /** For the first of `pending`. */
+  let alarm: { at_ms: number; cancel: () => void } | null = null
+  let running: Promise<void> | null = null
+  const retries = new Set<NodeJS.Timeout>()
 
-  const schedule = (slot_id: number, due_at_ms: number) => {
-    const cancel = platform.clock.at(due_at_ms, () => {
-      cancels.delete(cancel)
-      const decided = decidePending(services, slot_id)
-        .catch((error: unknown) => {
-          services.report(error)
-          retry(slot_id, due_at_ms)
-        })
-        .finally(() => running.delete(decided))
-      running.add(decided)
-    })
-    cancels.add(cancel)
+  const setAlarm = () => {
+    const at_ms = pending[0]?.due_at_ms
+    if (alarm?.at_ms === at_ms) return
+    alarm?.cancel()
+    alarm = at_ms === undefined ? null : { at_ms, cancel: clock.at(at_ms, run) }
   }
 
-  const retry = (slot_id: number, due_at_ms: number) => {
-    const timer = setTimeout(() => {
-      cancels.delete(cancel)
-      schedule(slot_id, due_at_ms)
-    }, retry_ms)
-    const cancel = () => clearTimeout(timer)
-    cancels.add(cancel)
+  const isDue = () => pending[0] !== undefined && pending[0].due_at_ms <= clock.now()
+
+  const run = (): Promise<void> => {
+    if (running !== null) return running
+    alarm?.cancel()
+    alarm = null
+    running = decideDue().finally(() => {
+      running = null
+      setAlarm()
+    })
+    return running
+  }
+
+  const schedule = (slot_id: number, due_at_ms: number) => {
+    const after = pending.findLastIndex((other) => other.due_at_ms <= due_at_ms)
+    pending.splice(after + 1, 0, { slot_id, due_at_ms })
+    if (running === null) setAlarm()
+  }
+
+  const decideDue = async () => {
+    for (;;) {
+      const now_ms = clock.now()
+      const later = pending.findIndex(({ due_at_ms }, index) => index === batchSize || due_at_ms > now_ms)
+      const due = pending.splice(0, later === -1 ? pending.length : later)
+      if (due.length === 0) return
+      await Promise.all(due.map(decide))
+      await nextTurn()
+    }
+  }
+
+  const decide = async ({ slot_id, due_at_ms }: Pending) => {
+    try {
+      await decidePending(services, slot_id)
+    } catch (error) {
+      services.report(error)
+      const timer = setTimeout(() => {
+        retries.delete(timer)
+        schedule(slot_id, due_at_ms)
+      }, retry_ms)
+      retries.add(timer)
+    }
   }
 
   return {
     schedule,
     async restore() {
-      for (const { id, due_at_ms } of await store.pendingSlots()) schedule(id, due_at_ms)
+      for (const { id, due_at_ms } of await store.pendingSlots()) pending.push({ slot_id: id, due_at_ms })
+      pending.sort((a, b) => a.due_at_ms - b.due_at_ms)
+      if (running === null) setAlarm()
     },
     async drain() {
-      await Promise.all(running)
+      while (running !== null || isDue()) await run()
     },
     cancel() {
-      for (const cancel of cancels) cancel()
-      cancels.clear()
+      for (const timer of retries) clearTimeout(timer)
+      retries.clear()
+      pending = []
+      alarm?.cancel()
+      alarm = null
       waiters.wakeAll()
     },
   }

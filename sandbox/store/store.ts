@@ -41,10 +41,10 @@ export interface Store
   close(): Promise<void>
 }
 
-/** The database refused a write: a full disk, a read-only file, another process that holds it. */
+/** The database refused: a full disk, a read-only or damaged file, another process that holds it. */
 export class StorageError extends Error {
-  constructor(cause: unknown) {
-    super(`The database refused a write: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+  constructor(cause: unknown, refused: 'read' | 'write' = 'write') {
+    super(`The database refused a ${refused}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
     this.name = 'StorageError'
   }
 }

@@ -142,7 +142,11 @@ export function groupCommit(
     read(query) {
       open()
       schedule()
-      return query()
+      try {
+        return query()
+      } catch (error) {
+        throw isStorageFailure(error) ? new StorageError(error, 'read') : error
+      }
     },
     nudge() {
       if (isClosed || isScheduled || idleTimer !== undefined) return

@@ -5,6 +5,7 @@ import { backgroundCheckpoints } from './checkpoints.ts'
 import { consentTable } from './consent.ts'
 import { eventTable, prepareEvent } from './events.ts'
 import { type ChainHash, evidenceTable } from './evidence.ts'
+import { checkFile } from './file-work.ts'
 import { groupCommit } from './group-commit.ts'
 import { clockAndFaultMethods } from './meta.ts'
 import { migrations } from './migrations.ts'
@@ -109,12 +110,8 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
     backup: opened.backup,
     stateGeneration: () => ({ ...generation }),
     reset: (at_ms) => (isInMemory ? resetMemory(at_ms) : resetFile(at_ms)),
-    /** Broken pages, and rows that their own table forbids. */
-    integrityProblems: async () =>
-      connection.read(() => {
-        const lines = db.prepare(`PRAGMA quick_check(${maxProblems})`).pluck().all() as string[]
-        return lines.filter((line) => line !== 'ok')
-      }),
+    /** Broken pages, and rows that their own table forbids. In memory there is no file that could be damaged. */
+    integrityProblems: async () => (isInMemory ? [] : checkFile(path, 'quick_check', maxProblems)),
     largestId() {
       const tables = ['activation', 'consent', 'job', 'slot', 'beacon', 'aside_beacon', 'exchange']
       const largest = tables.map((table) => `SELECT max(id) AS id FROM ${table}`).join(' UNION ALL ')

@@ -3,8 +3,7 @@
  *
  * They are in a folder beside the database; those of a database in memory in a private temporary folder that is removed
  * when the sandbox stops. A copy is written under a temporary name and moved into place when it is complete, so that a
- * failure leaves what was there before. A thread writes it from a connection of its own, which sees the database at one
- * point in time while requests go on.
+ * failure leaves what was there before.
  */
 import {
   closeSync,
@@ -23,9 +22,9 @@ import {
 import { writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Worker } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import type { ReceivedState, Refusal, SnapshotRow, SnapshotStore, Store } from '../store.ts'
+import { type Check, checkFile, copyFile } from './file-work.ts'
 import type { Connection } from './group-commit.ts'
 import { applicationId, migrations } from './migrations.ts'
 import { OpenError, openDatabase } from './open.ts'
@@ -60,8 +59,8 @@ export function snapshotMethods(
       options.onCommitted()
     })
 
-  const openReceived = (path: string, folder: string): ReceivedState | Refusal => {
-    const refusal = refusalOf(path, 'integrity_check')
+  const openReceived = async (path: string, folder: string): Promise<ReceivedState | Refusal> => {
+    const refusal = await refusalOf(path, 'integrity_check')
     if (refusal !== null) return refusal
     let store: Store
     try {
@@ -107,7 +106,7 @@ export function snapshotMethods(
       async restoreSnapshot(name, at_ms) {
         const found = copies.find(name)
         if (found === null) return 'missing'
-        const refusal = refusalOf(found.path, 'quick_check')
+        const refusal = await refusalOf(found.path, 'quick_check')
         if (refusal !== null) return refusal
         const { path, ...snapshot } = found
         if (snapshot.schema_version === migrations.length) {
@@ -137,7 +136,7 @@ export function snapshotMethods(
         const path = join(folder, 'state.db')
         try {
           await writeFile(path, bytes, { mode: 0o600 })
-          const received = openReceived(path, folder)
+          const received = await openReceived(path, folder)
           if (received.status === 'refused') copies.remove(folder)
           return received
         } catch (error) {
@@ -148,8 +147,6 @@ export function snapshotMethods(
     },
   }
 }
-
-const workerUrl = new URL(import.meta.url.endsWith('.ts') ? './copy-worker.ts' : './copy-worker.js', import.meta.url)
 
 const temporary = '.passing-'
 const snapshotFile = /^snapshot-(.+)\.db$/
@@ -185,7 +182,7 @@ function snapshotFolder(db: Database.Database, path: string, runExclusive: Conne
         if (isInMemory) runExclusive(() => db.prepare('VACUUM INTO ?').run(to))
         else {
           runExclusive(() => {})
-          await copyOnThread(path, to)
+          await copyFile(path, to)
         }
         sync(to)
         return to
@@ -228,7 +225,7 @@ function snapshotFolder(db: Database.Database, path: string, runExclusive: Conne
 }
 
 /** Returns why a file cannot be used as a state; null when it may be opened. Nothing in it is executed. */
-function refusalOf(path: string, check: 'quick_check' | 'integrity_check'): Refusal | null {
+async function refusalOf(path: string, check: Check): Promise<Refusal | null> {
   const header = readHeader(path)
   if (header === null || header.application_id !== applicationId) return invalid('it is not a state of a sandbox')
   const { version } = header
@@ -242,8 +239,8 @@ function refusalOf(path: string, check: 'quick_check' | 'integrity_check'): Refu
     db = new Database(path, { readonly: true })
     const foreign = db.prepare("SELECT name FROM sqlite_schema WHERE type NOT IN ('table', 'index')").pluck().all()
     if (foreign.length > 0) return invalid(`it has a part that no sandbox makes: ${foreign[0]}`)
-    const finding = db.pragma(`${check}(1)`, { simple: true }) as string
-    return finding === 'ok' ? null : invalid(finding)
+    const [problem] = await checkFile(path, check, 1)
+    return problem === undefined ? null : invalid(problem)
   } catch (error) {
     return invalid(error instanceof Error ? error.message : String(error))
   } finally {
@@ -263,15 +260,6 @@ function readHeader(path: string): { version: number; application_id: number } |
   closeSync(file)
   if (length < head.length || head.toString('latin1', 0, 15) !== 'SQLite format 3') return null
   return { version: head.readUInt32BE(60), application_id: head.readUInt32BE(68) }
-}
-
-function copyOnThread(from: string, to: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const thread = new Worker(workerUrl, { workerData: { from, to } })
-    thread.once('message', () => resolve())
-    thread.once('error', reject)
-    thread.once('exit', () => reject(new Error('the copy was not finished')))
-  })
 }
 
 function sync(path: string): void {

@@ -1,0 +1,33 @@
+/**
+ * Long work on a whole database file: copies and checks. A thread does it from a connection of its own, which sees the
+ * database at one point in time, so that requests go on meanwhile.
+ */
+import { Worker } from 'node:worker_threads'
+
+export type FileWork =
+  | { kind: 'copy'; path: string; to: string }
+  | { kind: 'check'; path: string; pragma: Check; limit: number }
+
+/** `quick_check` reads every page; `integrity_check` also compares each index with its table. */
+export type Check = 'quick_check' | 'integrity_check'
+
+const workerUrl = new URL(import.meta.url.endsWith('.ts') ? './file-worker.ts' : './file-worker.js', import.meta.url)
+
+/** Writes one consistent copy of the database into a new file. */
+export async function copyFile(path: string, to: string): Promise<void> {
+  await run({ kind: 'copy', path, to })
+}
+
+/** Resolves to what SQLite finds wrong in the file, at most `limit` lines; none when it is intact. */
+export function checkFile(path: string, pragma: Check, limit: number): Promise<string[]> {
+  return run({ kind: 'check', path, pragma, limit })
+}
+
+function run(work: FileWork): Promise<string[]> {
+  return new Promise((resolve, reject) => {
+    const thread = new Worker(workerUrl, { workerData: work })
+    thread.once('message', resolve)
+    thread.once('error', reject)
+    thread.once('exit', () => reject(new Error('the thread ended before its work was done')))
+  })
+}

@@ -1,0 +1,27 @@
+/** Does one piece of long work on a database file (see file-work.ts), on a thread and a connection of its own. */
+import { parentPort, workerData } from 'node:worker_threads'
+import Database from 'better-sqlite3'
+import type { FileWork } from './file-work.ts'
+
+const work = workerData as FileWork
+const db = new Database(work.path, { readonly: true, timeout: 2000 })
+try {
+  parentPort!.postMessage(work.kind === 'copy' ? copy(work.to) : check(work.pragma, work.limit))
+} finally {
+  db.close()
+}
+
+function copy(to: string): string[] {
+  db.prepare('VACUUM INTO ?').run(to)
+  return []
+}
+
+function check(pragma: string, limit: number): string[] {
+  try {
+    const lines = db.prepare(`PRAGMA ${pragma}(${limit})`).pluck().all() as string[]
+    return lines.filter((line) => line !== 'ok')
+  } catch (error) {
+    if (!(error instanceof Database.SqliteError)) throw error
+    return [error.message]
+  }
+}
