@@ -1,3 +1,4 @@
+import { closeSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { edit, fill, folder, stage } from './stage.ts'
@@ -28,6 +29,41 @@ test('rows that their table forbids are reported', async () => {
     ok: false,
     found: { ok: false, problems: ['NULL value in exchange.reason_code'] },
     evidence: true,
+  })
+})
+
+test('a damaged page is reported in both parts', async () => {
+  using place = folder()
+  const database = join(place.path, 'db.sqlite')
+  {
+    await using on = await stage({ database })
+    await fill(on.api)
+  }
+  let page = 0
+  let page_bytes = 0
+  edit(database, (db) => {
+    page = db.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'evidence'").pluck().get() as number
+    page_bytes = db.pragma('page_size', { simple: true }) as number
+  })
+  const file = openSync(database, 'r+')
+  writeSync(file, Buffer.alloc(page_bytes, 0x55), 0, page_bytes, (page - 1) * page_bytes)
+  closeSync(file)
+  await using on = await stage({ database })
+  const { body } = await on.api.accept('sandbox.integrity')
+  expect(body).toMatchObject({
+    ok: false,
+    database: { ok: false, problems: [expect.stringContaining('malformed')] },
+    evidence: {
+      ok: false,
+      chains: [
+        {
+          broken_at: 1,
+          problem: expect.stringMatching(/^The entries from 1 on, or their rows, cannot be read: .*malformed/),
+        },
+        {},
+        {},
+      ],
+    },
   })
 })
 
