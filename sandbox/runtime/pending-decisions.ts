@@ -1,6 +1,7 @@
 /** Pending slots: decided when their latency has passed on the sandbox clock, also after a restart. */
-import { setImmediate as nextTurn } from 'node:timers/promises'
+
 import type { AuthoritativeConsent } from '../../src/contract/fields.ts'
+import { nextTurn } from '../../src/foundation/next-turn.ts'
 import { resolveConsent, snapshotOf } from '../domain/consent.ts'
 import type { SlotRow } from '../store/store.ts'
 import { capsOf, type DecisionServices, decideJobSlot, decisionEvidence } from './decisions.ts'

@@ -76,7 +76,7 @@ export const importTable: readonly ImportRule[] = [
   },
   {
     path: 'sandbox/operations',
-    modules: ['src/foundation', 'src/contract', 'sandbox/domain', 'sandbox/runtime'],
+    modules: ['src/foundation', 'src/contract', 'sandbox/domain', 'sandbox/runtime', 'sandbox/store/store.ts'],
     types: ['sandbox/store', 'sandbox/platform'],
     builtins: 'none',
   },
