@@ -1,6 +1,4 @@
 /** `svc completion SHELL`: the command tree as a script of a shell. */
-import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { Argument, Option } from 'commander'
 import { completionScripts } from '../cli/completion/shells.ts'
 import { type NameSource, nameSources, placesOf } from '../cli/completion/tree.ts'
@@ -10,7 +8,7 @@ import { commandTree } from '../cli/run/command-tree.ts'
 import { CliError } from '../cli/run/errors.ts'
 import type { Session } from '../cli/run/session.ts'
 import { ProfilesFile, profilesPath, readJson } from '../cli/settings/files.ts'
-import { packageRoot } from '../scaffold/templates.ts'
+import { scenariosOfPackage } from './sandbox/scenario.ts'
 
 const shells = Object.keys(completionScripts)
 
@@ -47,10 +45,7 @@ export function completion(commands: readonly LazyCommand[]): Command {
 /** Reads the names of each source. Without a sandbox there are no snapshots, and Tab completes nothing. */
 const namesOf: Readonly<Record<NameSource, (session: Session) => Promise<string[]>>> = {
   profiles: async ({ host }) => Object.keys((await readJson(profilesPath(host), ProfilesFile))?.profiles ?? {}),
-  scenarios: async () =>
-    readdirSync(join(packageRoot, 'fixtures/scenarios'))
-      .filter((file) => file.endsWith('.json'))
-      .map((file) => file.replace(/\.json$/, '')),
+  scenarios: async () => scenariosOfPackage().map(({ name }) => name),
   snapshots: async ({ settings, client, signal }) =>
     settings.sandbox === null ? [] : (await client().snapshots.list({}, { signal })).items.map(({ name }) => name),
 }

@@ -1,8 +1,11 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
 import { openPage } from '../cli/process/open-url.ts'
 import type { Command, Noun } from '../cli/run/command.ts'
 import { buildRequest } from '../client/request.ts'
 import { contract } from '../contract/index.ts'
+import { packageRoot } from '../scaffold/templates.ts'
 import { lastPlacement } from './placements/last-placement.ts'
 
 const fetchFrame = endpointCommand('render.frame', {
@@ -29,7 +32,13 @@ const open: Command = {
   },
 }
 
+const script = endpointCommand('render.script', {
+  details: 'Without a sandbox: the render.js of this package.',
+  examples: ['render script', 'render script -q'],
+  fromPackage: () => readFile(join(packageRoot, 'dist/renderer/render.js'), 'utf8'),
+})
+
 export const render: Noun = {
   summary: 'Open a hosted frame in a browser, or print it',
-  commands: [open, fetchFrame, endpointCommand('render.script', { examples: ['render script', 'render script -q'] })],
+  commands: [open, fetchFrame, script],
 }

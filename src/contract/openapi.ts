@@ -5,12 +5,22 @@ import { ApiError, ErrorBody, errorCodes, type ReasonCode, reasonCodes } from '.
 import { failureHeaders, type ResponseHeader, responseHeaders } from './headers.ts'
 import { contract, schemaName, v1 } from './index.ts'
 
+type Part = 'v1' | 'sandbox'
+
 /**
- * Returns the OpenAPI 3.1 document of v1 and the control plane, computed from the contract. Every field has
- * `x-provenance` with `provenance` and `decision`, every failure `x-reason-codes`.
+ * Returns the OpenAPI 3.1 document of v1 and the control plane, or of one of them with the components that it refers to,
+ * computed from the contract. Every field has `x-provenance` with `provenance` and `decision`, every failure
+ * `x-reason-codes`.
  */
-export function openapiDocument({ server_url }: { server_url: string }): JsonObject {
-  const { roots, components } = schemas()
+export function openapiDocument({ server_url, only }: { server_url: string; only?: Part | undefined }): JsonObject {
+  const endpoints = Object.values<Endpoint>(contract).filter(({ id }) => only === undefined || partOf(id) === only)
+  const { roots, components } = schemas(endpoints)
+  const paths = pathItems(endpoints, roots)
+  const text = only === undefined ? null : JSON.stringify([paths, components])
+  const used = (kind: string, named: JsonObject) =>
+    Object.fromEntries(
+      Object.entries(named).filter(([name]) => text?.includes(`"#/components/${kind}/${name}"`) !== false),
+    )
   return {
     openapi: '3.1.0',
     info: {
@@ -26,32 +36,38 @@ export function openapiDocument({ server_url }: { server_url: string }): JsonObj
     tags: [
       { name: 'v1', description: 'The public API.' },
       { name: 'sandbox', description: 'The control plane of the sandbox. No credential; same host, same origin.' },
-    ],
-    paths: paths(roots),
+    ].filter(({ name }) => only === undefined || name === only),
+    paths,
     components: {
       securitySchemes: securitySchemes(),
-      headers: Object.fromEntries(
-        Object.entries(responseHeaders).map(([name, { type, provenance, decision, description }]) => [
-          name,
-          { description, schema: { type }, 'x-provenance': { provenance, decision } },
-        ]),
+      headers: used(
+        'headers',
+        Object.fromEntries(
+          Object.entries(responseHeaders).map(([name, { type, provenance, decision, description }]) => [
+            name,
+            { description, schema: { type }, 'x-provenance': { provenance, decision } },
+          ]),
+        ),
       ),
-      examples: Object.fromEntries(
-        (Object.keys(reasonCodes) as ReasonCode[]).map((code) => [
-          code,
-          { summary: reasonCodes[code].message, value: new ApiError(code).toBody('req_00000000001') },
-        ]),
+      examples: used(
+        'examples',
+        Object.fromEntries(
+          (Object.keys(reasonCodes) as ReasonCode[]).map((code) => [
+            code,
+            { summary: reasonCodes[code].message, value: new ApiError(code).toBody('req_00000000001') },
+          ]),
+        ),
       ),
-      schemas: components,
+      schemas: used('schemas', components),
     },
   }
 }
 
 /** Returns the named schemas for `components`, and the JSON Schema of every params, query, body and response. */
-function schemas(): { roots: Map<string, JsonObject>; components: JsonObject } {
+function schemas(endpoints: readonly Endpoint[]): { roots: Map<string, JsonObject>; components: JsonObject } {
   const parts: Record<string, z.ZodType> = { ErrorBody }
   const names = new Map<unknown, string>()
-  for (const { id, params, query, body, response } of endpoints()) {
+  for (const { id, params, query, body, response } of endpoints) {
     for (const [part, schema] of Object.entries({ params, query, body, response })) {
       if (!(schema instanceof z.ZodType)) continue
       parts[`${id} ${part}`] = schema
@@ -125,9 +141,9 @@ function keyword(schema: JsonObject, key: string, value: Json): [string, Json][]
   return [[key, rewrite(value)]]
 }
 
-function paths(roots: ReadonlyMap<string, JsonObject>): JsonObject {
+function pathItems(endpoints: readonly Endpoint[], roots: ReadonlyMap<string, JsonObject>): JsonObject {
   const items: Record<string, JsonObject> = {}
-  for (const endpoint of endpoints()) {
+  for (const endpoint of endpoints) {
     const item = items[endpoint.path] ?? {}
     item[endpoint.method.toLowerCase()] = operation(endpoint, roots)
     items[endpoint.path] = item
@@ -145,7 +161,7 @@ function operation(endpoint: Endpoint, roots: ReadonlyMap<string, JsonObject>): 
   ]
   return {
     operationId: id,
-    tags: [id in v1 ? 'v1' : 'sandbox'],
+    tags: [partOf(id)],
     summary,
     description,
     security: endpoint.credentials.map((credential) => ({ [credential]: [] })),
@@ -265,8 +281,8 @@ function securitySchemes(): JsonObject {
   )
 }
 
-function endpoints(): readonly Endpoint[] {
-  return Object.values<Endpoint>(contract)
+function partOf(id: string): Part {
+  return id in v1 ? 'v1' : 'sandbox'
 }
 
 /** `placements.create` becomes `PlacementsCreate`. */

@@ -1,6 +1,10 @@
-/** `svc openapi`: the document of the contract, whole or a part of it. */
+/** What the package itself can show: `svc openapi`, `contract show`, the scenarios and render.js. No sandbox is running. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { contractListing } from '../../src/contract/listing.ts'
 import { openapiDocument } from '../../src/contract/openapi.ts'
+import { root } from './process.ts'
 import { svc, temporaryDirectory } from './test-cli.ts'
 
 interface Document {
@@ -40,4 +44,41 @@ test.each([
     const [kind = '', name = ''] = reference!.split('/')
     expect(document.components[kind]).toHaveProperty([name])
   }
+})
+
+test('contract openapi is the same document', async () => {
+  const { code, stdout } = await svc('contract openapi --v1', { env })
+  expect(code).toBe(0)
+  expect(JSON.parse(stdout)).toEqual((await print('--v1')).document)
+})
+
+test('contract show lists fields with type, presence, provenance and description, within 80 columns', async () => {
+  const { code, stdout, stderr } = await svc('contract show placements.create', { env })
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expect(stdout).toMatch(/^placements\.create {2}POST \/v1\/placements {2}stable, documented\n {2}query\n/)
+  const field =
+    /^ {4}slot_hint\.position +string +optional {2}documented A38\n {6}Where the slot is on the surface\. One of: /m
+  expect(stdout).toMatch(field)
+  expect(stdout).toMatch(/^ {4}client_id +string +required {2}documented\n {6}Project ID\.$/m)
+  const whole = await svc('contract show', { env })
+  expect(whole.stdout).toContain(stdout)
+  expect(whole.stdout.split('\n').filter((line) => line.length > 80)).toEqual([])
+  const json = await svc('contract show -o json', { env })
+  expect(JSON.parse(json.stdout)).toEqual(JSON.parse(JSON.stringify(contractListing())))
+  const one = JSON.parse((await svc('contract show health.live -o json', { env })).stdout)
+  expect(one.endpoints).toMatchObject([{ id: 'health.live' }])
+})
+
+test('sandbox scenario list shows the catalogue', async () => {
+  const { code, stdout } = await svc('sandbox scenario list -o json', { env })
+  const { items } = JSON.parse(stdout) as { items: { name: string; active: boolean }[] }
+  expect({ code, count: items.length > 30 }).toEqual({ code: 0, count: true })
+  expect(items).toContainEqual(expect.objectContaining({ name: 'banner_ok', active: false }))
+  expect(items.map(({ name }) => name)).toEqual(items.map(({ name }) => name).toSorted())
+})
+
+test('render script prints render.js', async () => {
+  expect(existsSync(join(root, 'dist/renderer/render.js'))).toBe(true)
+  const { code, stdout } = await svc('render script', { env })
+  expect({ code, isScript: stdout.includes('SponsoredPlacement') }).toEqual({ code: 0, isScript: true })
 })

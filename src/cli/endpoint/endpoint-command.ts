@@ -33,6 +33,8 @@ export interface EndpointCommand<Id extends EndpointId> {
   defaultParam?: (session: Session) => Promise<string> | string
   /** The whole input of the request, in place of what arguments, flags and --data give. */
   input?: (session: Session, input: CommandInput) => CallInput | Promise<CallInput>
+  /** The response without a request, where the package has it: when no sandbox is running and no service is named. */
+  fromPackage?: () => Promise<Response<Contract[Id]>>
   /** Columns of a list, by field name. */
   columns?: readonly string[]
   text?: (response: Response<Contract[Id]>, meta: ResponseMeta, style: Style, session: Session) => string[]
@@ -76,12 +78,25 @@ export function endpointCommand<Id extends EndpointId>(id: Id, extra: EndpointCo
     run:
       extra.run ??
       (async (session, input) => {
-        const { data, meta } = await callEndpoint(session, id, await (extra.input ?? inputOf)(session, input))
+        const fromPackage = session.settings.source.base_url === 'default' ? extra.fromPackage : undefined
+        const { data, meta } = fromPackage
+          ? { data: await fromPackage(), meta: noMeta }
+          : await callEndpoint(session, id, await (extra.input ?? inputOf)(session, input))
         await extra.after?.(session, data, meta)
         printResponse(session, endpoint, extra, data, meta)
         return extra.exitCode?.(data) ?? 0
       }),
   }
+}
+
+/** The meta of a response that was not requested. */
+const noMeta: ResponseMeta = {
+  status: 200,
+  request_id: null,
+  warnings: [],
+  would_bill: null,
+  slot_ids: [],
+  differences: [],
 }
 
 /** Calls an endpoint for a command. Notes what takes long, warnings of the sandbox and breaches of the contract. */

@@ -1,5 +1,9 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
 import type { CommandGroup } from '../../cli/run/command.ts'
+import type { Scenario } from '../../contract/control/scenarios.ts'
+import { packageRoot } from '../../scaffold/templates.ts'
 
 export const scenario: CommandGroup = {
   name: 'scenario',
@@ -8,6 +12,10 @@ export const scenario: CommandGroup = {
     endpointCommand('scenario.list', {
       examples: ['sandbox scenario list', 'sandbox scenario list -o json'],
       columns: ['name', 'title', 'active'],
+      fromPackage: async () => ({
+        items: scenariosOfPackage().map((scenario) => ({ ...scenario, active: false })),
+        next_cursor: null,
+      }),
     }),
     endpointCommand('scenario.use', {
       examples: ['sandbox scenario use banner_ok', 'sandbox scenario use clip_ok -o json'],
@@ -27,4 +35,11 @@ export const scenario: CommandGroup = {
       text: ({ cleared }) => [cleared === null ? 'No scenario was in use.' : `${cleared} is no longer in use.`],
     }),
   ],
+}
+
+/** Returns the catalogue of this package, by name. */
+export function scenariosOfPackage(): Scenario[] {
+  const folder = join(packageRoot, 'fixtures/scenarios')
+  const files = readdirSync(folder).filter((file) => file.endsWith('.json'))
+  return files.toSorted().map((file) => JSON.parse(readFileSync(join(folder, file), 'utf8')) as Scenario)
 }
