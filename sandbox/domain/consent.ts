@@ -32,9 +32,16 @@ export interface ConsentDraft extends Omit<ConsentRecord, 'id'> {
   renews: boolean
 }
 
-export type ConsentResolution =
-  | { status: 'known'; snapshot: AuthoritativeConsent; draft: ConsentDraft | null }
-  | { status: 'required' }
+/** The consent that a decision binds, and what must be stored for it. */
+export interface ConsentResolution {
+  snapshot: AuthoritativeConsent
+  /** To be stored; null when nothing was sent, or when it repeats what is stored. */
+  draft: ConsentDraft | null
+  /** Whether a purpose that was not sent kept its stored grant. */
+  keepsPurposes: boolean
+  /** Whether the project requires consent, and none is sent or current (A64). */
+  isMissing: boolean
+}
 
 /** Returns the snapshot of a record at `now_ms`: expired when its end has passed. */
 export function snapshotOf(record: Omit<ConsentRecord, 'id'>, now_ms: number): AuthoritativeConsent {
@@ -48,7 +55,12 @@ export function snapshotOf(record: Omit<ConsentRecord, 'id'>, now_ms: number): A
   }
 }
 
-/** Returns the consent of a placement request: sent with it, stored, implied, or required and missing (A61, A63, A64). */
+/** Whether a placement needs consent: by setting, or because the project has a mechanism of its own (A64). */
+export function requiresConsent({ required, mechanism }: ConsentSettings): boolean {
+  return required || mechanism === 'svc_consent'
+}
+
+/** Returns the consent of a request for ads: sent with it, stored, implied, or required and missing (A61, A63, A64). */
 export function resolveConsent(
   settings: ConsentSettings,
   sent: RequestConsent | undefined,
@@ -56,38 +68,32 @@ export function resolveConsent(
   now_ms: number,
 ): ConsentResolution {
   if (sent !== undefined) {
-    const draft = draftFromRequest(settings, sent, stored, now_ms)
-    return { status: 'known', snapshot: snapshotOf(draft ?? stored!, now_ms), draft }
+    const { semantic_targeting, prompt_shared, consent_source, ...extras } = sent
+    const source = consent_source === 'svc_consent' ? 'svc_consent' : 'wrapper_cmp'
+    return revise(settings, { purposes: { semantic_targeting, prompt_shared }, source, extras }, stored, now_ms)
   }
-  if (stored !== null) return { status: 'known', snapshot: snapshotOf(stored, now_ms), draft: null }
-  if (settings.required) return { status: 'required' }
-  return { status: 'known', snapshot: implicitGrant(settings, now_ms), draft: null }
+  const isCurrent = stored !== null && now_ms < stored.expires_at_ms
+  const snapshot = stored === null ? withoutConsent(settings, now_ms) : snapshotOf(stored, now_ms)
+  return { snapshot, draft: null, keepsPurposes: false, isMissing: !isCurrent && requiresConsent(settings) }
 }
 
-/** Returns the consent that POST /v1/consent stores (A66); null when it repeats the stored one. */
-export function draftFromConsent(
+/** Returns the consent that POST /v1/consent stores (A66). */
+export function resolveSentConsent(
   settings: ConsentSettings,
   request: ConsentRequest,
   stored: ConsentRecord | null,
   now_ms: number,
-): ConsentDraft | null {
-  const { semantic_targeting = false, prompt_shared = false, ...others } = request.purposes ?? {}
-  const purposes = { semantic_targeting, prompt_shared }
-  const draft = revise(stored, {
-    state: request.decision ?? (meetsRequired(settings, purposes) ? 'granted' : 'denied'),
+): ConsentResolution {
+  const { decision, expires_at_ms, gdpr_applies, tcf_string, gpp_string } = request
+  const { semantic_targeting, prompt_shared, ...others } = request.purposes ?? {}
+  const sent = {
+    purposes: { semantic_targeting, prompt_shared },
     source: request.source ?? 'svc_consent',
-    ...purposes,
-    extras: canonicalExtras({
-      ...others,
-      gdpr_applies: request.gdpr_applies,
-      tcf_string: request.tcf_string,
-      gpp_string: request.gpp_string,
-    }),
-    updated_at_ms: now_ms,
-    expires_at_ms: request.expires_at_ms ?? now_ms + settings.ttl_ms,
-  })
-  const keepsEnd = request.expires_at_ms === undefined || request.expires_at_ms === stored?.expires_at_ms
-  return keepsEnd && repeats(stored, draft) ? null : draft
+    extras: { ...others, gdpr_applies, tcf_string, gpp_string },
+    decision,
+    expires_at_ms,
+  }
+  return revise(settings, sent, stored, now_ms)
 }
 
 /**
@@ -108,56 +114,85 @@ export function consentProblem(
   return now_ms >= bound.expires_at_ms ? 'consent_expired' : null
 }
 
+/** Whether prompt text, and what was derived from it, may be used (A50). */
+export function mayProcessPrompt({ lifecycle_state, purposes }: AuthoritativeConsent): boolean {
+  return lifecycle_state === 'granted' && purposes.prompt_shared
+}
+
 /** Returns the consent declaration of a decision: `CS-S (S1/P0)` (A32). */
 export function consentDeclaration(snapshot: AuthoritativeConsent): string {
   const flag = (on: boolean) => (on ? '1' : '0')
   return `CS-S (S${flag(snapshot.purposes.semantic_targeting)}/P${flag(snapshot.purposes.prompt_shared)})`
 }
 
-function draftFromRequest(
-  settings: ConsentSettings,
-  sent: RequestConsent,
-  stored: ConsentRecord | null,
-  now_ms: number,
-): ConsentDraft | null {
-  const { semantic_targeting = false, prompt_shared = false, consent_source, ...others } = sent
-  const purposes = { semantic_targeting, prompt_shared }
-  const draft = revise(stored, {
-    state: meetsRequired(settings, purposes) ? 'granted' : 'denied',
-    source: consent_source === 'svc_consent' ? 'svc_consent' : 'wrapper_cmp',
-    ...purposes,
-    extras: canonicalExtras(others),
-    updated_at_ms: now_ms,
-    expires_at_ms: now_ms + settings.ttl_ms,
-  })
-  return repeats(stored, draft) ? null : draft
+/** A consent in the words of this room, whichever way it was sent. */
+interface SentConsent {
+  purposes: Partial<Record<Purpose, boolean | undefined>>
+  source: string
+  extras: Record<string, unknown>
+  decision?: ConsentRequest['decision']
+  expires_at_ms?: number | undefined
 }
 
+type Purpose = keyof AuthoritativeConsent['purposes']
+
+/**
+ * The same state, purposes and source renew the present revision, any change is the next one (A62). A purpose that was
+ * not sent keeps its stored value, unless the consent that holds it has expired, or is denied or withdrawn now (A61).
+ */
+function revise(
+  settings: ConsentSettings,
+  sent: SentConsent,
+  stored: ConsentRecord | null,
+  now_ms: number,
+): ConsentResolution {
+  const isRefused = sent.decision === 'denied' || sent.decision === 'withdrawn'
+  const kept = isRefused || stored === null || now_ms >= stored.expires_at_ms ? null : stored
+  const purposeOf = (name: Purpose) => sent.purposes[name] ?? kept?.[name] ?? false
+  const purposes = {
+    semantic_targeting: purposeOf('semantic_targeting'),
+    prompt_shared: purposeOf('prompt_shared'),
+  }
+  const isGranted = settings.required_purposes.every((purpose) => purposes[purpose])
+  const state = isRefused ? sent.decision! : isGranted ? 'granted' : 'denied'
+  const renews =
+    stored?.state === state &&
+    stored.source === sent.source &&
+    stored.semantic_targeting === purposes.semantic_targeting &&
+    stored.prompt_shared === purposes.prompt_shared
+  const draft: ConsentDraft = {
+    revision: stored === null ? 1 : renews ? stored.revision : stored.revision + 1,
+    state,
+    source: sent.source,
+    ...purposes,
+    extras: canonicalExtras(sent.extras),
+    updated_at_ms: now_ms,
+    expires_at_ms: sent.expires_at_ms ?? now_ms + settings.ttl_ms,
+    renews,
+  }
+  const keepsEnd = sent.expires_at_ms === undefined || sent.expires_at_ms === stored?.expires_at_ms
+  const isRepeated = stored !== null && keepsEnd && repeats(stored, draft)
+  return {
+    snapshot: snapshotOf(isRepeated ? stored : draft, now_ms),
+    draft: isRepeated ? null : draft,
+    keepsPurposes: purposeNames.some((name) => sent.purposes[name] === undefined && purposes[name]),
+    isMissing: false,
+  }
+}
+
+const purposeNames: readonly Purpose[] = ['semantic_targeting', 'prompt_shared']
+
 /** Whether a draft is the consent in force again, so soon after it was written that nothing is written (A62). */
-function repeats(stored: ConsentRecord | null, draft: ConsentDraft): boolean {
-  if (stored === null || !draft.renews || draft.extras !== stored.extras) return false
+function repeats(stored: ConsentRecord, draft: ConsentDraft): boolean {
+  if (!draft.renews || draft.extras !== stored.extras) return false
   const age_ms = draft.updated_at_ms - stored.updated_at_ms
   return age_ms >= 0 && age_ms < limits.consent_repeat_within_ms && draft.updated_at_ms < stored.expires_at_ms
 }
 
-/** The same state, purposes and source renew the present revision; any change is the next revision (A62). */
-function revise(stored: ConsentRecord | null, wanted: Omit<ConsentRecord, 'id' | 'revision'>): ConsentDraft {
-  if (stored === null) return { ...wanted, revision: 1, renews: false }
-  const isSame =
-    stored.state === wanted.state &&
-    stored.source === wanted.source &&
-    stored.semantic_targeting === wanted.semantic_targeting &&
-    stored.prompt_shared === wanted.prompt_shared
-  return { ...wanted, revision: isSame ? stored.revision : stored.revision + 1, renews: isSame }
-}
-
-function meetsRequired(settings: ConsentSettings, purposes: { semantic_targeting: boolean; prompt_shared: boolean }) {
-  return settings.required_purposes.every((purpose) => purposes[purpose])
-}
-
-function implicitGrant(settings: ConsentSettings, now_ms: number): AuthoritativeConsent {
+/** The snapshot of a session without consent: an implicit grant (A63), or pending where consent is required. */
+function withoutConsent(settings: ConsentSettings, now_ms: number): AuthoritativeConsent {
   return {
-    lifecycle_state: 'granted',
+    lifecycle_state: requiresConsent(settings) ? 'pending' : 'granted',
     revision: 1,
     updated_at_ms: now_ms,
     expires_at_ms: now_ms + settings.ttl_ms,

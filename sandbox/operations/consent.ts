@@ -3,10 +3,11 @@ import type { ConsentItem } from '../../src/contract/control/consent.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import { encodeId } from '../../src/contract/ids.ts'
 import type { Contract } from '../../src/contract/index.ts'
-import { type ConsentDraft, type ConsentRecord, draftFromConsent, snapshotOf } from '../domain/consent.ts'
+import { type ConsentDraft, type ConsentRecord, resolveSentConsent, snapshotOf } from '../domain/consent.ts'
 import { consentEntry } from '../domain/evidence.ts'
 import type { ConsentWrite, EvidenceDraft, ProjectRow } from '../store/store.ts'
 import {
+  addWarning,
   callerOf,
   cursorOf,
   defined,
@@ -24,6 +25,7 @@ export const setConsent: Operation<Contract['consent.set']> = async (services, c
   const { project } = callerOf(context)
   if (body.client_id !== project.client_id) throw new ApiError('project_mismatch')
   context.subject.session_id = body.session_id
+  checkEnd(body.expires_at_ms, context.now_ms)
   for (let attempt = 0; attempt < attempts; attempt++) {
     const stored = await services.store.latestConsent(project.id, body.session_id)
     const present = stored?.revision ?? 0
@@ -32,12 +34,13 @@ export const setConsent: Operation<Contract['consent.set']> = async (services, c
         message: `The consent of this session is at revision ${present}, not ${body.expected_revision}.`,
       })
     }
-    const draft = draftFromConsent(project.settings.consent, body, stored, context.now_ms)
+    const { draft, keepsPurposes } = resolveSentConsent(project.settings.consent, body, stored, context.now_ms)
     const record =
       draft === null
         ? stored
         : await services.store.saveConsent(consentWrite(services, project, body.session_id, draft, stored))
     if (record === null) continue
+    if (keepsPurposes) addWarning(context, 'consent_purposes_kept')
     return {
       ok: true,
       consent_id: encodeId('cns', record.id),
@@ -46,6 +49,21 @@ export const setConsent: Operation<Contract['consent.set']> = async (services, c
     }
   }
   throw new Error('the consent of this session changes faster than it can be written')
+}
+
+/** @throws ApiError 400 for an end that has passed, or that is stated in seconds */
+function checkEnd(expires_at_ms: number | undefined, now_ms: number): void {
+  if (expires_at_ms === undefined || expires_at_ms > now_ms) return
+  const inSeconds = expires_at_ms >= 1e9 && expires_at_ms < 1e12
+  throw new ApiError(inSeconds ? 'expires_at_in_seconds' : 'expires_at_past', {
+    fields: [
+      {
+        path: 'expires_at_ms',
+        message: inSeconds ? 'holds seconds' : 'has passed',
+        expected: `Unix epoch milliseconds after ${now_ms}`,
+      },
+    ],
+  })
 }
 
 /** Returns what stores a consent revision or its renewal, with its evidence entry (A77). */

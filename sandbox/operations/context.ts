@@ -77,6 +77,11 @@ export function keyKind({ credential, mode }: Pick<Caller, 'credential' | 'mode'
   return credential === 'activation_token' ? 'at' : 'bt'
 }
 
+/** Adds a value of `x-sandbox-warning`, once. */
+export function addWarning({ warnings }: Context, warning: string): void {
+  if (!warnings.includes(warning)) warnings.push(warning)
+}
+
 const defaultLimit = 50
 
 /** Reads limit and cursor. @throws ApiError 400 for a malformed cursor */

@@ -22,11 +22,11 @@ import {
   variantFieldNames,
 } from '../../src/contract/v1/jobs.ts'
 import type { PlacementRequest } from '../../src/contract/v1/placements.ts'
-import { resolveConsent } from '../domain/consent.ts'
+import { mayProcessPrompt, resolveConsent } from '../domain/consent.ts'
 import { capsOf, decideJobSlot, decisionEvidence, drawLatency } from '../runtime/decisions.ts'
 import type { JobFacts, JobRow, NewSlot } from '../store/store.ts'
 import { consentWrite } from './consent.ts'
-import { type Caller, type Context, callerOf, defined, type Operation, type Services } from './context.ts'
+import { addWarning, type Caller, type Context, callerOf, defined, type Operation, type Services } from './context.ts'
 
 /** Attempts to create a job whose session changes its consent or reaches its caps meanwhile. */
 const attempts = 32
@@ -102,14 +102,16 @@ async function tryToOpen(services: Services, context: Context, caller: Caller, i
   const { now_ms } = context
   const stored = intake.session_id === null ? null : await store.latestConsent(project.id, intake.session_id)
   const resolved = resolveConsent(project.settings.consent, intake.consent, stored, now_ms)
-  if (resolved.status === 'required') throw new ApiError('consent_required')
+  if (resolved.isMissing && intake.needsConsent) throw new ApiError('consent_required')
+  if (resolved.keepsPurposes) addWarning(context, 'consent_purposes_kept')
   const { snapshot, draft } = resolved
 
-  const mayProcess = snapshot.lifecycle_state === 'granted' && snapshot.purposes.prompt_shared
+  const mayProcess = mayProcessPrompt(snapshot)
   if (intake.text !== null && !mayProcess) addWarning(context, 'prompt_text_discarded')
   const text = mayProcess ? intake.text : null
-  const topic = text === null ? intake.topic : (markets.deriveRisk(text) ?? intake.topic ?? markets.deriveTopic(text))
-  const facts = factsOf(intake, project.settings, topic, mayProcess)
+  const risk = text === null ? null : markets.deriveRisk(text)
+  const derived = risk ?? (text === null || intake.topic !== null ? null : markets.deriveTopic(text))
+  const facts = factsOf(intake, project.settings, derived, mayProcess)
 
   const job: JobRow = {
     id: platform.newId(),
@@ -141,10 +143,6 @@ async function tryToOpen(services: Services, context: Context, caller: Caller, i
   return { job, slots, consent: snapshot }
 }
 
-function addWarning(context: Context, warning: string): void {
-  if (!context.warnings.includes(warning)) context.warnings.push(warning)
-}
-
 /** The canonical form of a job request. */
 export interface JobIntake {
   client_id: string | null
@@ -155,6 +153,8 @@ export interface JobIntake {
   /** Raw prompt text. */
   text: string | null
   consent: RequestConsent | undefined
+  /** Whether missing consent is an error; on jobs, where consent is optional, it is a no-fill (A64). */
+  needsConsent: boolean
   hint: SlotHint
   overrides: Overrides
   country: string | null
@@ -173,6 +173,7 @@ export function intakeOfPlacement(body: PlacementRequest): JobIntake {
     slots_requested: body.slots_requested ?? 1,
     ...readPrompt(body.prompt),
     consent: body.consent,
+    needsConsent: true,
     hint: body.slot_hint ?? {},
     overrides: body.overrides ?? {},
     country: null,
@@ -192,6 +193,7 @@ function intakeOfJob(body: JobRequest): JobIntake {
     topic: prompt.topic ?? body.context?.topic ?? null,
     text: prompt.text ?? body.context?.prompt_text ?? null,
     consent: body.consent,
+    needsConsent: false,
     hint: { ...hintOf(body.slot_config), ...body.slot_hint },
     overrides: defined({
       ...overridesOf(body),
@@ -219,6 +221,7 @@ function intakeOfBrowserJob(body: BrowserJobRequest): JobIntake {
     topic: prompt.topic ?? body.context?.topic ?? null,
     text: prompt.text,
     consent: body.consent,
+    needsConsent: false,
     hint: hintOf(body.slot_config),
     overrides: defined({ ...overridesOf(body), timing: body.slot_config?.timing }),
     country: null,
@@ -254,7 +257,7 @@ function checkIntake(intake: JobIntake, settings: ProjectSettings): void {
 }
 
 /** Returns what is stored of a job: only what differs from the defaults, and never prompt text. */
-function factsOf(intake: JobIntake, settings: ProjectSettings, topic: string | null, processed: boolean): JobFacts {
+function factsOf(intake: JobIntake, settings: ProjectSettings, derived: string | null, processed: boolean): JobFacts {
   const { hint, overrides } = intake
   const floors = floorsOf(overrides)
   return defined({
@@ -271,7 +274,8 @@ function factsOf(intake: JobIntake, settings: ProjectSettings, topic: string | n
     preferred_partner_id: overrides.preferred_partner_id,
     country: intake.country ?? undefined,
     gdpr_applies: overrides.gdpr_applies ?? intake.consent?.gdpr_applies,
-    topic: topic ?? undefined,
+    topic: intake.topic ?? undefined,
+    derived_topic: derived ?? undefined,
     prompt_length: processed && intake.text !== null ? intake.text.length : undefined,
     frequency_cap: overrides.frequency_cap === undefined ? undefined : defined(overrides.frequency_cap),
     test_forced: intake.test_forced ? true : undefined,

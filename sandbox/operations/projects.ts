@@ -3,6 +3,7 @@ import { defaultSettings, type ProjectDetail, type ProjectSettings } from '../..
 import { ApiError } from '../../src/contract/errors.ts'
 import { encodeId } from '../../src/contract/ids.ts'
 import type { Contract } from '../../src/contract/index.ts'
+import { requiresConsent } from '../domain/consent.ts'
 import { patchSettings, settingsProblems } from '../domain/settings.ts'
 import type { ProjectRow } from '../store/store.ts'
 import { callerOf, cursorOf, type Operation, pageOf, projectOf } from './context.ts'
@@ -24,7 +25,7 @@ export const getProjectConfig: Operation<Contract['projects.config']> = async (s
     enabled: settings.enabled,
     defaults: { ...settings.defaults, decision_delivery: 'polling' },
     disclosure: { label_text: settings.label_text, label_required: settings.label_required },
-    consent: settings.consent,
+    consent: { ...settings.consent, required: requiresConsent(settings.consent) },
     viewability: { ...settings.viewability, billing_model: settings.billing_model },
     beacons: {
       max_age_ms: settings.beacon_max_age_ms,
@@ -49,7 +50,7 @@ export const listProjects: Operation<Contract['projects.list']> = async ({ store
       client_id,
       enabled: settings.enabled,
       billing_model: settings.billing_model,
-      consent_required: settings.consent.required,
+      consent_required: requiresConsent(settings.consent),
       allowed_origins: settings.allowed_origins,
       config_revision,
     })),

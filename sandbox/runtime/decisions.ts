@@ -3,6 +3,7 @@ import type { Latency } from '../../src/contract/control/projects.ts'
 import type { AuthoritativeConsent, Format, Mode } from '../../src/contract/fields.ts'
 import { encodeId } from '../../src/contract/ids.ts'
 import { unitsMs } from '../../src/foundation/duration.ts'
+import { mayProcessPrompt } from '../domain/consent.ts'
 import { decideSlot } from '../domain/decision.ts'
 import { decisionEntry } from '../domain/evidence.ts'
 import type { Opportunity } from '../domain/market.ts'
@@ -69,13 +70,14 @@ export async function decideJobSlot(
   const { markets, platform } = services
   const { settings } = project
   const changes = services.scenarios.changesFor(job.mode)
-  const topic = consent.purposes.semantic_targeting ? (job.facts.topic ?? null) : null
+  const subject = (mayProcessPrompt(consent) ? job.facts.derived_topic : undefined) ?? job.facts.topic ?? null
+  const topic = consent.purposes.semantic_targeting ? subject : null
   const opportunity = opportunityOf(job, project, topic, platform.seed ?? 0, now_ms)
   const outcome = decideSlot(markets.current, {
     settings,
     consent,
     test_forced: job.facts.test_forced === true,
-    isHighRisk: job.facts.topic !== undefined && markets.isHighRisk(job.facts.topic),
+    isHighRisk: subject !== null && markets.isHighRisk(subject),
     isCapped: await isCapped(services, capsOf(job, now_ms), fills_before),
     forced: changes.no_fill_reason ?? null,
     opportunity: onlyFormat(opportunity, changes.format),

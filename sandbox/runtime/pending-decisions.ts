@@ -2,7 +2,7 @@
 
 import type { AuthoritativeConsent } from '../../src/contract/fields.ts'
 import { nextTurn } from '../../src/foundation/next-turn.ts'
-import { resolveConsent, snapshotOf } from '../domain/consent.ts'
+import { mayProcessPrompt, resolveConsent } from '../domain/consent.ts'
 import type { SlotRow } from '../store/store.ts'
 import { capsOf, type DecisionServices, decideJobSlot, decisionEvidence } from './decisions.ts'
 import type { Waiters } from './waiters.ts'
@@ -125,7 +125,8 @@ async function decidePending(services: PendingDecisionServices, slot_id: number)
     const consent = await consentInForce(services, slot, now_ms)
     const decision = await decideJobSlot(services, project, job, slot.id, consent, now_ms)
     const evidence = decisionEvidence(services, project, job, slot.id, decision)
-    const bound = await store.bindDecision(slot.id, decision, evidence, capsOf(job, now_ms))
+    const dropsTopic = job.facts.derived_topic !== undefined && !mayProcessPrompt(consent)
+    const bound = await store.bindDecision(slot.id, decision, evidence, capsOf(job, now_ms), dropsTopic)
     if (bound === 'capped') continue
     waiters.wake(slot.id)
     return
@@ -140,9 +141,7 @@ async function consentInForce(
 ): Promise<AuthoritativeConsent> {
   const { job, project, created_at_ms } = slot
   const stored = job.session_id === null ? null : await store.latestConsent(job.project_id, job.session_id)
-  if (stored !== null) return snapshotOf(stored, now_ms)
-  if (job.facts.consent !== undefined) return job.facts.consent
-  const implied = resolveConsent({ ...project.settings.consent, required: false }, undefined, null, created_at_ms)
-  if (implied.status === 'required') throw new Error('consent that is not required cannot be missing')
-  return implied.snapshot
+  if (stored === null && job.facts.consent !== undefined) return job.facts.consent
+  const at_ms = stored === null ? created_at_ms : now_ms
+  return resolveConsent(project.settings.consent, undefined, stored, at_ms).snapshot
 }

@@ -183,6 +183,8 @@ export interface JobFacts {
   country?: string
   gdpr_applies?: boolean
   topic?: string
+  /** Derived from prompt text; takes precedence over `topic` for as long as prompt_shared is granted. */
+  derived_topic?: string
   prompt_length?: number
   frequency_cap?: { session?: number; prompt_interval?: number; global_per_hour?: number; user_per_day?: number }
   test_forced?: boolean
@@ -258,12 +260,16 @@ export interface PlacementStore {
    * to false, with nothing written, when the consent has changed or a cap was reached meanwhile: try again.
    */
   createJob(job: JobRow, slots: NewSlot[], consent: ConsentWrite | null, caps: readonly CapGuard[]): Promise<boolean>
-  /** Binds the decision of a pending slot, unless it is decided already or a cap was reached meanwhile. */
+  /**
+   * Binds the decision of a pending slot, unless it is decided already or a cap was reached meanwhile. `dropsTopic`: the
+   * topic that was derived from prompt text is removed from the job.
+   */
   bindDecision(
     slot_id: number,
     decision: DecisionFacts,
     evidence: EvidenceDraft,
     caps: readonly CapGuard[],
+    dropsTopic: boolean,
   ): Promise<'bound' | 'decided' | 'capped'>
   findSlot(id: number): Promise<SlotRow | null>
   listSlots(

@@ -148,13 +148,23 @@ export const reasonCodes = {
   },
   consent_required: {
     error: 'validation_error',
-    message: 'This project requires consent, and none is stored or sent.',
+    message: 'This project requires consent, and none is sent, or stored and unexpired.',
     hint: 'Send consent in the request, or store it with POST /v1/consent for this client_id and session_id.',
   },
   consent_revision_conflict: {
     error: 'validation_error',
     message: 'The consent of this session is at another revision.',
     hint: 'Read the current revision and send it as expected_revision, or leave that field out.',
+  },
+  expires_at_in_seconds: {
+    error: 'validation_error',
+    message: 'expires_at_ms holds seconds.',
+    hint: 'Send milliseconds: multiply by 1000, or leave it out for the lifetime of the project.',
+  },
+  expires_at_past: {
+    error: 'validation_error',
+    message: 'expires_at_ms has passed.',
+    hint: 'Send a later time; to end consent send decision: withdrawn.',
   },
   origin_missing: {
     error: 'validation_error',

@@ -159,8 +159,16 @@ export type Overrides = z.infer<typeof Overrides>
 
 const consentString = z.string().max(4096)
 export const RequestConsent = z.strictObject({
-  semantic_targeting: documented(z.boolean().optional(), 'Whether the topic may take part in matching.'),
-  prompt_shared: documented(z.boolean().optional(), 'Whether prompt text may be processed.'),
+  semantic_targeting: documented(
+    z.boolean().optional(),
+    'Whether the topic may take part in matching; absent, the stored value stays.',
+    'A61',
+  ),
+  prompt_shared: documented(
+    z.boolean().optional(),
+    'Whether prompt text may be processed; absent, the stored value stays.',
+    'A61',
+  ),
   gdpr_applies: documented(z.boolean().optional(), 'Whether the GDPR applies.'),
   consent_source: documented(shortText.optional(), "Names the consent mechanism; svc_consent is the project's own."),
   session_persistence: observed(z.boolean().optional(), 'A61', 'Accepted and stored as a flag.'),

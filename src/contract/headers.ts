@@ -41,7 +41,7 @@ export const responseHeaders = {
   'x-sandbox-warning': header(
     'assumed',
     'A22',
-    'Sandbox only. What the sandbox tolerated: wait_ms_clamped, wait_ms_conflict, prompt_text_discarded, client_id_from_key, secret_key_in_browser.',
+    'Sandbox only. What the sandbox tolerated: wait_ms_clamped, wait_ms_conflict, prompt_text_discarded, consent_purposes_kept, fields_ignored, client_id_from_key, secret_key_in_browser.',
   ),
   'x-sandbox-slot-ids': header(
     'assumed',

@@ -24,6 +24,8 @@ export const adoptedReasonCodes: Readonly<Record<number, readonly string[]>> = {
     'contract_version_unsupported',
     'consent_required',
     'consent_revision_conflict',
+    'expires_at_in_seconds',
+    'expires_at_past',
     'origin_missing',
     'publishable_key_malformed',
     'beacon_stale',

@@ -177,8 +177,32 @@ describe('storing consent', () => {
     })
     on.clock.advance(5_000)
     expect((await snapshot(on.api)).consent).toMatchObject({ expires_at_ms, lifecycle_state: 'expired' })
-    expect(await store(on.api, { ...session, expires_at_ms: on.clock.now() - 1 })).toMatchObject({
-      lifecycle_state: 'expired',
+  })
+
+  test('its end is in milliseconds and in the future', async () => {
+    await using on = await stage()
+    const now_ms = on.clock.now()
+    const ends = [
+      [now_ms - 1, 'expires_at_past'],
+      [now_ms, 'expires_at_past'],
+      [0, 'expires_at_past'],
+      [Math.floor(now_ms / 1_000) + 3_600, 'expires_at_in_seconds'],
+    ] as const
+    for (const [expires_at_ms, reason_code] of ends) {
+      const { body } = await on.api.refuse('consent.set', { as: key, body: { ...session, expires_at_ms } })
+      expect([body.reason_code, body.fields[0]?.path]).toEqual([reason_code, 'expires_at_ms'])
+    }
+    expect((await on.api.accept('consent.list')).body.items).toEqual([])
+  })
+
+  test('a grant without the purposes that the project requires is no grant', async () => {
+    await using on = await stage()
+    const body = { ...strict, decision: 'granted', purposes: { prompt_shared: true } }
+    expect((await store(on.api, body, strictKey)).lifecycle_state).toBe('denied')
+    const both = { ...body, purposes: { semantic_targeting: true } }
+    expect(await store(on.api, both, strictKey)).toMatchObject({
+      lifecycle_state: 'granted',
+      purposes: { semantic_targeting: true, prompt_shared: true },
     })
   })
 
@@ -243,7 +267,8 @@ describe('consent of a placement', () => {
     on.clock.advance(60_000)
     expect((await snapshot(on.api)).consent).toEqual(consent)
     expect((await snapshot(on.api, sent)).consent).toMatchObject({ revision: 1, updated_at_ms: on.clock.now() })
-    expect((await snapshot(on.api, { consent: { semantic_targeting: true } })).consent.revision).toBe(2)
+    const less = { semantic_targeting: true, prompt_shared: false }
+    expect((await snapshot(on.api, { consent: less })).consent.revision).toBe(2)
   })
 
   test('an empty object is a grant when nothing is required, and a denial when something is', async () => {
@@ -279,20 +304,96 @@ describe('consent of a placement', () => {
 
   test('consent that is required and neither stored nor sent is 400; once stored it need not be sent again', async () => {
     await using on = await stage()
-    const body = asked(strict)
-    for (const id of ['placements.create', 'jobs.create'] as const) {
-      const refused = await on.api.refuse(id, { as: strictKey, body })
-      expect([refused.status, refused.body.error, refused.body.reason_code]).toEqual([
-        400,
-        'validation_error',
-        'consent_required',
-      ])
-    }
+    const refused = await on.api.refuse('placements.create', { as: strictKey, body: asked(strict) })
+    expect([refused.status, refused.body.error, refused.body.reason_code]).toEqual([
+      400,
+      'validation_error',
+      'consent_required',
+    ])
     await store(on.api, { ...strict, purposes: { semantic_targeting: true } }, strictKey)
     const { consent, decision } = await snapshot(on.api, strict, strictKey)
     expect([consent.source, decision.fill]).toEqual(['svc_consent', true])
-    const jobless = await on.api.refuse('jobs.create', { as: strictKey, body: { client_id: 'proj_strict' } })
-    expect(jobless.body.reason_code).toBe('consent_required')
+  })
+
+  test('on jobs consent is optional: without the consent that is required, they are a no-fill', async () => {
+    await using on = await stage()
+    for (const body of [asked(strict), { client_id: 'proj_strict' }]) {
+      const { slot_ids } = (await on.api.accept('jobs.create', { as: strictKey, body })).body
+      const decided = await on.api.accept('decisions.get', { as: strictKey, params: { slot_id: slot_ids[0]! } })
+      expect(decided.body.decision).toMatchObject({ fill: false, no_fill_reason: 'consent_not_granted' })
+      expect(decided.body.authoritative_consent).toMatchObject({ lifecycle_state: 'pending', source: 'none' })
+    }
+  })
+
+  test('a pending job without the consent that is required decides by the consent stored meanwhile', async () => {
+    await using on = await stage({ decision_latency_ms: 1_000 })
+    const decide = async (more: object) => {
+      const { body } = await on.api.accept('jobs.create', { as: strictKey, body: { ...strict, ...more } })
+      return body.slot_ids[0]!
+    }
+    const [without, later] = [await decide({}), await decide({ session_id: 'sess_2' })]
+    await store(on.api, { ...strict, session_id: 'sess_2', purposes: { semantic_targeting: true } }, strictKey)
+    on.clock.advance(1_000)
+    const filled = async (slot_id: string) => {
+      const call = { as: strictKey, params: { slot_id }, query: { wait_ms: 1_000 } }
+      return (await on.api.accept('decisions.get', call)).body.decision?.fill
+    }
+    expect([await filled(without), await filled(later)]).toEqual([false, true])
+  })
+
+  test('stored consent that has expired counts as absent where consent is required', async () => {
+    await using on = await stage()
+    await store(on.api, { ...strict, purposes: { semantic_targeting: true } }, strictKey)
+    on.clock.advance(lifetime_ms)
+    const refused = await on.api.refuse('placements.create', { as: strictKey, body: asked(strict) })
+    expect(refused.body.reason_code).toBe('consent_required')
+    const again = await on.api.accept('placements.create', { as: strictKey, body: asked({ ...strict, consent: {} }) })
+    expect(again.body.authoritative_consent).toMatchObject({ lifecycle_state: 'denied', revision: 2 })
+    expect(again.warnings).toEqual([])
+  })
+
+  test("the project's own mechanism makes consent required, whatever the setting says", async () => {
+    const consent = { required: false, mechanism: 'svc_consent' as const, required_purposes: [], ttl_ms: 1_000 }
+    await using on = await stageWith({ consent })
+    const refused = await on.api.refuse('placements.create', { as: key, body: asked() })
+    expect(refused.body.reason_code).toBe('consent_required')
+    const params = { client_id: 'proj_demo' }
+    expect((await on.api.accept('projects.config', { as: key, params })).body.consent.required).toBe(true)
+    expect((await snapshot(on.api, { consent: {} })).decision.fill).toBe(true)
+  })
+
+  test('a consent object without purposes keeps the stored ones, with a warning', async () => {
+    await using on = await stage()
+    const purposes = { semantic_targeting: true, prompt_shared: true }
+    await store(on.api, { ...session, purposes })
+    for (const consent of [{ gdpr_applies: true }, { consent_source: 'svc_consent' }, {}]) {
+      const { body, warnings } = await on.api.accept('placements.create', { as: key, body: asked({ consent }) })
+      expect(body.authoritative_consent).toMatchObject({ lifecycle_state: 'granted', purposes })
+      expect(warnings).toEqual(['consent_purposes_kept'])
+    }
+    const set = await on.api.accept('consent.set', { as: key, body: { ...session, decision: 'granted' } })
+    expect([set.body.authoritative_consent.purposes, set.warnings]).toEqual([purposes, ['consent_purposes_kept']])
+    const partial = await on.api.accept('placements.create', {
+      as: key,
+      body: asked({ consent: { prompt_shared: false } }),
+    })
+    expect(partial.warnings).toEqual(['consent_purposes_kept'])
+    const kept = { semantic_targeting: true, prompt_shared: false }
+    expect(partial.body.authoritative_consent!.purposes).toEqual(kept)
+    const complete = await on.api.accept('placements.create', { as: key, body: asked({ consent: kept }) })
+    expect(complete.warnings).toEqual([])
+  })
+
+  test('what was withdrawn or has expired does not come back with a consent object without purposes', async () => {
+    await using on = await stage()
+    const none = { semantic_targeting: false, prompt_shared: false }
+    const purposes = { semantic_targeting: true, prompt_shared: true }
+    await store(on.api, { ...session, purposes })
+    expect((await store(on.api, { ...session, decision: 'withdrawn' })).purposes).toEqual(none)
+    expect((await snapshot(on.api, { consent: { gdpr_applies: true } })).consent.purposes).toEqual(none)
+    await store(on.api, { ...session, purposes })
+    on.clock.advance(lifetime_ms)
+    expect((await snapshot(on.api, { consent: {} })).consent.purposes).toEqual(none)
   })
 
   test('a rejected request stores nothing', async () => {

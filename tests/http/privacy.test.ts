@@ -2,10 +2,11 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { join } from 'node:path'
+import type Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { manualClock, startSandbox } from '../../sandbox/index.ts'
 import { type Api, type Call, connect } from './call.ts'
-import { activate, asked, beacon, fill, folder, key, origin } from './stage.ts'
+import { activate, asked, beacon, edit, fill, folder, key, origin, stage } from './stage.ts'
 
 const prose = 'my aunt Zephyrine asked about a quiet divorce'
 const oneWord = 'zephyrine-quiet-divorce'
@@ -272,6 +273,30 @@ describe('with consent', () => {
       expect([detail.topic, detail.partner_request?.topic]).toEqual([null, null])
       return []
     })
+  })
+
+  test('a topic derived from the prompt is dropped when prompt_shared was withdrawn before the decision', async () => {
+    using dir = folder()
+    const database = join(dir.path, 'sandbox.db')
+    {
+      await using on = await stage({ database, decision_latency_ms: 1_000 })
+      const { api } = on
+      const consent = { prompt_shared: true, semantic_targeting: true }
+      const prompt = { topic: 'tea', text: 'an espresso machine, and how to build a bomb' }
+      const params = {
+        slot_id: (await api.accept('jobs.create', { as: key, body: asked({ prompt, consent }) })).body.slot_ids[0]!,
+      }
+      const purposes = { prompt_shared: false, semantic_targeting: true }
+      await api.accept('consent.set', { as: key, body: { client_id: 'proj_demo', session_id: 'sess_1', purposes } })
+      on.clock.advance(1_000)
+      const call = { as: key, params, query: { wait_ms: 1_000 } }
+      expect((await api.accept('decisions.get', call)).body.decision?.fill).toBe(true)
+      const detail = (await api.accept('placements.explain', { params })).body
+      expect([detail.topic, detail.partner_request?.topic]).toEqual(['tea', 'tea'])
+    }
+    const facts = (db: Database.Database) => db.prepare('SELECT facts FROM job').pluck().get() as string
+    edit(database, (db) => expect(JSON.parse(facts(db))).toMatchObject({ topic: 'tea', prompt_length: 44 }))
+    edit(database, (db) => expect(facts(db)).not.toContain('derived_topic'))
   })
 
   test('a topic is a signal, and is stored', async () => {

@@ -87,8 +87,8 @@ const consent: Omit<Mutation, 'about'>[] = [
     name: 'consent_not_required',
     wrong: 'A project that requires consent decides without any.',
     file: 'sandbox/domain/consent.ts',
-    from: "if (settings.required) return { status: 'required' }",
-    to: "if (settings.required && stored !== null) return { status: 'required' }",
+    from: 'isMissing: !isCurrent && requiresConsent(settings)',
+    to: 'isMissing: false',
   },
   {
     name: 'withdrawal_ignored',
@@ -115,8 +115,8 @@ const consent: Omit<Mutation, 'about'>[] = [
     name: 'revision_stands_still',
     wrong: 'A changed consent keeps its revision.',
     file: 'sandbox/domain/consent.ts',
-    from: 'revision: isSame ? stored.revision : stored.revision + 1',
-    to: 'revision: stored.revision',
+    from: 'revision: stored === null ? 1 : renews ? stored.revision : stored.revision + 1',
+    to: 'revision: stored === null ? 1 : stored.revision',
   },
   {
     name: 'expected_revision_ignored',
@@ -423,7 +423,7 @@ const others: Mutation[] = [
     name: 'prompt_text_used_without_consent',
     wrong: 'Prompt text is read although it may not be shared.',
     file: 'sandbox/operations/jobs.ts',
-    from: "const mayProcess = snapshot.lifecycle_state === 'granted' && snapshot.purposes.prompt_shared",
+    from: 'const mayProcess = mayProcessPrompt(snapshot)',
     to: 'const mayProcess = true',
   },
   {
@@ -431,8 +431,8 @@ const others: Mutation[] = [
     name: 'topic_used_without_consent',
     wrong: 'A topic takes part in matching without semantic_targeting.',
     file: 'sandbox/runtime/decisions.ts',
-    from: 'consent.purposes.semantic_targeting ? (job.facts.topic ?? null) : null',
-    to: '(job.facts.topic ?? null)',
+    from: 'consent.purposes.semantic_targeting ? subject : null',
+    to: 'subject',
   },
   {
     about: 'privacy',

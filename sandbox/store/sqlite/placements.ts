@@ -57,6 +57,9 @@ export function placementTable(
   const bind = db.prepare(
     `UPDATE slot SET ${decisionColumns.map((name) => `${name} = ?`).join(', ')} WHERE id = ? AND decided_at_ms IS NULL`,
   )
+  const dropTopic = db.prepare(
+    "UPDATE job SET facts = json_remove(facts, '$.derived_topic') WHERE id = (SELECT job_id FROM slot WHERE id = ?)",
+  )
   const findStored = db.prepare<[number], StoredSlot>(`${joined} WHERE slot.id = ?`)
   const pending = db.prepare<[], { id: number; due_at_ms: number }>(
     'SELECT id, due_at_ms FROM slot WHERE decided_at_ms IS NULL ORDER BY due_at_ms',
@@ -171,11 +174,12 @@ export function placementTable(
         }
         return true
       }),
-    bindDecision: (slot_id, decision, draft, caps) =>
+    bindDecision: (slot_id, decision, draft, caps, dropsTopic) =>
       write(() => {
         const isFill = decision.outcome.status === 'filled'
         if (isFill && !caps.every((cap) => permits(cap, 1))) return 'capped'
         recent.delete(slot_id)
+        if (dropsTopic) dropTopic.run(slot_id)
         if (bind.run(...decisionValues(decision), slot_id).changes !== 1) return 'decided'
         const project_id = find(slot_id)!.project.id
         evidence.append(project_id, slot_id, draft)

@@ -25,7 +25,11 @@ export const ConsentRequest = z.strictObject({
     'A63',
     'Consent mechanism; svc_consent when absent.',
   ),
-  purposes: observed(Purposes.optional(), 'A66', 'The purposes consented to.'),
+  purposes: observed(
+    Purposes.optional(),
+    'A66',
+    'The purposes consented to. One that is absent keeps its stored value (A61).',
+  ),
   decision: assumed(
     ConsentDecision.optional(),
     'A66',
@@ -58,6 +62,6 @@ export const endpoints = declareEndpoints({
     body: ConsentRequest,
     response: ConsentStored,
     response_headers: ['x-sandbox-warning'],
-    errors: [...commonErrors, 'consent_revision_conflict'],
+    errors: [...commonErrors, 'consent_revision_conflict', 'expires_at_in_seconds', 'expires_at_past'],
   },
 })

@@ -187,7 +187,6 @@ export const endpoints = declareEndpoints({
       'format_combination_unsupported',
       'slots_requested_out_of_range',
       'contract_version_unsupported',
-      'consent_required',
     ],
   },
 })
