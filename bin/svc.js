@@ -1,8 +1,9 @@
 #!/usr/bin/env node
 // Plain syntax, so that an old Node can run this far and print that it is too old.
-import fs from 'node:fs'
 import module from 'node:module'
 
+// By require: an import of fs reads all its properties, which loads fs.promises.
+const fs = module.createRequire(import.meta.url)('fs')
 const needed = [22, 19]
 const running = process.versions.node.split('.').map(Number)
 const bundle = new URL('../dist/svc.js', import.meta.url)
@@ -11,7 +12,7 @@ if (running[0] < needed[0] || (running[0] === needed[0] && running[1] < needed[1
   console.error(`svc needs Node ${needed.join('.')} or later; this is Node ${process.versions.node}.`)
   console.error('Install a current Node from https://nodejs.org, or with your version manager: nvm install --lts')
   process.exitCode = 1
-} else if (process.argv.length === 3 && (process.argv[2] === '--version' || process.argv[2] === '-V')) {
+} else if (process.argv.length === 3 && ['--version', '-V', '-v', 'version'].includes(process.argv[2])) {
   console.log(JSON.parse(fs.readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version)
 } else if (!fs.existsSync(bundle)) {
   console.error('svc is not built yet: dist/svc.js is missing. Run: npm run build')

@@ -38,7 +38,7 @@ export const doctor: Command = {
 async function gather(session: Session, since: string | undefined, places: readonly string[]) {
   const { host, command_name } = session
   const { settings, problem } = await settingsOrProblem(session)
-  const client = sessionClient(settings, undefined)
+  const client = sessionClient(host, settings)
   const { service, info } = await findService(client)
   const about = { client_id: settings.client_id, command_name }
   const sandbox = info === null ? null : await gatherSandbox(client, info, command_name)

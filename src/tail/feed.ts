@@ -158,7 +158,7 @@ export async function connect({ host, settings, client }: Session): Promise<Clie
   const running = await runningSandboxes(stateDirectory(host), host)
   const sandbox = running.find(({ url }) => url === settings.base_url) ?? running[0]
   if (sandbox === undefined || sandbox.url === settings.base_url) return client()
-  return sessionClient({ ...settings, base_url: sandbox.url, sandbox }, undefined)
+  return sessionClient(host, { ...settings, base_url: sandbox.url, sandbox })
 }
 
 /** Returns an interruption in words; null for the first connection. */

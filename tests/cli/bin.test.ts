@@ -8,7 +8,15 @@ import { svc, temporaryDirectory } from './test-cli.ts'
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
 
 test('svc --version is the version of the package, also after other flags', async () => {
-  for (const args of [['--version'], ['-V'], ['-q', '--version']]) {
+  for (const args of [
+    ['--version'],
+    ['-V'],
+    ['-v'],
+    ['version'],
+    ['-q', '--version'],
+    ['-q', '-v'],
+    ['version', '-q'],
+  ]) {
     expect(await spawnSvc(args, {}).ended).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
   }
 })

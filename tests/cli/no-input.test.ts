@@ -18,7 +18,7 @@ async function mayAsk(words: readonly string[], stdin_is_terminal: boolean): Pro
   const home = temporaryDirectory()
   const given = { env: { SVC_HOME: home }, cwd: home, stdin: '', stdout: keptStream(true), stderr: keptStream(true) }
   const host = { ...testHost(given), stdin_is_terminal }
-  expect(await runCommand([{ name: 'ask', load: async () => ask }], '', ['ask', ...words], host)).toBe(0)
+  expect(await runCommand([{ name: 'ask', load: async () => ask }], () => '', ['ask', ...words], host)).toBe(0)
   return answer
 }
 

@@ -34,6 +34,9 @@ export async function parseCommandLine(commands: readonly AnyCommand[], args: re
   const declared = new Map<Commander, AnyCommand>()
   let called: { command: Command; input: CommandInput } | undefined
   const root = silent('svc').addOption(new Option('-h, --help')).version('', '-V, --version')
+  root.option('-v').on('option:v', () => {
+    throw new CommanderError(0, 'commander.version', '')
+  })
   for (const option of commonOptions()) root.addOption(option)
   for (const command of commands) declare(root, command)
 

@@ -12,7 +12,7 @@ const defaultColumns = 80
 /** Runs a command line and returns its exit code. Schemas, settings and the client are loaded when it is understood. */
 export async function runCommand(
   commands: readonly AnyCommand[],
-  root_help: string,
+  rootHelp: () => string,
   args: readonly string[],
   host: Host,
 ): Promise<number> {
@@ -20,7 +20,7 @@ export async function runCommand(
   try {
     const [first, ...rest] = args
     if (first === 'help' && (await printTopic(rest[0], host))) return exitCodes.ok.exit_code
-    const parsed = await parseCommandLine(commands, first === 'help' ? [...rest, '--help'] : args)
+    const parsed = await parseCommandLine(commands, withoutPseudoCommand(first, rest) ?? args)
     Object.assign(output, outputOptions(parsed.common, host.env))
     if (parsed.kind === 'invalid') throw parsed.error
     if (parsed.kind === 'version') {
@@ -29,7 +29,7 @@ export async function runCommand(
     }
     if (parsed.kind === 'help') {
       const stream = parsed.isRequested ? host.stdout : host.stderr
-      stream.write(parsed.words.length === 0 ? root_help : await helpOf(commands, parsed.words, host))
+      stream.write(parsed.words.length === 0 ? rootHelp() : await helpOf(commands, parsed.words, host))
       return parsed.isRequested ? exitCodes.ok.exit_code : exitCodes.usage.exit_code
     }
     const { runSession } = await import('./run-session.ts')
@@ -41,6 +41,12 @@ export async function runCommand(
     createOutput(host, output).failure({ ...failure, hint })
     return exitCodes[failure.category].exit_code
   }
+}
+
+/** Returns the flag of `svc help ...` and of `svc version`; null for any other command line. */
+function withoutPseudoCommand(first: string | undefined, rest: readonly string[]): string[] | null {
+  if (first === 'version') return [...rest, '--version']
+  return first === 'help' ? [...rest, '--help'] : null
 }
 
 async function printTopic(name: string | undefined, host: Host): Promise<boolean> {

@@ -48,7 +48,7 @@ export async function runSession(
         if (settings.source.base_url === 'default') throw noSandbox()
         if (note !== null) out.note(note)
         note = null
-        return sessionClient(settings, credential)
+        return sessionClient(host, settings, credential)
       },
     }
     return await command.run(session, input)

@@ -5,6 +5,7 @@ import type { Output } from '../output/output.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { SettingValues } from '../settings/table.ts'
 import type { Host } from './host.ts'
+import { httpFetch } from './http-fetch.ts'
 
 export interface Session {
   readonly host: Host
@@ -32,8 +33,9 @@ export function severalSandboxesNote({ running, source, base_url }: Settings, co
 }
 
 /** Returns the client of a service with its settings. */
-export function sessionClient(settings: Settings, credential: string | undefined): Client {
+export function sessionClient(host: Host, settings: Settings, credential?: string): Client {
   return createClient({
+    fetch: httpFetch(host.env),
     base_url: settings.base_url,
     credential: credential ?? settings.secret_key ?? undefined,
     origin: settings.origin ?? undefined,

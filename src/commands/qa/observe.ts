@@ -75,7 +75,7 @@ async function observeService(
   started_at_ms: number,
 ): Promise<number> {
   const { base_url, sandbox } = session.settings
-  const client = sessionClient(session.settings, undefined)
+  const client = sessionClient(session.host, session.settings)
   const { info } = await findService(client)
   if (info === null) throw sandboxMissing(session, base_url)
   const after = flags.since === undefined ? await newestRequest(client) : undefined
