@@ -1,83 +1,174 @@
 /** `svc qa observe --url`: a real browser on pages of an integrator: each violates one rule, and one violates none. */
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import chromium from '@sparticuz/chromium'
+import type { Page as BrowserPage } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type Sandbox, startSandbox } from '../../sandbox/index.ts'
 import { writeLocator } from '../../src/cli/process/locator.ts'
+import { createClient } from '../../src/client/index.ts'
+import { type WatchOptions, watchPage } from '../../src/journal/facts/page.ts'
+import { loadPageSteps, PageStepFailed } from '../../src/journal/facts/page-steps.ts'
+import { judge, resultOf } from '../../src/journal/observe.ts'
+import { readJournal } from '../../src/journal/read.ts'
 import { allPageRules } from '../../src/journal/rules/index.ts'
-import type { CaseResult, RunResult } from '../../src/qa/result.ts'
-import { svc, temporaryDirectory } from '../cli/test-cli.ts'
+import type { CaseResult } from '../../src/qa/result.ts'
+import { startTestCli, svc, temporaryDirectory } from '../cli/test-cli.ts'
 import { startApp } from '../observe/app.ts'
-import { cleanPage, type Page, wrongPages } from '../observe/pages.ts'
+import { askingPage, askingSteps, cleanPage, type Page, wrongPages } from '../observe/pages.ts'
+import { sharedChromium } from './chromium.ts'
 
-vi.setConfig({ maxConcurrency: 3 })
+vi.setConfig({ maxConcurrency: 5, testTimeout: 60_000 })
 
 const home = temporaryDirectory()
-let sandbox: Sandbox
-let browser_path: string
+let shared: Sandbox
 
 beforeAll(async () => {
-  browser_path = await chromium.executablePath()
-  sandbox = await startSandbox({ database: ':memory:', seed: 1 })
-  const { url, inspector_url, database, pid, version, projects } = sandbox
+  shared = await startSandbox({ database: ':memory:', seed: 1 })
+  const { url, inspector_url, database, pid, version, projects } = shared
   await writeLocator(home, { url, inspector_url, database, pid, version, projects, started_at_ms: Date.now() })
-}, 120_000)
-afterAll(() => sandbox?.close())
+})
+afterAll(() => shared?.close())
 
-async function observe(page: Page, args = '-o json', span = '5s') {
-  await using app = await startApp(sandbox.url, page)
-  return await svc(`qa observe -q --url ${app.url} --for ${span} --browser-path ${browser_path} ${args}`, {
-    env: { SVC_HOME: home },
-    host: { now: () => Date.now() },
-  })
+/** The ad was brought into view. */
+const isInView = `(() => {
+  const { top, bottom } = document.querySelector('iframe[data-svc-element]')?.getBoundingClientRect() ?? { top: -1 }
+  return top >= 0 && bottom <= innerHeight
+})()`
+/** How long a page is watched from then on. */
+const watch_ms = 1_500
+
+const until = (condition: string) => async (page: BrowserPage) => {
+  await expect.poll(() => page.evaluate(condition).catch(() => false), { timeout: 30_000 }).toBe(true)
 }
 
-async function judged(page: Page, span?: string) {
-  const { code, stdout, stderr } = await observe(page, '-o json', span)
-  expect(stderr).toBe('')
-  const { cases } = JSON.parse(stdout) as RunResult
+/** Watches a page of an app in the browser that all tests share, and judges it. */
+async function judged(page: Page, drive: WatchOptions['drive'] = until(page.until ?? isInView), sandbox = shared) {
+  await using app = await startApp(sandbox.url, page)
+  const { signal } = new AbortController()
+  const bases = [sandbox.url, sandbox.url.replace('127.0.0.1', 'localhost')]
+  const options = { url: app.url, bases, for_ms: page.for_ms ?? watch_ms, signal, is_headed: false, drive }
+  const seen = await watchPage(await sharedChromium(), options)
+  const client = createClient({ base_url: sandbox.url, credential: sandbox.projects[0]!.secret_key })
+  const about = { client_id: 'proj_demo', command_name: 'svc' }
+  const journal = await readJournal(client, await client.sandbox.info(), { limit: 1_000 }, about)
+  const watched = { ...journal, is_ended: false, is_whole: false, page: seen }
+  const { cases } = resultOf(judge(watched), watched, {
+    target: { base_url: sandbox.url, kind: 'sandbox', version: null, key_mode: 'test' },
+    svc_version: '',
+    started_at_ms: 0,
+    ended_at_ms: 0,
+    is_strict: false,
+    curl: () => '',
+  })
   const of = (wanted: string, isOfPage: boolean) =>
     cases.filter(({ id, tags }) => id.replace('observe/', '') in allPageRules === isOfPage && tags[0] === wanted)
-  return { code, cases, of, breached: [...of('error', true), ...of('warning', true)].map(nameOf) }
+  return { cases, of, violated: [...of('error', true), ...of('warning', true)].map(nameOf) }
 }
 
 function nameOf({ id }: CaseResult): string {
   return id.replace('observe/', '')
 }
 
+const steps = (text: string, timeout?: number) => loadPageSteps(text, 'ask.yaml', timeout)
+
 test('a correct page violates no rule, about the page or its requests; the ad was brought into view', async () => {
-  const { code, cases, of, breached } = await judged(cleanPage, '9s')
-  expect(breached).toEqual([])
+  const sandbox = await startSandbox({ database: ':memory:', seed: 1 })
+  const drive: WatchOptions['drive'] = async (page, signal) => {
+    await steps('- wait_for: { type: beacon, event: visible }', 30_000)(page, signal)
+    // Then its beacons are due.
+    await createClient({ base_url: sandbox.url }).clock.advance({ body: { by_ms: 6_000 } })
+  }
+  const { cases, of, violated } = await judged(cleanPage, drive, sandbox).finally(() => sandbox.close())
+  expect(violated).toEqual([])
   expect([...of('error', false), ...of('warning', false)].map(nameOf)).toEqual([])
   expect(of('holds', true).map(nameOf)).toEqual(Object.keys(allPageRules))
   const missing = cases.find((item) => nameOf(item) === 'beacon-missing')
   expect(JSON.stringify(missing?.steps)).toContain('1 of 1 rendered ads were reported as visible.')
-  expect(code).toBe(0)
-}, 60_000)
+})
 
 // They spend their time waiting, and each judges its own page.
 describe.concurrent('each rule about pages is violated by its page', () => {
-  test.each(Object.entries(wrongPages))(
-    '%s',
-    async (name, page) => {
-      const { code, cases, breached } = await judged(page)
-      expect(breached.sort()).toEqual([name, ...(page.also ?? [])].sort())
-      const { severity } = allPageRules[name as keyof typeof allPageRules]
-      const found = cases.find((item) => nameOf(item) === name)
-      expect(found?.outcome).toBe(severity === 'error' ? 'failed' : 'passed')
-      expect(found?.steps[0]?.screenshots[0]?.name).toBe('the page at the end')
-      if (severity === 'error') expect(code).toBe(5)
-    },
-    60_000,
-  )
+  test.each(Object.entries(wrongPages))('%s', async (name, page) => {
+    const { cases, violated } = await judged(page)
+    expect(violated.sort()).toEqual([name, ...(page.also ?? [])].sort())
+    const { severity } = allPageRules[name as keyof typeof allPageRules]
+    const found = cases.find((item) => nameOf(item) === name)
+    expect(found?.outcome).toBe(severity === 'error' ? 'failed' : 'passed')
+    expect(found?.steps[0]?.screenshots[0]?.name).toBe('the page at the end')
+  })
 })
 
-test('the html report has the finding and a screenshot of the page', async () => {
-  const file = join(home, 'observe.html')
-  const { code } = await observe(wrongPages['label-hidden'], `--reporter list --reporter html=${file}`)
-  expect(code).toBe(5)
-  const html = readFileSync(file, 'utf8')
-  expect(html).toContain('every ad has a visible label')
-  expect(html).toContain('alt="Screenshot the page at the end"')
-}, 60_000)
+describe.concurrent('steps', () => {
+  test('use a page that waits for consent and a question', async () => {
+    const { of } = await judged(askingPage, steps(askingSteps, 30_000))
+    expect(of('holds', true).map(nameOf)).toContain('label-hidden')
+  })
+
+  test.each([
+    ['- click: text=Agree', 'ask.yaml:1:3: Nothing on the page matches text=Agree.'],
+    [
+      "- click: text=Accept\n- click: '#slot'\n  fill: { field: '#reply', text: x }",
+      'ask.yaml:3:3: Nothing on the page',
+    ],
+    ["- run: throw new Error('mine')", 'ask.yaml:1:3: run failed: mine'],
+    ['- wait_for: rendered', 'ask.yaml:1:3: render.js did not emit rendered within 1 s.'],
+  ])('that fail are named with their place: %s', async (text, message) => {
+    const failure = await judged(askingPage, steps(text, 1_000)).catch((error: unknown) => error)
+    expect(failure).toBeInstanceOf(PageStepFailed)
+    expect((failure as Error).message).toContain(message)
+  })
+
+  test('that are misspelt are refused before anything is started', () => {
+    expect(() => steps('- clik: text=Accept\n- fill: Hello')).toThrow(
+      /^ask\.yaml:1:3: Unknown field clik\. Did you mean click\?\nask\.yaml:2:9: /,
+    )
+    expect(() => steps('click: text=Accept')).toThrow('ask.yaml:1:1: This is no list of steps.')
+  })
+})
+
+describe.concurrent('the command', () => {
+  const observe = async (page: Page, args: string) => {
+    await using app = await startApp(shared.url, page)
+    const browser_path = await chromium.executablePath()
+    return await svc(`qa observe --url ${app.url} --browser-path ${browser_path} ${args}`, {
+      env: { SVC_HOME: home },
+      host: { now: () => Date.now() },
+    })
+  }
+
+  test('says what to do when the page waits for somebody', async () => {
+    await using cli = await startTestCli()
+    await using app = await startApp(cli.sandbox.url, askingPage)
+    const browser = `--browser-path ${await chromium.executablePath()}`
+    const { code, stderr } = await cli.svc(`qa observe --url ${app.url} ${browser} --for 500ms --reporter dot`)
+    expect(code).toBe(0)
+    expect(stderr).toMatch(
+      /The page requested no ad\. Does it wait for consent or a question\? .*--steps FILE.*--interactive\n$/,
+    )
+  })
+
+  test('uses it by a file of steps', async () => {
+    const file = join(home, 'ask.yaml')
+    writeFileSync(file, askingSteps)
+    const { stdout, stderr } = await observe(askingPage, `--steps ${file} --for 1s`)
+    expect(stderr).toMatch(/^watching http:\S+, using it by \S+ask\.yaml for 1 s; press Ctrl-C to judge it now\n$/)
+    expect(stdout).toMatch(/rules hold: [^-]*label-hidden/)
+  })
+
+  test('fails with the step that could not be done', async () => {
+    const file = join(home, 'wrong.yaml')
+    writeFileSync(file, "- run: throw new Error('mine')\n")
+    const { code, stderr } = await observe(askingPage, `-q --steps ${file}`)
+    expect({ code, stderr }).toEqual({ code: 5, stderr: expect.stringContaining('wrong.yaml:1:3: run failed: mine') })
+  })
+
+  test('the html report has the finding and a screenshot of the page', async () => {
+    const file = join(home, 'finding.html')
+    const { code } = await observe(wrongPages['label-hidden'], `-q --for 3s --reporter list --reporter html=${file}`)
+    expect(code).toBe(5)
+    const html = readFileSync(file, 'utf8')
+    expect(html).toContain('every ad has a visible label')
+    expect(html).toContain('alt="Screenshot the page at the end"')
+  })
+})

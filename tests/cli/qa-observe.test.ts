@@ -170,6 +170,12 @@ describe('how it runs', () => {
     expect(stdout).toContain('0 hold, 48 not seen')
   })
 
+  test('a command that sends nothing is told which variable it has to use', async () => {
+    expect((await run(command('-e', '0'))).stderr).toMatch(
+      /No request came to http:\S+ Does the integration use SVC_BASE_URL\?\n$/,
+    )
+  })
+
   test('--strict makes a warning fail', async () => {
     expect((await run(`-q --strict ${command(script, 'fill-unused')}`)).code).toBe(5)
   })
@@ -188,7 +194,10 @@ describe('how it runs', () => {
     const { code, stdout, stderr } = await cli.svc('qa observe --for 1ms')
     expect({ code, stderr }).toEqual({
       code: 0,
-      stderr: `watching ${cli.sandbox.url}: use the integration; it is judged after 0.001 s\n`,
+      stderr: `\
+watching ${cli.sandbox.url}: use the integration; it is judged after 0.001 s
+No request came to ${cli.sandbox.url}. Does the integration use SVC_BASE_URL?
+`,
     })
     expect(stdout).not.toContain('✗')
   })
@@ -229,7 +238,10 @@ describe('how it runs', () => {
   test.each([
     ['npm test', 2, 'Write the command to run after --.'],
     ['--url localhost:3000', 2, "'localhost:3000' is not the address of a page."],
-    ['--headed', 2, '--headed needs a page to show.'],
+    ['--headed', 2, '--headed needs a page.'],
+    ['--interactive', 2, '--interactive needs a page.'],
+    ['--steps ask.yaml', 2, '--steps needs a page.'],
+    ['--url http://localhost:9 --steps nowhere.yaml', 2, 'nowhere.yaml cannot be read'],
     ['--for soon', 2, 'It must be a duration such as 20s or 2m.'],
     ['--since 10m -- true', 2, 'A command runs against a sandbox of its own, which has no earlier requests.'],
     ['--for 1s', 7, 'No sandbox responds at '],
@@ -237,6 +249,17 @@ describe('how it runs', () => {
   ])('%s', async (args, expected, message) => {
     const { code, stderr } = await run(args)
     expect({ code, stderr }).toEqual({ code: expected, stderr: expect.stringContaining(message) })
+  })
+
+  test('without a display --interactive says what to do instead: 7', async () => {
+    const { code, stderr } = await svc('qa observe --url http://localhost:3000 --interactive', {
+      env: { SVC_HOME: home },
+      host: { ...host, platform: 'linux' },
+    })
+    expect(code).toBe(7)
+    expect(stderr).toBe(
+      'error: There is no display for the window of --interactive: neither DISPLAY nor WAYLAND_DISPLAY is set.\nhint: Use the page by a file of steps instead: --steps FILE. Or run it on a desktop.\n',
+    )
   })
 
   test('without a browser nothing is judged: 7', async () => {

@@ -6,6 +6,10 @@ export interface Page {
   body: string
   /** Content-Security-Policy of the page. */
   policy?: (base_url: string) => string
+  /** JavaScript that is true once it has shown what it has to show; default: its ad is in view. */
+  until?: string
+  /** How long it is watched from then on, milliseconds, when that is longer than usual: an ad has to be looked at. */
+  for_ms?: number
   /** Other rules about pages that the same page violates. */
   also?: readonly PageRuleId[]
 }
@@ -24,6 +28,20 @@ const byHand = (html: string) => `<script>
 const frame = (style = '') =>
   `<iframe src="\${frame_url}" width="\${width}" height="\${height}" style="border:0;${style}"></iframe>`
 const label = '<p>Sponsored</p>'
+const isMounted = "document.querySelector('iframe') !== null"
+
+/** Shows an ad only after a click that consents, and a question. */
+export const askingPage: Page = {
+  body: `${slot}<button onclick="document.querySelector('#question').disabled = false">Accept</button>
+<form onsubmit="SponsoredPlacement.startTurn({ target: '#slot', endpoint: '/placement', turnId: 'one' }); return false">
+<input id="question" disabled></form>`,
+}
+export const askingSteps = `\
+- click: text=Accept
+- fill: { field: '#question', text: Which espresso machine? }
+  press: Enter
+- wait_for: { type: beacon, event: visible }
+`
 
 export const cleanPage: Page = { body: `${slot}${turn()}` }
 
@@ -37,14 +55,19 @@ export const wrongPages: Readonly<Record<PageRuleId, Page>> = {
     body: `${slot}${turn()}`,
     policy: (base_url) => `default-src 'self' 'unsafe-inline'; script-src 'self' 'unsafe-inline' ${base_url}`,
     also: ['page-errors', 'slot-blank'],
+    for_ms: 5_000,
   },
   'mounted-twice': { body: `${slot}${byHand(`${label}${frame()}${label}${frame()}`)}` },
-  'slot-hidden': { body: `${slot}${byHand(`${label}${frame('visibility:hidden')}`)}` },
+  'slot-hidden': { body: `${slot}${byHand(`${label}${frame('visibility:hidden')}`)}`, until: isMounted },
   'slot-blank': {
     body: `${slot}${byHand(
       `${label}<div style="position:relative">${frame()}<div style="position:absolute;inset:0;background:white"></div></div>`,
     )}`,
+    for_ms: 5_000,
   },
-  'page-errors': { body: `${slot}${turn('/reshaped')}` },
+  'page-errors': {
+    body: `${slot}${turn('/reshaped')}`,
+    until: "SponsoredPlacement.getEvents().some(({ type }) => type === 'error')",
+  },
   'layout-shift': { body: `<div id="slot"></div><p style="font-size:60px">${'Talk. '.repeat(60)}</p>${turn('/late')}` },
 }

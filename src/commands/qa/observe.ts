@@ -1,4 +1,6 @@
 /** `svc qa observe`: runs or watches an integration, then judges its requests and its page. */
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Argument, Option } from 'commander'
 import { curlCommand } from '../../cli/output/quoting.ts'
@@ -9,19 +11,24 @@ import { type Session, sessionClient } from '../../cli/run/session.ts'
 import type { Client } from '../../client/client.ts'
 import { createClient } from '../../client/index.ts'
 import { isLoopback } from '../../foundation/loopback.ts'
-import type { PageSeen } from '../../journal/facts/page.ts'
+import { isAdRequest } from '../../journal/exchange.ts'
+import type { PageSeen, WatchOptions } from '../../journal/facts/page.ts'
 import { findService } from '../../journal/facts/sandbox.ts'
+import type { Watched } from '../../journal/observe.ts'
 import { readJournal } from '../../journal/read.ts'
 import type { RunResult } from '../../qa/result.ts'
 import { commandMissing, interruptOf, runWithSandbox, type SandboxProgram } from '../exec.ts'
 import { durationMs } from '../flag-values.ts'
 import { createReporter, reporterOption, reportFailure } from './reporters.ts'
+import { suiteFailure } from './suites.ts'
 import { browserPathOption, browserProgram, startBrowser } from './targets.ts'
 
 interface ObserveFlags {
   url?: string
   for?: number
   since?: string
+  steps?: string
+  interactive?: true
   headed?: true
   browserPath?: string
   strict?: true
@@ -41,24 +48,32 @@ export const observe: Command = {
   name: 'observe',
   summary: 'Judge an integration by its requests and its page',
   details: [
-    'With a command after --: runs it against a sandbox of its own, with the SVC_* variables set as by svc exec, and judges what it sent. With --url: opens the page in a browser, scrolls its ads into view, and judges the page too; the app uses the running sandbox, or is the command after --. With neither: watches the running sandbox until Ctrl-C. With --since: judges what the journal already has.',
+    'With a command after --: runs it against a sandbox of its own, with the SVC_* variables set as by svc exec, and judges what it sent. With --url: opens the page in a browser, scrolls its ads into view, and judges the page too; the app uses the running sandbox, or is the command after --. A page that asks for consent or waits for a question is used by the steps of a file (--steps: click, fill, press, wait, wait_for, run), or by you (--interactive). With neither: watches the running sandbox until Ctrl-C. With --since: judges what the journal already has.',
     "Exit code: the command's own unless that is 0; 5 when there is an error, or with --strict a warning; 7 without a sandbox or browser. Each rule is explained in docs/qa-observe.md.",
   ].join('\n\n'),
   arguments: [new Argument('[-- command...]', 'the integration, or its tests')],
   options: [
     new Option('--url <address>', 'the page to open in a browser'),
-    new Option('--for <span>', 'how long to watch: 20s, 2m; with --url 20s unless --headed').argParser(durationMs),
+    new Option('--steps <file>', 'use the page first: a YAML list of click, fill, press, wait, wait_for, run'),
+    new Option('--interactive', 'open a window: you use the page, and end with Ctrl-C'),
+    new Option('--headed', 'the same as --interactive'),
+    new Option('--for <span>', 'how long to watch: 20s, 2m; with --url 20s unless --interactive').argParser(durationMs),
     new Option('--since <span>', 'judge what the journal already has: 10m, 2h, or epoch milliseconds'),
-    new Option('--headed', 'show the browser: you use the page, and end with Ctrl-C'),
     browserPathOption,
     new Option('--strict', 'fail on warnings too'),
     reporterOption,
   ],
   passesThrough: true,
-  examples: ['qa observe -- npm test', 'qa observe --since 10m', 'qa observe --url http://localhost:3000 --for 30s'],
+  examples: [
+    'qa observe -- npm test',
+    'qa observe --since 10m',
+    'qa observe --url http://localhost:3000 --for 30s',
+    'qa observe --url http://localhost:3000 --steps ask.yaml -- npm start',
+  ],
   async run(session, { options, args, passthrough }) {
-    const flags = options as unknown as ObserveFlags
-    checkFlags(session, flags, args.flat(), passthrough ?? [])
+    const given = options as unknown as ObserveFlags
+    checkFlags(session, given, args.flat(), passthrough ?? [])
+    const flags = { ...given, drive: await loadDrive(session, given.steps) }
     const interrupt = interruptOf(session)
     const started_at_ms = session.host.now()
     return passthrough?.length
@@ -67,10 +82,34 @@ export const observe: Command = {
   },
 }
 
+/** The flags, with what uses the page. */
+interface Watching extends ObserveFlags {
+  drive: WatchOptions['drive']
+}
+
+/** Resolves to what does the steps of a file, before anything is started. Throws CliError. */
+async function loadDrive({ host }: Session, file: string | undefined): Promise<Watching['drive']> {
+  if (file === undefined) return undefined
+  const { loadPageSteps, PageStepFailed } = await import('../../journal/facts/page-steps.ts')
+  const text = await readFile(resolve(host.cwd, file), 'utf8').catch((error: Error) => {
+    throw new CliError('usage', 'file_unreadable', `${file} cannot be read: ${error.message}.`)
+  })
+  try {
+    const steps = loadPageSteps(text, file)
+    return (page, signal) =>
+      steps(page, signal).catch((error: unknown) => {
+        if (!(error instanceof PageStepFailed)) throw error
+        throw new CliError('expectation', 'step_failed', error.message, error.hint)
+      })
+  } catch (error) {
+    throw await suiteFailure(error, 'A list of steps: [{ click: text=Accept }, { wait_for: visible }]')
+  }
+}
+
 /** Judges what the running sandbox sees from now on, or with --since what its journal has. */
 async function observeService(
   session: Session,
-  flags: ObserveFlags,
+  flags: Watching,
   interrupt: AbortSignal,
   started_at_ms: number,
 ): Promise<number> {
@@ -97,7 +136,7 @@ async function observeService(
 /** Judges what a program did against a sandbox of its own. The program's own failure goes first. */
 function observeProgram(
   session: Session,
-  flags: ObserveFlags,
+  flags: Watching,
   words: readonly string[],
   interrupt: AbortSignal,
   started_at_ms: number,
@@ -138,7 +177,7 @@ async function newestRequest(client: Client): Promise<string | null> {
 /** Resolves when the time is over or the user interrupts; with what the page did, where one is watched. */
 async function watch(
   session: Session,
-  flags: ObserveFlags,
+  flags: Watching,
   base_url: string,
   interrupt: AbortSignal,
 ): Promise<PageSeen | null> {
@@ -153,22 +192,23 @@ async function watch(
 
 async function watchInBrowser(
   session: Session,
-  { url, for: for_ms, headed, browserPath }: ObserveFlags & { url: string },
+  { url, for: for_ms, browserPath, steps, drive, ...flags }: Watching & { url: string },
   base_url: string,
   interrupt: AbortSignal,
 ): Promise<PageSeen> {
   const { PageUnreachable, watchPage } = await import('../../journal/facts/page.ts')
-  const is_headed = headed === true
+  const is_headed = headedFlag(flags) !== null
   const alternative = 'Without --url only the requests are judged.'
   const path = await browserProgram(session, { path: browserPath, is_headed }, alternative)
   const browser = await startBrowser(session, path, { reachable: 'anything', is_headed })
   const length_ms = for_ms ?? (is_headed ? null : pageWatch_ms)
+  const driven = steps === undefined ? '' : `, using it by ${steps}`
   const end =
     length_ms === null
       ? ': use it; press Ctrl-C or close its window to judge it'
       : ` for ${length_ms / 1_000} s; press Ctrl-C to judge it now`
-  session.out.note(`watching ${url}${end}`)
-  const options = { url, bases: basesOf(base_url), for_ms: length_ms, signal: interrupt, is_headed }
+  session.out.note(`watching ${url}${driven}${end}`)
+  const options = { url, bases: basesOf(base_url), for_ms: length_ms, signal: interrupt, is_headed, drive }
   try {
     return await watchPage(await browser.get(), options)
   } catch (error) {
@@ -255,13 +295,33 @@ async function report(session: Session, flags: ObserveFlags, observation: Observ
   } catch (error) {
     throw await reportFailure(error)
   }
+  const hint = unseenHint(watched, flags, base_url)
+  if (hint !== null) out.note(hint)
   const isFailed = result.cases.some(({ outcome }) => outcome === 'failed')
   return isFailed ? exitCodes.expectation.exit_code : exitCodes.ok.exit_code
 }
 
+/** Returns what to do when nothing was seen that could be judged, or null. */
+function unseenHint({ exchanges, page }: Watched, { steps, since, ...flags }: ObserveFlags, base_url: string) {
+  if (page !== null && page.mounts.length === 0 && !exchanges.some(isAdRequest)) {
+    const isUsed = steps !== undefined || headedFlag(flags) !== null
+    return isUsed
+      ? `The page requested no ad of ${base_url}. Is that the base URL of the app?`
+      : 'The page requested no ad. Does it wait for consent or a question? Use it by a file of steps: --steps FILE. Or use it yourself: --interactive'
+  }
+  if (exchanges.length > 0) return null
+  if (since !== undefined) return `The journal of ${base_url} has no request since then.`
+  return `No request came to ${base_url}. Does the integration use SVC_BASE_URL?`
+}
+
+/** Returns the flag that shows the browser, or null. */
+function headedFlag({ interactive, headed }: Pick<ObserveFlags, 'interactive' | 'headed'>): string | null {
+  return interactive === true ? '--interactive' : headed === true ? '--headed' : null
+}
+
 function checkFlags(
-  { command_name }: Session,
-  { url, since, headed }: ObserveFlags,
+  { command_name, host }: Session,
+  { url, since, steps, ...flags }: ObserveFlags,
   words: readonly (string | undefined)[],
   command: readonly string[],
 ): void {
@@ -270,8 +330,15 @@ function checkFlags(
   if (url !== undefined && !/^https?:$/.test(URL.parse(url)?.protocol ?? '')) {
     throw problem('url_invalid', `'${url}' is not the address of a page.`, 'Write it in full: http://localhost:3000')
   }
-  if (headed === true && url === undefined) {
-    throw problem('url_missing', '--headed needs a page to show.', 'Name it: --url http://localhost:3000')
+  const headed = headedFlag(flags)
+  const needsPage = headed ?? (steps === undefined ? null : '--steps')
+  if (needsPage !== null && url === undefined) {
+    throw problem('url_missing', `${needsPage} needs a page.`, 'Name it: --url http://localhost:3000')
+  }
+  if (headed !== null && host.platform === 'linux' && !host.env.DISPLAY && !host.env.WAYLAND_DISPLAY) {
+    const message = `There is no display for the window of ${headed}: neither DISPLAY nor WAYLAND_DISPLAY is set.`
+    const hint = 'Use the page by a file of steps instead: --steps FILE. Or run it on a desktop.'
+    throw new CliError('unreachable', 'display_missing', message, hint)
   }
   if (command.length > 0 && since !== undefined) {
     const message = 'A command runs against a sandbox of its own, which has no earlier requests.'

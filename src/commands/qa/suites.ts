@@ -91,12 +91,16 @@ export const validate: Command = {
   },
 }
 
-async function suiteFailure(error: unknown): Promise<unknown> {
+/** Returns what is wrong in a file as a usage error, any other error unchanged. */
+export async function suiteFailure(
+  error: unknown,
+  hint = 'For an example of a suite: svc qa show formats',
+): Promise<unknown> {
   const { SuiteError } = await import('../../qa/suite/problems.ts')
   if (!(error instanceof SuiteError)) return error
   const count = error.problems.length
-  const head = count === 1 ? '' : `${count} problems in suites:\n`
-  return new CliError('usage', 'suite_invalid', head + error.message, 'For an example of a suite: svc qa show formats')
+  const head = count === 1 ? '' : `${count} problems:\n`
+  return new CliError('usage', 'suite_invalid', head + error.message, hint)
 }
 
 function describeCase({ id, loaded, matrix, needs }: PlannedCase, browser: boolean) {

@@ -59,8 +59,10 @@ export interface WatchOptions {
   for_ms: number | null
   /** Ends it early. */
   signal: AbortSignal
-  /** Somebody uses the window and scrolls. */
+  /** You use the window and scroll. */
   is_headed: boolean
+  /** Uses the page until it resolves; `for_ms` counts from then. */
+  drive?: ((page: Page, signal: AbortSignal) => Promise<void>) | undefined
 }
 
 /** The page did not open. */
@@ -68,6 +70,8 @@ export class PageUnreachable extends Error {
   override readonly name = 'PageUnreachable'
 }
 
+/** The longest a timer can wait: 24 days. */
+const longestTimer_ms = 2 ** 31 - 1
 /** Time between two looks at the page. */
 const interval_ms = 250
 /** How long each ad is kept in the window: long enough for a clip to be viewable. */
@@ -89,9 +93,9 @@ interface Records extends Pick<PageSeen, 'files'> {
   console_errors: string[]
 }
 
-/** @throws PageUnreachable */
+/** Throws PageUnreachable, and what `drive` throws. */
 export async function watchPage(browser: Browser, options: WatchOptions): Promise<PageSeen> {
-  const { url, bases, for_ms, signal, is_headed } = options
+  const { url, bases, for_ms, signal, is_headed, drive = async () => {} } = options
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 } })
   try {
     const records: Records = { files: 0, keys: [], key_requests: [], blocked: new Map(), console_errors: [] }
@@ -117,9 +121,15 @@ export async function watchPage(browser: Browser, options: WatchOptions): Promis
     })
     const mounts = new Map<string, Mount>()
     const looks = new Map<string, PageLook>()
-    const started = performance.now()
-    let last = started
-    while (!signal.aborted && !page.isClosed() && (for_ms === null || performance.now() - started < for_ms)) {
+    let isOver = false
+    const driving = drive(page, signal).then(() => pause(for_ms ?? longestTimer_ms, signal))
+    driving
+      .catch(() => {})
+      .finally(() => {
+        isOver = true
+      })
+    let last = performance.now()
+    while (!isOver && !signal.aborted && !page.isClosed()) {
       const look = await page.evaluate(lookAtPage, bases).catch(ignoreNavigation)
       const now = performance.now()
       if (look !== null) {
@@ -132,6 +142,8 @@ export async function watchPage(browser: Browser, options: WatchOptions): Promis
       last = now
       await pause(interval_ms, signal)
     }
+    // A step that failed; one that the end of the watch cut off is no failure.
+    if (isOver) await driving
     const screenshot = page.isClosed() ? null : await screenshotOf(page).catch(ignoreNavigation)
     await Promise.race([Promise.all(reading), pause(maxRead_ms)])
     const all = [...looks.values()]
@@ -242,6 +254,7 @@ function ignoreNavigation(error: Error): null {
   throw error
 }
 
-function pause(duration_ms: number, signal?: AbortSignal): Promise<void> {
+/** Resolves after a time, or when the signal aborts. */
+export function pause(duration_ms: number, signal?: AbortSignal): Promise<void> {
   return sleep(duration_ms, undefined, { signal }).catch(() => {})
 }

@@ -211,15 +211,19 @@ async function noneOf(list: readonly WantedPageEvent[], { page }: HostPage, cont
   const events = await page.evaluate(eventsInPage)
   const actual = events.map(eventText)
   for (const wanted of list) {
-    const event = eventOf(wanted)
-    const found = events.some((seen) => Object.entries(event).every(([name, value]) => seen[name] === value))
-    const text = eventText(event)
-    context.check({ subject: `no event ${text}`, passed: !found, expected: `no ${text}`, actual })
+    const isFound = events.some((event) => isEvent(event, wanted))
+    const text = eventText(eventOf(wanted))
+    context.check({ subject: `no event ${text}`, passed: !isFound, expected: `no ${text}`, actual })
   }
 }
 
 function eventOf(wanted: WantedPageEvent): PageEvent {
   return (typeof wanted === 'string' ? { type: wanted } : wanted) as PageEvent
+}
+
+/** Whether an event has the type and the fields that are wanted. */
+export function isEvent(event: PageEvent, wanted: WantedPageEvent): boolean {
+  return Object.entries(eventOf(wanted)).every(([name, value]) => event[name] === value)
 }
 
 /** Returns an event in words: `error render_timeout`, `beacon visible rejected: beacon_stale`. */
@@ -232,7 +236,7 @@ export function eventText(event: PageEvent): string {
 }
 
 /** Runs in the page. Returns nothing where render.js has not come. */
-function eventsInPage(): PageEvent[] {
+export function eventsInPage(): PageEvent[] {
   return (window as RendererWindow).SponsoredPlacement?.getEvents() ?? []
 }
 

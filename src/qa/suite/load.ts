@@ -20,6 +20,12 @@ import { durationMs } from './variables.ts'
 
 /** Returns a suite. `file` is its name in messages. Throws SuiteError with everything that is wrong. */
 export function loadSuite(text: string, file: string, folder: string): LoadedSuite {
+  const { value, places } = parseYaml(text, file)
+  return new Reader(value, places).read(file, folder)
+}
+
+/** Returns the value of a YAML file, and where its parts are. Throws SuiteError. */
+export function parseYaml(text: string, file: string): { value: unknown; places: Places } {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, merge: true })
   const places = new Places(document, lines, file)
@@ -32,7 +38,7 @@ export function loadSuite(text: string, file: string, folder: string): LoadedSui
       })),
     )
   }
-  return new Reader(document.toJS() as unknown, places).read(file, folder)
+  return { value: document.toJS() as unknown, places }
 }
 
 interface SuiteData {

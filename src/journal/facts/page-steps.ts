@@ -1,0 +1,128 @@
+/** `svc qa observe --steps`: what is done to the integrator's page, in the words of the `page` step of suites. */
+import { stripVTControlCharacters } from 'node:util'
+import type { Page } from 'playwright-core'
+import { z } from 'zod'
+import { eventsInPage, eventText, isEvent } from '../../qa/browser/actions.ts'
+import { Action } from '../../qa/browser/schema.ts'
+import { parseYaml } from '../../qa/suite/load.ts'
+import { problemsOf, problemText, SuiteError, type SuiteProblem } from '../../qa/suite/problems.ts'
+import { durationMs } from '../../qa/suite/variables.ts'
+import { pause } from './page.ts'
+
+const selector = z.string().min(1)
+
+/** Unlike the page of a suite, this one has elements that svc does not know: they are named by a selector. */
+const PageStep = Action.pick({ wait_for: true, wait: true, run: true }).extend({
+  click: selector.optional().describe('A CSS selector, text=Accept, or role=button[name="Accept"].'),
+  fill: z
+    .strictObject({ field: selector, text: z.string() })
+    .optional()
+    .describe('A field, by its selector, and the text to type into it.'),
+  press: z.string().min(1).optional().describe('A key: Enter, Tab, Escape.'),
+})
+type PageStep = z.infer<typeof PageStep>
+
+/** The longest that a step waits for the page. */
+const patience_ms = 10_000
+const interval_ms = 100
+
+/**
+ * Returns what does the steps of a file on a page, which throws PageStepFailed. Throws SuiteError with everything that is
+ * wrong in the file.
+ */
+export function loadPageSteps(
+  text: string,
+  file: string,
+  timeout = patience_ms,
+): (page: Page, signal: AbortSignal) => Promise<void> {
+  const { value, places } = parseYaml(text, file)
+  const problems: SuiteProblem[] = Array.isArray(value)
+    ? value.flatMap((step, index) => problemsOf(PageStep, step, [index], places))
+    : [
+        {
+          place: places.of([]),
+          message: 'This is no list of steps.',
+          hint: 'Begin each with a dash: - click: text=Accept',
+        },
+      ]
+  if (problems.length > 0) throw new SuiteError(problems)
+  return async (page, signal) => {
+    for (const [index, step] of (value as PageStep[]).entries()) {
+      for (const name of Object.keys(step) as (keyof PageStep)[]) {
+        const problem = await runStep(step, name, page, { signal, timeout })
+        if (signal.aborted) return
+        if (problem !== null) throw new PageStepFailed({ place: places.ofName([index], name), ...problem })
+      }
+    }
+  }
+}
+
+/** A step could not be done. */
+export class PageStepFailed extends Error {
+  override readonly name = 'PageStepFailed'
+  readonly hint: string
+
+  constructor({ hint, ...problem }: SuiteProblem) {
+    super(problemText({ ...problem, hint: '' }))
+    this.hint = hint
+  }
+}
+
+type Problem = Omit<SuiteProblem, 'place'>
+
+interface Limits {
+  signal: AbortSignal
+  /** The longest that a step waits for the page, milliseconds. */
+  timeout: number
+}
+
+/** Resolves to what kept the step from being done, or null. */
+async function runStep(
+  { click, fill, press, wait, wait_for, run }: PageStep,
+  name: keyof PageStep,
+  page: Page,
+  { signal, timeout }: Limits,
+): Promise<Problem | null> {
+  try {
+    if (name === 'click') await page.locator(click!).first().click({ timeout })
+    else if (name === 'fill') await page.locator(fill!.field).first().fill(fill!.text, { timeout })
+    else if (name === 'press') await page.keyboard.press(press!)
+    else if (name === 'run') await page.evaluate(`(async () => {${run}\n})()`)
+    else if (name === 'wait') await pause(durationMs(wait!), signal)
+    else return await waitForEvent(wait_for!, page, { signal, timeout })
+    return null
+  } catch (error) {
+    const wanted = { click, fill: fill?.field }[name as string]
+    const isMissing =
+      wanted !== undefined &&
+      (await page
+        .locator(wanted)
+        .count()
+        .catch(() => 1)) === 0
+    const hint = 'Elements are named by a CSS selector, text=Accept, or role=button[name="Accept"].'
+    if (isMissing) return { message: `Nothing on the page matches ${wanted}.`, hint }
+    const [first = ''] = stripVTControlCharacters((error as Error).message).split('\n')
+    return {
+      message: `${name} failed: ${first.replace(/^\w+\.\w+: (Error: )?/, '')}`,
+      hint: 'Look at it: --interactive',
+    }
+  }
+}
+
+async function waitForEvent(
+  wanted: NonNullable<PageStep['wait_for']>,
+  page: Page,
+  { signal, timeout }: Limits,
+): Promise<Problem | null> {
+  const ends_at = performance.now() + timeout
+  let seen: Awaited<ReturnType<typeof eventsInPage>> = []
+  while (performance.now() < ends_at && !signal.aborted) {
+    // A page that navigates has no events for a moment.
+    seen = await page.evaluate(eventsInPage).catch(() => [])
+    if (seen.some((event) => isEvent(event, wanted))) return null
+    await pause(interval_ms, signal)
+  }
+  const what = typeof wanted === 'string' ? wanted : wanted.type
+  const list = seen.map(eventText).join(', ') || 'none'
+  return { message: `render.js did not emit ${what} within ${timeout / 1_000} s.`, hint: `Its events: ${list}.` }
+}
