@@ -132,7 +132,7 @@ function toRow(
     event,
     occurred_at_ms,
     received_at_ms: context.now_ms,
-    body_sha256: services.platform.sha256(comparable(body)).toString('base64url'),
+    body_sha256: services.platform.digest(comparable(body)),
     measurements: measurements ?? null,
     extras: JSON.stringify({ render_instance_id, seq, consent_revision, metadata }),
   }
@@ -155,7 +155,7 @@ function evidenceOf(services: Services, { slot, decision, outcome }: FilledSlot,
         at_ms: beacon.received_at_ms,
         client_id: slot.project.client_id,
         slot_id: encodeId('slot', slot.id),
-        asset_token_sha256: Buffer.from(outcome.asset_token_hash).toString('base64url'),
+        asset_token_sha256: outcome.asset_token_hash.toString('base64url'),
         beacon_id: beacon.beacon_id,
         event: beacon.event,
         occurred_at_ms: beacon.occurred_at_ms,
@@ -169,7 +169,7 @@ function evidenceOf(services: Services, { slot, decision, outcome }: FilledSlot,
 
 /** Returns the SHA-256, base64url, over measurements and extras of a stored beacon, so that a changed row is detected. */
 export function recordDigest({ platform }: Pick<Services, 'platform'>, { measurements, extras }: BeaconRow): string {
-  return platform.sha256(`${JSON.stringify(measurements)}${extras}`).toString('base64url')
+  return platform.digest(`${JSON.stringify(measurements)}${extras}`)
 }
 
 /** The verdict considers all beacons of the slot, this one included (A75). */

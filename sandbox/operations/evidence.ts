@@ -187,7 +187,7 @@ async function isTokenExchanged(
   entry: Readonly<Record<string, unknown>>,
 ): Promise<boolean> {
   const outcome = slot.decision?.outcome
-  const hash = outcome?.status === 'filled' ? Buffer.from(outcome.asset_token_hash).toString('base64url') : null
+  const hash = outcome?.status === 'filled' ? outcome.asset_token_hash.toString('base64url') : null
   if (entry.asset_token_sha256 === hash) return false
   const last = (await store.evidenceOf(slot.id)).findLast(({ kind }) => kind === 'decision')
   return (JSON.parse(last?.entry ?? '{}') as { asset_token_sha256?: string }).asset_token_sha256 !== hash

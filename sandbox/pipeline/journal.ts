@@ -1,10 +1,11 @@
 /** What the journal keeps of an exchange: credentials and tokens made useless, prompt text gone (A50). */
 import type { IncomingHttpHeaders } from 'node:http'
+import type { Socket } from 'node:net'
 import { reasonCodes } from '../../src/contract/errors.ts'
 import { isObject, parseJson } from '../../src/foundation/json.ts'
 import { redactSecrets } from '../../src/foundation/redaction.ts'
 import { keyKind, type Services } from '../operations/context.ts'
-import type { Exchange, Response } from './exchange.ts'
+import type { Exchange, Request, Response } from './exchange.ts'
 
 const hiddenHeaders = new Set(['authorization', 'cookie', 'proxy-authorization', 'x-sandbox-token'])
 const longestBody = 70_000
@@ -49,7 +50,7 @@ export function record({ store }: Services, exchange: Exchange, { status, header
     project_id: caller?.project.id ?? null,
     session_id: subject.session_id,
     slot_id: subject.slot_id,
-    request_headers: journalHeaders(request.headers),
+    request_headers: requestHeaders(request),
     request_body: exchange.journal_body ?? journalUnreadable(request.body.toString('utf8')),
     response_headers: JSON.stringify(headers),
     response_body: isJson(headers) && typeof body === 'string' ? redactSecrets(body) : '',
@@ -61,6 +62,25 @@ export function record({ store }: Services, exchange: Exchange, { status, header
 /** Only JSON is kept: a frame holds a beacon token, and files are large. */
 function isJson(headers: Response['headers']): boolean {
   return headers['content-type']?.startsWith('application/json') === true
+}
+
+/** The last headers of each connection, as sent and as kept: a client sends the same ones with every request. */
+const lastHeaders = new WeakMap<Socket, { raw: readonly string[]; kept: string }>()
+
+function requestHeaders({ incoming, headers }: Request): string {
+  if (incoming === null) return journalHeaders(headers)
+  const { socket, rawHeaders: raw } = incoming
+  const last = lastHeaders.get(socket)
+  if (last !== undefined && isSame(last.raw, raw)) return last.kept
+  const kept = journalHeaders(headers)
+  lastHeaders.set(socket, { raw, kept })
+  return kept
+}
+
+function isSame(one: readonly string[], other: readonly string[]): boolean {
+  if (one.length !== other.length) return false
+  for (let index = 0; index < one.length; index++) if (one[index] !== other[index]) return false
+  return true
 }
 
 function journalHeaders(headers: IncomingHttpHeaders): string {

@@ -156,7 +156,7 @@ export function decisionEvidence(
         format: fill?.format ?? null,
         campaign_id: fill?.campaign_id ?? null,
         no_fill_reason: outcome.status === 'no_fill' ? outcome.reason : null,
-        asset_token_sha256: fill === null ? null : Buffer.from(fill.asset_token_hash).toString('base64url'),
+        asset_token_sha256: fill === null ? null : fill.asset_token_hash.toString('base64url'),
         consent_revision: decision.consent.revision,
         mode: job.mode,
         decision_sha256: decisionDigest(services, decision),
@@ -179,7 +179,7 @@ export function decisionDigest(services: Crypto, decision: DecisionFacts): strin
     decision.catalogue,
     consent,
   ])
-  return services.platform.sha256(text).toString('base64url')
+  return services.platform.digest(text)
 }
 
 /** Returns how long this decision takes (A44), whole milliseconds. */

@@ -218,7 +218,7 @@ export interface DecisionFacts {
         gross_cpm: number
         currency: string
         template_id: NativeTemplateId | null
-        asset_token_hash: Uint8Array
+        asset_token_hash: Buffer
       }
     | { status: 'no_fill'; reason: NoFillReason }
   label_text: string

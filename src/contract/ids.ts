@@ -24,20 +24,23 @@ export function decodeId(prefix: IdPrefix, text: string): number | null {
   return decodeInteger(text.slice(prefix.length + 1))
 }
 
-/** Eleven characters for a non-negative safe integer. */
+const pairs = Array.from({ length: 1024 }, (_, value) => alphabet[value >>> 5]! + alphabet[value & 31]!)
+
+let lastHigh = Number.NaN
+let lastText = ''
+
+/**
+ * Eleven characters for a non-negative safe integer. The first six are cached: they change every eight seconds, and a
+ * request encodes a dozen identifiers.
+ */
 export function encodeInteger(id: number): string {
-  let low = id % 0x2000000
-  let high = (id - low) / 0x2000000
-  let text = ''
-  for (let index = 0; index < 5; index++) {
-    text = alphabet[low & 31] + text
-    low >>>= 5
+  const low = id % 0x2000000
+  const high = (id - low) / 0x2000000
+  if (high !== lastHigh) {
+    lastHigh = high
+    lastText = pairs[high >>> 20]! + pairs[(high >>> 10) & 1023]! + pairs[high & 1023]!
   }
-  for (let index = 5; index < length; index++) {
-    text = alphabet[high & 31] + text
-    high >>>= 5
-  }
-  return text
+  return lastText + pairs[low >>> 15]! + pairs[(low >>> 5) & 1023]! + alphabet[low & 31]!
 }
 
 /** The integer of eleven characters, or null when the text is malformed. */
