@@ -32,17 +32,14 @@ export function decideSlot(market: Market, input: DecisionInput): MarketOutcome 
   return input.forced === null ? outcome : withhold(outcome, input.forced as WithheldReason)
 }
 
-function policyReason({ settings, consent, test_forced, isHighRisk, isCapped, forced, opportunity }: DecisionInput) {
-  const checks: [boolean, NoFillReason][] = [
-    [test_forced, 'test_forced'],
-    [!settings.enabled, 'policy_block'],
-    [!settings.job_types.includes(opportunity.job_type), 'unsupported_surface'],
-    [consent.lifecycle_state !== 'granted', 'consent_not_granted'],
-    [isHighRisk, 'content_safety'],
-    [isCapped, 'frequency_cap_exceeded'],
-    [forced === 'risk_suppressed', 'risk_suppressed'],
-  ]
-  return checks.find(([applies]) => applies)?.[1] ?? null
+function policyReason(input: DecisionInput): NoFillReason | null {
+  if (input.test_forced) return 'test_forced'
+  if (!input.settings.enabled) return 'policy_block'
+  if (!input.settings.job_types.includes(input.opportunity.job_type)) return 'unsupported_surface'
+  if (input.consent.lifecycle_state !== 'granted') return 'consent_not_granted'
+  if (input.isHighRisk) return 'content_safety'
+  if (input.isCapped) return 'frequency_cap_exceeded'
+  return input.forced === 'risk_suppressed' ? 'risk_suppressed' : null
 }
 
 /** Reasons that apply once there are offers; `risk_suppressed` comes before the market. */

@@ -3,7 +3,8 @@
  * over the previous hash and the entry, so that a changed, removed or moved entry breaks the chain there. A chain that was
  * cut off at its end is still valid: compare its head with a signed checkpoint.
  *
- * Entries are built on the hot path, by hand, with their properties sorted. Asset tokens appear only as hashes.
+ * Entries are built on the hot path: their properties are written in sorted order, which makes plain JSON canonical. Asset
+ * tokens appear only as hashes.
  */
 import canonicalize from 'canonicalize'
 import { genesis, linkProblem, type Sha256Hex } from '../../src/contract/control/evidence.ts'
@@ -73,36 +74,61 @@ export interface BeaconEvidence extends EntryFacts {
 
 /** Returns the canonical entry of a decision. */
 export function decisionEntry(facts: DecisionEvidence): string {
-  return (
-    `{"asset_token_sha256":${text(facts.asset_token_sha256)},"at_ms":${facts.at_ms}` +
-    `,"campaign_id":${text(facts.campaign_id)},"client_id":${text(facts.client_id)}` +
-    `,"consent_revision":${facts.consent_revision},"decision_sha256":${text(facts.decision_sha256)}` +
-    `,"fill":${facts.fill},"format":${text(facts.format)},"kind":"decision","mode":${text(facts.mode)}` +
-    `,"no_fill_reason":${text(facts.no_fill_reason)},"seq":${facts.seq},"slot_id":${text(facts.slot_id)},"v":1}`
-  )
+  return JSON.stringify({
+    asset_token_sha256: facts.asset_token_sha256,
+    at_ms: facts.at_ms,
+    campaign_id: facts.campaign_id,
+    client_id: facts.client_id,
+    consent_revision: facts.consent_revision,
+    decision_sha256: facts.decision_sha256,
+    fill: facts.fill,
+    format: facts.format,
+    kind: 'decision',
+    mode: facts.mode,
+    no_fill_reason: facts.no_fill_reason,
+    seq: facts.seq,
+    slot_id: facts.slot_id,
+    v: 1,
+  })
 }
 
 /** Returns the canonical entry of a consent revision. */
 export function consentEntry(facts: ConsentEvidence): string {
-  return (
-    `{"at_ms":${facts.at_ms},"client_id":${text(facts.client_id)},"consent_id":${text(facts.consent_id)}` +
-    `,"expires_at_ms":${facts.expires_at_ms},"kind":"consent","lifecycle_state":${text(facts.lifecycle_state)}` +
-    `,"prompt_shared":${facts.prompt_shared},"revision":${facts.revision}` +
-    `,"semantic_targeting":${facts.semantic_targeting},"seq":${facts.seq}` +
-    `,"session_id":${text(facts.session_id)},"source":${text(facts.source)},"v":1}`
-  )
+  return JSON.stringify({
+    at_ms: facts.at_ms,
+    client_id: facts.client_id,
+    consent_id: facts.consent_id,
+    expires_at_ms: facts.expires_at_ms,
+    kind: 'consent',
+    lifecycle_state: facts.lifecycle_state,
+    prompt_shared: facts.prompt_shared,
+    revision: facts.revision,
+    semantic_targeting: facts.semantic_targeting,
+    seq: facts.seq,
+    session_id: facts.session_id,
+    source: facts.source,
+    v: 1,
+  })
 }
 
 /** Returns the canonical entry of an accepted beacon. */
 export function beaconEntry(facts: BeaconEvidence): string {
-  return (
-    `{"asset_token_sha256":${text(facts.asset_token_sha256)},"at_ms":${facts.at_ms}` +
-    `,"beacon_id":${text(facts.beacon_id)},"body_sha256":${text(facts.body_sha256)}` +
-    `,"client_id":${text(facts.client_id)},"consent_revision":${facts.consent_revision}` +
-    `,"event":${text(facts.event)},"kind":"beacon","occurred_at_ms":${facts.occurred_at_ms}` +
-    `,"received_at_ms":${facts.received_at_ms},"record_sha256":${text(facts.record_sha256)}` +
-    `,"seq":${facts.seq},"slot_id":${text(facts.slot_id)},"v":1}`
-  )
+  return JSON.stringify({
+    asset_token_sha256: facts.asset_token_sha256,
+    at_ms: facts.at_ms,
+    beacon_id: facts.beacon_id,
+    body_sha256: facts.body_sha256,
+    client_id: facts.client_id,
+    consent_revision: facts.consent_revision,
+    event: facts.event,
+    kind: 'beacon',
+    occurred_at_ms: facts.occurred_at_ms,
+    received_at_ms: facts.received_at_ms,
+    record_sha256: facts.record_sha256,
+    seq: facts.seq,
+    slot_id: facts.slot_id,
+    v: 1,
+  })
 }
 
 export type ChainVerification =
@@ -163,8 +189,4 @@ function refuseDropped(value: unknown): void {
     }
     if (typeof next === 'object' && next !== null) for (const inner of Object.values(next)) open.push(inner)
   }
-}
-
-function text(value: string | null): string {
-  return JSON.stringify(value)
 }

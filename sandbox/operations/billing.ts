@@ -21,7 +21,7 @@ export const reportBilling: Operation<Contract['billing.report']> = async (servi
   })
   const tally = createTally()
   const missed = newestBeacons()
-  for (let after: number | null = 0; after !== null && !signal.aborted; ) {
+  for (let after: number | null = 0; after !== null && !signal().aborted; ) {
     const slots = await store.slotsWithBeacons({ ...scope, after, limit: chunk })
     for (const { slot, beacons } of slots) {
       const outcome = slot.decision?.outcome

@@ -48,8 +48,8 @@ export interface Context {
   request_id: string
   caller: Caller | null
   origin: string | null
-  /** Aborted when the client has disconnected. */
-  signal: AbortSignal
+  /** Returns a signal that is aborted when the client has disconnected. */
+  signal: () => AbortSignal
   /** `x-sandbox-warning` values. */
   warnings: string[]
   /** Additional headers of the response. */

@@ -12,7 +12,7 @@ import type { Decision, NativeAssets, Placement, PlacementResponse } from '../..
 import type { Campaign, Creative } from '../domain/catalogue.ts'
 import { consentDeclaration, consentProblem } from '../domain/consent.ts'
 import { parseToken } from '../domain/tokens.ts'
-import { assetTokenHash, assetTokenOf, decisionEvidence } from '../runtime/decisions.ts'
+import { assetTokenOf, decisionEvidence } from '../runtime/decisions.ts'
 import type { DecisionFacts, SlotRow } from '../store/store.ts'
 import { type Context, callerOf, type Operation, type Services } from './context.ts'
 
@@ -70,7 +70,7 @@ export async function whenDecided(
   wait_ms: number,
 ): Promise<SlotRow> {
   if (slot.decision !== null || wait_ms === 0) return slot
-  const waited = services.waiters.wait(slot.id, wait_ms, context.signal)
+  const waited = services.waiters.wait(slot.id, wait_ms, context.signal())
   const now = await services.store.findSlot(slot.id)
   if (now !== null && now.decision !== null) {
     services.waiters.wake(slot.id)
@@ -121,13 +121,13 @@ export async function fillOf(services: Services, decision: DecisionFacts): Promi
  * other secrets: such a token is replaced when its placement is requested again.
  */
 async function currentToken(services: Services, slot: SlotRow, decision: DecisionFacts, outcome: FilledOutcome) {
-  const hash = assetTokenHash(services, slot.id)
+  const { token, hash } = assetTokenOf(services, slot.id)
   if (!hash.equals(outcome.asset_token_hash)) {
     const renewed = { ...decision, outcome: { ...outcome, asset_token_hash: hash } }
     const evidence = decisionEvidence(services, slot.project, slot.job, slot.id, renewed)
     await services.store.replaceAssetToken(slot.id, hash, evidence)
   }
-  return assetTokenOf(services, slot.id)
+  return token
 }
 
 function placementOf(

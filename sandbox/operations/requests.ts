@@ -88,7 +88,7 @@ export const replayRequest: Operation<Contract['requests.replay']> = async (serv
   const row = await findExchange(services, params.request_id)
   const { request, not_restored } = await restoreRequest(services, row, body)
   // The new request takes the drain lock itself: within it, a reset that waits for this one would wait for both.
-  const request_id = await services.drainLock.runOutside(() => services.resend(request, context.signal))
+  const request_id = await services.drainLock.runOutside(() => services.resend(request, context.signal()))
   return {
     replayed: params.request_id,
     status_before: row.status,

@@ -19,8 +19,8 @@ export interface Request {
   /** The request target as it was sent: path and query, or an absolute URL. */
   readonly url: string
   readonly headers: IncomingHttpHeaders
-  /** Aborted when the client has gone. */
-  readonly signal: AbortSignal
+  /** Returns a signal that is aborted when the client has gone. It is created on the first call: few requests wait. */
+  readonly signal: () => AbortSignal
   /** Where an unread body comes from; null for a request that the sandbox makes itself. */
   readonly incoming: IncomingMessage | null
   /** Empty until the pipeline has read it, and for routes that read it themselves. */
@@ -75,21 +75,13 @@ const noBody = Buffer.alloc(0)
 
 /** A request that came over a socket. */
 export function receivedRequest(incoming: IncomingMessage, outgoing: ServerResponse): Request {
-  let controller: AbortController | undefined
   const url = incoming.url ?? '/'
+  let signal: AbortSignal | undefined
   return {
     method: incoming.method ?? 'GET',
     url,
     headers: incoming.headers,
-    get signal() {
-      if (controller === undefined) {
-        const created = new AbortController()
-        if (outgoing.destroyed) created.abort()
-        else outgoing.once('close', () => created.abort())
-        controller = created
-      }
-      return controller.signal
-    },
+    signal: () => (signal ??= signalOf(outgoing)),
     incoming,
     body: noBody,
     path: url,
@@ -98,6 +90,13 @@ export function receivedRequest(incoming: IncomingMessage, outgoing: ServerRespo
     fault: null,
     identity: null,
   }
+}
+
+function signalOf(outgoing: ServerResponse): AbortSignal {
+  const controller = new AbortController()
+  if (outgoing.destroyed) controller.abort()
+  else outgoing.once('close', () => controller.abort())
+  return controller.signal
 }
 
 /** A request that the sandbox makes itself: it passes the same pipeline as any other. */
@@ -136,9 +135,7 @@ export function openExchange({ platform }: Services, request: Request): Exchange
       request_id: encodeId('req', id),
       caller: null,
       origin: request.headers.origin ?? null,
-      get signal() {
-        return request.signal
-      },
+      signal: request.signal,
       warnings: [],
       headers: request.fault === null ? {} : { [faultHeader]: request.fault.fault_id },
       subject: { session_id: null, slot_id: null },

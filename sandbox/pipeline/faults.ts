@@ -25,7 +25,7 @@ export async function meetFault(services: Services, request: Request): Promise<v
     faults.inject(await describeRequest(services, request), platform.clock.now()),
   )
   const { latency_ms } = request.fault ?? { latency_ms: 0 }
-  if (latency_ms > 0) await wait(latency_ms, request.signal)
+  if (latency_ms > 0) await wait(latency_ms, request.signal())
 }
 
 /** Whether a rule keeps the request from taking effect. */

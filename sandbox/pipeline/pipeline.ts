@@ -95,7 +95,14 @@ export async function replay(
   signal: AbortSignal,
 ): Promise<string> {
   const marked = { ...headers, 'x-sandbox-replay': replayed }
-  const request = internalRequest({ method, url: path, headers: marked, body: body ?? '', identity, signal })
+  const request = internalRequest({
+    method,
+    url: path,
+    headers: marked,
+    body: body ?? '',
+    identity,
+    signal: () => signal,
+  })
   return (await respondTo(pipeline, request)).exchange.context.request_id
 }
 
@@ -125,7 +132,7 @@ function isFaultable({ path }: Route): boolean {
 
 /** Whether the client left while a fault delayed its request: then the request takes no effect. */
 function hasLeft(request: Request): boolean {
-  return request.fault !== null && request.signal.aborted
+  return request.fault !== null && request.signal().aborted
 }
 
 const noResponse: Response = { status: 0, headers: {}, body: '', broken: 'drop' }

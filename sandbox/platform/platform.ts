@@ -23,8 +23,8 @@ export interface Platform {
   random(): number
   /** 32 secret bytes, base64url (43 characters). */
   newSecret(): string
-  /** HMAC-SHA256 of `text` under the key of this install, base64url: a secret that need not be stored. */
-  sign(text: string): string
+  /** A secret that need not be stored, and its SHA-256: HMAC-SHA256 of `text` under the key of this install, base64url. */
+  deriveSecret(text: string): DerivedSecret
   /** An Ed25519 signature under the key of this install, and the key to check it with; both base64url. */
   signPublicly(text: string): { signature: string; public_key: string }
   /** SHA-256 of `text`. */
@@ -34,6 +34,11 @@ export interface Platform {
   sha256Hex(text: string): string
   /** Compares two hashes in constant time. */
   equals(one: Uint8Array, other: Uint8Array): boolean
+}
+
+export interface DerivedSecret {
+  secret: string
+  hash: Buffer
 }
 
 /** SHA-256 of UTF-8 text. By way of a string: a buffer made in native code has memory of its own, at three times the cost. */
@@ -49,7 +54,7 @@ export function sha256Hex(text: string): string {
 /** 2026-01-01T00:00:00Z: identifiers count milliseconds from here, times 4096, plus a counter. */
 const idEpoch_ms = Date.UTC(2026, 0, 1)
 const idsPerMs = 4096
-const mostSignatures = 256
+const mostDerived = 256
 /** Characters of the longest text that is signed. */
 const longestSigned = 64
 
@@ -63,8 +68,8 @@ export function createPlatform(options: { clock?: Clock; seed?: number | null; s
   const random = seed === null ? Math.random : seededRandom(seed)
   const hmac = hmacSha256(key)
   let lastId = 0
-  /** The token of a fill is signed for its decision and again for the response, with others in between: cached. */
-  const signatures = new Map<string, string>()
+  /** The token of a fill is derived for its decision and again for the response, with others in between: cached. */
+  const derived = new Map<string, DerivedSecret>()
   let secrets = 0
   let publicSigner: { key: KeyObject; public_key: string } | undefined
   return {
@@ -80,13 +85,14 @@ export function createPlatform(options: { clock?: Clock; seed?: number | null; s
     },
     random,
     newSecret: () => (seed === null ? randomBytes(32).toString('base64url') : hmac(`secret:${++secrets}:${lastId}`)),
-    sign(text) {
-      const known = signatures.get(text)
+    deriveSecret(text) {
+      const known = derived.get(text)
       if (known !== undefined) return known
-      const signature = hmac(text)
-      if (signatures.size >= mostSignatures) signatures.clear()
-      signatures.set(text, signature)
-      return signature
+      const secret = hmac(text)
+      const created = { secret, hash: sha256(secret) }
+      if (derived.size >= mostDerived) derived.clear()
+      derived.set(text, created)
+      return created
     },
     signPublicly(text) {
       publicSigner ??= ed25519(Buffer.from(hmac('evidence checkpoints'), 'base64url'))

@@ -101,7 +101,7 @@ export async function decideJobSlot(
               outcome.format === 'native'
                 ? (changes.native_template_id ?? job.facts.native_template_id ?? settings.defaults.native_template_id)
                 : null,
-            asset_token_hash: assetTokenHash(services, slot_id),
+            asset_token_hash: assetTokenOf(services, slot_id).hash,
           },
     label_text: settings.label_text,
     consent,
@@ -118,18 +118,13 @@ function onlyFormat(opportunity: Opportunity, format: Format | undefined): Oppor
 
 type Crypto = Pick<DecisionServices, 'platform'>
 
-/** Returns the asset token of a slot's fill. Its secret is derived, so that only its hash needs to be stored (A05). */
-export function assetTokenOf(services: Crypto, slot_id: number): string {
-  return formatToken('ast', slot_id, assetSecret(services, slot_id))
-}
-
-/** Returns the SHA-256 of the secret of a slot's asset token. */
-export function assetTokenHash(services: Crypto, slot_id: number): Buffer {
-  return services.platform.sha256(assetSecret(services, slot_id))
-}
-
-function assetSecret({ platform }: Crypto, slot_id: number): string {
-  return platform.sign(`ast:${slot_id}`)
+/**
+ * Returns the asset token of a slot's fill, and the SHA-256 of its secret. The secret is derived, so that only the hash
+ * needs to be stored (A05).
+ */
+export function assetTokenOf({ platform }: Crypto, slot_id: number): { token: string; hash: Buffer } {
+  const { secret, hash } = platform.deriveSecret(`ast:${slot_id}`)
+  return { token: formatToken('ast', slot_id, secret), hash }
 }
 
 /** Returns the evidence entry of a decision (A77). */

@@ -3,7 +3,6 @@ import type { KeyKind, NotRestored } from '../../src/contract/control/requests.t
 import { ApiError, type FieldError } from '../../src/contract/errors.ts'
 import { decodeId, decodeInteger, encodeId } from '../../src/contract/ids.ts'
 import { restoreBody, type StoredRequest, slotsNamed } from '../domain/replay.ts'
-import { parseToken } from '../domain/tokens.ts'
 import type { ExchangeRow } from '../store/store.ts'
 import { assetTokenOf, type DecisionServices } from './decisions.ts'
 
@@ -91,8 +90,7 @@ async function assetTokensOf(
     const id = decodeInteger(encoded)
     const slot = id === null ? null : await store.findSlot(id)
     if (slot?.decision?.outcome.status !== 'filled') continue
-    const token = assetTokenOf(services, slot.id)
-    const hash = platform.sha256(parseToken(token)!.secret)
+    const { token, hash } = assetTokenOf(services, slot.id)
     if (platform.equals(hash, slot.decision.outcome.asset_token_hash)) tokens.set(encoded, token)
   }
   return tokens

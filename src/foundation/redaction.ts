@@ -11,11 +11,12 @@ const idLength = 11
 /**
  * Returns `text` with every key and token in it replaced: `sk_test_redacted`, `ast_<id>_redacted`. What precedes one
  * does not matter: in JSON text it may be the letter of an escape. Every response passes here, so it looks only where a
- * prefix ends, in `t_` or `k_`, instead of at every character.
+ * prefix ends, in `t_`, `k_test_` or `k_live_`, instead of at every character.
  */
 export function redactSecrets(text: string): string {
   const tokens = redactTokens(text)
-  return tokens.includes('k_') ? tokens.replace(anyKey, '$1_$2_redacted') : tokens
+  const hasKeys = text.includes('k_test_') || text.includes('k_live_')
+  return hasKeys ? tokens.replace(anyKey, '$1_$2_redacted') : tokens
 }
 
 function redactTokens(text: string): string {
