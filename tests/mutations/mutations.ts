@@ -80,8 +80,8 @@ const consent: Omit<Mutation, 'about'>[] = [
     name: 'consent_ignored_in_decisions',
     wrong: 'A denied consent gets a fill.',
     file: 'sandbox/domain/decision.ts',
-    from: "consent.lifecycle_state !== 'granted', 'consent_not_granted'",
-    to: "false, 'consent_not_granted'",
+    from: "if (input.consent.lifecycle_state !== 'granted') return",
+    to: 'if (false) return',
   },
   {
     name: 'consent_not_required',
@@ -205,8 +205,8 @@ const decision: Omit<Mutation, 'about'>[] = [
     name: 'no_fill_not_forced',
     wrong: 'test_outcome: no_fill fills all the same.',
     file: 'sandbox/domain/decision.ts',
-    from: "[test_forced, 'test_forced']",
-    to: "[false, 'test_forced']",
+    from: 'if (input.test_forced) return',
+    to: 'if (false) return',
   },
   {
     name: 'format_not_respected',
@@ -240,8 +240,8 @@ const decision: Omit<Mutation, 'about'>[] = [
     name: 'cap_ignored',
     wrong: 'A frequency cap does not cap.',
     file: 'sandbox/domain/decision.ts',
-    from: "[isCapped, 'frequency_cap_exceeded']",
-    to: "[false, 'frequency_cap_exceeded']",
+    from: 'if (input.isCapped) return',
+    to: 'if (false) return',
   },
   {
     name: 'decision_never_expires',
@@ -254,8 +254,8 @@ const decision: Omit<Mutation, 'about'>[] = [
     name: 'high_risk_topic_filled',
     wrong: 'A high-risk topic gets an ad.',
     file: 'sandbox/domain/decision.ts',
-    from: "[isHighRisk, 'content_safety']",
-    to: "[false, 'content_safety']",
+    from: 'if (input.isHighRisk) return',
+    to: 'if (false) return',
   },
   {
     name: 'retryable_everything',
@@ -372,8 +372,8 @@ const billing: Omit<Mutation, 'about'>[] = [
     name: 'evidence_leaves_beacons_out',
     wrong: 'The evidence entry of a beacon does not name its event.',
     file: 'sandbox/domain/evidence.ts',
-    from: '`,"event":${text(facts.event)},"kind":"beacon"',
-    to: '`,"event":"","kind":"beacon"',
+    from: 'event: facts.event,',
+    to: "event: '',",
   },
 ]
 
