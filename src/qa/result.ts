@@ -3,7 +3,7 @@
  * case of steps, a step of exchanges (what went over the wire) and checks (what was expected of it).
  */
 import type { Provenance } from '../contract/provenance.ts'
-import type { Json } from '../foundation/json.ts'
+import { isObject, type Json } from '../foundation/json.ts'
 
 /** A place in a suite file, counted from 1. */
 export interface Place {
@@ -167,6 +167,16 @@ export function totalsOf(cases: readonly CaseResult[]): Totals {
     }
   }
   return totals
+}
+
+/** Returns a value of a matrix in words: an object by its name, or by its fields: `format banner, max_width 300`. */
+export function valueWords(value: Json): string {
+  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(valueWords).join('+')
+  if (!isObject(value)) return String(value)
+  if (typeof value.name === 'string') return value.name
+  return Object.entries(value)
+    .map(([name, field]) => `${name} ${valueWords(field)}`)
+    .join(', ')
 }
 
 /** Is notified while a run goes on. Methods are called one after the other; a run awaits each. */

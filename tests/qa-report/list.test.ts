@@ -29,7 +29,7 @@ test('all is well: a line a suite, and the totals', async () => {
 
 Cases   3 passed
 Checks  6
-Time    1.23 s
+Time    1.92 s of cases, run in 1.23 s
 `)
 })
 
@@ -73,7 +73,7 @@ Not applicable here
 
 Cases   1 failed, 1 passed, 1 not applicable of 3
 Checks  6, 1 failed
-Time    1.23 s
+Time    46 ms of cases, run in 1.23 s
 `)
 })
 
@@ -232,7 +232,31 @@ test('on a terminal a line at the foot follows the run, and leaves nothing behin
   await reporter.case?.(cases[1]!)
   await reporter.end?.(run(cases))
   expect(screen.lines().join('\n')).not.toContain('1/2')
-  expect(foot()).toBe('Time    1.23 s')
+  expect(foot()).toMatch(/^Time {4}.+ of cases, run in 1\.23 s$/)
+})
+
+test('the times of the suites add up to that of the cases, beside the time of the run', async () => {
+  const cases = [item({ duration_ms: 400 }), item({ duration_ms: 467 }), item({ suite: 'rates', duration_ms: 3_420 })]
+  const out = await listOf(run(cases, { duration_ms: 1_550 }))
+  expect(out.match(/✓.*|Time.*/g)).toEqual([
+    '✓ beacons  2 passed  867 ms',
+    '✓ rates    1 passed  3.42 s',
+    'Time    4.29 s of cases, run in 1.55 s',
+  ])
+})
+
+test('a value of the matrix is in words, and only where the name does not contain it', async () => {
+  const rows = [
+    { matrix: { size: { max_width: 300, formats: ['banner', 'clip'] } }, name: 'it fits' },
+    { matrix: { row: { name: 'small', width: 1 } }, name: 'a small one fits' },
+    { matrix: { row: { status: 404, reason: 'not_found' } }, name: 'not_found is 404' },
+  ]
+  const out = await listOf(run(rows.map((given) => failedItem(given))))
+  expect(out.match(/^ {4}✗ .*(?= {2}34)/gm)).toEqual([
+    '    ✗ it fits [size=max_width 300, formats banner+clip]',
+    '    ✗ a small one fits',
+    '    ✗ not_found is 404',
+  ])
 })
 
 test('colours change nothing else: a style of the command line is a paint', async () => {

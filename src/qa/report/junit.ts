@@ -1,9 +1,19 @@
 /** JUnit's XML as build servers read it: one testsuite for each suite, times in seconds, at most one failure a case. */
 
 import { escapeHtml } from '../../foundation/html.ts'
-import { type CaseResult, type Reporter, type RunResult, totalsOf } from '../result.ts'
+import { type CaseResult, type Reporter, type RunResult, totalsOf, valueWords } from '../result.ts'
 import { exchangeLine, failureLines } from './failure.ts'
-import { bySuite, type Destination, outcomeWords, placeText, plain, reasonOf, scalarText, titleOf } from './text.ts'
+import {
+  bySuite,
+  type Destination,
+  durationOf,
+  outcomeWords,
+  placeText,
+  plain,
+  reasonOf,
+  scalarText,
+  titleOf,
+} from './text.ts'
 
 export function createJunitReporter({ write }: Destination): Reporter {
   return { end: (result) => write(documentOf(result)) }
@@ -38,7 +48,7 @@ function suiteOf(name: string, id: number, cases: readonly CaseResult[], { targe
       failures: totals.failed,
       errors: 0,
       skipped: totals.not_applicable + totals.not_run,
-      time: seconds(cases.reduce((sum, { duration_ms }) => sum + duration_ms, 0)),
+      time: seconds(durationOf(cases)),
     },
     [
       element(
@@ -78,7 +88,7 @@ function failureOf(item: CaseResult): string {
 
 /** Returns what happened, briefly: the place of the case, its tags and values, and every exchange. */
 function logOf({ place, tags, matrix, steps }: CaseResult): string[] {
-  const values = Object.entries(matrix).map(([name, value]) => `${name}=${scalarText(value)}`)
+  const values = Object.entries(matrix).map(([name, value]) => `${name}=${valueWords(value)}`)
   return [
     placeText(place),
     ...(tags.length === 0 ? [] : [`tags: ${tags.join(', ')}`]),

@@ -6,6 +6,7 @@ import {
   bySuite,
   countsText,
   type Destination,
+  durationOf,
   flakyCases,
   type Paint,
   plural,
@@ -78,7 +79,7 @@ function suiteLines(suite: string, cases: readonly CaseResult[], width: number, 
 
 /** Returns the time of cases, or nothing when none has run. */
 function timeText(cases: readonly CaseResult[], paint: Paint): string {
-  const duration_ms = cases.reduce((sum, item) => sum + item.duration_ms, 0)
+  const duration_ms = durationOf(cases)
   return duration_ms === 0 ? '' : paint.dim(`  ${measuredTime(duration_ms)}`)
 }
 
@@ -176,7 +177,7 @@ function totalLines(result: RunResult, paint: Paint): string[] {
       : [paint.yellow(`Interrupted by ${visible(result.interrupted)}: this is not the whole run.`)]),
     `${paint.dim('Cases ')}  ${color(countsText(totals))}${totals.passed === totals.cases ? '' : ` of ${totals.cases}`}`,
     `${paint.dim('Checks')}  ${checks}`,
-    `${paint.dim('Time  ')}  ${measuredTime(result.duration_ms)}`,
+    `${paint.dim('Time  ')}  ${measuredTime(durationOf(result.cases))} of cases, run in ${measuredTime(result.duration_ms)}`,
   ]
 }
 

@@ -1,6 +1,14 @@
 /** What every reporter is given, and how it writes: names, counts and values, the same in each of them. */
-import type { Json } from '../../foundation/json.ts'
-import type { CaseResult, Outcome, Place, RunResult, TargetSummary, Totals } from '../result.ts'
+import { isObject, type Json } from '../../foundation/json.ts'
+import {
+  type CaseResult,
+  type Outcome,
+  type Place,
+  type RunResult,
+  type TargetSummary,
+  type Totals,
+  valueWords,
+} from '../result.ts'
 
 export const outcomes = ['failed', 'passed', 'not_applicable', 'not_run'] as const satisfies readonly Outcome[]
 
@@ -13,9 +21,11 @@ export const outcomeWords: Record<Outcome, string> = {
 
 /** Returns the name of a case, with its attempt and the values of its matrix that the name does not contain. */
 export function titleOf({ name, matrix, attempt }: Pick<CaseResult, 'name' | 'matrix' | 'attempt'>): string {
-  const missing = Object.entries(matrix).filter(([, value]) => !name.includes(scalarText(value)))
+  const isNamed = (value: Json): boolean =>
+    name.includes(valueWords(value)) || (isObject(value) && Object.values(value).some(isNamed))
+  const missing = Object.entries(matrix).filter(([, value]) => !isNamed(value))
   const values =
-    missing.length === 0 ? '' : ` [${missing.map(([key, value]) => `${key}=${scalarText(value)}`).join(' ')}]`
+    missing.length === 0 ? '' : ` [${missing.map(([key, value]) => `${key}=${valueWords(value)}`).join(' ')}]`
   return visible(`${name}${values}${attempt > 1 ? ` (attempt ${attempt})` : ''}`)
 }
 
@@ -76,6 +86,11 @@ export function reasonsOf(cases: readonly CaseResult[], outcome: Outcome): { rea
 /** Returns cases by suite, in the order in which suites first appear. */
 export function bySuite(cases: readonly CaseResult[]): Map<string, CaseResult[]> {
   return Map.groupBy(cases, ({ suite }) => suite)
+}
+
+/** Returns the time of cases added up, milliseconds. Side by side they took less. */
+export function durationOf(cases: readonly CaseResult[]): number {
+  return cases.reduce((sum, { duration_ms }) => sum + duration_ms, 0)
 }
 
 /** Returns the ids of cases that passed in some attempts and failed in others. */

@@ -48,6 +48,24 @@ test('a case for each combination, but the excepted ones, by the values of its m
   ])
 })
 
+test('an object without a name is in words', () => {
+  const sizes = loadSuite(
+    `suite: sizes
+title: What fits
+cases:
+  - name: it fits
+    matrix: { size: [{ max_width: 300, formats: [banner, clip] }, { max_width: 1, formats: [] }] }
+    steps: [{ placement: { max_width: "{{size.max_width}}" } }]
+`,
+    'sizes.yaml',
+    '/',
+  )
+  expect(expand([sizes]).map(({ id }) => id)).toEqual([
+    'sizes/it fits [max_width 300, formats banner+clip]',
+    'sizes/it fits [max_width 1, formats none]',
+  ])
+})
+
 test('what a case needs and moves follows from its steps', () => {
   const of = (id: string) => all.find((each) => each.id === id)!
   const needs = (id: string) => [...new Set(of(id).needs.map(({ need }) => need))]

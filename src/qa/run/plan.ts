@@ -2,6 +2,7 @@
 
 import { isObject, type Json } from '../../foundation/json.ts'
 import { valueAt } from '../../foundation/json-path.ts'
+import { valueWords } from '../result.ts'
 import type { SharedState } from '../steps/step-kind.ts'
 import type { LoadedCase, LoadedStep, LoadedSuite } from '../suite/schema.ts'
 import type { Need } from './target.ts'
@@ -119,7 +120,7 @@ function combinations({ axes, except }: LoadedCase): Record<string, Json>[] {
 }
 
 function isExcepted(combination: Record<string, Json>, except: Readonly<Record<string, Json>>): boolean {
-  return Object.entries(except).every(([name, value]) => labelOf(combination[name]!) === labelOf(value))
+  return Object.entries(except).every(([name, value]) => valueWords(combination[name]!) === valueWords(value))
 }
 
 /** Returns the name with the values of its matrix; values that it does not mention follow in brackets. */
@@ -128,16 +129,9 @@ function nameOf(name: string, matrix: Readonly<Record<string, Json>>): string {
   const left: string[] = []
   for (const [axis, value] of Object.entries(matrix)) {
     const use = new RegExp(`\\{\\{\\s*${axis}(?:\\.([A-Za-z0-9_.-]+))?\\s*\\}\\}`, 'g')
-    const replaced = text.replace(use, (_, path: string = '') => labelOf(valueAt(value, path) ?? null))
-    if (replaced === text) left.push(labelOf(value))
+    const replaced = text.replace(use, (_, path: string = '') => valueWords(valueAt(value, path) ?? null))
+    if (replaced === text) left.push(valueWords(value))
     text = replaced
   }
   return left.length === 0 ? text : `${text} [${left.join(', ')}]`
-}
-
-/** Returns a value of a matrix in one word: an object by its name. */
-function labelOf(value: Json): string {
-  if (!isObject(value)) return Array.isArray(value) ? value.map(labelOf).join('+') : String(value)
-  const { name } = value
-  return typeof name === 'string' ? name : JSON.stringify(value)
 }

@@ -1,9 +1,16 @@
 /** One case of the page: a line that unfolds into its steps, each with its checks, exchanges and screenshots. */
 import { measuredTime } from '../../../foundation/duration.ts'
 import { type Json, parseJson } from '../../../foundation/json.ts'
-import type { CaseResult, Check, Exchange, Screenshot, StepResult } from '../../result.ts'
+import {
+  type CaseResult,
+  type Check,
+  type Exchange,
+  type Screenshot,
+  type StepResult,
+  valueWords,
+} from '../../result.ts'
 import { diffOf, valueText } from '../failure.ts'
-import { placeText, plural, reasonOf, scalarText, sizeText, titleOf } from '../text.ts'
+import { placeText, plural, reasonOf, sizeText, titleOf } from '../text.ts'
 import { bar, copyable, type Hole, html, lookOf, type Markup, mark } from './markup.ts'
 
 /** A case and its number, which is its fragment in the page: `#case-12`. */
@@ -30,7 +37,7 @@ export function caseMarkup({ number, item }: Numbered, { isOpen, withSuite, hasR
   )
   return html`<details class="case ${item.outcome}" id="case-${number}"${attributes({ number, item })}${isOpen && html` open`}>
 <summary>${mark(lookOf(item))}<span class="title">${withSuite && html`<span class="soft">${item.suite} › </span>`}${titleOf(item)}</span>${item.outcome !== 'passed' && !isFailed && reason !== null && html`<span class="soft why">${reason}</span>`}<span class="soft time">${item.duration_ms > 0 && measuredTime(item.duration_ms)}</span></summary>
-<div class="body"><p class="facts"><span class="soft place">${placeText(item.place)}</span>${Object.entries(item.matrix).map(([name, value]) => html` <span class="chip">${name}=${scalarText(value)}</span>`)}${item.tags.map((tag) => html` <span class="chip">${tag}</span>`)}</p>
+<div class="body"><p class="facts"><span class="soft place">${placeText(item.place)}</span>${Object.entries(item.matrix).map(([name, value]) => html` <span class="chip">${name}=${valueWords(value)}</span>`)}${item.tags.map((tag) => html` <span class="chip">${tag}</span>`)}</p>
 ${item.reason !== null && html`<p class="reason ${lookOf(item)}">${item.reason}</p>`}
 ${item.steps.map((step) => {
   const start = elapsed_ms / whole_ms

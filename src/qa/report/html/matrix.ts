@@ -1,7 +1,7 @@
 /** Cases that differ only in a value of their matrix, side by side: one row, with a column for each value. */
-import type { Json } from '../../../foundation/json.ts'
-import type { Outcome } from '../../result.ts'
-import { outcomeWords, placeText, scalarText, titleOf, visible } from '../text.ts'
+import { isObject, type Json } from '../../../foundation/json.ts'
+import { type Outcome, valueWords } from '../../result.ts'
+import { outcomeWords, placeText, titleOf, visible } from '../text.ts'
 import type { Numbered } from './case.ts'
 import { glyphs, html, type Markup } from './markup.ts'
 
@@ -36,7 +36,7 @@ function mostUsed(cases: readonly Numbered[]): string {
     for (const [name, value] of Object.entries(item.matrix)) {
       const entry = values.get(name) ?? { uses: 0, values: new Set<string>() }
       entry.uses++
-      entry.values.add(scalarText(value))
+      entry.values.add(valueWords(value))
       values.set(name, entry)
     }
   }
@@ -45,7 +45,7 @@ function mostUsed(cases: readonly Numbered[]): string {
 }
 
 function tableMarkup(axis: string, cases: readonly Numbered[]): Markup {
-  const columns = [...new Set(cases.map(({ item }) => scalarText(item.matrix[axis]!)))]
+  const columns = [...new Set(cases.map(({ item }) => valueWords(item.matrix[axis]!)))]
   const rows = rowsOf(axis, cases).toSorted((a, b) => Number(hasFailed(b)) - Number(hasFailed(a)))
   return html`<div class="scroll" tabindex="0" role="region" aria-label="Cases by ${axis}"><table class="matrix">
 <thead><tr><th scope="col">By <b>${axis}</b></th>${columns.map((column) => html`<th scope="col">${column}</th>`)}</tr></thead>
@@ -64,10 +64,10 @@ function rowsOf(axis: string, cases: readonly Numbered[]): Row[] {
     const { suite, place, matrix, name } = numbered.item
     const { [axis]: value, ...others } = matrix as Record<string, Json>
     const key = `${suite}\n${placeText(place)}\n${JSON.stringify(others)}`
-    const column = scalarText(value!)
+    const column = valueWords(value!)
     const row = rows.get(key) ?? {
       suite,
-      title: titleOf({ name: without(name, axis, column), matrix: others, attempt: 1 }),
+      title: titleOf({ name: without(name, axis, value!), matrix: others, attempt: 1 }),
       cells: new Map(),
     }
     row.cells.set(column, [...(row.cells.get(column) ?? []), numbered])
@@ -76,15 +76,19 @@ function rowsOf(axis: string, cases: readonly Numbered[]): Row[] {
   return [...rows.values()]
 }
 
-/** Returns the name of a case without the value of its column: `a {format} fills`. */
-function without(name: string, axis: string, value: string): string {
-  if (value === '') return name
-  const bracketed = [` [${axis}=${value}]`, ` (${axis}=${value})`, ` {${axis}: ${value}}`].find((text) =>
+/** Returns the name of a case without the value of its column, or without its fields: `a {format} fills`. */
+function without(name: string, axis: string, value: Json): string {
+  const words = valueWords(value)
+  const bracketed = [` [${axis}=${words}]`, ` (${axis}=${words})`, ` {${axis}: ${words}}`].find((text) =>
     name.includes(text),
   )
   if (bracketed !== undefined) return name.replace(bracketed, '')
-  const at = name.split(/\b/).indexOf(value)
-  return at === -1 ? name : name.split(/\b/).with(at, `{${axis}}`).join('')
+  // Whole words only, in any language.
+  const escaped = words.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
+  const whole = new RegExp(`(?<![\\p{L}\\p{N}_])${escaped}(?![\\p{L}\\p{N}_])`, 'u')
+  if (words !== '' && whole.test(name)) return name.replace(whole, () => `{${axis}}`)
+  if (!isObject(value)) return name
+  return Object.entries(value).reduce((text, [field, inner]) => without(text, `${axis}.${field}`, inner), name)
 }
 
 const severity: readonly Outcome[] = ['failed', 'not_run', 'passed', 'not_applicable']

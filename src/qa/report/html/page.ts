@@ -9,6 +9,7 @@ import {
   bySuite,
   countsText,
   type Destination,
+  durationOf,
   flakyCases,
   outcomes,
   outcomeWords,
@@ -73,7 +74,7 @@ function suiteMarkup(
 ): Markup {
   const items = cases.map(({ item }) => item)
   const totals = totalsOf(items)
-  const duration_ms = items.reduce((sum, { duration_ms }) => sum + duration_ms, 0)
+  const duration_ms = durationOf(items)
   const looks = new Set(items.map(lookOf))
   const worst = (['failed', 'warned', ...outcomes] as const).find((look) => looks.has(look)) ?? 'passed'
   const ordered = cases.toSorted((a, b) => rank(a.item) - rank(b.item))
@@ -160,7 +161,7 @@ export function timingsMarkup(cases: readonly Numbered[]): Markup | null {
   const slowest = ran.toSorted((a, b) => b.item.duration_ms - a.item.duration_ms).slice(0, most)
   const longest_ms = Math.max(1, slowest[0]!.item.duration_ms)
   const suites = [...bySuite(ran.map(({ item }) => item))]
-    .map(([name, items]) => ({ name, duration_ms: items.reduce((sum, { duration_ms }) => sum + duration_ms, 0) }))
+    .map(([name, items]) => ({ name, duration_ms: durationOf(items) }))
     .toSorted((a, b) => b.duration_ms - a.duration_ms)
     .slice(0, most)
   const most_ms = Math.max(1, suites[0]!.duration_ms)
