@@ -326,6 +326,28 @@ ${['a', 'b', 'c'].map((name) => `  - { name: ${name}, steps: [{ placement: null,
     expect((await cli.svc('qa validate errors')).stdout).toMatch(/^builtin:errors: valid, \d+ cases\n$/)
   })
 
+  test('a suite that show has printed names a schema that is there, in a project with the package and without', async () => {
+    const cwd = join(cli.home, 'project')
+    mkdirSync(join(cwd, 'node_modules/svc/fixtures'), { recursive: true })
+    const schemaOf = async () => {
+      const { stdout } = await cli.svc('qa show errors', { cwd })
+      writeFileSync(join(cwd, 'mine.yaml'), stdout)
+      expect(await cli.svc('qa validate mine.yaml', { cwd })).toMatchObject({ code: 0 })
+      return /^# yaml-language-server: \$schema=(.+)\n/.exec(stdout)![1]!
+    }
+    const published = await cli.svc('qa validate --schema')
+    expect(JSON.parse(published.stdout)).toMatchObject({
+      $id: 'urn:svc:qa-suite:v1',
+      required: ['suite', 'title', 'cases'],
+    })
+    expect(readFileSync(new URL(await schemaOf()), 'utf8')).toBe(published.stdout)
+    writeFileSync(join(cwd, 'node_modules/svc/fixtures/svc.qa.schema.json'), published.stdout)
+    expect(await schemaOf()).toBe('./node_modules/svc/fixtures/svc.qa.schema.json')
+    for (const args of ['', '--schema errors']) {
+      expect(await cli.svc(`qa validate ${args}`)).toMatchObject({ code: 2, stdout: '' })
+    }
+  })
+
   test('list, show and what fits nothing', async () => {
     expect((await cli.svc('qa list')).stdout).toMatch(/^suite +cases +title +tags\n/)
     const { items } = JSON.parse((await cli.svc('qa list formats -o json')).stdout) as {

@@ -1,6 +1,6 @@
 /** Suites by name or file: loading them, and `svc qa list`, `show` and `validate`. */
 import { resolve } from 'node:path'
-import { Argument } from 'commander'
+import { Argument, Option } from 'commander'
 import { alignTable } from '../../cli/output/text.ts'
 import type { Command, CommandInput } from '../../cli/run/command.ts'
 import { CliError } from '../../cli/run/errors.ts'
@@ -79,12 +79,30 @@ export const show: Command = {
 export const validate: Command = {
   name: 'validate',
   summary: 'Check suite files without running them',
-  details: 'Reports every problem with its line and column; exit code 2 when there is one.',
-  arguments: [new Argument('<suites...>', 'suite files, or names of built-in suites')],
-  examples: ['qa validate formats', 'qa validate formats errors -o json'],
+  details:
+    'Reports every problem with its line and column; exit code 2 when there is one. With --schema: prints the JSON schema of suites, for an editor or another validator.',
+  arguments: [new Argument('[suites...]', 'suite files, or names of built-in suites')],
+  options: [new Option('--schema', 'print the JSON schema of suites instead')],
+  examples: ['qa validate formats', 'qa validate formats errors -o json', 'qa validate --schema'],
   async run(session, input) {
+    const names = suiteNames(input)
+    if (names.length > 0 === (input.options.schema === true)) {
+      const message = names.length > 0 ? '--schema takes no suites.' : 'Name the suites to check.'
+      throw new CliError(
+        'usage',
+        'suites_missing',
+        message,
+        'Try: svc qa validate shop.yaml, or svc qa validate --schema',
+      )
+    }
+    if (input.options.schema === true) {
+      const { qaSuiteSchema } = await import('../../qa/suite/schema.ts')
+      const schema = qaSuiteSchema()
+      session.out.data(schema, () => JSON.stringify(schema, null, 2).split('\n'))
+      return 0
+    }
     const { expand } = await import('../../qa/run/plan.ts')
-    const loaded = await loadSuites(session, suiteNames(input))
+    const loaded = await loadSuites(session, names)
     const items = loaded.map((suite) => ({ file: suite.file, suite: suite.name, cases: expand([suite]).length }))
     session.out.list({ items }, items, () => items.map(({ file, cases }) => `${file}: valid, ${cases} cases`))
     return 0

@@ -1,6 +1,7 @@
 /** The built-in suites, and suites by file: loading them, and printing one as it is written. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { expand } from '../run/plan.ts'
 import { loadSuite } from './load.ts'
 import { SuiteError, type SuiteProblem, suggestion } from './problems.ts'
@@ -80,7 +81,13 @@ function builtinFolder(): string {
   throw new Error('The folder fixtures/suites is missing from this package.')
 }
 
-/** Returns the text of a suite, `formats` or `mine.yaml`, or of a case, `formats/a banner fills`. Throws SuiteError. */
+/** The JSON schema of suites, relative to a project that has this package installed. */
+const schemaInProject = './node_modules/svc/fixtures/svc.qa.schema.json'
+
+/**
+ * Returns the text of a suite, `formats` or `mine.yaml`, or of a case, `formats/a banner fills`. A built-in suite names
+ * its schema by a path that is right outside of this package, for the editor. Throws SuiteError.
+ */
 export function showText(name: string, resolvePath: (file: string) => string): string {
   if (/\.ya?ml$/.test(name)) {
     loadSuites([name], resolvePath)
@@ -90,7 +97,11 @@ export function showText(name: string, resolvePath: (file: string) => string): s
   const wanted = rest.join('/')
   const [loaded] = loadSuites([suite], resolvePath)
   const text = builtinText(suite)
-  if (wanted === '') return text
+  if (wanted === '') {
+    const published = pathToFileURL(join(builtinFolder(), '../svc.qa.schema.json')).href
+    const $schema = existsSync(resolvePath(schemaInProject)) ? schemaInProject : published
+    return text.replace(/(?<=^# yaml-language-server: \$schema=).*/, () => $schema)
+  }
   const cases = expand([loaded!])
   const found = cases.find((planned) => planned.name === wanted || planned.loaded.name === wanted)
   if (found === undefined) {

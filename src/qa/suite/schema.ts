@@ -103,7 +103,7 @@ export interface LoadedSuite {
 /** Returns the JSON schema of suite files, for editors: `fixtures/svc.qa.schema.json`. */
 export function qaSuiteSchema(): object {
   const steps = z.array(Step)
-  return z.toJSONSchema(
+  const { $schema, ...schema } = z.toJSONSchema(
     Suite.extend({
       setup: steps.optional(),
       teardown: steps.optional(),
@@ -114,4 +114,5 @@ export function qaSuiteSchema(): object {
     }),
     { io: 'input', reused: 'ref', unrepresentable: 'any' },
   )
+  return { $schema, $id: 'urn:svc:qa-suite:v1', ...schema }
 }
