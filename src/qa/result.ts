@@ -61,7 +61,10 @@ export interface Exchange {
   response_body: string | null
   error: string | null
   duration_ms: number
-  /** The command that repeats the request, with variables such as $SVC_SECRET_KEY for credentials. */
+  /**
+   * The command that repeats the request, with variables such as $SVC_SECRET_KEY for credentials. Of a failed step on a
+   * fresh sandbox: the script that starts a sandbox and repeats the case up to the request.
+   */
   curl: string
 }
 

@@ -1,9 +1,12 @@
 /** `svc qa` from the command line: against a running sandbox, a fresh one, and a service that is no sandbox. */
+import { execFile } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type RequestListener, request } from 'node:http'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { CaseResult, RunResult } from '../../src/qa/result.ts'
+import { root } from './process.ts'
 import { startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'
 
 let cli: TestCli
@@ -288,6 +291,44 @@ describe('the command line', () => {
     const { curl } = first.steps[1]!.exchanges[0]!
     expect(curl).toContain(`-H 'authorization: Bearer '"$SVC_SECRET_KEY"''`)
     expect(curl).toContain(`"asset_token":"'"$ASSET_TOKEN"'"`)
+  })
+
+  test('the command of a failure on a fresh sandbox starts one, and repeats what led to it', async () => {
+    const text = `${head}cases:
+  - { name: a, steps: [{ placement: null, unset: [session_id], expect: { status: 200 } }] }
+  - name: b
+    steps:
+      - { placement: { format: banner }, as: p }
+      - { poll: p }
+      - { frame: null }
+      - { beacon: render }
+      - { call: placements.explain, params: { slot_id: "{{p.body.slot_id}}" }, expect: { body: { beacons: [] } } }
+  - { name: c, project: { billing_model: cpc }, steps: [{ config: null, key: secret, expect: { status: 418 } }] }
+  - { name: d, project: proj_strict, steps: [{ placement: null, expect: { status: 418 } }] }
+  - { name: e, steps: [{ activate: null }, { config: null, key: activation, expect: { status: 418 } }] }
+`
+    const realTime = { now: () => Date.now() }
+    const { stdout } = await cli.svc(`qa run ${suite(text)} --fresh -o json`, { host: realTime })
+    const { cases } = JSON.parse(stdout) as RunResult
+    const bin = join(cli.home, 'bin')
+    mkdirSync(bin, { recursive: true })
+    writeFileSync(join(bin, 'svc'), `#!/bin/sh\nexec ${process.execPath} ${join(root, 'bin/svc.js')} "$@"\n`, {
+      mode: 0o755,
+    })
+    const env = { SVC_HOME: temporaryDirectory(), PATH: `${bin}:${process.env.PATH}` }
+    const outputs = await Promise.all(
+      cases.map(({ steps }) => {
+        const { curl } = steps.at(-1)!.exchanges.at(-1)!
+        expect(curl).toMatch(/^svc exec -q -- sh <<'EOF'\n.+\nEOF$/s)
+        return promisify(execFile)('sh', ['-c', curl], { env })
+      }),
+    )
+    const [a, b, c, d, e] = outputs.map(({ stdout }) => JSON.parse(stdout))
+    expect(a).toMatchObject({ reason_code: 'schema_invalid', fields: [{ path: 'session_id' }] })
+    expect(b.beacons).toMatchObject([{ event: 'render', reason_code: 'OK' }])
+    expect(c.client_id).toMatch(/^proj_qa_/)
+    expect(d.status).toBe('ready')
+    expect(e.client_id).toBe('proj_demo')
   })
 
   test('--bail skips the rest, -o json has each case', async () => {

@@ -68,7 +68,7 @@ export async function runCases(
       workers: 4,
       seed: '1',
       reporter: {},
-      environment: { now: () => Date.now(), curl: () => '' },
+      environment: { now: () => Date.now(), curl: () => '', command_name: 'svc' },
       svc_version: '0.0.0',
       interrupt: new AbortController().signal,
       bail: bail ? 1 : null,

@@ -85,7 +85,7 @@ placement: passed
       actual    accepted
       hint      The same event of one slot counts once.
   repeat it with
-    curl -sS &#39;http://127.0.0.1:4010/v1/beacons&#39;</failure>
+curl -sS &#39;http://127.0.0.1:4010/v1/beacons&#39;</failure>
 <system-out>suites/beacons.yaml:30:5
 placement: passed
   POST /v1/placements → 200 in 4 ms

@@ -66,7 +66,7 @@ test('a failure: by name at once, in full at the end', async () => {
       actual    accepted
       hint      The same event of one slot counts once.
   repeat it with
-    curl -sS 'http://127.0.0.1:4010/v1/beacons'
+curl -sS 'http://127.0.0.1:4010/v1/beacons'
 
 Not applicable here
   1  needs a sandbox

@@ -115,7 +115,7 @@ async function runSuite({ host, signal }: Session, subject: Subject) {
         workers: 1,
         seed: host.randomText(16),
         reporter: {},
-        environment: { now: () => host.now(), curl: () => '' },
+        environment: { now: () => host.now(), curl: () => '', command_name: 'svc' },
         svc_version: version,
         interrupt: signal,
         bail: null,

@@ -104,6 +104,7 @@ async function runOn(
     reporter,
     environment: {
       now: () => host.now(),
+      command_name: session.command_name,
       curl: ({ body, headers, ...request }, variables) =>
         curlCommand({ ...request, headers: { ...headers }, ...(body === null ? {} : { body }) }, variables),
     },

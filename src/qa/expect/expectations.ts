@@ -137,15 +137,15 @@ function statusCheck(
 ): Check {
   const passed = wanted.some((each) => (typeof each === 'number' ? each === status : each[0] === String(status)[0]))
   const unique = [...new Set(wanted)]
-  const reason = valueAt(body, 'reason_code')
+  const [reason, message] = [valueAt(body, 'reason_code'), valueAt(body, 'message')]
   return {
     subject: 'status',
     passed,
     expected: unique.length === 1 ? unique[0]! : unique,
     actual: status,
-    ...(passed || typeof reason !== 'string'
+    ...(passed || typeof reason !== 'string' || typeof message !== 'string'
       ? {}
-      : { hint: `reason_code ${reason}: ${String(valueAt(body, 'message'))}` }),
+      : { hint: `reason_code ${reason}: ${message}` }),
     ...place,
   }
 }

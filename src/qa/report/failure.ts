@@ -16,7 +16,7 @@ export function failureLines(item: CaseResult, paint: Paint): string[] {
     `${paint.red('✗')} ${paint.bold(`${visible(item.suite)} › ${titleOf(item)}`)}`,
     paint.dim(`  ${placeText(item.place)}`),
     ...(isOwnReason ? indent(2, textLines(item.reason ?? '')) : []),
-    ...failed.flatMap((step) => ['', ...indent(2, stepLines(step, paint))]),
+    ...failed.flatMap((step) => ['', ...indent(2, stepLines(step, paint)), ...commandLines(step, paint)]),
   ]
 }
 
@@ -29,8 +29,13 @@ function stepLines(step: StepResult, paint: Paint): string[] {
     ...(exchange === undefined ? [] : [paint.dim(visible(exchangeLine(exchange)))]),
     ...indent(2, reason),
     ...checks.flatMap((check) => indent(2, checkLines(check, step, paint))),
-    ...(exchange === undefined ? [] : [paint.dim('repeat it with'), ...indent(2, textLines(exchange.curl))]),
   ]
+}
+
+/** Returns the command that repeats a step, at the margin: the end of a script in it must not be indented. */
+function commandLines({ exchanges }: StepResult, paint: Paint): string[] {
+  const exchange = exchanges.at(-1)
+  return exchange === undefined ? [] : [paint.dim('  repeat it with'), ...textLines(exchange.curl)]
 }
 
 /** Returns an exchange on one line: `POST /v1/placements → 400 in 3 ms`. */

@@ -6,6 +6,7 @@ import { valueAt } from '../../foundation/json-path.ts'
 import type { StepResponse } from '../result.ts'
 import type { BuiltIn, Lookup } from '../suite/variables.ts'
 import type { EventStream, WantedEvent } from './events.ts'
+import type { KeySource } from './reproduction.ts'
 import type { Target } from './target.ts'
 
 /** What later steps need of a fill. */
@@ -55,6 +56,8 @@ export class CaseState {
   origin: string
   /** Keys of a project that was made for this case. */
   own_keys: ProjectKeys | null = null
+  /** How a script gets the key of the project; null for that of the first project. */
+  key_source: KeySource | null = null
   events: EventStream | null = null
   readonly #options: CaseStateOptions
   readonly #responses = new Map<string, StepResponse>()

@@ -1,12 +1,15 @@
 /** Runs one case: its project, setup, steps, teardown; then restores the shared state that it changed. */
+import { contract, type EndpointId } from '../../contract/index.ts'
+import { fillPath } from '../../foundation/endpoint-path.ts'
 import type { Json } from '../../foundation/json.ts'
 import type { CaseResult, StepResult } from '../result.ts'
 import type { SharedState } from '../steps/step-kind.ts'
 import type { LoadedStep } from '../suite/schema.ts'
 import { CaseState, type ProjectKeys } from './case-state.ts'
 import { openEventStream } from './events.ts'
-import type { CaseContext } from './exchange.ts'
+import { type CaseContext, commandOf } from './exchange.ts'
 import type { PlannedCase } from './plan.ts'
+import { type KeySource, makeRepeatable } from './reproduction.ts'
 import { runStep } from './step.ts'
 import type { Target } from './target.ts'
 
@@ -25,9 +28,10 @@ export async function runCase(planned: PlannedCase, options: CaseOptions): Promi
   const started_at_ms = options.environment.now()
   const started = performance.now()
   const missing = missingNeed(planned, options.target)
-  const { reason, steps } = missing === null ? await runSteps(planned, options) : { reason: missing, steps: [] }
+  const { reason, steps, key } =
+    missing === null ? await runSteps(planned, options) : { reason: missing, steps: [], key: null }
   const isFailed = reason !== null || steps.some(({ outcome }) => outcome === 'failed')
-  return {
+  const result: CaseResult = {
     ...headOf(planned),
     outcome: missing !== null ? 'not_applicable' : isFailed ? 'failed' : 'passed',
     reason,
@@ -35,6 +39,10 @@ export async function runCase(planned: PlannedCase, options: CaseOptions): Promi
     duration_ms: Math.round((performance.now() - started) * 10) / 10,
     steps,
   }
+  if (options.target.summary.kind === 'fresh') {
+    makeRepeatable(result, { key, command_name: options.environment.command_name })
+  }
+  return result
 }
 
 /** Returns the result of a case that was never started. */
@@ -57,7 +65,7 @@ function missingNeed({ needs }: PlannedCase, target: Target): string | null {
 async function runSteps(
   planned: PlannedCase,
   options: CaseOptions,
-): Promise<{ reason: string | null; steps: StepResult[] }> {
+): Promise<{ reason: string | null; steps: StepResult[]; key: KeySource | null }> {
   const { loaded, suite } = planned
   const state = new CaseState({
     target: options.target,
@@ -95,20 +103,33 @@ async function runSteps(
   } catch (error) {
     reason = `What it changed could not be restored: ${(error as Error).message}`
   }
-  return { reason, steps }
+  return { reason, steps, key: state.key_source }
 }
 
 /** Prepares the project and the event stream of a case. Resolves with what restores the shared state. */
 async function prepare(
   { loaded: { project }, listens, changes }: PlannedCase,
-  { state, target }: CaseContext,
+  { state, target, environment }: CaseContext,
   signal: AbortSignal,
 ): Promise<() => Promise<void>> {
+  const keySource = (
+    id: EndpointId,
+    params: Readonly<Record<string, string>>,
+    body: Json,
+    field: KeySource['field'],
+  ) => {
+    const { method, path } = contract[id]
+    const url = target.base_url + fillPath(path, params)
+    const headers = { 'content-type': 'application/json' }
+    const curl = commandOf({ method, url, headers, body: JSON.stringify(body) }, target, environment)
+    return { curl, field }
+  }
   if (typeof project === 'string') {
     const { settings } = (await target.control('projects.show', { client_id: project }, undefined, signal)) as {
       settings: { allowed_origins: string[] }
     }
     state.client_id = project
+    state.key_source = keySource('keys.create', { client_id: project }, { class: 'secret', mode: 'test' }, 'key')
     state.origin = settings.allowed_origins[0]?.replace(/:\*$/, ':3000') ?? state.origin
   } else if (project !== null) {
     const client_id = `proj_${state.session}`
@@ -118,6 +139,7 @@ async function prepare(
     }
     state.client_id = client_id
     state.own_keys = keys
+    state.key_source = keySource('projects.create', {}, { client_id, ...settings }, 'secret_key')
     state.origin = settings.allowed_origins[0] ?? state.origin
   }
   const restore = await saveShared(target, changes, state.client_id)

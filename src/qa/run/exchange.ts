@@ -19,6 +19,8 @@ export interface Environment {
   now(): number
   /** Returns the command that repeats a request; the shell fills in `variables`. */
   curl(request: HttpRequest, variables: readonly string[]): string
+  /** How commands of the command line begin: `svc`, `npx svc`. */
+  command_name: string
 }
 
 export interface CaseContext {
@@ -61,7 +63,7 @@ export function createStepContext(
   { signal, ends_at_ms, checksContract, waitsForRate, placeOf }: StepOptions,
 ): StepContext {
   async function send(request: HttpRequest, endpoint: Endpoint | null): Promise<StepResponse> {
-    const exchange = exchangeOf(withoutOpaqueKeys(request, target.keys.opaque), environment)
+    const exchange = exchangeOf(withoutOpaqueKeys(request, target.keys.opaque), target, environment)
     recording.exchanges.push(exchange)
     try {
       const { status, headers, text, duration_ms } = await target.http.send(request, signal)
@@ -191,13 +193,7 @@ const longest_body = 65_536
 const longest_curl_body = 4_096
 
 /** Returns the record of a request that has no response yet. */
-function exchangeOf({ method, url, headers, body }: HttpRequest, { curl }: Environment): Exchange {
-  const forShell = {
-    method,
-    url: withVariables(url),
-    headers: mapHeaders(headers, withVariables),
-    body: body === null ? null : withVariables(body.slice(0, longest_curl_body)),
-  }
+function exchangeOf({ method, url, headers, body }: HttpRequest, target: Target, environment: Environment): Exchange {
   return {
     method,
     url: redactSecrets(url),
@@ -208,8 +204,24 @@ function exchangeOf({ method, url, headers, body }: HttpRequest, { curl }: Envir
     response_body: null,
     error: null,
     duration_ms: 0,
-    curl: curl(forShell, Object.values(variables)),
+    curl: commandOf({ method, url, headers, body }, target, environment),
   }
+}
+
+/** Returns the command that repeats a request, with variables for credentials, and for a sandbox that ends with the run. */
+export function commandOf(
+  { method, url, headers, body }: HttpRequest,
+  { summary, base_url }: Target,
+  { curl }: Environment,
+): string {
+  const address = summary.kind === 'fresh' ? url.replace(base_url, variables.base_url) : url
+  const forShell = {
+    method,
+    url: withVariables(address),
+    headers: mapHeaders(headers, withVariables),
+    body: body === null ? null : withVariables(body.slice(0, longest_curl_body)),
+  }
+  return curl(forShell, Object.values(variables))
 }
 
 function mapHeaders(headers: HttpRequest['headers'], map: (value: string) => string): Record<string, string> {
@@ -231,6 +243,7 @@ export function redactValue(value: Json): Json {
 }
 
 const variables = {
+  base_url: '$SVC_BASE_URL',
   sk: '$SVC_SECRET_KEY',
   sk_live: '$SVC_LIVE_SECRET_KEY',
   pk: '$SVC_PUBLISHABLE_KEY',
