@@ -44,6 +44,8 @@ export default defineConfig({
   test: {
     testTimeout: 20_000,
     hookTimeout: 30_000,
+    globalSetup: 'tests/temporary-root.ts',
+    setupFiles: 'tests/setup.ts',
     sequence: { sequencer: SlowestFirst },
     projects: [
       {

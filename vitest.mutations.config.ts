@@ -13,7 +13,8 @@ export const matrices: readonly string[] = [
 export default defineConfig({
   test: {
     include: [...matrices],
-    globalSetup: 'tests/build-once.ts',
+    globalSetup: ['tests/temporary-root.ts', 'tests/build-once.ts'],
+    setupFiles: 'tests/setup.ts',
     testTimeout: 60_000,
     hookTimeout: 30_000,
     maxWorkers: Math.max(2, availableParallelism()),

@@ -4,7 +4,8 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     include: ['tests/templates/**/*.test.ts'],
-    globalSetup: 'tests/templates/installed.ts',
+    globalSetup: ['tests/temporary-root.ts', 'tests/templates/installed.ts'],
+    setupFiles: 'tests/setup.ts',
     testTimeout: 300_000,
     hookTimeout: 300_000,
     // A file has one template: it installs and builds beside another, whose pages mostly wait.

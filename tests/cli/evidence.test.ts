@@ -1,5 +1,5 @@
 /** Evidence as a file: exported, verified offline, tampered with. */
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'
@@ -18,10 +18,7 @@ beforeAll(async () => {
   await cli.svc('placements create --client-id proj_other')
   whole = (await cli.svc('evidence export')).stdout.split('\n')
 })
-afterAll(async () => {
-  await cli[Symbol.asyncDispose]()
-  await rm(offline.env.SVC_HOME, { recursive: true })
-})
+afterAll(() => cli[Symbol.asyncDispose]())
 
 /** Verifies lines as a file, offline. */
 async function verify(lines: readonly string[], flags = '') {

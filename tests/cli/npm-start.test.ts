@@ -1,7 +1,7 @@
 /** `npm start` and every way to end it: no process is left, the locator is removed, the port is free. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -115,7 +115,6 @@ async function npmStart(...flags: string[]): Promise<Started> {
   onTestFinished(() => {
     killed(npm.pid!)
     killed(pid)
-    rmSync(home, { recursive: true, force: true })
   })
   return { home, npm: npm.pid!, pid, url, ended: closed.then(() => stderr) }
 }

@@ -1,6 +1,7 @@
 /** The command line as a real process. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Result } from './test-cli.ts'
 
@@ -16,7 +17,7 @@ export interface Running {
 
 export function spawnSvc(args: readonly string[], env: Record<string, string>, cwd?: string): Running {
   const child = spawn(process.execPath, [bin, ...args], {
-    env: { PATH: process.env.PATH, ...env },
+    env: { PATH: process.env.PATH, TMPDIR: tmpdir(), ...env },
     ...(cwd === undefined ? {} : { cwd }),
     stdio: ['ignore', 'pipe', 'pipe'],
   })

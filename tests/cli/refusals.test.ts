@@ -1,7 +1,7 @@
 /** Every way in which a start is refused: its exit code, its error code, its words, and nothing lost or left behind. */
 import { execFileSync, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
@@ -158,10 +158,7 @@ async function usedDatabase(): Promise<{ home: string; database: string }> {
   const database = join(home, 'sandbox.db')
   await using sandbox = await startSandbox({ database })
   await fetch(`${sandbox.url}/_sandbox/readyz`)
-  onTestFinished(() => {
-    chmodSync(home, 0o755)
-    rmSync(home, { recursive: true, force: true })
-  })
+  onTestFinished(() => chmodSync(home, 0o755))
   return { home, database }
 }
 

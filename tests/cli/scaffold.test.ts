@@ -3,7 +3,7 @@ import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { packageManager, writeProject } from '../../src/scaffold/project.ts'
 import { problemOfName } from '../../src/scaffold/project-place.ts'
 import { listTemplates } from '../../src/scaffold/templates.ts'
@@ -17,7 +17,6 @@ let cwd: string
 beforeEach(() => {
   cwd = temporaryDirectory()
 })
-afterEach(() => rmSync(cwd, { recursive: true }))
 
 function svc(args: string, options: RunOptions = {}) {
   return runSvc(args, { ...options, cwd: options.cwd ?? cwd, env: { SVC_HOME: join(cwd, '.home'), ...options.env } })

@@ -42,7 +42,6 @@ export async function openScript(
       const timer = setTimeout(() => child.kill('SIGKILL'), 5_000)
       await closed
       clearTimeout(timer)
-      script.remove()
     },
   }
 }

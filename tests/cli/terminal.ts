@@ -2,9 +2,10 @@
  * The command line in a terminal. There are two kinds: a pseudo-terminal of script(1), which every Debian has, whose output
  * `terminal-screen.ts` reads; and tmux, a complete terminal, where it is installed.
  */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { temporaryDirectory } from '../temporary.ts'
 import { root } from './process.ts'
 
 export interface Terminal {
@@ -25,7 +26,6 @@ export interface Terminal {
 export interface TerminalScript {
   text: string
   pid(): number
-  remove(): void
 }
 
 export interface TerminalSize {
@@ -43,8 +43,7 @@ const bin = join(root, 'bin/svc.js')
  * waits until it is closed.
  */
 export function terminalScript(args: string): TerminalScript {
-  const folder = mkdtempSync(join(tmpdir(), 'svc-terminal-'))
-  const file = join(folder, 'pid')
+  const file = join(temporaryDirectory(), 'pid')
   const lines = [
     'echo "tty $(tty)"',
     `sh -c 'echo $$ > "${file}"; exec "${process.execPath}" "${bin}" ${args}'`,
@@ -55,11 +54,10 @@ export function terminalScript(args: string): TerminalScript {
   return {
     text: lines.join('; '),
     pid: () => Number(readFileSync(file, 'utf8')),
-    remove: () => rmSync(folder, { recursive: true, force: true }),
   }
 }
 
 /** The environment of the shell in a terminal. */
 export function terminalEnvironment(env: Record<string, string>): Record<string, string | undefined> {
-  return { PATH: process.env.PATH, TERM: 'xterm-256color', SHELL: '/bin/sh', LANG: 'C.UTF-8', ...env }
+  return { PATH: process.env.PATH, TMPDIR: tmpdir(), TERM: 'xterm-256color', SHELL: '/bin/sh', LANG: 'C.UTF-8', ...env }
 }

@@ -1,12 +1,13 @@
 /** The command line under test: a real sandbox, and a Host whose streams are kept in memory. */
-import { copyFileSync, mkdirSync, mkdtempSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { manualClock, type Sandbox, startSandbox } from '../../sandbox/index.ts'
 import { writeLocator } from '../../src/cli/process/locator.ts'
 import type { Host, HostStream, Signal } from '../../src/cli/run/host.ts'
 import { run } from '../../src/program.ts'
+import { temporaryDirectory } from '../temporary.ts'
+
+export { temporaryDirectory }
 
 /** Counts the random texts, so that no two runs create the same session. */
 let randomTexts = 0
@@ -47,10 +48,7 @@ export async function startTestCli(): Promise<TestCli> {
     home,
     sandbox,
     svc: (args, options = {}) => svc(args, { ...options, env: { SVC_HOME: home, ...options.env } }),
-    async [Symbol.asyncDispose]() {
-      await sandbox.close()
-      await rm(home, { recursive: true })
-    },
+    [Symbol.asyncDispose]: () => sandbox.close(),
   }
 }
 
@@ -60,10 +58,6 @@ export function exampleFolder({ home }: TestCli, path: string): string {
   mkdirSync(folder, { recursive: true })
   copyFileSync(join(import.meta.dirname, '../../fixtures/requests/beacons.render.json'), join(folder, 'beacons.jsonl'))
   return folder
-}
-
-export function temporaryDirectory(): string {
-  return mkdtempSync(join(tmpdir(), 'svc-test-'))
 }
 
 /** Runs a command line. Words are separated by spaces; a word that contains spaces is quoted by '...'. */

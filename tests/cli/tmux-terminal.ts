@@ -1,8 +1,7 @@
 /** A window of a private tmux server. */
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { temporaryDirectory } from '../temporary.ts'
 import { type Terminal, terminalEnvironment, terminalScript, usualSize } from './terminal.ts'
 
 export const isTmuxInstalled = spawnSync('tmux', ['-V']).status === 0
@@ -12,7 +11,7 @@ export async function openTmux(
   env: Record<string, string>,
   { columns, rows } = usualSize,
 ): Promise<Terminal> {
-  const folder = mkdtempSync(join(tmpdir(), 'svc-tmux-'))
+  const folder = temporaryDirectory()
   const script = terminalScript(args)
   const tmux = (...words: string[]) =>
     execFileSync('tmux', ['-f', '/dev/null', '-S', join(folder, 'socket'), ...words], {
@@ -32,8 +31,6 @@ export async function openTmux(
     pid: script.pid,
     async close() {
       tmux('kill-server')
-      script.remove()
-      rmSync(folder, { recursive: true, force: true })
     },
   }
 }

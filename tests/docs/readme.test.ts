@@ -1,6 +1,6 @@
 /** The README, run as written: only the address and the way to the command line are those of this checkout. */
 import { execFile } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { BeaconItem } from '../../src/contract/control/beacons.ts'
@@ -24,7 +24,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await endStarted()
-  rmSync(directory, { recursive: true })
 })
 
 /** What the commands answer. A command that the README gains or loses must be gained or lost here. */
@@ -112,7 +111,7 @@ describe.each(steps.map((step) => [step.split('\n')[0] as string, step]))('%s', 
     test('starts as it says, and ends cleanly', async () => {
       const args = words.includes('--port') ? words : [...words, '--port', '0']
       // A state directory of its own, so that commands still find the sandbox of the first minute.
-      const begin = (): Promise<Ready> => start(args, mkdtempSync(join(directory, 'home-')))
+      const begin = (): Promise<Ready> => start(args, temporaryDirectory())
       const ready = await begin()
       await checkStart(ready, begin)
       expect(await stop(ready)).toBe(0)

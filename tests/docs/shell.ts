@@ -1,6 +1,7 @@
 /** `npx svc` of the README: the checkout's command line as processes in a directory of the test. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { root } from '../cli/process.ts'
 import type { Result } from '../cli/test-cli.ts'
@@ -53,7 +54,7 @@ export async function endStarted(): Promise<void> {
 function spawnIn(args: readonly string[], directory: string): { child: ChildProcess; result: Result } {
   const child = spawn(process.execPath, [join(root, 'bin/svc.js'), ...args], {
     cwd: directory,
-    env: { PATH: process.env.PATH, SVC_HOME: directory },
+    env: { PATH: process.env.PATH, TMPDIR: tmpdir(), SVC_HOME: directory },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const result: Result = { code: -1, stdout: '', stderr: '' }

@@ -1,7 +1,6 @@
 /** What tests of the emulator set up: a sandbox and its client, requests that fill, projects with other settings. */
 import { createHash } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect } from 'vitest'
@@ -9,6 +8,7 @@ import { type ManualClock, manualClock, type Sandbox, type SandboxOptions, start
 import type { ProjectSettings } from '../../src/contract/control/projects.ts'
 import type { Format } from '../../src/contract/fields.ts'
 import type { FillDecision, Placement } from '../../src/contract/v1/placements.ts'
+import { temporaryDirectory } from '../temporary.ts'
 import { type Api, type Call, connect } from './call.ts'
 
 export const key = 'sk_test_sandbox_demo'
@@ -44,9 +44,9 @@ export async function stage(options: SandboxOptions = {}): Promise<Stage> {
   }
 }
 
-/** Creates a folder that is removed after the test. */
+/** Creates a folder that is removed at the end of its block. */
 export function folder(): { path: string } & Disposable {
-  const path = mkdtempSync(join(tmpdir(), 'svc-http-'))
+  const path = temporaryDirectory()
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) }
 }
 
@@ -65,8 +65,7 @@ export async function stageWith(
   settings: Partial<ProjectSettings>,
   { client_id = 'proj_demo', ...options }: SandboxOptions & { client_id?: string } = {},
 ): Promise<Stage> {
-  const dir = folder()
-  const database = join(dir.path, 'sandbox.db')
+  const database = join(temporaryDirectory(), 'sandbox.db')
   const clock = (options.clock as ManualClock | undefined) ?? manualClock()
   await (await startSandbox({ database, clock })).close()
   edit(database, (db) => {
@@ -80,14 +79,7 @@ export async function stageWith(
       "INSERT INTO api_key SELECT 1000, id, 'publishable', 'live', ?, 0, NULL FROM project WHERE client_id = ?",
     ).run(hash, client_id)
   })
-  const started = await stage({ ...options, database, clock })
-  return {
-    ...started,
-    async [Symbol.asyncDispose]() {
-      await started[Symbol.asyncDispose]()
-      dir[Symbol.dispose]()
-    },
-  }
+  return stage({ ...options, database, clock })
 }
 
 /** The smallest placement request that fills. */

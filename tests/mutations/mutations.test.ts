@@ -4,13 +4,14 @@
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { availableParallelism, tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, describe, expect, test } from 'vitest'
 import type { RunResult } from '../../src/qa/result.ts'
 import { root } from '../cli/process.ts'
+import { temporaryDirectory } from '../temporary.ts'
 import type { Mutation } from './mutation.ts'
 import { mutations } from './mutations.ts'
 import { casesFor, closeBrowser, runCases, type Sandbox, withoutBrowser } from './suites.ts'
@@ -19,12 +20,9 @@ import { casesFor, closeBrowser, runCases, type Sandbox, withoutBrowser } from '
 const least = 60
 const noticed = 55
 
-const folder = mkdtempSync(join(tmpdir(), 'svc-mutations-'))
+const folder = temporaryDirectory()
 
-afterAll(async () => {
-  await closeBrowser()
-  rmSync(folder, { recursive: true, force: true })
-})
+afterAll(closeBrowser)
 
 describe('mutations of the emulator', () => {
   test(`at least ${least} are tried, each under a name of its own`, () => {

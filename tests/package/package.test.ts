@@ -1,9 +1,9 @@
 /** What somebody gets who installs the package: it runs, it types, it is complete, and it holds nothing else. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { copyFileSync, existsSync, globSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, globSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { listTemplates } from '../../src/scaffold/templates.ts'
 import { checkout, readManifest, type Unpacked, unpack } from './unpack.ts'
 
@@ -18,10 +18,6 @@ beforeAll(() => {
     .map((entry) => join(entry.parentPath, entry.name).slice(unpacked.root.length + 1))
   copyFileSync(join(import.meta.dirname, 'placement.test.ts.txt'), join(unpacked.project, 'placement.test.ts'))
 }, 60_000)
-
-afterAll(() => {
-  rmSync(unpacked.directory, { recursive: true, force: true })
-})
 
 test('tells its version', async () => {
   const { exit_code, output } = await run([join(unpacked.root, 'bin/svc.js'), '--version'], unpacked.project)

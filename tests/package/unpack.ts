@@ -1,14 +1,14 @@
 /** The package as somebody gets it: packed, unpacked elsewhere, with its declared dependencies and nothing else. */
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { temporaryDirectory } from '../temporary.ts'
 
 export const checkout = join(import.meta.dirname, '../..')
 const modules = join(checkout, 'node_modules')
 
 export interface Unpacked {
-  /** Holds everything below; to be removed. */
+  /** Holds everything below. */
   directory: string
   /** The unpacked package. */
   root: string
@@ -17,7 +17,7 @@ export interface Unpacked {
 }
 
 export function unpack(): Unpacked {
-  const directory = mkdtempSync(join(tmpdir(), 'svc-package-'))
+  const directory = temporaryDirectory()
   run('node', ['build.ts', '--if-stale'], checkout)
   run('node', [join(modules, 'typescript/bin/tsc'), '-p', 'tsconfig.types.json'], checkout)
   const packed = run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', directory], checkout)

@@ -1,21 +1,11 @@
 /** `--reporter`: valid values, and the messages for invalid ones. */
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createReporters, ReporterSpecError, writeReportFile } from '../../src/qa/report/reporters.ts'
+import { temporaryDirectory } from '../temporary.ts'
 import { everything, failedItem, item, run } from './results.ts'
 import { reportRun, testTools } from './sinks.ts'
-
-const directories: string[] = []
-afterEach(async () => {
-  for (const directory of directories.splice(0)) await rm(directory, { recursive: true })
-})
-async function temporary(): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'svc-report-'))
-  directories.push(directory)
-  return directory
-}
 
 test.each([
   [
@@ -101,7 +91,7 @@ test('a file that cannot be written is an error, and the other reports are compl
 })
 
 test('a report is written aside and renamed; a failure keeps the old one and leaves nothing behind', async () => {
-  const directory = await temporary()
+  const directory = temporaryDirectory()
   await writeReportFile(join(directory, 'deep/er/qa.html'), 'new')
   expect(await readFile(join(directory, 'deep/er/qa.html'), 'utf8')).toBe('new')
   await writeReportFile(join(directory, 'deep/er/qa.html'), 'newer')

@@ -1,16 +1,16 @@
 /** Exports, imports and restores under load: each file is one point in time, and no request sees a mix of two states. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import Database from 'better-sqlite3'
 import { Client, request } from 'undici'
-import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/index.ts'
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { encodeId } from '../../src/contract/ids.ts'
 import { contract } from '../../src/contract/index.ts'
 import type { PlacementResponse } from '../../src/contract/v1/placements.ts'
+import { temporaryDirectory } from '../temporary.ts'
 import { problemOf } from './responses.ts'
 
 const reports: unknown[] = []
@@ -119,7 +119,7 @@ describe('an import', () => {
       ['newer', changed(state, 'PRAGMA user_version = 999'), 'archive_newer'],
       ['foreign', changed(state, 'PRAGMA application_id = 1'), 'archive_invalid'],
     ]
-    const database = join(newDirectory(), 'sandbox.db')
+    const database = join(temporaryDirectory(), 'sandbox.db')
     await using to = await start(database)
     await place(to)
     const before = await get(to, '/_sandbox/placements')
@@ -133,7 +133,7 @@ describe('an import', () => {
   })
 
   test('needs the media type of the file, and leaves nothing behind when the client disconnects', async () => {
-    const database = join(newDirectory(), 'sandbox.db')
+    const database = join(temporaryDirectory(), 'sandbox.db')
     await using sandbox = await start(database)
     const { statusCode, body } = await request(`${sandbox.url}/_sandbox/import`, {
       method: 'POST',
@@ -156,14 +156,8 @@ describe('an import', () => {
 })
 
 async function start(where: string, options: SandboxOptions = {}): Promise<Sandbox> {
-  const database = where === 'memory' ? ':memory:' : where === 'file' ? join(newDirectory(), 'sandbox.db') : where
+  const database = where === 'memory' ? ':memory:' : where === 'file' ? join(temporaryDirectory(), 'sandbox.db') : where
   return startSandbox({ database, rate_limit: 'off', report: (error) => reports.push(error), ...options })
-}
-
-function newDirectory(): string {
-  const directory = mkdtempSync(join(tmpdir(), 'svc-export-'))
-  onTestFinished(() => rmSync(directory, { recursive: true, force: true, maxRetries: 10 }))
-  return directory
 }
 
 /** Creates placements, frames and beacons until it is stopped, and collects responses that violate the contract. */
@@ -281,7 +275,7 @@ function changed(state: Buffer, statement: string): Buffer {
 }
 
 function withState<Result>(state: Buffer, use: (db: Database.Database, path: string) => Result): Result {
-  const path = join(newDirectory(), 'state.db')
+  const path = join(temporaryDirectory(), 'state.db')
   writeFileSync(path, state)
   const db = new Database(path)
   try {

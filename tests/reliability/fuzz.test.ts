@@ -2,8 +2,6 @@
  * Bad input, however malformed, is a 4xx of the contract: never a failure of ours, never a crash, never a hang. The dice
  * are seeded; SVC_FUZZ_SEED throws others.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client, type Dispatcher, request } from 'undici'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -11,6 +9,7 @@ import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { contract } from '../../src/contract/index.ts'
 import type { ActivationResult } from '../../src/contract/v1/browser.ts'
 import type { PlacementResponse } from '../../src/contract/v1/placements.ts'
+import { temporaryDirectory } from '../temporary.ts'
 import { type Child, startChild } from './child.ts'
 import { createDice } from './dice.ts'
 import { heldCases, wireCase } from './malformed-http.ts'
@@ -25,19 +24,19 @@ const within_ms = 12_000
 const mostMemory_bytes = 400 * 1024 * 1024
 const origin = 'http://localhost:3000'
 
-const directory = mkdtempSync(join(tmpdir(), 'svc-fuzz-'))
 let sandbox: Child
 let known: Known
 
 beforeAll(async () => {
-  sandbox = await startChild({ database: join(directory, 'sandbox.db'), rate_limit: 'off', journal_limit: 5_000 })
+  sandbox = await startChild({
+    database: join(temporaryDirectory(), 'sandbox.db'),
+    rate_limit: 'off',
+    journal_limit: 5_000,
+  })
   known = await learn()
 })
 
-afterAll(async () => {
-  await sandbox.close()
-  rmSync(directory, { recursive: true, force: true })
-})
+afterAll(() => sandbox.close())
 
 test(`${counts.requests} malformed requests each get a response of the contract (seed ${seed})`, {
   timeout: 200_000,

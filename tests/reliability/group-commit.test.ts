@@ -1,10 +1,9 @@
 /** Writes of one turn share a transaction; one that fails affects no other. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { groupCommit } from '../../sandbox/store/sqlite/group-commit.ts'
+import { temporaryDirectory } from '../temporary.ts'
 
 test('a write that fails among others is the only one rejected, and stores nothing', async () => {
   const db = new Database(':memory:')
@@ -50,8 +49,7 @@ test('a storage failure rejects every write of the turn, and the next turn works
 })
 
 test('while another connection writes, writes wait and reads go on; a close waits for it', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'svc-group-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = temporaryDirectory()
   const db = new Database(join(folder, 'one.db'), { timeout: 0 })
   db.pragma('journal_mode = WAL')
   db.exec('CREATE TABLE entry (name TEXT PRIMARY KEY) STRICT')

@@ -1,22 +1,17 @@
 /** Killed while it resets: the next start finds all of the old state or all of the new one. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { Pool } from 'undici'
 import { afterAll, expect, test } from 'vitest'
+import { temporaryDirectory } from '../temporary.ts'
 import { type Child, startChild } from './child.ts'
 
 const kills = 6
 const headers = { authorization: 'Bearer sk_test_sandbox_demo', 'content-type': 'application/json' }
-const directory = mkdtempSync(join(tmpdir(), 'svc-kill-reset-'))
-const database = join(directory, 'sandbox.db')
+const database = join(temporaryDirectory(), 'sandbox.db')
 let running: Child | undefined
 
-afterAll(async () => {
-  await running?.kill()
-  rmSync(directory, { recursive: true, force: true })
-})
+afterAll(() => running?.kill())
 
 test(`${kills} kills during a reset leave a complete state`, { timeout: 90_000 }, async () => {
   let took_ms = 0

@@ -1,26 +1,21 @@
 /** Killed at any time: every acknowledged write is stored after a restart, and the evidence verifies. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Pool } from 'undici'
 import { afterAll, expect, test } from 'vitest'
 import type { BeaconItem } from '../../src/contract/control/beacons.ts'
 import type { PlacementResponse } from '../../src/contract/v1/placements.ts'
+import { temporaryDirectory } from '../temporary.ts'
 import { type Child, startChild } from './child.ts'
 import { createDice } from './dice.ts'
 
 const kills = 20
 const connections = 16
 const formats = ['banner', 'clip', 'native'] as const
-const directory = mkdtempSync(join(tmpdir(), 'svc-kill-'))
-const database = join(directory, 'sandbox.db')
+const database = join(temporaryDirectory(), 'sandbox.db')
 const dice = createDice(7)
 let running: Child | undefined
 
-afterAll(async () => {
-  await running?.kill()
-  rmSync(directory, { recursive: true, force: true })
-})
+afterAll(() => running?.kill())
 
 /** What the sandbox has acknowledged since the last check. */
 interface Acknowledged {

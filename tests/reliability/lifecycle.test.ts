@@ -1,18 +1,8 @@
 /** Starting, stopping, restarting; databases that cannot be used; storage that refuses. */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
 import { Client, request } from 'undici'
@@ -21,6 +11,7 @@ import { manualClock, type Sandbox, SandboxError, type SandboxOptions, startSand
 import type { SandboxInfo } from '../../src/contract/control/sandbox.ts'
 import { contract } from '../../src/contract/index.ts'
 import type { PlacementResponse } from '../../src/contract/v1/placements.ts'
+import { temporaryDirectory } from '../temporary.ts'
 import { type ChildOptions, startChild } from './child.ts'
 import { problemOf } from './responses.ts'
 import { exchange, responsesIn } from './wire.ts'
@@ -143,7 +134,7 @@ describe('storage that is full', () => {
   })
 
   test('a file system without space', { timeout: 40_000 }, async () => {
-    const directory = newDirectory()
+    const directory = temporaryDirectory()
     if (!canRun('mount', ['-t', 'tmpfs', '-o', 'size=6m', 'tmpfs', directory])) {
       return survivesFullStorage(join(directory, 'sandbox.db'), { small_disk: directory }, null)
     }
@@ -432,14 +423,8 @@ function digestOf(file: string): string {
   return createHash('sha256').update(readFileSync(file)).digest('hex')
 }
 
-function newDirectory(): string {
-  const directory = mkdtempSync(join(tmpdir(), 'svc-lifecycle-'))
-  onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
-  return directory
-}
-
 function newDatabase(): string {
-  return join(newDirectory(), 'sandbox.db')
+  return join(temporaryDirectory(), 'sandbox.db')
 }
 
 /** A database that a sandbox has created, used and closed. */

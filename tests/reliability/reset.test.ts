@@ -1,19 +1,19 @@
 /** A reset under load: nothing is left half done, and no request gets an internal error. */
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { Client, request } from 'undici'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { type Sandbox, startSandbox } from '../../sandbox/index.ts'
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { contract } from '../../src/contract/index.ts'
 import type { PlacementResponse } from '../../src/contract/v1/placements.ts'
+import { temporaryDirectory } from '../temporary.ts'
 import { problemOf } from './responses.ts'
 
 test.each(['memory', 'file'])('resets among placements, frames and beacons leave nothing broken: %s', async (where) => {
   const reports: unknown[] = []
-  const database = where === 'file' ? join(newDirectory(), 'sandbox.db') : ':memory:'
+  const database = where === 'file' ? join(temporaryDirectory(), 'sandbox.db') : ':memory:'
   await using sandbox = await startSandbox({ database, rate_limit: 'off', report: (error) => reports.push(error) })
   const problems: string[] = []
   let isRunning = true
@@ -68,7 +68,7 @@ test.each(['memory', 'file'])('resets among placements, frames and beacons leave
 })
 
 test('a reset of a file that another program has locked changes nothing, and the next one is complete', async () => {
-  const database = join(newDirectory(), 'sandbox.db')
+  const database = join(temporaryDirectory(), 'sandbox.db')
   const reports: unknown[] = []
   await using sandbox = await startSandbox({ database, report: (error) => reports.push(error) })
   await place(sandbox)
@@ -89,7 +89,7 @@ test('a reset of a file that another program has locked changes nothing, and the
 })
 
 test('a reader sees a file before a reset or after it, never between, and the file becomes small again', async () => {
-  const database = join(newDirectory(), 'sandbox.db')
+  const database = join(temporaryDirectory(), 'sandbox.db')
   let size = 0
   {
     await using sandbox = await startSandbox({ database, rate_limit: 'off' })
@@ -124,10 +124,4 @@ async function place(sandbox: Sandbox): Promise<void> {
 async function slotsOf(sandbox: Sandbox): Promise<number> {
   const reply = await request(`${sandbox.url}/_sandbox/placements`)
   return ((await reply.body.json()) as { items: unknown[] }).items.length
-}
-
-function newDirectory(): string {
-  const directory = mkdtempSync(join(tmpdir(), 'svc-reset-'))
-  onTestFinished(() => rmSync(directory, { recursive: true, force: true, maxRetries: 10 }))
-  return directory
 }

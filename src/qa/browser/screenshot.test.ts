@@ -1,12 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PNG } from 'pngjs'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { temporaryDirectory } from '../../../tests/temporary.ts'
 import { compareWithStored, pixelsOf, SnapshotError } from './screenshot.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'svc-pixels-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = temporaryDirectory()
 
 type Color = readonly [number, number, number]
 
