@@ -42,8 +42,10 @@ class SlowestFirst extends BaseSequencer {
 
 export default defineConfig({
   test: {
-    testTimeout: 20_000,
-    hookTimeout: 30_000,
+    // Generous, since a busy machine is no failure.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 30_000 } },
     globalSetup: 'tests/temporary-root.ts',
     setupFiles: 'tests/setup.ts',
     sequence: { sequencer: SlowestFirst },
@@ -53,6 +55,7 @@ export default defineConfig({
         test: {
           name: 'browser',
           include: ['tests/browser/**/*.test.{ts,tsx}'],
+          exclude: [...matrices],
           globalSetup: 'tests/build-once.ts',
           // One Chromium a worker, for all of its files.
           isolate: false,

@@ -1,6 +1,7 @@
 /**
  * `npm run test:mutations`: everything that goes through a large matrix. The built-in suites as a whole, what they notice
- * when the emulator is broken on purpose, malformed requests by the thousand, and kills under load.
+ * when the emulator is broken on purpose, malformed requests by the thousand, kills under load, and hundreds of random
+ * sequences of exposure.
  */
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
@@ -8,6 +9,7 @@ import { defineConfig } from 'vitest/config'
 export const matrices: readonly string[] = [
   'tests/mutations/**/*.test.ts',
   'tests/reliability/{fuzz,kill,kill-reset}.test.ts',
+  'tests/browser/viewability-cross-check.test.ts',
 ]
 
 export default defineConfig({
@@ -15,8 +17,9 @@ export default defineConfig({
     include: [...matrices],
     globalSetup: ['tests/temporary-root.ts', 'tests/build-once.ts'],
     setupFiles: 'tests/setup.ts',
-    testTimeout: 60_000,
-    hookTimeout: 30_000,
+    testTimeout: 200_000,
+    hookTimeout: 400_000,
+    expect: { poll: { timeout: 30_000 } },
     maxWorkers: Math.max(2, availableParallelism()),
   },
 })

@@ -9,7 +9,7 @@ import { attempts } from './exposure.ts'
 import { openSponsor, type Sponsor } from './sponsor.ts'
 import { type Host, openStage, type PlaceOptions, type Stage } from './stage.ts'
 
-vi.setConfig({ maxConcurrency: 8, testTimeout: 40_000 })
+vi.setConfig({ maxConcurrency: 8 })
 
 let database: Awaited<ReturnType<typeof databaseWith>>
 /** Bills clicks. */

@@ -11,7 +11,7 @@ import { databaseWith } from './database.ts'
 import { attempts, expose, scrollable } from './exposure.ts'
 import { type Host, openStage, type Stage } from './stage.ts'
 
-vi.setConfig({ maxConcurrency: 8, testTimeout: 40_000 })
+vi.setConfig({ maxConcurrency: 8 })
 
 let stage: Stage
 
@@ -371,7 +371,7 @@ async function refuseAutoplay(page: Page): Promise<void> {
   })
 }
 
-const polling = { polling: 20, timeout: 12_000 }
+const polling = { polling: 20, timeout: 30_000 }
 
 async function frameOf({ page }: Host): Promise<Frame> {
   const frame = await (await page.waitForSelector('iframe')).contentFrame()

@@ -9,7 +9,7 @@ import { framesCatalogue, type Topic, texts } from './frames-catalogue.ts'
 import { type Host, openStage, type PlaceOptions, type Stage } from './stage.ts'
 import { until } from './turns.ts'
 
-vi.setConfig({ maxConcurrency: 4, testTimeout: 60_000 })
+vi.setConfig({ maxConcurrency: 4 })
 
 let stage: Stage
 beforeAll(async () => {

@@ -13,7 +13,7 @@ import { lookAtLabel } from './label-sight.ts'
 import { openStage, type PlaceOptions, type Stage } from './stage.ts'
 import { nothing, one_ad, openTurnHost, type TurnHost, viewed } from './turn-path.ts'
 
-vi.setConfig({ maxConcurrency: 8, testTimeout: 60_000 })
+vi.setConfig({ maxConcurrency: 8 })
 
 const native = { title: 'A title', description: 'What it is about.', cta_text: 'Read on' }
 const names = {

@@ -141,7 +141,7 @@ describe('actions', () => {
   beforeAll(async () => {
     const failing = Object.fromEntries(Object.entries(bad).map(([name, [steps]]) => [name, steps]))
     ;({ byName, code } = await runFile(suite({ ...good, ...failing }).file))
-  }, 90_000)
+  })
 
   test.each(Object.keys(good))('%s', (name) => {
     expect(problemsIn(byName[name]!)).toEqual([])
@@ -168,9 +168,7 @@ describe('actions', () => {
 })
 
 describe('stored screenshots', () => {
-  test('are stored with --update-snapshots, compared after that, and reported when they differ', {
-    timeout: 60_000,
-  }, async () => {
+  test('are stored with --update-snapshots, compared after that, and reported when they differ', async () => {
     const screenshot = '{ screenshot: { name: ad, of: ad, matches: shots/ad.png } }'
     const { file, folder } = suite({ one: `${shown}  do: [{ wait_for: rendered }, ${screenshot}]` })
     const picture = join(folder, 'shots/ad.png')

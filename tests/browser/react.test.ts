@@ -140,7 +140,7 @@ describe.concurrent('a component', () => {
       version: 1,
     }
     await host.page.evaluate((chat) => window.chat.show(chat), chat)
-    await vi.waitFor(() => expect(host.backend_calls).toEqual(['POST ']), { timeout: 10_000 })
+    await expect.poll(() => host.backend_calls).toEqual(['POST '])
     await host.page.evaluate((chat) => window.chat.show({ ...chat, messages: [] }), chat)
     await host.waitForEvent('turn:cancelled', {}, 2)
     release()

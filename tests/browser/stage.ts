@@ -231,7 +231,7 @@ export async function openStage(options: SandboxOptions = {}): Promise<Stage> {
             return matching.length >= count && matching[count - 1]
           },
           { type, match: match as Record<string, unknown>, count },
-          { polling: 50, timeout: 12_000 },
+          { polling: 50, timeout: 30_000 },
         )
         return (await found.jsonValue()) as RendererEvent<T>
       },

@@ -112,5 +112,5 @@ export const blockedLine = (reason: string): string => `warning: [sponsored plac
 
 /** Waits until `read` gives what is wanted. Unlike `expect.poll` it needs no running test to belong to: many run at once. */
 export async function until<T>(read: () => T | Promise<T>, wanted: T): Promise<void> {
-  await vi.waitFor(async () => expect(await read()).toEqual(wanted), { timeout: 12_000, interval: 50 })
+  await vi.waitFor(async () => expect(await read()).toEqual(wanted), { timeout: 30_000, interval: 50 })
 }

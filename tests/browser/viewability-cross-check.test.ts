@@ -46,7 +46,7 @@ beforeAll(async () => {
     while (!isEnough() && next_seed < first_seed + most_pages) outcomes.push(...(await runPage(next_seed++)))
   }
   await Promise.all(Array.from({ length: pages_at_once }, runPages))
-}, 400_000)
+})
 
 afterAll(() => stage?.[Symbol.asyncDispose]())
 

@@ -10,7 +10,7 @@ import { clip_ms, oneCampaign } from './campaign.ts'
 import { attempts, countLoneTimers, type Exposed, expose, type Lived, type Step, scrollable } from './exposure.ts'
 import { type Host, openStage, type PlaceOptions, type Stage } from './stage.ts'
 
-vi.setConfig({ maxConcurrency: 12, testTimeout: 40_000 })
+vi.setConfig({ maxConcurrency: 12 })
 
 let stage: Stage
 

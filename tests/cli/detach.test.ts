@@ -90,7 +90,7 @@ describe('svc start --detach', () => {
     const home = temporaryDirectory()
     const { child, ended } = spawnSvc(['start', '--detach', '--port', '0', '-o', 'json'], { SVC_HOME: home }, home)
     const logs = join(home, 'logs')
-    await expect.poll(() => existsSync(logs) && readdirSync(logs).length, { timeout: 20_000 }).toBe(1)
+    await expect.poll(() => existsSync(logs) && readdirSync(logs).length).toBe(1)
     child.kill('SIGINT')
     const { code, stdout } = await ended
     // It may have become ready at that very moment: then it is running, and printed.
@@ -154,7 +154,7 @@ describe('options of svc.config.json', () => {
 describe('--open', () => {
   test('opens the demo in the browser, from a terminal', async () => {
     const { text, shown } = await withBrowser('start --detach --port 0 --ephemeral --open', 'exit 0')
-    await expect.poll(text, { timeout: 8_000 }).toContain('code 0')
+    await expect.poll(text).toContain('code 0')
     const [, url] = /Opened in the browser: (\S+)/.exec(text()) ?? []
     expect(url).toMatch(/\/_sandbox\/demo$/)
     expect(shown()).toBe(`${url}\n`)
@@ -162,7 +162,7 @@ describe('--open', () => {
 
   test('a browser that cannot be opened is noted, with the URL', async () => {
     const { text } = await withBrowser('start --detach --port 0 --ephemeral --open', 'exit 3')
-    await expect.poll(text, { timeout: 8_000 }).toContain('code 0')
+    await expect.poll(text).toContain('code 0')
     expect(text()).toMatch(/Not opened, no browser was found: http:\S+/)
   })
 

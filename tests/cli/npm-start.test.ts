@@ -19,7 +19,7 @@ interface Started {
   ended: Promise<string>
 }
 
-describe('npm start leaves nothing behind', { timeout: 60_000 }, () => {
+describe('npm start leaves nothing behind', () => {
   test('after Ctrl-C, which a terminal sends to npm and to the sandbox alike', async () => {
     const started = await npmStart()
     process.kill(-started.npm, 'SIGINT')
@@ -38,7 +38,7 @@ describe('npm start leaves nothing behind', { timeout: 60_000 }, () => {
     socket.write(`POST /v1/placements HTTP/1.1\r\n${headers}\r\n`)
     expect(String(await once(socket, 'data'))).toContain('100 Continue')
     process.kill(-started.npm, 'SIGINT')
-    await expect.poll(() => fetch(started.url).catch(() => null), { timeout: 10_000 }).toBeNull()
+    await expect.poll(() => fetch(started.url).catch(() => null)).toBeNull()
     await new Promise((resolve) => setTimeout(resolve, 150))
     process.kill(-started.npm, 'SIGINT')
     expect(await started.ended).toBe('SIGINT: stopping\n')
@@ -64,11 +64,10 @@ describe('npm start leaves nothing behind', { timeout: 60_000 }, () => {
   })
 })
 
-test('a sandbox that npm starts with --detach outlives npm, and svc sandbox stop ends it', {
-  timeout: 60_000,
-}, async () => {
+test('a sandbox that npm starts with --detach outlives npm, and svc sandbox stop ends it', async () => {
   const started = await npmStart('--detach')
-  expect(await started.ended).toBe('')
+  // On a busy machine it prints that it waits.
+  expect((await started.ended).replace(/^waiting .*\n/m, '')).toBe('')
   expect(isRunning(started.npm)).toBe(false)
   // Longer than the watch takes to notice that npm has ended.
   await new Promise((resolve) => setTimeout(resolve, 1_200))
@@ -77,17 +76,17 @@ test('a sandbox that npm starts with --detach outlives npm, and svc sandbox stop
   await isGone(started)
 })
 
-test('a sandbox that a shell started outlives that shell, npm or not', { timeout: 60_000 }, async () => {
+test('a sandbox that a shell started outlives that shell, npm or not', async () => {
   const home = temporaryDirectory()
   const words = `"${process.execPath}" "${join(root, 'bin/svc.js')}" start --port 0 -o json > "${home}/out" 2> "${home}/err" &`
   await once(spawn('sh', ['-c', words], { env: { PATH: process.env.PATH, SVC_HOME: home }, stdio: 'ignore' }), 'exit')
-  await expect.poll(() => readFileSync(join(home, 'out'), 'utf8'), { timeout: 20_000 }).toContain('\n')
+  await expect.poll(() => readFileSync(join(home, 'out'), 'utf8')).toContain('\n')
   const { pid, url } = JSON.parse(readFileSync(join(home, 'out'), 'utf8')) as { pid: number; url: string }
   onTestFinished(() => killed(pid))
   await new Promise((resolve) => setTimeout(resolve, 1_200))
   expect((await fetch(`${url}/_sandbox/readyz`)).status).toBe(200)
   process.kill(pid, 'SIGTERM')
-  await expect.poll(() => isRunning(pid), { timeout: 10_000 }).toBe(false)
+  await expect.poll(() => isRunning(pid)).toBe(false)
   expect(readFileSync(join(home, 'err'), 'utf8')).toBe('SIGTERM: stopping\nstopped\n')
 })
 
@@ -110,7 +109,7 @@ async function npmStart(...flags: string[]): Promise<Started> {
     stderr += chunk.toString()
   })
   const closed = once(npm, 'close')
-  await expect.poll(() => stdout, { timeout: 30_000, message: stderr }).toContain('\n')
+  await expect.poll(() => stdout, { message: stderr }).toContain('\n')
   const { pid, url } = JSON.parse(stdout) as { pid: number; url: string }
   onTestFinished(() => {
     killed(npm.pid!)
@@ -120,7 +119,7 @@ async function npmStart(...flags: string[]): Promise<Started> {
 }
 
 async function isGone({ home, pid, npm, url }: Started): Promise<void> {
-  await expect.poll(() => isRunning(pid) || isRunning(-npm), { timeout: 10_000 }).toBe(false)
+  await expect.poll(() => isRunning(pid) || isRunning(-npm)).toBe(false)
   expect(existsSync(join(home, 'sandbox.db'))).toBe(true)
   const listed = await spawnSvc(['sandbox', 'ps', '-o', 'json'], { SVC_HOME: home }).ended
   expect(listed).toMatchObject({ code: 0, stdout: '[]\n' })

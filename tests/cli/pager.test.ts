@@ -18,7 +18,7 @@ const long = 'sandbox scenario list'
 async function shown(args: string, env: Record<string, string>, size?: { columns: number; rows: number }) {
   const terminal = await openScript(args, { SVC_HOME: cli.home, NO_COLOR: '1', ...env }, size)
   try {
-    await expect.poll(() => terminal.lines().some((line) => line.startsWith('code ')), { timeout: 15_000 }).toBe(true)
+    await expect.poll(() => terminal.lines().some((line) => line.startsWith('code '))).toBe(true)
     const lines = terminal.lines()
     const end = lines.findIndex((line) => line.startsWith('code '))
     return { code: lines[end], lines: lines.slice(0, end) }
@@ -66,9 +66,9 @@ test.each([
 test('less: q closes it, and the terminal is restored', async () => {
   const terminal = await openScript(long, { SVC_HOME: cli.home, PAGER: 'less', LESS: '' })
   try {
-    await expect.poll(() => terminal.lines().join('\n'), { timeout: 15_000 }).toContain('autoplay_blocked')
+    await expect.poll(() => terminal.lines().join('\n')).toContain('autoplay_blocked')
     terminal.type('q')
-    await expect.poll(() => terminal.lines().join('\n'), { timeout: 15_000 }).toMatch(/code 0[\s\S]* icanon/)
+    await expect.poll(() => terminal.lines().join('\n')).toMatch(/code 0[\s\S]* icanon/)
     expect(terminal.isAlternate()).toBe(false)
   } finally {
     await terminal.close()

@@ -256,11 +256,11 @@ describe('requests tail', () => {
   test('prints each request once, as it arrives, until Ctrl-C', async () => {
     await using cli = await withJournal()
     const tailing = tail(cli, '--since 1h -o jsonl')
-    await expect.poll(() => tailing.lines().length, { timeout: 20_000 }).toBe(4)
+    await expect.poll(() => tailing.lines().length).toBe(4)
     await cli.svc('placements create --session s7')
-    await expect.poll(() => tailing.lines().length, { timeout: 20_000 }).toBe(5)
+    await expect.poll(() => tailing.lines().length).toBe(5)
     await cli.svc('beacons send --event render')
-    await expect.poll(() => tailing.lines().length, { timeout: 20_000 }).toBe(6)
+    await expect.poll(() => tailing.lines().length).toBe(6)
     tailing.ctrlC()
     const { code, stderr } = await tailing.ended
     expect([code, stderr]).toEqual([130, expect.stringContaining('Interrupted by SIGINT.')])
@@ -271,7 +271,7 @@ describe('requests tail', () => {
   test('prints only requests that pass its filters', async () => {
     await using cli = await withJournal()
     const tailing = tail(cli, '--since 1h --status-class 4xx')
-    await expect.poll(() => tailing.lines().length, { timeout: 20_000 }).toBe(1)
+    await expect.poll(() => tailing.lines().length).toBe(1)
     tailing.ctrlC()
     expect((await tailing.ended).code).toBe(130)
     expect(masked(tailing.lines()[0]!)).toBe('2026-01-31T12:00:00.000Z  401  POST /v1/placements  key_unknown  req_*')

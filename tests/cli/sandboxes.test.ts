@@ -231,16 +231,16 @@ describe('sandbox logs', () => {
     await using cli = await startTestCli()
     await cli.svc('placements create --session s1 -o none')
     const following = follow(cli, 'sandbox logs')
-    await expect.poll(following.lines, { timeout: 20_000 }).toHaveLength(1)
+    await expect.poll(following.lines).toHaveLength(1)
     await cli.svc('placements create --session s2 -o none')
-    await expect.poll(following.lines, { timeout: 20_000 }).toHaveLength(2)
+    await expect.poll(following.lines).toHaveLength(2)
     following.ctrlC()
     expect((await following.ended).code).toBe(130)
   })
 })
 
 describe('requests tail', () => {
-  test('reconnects to a restarted sandbox, says so on stderr, and misses nothing', { timeout: 40_000 }, async () => {
+  test('reconnects to a restarted sandbox, says so on stderr, and misses nothing', async () => {
     await using cli = await startTestCli()
     const database = join(cli.home, 'sandbox.db')
     const start = async () => {
@@ -254,14 +254,14 @@ describe('requests tail', () => {
     const first = await start()
     await cli.svc('placements create --session s1 -o none')
     const following = follow(cli, 'requests tail --since 1h -o jsonl')
-    await expect.poll(following.lines, { timeout: 20_000 }).toHaveLength(1)
+    await expect.poll(following.lines).toHaveLength(1)
     await first.close()
     await removeLocator(cli.home, first.pid)
-    await expect.poll(following.notes, { timeout: 20_000 }).toMatch(/^Connection lost: .*\n$/)
+    await expect.poll(following.notes).toMatch(/^Connection lost: .*\n$/)
 
     const { url } = await start()
     await cli.svc('placements create --session s2 -o none')
-    await expect.poll(following.lines, { timeout: 20_000 }).toHaveLength(2)
+    await expect.poll(following.lines).toHaveLength(2)
     following.ctrlC()
     expect((await following.ended).code).toBe(130)
     const [lost, reconnected, interrupted] = following.notes().split('\n')
@@ -276,14 +276,14 @@ describe('requests tail', () => {
     expect(sessions).toEqual(['s1', 's2'])
   })
 
-  test('continues with new requests when the sandbox is reset', { timeout: 40_000 }, async () => {
+  test('continues with new requests when the sandbox is reset', async () => {
     await using cli = await startTestCli()
     await cli.svc('placements create --session s1 -o none')
     const following = follow(cli, 'requests tail --since 1h -o jsonl')
-    await expect.poll(following.lines, { timeout: 20_000 }).toHaveLength(1)
+    await expect.poll(following.lines).toHaveLength(1)
     await cli.svc('sandbox reset -o none')
     await cli.svc('placements create --session s2 -o none')
-    await expect.poll(() => following.lines().at(-1), { timeout: 20_000 }).toContain('"s2"')
+    await expect.poll(() => following.lines().at(-1)).toContain('"s2"')
     following.ctrlC()
     expect((await following.ended).code).toBe(130)
   })

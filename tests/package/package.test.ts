@@ -17,7 +17,7 @@ beforeAll(() => {
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(unpacked.root.length + 1))
   copyFileSync(join(import.meta.dirname, 'placement.test.ts.txt'), join(unpacked.project, 'placement.test.ts'))
-}, 60_000)
+})
 
 test('tells its version', async () => {
   const { exit_code, output } = await run([join(unpacked.root, 'bin/svc.js'), '--version'], unpacked.project)
@@ -52,7 +52,7 @@ test('starts, says so in one line of JSON, and stops when asked to', async () =>
   ])
 })
 
-test('a suite of its user passes', { timeout: 30_000 }, async () => {
+test('a suite of its user passes', async () => {
   const vitest = join(unpacked.project, 'node_modules/vitest/vitest.mjs')
   const { exit_code, output } = await run([vitest, 'run', '--root', unpacked.project], unpacked.project)
   expect(output).toContain('4 passed')
@@ -62,7 +62,7 @@ test('a suite of its user passes', { timeout: 30_000 }, async () => {
 test.each([
   { module: 'nodenext', moduleResolution: 'nodenext' },
   { module: 'esnext', moduleResolution: 'bundler' },
-])('its declarations fit with moduleResolution $moduleResolution', { timeout: 30_000 }, async (resolution) => {
+])('its declarations fit with moduleResolution $moduleResolution', async (resolution) => {
   const compilerOptions = {
     ...resolution,
     target: 'es2024',

@@ -38,9 +38,7 @@ beforeAll(async () => {
 
 afterAll(() => sandbox.close())
 
-test(`${counts.requests} malformed requests each get a response of the contract (seed ${seed})`, {
-  timeout: 200_000,
-}, async () => {
+test(`${counts.requests} malformed requests each get a response of the contract (seed ${seed})`, async () => {
   const dice = createDice(seed)
   const all = samples(known, Date.now)
   const weights = all.map((sample) => sample.weight)
@@ -64,9 +62,7 @@ test(`${counts.requests} malformed requests each get a response of the contract 
   await isUnharmed()
 })
 
-test(`${counts.wires} requests that are not HTTP get a response or are closed (seed ${seed})`, {
-  timeout: 200_000,
-}, async () => {
+test(`${counts.wires} requests that are not HTTP get a response or are closed (seed ${seed})`, async () => {
   const dice = createDice(seed + 1)
   const { host } = new URL(sandbox.url)
   const problems: string[] = []

@@ -13,7 +13,7 @@ let running: Child | undefined
 
 afterAll(() => running?.kill())
 
-test(`${kills} kills during a reset leave a complete state`, { timeout: 90_000 }, async () => {
+test(`${kills} kills during a reset leave a complete state`, async () => {
   let took_ms = 0
   let placed = 0
   running = await startChild({ database, rate_limit: 'off' })
