@@ -102,8 +102,24 @@ describe('at most once per metric', () => {
   })
 })
 
-test('visible without measurements is trusted to the client', () => {
-  expect(codes([beacon(1, 'render'), beacon(2, 'visible')])).toEqual(['OK', 'OK'])
+test('visible counts only when both ratio and dwell were measured', () => {
+  const measured: (Measurements | null)[] = [null, {}, { visible_ratio: 1 }, { visible_ms: 5_000 }]
+  for (const measurements of measured) {
+    const beacons = [beacon(1, 'render', 0), beacon(2, 'visible', 9_000, measurements)]
+    expect([measurements, ...codes(beacons)]).toEqual([measurements, 'OK', 'VISIBILITY_UNMEASURED'])
+    expect(billedIds(beacons, 'cpm_viewable')).toEqual([])
+  }
+})
+
+test('a dwell longer than the time since the render is not billed', () => {
+  const view = (at_ms: number, visible_ms: number) =>
+    codes([beacon(1, 'render', 100), beacon(2, 'visible', at_ms, { visible_ratio: 1, visible_ms })])[1]
+  expect(view(1_700, 1_600)).toBe('OK')
+  expect(view(1_700, 1_602)).toBe('MEASUREMENT_IMPLAUSIBLE')
+  expect(view(50, 5_000)).toBe('MEASUREMENT_IMPLAUSIBLE')
+  // A time in whole seconds may be any millisecond of them.
+  expect(view(2_000, 2_899)).toBe('OK')
+  expect(view(2_000, 2_900)).toBe('MEASUREMENT_IMPLAUSIBLE')
 })
 
 describe('completion', () => {
@@ -172,6 +188,18 @@ describe('billingVerdict', () => {
       banner,
       [rendered, beacon(2, 'visible', 10, { page_visible: false })],
       'No viewable impression: the page was hidden.',
+    ],
+    [
+      'cpm_viewable',
+      banner,
+      [rendered, beacon(2, 'visible')],
+      'No viewable impression: what was seen has not been measured.',
+    ],
+    [
+      'cpm_viewable',
+      banner,
+      [rendered, beacon(2, 'visible', 1_001, { ...seen, visible_ms: 9_000 })],
+      'No viewable impression: it claims to have been seen for longer than it was rendered.',
     ],
     [
       'cpcv',

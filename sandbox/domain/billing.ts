@@ -52,6 +52,8 @@ const names: Readonly<Record<Metric, string>> = {
 const shortfalls: readonly (readonly [AcceptCode, string])[] = [
   ['AWAITING_RENDER', 'its beacon is there, the render beacon is not'],
   ['COMPLETED_TOO_FAST', 'the clip completed sooner than it can play'],
+  ['VISIBILITY_UNMEASURED', 'what was seen has not been measured'],
+  ['MEASUREMENT_IMPLAUSIBLE', 'it claims to have been seen for longer than it was rendered'],
   ['BELOW_THRESHOLD', 'what was seen is below the viewability threshold'],
   ['PAGE_HIDDEN', 'the page was hidden'],
 ]

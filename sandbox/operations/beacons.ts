@@ -65,6 +65,7 @@ export const sendBeacon: Operation<Contract['beacons.send']> = async (services, 
   const beacon = toRow(services, context, body, event, occurred_at_ms, filled)
   const problem =
     problemOfTime(filled, body, occurred_at_ms, context.now_ms) ??
+    problemOfRevision(filled, body) ??
     (await boundConsentProblem(services, filled, context.now_ms))
   if (problem === null) {
     const set = await services.store.recordBeacon(beacon, filled.slot.project.id, evidenceOf(services, filled, beacon))
@@ -114,6 +115,12 @@ function problemOfTime(
   const problem = timeProblem(body, occurred_at_ms, now_ms, slot.project.settings)
   if (problem !== null) return problem
   return isBeforeDecision(body, occurred_at_ms, decision.decided_at_ms) ? 'beacon_before_decision' : null
+}
+
+/** A client that saw another revision than the decision has bound sends the beacon for another placement. */
+function problemOfRevision({ decision }: FilledSlot, { consent_revision }: BeaconRequest): ReasonCode | null {
+  const isBound = consent_revision === undefined || consent_revision === decision.consent.revision
+  return isBound ? null : 'consent_revision_mismatch'
 }
 
 function toRow(

@@ -118,7 +118,7 @@ function qualify(
 ): AcceptCode {
   if (beacon.event === 'render' || beacon.event === 'heartbeat') return 'OK'
   if (rendered_at_ms === null) return 'AWAITING_RENDER'
-  if (beacon.event === 'visible') return qualifyVisible(beacon.measurements, creative, viewability)
+  if (beacon.event === 'visible') return qualifyVisible(beacon, creative, viewability, rendered_at_ms)
   if (beacon.event === 'completion' || beacon.event === 'play_completed') {
     const played_ms = beacon.occurred_at_ms - (playing_since_ms ?? rendered_at_ms)
     return played_ms >= completedShare * (creative.duration_ms ?? 0) ? 'OK' : 'COMPLETED_TOO_FAST'
@@ -127,13 +127,23 @@ function qualify(
 }
 
 function qualifyVisible(
-  measurements: Measurements | null,
+  { measurements, occurred_at_ms }: AcceptedBeacon,
   creative: Creative,
   viewability: ViewabilityThresholds,
+  rendered_at_ms: number,
 ): AcceptCode {
-  if (measurements === null) return 'OK'
+  if (measurements === null) return 'VISIBILITY_UNMEASURED'
   if (measurements.page_visible === false) return 'PAGE_HIDDEN'
-  return isViewable(creative.format, measurements, creative, viewability) ? 'OK' : 'BELOW_THRESHOLD'
+  if (!isViewable(creative.format, measurements, creative, viewability)) return 'BELOW_THRESHOLD'
+  const { visible_ratio, visible_ms } = measurements
+  if (visible_ratio === undefined || visible_ms === undefined) return 'VISIBILITY_UNMEASURED'
+  const isPossible = visible_ms <= occurred_at_ms - rendered_at_ms + slackOf(occurred_at_ms)
+  return isPossible ? 'OK' : 'MEASUREMENT_IMPLAUSIBLE'
+}
+
+/** How much later than stated a view may have been: a time in whole seconds means any millisecond of them (A73). */
+function slackOf(occurred_at_ms: number): number {
+  return occurred_at_ms % 1_000 === 0 ? 999 : 1
 }
 
 /** Shares 0 to 1, times in milliseconds, areas in CSS pixels squared (A76). Defaults: `limits.viewability`. */
@@ -153,7 +163,7 @@ export type Seen = Readonly<Pick<Measurements, 'visible_ratio' | 'visible_ms' | 
  * the ratio of their area, large or not, and the common time. Equality meets a threshold.
  *
  * The area is the rendered one where it was measured, else the creative's; a creative without area is never viewable. A
- * missing ratio or time counts as met: the client has judged it.
+ * missing ratio or time counts as met here.
  */
 export function isViewable(format: Format, seen: Seen, creative: Size, thresholds: ViewabilityThresholds): boolean {
   const area = (seen.width_px ?? creative.width) * (seen.height_px ?? creative.height)

@@ -196,6 +196,16 @@ export const reasonCodes = {
     message: 'occurred_at_ms holds seconds.',
     hint: 'Send milliseconds: Date.now(), not Date.now() / 1000.',
   },
+  occurred_at_conflict: {
+    error: 'validation_error',
+    message: 'occurred_at and occurred_at_ms are different times.',
+    hint: 'Send one of them: the time of the event.',
+  },
+  consent_revision_mismatch: {
+    error: 'validation_error',
+    message: 'consent_revision is not the revision that the decision has bound.',
+    hint: 'Send authoritative_consent.revision of the same placement response, or leave it out.',
+  },
   asset_token_invalid: {
     error: 'validation_error',
     message: 'The asset token is not one of this project and mode.',

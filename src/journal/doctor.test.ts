@@ -270,6 +270,7 @@ describe('beacon field names', () => {
     'beacon_stale',
     'beacon_in_future',
     'beacon_before_decision',
+    'occurred_at_conflict',
     'batch_not_supported',
     'content_type_unsupported',
   ] as const)('%s', (reason_code) => {

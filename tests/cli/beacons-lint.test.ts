@@ -7,8 +7,14 @@ import { noon, startTestCli, svc, temporaryDirectory } from './test-cli.ts'
 
 const home = temporaryDirectory()
 const seen = { visible_ratio: 1, visible_ms: 1_200, width_px: 300, height_px: 250, page_visible: true }
-const render = { beacon_id: 'instance-1:render', asset_token: 'ast_a', event: 'render', occurred_at_ms: noon }
-const visible = { ...render, beacon_id: 'instance-1:visible', event: 'visible', measurements: seen }
+const render = { beacon_id: 'instance-1:render', asset_token: 'ast_a', event: 'render', occurred_at_ms: noon - 2_000 }
+const visible = {
+  ...render,
+  beacon_id: 'instance-1:visible',
+  event: 'visible',
+  occurred_at_ms: noon,
+  measurements: seen,
+}
 
 interface Found {
   line: number
@@ -102,6 +108,13 @@ test.each([
     'Its name is measurements.visible_ms.',
   ],
   ['seconds', { ...render, occurred_at_ms: noon / 1000 }, 'occurred_at_in_seconds', 'occurred_at_ms', /milliseconds/],
+  [
+    'two times that differ',
+    { ...render, occurred_at: '2026-01-31T11:59:00Z' },
+    'occurred_at_conflict',
+    'occurred_at_ms',
+    /one of them/,
+  ],
   ['the future', { ...render, occurred_at_ms: noon + 60_001 }, 'beacon_in_future', 'occurred_at_ms', /ahead/],
   ['no time', { ...render, occurred_at_ms: undefined }, 'schema_invalid', null, /occurred_at/],
   ['a key', { ...render, asset_token: 'sk_test_secret' }, 'asset_token_invalid', 'asset_token', /asset_token/],
@@ -127,7 +140,13 @@ test.each([
   ['a hidden page', [{ ...visible, measurements: { ...seen, page_visible: false } }], 'PAGE_HIDDEN'],
   ['twice the same beacon', [visible, visible], 'DUPLICATE'],
   ['twice the same event', [visible, { ...visible, beacon_id: 'instance-1:again' }], 'ALREADY_COUNTED'],
-  ['two times that differ', [{ ...visible, occurred_at: '2026-01-31T11:59:00Z' }], 'occurred_at_ignored'],
+  ['no measurements', [{ ...visible, measurements: undefined }], 'VISIBILITY_UNMEASURED'],
+  ['an impossible dwell', [{ ...visible, measurements: { ...seen, visible_ms: 90_000 } }], 'MEASUREMENT_IMPLAUSIBLE'],
+  [
+    'two times of different precision',
+    [{ ...visible, occurred_at: '2026-01-31T11:59:59Z', occurred_at_ms: noon - 1 }],
+    'occurred_at_ignored',
+  ],
 ])('accepted and not billed, or not as written: %s', async (_, bodies, code) => {
   const warnings = await found(lines(render, ...bodies))
   expect(warnings.map(({ severity, code }) => ({ severity, code }))).toEqual([{ severity: 'warning', code }])

@@ -275,12 +275,16 @@ async function openStage(open: Open, args = '', preload = '') {
       if (decision?.fill !== true) throw new Error('no fill')
       return decision.asset_token
     },
-    beacon: (asset_token: string, event: 'render' | 'visible' | 'heartbeat', measurements = {}) =>
+    beacon: (
+      asset_token: string,
+      event: 'render' | 'visible' | 'heartbeat',
+      measurements: { visible_ratio?: number; visible_ms?: number } = {},
+    ) =>
       client.sendBeacon({
         beacon_id: `tail_beacon_${++beacons}`,
         asset_token,
         event,
-        occurred_at_ms: Date.now(),
+        occurred_at_ms: Date.now() + (measurements.visible_ms ?? 0),
         measurements,
       }),
     reject: () =>

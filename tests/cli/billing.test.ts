@@ -13,6 +13,7 @@ test('svc billing report shows what counted, the sum, and why the rest did not',
   expect((await cli.svc('billing report')).stdout).toBe('Nothing has counted.\n')
   await cli.svc('placements create --format banner --topic coffee')
   await cli.svc('beacons send --event render')
+  await cli.svc('sandbox clock advance 2s')
   await cli.svc('beacons send --event visible --set measurements.visible_ratio=1 --set measurements.visible_ms=2000')
   await cli.svc('beacons send --event render')
   const { code, stdout, stderr } = await cli.svc('billing report')

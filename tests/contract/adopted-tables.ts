@@ -32,6 +32,8 @@ export const adoptedReasonCodes: Readonly<Record<number, readonly string[]>> = {
     'beacon_in_future',
     'beacon_before_decision',
     'occurred_at_in_seconds',
+    'occurred_at_conflict',
+    'consent_revision_mismatch',
     'asset_token_invalid',
     'asset_token_expired',
     'slot_mismatch',

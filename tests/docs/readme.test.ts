@@ -186,7 +186,8 @@ async function tryCurl(block: string): Promise<void> {
 
   const response = JSON.parse(readFileSync(join(directory, 'placement.json'), 'utf8')) as PlacementResponse
   const { beacon_id, event, occurred_at_ms } = body.items[0]!
-  const beacon = { beacon_id, asset_token: response.placement?.asset_token, event, occurred_at_ms }
+  const measurements = { visible_ratio: 1, visible_ms: 1_000 }
+  const beacon = { beacon_id, asset_token: response.placement?.asset_token, event, occurred_at_ms, measurements }
   expect((await send(`${sandbox.url}/v1/beacons`, beacon)).body).toMatchObject({ accepted: true, duplicate: true })
   const changed = await send(`${sandbox.url}/v1/beacons`, { ...beacon, occurred_at_ms: occurred_at_ms! - 1 })
   expect(changed).toMatchObject({ status: 400, body: { reason_code: 'beacon_id_conflict' } })

@@ -326,6 +326,28 @@ describe('time', () => {
     await send(on.api, beacon(on.clock, filled, 'render', at(1_000)))
   })
 
+  test('two times that differ are a conflict, at the precision of the text', async () => {
+    await using on = await stage()
+    on.clock.advance(999)
+    const filled = await fill(on.api)
+    const text = (ms: number) => ({ occurred_at: new Date(on.clock.now() + ms).toISOString() })
+    const seconds = (ms: number) => ({ occurred_at: `${text(ms).occurred_at.slice(0, 19)}Z` })
+    for (const same of [text(0), seconds(0)]) await send(on.api, beacon(on.clock, filled, 'render', same))
+    for (const other of [text(1), text(-5_000), seconds(-1_000)]) {
+      expect(await refusal(on.api, beacon(on.clock, filled, 'render', other))).toBe('occurred_at_conflict')
+    }
+  })
+
+  test('a consent_revision that is not the bound one is refused', async () => {
+    await using on = await stage()
+    const filled = await fill(on.api)
+    const seen = (consent_revision: number) => beacon(on.clock, filled, 'render', { consent_revision })
+    await send(on.api, seen(1))
+    expect(await refusal(on.api, seen(2))).toBe('consent_revision_mismatch')
+    const { body } = await on.api.accept('beacons.list', { query: { verdict: 'rejected' } })
+    expect(body.items).toMatchObject([{ slot_id: filled.slot_id, reason_code: 'consent_revision_mismatch' }])
+  })
+
   test('seconds sent as milliseconds are recognized', async () => {
     await using on = await stage()
     const filled = await fill(on.api)
@@ -388,6 +410,12 @@ describe('what production would bill', () => {
       reason_code: 'OK',
       would_bill: 'false; metric=rendered_impression',
     })
+    expect(await send(on.api, beacon(on.clock, filled, 'visible'))).toMatchObject({
+      reason_code: 'VISIBILITY_UNMEASURED',
+      would_bill: 'false',
+    })
+    expect(await send(on.api, visible())).toMatchObject({ reason_code: 'MEASUREMENT_IMPLAUSIBLE', would_bill: 'false' })
+    on.clock.advance(1_000)
     expect(await send(on.api, visible({ page_visible: false }))).toMatchObject({
       reason_code: 'PAGE_HIDDEN',
       would_bill: 'false',
@@ -408,6 +436,7 @@ describe('what production would bill', () => {
     await using on = await stage()
     const filled = await fill(on.api, { as: liveKey })
     await send(on.api, beacon(on.clock, filled, 'render'), { as: liveKey })
+    on.clock.advance(1_000)
     const response = await send(on.api, beacon(on.clock, filled, 'visible', { measurements: seen }), { as: liveKey })
     expect([response.would_bill, response.body.billable]).toEqual(['true; metric=viewable_impression', false])
   })
@@ -423,7 +452,7 @@ describe('what production would bill', () => {
     expect(await send(on.api, beacon(on.clock, filled, 'click'))).toMatchObject({ reason_code: 'AWAITING_RENDER' })
     const before = (await on.api.accept('placements.explain', { params: { slot_id } })).body
     expect(before.billing?.would_bill).toBe(false)
-    await send(on.api, beacon(on.clock, filled, 'render'))
+    await send(on.api, beacon(on.clock, filled, 'render', { occurred_at_ms: on.clock.now() - 1_000 }))
     const after = (await on.api.accept('placements.explain', { params: { slot_id } })).body
     expect(after.billing?.would_bill).toBe(true)
     expect(after.beacons.map(({ reason_code }) => reason_code)).toEqual(['OK', 'OK', 'OK'])
@@ -459,10 +488,12 @@ describe('what production would bill', () => {
     })
     const large = await fill(on.api, { format: 'banner', body: asked({ slot_hint: { max_width: 970 } }) })
     await send(on.api, beacon(on.clock, large, 'render'))
+    on.clock.advance(1_000)
     const measurements = { ...seen, visible_ratio: 0.3 }
     expect((await send(on.api, beacon(on.clock, large, 'visible', { measurements }))).reason_code).toBe('OK')
     const clip = await fill(on.api, { format: 'clip' })
     await send(on.api, beacon(on.clock, clip, 'render'))
+    on.clock.advance(2_000)
     const one = await send(on.api, beacon(on.clock, clip, 'visible', { measurements: { ...seen, visible_ms: 1999 } }))
     const two = await send(on.api, beacon(on.clock, clip, 'visible', { measurements: { ...seen, visible_ms: 2000 } }))
     expect([one.reason_code, two.reason_code]).toEqual(['BELOW_THRESHOLD', 'OK'])

@@ -4,8 +4,10 @@ import { asked, beacon, type Filled, fill, key, liveKey, otherKey, type Stage, s
 const seen = { measurements: { visible_ratio: 1, visible_ms: 5_000, page_visible: true } }
 const glimpsed = { measurements: { visible_ratio: 0.1, visible_ms: 10 } }
 
+/** Sends a beacon. A view happens five seconds from now. */
 async function send(on: Stage, filled: Filled, event: string, more: object = {}, as = key): Promise<void> {
-  await on.api.accept('beacons.send', { as, body: beacon(on.clock, filled, event, { ...more }) })
+  const occurred_at_ms = on.clock.now() + (event === 'visible' ? 5_000 : 0)
+  await on.api.accept('beacons.send', { as, body: beacon(on.clock, filled, event, { occurred_at_ms, ...more }) })
 }
 
 async function report(on: Stage, query: Record<string, string | number> = {}) {

@@ -341,7 +341,13 @@ const session: [args: string, options?: RunOptions][] = [
 /** Prints the codes that `svc beacons lint` finds in a file with every mistake it knows, each with its severity. */
 async function lintCodes(own: TestCli): Promise<string[]> {
   const seen = { visible_ratio: 1, visible_ms: 1_200, width_px: 300, height_px: 250, page_visible: true }
-  const visible = { ...beacon, beacon_id: 'instance-1:visible', event: 'visible', measurements: seen }
+  const visible = {
+    ...beacon,
+    beacon_id: 'instance-1:visible',
+    event: 'visible',
+    occurred_at_ms: noon + 2_000,
+    measurements: seen,
+  }
   const early = { ...beacon, occurred_at_ms: noon - 20_000 }
   const played = (event: string, ms: number, position_ms: number) => ({
     ...beacon,
@@ -368,7 +374,10 @@ async function lintCodes(own: TestCli): Promise<string[]> {
       [beacon, { ...visible, measurements: { ...seen, page_visible: false } }],
       [beacon, visible, visible],
       [beacon, visible, { ...visible, beacon_id: 'instance-1:again' }],
+      [beacon, { ...visible, measurements: undefined }],
+      [beacon, { ...visible, measurements: { ...seen, visible_ms: 90_000 } }],
       [beacon, { ...visible, occurred_at: '2026-01-31T11:59:00Z' }],
+      [beacon, { ...visible, occurred_at: '2026-01-31T12:00:01Z', occurred_at_ms: noon + 1_999 }],
       [beacon, { ...visible, beacon_id: beacon.beacon_id }],
       [
         { ...beacon, slot_id: 'slot_a' },

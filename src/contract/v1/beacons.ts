@@ -41,6 +41,8 @@ export const acceptCodes = [
   'BELOW_THRESHOLD',
   'COMPLETED_TOO_FAST',
   'PAGE_HIDDEN',
+  'VISIBILITY_UNMEASURED',
+  'MEASUREMENT_IMPLAUSIBLE',
 ] as const
 export const AcceptCode = z.enum(acceptCodes)
 export type AcceptCode = z.infer<typeof AcceptCode>
@@ -75,13 +77,17 @@ export const BeaconRequest = z.strictObject({
   occurred_at: observed(
     z.iso.datetime({ offset: true, message: 'must be an RFC 3339 time, such as 2026-01-31T12:00:00.000Z' }).optional(),
     'A70',
-    'When it happened, RFC 3339. Either this or occurred_at_ms.',
+    'When it happened, RFC 3339. Either this or occurred_at_ms; both must be the same time.',
   ),
   occurred_at_ms: assumed(EpochMs.optional(), 'A70', 'When it happened, Unix epoch milliseconds.'),
   slot_id: observed(z.string().max(64).optional(), 'A70', 'Must be the slot of the asset token.'),
   render_instance_id: assumed(z.string().min(1).max(128).optional(), 'A70', 'One mount of one frame.'),
   seq: assumed(z.int().min(0).optional(), 'A70', 'Position within the render instance.'),
-  consent_revision: assumed(z.int().min(1).optional(), 'A70', 'Revision that the client saw.'),
+  consent_revision: assumed(
+    z.int().min(1).optional(),
+    'A70',
+    'Revision that the decision has bound; another is refused.',
+  ),
   measurements: assumed(Measurements.optional(), 'A70', 'What was measured at that time.'),
   metadata: observed(Opaque.optional(), 'A70', "The integrator's own data; stored, not acted on."),
   contract_version: assumed(ContractVersion.optional(), 'A70', '<name>/v1.'),
@@ -109,11 +115,10 @@ export function canonicalEvent(event: BeaconRequest['event']): BeaconEvent {
     : (event as BeaconEvent)
 }
 
+type StatedTimes = Pick<BeaconRequest, 'occurred_at' | 'occurred_at_ms'>
+
 /** Returns the time that a beacon states for its event, Unix epoch milliseconds, or null when it states none. */
-export function occurrenceOf({
-  occurred_at,
-  occurred_at_ms,
-}: Pick<BeaconRequest, 'occurred_at' | 'occurred_at_ms'>): number | null {
+export function occurrenceOf({ occurred_at, occurred_at_ms }: StatedTimes): number | null {
   if (occurred_at_ms !== undefined) return occurred_at_ms
   return occurred_at === undefined ? null : Math.max(0, Date.parse(occurred_at))
 }
@@ -126,13 +131,18 @@ export interface BeaconAges {
 
 /** Returns why a beacon received at `now_ms` is out of time (A73), or null when it is not. All in milliseconds. */
 export function timeProblem(
-  { occurred_at_ms }: Pick<BeaconRequest, 'occurred_at_ms'>,
+  { occurred_at, occurred_at_ms }: StatedTimes,
   happened_at_ms: number,
   now_ms: number,
   { beacon_max_age_ms, beacon_max_future_skew_ms }: BeaconAges,
 ): ReasonCode | null {
   const isNumber = occurred_at_ms !== undefined
   if (isNumber && happened_at_ms < secondsBelow && now_ms >= secondsBelow) return 'occurred_at_in_seconds'
+  if (occurred_at !== undefined && isNumber) {
+    const precision_ms = precisionOf(occurred_at)
+    const isSame = Math.floor(occurred_at_ms / precision_ms) * precision_ms === Date.parse(occurred_at)
+    if (!isSame) return 'occurred_at_conflict'
+  }
   if (happened_at_ms < now_ms - beacon_max_age_ms) return 'beacon_stale'
   return happened_at_ms > now_ms + beacon_max_future_skew_ms ? 'beacon_in_future' : null
 }
@@ -148,13 +158,18 @@ const beforeDecision_ms = 1_000
  * sent with: an `occurred_at` in whole seconds, the default of several languages, means any millisecond of them (A73).
  */
 export function isBeforeDecision(
-  { occurred_at, occurred_at_ms }: Pick<BeaconRequest, 'occurred_at' | 'occurred_at_ms'>,
+  { occurred_at, occurred_at_ms }: StatedTimes,
   happened_at_ms: number,
   decided_at_ms: number,
 ): boolean {
-  const digits = occurred_at_ms !== undefined ? 3 : (/\.(\d+)/.exec(occurred_at ?? '')?.[1]?.length ?? 0)
-  const precision_ms = 10 ** (3 - Math.min(digits, 3))
+  const precision_ms = occurred_at_ms !== undefined ? 1 : precisionOf(occurred_at ?? '')
   return happened_at_ms < Math.floor(decided_at_ms / precision_ms) * precision_ms - beforeDecision_ms
+}
+
+/** Returns what the last digit of an RFC 3339 time stands for, milliseconds: 1000 without a fraction, at least 1. */
+function precisionOf(occurred_at: string): number {
+  const digits = /\.(\d+)/.exec(occurred_at)?.[1]?.length ?? 0
+  return 10 ** (3 - Math.min(digits, 3))
 }
 
 export const endpoints = declareEndpoints({
@@ -183,6 +198,8 @@ export const endpoints = declareEndpoints({
       'beacon_in_future',
       'beacon_before_decision',
       'occurred_at_in_seconds',
+      'occurred_at_conflict',
+      'consent_revision_mismatch',
       'contract_version_unsupported',
       'consent_not_granted',
       'consent_superseded',

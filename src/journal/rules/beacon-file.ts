@@ -130,10 +130,13 @@ export const beaconFileRules = ruleSet('beacon', {
   occurred_at_in_seconds: timeRule('occurred_at_in_seconds'),
   beacon_stale: timeRule('beacon_stale'),
   beacon_in_future: timeRule('beacon_in_future'),
+  occurred_at_conflict: timeRule('occurred_at_conflict'),
   occurred_at_ignored: fieldRule(
     { severity: 'warning', title: 'A beacon has one time.', fix: 'Send one of them.' },
-    ({ occurred_at, occurred_at_ms }) => {
+    ({ occurred_at, occurred_at_ms }, { judged_at: { now_ms } }) => {
       if (occurred_at === undefined || occurred_at_ms === undefined) return []
+      if (timeProblem({ occurred_at, occurred_at_ms }, occurred_at_ms, now_ms, ages) === 'occurred_at_conflict')
+        return []
       const message = `occurred_at is ${formatValue(occurred_at)}, occurred_at_ms is ${formatTime(occurred_at_ms)}: only the latter counts.`
       return Date.parse(occurred_at) === occurred_at_ms ? [] : [{ at: ['occurred_at'], message }]
     },
@@ -203,7 +206,9 @@ function timeRule(code: ReasonCode): RuleBody<'beacon'> {
     const difference =
       code === 'occurred_at_in_seconds'
         ? `${happened_at_ms} is ${happened}`
-        : `it is stamped ${happened}, ${seconds} s ${happened_at_ms < now_ms ? 'before' : 'after'} ${formatTime(now_ms)}`
+        : code === 'occurred_at_conflict'
+          ? `occurred_at is ${formatValue(beacon.occurred_at)}, occurred_at_ms is ${happened}`
+          : `it is stamped ${happened}, ${seconds} s ${happened_at_ms < now_ms ? 'before' : 'after'} ${formatTime(now_ms)}`
     return [
       {
         at: [beacon.occurred_at_ms === undefined ? 'occurred_at' : 'occurred_at_ms'],
@@ -295,6 +300,14 @@ export const beaconSlotRules = ruleSet('beacons', {
   COMPLETED_TOO_FAST: billingRule('COMPLETED_TOO_FAST', ['event'], {
     title: 'The clip completed sooner than it can play: not billed.',
     fix: 'Stamp play_started and play_completed when they happen.',
+  }),
+  VISIBILITY_UNMEASURED: billingRule('VISIBILITY_UNMEASURED', ['measurements'], {
+    title: 'The view comes without visible_ratio and visible_ms: not billed.',
+    fix: 'Send measurements.visible_ratio and measurements.visible_ms with visible.',
+  }),
+  MEASUREMENT_IMPLAUSIBLE: billingRule('MEASUREMENT_IMPLAUSIBLE', ['measurements', 'visible_ms'], {
+    title: 'The ad was seen for longer than the time since its render: not billed.',
+    fix: 'Count time in view from the render on, and stamp visible when that time has passed.',
   }),
   PAGE_HIDDEN: billingRule('PAGE_HIDDEN', ['measurements', 'page_visible'], {
     title: 'The page was hidden: not billed.',

@@ -87,7 +87,7 @@ export const beaconRules = ruleSet('journal', {
     fix: "Send Date.now() of the event in milliseconds, corrected by the server's clock, and send beacons at once.",
     needs: 'a beacon',
     judge: refusedFor(
-      ['beacon_stale', 'beacon_in_future', 'beacon_before_decision', 'occurred_at_in_seconds'],
+      ['beacon_stale', 'beacon_in_future', 'beacon_before_decision', 'occurred_at_in_seconds', 'occurred_at_conflict'],
       isBeacon,
     ),
   },

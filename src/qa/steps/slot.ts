@@ -89,23 +89,18 @@ export const beacon = stepKind({
   isRequest: true,
   title: ({ beacon }) => `beacon ${typeof beacon === 'string' ? beacon : String((beacon as { event?: string }).event)}`,
   run: async ({ beacon, ...fields }, { call, state }) => {
-    const {
-      event,
-      of,
-      id,
-      after = 0,
-      before = 0,
-      at_ms,
-      measurements,
-    } = typeof beacon === 'string' ? { event: beacon } : beacon
+    const { event, of, id, after, before, at_ms, measurements } =
+      typeof beacon === 'string' ? { event: beacon } : beacon
     const fill = state.fillOf(of)
     const measured = measurements === undefined ? qualifyingMeasurements(event, fill) : measurements
+    const isNow = after === undefined && before === undefined
+    const dwell_ms = isNow && event === 'visible' ? Number(measured?.visible_ms ?? 0) : 0
     return call('beacons.send', {
       body: {
         beacon_id: id ?? state.newUuid(),
         asset_token: fill.asset_token,
         event,
-        occurred_at_ms: at_ms ?? (await state.now()) + durationMs(after) - durationMs(before),
+        occurred_at_ms: at_ms ?? (await state.now()) + dwell_ms + durationMs(after ?? 0) - durationMs(before ?? 0),
         ...(fill.slot_id === null ? {} : { slot_id: fill.slot_id }),
         ...(measured === null ? {} : { measurements: measured }),
       },

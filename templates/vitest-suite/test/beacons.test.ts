@@ -4,11 +4,12 @@ import { test, turn } from './sandbox.ts'
 
 const seen = { visible_ratio: 1, visible_ms: 1_000, page_visible: true }
 
-test('a view counts once, however often it is reported', async ({ service, client }) => {
+test('a view counts once, however often it is reported', async ({ service, client, clock }) => {
   const slot = await sponsoredSlot(service, turn())
+  const rendered = clock.now()
   for (let time = 0; time < 3; time++) {
-    expect(await report(service, slot!, 'render')).toBe(true)
-    expect(await report(service, slot!, 'visible', seen)).toBe(true)
+    expect(await report({ ...service, now: () => rendered }, slot!, 'render')).toBe(true)
+    expect(await report({ ...service, now: () => rendered + 1_000 }, slot!, 'visible', seen)).toBe(true)
   }
   const { items } = await client.beacons.list({ query: { slot_id: slot!.slot_id, verdict: 'accepted' } })
   expect(items.map(({ event, would_bill }) => ({ event, would_bill }))).toEqual([
