@@ -19,6 +19,24 @@ export function explainIssues(issues: readonly Issue[]): { reason_code: ReasonCo
   return { reason_code: reasonOf(flat), fields: flat.flatMap(toFields) }
 }
 
+const typeWords: Readonly<Record<string, string>> = {
+  string: 'text',
+  int: 'a whole number',
+  number: 'a number',
+  boolean: 'true or false',
+  object: 'an object',
+  array: 'a list',
+}
+
+/** Returns what a value must be, in words that follow its name: `must be a whole number`, `must be one of a, b`. */
+export function requirementOf(issue: Issue | undefined): string {
+  if (issue === undefined) return 'is not valid'
+  if (issue.code === 'unrecognized_keys') return `has no field ${issue.keys.join(', ')}`
+  const expected = issue.code === 'invalid_type' ? typeWords[issue.expected] : undefined
+  const text = expected ?? expectedOf(issue)
+  return /^(must|cannot|is) /.test(text) ? text : `must be ${text}`
+}
+
 /** Returns the error of a field that the schema does not define. */
 export function unknownField(at: readonly PropertyKey[]): LocatedFieldError {
   const expected = 'no field of this name; docs_url lists the known ones'

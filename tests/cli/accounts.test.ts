@@ -84,6 +84,11 @@ updated_at_ms             session_id  revision  is_current  lifecycle_state  sem
 `)
     const conflict = await cli.svc('consent withdraw --session-id s9 --expected-revision 1')
     expect(conflict.stderr).toContain('consent_revision_conflict')
-    expect((await cli.svc('consent withdraw')).code).toBe(3)
+    expect(await cli.svc('consent withdraw')).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'error: --session-id is missing.\nhint: Nothing was sent. Add --help to see what it takes.\n',
+    })
+    expect((await cli.svc('consent set --data {}')).code).toBe(3)
   })
 })

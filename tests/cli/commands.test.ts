@@ -7,7 +7,7 @@ import { loadAll } from '../../src/cli/run/command.ts'
 import { commands } from '../../src/commands/index.ts'
 import { contract } from '../../src/contract/index.ts'
 import { root } from './process.ts'
-import { exampleFolder, startTestCli, type TestCli } from './test-cli.ts'
+import { exampleFolder, startTestCli, type TestCli, temporaryDirectory } from './test-cli.ts'
 
 let cli: TestCli
 beforeAll(async () => {
@@ -166,7 +166,7 @@ describe('exit codes', () => {
 
 describe('errors', () => {
   test('say what happened, where, what to do, and name the request', async () => {
-    const { stderr } = await cli.svc('consent set --decision granted')
+    const { stderr } = await cli.svc('consent set --data {"client_id":"proj_demo","decision":"granted"}')
     expect(masked(stderr)).toBe(`\
 error: The request does not match the schema.
   session_id: is missing (expected: of type string)
@@ -203,8 +203,8 @@ describe('the commands of the contract', () => {
 
   test('a list is a table in text, a page in JSON, one item a line in JSON lines', async () => {
     await cli.svc('sandbox reset')
-    await cli.svc('placements create --session s5 --no-fill')
-    await cli.svc('placements create --session s5 --format banner')
+    await cli.svc('placements create --session-id s5 --no-fill')
+    await cli.svc('placements create --session-id s5 --format banner')
     expect(masked((await cli.svc('placements list --session-id s5')).stdout)).toBe(`\
 created_at_ms             slot_id           job_type  mode  status  format  no_fill_reason  campaign_id
 2026-01-31T12:00:00.000Z  slot_*  chat      test  ready   banner  -               cmp_latchwell
@@ -224,12 +224,12 @@ created_at_ms             slot_id           job_type  mode  status  format  no_f
     expect(await slots('')).toBe((await slots('--client-id proj_other')) + (await slots('--client-id proj_demo')))
   })
 
-  test('a beacon has the asset token of the last placement and the current time by default', async () => {
+  test('a beacon has the asset token of the last fill and the current time by default', async () => {
     await cli.svc('placements create --format banner')
     await cli.svc('render fetch')
     const { code, stdout, stderr } = await cli.svc('beacons send --event render')
     expect(code, stderr).toBe(0)
-    expect(masked(stderr)).toBe('asset_token of the last placement: ast_*\n')
+    expect(masked(stderr)).toBe('asset_token of the last fill: ast_*\n')
     expect(masked(stdout)).toBe(`\
 verdict     accepted
 reason      OK
@@ -238,11 +238,15 @@ would bill  false; metric=rendered_impression
 request     req_*
 `)
     await cli.svc('placements create --no-fill')
-    const second = await cli.svc('beacons send --event render')
-    expect(second.code).toBe(2)
-    expect(masked(second.stderr)).toContain(
-      'error: asset_token is missing, and the last placement, slot_*, has none.\n',
-    )
+    const second = await cli.svc('beacons send --event visible')
+    expect(second.code, second.stderr).toBe(0)
+    expect(second.stderr).toBe(stderr)
+    const { url, keys } = cli.sandbox
+    const settings = { SVC_BASE_URL: url, SVC_CLIENT_ID: keys.client_id, SVC_SECRET_KEY: keys.secret_key }
+    const others = { env: { ...settings, SVC_HOME: temporaryDirectory() } }
+    await cli.svc('placements create --no-fill', others)
+    const third = await cli.svc('beacons send --event render', others)
+    expect(third).toMatchObject({ code: 2, stderr: expect.stringContaining('there is no last fill.\n') })
   })
 
   test('explain lists each campaign with its outcome', async () => {

@@ -63,13 +63,15 @@ hint: Set SVC_SECRET_KEY, or give --secret-key KEY.
       return stderr.split('\n')[0]
     }
     expect(await messageOf('--base-url ftp://x')).toBe('error: --base-url: must be an http or https URL.')
-    expect(await messageOf('', { SVC_OUTPUT: 'yaml' })).toContain('error: SVC_OUTPUT: Invalid option')
+    expect(await messageOf('', { SVC_OUTPUT: 'yaml' })).toContain(
+      'error: SVC_OUTPUT: must be one of text, json, jsonl, none.',
+    )
     expect(await messageOf('--profile nobody')).toBe(
       `error: There is no profile nobody in ${join(home, 'profiles.json')}.`,
     )
     expect(await messageOf('--config gone.json')).toBe(`error: There is no config file ${join(home, 'gone.json')}.`)
     await writeFile(join(home, 'svc.config.json'), '{"base_ulr": "http://x"}')
-    expect(await messageOf('')).toBe(`error: ${join(home, 'svc.config.json')}: Unrecognized key: "base_ulr".`)
+    expect(await messageOf('')).toBe(`error: ${join(home, 'svc.config.json')}: has no field base_ulr.`)
     await writeFile(join(home, 'svc.config.json'), '{')
     expect(await messageOf('')).toContain('svc.config.json is not JSON')
   })

@@ -182,7 +182,7 @@ describe('a usage error', () => {
     ],
     [
       'placements list --limit 0',
-      "Option '--limit <n>' argument '0' is invalid. Too small: expected number to be >=1.",
+      "Option '--limit <n>' argument '0' is invalid. It must be at least 1.",
       'Add --help to see what it takes.',
     ],
     [
@@ -195,17 +195,37 @@ describe('a usage error', () => {
       '--set nonsense is not path=value.',
       'For example: --set slot_hint.max_width=300',
     ],
-    ['placements create --data @missing.json', '', ''],
+    ['placements list -o yaml', '--output: must be one of text, json, jsonl, none.', 'See svc help settings.'],
+    ['placements list -o jsno', '--output: must be one of text, json, jsonl, none.', 'Did you mean json?'],
     [
-      'placements list -o yaml',
-      '--output: Invalid option: expected one of "text"|"json"|"jsonl"|"none".',
-      'See svc help settings.',
+      'placements create --format bannr',
+      "Option '--format <format...>' argument 'bannr' is invalid. Allowed choices are banner, clip, native.",
+      'Did you mean banner?',
     ],
+    [
+      'consent set --session-id s --decision grantd',
+      "Option '--decision <choice>' argument 'grantd' is invalid. Allowed choices are granted, denied, withdrawn.",
+      'Did you mean granted?',
+    ],
+    [
+      'placements create --expect format=bannr',
+      "Option '--expect <what>' argument 'format=bannr' is invalid. It must be fill, no_fill, pending, format=<format> or reason=<no-fill reason>. Did you mean format=banner?",
+      'Add --help to see what it takes.',
+    ],
+    [
+      'contract show placement.create',
+      "Command-argument value 'placement.create' is invalid for argument 'endpoint'. Allowed choices are placements.create, jobs.create, decisions.get, browser.activate, beacons.send, consent.set, projects.config, render.script, render.frame, health.live, health.ready, sandbox.info, sandbox.integrity, sandbox.reset, ...",
+      'Did you mean placements.create?',
+    ],
+    ['placements create --data @missing.json', '', ''],
+    ['placements list --limit x', '', ''],
   ]
   test.each(cases)('of svc %s suggests what was meant', async (args, message, hint) => {
     const { code, stdout, stderr } = await cli.svc(args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-    if (message !== '') expect(stderr).toBe(`error: ${message}\nhint: ${hint}\n`)
+    expect(stderr).not.toMatch(/Invalid (option|input)|expected |received/)
+    if (message === '') expect(stderr).toContain(hint)
+    else expect(stderr).toBe(`error: ${message}\nhint: ${hint}\n`)
   })
 
   test('is JSON when JSON is requested, in any way', async () => {

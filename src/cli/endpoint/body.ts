@@ -4,10 +4,12 @@ import { resolve } from 'node:path'
 import { Option } from 'commander'
 import { z } from 'zod'
 import type { Endpoint } from '../../contract/endpoint.ts'
+import { explainIssues } from '../../contract/field-errors.ts'
 import { isObject, parseJson } from '../../foundation/json.ts'
 import { setValue } from '../../foundation/json-path.ts'
 import { CliError } from '../run/errors.ts'
 import { type Host, readStdin } from '../run/host.ts'
+import { settingsTable } from '../settings/table.ts'
 import { kindOf, unwrap } from './flags.ts'
 
 export type Body = Record<string, unknown>
@@ -43,6 +45,25 @@ export async function buildBody(host: Host, endpoint: Endpoint, parts: BodyParts
   for (const [path, value] of Object.entries(parts.flags)) setValue(body, path.split('.'), value)
   for (const assignment of parts.set) assign(body, assignment, schema)
   return body
+}
+
+/**
+ * Throws CliError for required fields that the command line leaves out, by the names of their flags. A body of --data is
+ * sent as it is, so that every request can be tried.
+ */
+export function checkRequired(endpoint: Endpoint, body: unknown, flags: Iterable<string | undefined>): void {
+  const schema = isObject(body) ? (endpoint.branch?.(body) ?? endpoint.body) : undefined
+  const missing = explainIssues(schema?.safeParse(body).error?.issues ?? []).fields.flatMap(({ path, message }) =>
+    message === 'is missing' ? path : [],
+  )
+  if (missing.length === 0) return
+  const known = new Set([...flags, ...Object.values(settingsTable).map(({ flag }) => flag?.split(' ', 1)[0])])
+  const names = missing.map((path) => {
+    const flag = `--${path.replaceAll('_', '-')}`
+    return known.has(flag) ? flag : `--set ${path}=...`
+  })
+  const message = `${names.join(' and ')} ${names.length === 1 ? 'is' : 'are'} missing.`
+  throw new CliError('usage', 'option_missing', message, 'Nothing was sent. Add --help to see what it takes.')
 }
 
 /** Returns the defaults whose field this shape of the body has. */

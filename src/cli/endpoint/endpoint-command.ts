@@ -13,7 +13,7 @@ import { CliError, noSandbox } from '../run/errors.ts'
 import type { Session } from '../run/session.ts'
 import type { Settings } from '../settings/settings.ts'
 import { settingNames } from '../settings/table.ts'
-import { type Body, bodyOptions, buildBody } from './body.ts'
+import { type Body, bodyOptions, buildBody, checkRequired } from './body.ts'
 import { flagValues, schemaOptions } from './flags.ts'
 
 /** What a command has beyond what its endpoint says. */
@@ -146,13 +146,23 @@ async function bodyOf(
   { options }: CommandInput,
   defaults: EndpointCommand<EndpointId>['defaults'],
 ): Promise<unknown> {
-  const { client_id } = session.settings
-  return buildBody(session.host, endpoint, {
+  const { client_id, secret_key } = session.settings
+  const data = options.data as string | undefined
+  const body = await buildBody(session.host, endpoint, {
     defaults: { ...(client_id === null ? {} : { client_id }), ...(await defaults?.(session, options)) },
     flags: flagValues(flags, options),
-    data: options.data as string | undefined,
+    data,
     set: (options.set as string[] | undefined) ?? [],
   })
+  // A missing credential is reported first.
+  const isSent = secret_key !== null || endpoint.credentials.length === 0
+  if (data === undefined && isSent)
+    checkRequired(
+      endpoint,
+      body,
+      [...flags.values()].map(({ long }) => long),
+    )
+  return body
 }
 
 async function paramsOf(

@@ -1,6 +1,7 @@
 /** The scalar fields of a schema as flags of a command, with their description and provenance. */
 import { InvalidArgumentError, Option } from 'commander'
 import type { z } from 'zod'
+import { requirementOf } from '../../contract/field-errors.ts'
 import { sourceOf } from '../../contract/provenance.ts'
 import { suggestValues } from '../run/command.ts'
 
@@ -69,8 +70,11 @@ function fieldOption(name: string, field: z.ZodType): Option | null {
 /** Returns the value of a flag. Throws what commander reports when the schema of its field rejects it. */
 function parseFlag(field: z.ZodType, text: string): unknown {
   const parsed = field.safeParse(scalar(kindOf(field), text))
-  if (!parsed.success) throw new InvalidArgumentError(`${parsed.error.issues[0]?.message ?? 'Not valid'}.`)
-  return parsed.data
+  if (parsed.success) return parsed.data
+  const choices = choicesOf(field)
+  throw new InvalidArgumentError(
+    choices.length > 0 ? `Allowed choices are ${choices.join(', ')}.` : `It ${requirementOf(parsed.error.issues[0])}.`,
+  )
 }
 
 function scalar(kind: string, text: string): unknown {

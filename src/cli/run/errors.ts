@@ -2,6 +2,8 @@
  * Exit codes by category, and the error that carries a category. `-o json` errors name the category;
  * `svc help exit-codes` prints the table.
  */
+import { nearestName } from '../../foundation/nearest-name.ts'
+
 export const exitCodes = {
   ok: { exit_code: 0, meaning: 'Success. Also a clean stop of `svc start` by a signal.' },
   unexpected: { exit_code: 1, meaning: 'A failure of no other category; most likely a bug of svc.' },
@@ -44,6 +46,13 @@ export class CliError extends Error {
 export function noSandbox(): CliError {
   const hint = 'Start one: svc start. Or name a service: --base-url URL.'
   return new CliError('unreachable', 'sandbox_missing', 'No sandbox is running.', hint)
+}
+
+/** Returns a hint with the name that was probably meant; null when none is close. */
+export function didYouMean(given: string, names: readonly string[]): string | null {
+  const isBeginning = (name: string) => given.length > 2 && name.startsWith(given.toLowerCase())
+  const name = nearestName(given, names) ?? names.find(isBeginning)
+  return name === undefined ? null : `Did you mean ${name}?`
 }
 
 /** The fields of `{"error": ...}` with `-o json`. */

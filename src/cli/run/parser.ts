@@ -8,7 +8,7 @@
 import { Command as Commander, CommanderError, Option } from 'commander'
 import { type ColorChoice, colorChoices, type SettingName, settingNames, settingsTable } from '../settings/table.ts'
 import { type AnyCommand, type Command, type CommandGroup, type CommandInput, isGroup, load } from './command.ts'
-import { CliError } from './errors.ts'
+import { CliError, didYouMean } from './errors.ts'
 
 export type ParsedLine = { common: CommonOptions } & (
   | { kind: 'command'; command: Command; input: CommandInput }
@@ -40,12 +40,13 @@ export async function parseCommandLine(commands: readonly AnyCommand[], args: re
   for (const option of commonOptions()) root.addOption(option)
   for (const command of commands) declare(root, command)
 
+  const words = withCurrentFlags(args)
   const result = await parse()
   return { ...result, common: readCommonOptions(root.opts()) }
 
   async function parse() {
     try {
-      await root.parseAsync(args, { from: 'user' })
+      await root.parseAsync(words, { from: 'user' })
       if (called !== undefined) return { kind: 'command', ...called } as const
       throw new CommanderError(1, 'commander.command_missing', 'a command is missing')
     } catch (error) {
@@ -117,6 +118,23 @@ export async function parseCommandLine(commands: readonly AnyCommand[], args: re
   }
 }
 
+/** Earlier spellings of flags, which still work. */
+const earlierFlags: Readonly<Record<string, string>> = {
+  '--session': '--session-id',
+  '--slot': '--slot-id',
+  '--client': '--client-id',
+}
+
+/** Returns a command line with the flags as they are spelled now. The words after `--` stay as they are. */
+function withCurrentFlags(args: readonly string[]): string[] {
+  const own = args.includes('--') ? args.indexOf('--') : args.length
+  return args.map((word, index) => {
+    const [name = ''] = word.split('=', 1)
+    const current = index < own && Object.hasOwn(earlierFlags, name) ? earlierFlags[name] : undefined
+    return current === undefined ? word : current + word.slice(name.length)
+  })
+}
+
 /** Returns the options that every command takes: those of the settings, and of the output. */
 export function commonOptions(): Option[] {
   const settings = settingNames.flatMap((name) => {
@@ -154,14 +172,23 @@ function readCommonOptions(options: Record<string, unknown>): CommonOptions {
   }
 }
 
+/** The help lists all values of a flag; an error only this many. */
+const maxListedChoices = 14
+
 /** Returns commander's `error: unknown option '--formt'\n(Did you mean --format?)` as an error of this program. */
 function usageError({ code, message }: CommanderError): CliError {
   const [what = '', suggestion] = message.replace(/^error: /, '').split('\n')
-  const sentence = `${what.charAt(0).toUpperCase()}${what.slice(1)}`
+  const [, given = '', listed = ''] = /'([^']*)' is invalid.* Allowed choices are (.*)\.$/.exec(what) ?? []
+  const choices = listed === '' ? [] : listed.split(', ')
+  const text =
+    choices.length > maxListedChoices
+      ? what.replace(`${listed}.`, `${choices.slice(0, maxListedChoices).join(', ')}, ...`)
+      : what
+  const sentence = `${text.charAt(0).toUpperCase()}${text.slice(1)}`
   return new CliError(
     'usage',
     code.replace(/^commander\./, '').replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-    sentence.endsWith('.') ? sentence : `${sentence}.`,
-    suggestion?.replace(/^\(|\)$/g, '') ?? 'Add --help to see what it takes.',
+    /[.?]$/.test(sentence) ? sentence : `${sentence}.`,
+    suggestion?.replace(/^\(|\)$/g, '') ?? didYouMean(given, choices) ?? 'Add --help to see what it takes.',
   )
 }

@@ -2,8 +2,9 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
+import { requirementOf } from '../../contract/field-errors.ts'
 import { runningSandboxes } from '../process/locator.ts'
-import { CliError } from '../run/errors.ts'
+import { CliError, didYouMean } from '../run/errors.ts'
 import type { Host } from '../run/host.ts'
 import { resolveSettings, type Settings, settingSchemas } from './settings.ts'
 import { StartSection } from './start-options.ts'
@@ -107,7 +108,7 @@ export function profileNamed(name: string, { path, values: { profiles } }: Setti
     'usage',
     'profile_unknown',
     `There is no profile ${name} in ${path}.`,
-    names.length === 0 ? 'It holds no profile.' : `It holds: ${names.join(', ')}.`,
+    didYouMean(name, names) ?? (names.length === 0 ? 'It holds no profile.' : `It holds: ${names.join(', ')}.`),
   )
 }
 
@@ -139,10 +140,9 @@ export async function readJson<S extends z.ZodType>(path: string, schema: S): Pr
 export function checkFile<S extends z.ZodType>(path: string, value: unknown, schema: S): z.output<S> {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
-  const issue = parsed.error.issues[0]
-  const where = issue === undefined || issue.path.length === 0 ? path : `${path}, ${issue.path.join('.')}`
-  const what = issue?.message ?? 'is not valid'
-  throw new CliError('usage', 'file_invalid', `${where}: ${what}.`, 'See svc help settings.')
+  const [issue] = parsed.error.issues
+  const where = [path, ...(issue?.path.length ? [issue.path.join('.')] : [])].join(', ')
+  throw new CliError('usage', 'file_invalid', `${where}: ${requirementOf(issue)}.`, 'See svc help settings.')
 }
 
 /** Returns the state directory: `$SVC_HOME`, else the platform's own place. Nothing is kept in the current directory. */
@@ -154,8 +154,8 @@ export function stateDirectory({ env, home, platform }: Pick<Host, 'env' | 'home
   return join(home, '.local', 'state', 'svc')
 }
 
-function describeIssue({ path, message }: z.core.$ZodIssue): string {
-  return path.length === 0 ? message : `${path.join('.')}: ${message}`
+function describeIssue(issue: z.core.$ZodIssue): string {
+  return [issue.path.join('.'), requirementOf(issue)].filter((part) => part !== '').join(': ')
 }
 
 function readText(path: string): Promise<string | null> {

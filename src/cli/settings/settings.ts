@@ -4,10 +4,11 @@
  * service by accident.
  */
 import { z } from 'zod'
+import { requirementOf } from '../../contract/field-errors.ts'
 import { ClientId } from '../../contract/fields.ts'
 import { isLoopback } from '../../foundation/loopback.ts'
 import type { Locator } from '../process/locator.ts'
-import { CliError } from '../run/errors.ts'
+import { CliError, didYouMean } from '../run/errors.ts'
 import { type FileSettingName, outputFormats, type SettingName, type SettingValues, settingsTable } from './table.ts'
 
 const key = z.string().regex(/^[!-~]+$/, 'must be printable characters without spaces')
@@ -111,8 +112,8 @@ function pick<T extends string | null>(
 export function checkSetting(name: SettingName, value: string, label: string): string {
   const parsed = settingSchemas[name].safeParse(value)
   if (parsed.success) return parsed.data
-  const problem = parsed.error.issues[0]?.message ?? 'is not valid'
-  throw new CliError('usage', 'setting_invalid', `${label}: ${problem}.`, 'See svc help settings.')
+  const hint = (name === 'output' ? didYouMean(value, outputFormats) : null) ?? 'See svc help settings.'
+  throw new CliError('usage', 'setting_invalid', `${label}: ${requirementOf(parsed.error.issues[0])}.`, hint)
 }
 
 const exported = ['base_url', 'client_id', 'secret_key', 'publishable_key', 'origin'] as const

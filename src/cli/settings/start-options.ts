@@ -2,6 +2,7 @@
 import { InvalidArgumentError, Option } from 'commander'
 import { z } from 'zod'
 import { RateText } from '../../contract/control/projects.ts'
+import { requirementOf } from '../../contract/field-errors.ts'
 
 const count = z.int('must be a whole number').min(0, 'must be 0 or more')
 
@@ -101,7 +102,7 @@ function flagOf({ schema, flag, description }: StartRow): Option {
   return option.argParser((text) => {
     const isNumber = schema instanceof z.ZodNumber
     const parsed = schema.safeParse(isNumber && /^\d{1,15}$/.test(text) ? Number(text) : text)
-    if (!parsed.success) throw new InvalidArgumentError(`It ${parsed.error.issues[0]?.message ?? 'is not valid'}.`)
+    if (!parsed.success) throw new InvalidArgumentError(`It ${requirementOf(parsed.error.issues[0])}.`)
     return parsed.data
   })
 }

@@ -12,20 +12,15 @@ import { connect, type FeedOptions, followBeacons, noteOf, type TailBeacon } fro
 import { noFilter, passes, type TailFilter } from '../../tail/model.ts'
 import { namedProject } from '../projects.ts'
 
-const { shape } = contract['beacons.list'].query
-const filters = schemaOptions(
-  contract['beacons.list'].query
-    .pick({ event: true, format: true, since: true })
-    .extend({ slot: shape.slot_id, session: shape.session_id, client: shape.client_id }),
-)
+const { query } = contract['beacons.list']
+const filters = schemaOptions(query.pick({ event: true, format: true, since: true, slot_id: true, session_id: true }))
 
 interface FilterFlags {
   event?: TailFilter['event']
   format?: TailFilter['format']
   since?: string
-  slot?: string
-  session?: string
-  client?: string
+  slot_id?: string
+  session_id?: string
 }
 
 export const tail: Command = {
@@ -54,20 +49,20 @@ export const tail: Command = {
 /** Returns what the flags select: project and slot in the stream itself, the rest in the filter. */
 function read(session: Session, { options }: CommandInput): { filter: TailFilter; feed: FeedOptions } {
   const flags = flagValues(filters, options) as FilterFlags
-  const client_id = flags.client ?? namedProject(session)
+  const client_id = namedProject(session)
   return {
     filter: {
       ...noFilter,
       event: flags.event ?? null,
       format: flags.format ?? null,
-      session: flags.session ?? null,
+      session: flags.session_id ?? null,
       verdict: options.rejected === true ? 'rejected' : null,
     },
     feed: {
       connect: () => connect(session),
       query: {
         ...(client_id === null ? {} : { client_id }),
-        ...(flags.slot === undefined ? {} : { slot_id: flags.slot }),
+        ...(flags.slot_id === undefined ? {} : { slot_id: flags.slot_id }),
       },
       since: parseSince(flags.since ?? ''),
       signal: session.signal,

@@ -31,7 +31,15 @@ const show = endpointCommand('contract.show', {
 
 export const contract: Noun = {
   summary: 'Show what is documented, observed and assumed, and check a service against it',
-  commands: [show, { ...openapi, examples: ['contract openapi --v1', 'contract openapi -o json'] }, check],
+  commands: [
+    show,
+    {
+      ...openapi,
+      summary: endpoints['contract.openapi'].summary,
+      examples: ['contract openapi --v1', 'contract openapi -o json'],
+    },
+    check,
+  ],
   flagCommands: { '--check': 'check' },
 }
 

@@ -1,16 +1,16 @@
 /** `svc placements create`: POST /v1/placements, with short flags for what is set most often. */
 import { InvalidArgumentError, Option } from 'commander'
-import { bodyOptions, buildBody } from '../../cli/endpoint/body.ts'
+import { bodyOptions, buildBody, checkRequired } from '../../cli/endpoint/body.ts'
 import { callEndpoint, endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
 import { placementSummary } from '../../cli/output/placement-summary.ts'
 import { curlCommand, secretKeyVariable, shellMediaType } from '../../cli/output/quoting.ts'
 import { describeValue } from '../../cli/output/text.ts'
 import { openPage } from '../../cli/process/open-url.ts'
 import { type CommandInput, suggestValues } from '../../cli/run/command.ts'
-import { CliError } from '../../cli/run/errors.ts'
+import { CliError, didYouMean } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
 import { buildRequest, isProductionKey } from '../../client/request.ts'
-import { Format, formats, jobTypes, NoFillReasonCode, nativeTemplates, positions } from '../../contract/fields.ts'
+import { formats, jobTypes, NoFillReasonCode, nativeTemplates, positions } from '../../contract/fields.ts'
 import { contract } from '../../contract/index.ts'
 import { limits } from '../../contract/limits.ts'
 import type { PlacementResponse } from '../../contract/v1/placements.ts'
@@ -25,7 +25,7 @@ interface CreateOptions {
   promptShared?: true
   jobType?: string
   wait?: number
-  session?: string
+  sessionId?: string
   consent?: 'granted' | 'denied' | 'none'
   position?: string
   maxWidth?: number
@@ -39,12 +39,21 @@ interface CreateOptions {
   data?: string
 }
 
+const expectations = [
+  'fill',
+  'no_fill',
+  'pending',
+  ...formats.map((format) => `format=${format}`),
+  ...NoFillReasonCode.options.map((reason) => `reason=${reason}`),
+]
+
 const expectOption = new Option(
   '--expect <what>',
   'fill, no_fill, pending, format=<format> or reason=<code>; unmet: exit 5, no fill instead of a fill: exit 6 (repeatable)',
 ).argParser((text, before: string[] | undefined) => {
-  if (isExpectation(text)) return append(text, before)
-  throw new InvalidArgumentError('It must be fill, no_fill, pending, format=<format> or reason=<no-fill reason>.')
+  if (expectations.includes(text)) return append(text, before)
+  const expected = 'fill, no_fill, pending, format=<format> or reason=<no-fill reason>'
+  throw new InvalidArgumentError(`It must be ${expected}. ${didYouMean(text, expectations) ?? ''}`.trimEnd())
 })
 
 export const create = endpointCommand('placements.create', {
@@ -63,7 +72,7 @@ export const create = endpointCommand('placements.create', {
       '--wait <ms>',
       `long-poll wait; default: ${limits.wait_ms.placements_default}, at most ${limits.wait_ms.max}`,
     ).argParser(wholeNumber),
-    new Option('--session <id>', 'session; default: a new one'),
+    new Option('--session-id <id>', 'session; default: a new one'),
     new Option('--consent <state>', 'granted, denied or none').choices(['granted', 'denied', 'none']),
     new Option('--position <position>', 'position of the slot').choices(positions),
     new Option('--max-width <px>', 'maximum width of the creative').argParser(wholeNumber),
@@ -98,6 +107,8 @@ async function run(session: Session, input: CommandInput): Promise<number> {
     session.out.document(lines.join(''), shellMediaType)
     return 0
   }
+  if (options.data === undefined && session.settings.secret_key !== null)
+    checkRequired(contract['placements.create'], body, [])
   if (denial !== null) {
     await callEndpoint(session, 'consent.set', { body: denial }, credential)
     session.out.note(`Stored consent denied for session ${denial.session_id} with POST /v1/consent.`)
@@ -138,7 +149,7 @@ function bodyFields(options: CreateOptions): Record<string, unknown> {
   const isSent = options.consent === undefined || options.consent === 'granted'
   return {
     test_outcome: options.fill ? undefined : 'no_fill',
-    session_id: options.session,
+    session_id: options.sessionId,
     job_type: options.jobType,
     'prompt.topic': options.topic,
     'prompt.text': options.prompt,
@@ -206,13 +217,6 @@ function checkExpectations(response: PlacementResponse, expected: readonly strin
       `See why: svc placements explain ${response.slot_id}`,
     )
   }
-}
-
-function isExpectation(text: string): boolean {
-  const [name, value] = text.split('=')
-  if (name === 'format') return Format.safeParse(value).success
-  if (name === 'reason') return NoFillReasonCode.safeParse(value).success
-  return text === 'fill' || text === 'no_fill' || text === 'pending'
 }
 
 /** Returns every expectation that the response meets. */

@@ -15,6 +15,7 @@ import type { PlacementResponse } from '../../contract/v1/placements.ts'
 const LastPlacement = z.object({
   base_url: z.string(),
   slot_id: z.string(),
+  /** Of the last fill, which may be an earlier placement. */
   asset_token: z.string().nullable(),
   request_id: z.string().nullable(),
 })
@@ -26,7 +27,8 @@ export async function savePlacement(
   { request_id }: Pick<ResponseMeta, 'request_id'>,
 ): Promise<void> {
   const path = pathOf(host)
-  const last: LastPlacement = { base_url, slot_id, asset_token: decision?.asset_token ?? null, request_id }
+  const asset_token = decision?.asset_token ?? (await readSaved(host, base_url))?.asset_token ?? null
+  const last: LastPlacement = { base_url, slot_id, asset_token, request_id }
   await mkdir(stateDirectory(host), { recursive: true, mode: 0o700 })
   await writeFile(`${path}.${host.pid}`, `${JSON.stringify(last)}\n`, { mode: 0o600 })
   await rename(`${path}.${host.pid}`, path)
@@ -37,21 +39,22 @@ export async function lastPlacement(
   { host, settings, out }: Session,
   field: 'slot_id' | 'asset_token' | 'request_id',
 ): Promise<string> {
-  const saved = await readSaved(pathOf(host))
-  const last = saved !== null && isSameService(saved.base_url, settings.base_url) ? saved : null
+  const last = await readSaved(host, settings.base_url)
   const value = last?.[field] ?? null
   if (value !== null) {
-    out.note(`${field} of the last placement: ${value}`)
+    out.note(`${field} of the last ${field === 'asset_token' ? 'fill' : 'placement'}: ${value}`)
     return value
   }
-  const reason = last === null ? 'there is no last placement' : `the last placement, ${last.slot_id}, has none`
+  const reason = last === null ? 'there is no last placement' : 'there is no last fill'
   const hint = 'Give it, or get a placement first: svc placements create'
   throw new CliError('usage', 'argument_missing', `${field} is missing, and ${reason}.`, hint)
 }
 
-async function readSaved(path: string): Promise<LastPlacement | null> {
+/** Returns what is saved of a service; null when there is nothing, or it is of another service. */
+async function readSaved(host: Session['host'], base_url: string): Promise<LastPlacement | null> {
   try {
-    return LastPlacement.parse(JSON.parse(await readFile(path, 'utf8')))
+    const saved = LastPlacement.parse(JSON.parse(await readFile(pathOf(host), 'utf8')))
+    return isSameService(saved.base_url, base_url) ? saved : null
   } catch {
     return null
   }

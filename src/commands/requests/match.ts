@@ -1,5 +1,5 @@
 /** Flags that select requests of the journal, and the match that they make. */
-import { Option } from 'commander'
+import type { Option } from 'commander'
 import type { z } from 'zod'
 import { valueAt } from '../../cli/endpoint/body.ts'
 import { endpointOptions } from '../../cli/endpoint/endpoint-command.ts'
@@ -16,7 +16,7 @@ import { namedProject } from '../projects.ts'
 
 /** Returns the filters of the list, by field name. */
 export function listOptions(): Map<string, Option> {
-  return withShortSession(endpointOptions(contract['requests.list']).query)
+  return endpointOptions(contract['requests.list']).query
 }
 
 export function listQuery(
@@ -27,7 +27,7 @@ export function listQuery(
   return { ...projectFilter(session), ...flagValues(options, input.options) }
 }
 
-const scalarOptions = withShortSession(endpointOptions(contract['requests.nearest']).body)
+const scalarOptions = endpointOptions(contract['requests.nearest']).body
 scalarOptions.delete('limit')
 
 /** Returns the conditions of a match: the filters of the list, headers, and fields of the body. */
@@ -64,13 +64,6 @@ export function endpointAt(method: string | undefined, path: string): Endpoint |
       pathPattern(endpoint.path).test(withoutQuery(path)),
   )
   return found.length === 1 ? found[0]! : null
-}
-
-/** Adds `--session` as a short name of `--session-id`. */
-function withShortSession(options: Map<string, Option>): Map<string, Option> {
-  const named = options.get('session_id')
-  if (named !== undefined) options.set('session_id', new Option('--session, --session-id <text>', named.description))
-  return options
 }
 
 function projectFilter(session: Session): { client_id?: string } {
