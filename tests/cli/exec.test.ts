@@ -2,17 +2,18 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
+import type { Host } from '../../src/cli/run/host.ts'
 import { type Running, root, spawnSvc } from './process.ts'
-import { temporaryDirectory } from './test-cli.ts'
+import { type Result, svc, temporaryDirectory } from './test-cli.ts'
 
 const started: Running[] = []
 const bin = join(root, 'bin/svc.js')
 const PATH = `${dirname(process.execPath)}:${process.env.PATH}`
 
-afterEach(async () => {
+afterAll(async () => {
   for (const { child } of started) child.kill('SIGKILL')
-  await Promise.all(started.splice(0).map(({ ended }) => ended))
+  await Promise.all(started.map(({ ended }) => ended))
 })
 
 /** Runs `svc exec WORDS`, in a directory that is the state directory too. */
@@ -22,9 +23,23 @@ function exec(words: readonly string[], directory = temporaryDirectory()): Runni
   return running
 }
 
+/** Runs it in this process, for what the command prints nothing to: its output is that of the tests. */
+function execHere(words: readonly string[], directory = temporaryDirectory()): Promise<Result> {
+  const quoted = words.map((word) => `'${word}'`).join(' ')
+  return svc(`exec ${quoted}`, { env: { PATH, SVC_HOME: directory }, cwd: directory, host: { signal } })
+}
+
+const signal: Host['signal'] = (pid, name) => {
+  try {
+    return process.kill(pid, name)
+  } catch {
+    return false
+  }
+}
+
 const node = (script: string) => ['--', process.execPath, '-e', script]
 
-describe('what the command sees', () => {
+describe.concurrent('what the command sees', () => {
   test('is a sandbox of its own, in the SVC_* variables and one line on stderr', async () => {
     const script = `
       const { SVC_BASE_URL, SVC_CLIENT_ID, SVC_SECRET_KEY, SVC_PUBLISHABLE_KEY } = process.env
@@ -91,16 +106,16 @@ describe('what the command sees', () => {
 
 describe('the exit code', () => {
   test.each([0, 1, 5, 42])("is the command's own: %i", async (code) => {
-    expect((await exec(node(`process.exit(${code})`)).ended).code).toBe(code)
+    expect((await execHere(node(`process.exit(${code})`))).code).toBe(code)
   })
 
   test.each(['SIGTERM', 'SIGINT', 'SIGKILL', 'SIGSEGV'] as const)('after %s is 128 + n', async (signal) => {
-    const { code } = await exec(['--', 'sh', '-c', `kill -${signal.slice(3)} $$`]).ended
+    const { code } = await execHere(['--', 'sh', '-c', `kill -${signal.slice(3)} $$`])
     expect(code).toBe(128 + constants.signals[signal])
   })
 
   test('is 2 when there is no such command, and says what to do', async () => {
-    expect(await exec(['-q', '--', 'no-such-program']).ended).toEqual({
+    expect(await execHere(['-q', '--', 'no-such-program'])).toEqual({
       code: 2,
       stdout: '',
       stderr: 'error: There is no program no-such-program.\nhint: Is it installed, and on the PATH?\n',
@@ -110,7 +125,7 @@ describe('the exit code', () => {
   test('is 2 when it is not executable', async () => {
     const directory = temporaryDirectory()
     writeFileSync(join(directory, 'suite.sh'), 'exit 0', { mode: 0o600 })
-    const { code, stderr } = await exec(['-q', '--', './suite.sh'], directory).ended
+    const { code, stderr } = await execHere(['-q', '--', './suite.sh'], directory)
     expect({ code, stderr }).toEqual({
       code: 2,
       stderr: 'error: ./suite.sh is not executable.\nhint: Try: chmod +x ./suite.sh\n',
@@ -120,14 +135,14 @@ describe('the exit code', () => {
   test.each([[[]], [['--']], [['npm', 'test']], [['npm', '--', 'test']]])(
     'is 2 where -- is missing: %j',
     async (words) => {
-      const { code, stderr } = await exec(words).ended
+      const { code, stderr } = await execHere(words)
       expect(code).toBe(2)
       expect(stderr).toMatch(/^error: Write the command to run after --\.\nhint: Try: svc exec -- npm/)
     },
   )
 })
 
-describe('signals', () => {
+describe.concurrent('signals', () => {
   test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
     '%s reaches the command once, whose code counts',
     async (signal) => {
@@ -153,7 +168,7 @@ describe('signals', () => {
     expect((await ended).code).toBe(143)
   })
 
-  test('a command that ignores it is killed, and its children with it', async () => {
+  test('a command that ignores it is killed, and its children with it', async ({ expect }) => {
     const { child, firstLine, ended } = exec(node(family('SIGTERM')))
     const pids = JSON.parse(await firstLine) as number[]
     expect(pids.filter(isRunning)).toEqual(pids)
@@ -163,7 +178,7 @@ describe('signals', () => {
   })
 })
 
-describe('no orphan', () => {
+describe.concurrent('no orphan', () => {
   test('processes that the command leaves behind are ended with it', async () => {
     const script = `
       const child = require('node:child_process').spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'])
@@ -175,7 +190,7 @@ describe('no orphan', () => {
     expect(isRunning(pid)).toBe(false)
   })
 
-  test('a second Ctrl-C ends everything at once', async () => {
+  test('a second Ctrl-C ends everything at once', async ({ expect }) => {
     const { child, firstLine, ended } = exec(node(family('SIGINT')))
     const pids = JSON.parse(await firstLine) as number[]
     child.kill('SIGINT')
@@ -186,7 +201,7 @@ describe('no orphan', () => {
   })
 })
 
-describe('test runners', () => {
+describe.concurrent('test runners', () => {
   test('npm', async () => {
     const directory = temporaryDirectory()
     const check = "require('node:assert').match(process.env.SVC_BASE_URL, /^http:..127.0.0.1:[0-9]+$/); process.exit(9)"
@@ -218,9 +233,8 @@ describe('test runners', () => {
     const vitest = join(directory, 'node_modules/vitest/vitest.mjs')
     const run = (name: string) =>
       exec(['--', process.execPath, vitest, 'run', '--root', directory, name], directory).ended
-    const good = await run('good')
+    const [good, bad] = await Promise.all([run('good'), run('bad')])
     expect(good.code, good.stdout + good.stderr).toBe(0)
-    const bad = await run('bad')
     expect(bad.code, bad.stdout + bad.stderr).toBe(1)
     expect(bad.stdout + bad.stderr).toContain('expected 200 to be 500')
   })
