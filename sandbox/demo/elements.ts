@@ -1,4 +1,5 @@
-/** Elements from HTML templates, icons, and small behaviours that several parts share. */
+/** Elements from HTML templates, icons, text that is written word by word, and small behaviours that several parts share. */
+import paths from '../../fixtures/demo/icons.json' with { type: 'json' }
 import { escapeHtml } from '../../src/foundation/html.ts'
 
 type Value = Node | string | number | boolean | null | undefined
@@ -35,40 +36,9 @@ export function unseen(text: string): HTMLElement {
   return html`<span class="unseen" dir="ltr">${text}</span>`
 }
 
-/** Line icons on a grid of 24, drawn for this page. */
-const paths = {
-  chat: 'M5 5h14a1 1 0 0 1 1 1v9a1 1 0 0 1-1 1h-7l-4.500 4v-4H5a1 1 0 0 1-1-1V6a1 1 0 0 1 1-1z',
-  code: 'm8 8-4 4 4 4m8-8 4 4-4 4m-2.500-11-3 14',
-  image: 'M5 5h14v14H5zm0 10 4-4 4 4 2.500-2.500L19 16M15 9h.010',
-  voice: 'M4 10v4m4-7v10m4-13v16m4-13v10m4-7v4',
-  agent: 'M5 6h6m-6 6h9m-9 6h5m5.500-1.500 2 2 4-4.500M16 4l4 2-4 2z',
-  send: 'M12 19V5m-6 6 6-6 6 6',
-  stop: 'M7 7h10v10H7z',
-  again: 'M19 12a7 7 0 1 1-2-4.900M19 4v4h-4',
-  check: 'm5 12.500 4.500 4.500L19 7.500',
-  copy: 'M9 9h10v10H9zM15 9V5H5v10h4',
-  open: 'M14 5h5v5m0-5-8 8M11 6H6v12h12v-5',
-  share: 'M9.500 14.500 15 9m-4.500-1 2-2a3.500 3.500 0 0 1 5 5l-2 2m-2 3-2 2a3.500 3.500 0 0 1-5-5l2-2',
-  light:
-    'M12 8a4 4 0 1 0 0 8 4 4 0 0 0 0-8zM12 2.500v2m0 15v2M2.500 12h2m15 0h2M5.300 5.300l1.400 1.400m10.600 10.600 1.400 1.400m0-13.400-1.400 1.400M6.700 17.300l-1.400 1.400',
-  dark: 'M19.500 14A8 8 0 0 1 10 4.500 8 8 0 1 0 19.500 14z',
-  system: 'M4 5h16v11H4zM9 20h6m-3-4v4',
-  controls: 'M5 8h8m4 0h2M5 16h2m4 0h8M15 6v4m-6 4v4',
-  timeline: 'M9 6h11M9 12h11M9 18h11M4.500 6h.010M4.500 12h.010M4.500 18h.010',
-  product: 'M4 5h16v14H4zm0 4.500h16M7 7.300h.010',
-  file: 'M7 4h7l4 4v12H7zM14 4v4h4',
-  search: 'M11 5a6 6 0 1 0 0 12 6 6 0 0 0 0-12zm4.500 10.500L20 20',
-  page: 'M6 4h12v16H6zM9 9h6m-6 4h6m-6 4h3',
-  table: 'M4 6h16v12H4zm0 4h16M10 10v8',
-  terminal: 'M4 5h16v14H4zm3.500 4 3 3-3 3m5 0h4',
-  pen: 'm5 19 1-4L16 5l3 3L9 18z',
-  mic: 'M12 4a2.500 2.500 0 0 0-2.500 2.500v5a2.500 2.500 0 0 0 5 0v-5A2.500 2.500 0 0 0 12 4zm-6 7.500a6 6 0 0 0 12 0M12 17.500V21',
-  chevron: 'm9 6 6 6-6 6',
-  shield: 'M12 4l7 2.500V12c0 4-3 7-7 8-4-1-7-4-7-8V6.500z',
-} as const
-
 export type IconName = keyof typeof paths
 
+/** Returns a line icon of fixtures/demo/icons.json, drawn on a grid of 24. */
 export function icon(name: IconName): SVGElement {
   return html`<svg class="icon" viewBox="0 0 24 24" aria-hidden="true"><path d="${paths[name]}"/></svg>`
 }
@@ -105,4 +75,40 @@ export function stickToEnd(scroller: HTMLElement, content: Element): void {
     if (isFollowing) scroller.scrollTop = scroller.scrollHeight
   })
   for (const element of [content, scroller]) sizes.observe(element)
+}
+
+/** With reduced motion everything appears at once, and the next thing soon after. */
+const calm_ms = 120
+export const isCalm = matchMedia('(prefers-reduced-motion: reduce)')
+
+/** Resolves after a while. Rejects with the signal's reason when the turn is stopped. */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted()
+    const stop = () => reject(signal.reason)
+    signal.addEventListener('abort', stop, { once: true })
+    setTimeout(
+      () => {
+        signal.removeEventListener('abort', stop)
+        resolve()
+      },
+      isCalm.matches ? Math.min(ms, calm_ms) : ms,
+    )
+  })
+}
+
+/** Writes `text` into `parent`, a few words at a time; `**strong**` is strong, `` `code` `` is code. */
+export async function write(parent: Element, text: string, signal: AbortSignal, word_ms: number): Promise<void> {
+  for (const part of text.split(/(\*\*[^*]+\*\*|`[^`]+`)/)) {
+    const tag = part.startsWith('**') ? 'strong' : part.startsWith('`') ? 'code' : null
+    const home = tag === null ? parent : parent.appendChild(document.createElement(tag))
+    const words = part.replaceAll(/\*\*|`/g, '').match(/\S+\s*|\s+/g) ?? []
+    const chunk = isCalm.matches ? words.length : 2
+    for (let index = 0; index < words.length; index += chunk) {
+      home.append(html`<span class="arriving">${words.slice(index, index + chunk).join('')}</span>`)
+      await pause(word_ms * chunk, signal)
+    }
+    for (const span of home.querySelectorAll(':scope > .arriving')) span.replaceWith(...span.childNodes)
+    home.normalize()
+  }
 }

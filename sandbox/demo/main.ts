@@ -5,8 +5,7 @@ import { type Choices, readChoices, writeChoices } from './choices.ts'
 import { clearSlot, openSession, settings, withSponsoredTurn } from './host.ts'
 import { createPage } from './page.ts'
 import { createProduct, type Product } from './product.ts'
-import type { Prompt } from './script.ts'
-import { surfaces } from './surfaces.ts'
+import { type Prompt, surfaces } from './surfaces.ts'
 import { createDetailReader, openFeed, readMeanings } from './timeline/feed.ts'
 import { openRecorder } from './timeline/record.ts'
 import { createTimeline } from './timeline/timeline.ts'
@@ -46,8 +45,8 @@ const readDetail = createDetailReader(
 )
 openFeed({
   ...settings,
-  onEvent(event, at) {
-    recorder.onSandboxEvent(event, at)
+  onEvent(event) {
+    recorder.onSandboxEvent(event, performance.now())
     if (event.slot_id !== null) readDetail(event.slot_id)
   },
   onLive: timeline.setLive,

@@ -3,10 +3,8 @@ import type { JobType } from '../../src/contract/fields.ts'
 import type { Turn } from '../renderer/host/turn.ts'
 import { createCanvas } from './canvases.ts'
 import { options } from './choices.ts'
-import { find, html, type IconName, icon, makeScroller, stickToEnd, unseen } from './elements.ts'
-import { pause, write } from './motion.ts'
-import type { Line, Prompt } from './script.ts'
-import { type State, type Surface, surfaces } from './surfaces.ts'
+import { find, html, icon, makeScroller, pause, stickToEnd, unseen, write } from './elements.ts'
+import { type Answer, type Prompt, type State, type Step, type Surface, surfaces } from './surfaces.ts'
 
 /** From this width of its window on, a product has room for two columns. CSS pixels. */
 const wide_px = 760
@@ -32,10 +30,10 @@ export interface ProductActions {
 
 export function createProduct(job_type: JobType, actions: ProductActions): Product {
   const surface = surfaces[job_type]
-  const { product, pace, script } = surface
+  const { product, pace, scrolls } = surface
   const isSlotInTurn = surface.slot.position === 'inline' || surface.slot.position === 'between'
   const status = html`<p class="state bar soft"></p>`
-  const canvas = createCanvas(surface.canvas, status)
+  const canvas = createCanvas(surface, status)
   const turns = html`<div class="exchanges"></div>`
   const thread = html`<div class="thread">${turns}</div>`
   let slot = createSlot(job_type)
@@ -43,41 +41,39 @@ export function createProduct(job_type: JobType, actions: ProductActions): Produ
   const composer = createComposer(job_type, surface, actions)
   const news = html`<p class="unseen" role="status"></p>`
   const element = html`
-    <section class="window" data-surface="${job_type}" aria-label="${product}, ${options.surface[job_type][0]}">
-      <header class="window-bar bar">
+    <section class="window paper" data-surface="${job_type}" aria-label="${product}, ${options.surface[job_type].label}">
+      <header class="window-bar bar ruled-below">
         <span class="logo">${icon(job_type)}</span><h1>${product}</h1><p class="faint clipped">${surface.tagline}</p>
       </header>
       ${body}${composer.element}${news}
     </section>`
   element.style.setProperty('--hue', `${surface.hue}`)
   element.style.setProperty('--depth', `${surface.depth ?? 34}%`)
-  const [scrolls, label] = surface.scrolls
-  const scroller = { body, thread, canvas: canvas?.scroller ?? body }[scrolls]
-  makeScroller(scroller, label)
-  if (scrolls === 'thread') stickToEnd(scroller, turns)
+  const scroller = { body, thread, canvas: canvas?.scroller ?? body }[scrolls.part]
+  makeScroller(scroller, scrolls.label)
+  if (scrolls.part === 'thread') stickToEnd(scroller, turns)
   setState('idle')
 
   function setState(state: State): void {
     element.dataset.state = state
-    const [name, text] = surface.states[state] ?? []
-    const sign = name === 'dots' ? html`<span class="dots"></span>` : name && icon(name)
-    status.replaceChildren(...(text === undefined ? [] : [sign ?? '', name === 'dots' ? unseen(text) : text]))
-    canvas?.setState?.(state)
+    const { icon: name, text } = surface.states[state] ?? {}
+    if (name === 'dots') status.replaceChildren(html`<span class="dots"></span>`, unseen(`${text}`))
+    else status.replaceChildren(name ? icon(name) : '', text ?? '')
   }
 
   function begin(prompt: Prompt, isAgain: boolean): (signal: AbortSignal) => Promise<void> {
-    const lines = prompt.answer.length > 0 ? prompt.answer : script.fallback
+    const script = prompt.answer ?? surface.fallback
     if (isAgain || !surface.keepsHistory) turns.lastElementChild?.remove()
     if (isSlotInTurn) slot = createSlot(job_type)
     const question = html`<p class="question" dir="auto">${unseen('You: ')}${!pace.question_ms && prompt.text}</p>`
-    const answer = html`<div class="answer" dir="auto" aria-busy="true">${unseen(`${product}: `)}</div>`
-    const steps = new Map(lines.filter(({ kind }) => kind === 'step').map((line) => [line, createStep(line.text)]))
-    if (steps.size > 0) answer.append(html`<ol class="steps">${[...steps.values()]}</ol>`)
+    const steps = (script.steps ?? []).map((step) => ({ ...step, element: createStep(step) }))
+    const list = steps.length > 0 && html`<ol class="steps">${steps.map(({ element }) => element)}</ol>`
+    const answer = html`<div class="answer" dir="auto" aria-busy="true">${unseen(`${product}: `)}${list}</div>`
     const turn = html`<section class="exchange" dir="auto">${question}${answer}${isSlotInTurn && slot.element}</section>`
     if (!status.closest('.wave-box')) answer.after(status)
     turns.append(turn)
-    if (scrolls === 'thread' && !surface.keepsHistory) thread.scrollTop = 0
-    canvas?.begin?.(prompt, lines, isAgain)
+    if (scrolls.part === 'thread' && !surface.keepsHistory) thread.scrollTop = 0
+    canvas?.begin?.(prompt, script, isAgain)
 
     return async (signal) => {
       news.textContent = ''
@@ -89,22 +85,18 @@ export function createProduct(job_type: JobType, actions: ProductActions): Produ
         setState('thinking')
         await pause(pace.thinking_ms, signal)
         setState('answering')
-        let home = answer
-        for (const line of lines) {
-          if (line.kind === 'slot')
-            home = turn.appendChild(html`<section class="report box" aria-label="Report"></section>`)
-          else if (line.kind === 'step') await playStep(steps.get(line), line.text, signal)
-          else if (line.kind === 'diff' || line.kind === 'pictures') await canvas?.play?.(signal)
-          else await writeLine(home, line, signal, pace.word_ms)
-        }
-        news.textContent = `${canvas?.summary?.() ?? ''} ${home.innerText}`.trim()
+        await canvas?.play?.(signal)
+        for (const text of script.text ?? []) await writeText(answer, text, signal, pace.word_ms)
+        for (const step of steps) await playStep(step, signal)
+        const last = script.report === undefined ? answer : await writeReport(turn, script.report, signal, pace.word_ms)
+        news.textContent = `${canvas?.summary?.() ?? ''} ${last.innerText}`.trim()
       } finally {
         answer.removeAttribute('aria-busy')
-        for (const step of steps.values()) if (step.dataset.state === 'running') step.dataset.state = 'stopped'
+        for (const { element } of steps) if (element.dataset.state === 'running') element.dataset.state = 'stopped'
         // A turn that was stopped by the next one must not touch what that shows.
         if (turn === turns.lastElementChild) {
           setState('idle')
-          canvas?.end?.(status)
+          canvas?.end?.()
         }
       }
     }
@@ -115,7 +107,7 @@ export function createProduct(job_type: JobType, actions: ProductActions): Produ
     get slot() {
       return slot
     },
-    prompt: script.prompts[0] as Prompt,
+    prompt: surface.prompts[0] as Prompt,
     begin,
     setRunning: composer.setRunning,
     measure(format) {
@@ -128,50 +120,55 @@ export function createProduct(job_type: JobType, actions: ProductActions): Produ
   }
 }
 
-/** Writes a line of text. Items and rows continue the list or table that is there. */
-async function writeLine(home: HTMLElement, { kind, text }: Line, signal: AbortSignal, word_ms: number): Promise<void> {
-  const last = (tag: string) => home.lastElementChild?.matches(tag) && home.lastElementChild
-  if (kind === 'title') home.append(html`<h4>${text}</h4>`)
-  else if (kind === 'item') {
-    const list = last('ul') || home.appendChild(html`<ul></ul>`)
-    await write(list.appendChild(html`<li></li>`), text, signal, word_ms)
-  } else if (kind === 'row') {
-    const cells = text.split(' | ')
-    const body = last('table')
-    if (body) find(body, 'tbody').append(html`<tr class="arriving">${cells.map((cell) => html`<td>${cell}</td>`)}</tr>`)
-    else {
-      const heads = cells.map((cell) => html`<th scope="col" class="faint">${cell}</th>`)
-      home.append(html`<table><thead><tr>${heads}</tr></thead><tbody></tbody></table>`)
-    }
-    await pause(160, signal)
-  } else {
-    const paragraph = html`<p></p>`
-    home.insertBefore(paragraph, home.querySelector(':scope > .steps'))
-    await write(paragraph, text, signal, word_ms)
-  }
+/** Writes a paragraph above the steps, or an item of a list, which continues the list that is there. */
+async function writeText(home: HTMLElement, text: string, signal: AbortSignal, word_ms: number): Promise<void> {
+  const steps = home.querySelector(':scope > .steps')
+  if (!text.startsWith('- ')) return write(home.insertBefore(html`<p></p>`, steps), text, signal, word_ms)
+  const list = home.lastElementChild?.matches('ul') ? home.lastElementChild : home.appendChild(html`<ul></ul>`)
+  return write(list.appendChild(html`<li></li>`), text.slice(2), signal, word_ms)
 }
 
-function createStep(text: string): HTMLElement {
-  const [tool = '', input = ''] = text.split(' | ')
-  const [name, call] = tool.split(' ')
+async function writeReport(
+  turn: HTMLElement,
+  { title, summary, table, conclusion }: NonNullable<Answer['report']>,
+  signal: AbortSignal,
+  word_ms: number,
+): Promise<HTMLElement> {
+  const report = html`<section class="report box" aria-label="Report"><h4>${title}</h4></section>`
+  turn.append(report)
+  await writeText(report, summary, signal, word_ms)
+  const [heads = [], ...rows] = table
+  const body = html`<tbody></tbody>`
+  report.append(html`
+    <table><thead><tr>${heads.map((head) => html`<th scope="col" class="faint">${head}</th>`)}</tr></thead>${body}</table>`)
+  for (const cells of rows) {
+    body.append(html`<tr class="arriving">${cells.map((cell) => html`<td>${cell}</td>`)}</tr>`)
+    await pause(160, signal)
+  }
+  await writeText(report, conclusion, signal, word_ms)
+  return report
+}
+
+function createStep({ icon: name, tool, input }: Step): HTMLElement {
   return html`
     <li class="step" data-state="waiting">
       <span class="mark">${icon('check')}</span>
-      <b class="tool bar">${icon(name as IconName)}<code>${call}</code></b>
+      <b class="tool bar">${icon(name)}<code>${tool}</code></b>
       <span class="faint clipped">${input}</span>
       <span class="output soft"></span>
     </li>`
 }
 
-async function playStep(step: HTMLElement | undefined, text: string, signal: AbortSignal): Promise<void> {
-  if (step === undefined) return
-  const [, , found = '', takes_ms] = text.split(' | ')
-  const output = find(step, '.output')
-  step.dataset.state = 'running'
-  output.replaceChildren(unseen('running'))
-  await pause(Number(takes_ms), signal)
-  output.textContent = found
-  step.dataset.state = 'done'
+async function playStep(
+  { element, output, takes_ms }: Step & { element: HTMLElement },
+  signal: AbortSignal,
+): Promise<void> {
+  const place = find(element, '.output')
+  element.dataset.state = 'running'
+  place.replaceChildren(unseen('running'))
+  await pause(takes_ms, signal)
+  place.textContent = output
+  element.dataset.state = 'done'
 }
 
 interface Composer {
@@ -181,16 +178,16 @@ interface Composer {
 
 /** Prompts as chips, free input, and one button that asks or stops. */
 function createComposer(job_type: JobType, surface: Surface, { ask, again, stop }: ProductActions): Composer {
-  const { placeholder, script } = surface
+  const { placeholder, prompts } = surface
   const element = html`
     <div class="composer">
       <div class="bar">
-        <ul class="prompts" aria-label="Prompts"></ul>
-        <button type="button" class="small quiet bar">${icon('again')}Again</button>
+        <ul class="prompts bar grow" aria-label="Prompts"></ul>
+        <button type="button" class="small label quiet bar">${icon('again')}Again</button>
       </div>
-      <form>
+      <form class="bar">
         <label class="unseen" for="ask-${job_type}">${placeholder}</label>
-        <textarea id="ask-${job_type}" rows="1" placeholder="${placeholder}" maxlength="2000" dir="auto"></textarea>
+        <textarea id="ask-${job_type}" class="grow" rows="1" placeholder="${placeholder}" maxlength="2000" dir="auto"></textarea>
         <button type="submit" class="send bar"></button>
       </form>
     </div>`
@@ -207,10 +204,10 @@ function createComposer(job_type: JobType, surface: Surface, { ask, again, stop 
     if (text === '') return isRunning ? stop() : input.focus()
     input.value = ''
     showButton()
-    ask({ label: text, text, answer: [] })
+    ask({ label: text, text })
   }
-  for (const prompt of script.prompts) {
-    const chip = html`<button type="button" class="prompt" dir="auto">${prompt.label}</button>`
+  for (const prompt of prompts) {
+    const chip = html`<button type="button" class="prompt label" dir="auto">${prompt.label}</button>`
     chip.addEventListener('click', () => ask(prompt))
     find(element, '.prompts').append(html`<li>${chip}</li>`)
   }

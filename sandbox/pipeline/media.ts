@@ -26,6 +26,7 @@ export interface Assets {
   creative(file: string): Promise<Asset | null>
   testAsset(format: string | undefined, query: Request['query']): Promise<Asset | null>
   demoFile(name: 'demo.js' | 'demo.css'): Promise<Asset>
+  demoPicture(file: string): Promise<Asset | null>
 }
 
 const mediaTypes: Record<string, string> = {
@@ -64,6 +65,8 @@ export function createAssets(root: string, creatives: ReadonlySet<string>): Asse
       return file === null ? null : load(`fixtures/test-assets/${file}`)
     },
     demoFile: (name) => load(`dist/demo/${name}`),
+    demoPicture: async (file) =>
+      /^(ridges|city|botanical)-[1-4]\.webp$/.test(file) ? load(`fixtures/demo/${file}`) : null,
   }
 }
 

@@ -11,7 +11,7 @@ import { fillPath } from '../../src/foundation/endpoint-path.ts'
 import { type JsonObject, parseJsonObject } from '../../src/foundation/json.ts'
 import type { Services } from '../operations/context.ts'
 import { type Exchange, headerOf, internalRequest, type Response, type Route } from './exchange.ts'
-import { type Assets, assetResponse } from './media.ts'
+import { type Asset, type Assets, assetResponse } from './media.ts'
 import { createPipeline, type Pipeline, respondTo } from './pipeline.ts'
 
 const { 'consent.set': setConsent, 'decisions.get': getDecision, 'placements.create': createPlacement } = contract
@@ -35,10 +35,10 @@ type Complete = (body: JsonObject) => JsonObject
 export function pageRoutes(pipeline: Pipeline, assets: Assets, project: DemoProject): Route[] {
   const { services, guard } = pipeline
   const get = (path: string, respond: Route['respond']): Route => ({ method: 'GET', path, respond })
-  const file = (name: 'demo.js' | 'demo.css') =>
-    get(`/_sandbox/demo/${name}`, async (exchange) => {
+  const file = (path: string, find: (params: Exchange['request']['params']) => Promise<Asset | null>) =>
+    get(`/_sandbox/demo/${path}`, async (exchange) => {
       const headers = { 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' }
-      return assetResponse(exchange, await assets.demoFile(name), headers)
+      return assetResponse(exchange, await find(exchange.request.params), headers)
     })
   return [
     get('/', (exchange) => redirect(exchange, '/_sandbox/')),
@@ -52,8 +52,9 @@ export function pageRoutes(pipeline: Pipeline, assets: Assets, project: DemoProj
       const since_seq = services.store.lastEventSeq()
       return demoPage(exchange, { token: guard.admin_token, client_id, publishable_key, since_seq })
     }),
-    file('demo.js'),
-    file('demo.css'),
+    file('demo.js', () => assets.demoFile('demo.js')),
+    file('demo.css', () => assets.demoFile('demo.css')),
+    file('pictures/{file}', ({ file = '' }) => assets.demoPicture(file)),
     ...backendRoutes(pipeline, project),
   ]
 }

@@ -105,7 +105,7 @@ export const importTable: readonly ImportRule[] = [
   { path: 'sandbox/renderer', modules: ['src/foundation'], types: ['src/contract'], builtins: 'none' },
   {
     path: 'sandbox/demo',
-    modules: ['src/foundation'],
+    modules: ['src/foundation', 'fixtures/demo'],
     types: ['src/contract', 'sandbox/renderer'],
     builtins: 'none',
   },

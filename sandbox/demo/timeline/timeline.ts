@@ -25,12 +25,12 @@ export function createTimeline(sessionId: () => string): Timeline {
   const news = html`<p class="unseen" role="status"></p>`
   const list = html`<div class="turns"></div>`
   const element = html`
-    <section class="timeline scroller" aria-label="Timeline">
-      <header class="dock-head bar"><h2>Timeline</h2>${live}</header>
+    <section class="timeline paper scroller" aria-label="Timeline">
+      <header class="dock-head bar spread"><h2>Timeline</h2>${live}</header>
       ${journey}${news}
-      <div class="legend faint" aria-hidden="true"><span>page</span><span>sandbox</span></div>
+      <div class="legend bar tiny faint" aria-hidden="true"><span>page</span><span>sandbox</span></div>
       ${list}
-      <footer class="terminal faint">The same in a terminal${commandLine('svc events stream')}</footer>
+      <footer class="terminal ruled faint">The same in a terminal${commandLine('svc events stream')}</footer>
     </section>`
   const views = new Map<string, TurnView>()
   const drawn = new WeakMap<Entry, { text: string; row: HTMLElement }>()
@@ -42,8 +42,8 @@ export function createTimeline(sessionId: () => string): Timeline {
     for (const turn of stale) {
       const view = views.get(turn.id) ?? createView(turn)
       const { billing, fill, format } = turn.detail ?? {}
-      const number = html`<span class="turn-number faint">${turn.number}</span>`
-      const text = html`<span class="turn-text clipped" dir="auto">${turn.text}</span>`
+      const number = html`<span class="tiny faint">${turn.number}</span>`
+      const text = html`<span class="turn-text grow clipped" dir="auto">${turn.text}</span>`
       const outcome = typeof fill === 'boolean' ? [chip(fill ? 'good' : 'warn', fill ? `${format}` : 'no-fill')] : []
       view.head.replaceChildren(number, icon(turn.job_type), text, ...outcome)
       view.verdict.hidden = !billing
@@ -61,7 +61,7 @@ export function createTimeline(sessionId: () => string): Timeline {
     const head = html`<summary class="bar"></summary>`
     const verdict = html`<p class="verdict box bar"></p>`
     const rows = html`<ol class="rows"></ol>`
-    const element = html<HTMLDetailsElement>`<details class="turn" open>${head}${verdict}${rows}</details>`
+    const element = html<HTMLDetailsElement>`<details class="turn ruled" open>${head}${verdict}${rows}</details>`
     for (const other of views.values()) other.element.open = false
     list.prepend(element)
     const view = { element, head, verdict, rows, open: new Set<string>() }
@@ -78,9 +78,9 @@ export function createTimeline(sessionId: () => string): Timeline {
     const { way, title, tone, chips } = wording
     const button = html`
       <button type="button" class="row" data-tone="${tone}">
-        <time>${seconds(entry.at - turn.started_at)}</time>
+        <time class="tiny">${seconds(entry.at - turn.started_at)}</time>
         ${lanes(way)}${unseen(`${ways[way]}: `)}
-        <span class="said">
+        <span class="said bar">
           <b>${title}</b>${wording.text !== '' && html`<span>${wording.text}</span>`}
           ${chips.map(([tone, text]) => chip(tone, text))}
         </span>
@@ -106,7 +106,7 @@ export function createTimeline(sessionId: () => string): Timeline {
     const items = milestones.map(({ name, state, entry }) => {
       const time = entry === undefined ? '' : seconds(entry.at - turn.started_at)
       return html`
-        <li data-state="${state}" data-tone="${milestoneTones[state]}"><span class="pin"></span><b>${name}</b><time>${time}</time>${unseen(state)}</li>`
+        <li class="tiny" data-state="${state}" data-tone="${milestoneTones[state]}"><span class="pin"></span><b>${name}</b><time>${time}</time>${unseen(state)}</li>`
     })
     journey.replaceChildren(...items)
     // A request alone is no news.
@@ -188,15 +188,15 @@ function detailsOf(entry: Entry, { started_at }: TurnRecord, session_id: string)
   const command = commandFor(entry, session_id)
   const side = (name: string, { at, event }: NonNullable<Entry['page'] | Entry['sandbox']>) => html`
     <figure>
-      <figcaption class="bar"><b>${name}</b><time>+${seconds(at - started_at)}</time></figcaption>
-      <pre tabindex="0">${highlight(event)}</pre>
+      <figcaption class="bar spread"><b>${name}</b><time class="tiny">+${seconds(at - started_at)}</time></figcaption>
+      <pre class="tiny" tabindex="0">${highlight(event)}</pre>
     </figure>`
   return html`
     <div class="details box">
       ${
         slot_id !== null &&
         html`
-          <p class="slot-line bar">
+          <p class="slot-line bar spread">
             <code>${slot_id}</code>
             <a href="/_sandbox/placements/${slot_id}" target="_blank" rel="noopener">Decision trace${icon('open')}</a>
           </p>`
@@ -216,7 +216,7 @@ function commandFor({ kind, slot_id }: Entry, session_id: string): string | null
 }
 
 function commandLine(command: string): HTMLElement {
-  return html`<p class="command"><code>${command}</code>${copyButton(() => command, 'Copy the command')}</p>`
+  return html`<p class="command bar"><code class="grow tiny">${command}</code>${copyButton(() => command, 'Copy the command')}</p>`
 }
 
 /** Returns a value as JSON, with names and strings in different colours. */
