@@ -2,8 +2,12 @@
 import { createWriteStream, existsSync } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
+import { Option } from 'commander'
 import { CliError } from '../cli/run/errors.ts'
 import type { Session } from '../cli/run/session.ts'
+
+/** Lets a command replace an existing file. */
+export const forceOption = () => new Option('--force, --overwrite', 'replace an existing file')
 
 /**
  * Writes a file beside `path` and renames it when it is complete, so that a failure leaves what was there before. Throws
@@ -18,7 +22,7 @@ export async function writeAtomically(
   const partial = `${path}.${host.pid}.part`
   const refuseExisting = () => {
     if (overwrite || !existsSync(path)) return
-    throw new CliError('usage', 'file_exists', `${path} exists.`, 'Give another name, or --overwrite to replace it.')
+    throw new CliError('usage', 'file_exists', `${path} exists.`, 'Give another name, or --force to replace it.')
   }
   refuseExisting()
   try {

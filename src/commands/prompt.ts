@@ -9,6 +9,11 @@ export interface Prompt {
   close(): void
 }
 
+/** Whether there is a terminal to ask on, and --no-input does not forbid it. */
+export function canAsk({ host }: Pick<Session, 'host'>): boolean {
+  return host.stdin_is_terminal && host.stderr.is_terminal
+}
+
 /** Opens the terminal for questions. An interrupt rejects the question that is open with the reason of the signal. */
 export function openPrompt({ host, signal }: Pick<Session, 'host' | 'signal'>): Prompt {
   const chunks = host.stdin[Symbol.asyncIterator]()

@@ -15,7 +15,7 @@ import {
 } from '../scaffold/project.ts'
 import { type ProjectPlace, placeOf } from '../scaffold/project-place.ts'
 import { findTemplate, listTemplates, packageRoot, ScaffoldError, type Template } from '../scaffold/templates.ts'
-import { openPrompt, type Prompt } from './prompt.ts'
+import { canAsk, openPrompt, type Prompt } from './prompt.ts'
 
 interface ScaffoldOptions {
   list?: boolean
@@ -99,10 +99,6 @@ async function choose(
   } finally {
     prompt.close()
   }
-}
-
-function canAsk({ host }: Session): boolean {
-  return host.stdin_is_terminal && host.stderr.is_terminal
 }
 
 function choiceOf(template: Template, dir: string, cwd: string): Choice {

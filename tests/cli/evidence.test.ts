@@ -68,11 +68,15 @@ describe('an export', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
     expect(stderr).toBe(`3 lines in ${join(cli.home, 'one.jsonl')}\n`)
     expect(await readFile(join(cli.home, 'one.jsonl'), 'utf8')).toBe(one)
-    const failed = await cli.svc('evidence export --file one.jsonl --client-id proj_nobody')
+    const again = await cli.svc('evidence export --file one.jsonl')
+    expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('or --force to replace it') })
+    const failed = await cli.svc('evidence export --file one.jsonl --force --client-id proj_nobody')
     expect(failed.code).toBe(3)
     expect(await readFile(join(cli.home, 'one.jsonl'), 'utf8')).toBe(one)
     expect((await readdir(cli.home)).filter((name) => name.endsWith('.part'))).toEqual([])
     expect((await cli.svc('evidence export --file nowhere/one.jsonl')).code).toBe(2)
+    expect((await cli.svc('evidence export --file one.jsonl --force')).code).toBe(0)
+    expect(await readFile(join(cli.home, 'one.jsonl'), 'utf8')).not.toBe(one)
   })
 
   test('prints a table of its chains', async () => {

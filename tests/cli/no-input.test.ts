@@ -1,7 +1,7 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Command } from '../../src/cli/run/command.ts'
 import { runCommand } from '../../src/cli/run/run-command.ts'
-import { keptStream, temporaryDirectory, testHost } from './test-cli.ts'
+import { keptStream, startTestCli, temporaryDirectory, testHost } from './test-cli.ts'
 
 /** Returns whether a command run with these words may ask. */
 async function mayAsk(words: readonly string[], stdin_is_terminal: boolean): Promise<boolean | undefined> {
@@ -26,4 +26,39 @@ test('a command asks on a terminal only, and never with --no-input', async () =>
   expect(await mayAsk([], true)).toBe(true)
   expect(await mayAsk(['--no-input'], true)).toBe(false)
   expect(await mayAsk([], false)).toBe(false)
+})
+
+describe('sandbox reset', () => {
+  /** Runs it on a terminal where `answer` is typed. */
+  async function reset(database: string, answer: string, args = '') {
+    await using cli = await startTestCli({
+      database: database === ':memory:' ? database : `${temporaryDirectory()}/a.db`,
+    })
+    await cli.svc('placements create -q')
+    const terminal = { isTerminal: true, host: { stdin_is_terminal: true }, env: { NO_COLOR: '1' } }
+    const { code, stderr } = await cli.svc(`sandbox reset ${args}`, { ...terminal, stdin: answer })
+    const { items } = JSON.parse((await cli.svc('placements list -o json')).stdout) as { items: unknown[] }
+    return { code, stderr: stderr.replace(/Delete .*\[y\/N\] /, '?'), left: items.length }
+  }
+
+  test('of a file asks on a terminal', async () => {
+    const refused = expect.stringContaining(
+      '?error: Nothing was reset.\nhint: Without the question: svc sandbox reset --yes',
+    )
+    for (const answer of ['\n', 'n\n', '']) {
+      expect(await reset('file', answer)).toEqual({ code: 2, stderr: refused, left: 1 })
+    }
+    expect(await reset('file', 'y\n')).toEqual({ code: 0, stderr: '?', left: 0 })
+  })
+
+  test('does not ask with --yes, with --no-input, or in memory', async () => {
+    for (const args of ['--yes', '-y', '--no-input'])
+      expect(await reset('file', '', args)).toMatchObject({ code: 0, left: 0 })
+    expect(await reset(':memory:', '')).toMatchObject({ code: 0, left: 0 })
+  })
+
+  test('does not ask without a terminal', async () => {
+    await using cli = await startTestCli({ database: `${temporaryDirectory()}/a.db` })
+    expect(await cli.svc('sandbox reset -o none')).toEqual({ code: 0, stdout: '', stderr: '' })
+  })
 })

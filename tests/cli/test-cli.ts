@@ -39,9 +39,9 @@ export interface RunOptions {
 }
 
 /** Starts a sandbox with a fixed seed and clock; commands find it through its locator, like any other. */
-export async function startTestCli(): Promise<TestCli> {
+export async function startTestCli({ database: file = ':memory:' } = {}): Promise<TestCli> {
   const home = temporaryDirectory()
-  const sandbox = await startSandbox({ database: ':memory:', seed: 1, clock: manualClock(noon) })
+  const sandbox = await startSandbox({ database: file, seed: 1, clock: manualClock(noon) })
   const { url, inspector_url, database, pid, version, projects } = sandbox
   await writeLocator(home, { url, inspector_url, database, pid, version, projects, started_at_ms: noon })
   return {

@@ -8,17 +8,17 @@ import type { Command } from '../../cli/run/command.ts'
 import { CliError } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
 import type { CallInput } from '../../client/request.ts'
-import { writeAtomically } from '../files.ts'
+import { forceOption, writeAtomically } from '../files.ts'
 import { countFromOne } from '../flag-values.ts'
 import { namedProject } from '../projects.ts'
 import { parseEvidenceLine, tamperedLine } from './export-format.ts'
 
 export const exportEvidence = endpointCommand('evidence.export', {
   details:
-    'Writes JSON lines for every project, or for the one of --client-id: its entries, oldest first, then the checkpoint. The last line holds the number of projects. A file is complete or not written at all.',
+    'Writes JSON lines for every project, or for the one of --client-id: its entries, oldest first, then the checkpoint. The last line holds the number of projects. A file is complete or not written at all; an existing one is replaced only with --force.',
   arguments: [],
-  options: [new Option('--file <file>', 'write to this file; default: stdout')],
-  examples: ['evidence export', 'evidence export --file evidence.jsonl'],
+  options: [new Option('--file <file>', 'write to this file; default: stdout'), forceOption()],
+  examples: ['evidence export', 'evidence export --file evidence.jsonl --force'],
   async run(session, { options }) {
     const { host, out } = session
     if (options.file === undefined) {
@@ -33,7 +33,7 @@ export const exportEvidence = endpointCommand('evidence.export', {
         yield line
       }
     }
-    await writeAtomically(session, path, counted(), { overwrite: true })
+    await writeAtomically(session, path, counted(), { overwrite: options.overwrite === true })
     out.note(`${count} lines in ${path}`)
     return 0
   },

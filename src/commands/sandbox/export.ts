@@ -1,18 +1,18 @@
 /** `svc sandbox export` and `import`: the state of a sandbox in one file. */
 import { openAsBlob, statSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
-import { Argument, Option } from 'commander'
+import { Argument } from 'commander'
 import { callEndpoint, endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
 import { CliError } from '../../cli/run/errors.ts'
-import { writeAtomically } from '../files.ts'
+import { forceOption, writeAtomically } from '../files.ts'
 
 const defaultFile = 'sandbox.svc.gz'
 
 export const exportCommand = endpointCommand('sandbox.export', {
   details: 'The file is complete or not written at all.',
   arguments: [new Argument('[file]', 'file to write').default(defaultFile)],
-  options: [new Option('--overwrite', 'replace an existing file')],
-  examples: ['sandbox export', 'sandbox export monday.svc.gz --overwrite'],
+  options: [forceOption()],
+  examples: ['sandbox export', 'sandbox export monday.svc.gz --force'],
   async run(session, { args, options }) {
     const { host, out, signal } = session
     const file = resolve(host.cwd, args[0] ?? defaultFile)

@@ -1,6 +1,9 @@
-import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
+import { Option } from 'commander'
+import { callEndpoint, endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
 import type { Noun } from '../../cli/run/command.ts'
-import { exitCodes } from '../../cli/run/errors.ts'
+import { CliError, exitCodes } from '../../cli/run/errors.ts'
+import type { Session } from '../../cli/run/session.ts'
+import { canAsk, openPrompt } from '../prompt.ts'
 import { logs } from '../requests/tail.ts'
 import { clock } from './clock.ts'
 import { exportCommand, importCommand } from './export.ts'
@@ -10,6 +13,31 @@ import { snapshot } from './snapshot.ts'
 import { start } from './start.ts'
 import { ps, status } from './status.ts'
 import { stop } from './stop.ts'
+
+const reset = endpointCommand('sandbox.reset', {
+  details:
+    'On a terminal it asks first when the database is a file. Without a terminal, or with --no-input, it does not ask: scripts reset between tests.',
+  options: [new Option('-y, --yes', 'do not ask')],
+  examples: ['sandbox reset --yes', 'sandbox reset -o none'],
+  input: async (session, { options }) => {
+    if (options.yes !== true && canAsk(session)) await confirmReset(session)
+    return { body: {} }
+  },
+})
+
+/** Asks before a file is reset. Throws CliError unless the answer is yes. */
+async function confirmReset(session: Session): Promise<void> {
+  const { data } = await callEndpoint(session, 'sandbox.info', {})
+  if (data.database === ':memory:') return
+  const prompt = openPrompt(session)
+  try {
+    const answer = await prompt.ask(`Delete everything recorded in ${data.database} (${data.url})? [y/N] `)
+    if (/^y(es)?$/i.test(answer ?? '')) return
+  } finally {
+    prompt.close()
+  }
+  throw new CliError('usage', 'not_confirmed', 'Nothing was reset.', 'Without the question: svc sandbox reset --yes')
+}
 
 export const sandbox: Noun = {
   summary: 'Start, stop and manage the emulator',
@@ -25,7 +53,7 @@ export const sandbox: Noun = {
       examples: ['sandbox integrity', 'sandbox integrity -o json'],
       exitCode: ({ ok }) => (ok ? exitCodes.ok.exit_code : exitCodes.expectation.exit_code),
     }),
-    endpointCommand('sandbox.reset', { examples: ['sandbox reset', 'sandbox reset -o none'] }),
+    reset,
     snapshot,
     exportCommand,
     importCommand,
