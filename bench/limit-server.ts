@@ -1,6 +1,8 @@
 /**
  * The limit: a bare node:http server that parses JSON and writes the very rows that the emulator writes for the same
- * request, with group commit, and decides nothing. What the emulator reaches is told as a share of what this reaches.
+ * request, with group commit, and decides nothing. What the emulator reaches is reported as a share of what this reaches.
+ * `node bench/limit-server.ts <database> lean` writes four short rows for any request instead: the least that a server
+ * could do that keeps something.
  */
 import { createServer, type ServerResponse } from 'node:http'
 import Database from 'better-sqlite3'
@@ -136,6 +138,22 @@ function placement(text: string, response: ServerResponse): void {
   )
 }
 
+const short = ['one', 'two', 'three', 'four'].map((name) => {
+  db.exec(`CREATE TABLE ${name} (id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, name TEXT) STRICT`)
+  return insert(name, 'id, at_ms, name')
+})
+
+function lean(text: string, response: ServerResponse): void {
+  const body = JSON.parse(text) as { session_id?: string; beacon_id?: string }
+  const now = Date.now()
+  write(
+    () => {
+      for (const row of short) row.run(++id, now, body.session_id ?? body.beacon_id)
+    },
+    () => send(response, beaconAnswer),
+  )
+}
+
 function beaconed(text: string, response: ServerResponse): void {
   const body = JSON.parse(text) as { beacon_id: string; event: string; occurred_at_ms: number; asset_token: string }
   const now = Date.now()
@@ -167,12 +185,14 @@ function send(response: ServerResponse, body: string): void {
   response.end(body)
 }
 
+const isLean = process.argv[3] === 'lean'
 const server = createServer((request, response) => {
   const chunks: Buffer[] = []
   request.on('data', (chunk: Buffer) => chunks.push(chunk))
   request.on('end', () => {
     const text = Buffer.concat(chunks).toString('utf8')
-    if (request.url === '/v1/beacons') beaconed(text, response)
+    if (isLean) lean(text, response)
+    else if (request.url === '/v1/beacons') beaconed(text, response)
     else placement(text, response)
   })
 })

@@ -12,20 +12,44 @@ export interface Load {
 export const connections = 16
 const secretKey = 'sk_test_sandbox_demo'
 
-const placementBody = JSON.stringify({
+const placement = {
   client_id: 'proj_demo',
   session_id: 'bench',
   job_type: 'chat',
   overrides: { allowed_formats: ['banner'] },
   slot_hint: { position: 'inline', max_width: 640, max_height: 480 },
-})
+}
+const consent = { semantic_targeting: true, prompt_shared: false, gdpr_applies: true }
+
+const plain = [JSON.stringify(placement)]
+
+/** The bodies that are sent in turn: of one session, of one session with its consent each time, of 5,000 sessions. */
+export const placementBodies = {
+  plain,
+  consent: [JSON.stringify({ ...placement, session_id: 'bench-consent', consent })],
+  sessions: Array.from({ length: 5_000 }, (_, n) => JSON.stringify({ ...placement, session_id: `bench-${n}` })),
+}
 
 /** Of every request that the generators send. */
 export const headers = { authorization: `Bearer ${secretKey}`, 'content-type': 'application/json' }
 
 /** Placements until `amount` have been answered. */
-export async function loadPlacements(url: string, amount: number): Promise<Load> {
-  return run({ url: `${url}/v1/placements`, method: 'POST', headers, body: placementBody, connections, amount })
+export async function loadPlacements(url: string, amount: number, bodies: readonly string[] = plain): Promise<Load> {
+  let clients = 0
+  return run({
+    url: `${url}/v1/placements`,
+    method: 'POST',
+    headers,
+    connections,
+    amount,
+    body: bodies[0]!,
+    // Each connection has bodies of its own, made beforehand: making them costs the generator as much as sending them.
+    setupClient(client) {
+      const own = bodies.filter((_, index) => index % connections === clients % connections)
+      clients++
+      if (own.length > 0) client.setRequests(own.map((body) => ({ body })))
+    },
+  })
 }
 
 /** The beacons of a slot, in their order. */
@@ -68,7 +92,7 @@ export async function makeTokens(url: string, amount: number): Promise<string[]>
     url: `${url}/v1/placements`,
     method: 'POST',
     headers,
-    body: placementBody,
+    body: plain[0]!,
     connections,
     amount,
     requests: [

@@ -15,6 +15,8 @@ export interface MeasuredServer {
   memory(): number
   /** Processor time used so far, milliseconds. */
   cpu(): number
+  /** Processor time of the main thread so far, milliseconds, in nanoseconds' resolution. */
+  mainThread(): number
   stop(): Promise<void>
 }
 
@@ -37,6 +39,8 @@ export async function startServer(command: readonly string[]): Promise<MeasuredS
     ready_ms,
     memory: () => residentMemory(child.pid!),
     cpu: () => processorTime(child.pid!),
+    mainThread: () =>
+      Number(readFileSync(`/proc/${child.pid}/task/${child.pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6,
     async stop() {
       child.kill('SIGTERM')
       await new Promise((resolve) => child.once('exit', resolve))

@@ -1,0 +1,43 @@
+/**
+ * `npm run bench:check`: a short form of the benchmark for CI. It fails when the sandbox reaches less than 0.8 of a share
+ * that is kept in figures.json. Shares are of processor time of main threads, measured in turn, and medians of rounds, so
+ * that other work on the machine cancels out. `--write` keeps the shares of this run.
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { measureRound, medianOf, perCpuSecond, type Round, shares, startServers } from './rounds.ts'
+
+const file = join(import.meta.dirname, 'figures.json')
+const tolerance = 0.8
+const amounts = { placements: 1_200, slots: 300 }
+const warmUp = 2
+const rounds = 5
+
+const kept = JSON.parse(readFileSync(file, 'utf8')) as Record<string, number>
+const measured: Record<string, number> = {}
+const servers = await startServers()
+try {
+  const all: Round[] = []
+  for (let round = -warmUp; round < rounds; round++) {
+    const figures = await measureRound(servers, amounts)
+    if (round >= 0) all.push(figures)
+  }
+  for (const { name, of } of shares) measured[name] = medianOf(all, (round) => of(round, perCpuSecond))
+} finally {
+  await servers.stop()
+}
+
+let slower = 0
+for (const [name, share] of Object.entries(measured)) {
+  const least = (kept[name] ?? 0) * tolerance
+  const isMet = share >= least
+  if (!isMet) slower++
+  console.log(`${name.padEnd(38)}${share.toFixed(2)}   ${isMet ? 'ok    ' : 'SLOWER'}  (at least ${least.toFixed(2)})`)
+}
+if (process.argv.includes('--write')) {
+  const rounded = Object.entries(measured).map(([name, share]) => [name, Number(share.toFixed(2))])
+  writeFileSync(file, `${JSON.stringify(Object.fromEntries(rounded), null, 2)}\n`)
+} else if (slower > 0) {
+  console.log('Slower than the figures in bench/figures.json allow. See where the time goes: npm run bench:profile')
+  process.exitCode = 1
+}
