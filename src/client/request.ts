@@ -32,8 +32,14 @@ export interface HttpRequest {
   body?: string | FileBody
 }
 
+/** What a request needs of its endpoint. */
+export interface SentEndpoint extends Pick<Endpoint, 'id' | 'method' | 'path' | 'credentials' | 'status'> {
+  readonly body_media_type?: string
+  readonly response: object
+}
+
 /** Turns a call into its HTTP request. Throws RefusedError for test_outcome with a production key. */
-export function buildRequest(endpoint: Endpoint, input: CallInput, sender: Sender): HttpRequest {
+export function buildRequest(endpoint: SentEndpoint, input: CallInput, sender: Sender): HttpRequest {
   const { credential } = sender
   if (credential !== undefined && isProductionKey(credential) && hasTestOutcome(input.body)) {
     throw new RefusedError('test_outcome_requires_test_key')
@@ -44,7 +50,7 @@ export function buildRequest(endpoint: Endpoint, input: CallInput, sender: Sende
     method: endpoint.method,
     url: sender.base_url.replace(/\/+$/, '') + fillPath(endpoint.path, input.params) + queryString(input.query),
     headers: {
-      accept: 'media_type' in endpoint.response ? endpoint.response.media_type : 'application/json',
+      accept: mediaTypeOf(endpoint) ?? 'application/json',
       ...(input.body === undefined ? {} : { 'content-type': endpoint.body_media_type ?? 'application/json' }),
       ...(endpoint.credentials.length > 0 && credential !== undefined ? { authorization: `Bearer ${credential}` } : {}),
       ...(origin === undefined ? {} : { origin }),
@@ -52,6 +58,11 @@ export function buildRequest(endpoint: Endpoint, input: CallInput, sender: Sende
     },
     ...(input.body === undefined ? {} : { body: bodyOf(input.body) }),
   }
+}
+
+/** Returns the media type of a response that is not JSON; undefined for JSON. */
+export function mediaTypeOf({ response }: SentEndpoint): string | undefined {
+  return 'media_type' in response ? (response.media_type as string) : undefined
 }
 
 function bodyOf(body: unknown): string | FileBody {

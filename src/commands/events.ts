@@ -1,10 +1,9 @@
-import { endpointCommand, endpointOptions } from '../cli/endpoint/endpoint-command.ts'
-import { flagValues } from '../cli/endpoint/flags.ts'
+import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
+import { endpointOptions, flagValues } from '../cli/endpoint/input.ts'
 import { formatTime, formatValue } from '../cli/output/text.ts'
 import type { Noun } from '../cli/run/command.ts'
-import { contract } from '../contract/index.ts'
 
-const filters = endpointOptions(contract['events.stream']).query
+const filters = endpointOptions('events.stream').query
 
 const stream = endpointCommand('events.stream', {
   details: 'Prints one line for each event, until Ctrl-C.',

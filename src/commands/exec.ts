@@ -1,6 +1,6 @@
 /** `svc exec -- CMD...` runs a program against its own sandbox; `svc env` prints the SVC_* variables of the running one. */
 import { Argument } from 'commander'
-import { flagValues } from '../cli/endpoint/flags.ts'
+import { flagValues } from '../cli/endpoint/input.ts'
 import { dotenvLines, shellLines } from '../cli/output/quoting.ts'
 import { codeOfSignal, type ProcessGroup, startGroup } from '../cli/process/process-group.ts'
 import type { Command } from '../cli/run/command.ts'

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
+import { endpoints } from '../cli/endpoint/facts.ts'
 import { openPage } from '../cli/process/open-url.ts'
 import type { Command, Noun } from '../cli/run/command.ts'
 import { buildRequest } from '../client/request.ts'
-import { contract } from '../contract/index.ts'
 import { packageRoot } from '../scaffold/templates.ts'
 import { lastPlacement } from './placements/last-placement.ts'
 
@@ -25,7 +25,7 @@ const open: Command = {
   async run(session, { args }) {
     const asset_token = args[0] ?? (await lastPlacement(session, 'asset_token'))
     const { base_url } = session.settings
-    const { url } = buildRequest(contract['render.frame'], { params: { asset_token } }, { base_url })
+    const { url } = buildRequest(endpoints['render.frame'], { params: { asset_token } }, { base_url })
     const opened = await openPage(session, url)
     session.out.data({ url, opened }, () => [url])
     return 0

@@ -1,10 +1,9 @@
 /** An endpoint as a command: arguments and flags come from its schemas, the output from its response. */
 import { Argument, type Option } from 'commander'
-import { z } from 'zod'
 import type { CallInput } from '../../client/request.ts'
 import type { ResponseMeta } from '../../client/response.ts'
-import type { Endpoint, Output as Response } from '../../contract/endpoint.ts'
-import { type Contract, contract, type EndpointId } from '../../contract/index.ts'
+import type { Output as Response } from '../../contract/endpoint.ts'
+import type { Contract, EndpointId } from '../../contract/index.ts'
 import { isObject } from '../../foundation/json.ts'
 import type { Style } from '../output/style.ts'
 import { alignTable, describeValue, formatField, isTime } from '../output/text.ts'
@@ -12,9 +11,8 @@ import type { Command, CommandInput } from '../run/command.ts'
 import { CliError, noSandbox } from '../run/errors.ts'
 import type { Session } from '../run/session.ts'
 import type { Settings } from '../settings/settings.ts'
-import { settingNames } from '../settings/table.ts'
-import { type Body, bodyOptions, buildBody, checkRequired } from './body.ts'
-import { flagValues, schemaOptions } from './flags.ts'
+import { type EndpointFacts, endpoints } from './facts.ts'
+import { type Body, bodyOptions, buildBody, checkRequired, endpointOptions, flagValues, variantOf } from './input.ts'
 
 /** What a command has beyond what its endpoint says. */
 export interface EndpointCommand<Id extends EndpointId> {
@@ -48,19 +46,15 @@ export interface EndpointCommand<Id extends EndpointId> {
 
 /** Returns the command of one endpoint: name, summary, description, arguments and flags come from the contract. */
 export function endpointCommand<Id extends EndpointId>(id: Id, extra: EndpointCommand<Id>): Command {
-  const endpoint: Endpoint = contract[id]
-  const params = Object.entries(endpoint.params?.shape ?? {})
-  const flags = endpointOptions(endpoint)
-  const argument = ([name, schema]: [string, z.ZodType]) =>
-    new Argument(extra.defaultParam === undefined ? `<${name}>` : `[${name}]`, schema.meta()?.description ?? name)
+  const endpoint = endpoints[id]
+  const params = Object.entries(endpoint.params)
+  const flags = endpointOptions(id)
+  const argument = ([name, description]: [string, string]) =>
+    new Argument(extra.defaultParam === undefined ? `<${name}>` : `[${name}]`, description)
   const inputOf = async (session: Session, input: CommandInput): Promise<CallInput> => ({
-    params: await paramsOf(
-      params.map(([name]) => name),
-      input,
-      () => extra.defaultParam?.(session),
-    ),
-    query: endpoint.query === undefined ? undefined : queryOf(session, endpoint, flags.query, input),
-    body: endpoint.body === undefined ? undefined : await bodyOf(session, endpoint, flags.body, input, extra.defaults),
+    params: await paramsOf(Object.keys(endpoint.params), input, () => extra.defaultParam?.(session)),
+    query: endpoint.query === null ? undefined : queryOf(session, endpoint, flags.query, input),
+    body: endpoint.body === null ? undefined : await bodyOf(session, id, flags.body, input, extra.defaults),
   })
   return {
     name: extra.name ?? id.slice(id.indexOf('.') + 1),
@@ -68,11 +62,11 @@ export function endpointCommand<Id extends EndpointId>(id: Id, extra: EndpointCo
     details: [`${endpoint.description} (${endpoint.method} ${endpoint.path})`, extra.details]
       .filter(Boolean)
       .join('\n\n'),
-    arguments: extra.arguments ?? params.map((param) => argument(param as [string, z.ZodType])),
+    arguments: extra.arguments ?? params.map(argument),
     options: extra.options ?? [
       ...flags.query.values(),
       ...flags.body.values(),
-      ...(Object.keys(bodySchema(endpoint).shape).length === 0 ? [] : bodyOptions()),
+      ...(Object.keys(variantOf(endpoint.body, [])?.properties ?? {}).length === 0 ? [] : bodyOptions()),
     ],
     examples: extra.examples,
     run:
@@ -107,7 +101,7 @@ export async function callEndpoint<Id extends EndpointId>(
   credential?: string,
 ): Promise<{ data: Response<Contract[Id]>; meta: ResponseMeta }> {
   const { settings, out, signal } = session
-  const { method, path, credentials }: Endpoint = contract[id]
+  const { method, path, credentials } = endpoints[id]
   if (credentials.length > 0 && credential === undefined && settings.secret_key === null) throw noCredential(settings)
   const call = session.client({ credential }).call(id, input, { signal })
   const { data, meta } = await out.progress(`${method} ${path}: waiting for the response`, call)
@@ -116,52 +110,36 @@ export async function callEndpoint<Id extends EndpointId>(
   return { data: data as Response<Contract[Id]>, meta }
 }
 
-/** Returns the flags of an endpoint's query and of its body. A name in both belongs to the query. */
-export function endpointOptions(endpoint: Endpoint) {
-  const query = schemaOptions(endpoint.query ?? z.object({}))
-  const body = schemaOptions(bodySchema(endpoint))
-  for (const name of query.keys()) body.delete(name)
-  for (const name of settingNames) {
-    query.delete(name)
-    body.delete(name)
-  }
-  return { query, body }
-}
-
-function bodySchema(endpoint: Endpoint): z.ZodObject {
-  const schema = endpoint.branch?.({}) ?? endpoint.body
-  return schema instanceof z.ZodObject ? schema : z.object({})
-}
-
 /** Only a flag filters by project: otherwise a list shows every project. */
-function queryOf({ settings }: Session, { query }: Endpoint, flags: Map<string, Option>, input: CommandInput): Body {
-  const isFiltered = query !== undefined && 'client_id' in query.shape && settings.source.client_id === 'flag'
+function queryOf(
+  { settings }: Session,
+  { query }: EndpointFacts,
+  flags: Map<string, Option>,
+  input: CommandInput,
+): Body {
+  const isFiltered = query?.properties?.client_id !== undefined && settings.source.client_id === 'flag'
   return { ...(isFiltered ? { client_id: settings.client_id } : {}), ...flagValues(flags, input.options) }
 }
 
 async function bodyOf(
   session: Session,
-  endpoint: Endpoint,
+  id: EndpointId,
   flags: Map<string, Option>,
   { options }: CommandInput,
   defaults: EndpointCommand<EndpointId>['defaults'],
 ): Promise<unknown> {
   const { client_id, secret_key } = session.settings
   const data = options.data as string | undefined
-  const body = await buildBody(session.host, endpoint, {
+  const body = await buildBody(session.host, id, {
     defaults: { ...(client_id === null ? {} : { client_id }), ...(await defaults?.(session, options)) },
     flags: flagValues(flags, options),
     data,
     set: (options.set as string[] | undefined) ?? [],
   })
   // A missing credential is reported first.
-  const isSent = secret_key !== null || endpoint.credentials.length === 0
-  if (data === undefined && isSent)
-    checkRequired(
-      endpoint,
-      body,
-      [...flags.values()].map(({ long }) => long),
-    )
+  const isSent = secret_key !== null || endpoints[id].credentials.length === 0
+  const names = [...flags.values()].map(({ long }) => long)
+  if (data === undefined && isSent) checkRequired(id, body, names)
   return body
 }
 
@@ -181,7 +159,7 @@ async function paramsOf(
 
 function printResponse<Id extends EndpointId>(
   session: Session,
-  endpoint: Endpoint,
+  { response }: EndpointFacts,
   { columns, text }: EndpointCommand<Id>,
   data: Response<Contract[Id]>,
   meta: ResponseMeta,
@@ -189,7 +167,7 @@ function printResponse<Id extends EndpointId>(
   const { out } = session
   // `text` reads fields that only a response which keeps to the contract is sure to have.
   const isAsAgreed = meta.differences.length === 0
-  if ('media_type' in endpoint.response) out.document(String(data), endpoint.response.media_type)
+  if (response.media_type !== undefined) out.document(String(data), response.media_type)
   else if (columns !== undefined && isPage(data)) printPage(session, data, columns)
   else if (text !== undefined && isAsAgreed) out.data(data, (style) => text(data, meta, style, session))
   else out.data(data, (style) => describeValue(data, style))

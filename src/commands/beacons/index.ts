@@ -1,5 +1,5 @@
-import type { Body } from '../../cli/endpoint/body.ts'
 import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
+import type { Body } from '../../cli/endpoint/input.ts'
 import { alignPairs, formatValue } from '../../cli/output/text.ts'
 import type { CommandInput, Noun } from '../../cli/run/command.ts'
 import type { Session } from '../../cli/run/session.ts'

@@ -1,19 +1,19 @@
 /** `svc beacons tail`: beacons as they arrive, over the whole terminal or as lines. */
 import { Option } from 'commander'
-import { flagValues, schemaOptions } from '../../cli/endpoint/flags.ts'
+import { endpoints } from '../../cli/endpoint/facts.ts'
+import { fieldOptions, flagValues } from '../../cli/endpoint/input.ts'
 import type { Style } from '../../cli/output/style.ts'
 import { formatTime, formatValue } from '../../cli/output/text.ts'
 import type { Command, CommandInput } from '../../cli/run/command.ts'
 import type { Session } from '../../cli/run/session.ts'
-import { contract } from '../../contract/index.ts'
 import { parseSince } from '../../foundation/duration.ts'
 import { verdictPaint, verdictText } from '../../tail/beacon-text.ts'
 import { connect, type FeedOptions, followBeacons, noteOf, type TailBeacon } from '../../tail/feed.ts'
 import { noFilter, passes, type TailFilter } from '../../tail/model.ts'
 import { namedProject } from '../projects.ts'
 
-const { query } = contract['beacons.list']
-const filters = schemaOptions(query.pick({ event: true, format: true, since: true, slot_id: true, session_id: true }))
+const { event, format, since, slot_id, session_id } = endpoints['beacons.list'].query?.properties ?? {}
+const filters = fieldOptions({ event, format, since, slot_id, session_id })
 
 interface FilterFlags {
   event?: TailFilter['event']

@@ -1,7 +1,8 @@
 /** `svc placements create`: POST /v1/placements, with short flags for what is set most often. */
 import { InvalidArgumentError, Option } from 'commander'
-import { bodyOptions, buildBody, checkRequired } from '../../cli/endpoint/body.ts'
 import { callEndpoint, endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
+import { endpoints } from '../../cli/endpoint/facts.ts'
+import { bodyOptions, buildBody, checkRequired, choicesAt } from '../../cli/endpoint/input.ts'
 import { placementSummary } from '../../cli/output/placement-summary.ts'
 import { curlCommand, secretKeyVariable, shellMediaType } from '../../cli/output/quoting.ts'
 import { describeValue } from '../../cli/output/text.ts'
@@ -10,9 +11,8 @@ import { type CommandInput, suggestValues } from '../../cli/run/command.ts'
 import { CliError, didYouMean } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
 import { buildRequest, isProductionKey } from '../../client/request.ts'
-import { formats, jobTypes, NoFillReasonCode, nativeTemplates, positions } from '../../contract/fields.ts'
-import { contract } from '../../contract/index.ts'
 import { limits } from '../../contract/limits.ts'
+import { noFillReasons } from '../../contract/no-fill.ts'
 import type { PlacementResponse } from '../../contract/v1/placements.ts'
 import { append, wholeNumber } from '../flag-values.ts'
 import { savePlacement } from './last-placement.ts'
@@ -39,12 +39,14 @@ interface CreateOptions {
   data?: string
 }
 
+const choices = (...path: string[]) => choicesAt('placements.create', path)
+const formats = choices('overrides', 'allowed_formats')
 const expectations = [
   'fill',
   'no_fill',
   'pending',
   ...formats.map((format) => `format=${format}`),
-  ...NoFillReasonCode.options.map((reason) => `reason=${reason}`),
+  ...Object.keys(noFillReasons).map((reason) => `reason=${reason}`),
 ]
 
 const expectOption = new Option(
@@ -67,17 +69,17 @@ export const create = endpointCommand('placements.create', {
     new Option('--topic <text>', 'topic of the prompt; implies semantic targeting consent'),
     new Option('--prompt <text>', 'prompt text; discarded unless --prompt-shared is given'),
     new Option('--prompt-shared', 'consent to the processing of prompt text'),
-    new Option('--job-type <type>', 'workload category; default: chat').choices(jobTypes),
+    new Option('--job-type <type>', 'workload category; default: chat').choices(choices('job_type')),
     new Option(
       '--wait <ms>',
       `long-poll wait; default: ${limits.wait_ms.placements_default}, at most ${limits.wait_ms.max}`,
     ).argParser(wholeNumber),
     new Option('--session-id <id>', 'session; default: a new one'),
     new Option('--consent <state>', 'granted, denied or none').choices(['granted', 'denied', 'none']),
-    new Option('--position <position>', 'position of the slot').choices(positions),
+    new Option('--position <position>', 'position of the slot').choices(choices('slot_hint', 'position')),
     new Option('--max-width <px>', 'maximum width of the creative').argParser(wholeNumber),
     new Option('--max-height <px>', 'maximum height of the creative').argParser(wholeNumber),
-    new Option('--native-template <id>', 'layout of native fills').choices(nativeTemplates),
+    new Option('--native-template <id>', 'layout of native fills').choices(choices('overrides', 'native_template_id')),
     new Option('--live', "use the sandbox project's live key: the catalogue's own creatives, nothing billed"),
     new Option('--open', 'open the frame of a fill in the browser'),
     suggestValues(expectOption, ['fill', 'no_fill', 'pending']),
@@ -107,8 +109,7 @@ async function run(session: Session, input: CommandInput): Promise<number> {
     session.out.document(lines.join(''), shellMediaType)
     return 0
   }
-  if (options.data === undefined && session.settings.secret_key !== null)
-    checkRequired(contract['placements.create'], body, [])
+  if (options.data === undefined && session.settings.secret_key !== null) checkRequired('placements.create', body, [])
   if (denial !== null) {
     await callEndpoint(session, 'consent.set', { body: denial }, credential)
     session.out.note(`Stored consent denied for session ${denial.session_id} with POST /v1/consent.`)
@@ -130,7 +131,7 @@ async function run(session: Session, input: CommandInput): Promise<number> {
 
 /** Returns the body of the request. Flags are written by path, so that they are merged into --data. */
 async function createBody({ host, settings }: Session, options: CreateOptions): Promise<Record<string, unknown>> {
-  const body = await buildBody(host, contract['placements.create'], {
+  const body = await buildBody(host, 'placements.create', {
     defaults: {
       ...(settings.client_id === null ? {} : { client_id: settings.client_id }),
       session_id: `sess_${host.randomText(12)}`,
@@ -201,7 +202,7 @@ function curlLine(
 ): string {
   const { base_url, secret_key, source } = settings
   const shown = credential ?? (source.secret_key === 'sandbox' ? secret_key : null) ?? secretKeyVariable
-  return `${curlCommand(buildRequest(contract[id], input, { base_url, credential: shown }))}\n`
+  return `${curlCommand(buildRequest(endpoints[id], input, { base_url, credential: shown }))}\n`
 }
 
 /** Throws CliError for the first expectation that the response does not meet. */

@@ -1,9 +1,8 @@
-import { callEndpoint, endpointCommand, endpointOptions, printPage } from '../../cli/endpoint/endpoint-command.ts'
-import { flagValues } from '../../cli/endpoint/flags.ts'
+import { callEndpoint, endpointCommand, printPage } from '../../cli/endpoint/endpoint-command.ts'
+import { endpointOptions, flagValues } from '../../cli/endpoint/input.ts'
 import type { Noun } from '../../cli/run/command.ts'
 import type { Session } from '../../cli/run/session.ts'
 import type { RequestItem } from '../../contract/control/requests.ts'
-import { contract } from '../../contract/index.ts'
 import { listOptions, listQuery, matchOf, matchOptions } from './match.ts'
 import { replay } from './replay.ts'
 import { show } from './show.ts'
@@ -13,7 +12,7 @@ import { count, nearest, verify } from './verify.ts'
 const columns = ['at_ms', 'method', 'path', 'status', 'reason_code', 'duration_ms', 'request_id']
 const defaultLimit = 50
 const filters = listOptions()
-const { body } = endpointOptions(contract['requests.find'])
+const { body } = endpointOptions('requests.find')
 const pageOptions = new Map([...body].filter(([name]) => name === 'limit' || name === 'cursor'))
 
 const list = endpointCommand('requests.list', {

@@ -1,22 +1,18 @@
 /** Flags that select requests of the journal, and the match that they make. */
 import type { Option } from 'commander'
-import type { z } from 'zod'
-import { valueAt } from '../../cli/endpoint/body.ts'
-import { endpointOptions } from '../../cli/endpoint/endpoint-command.ts'
-import { flagValues } from '../../cli/endpoint/flags.ts'
+import { type EndpointFacts, endpoints } from '../../cli/endpoint/facts.ts'
+import { endpointOptions, flagValues, valueAt, variantOf } from '../../cli/endpoint/input.ts'
 import type { CommandInput } from '../../cli/run/command.ts'
 import { CliError } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
 import type { RequestMatch } from '../../contract/control/requests.ts'
-import type { Endpoint } from '../../contract/endpoint.ts'
-import { contract, v1 } from '../../contract/index.ts'
 import { pathPattern, withoutQuery } from '../../foundation/endpoint-path.ts'
 import { repeatable } from '../flag-values.ts'
 import { namedProject } from '../projects.ts'
 
 /** Returns the filters of the list, by field name. */
 export function listOptions(): Map<string, Option> {
-  return endpointOptions(contract['requests.list']).query
+  return endpointOptions('requests.list').query
 }
 
 export function listQuery(
@@ -27,7 +23,7 @@ export function listQuery(
   return { ...projectFilter(session), ...flagValues(options, input.options) }
 }
 
-const scalarOptions = endpointOptions(contract['requests.nearest']).body
+const scalarOptions = endpointOptions('requests.nearest').body
 scalarOptions.delete('limit')
 
 /** Returns the conditions of a match: the filters of the list, headers, and fields of the body. */
@@ -43,10 +39,11 @@ export function matchOptions(): Option[] {
 export function matchOf(session: Session, { options }: CommandInput): RequestMatch {
   const values = flagValues(scalarOptions, options) as RequestMatch
   const headers = ((options.header as string[] | undefined) ?? []).map((text) => split('--header', text))
-  const schema = bodySchema(values)
+  const { method, path: of } = values
+  const shape = (of === undefined ? null : endpointAt(method, of))?.body ?? null
   const fields = ((options.body as string[] | undefined) ?? []).map((text) => {
     const [path, value] = split('--body', text)
-    return [path, scalar(valueAt(schema?.(path.split('.')[0]!), path.split('.'), value), value)] as const
+    return [path, scalar(valueAt(variantOf(shape, path.split('.', 1)), path.split('.'), value), value)] as const
   })
   return {
     ...projectFilter(session),
@@ -57,9 +54,10 @@ export function matchOf(session: Session, { options }: CommandInput): RequestMat
 }
 
 /** Returns the endpoint of the API at a path; null when there is none, or several and no method. */
-export function endpointAt(method: string | undefined, path: string): Endpoint | null {
-  const found = Object.values<Endpoint>(v1).filter(
+export function endpointAt(method: string | undefined, path: string): EndpointFacts | null {
+  const found = Object.values(endpoints).filter(
     (endpoint) =>
+      endpoint.path.startsWith('/v1/') &&
       (method === undefined || endpoint.method === method.toUpperCase()) &&
       pathPattern(endpoint.path).test(withoutQuery(path)),
   )
@@ -76,12 +74,6 @@ function split(flag: string, text: string): [string, string] {
   if (equals > 0) return [text.slice(0, equals), text.slice(equals + 1)]
   const hint = 'For example: --body event=visible'
   throw new CliError('usage', 'match_malformed', `${flag} ${text} is not name=value.`, hint)
-}
-
-/** Returns the schema for bodies that have a field; a body may come in several shapes. */
-function bodySchema({ method, path }: RequestMatch): ((field: string) => z.ZodType | undefined) | undefined {
-  const endpoint = path === undefined ? null : endpointAt(method, path)
-  return endpoint === null ? undefined : (field) => endpoint.branch?.({ [field]: null }) ?? endpoint.body
 }
 
 /** Only scalars are compared: an object or array stands for its text. */

@@ -1,7 +1,7 @@
 /** `svc requests replay`: has the sandbox send a request of its journal again. */
 import { Argument, Option } from 'commander'
-import { readAssignment } from '../../cli/endpoint/body.ts'
 import { callEndpoint, endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
+import { readAssignment, variantOf } from '../../cli/endpoint/input.ts'
 import { alignPairs, describeValue } from '../../cli/output/text.ts'
 import type { CommandInput } from '../../cli/run/command.ts'
 import { CliError } from '../../cli/run/errors.ts'
@@ -9,7 +9,7 @@ import type { Session } from '../../cli/run/session.ts'
 import { ServiceError } from '../../client/errors.ts'
 import type { RequestDetail } from '../../contract/control/requests.ts'
 import { ErrorBody } from '../../contract/errors.ts'
-import { parseJson } from '../../foundation/json.ts'
+import { parseJson, parseJsonObject } from '../../foundation/json.ts'
 import { repeatable } from '../flag-values.ts'
 import { lastPlacement } from '../placements/last-placement.ts'
 import { endpointAt } from './match.ts'
@@ -61,8 +61,8 @@ async function assignedValues(
 ): Promise<Record<string, unknown> | null> {
   if (assignments.length === 0) return null
   const { data } = await callEndpoint(session, 'requests.show', { params: { request_id } })
-  const endpoint = endpointAt(data.method, data.path)
-  const schema = endpoint?.branch?.(jsonOrText(data.request_body ?? '')) ?? endpoint?.body
+  const sent = parseJsonObject(data.request_body ?? '')
+  const schema = variantOf(endpointAt(data.method, data.path)?.body ?? null, Object.keys(sent ?? {}))
   return Object.fromEntries(
     assignments.map((assignment) => {
       const { path, value } = readAssignment(assignment, schema)

@@ -1,13 +1,12 @@
 /** `svc requests verify`, `count` and `nearest`: how many requests match, and which nearly do. */
 import { Option } from 'commander'
-import { callEndpoint, endpointCommand, endpointOptions } from '../../cli/endpoint/endpoint-command.ts'
-import { flagValues } from '../../cli/endpoint/flags.ts'
+import { callEndpoint, endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
+import { endpointOptions, flagValues } from '../../cli/endpoint/input.ts'
 import { alignPairs, formatValue } from '../../cli/output/text.ts'
 import type { Command, CommandInput } from '../../cli/run/command.ts'
 import { CliError } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
 import type { FailedCondition, NearMiss, RequestItem, RequestMatch } from '../../contract/control/requests.ts'
-import { contract } from '../../contract/index.ts'
 import { wholeNumber } from '../flag-values.ts'
 import { matchOf, matchOptions } from './match.ts'
 
@@ -22,7 +21,7 @@ export const count = endpointCommand('requests.count', {
   },
 })
 
-const { body } = endpointOptions(contract['requests.nearest'])
+const { body } = endpointOptions('requests.nearest')
 const nearestLimit = new Map([...body].filter(([name]) => name === 'limit'))
 
 export const nearest = endpointCommand('requests.nearest', {

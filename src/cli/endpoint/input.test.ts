@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { JobRequest } from '../../contract/v1/jobs.ts'
-import { PlacementRequest } from '../../contract/v1/placements.ts'
-import { assign, type Body } from './body.ts'
+import { endpoints } from './facts.ts'
+import { assign, type Body, variantOf } from './input.ts'
+
+const PlacementRequest = variantOf(endpoints['placements.create'].body, [])
+const JobRequest = variantOf(endpoints['jobs.create'].body, [])
 
 const assigned = (...assignments: string[]) => {
   const body: Body = {}

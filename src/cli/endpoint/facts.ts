@@ -1,0 +1,72 @@
+/**
+ * The endpoints as plain data: what the command line needs of the contract, with fields as JSON Schema describes them. The
+ * build evaluates this file and puts the data in its place, so that a command loads neither the contract nor a schema.
+ */
+import { z } from 'zod'
+import type { Endpoint } from '../../contract/endpoint.ts'
+import { contract, type EndpointId } from '../../contract/index.ts'
+
+export interface Field {
+  readonly type?: string
+  readonly enum?: readonly string[]
+  readonly const?: string
+  readonly anyOf?: readonly Field[]
+  readonly properties?: Readonly<Record<string, Field>>
+  readonly items?: Field
+  readonly required?: readonly string[]
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly pattern?: string
+  /** What the contract says about a value that its pattern rejects: `must be proj_ and a name`. */
+  readonly problem?: string
+  readonly description?: string
+  readonly provenance?: string
+  readonly decision?: string
+}
+
+/** An endpoint without its schemas. */
+export interface EndpointFacts
+  extends Pick<Endpoint, 'id' | 'method' | 'path' | 'summary' | 'description' | 'credentials' | 'status'> {
+  readonly body_media_type?: string
+  /** The media type of a response that is not JSON. */
+  readonly response: { readonly media_type?: string }
+  /** The description of each path parameter. */
+  readonly params: Readonly<Record<string, string>>
+  readonly query: Field | null
+  /** Its variants are in `anyOf`. */
+  readonly body: Field | null
+}
+
+export const endpoints = Object.fromEntries(
+  Object.values<Endpoint>(contract).map((endpoint) => [endpoint.id, factsOf(endpoint)]),
+) as Readonly<Record<EndpointId, EndpointFacts>>
+
+function factsOf(endpoint: Endpoint): EndpointFacts {
+  const { id, method, path, summary, description, credentials, status, body_media_type, response } = endpoint
+  const params = Object.entries(endpoint.params?.shape ?? {}) as [string, z.ZodType][]
+  return {
+    ...{ id, method, path, summary, description, credentials, status },
+    ...(body_media_type === undefined ? {} : { body_media_type }),
+    response: 'media_type' in response ? { media_type: response.media_type } : {},
+    params: Object.fromEntries(params.map(([name, schema]) => [name, schema.meta()?.description ?? name])),
+    query: endpoint.query === undefined ? null : fieldOf(endpoint.query),
+    body: endpoint.body === undefined ? null : fieldOf(endpoint.body),
+  }
+}
+
+/** Returns a schema as JSON Schema, with the messages of its patterns. */
+function fieldOf(schema: z.ZodType): Field {
+  return z.toJSONSchema(schema, {
+    io: 'input',
+    unrepresentable: 'any',
+    override({ zodSchema, jsonSchema }) {
+      for (const { _zod } of zodSchema._zod.def.checks ?? []) {
+        const { check, error } = _zod.def as { check: string; error?: (issue: object) => unknown }
+        const message = check === 'string_format' ? error?.({}) : undefined
+        if (typeof message === 'string') jsonSchema.problem = message
+      }
+    },
+  }) as Field
+}

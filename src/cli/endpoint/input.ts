@@ -1,0 +1,281 @@
+/** The input of a request from the command line: flags for its scalar fields, `--data` and `--set` for all of them. */
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { InvalidArgumentError, Option } from 'commander'
+import type { EndpointId } from '../../contract/index.ts'
+import { isObject, parseJson } from '../../foundation/json.ts'
+import { setValue } from '../../foundation/json-path.ts'
+import { suggestValues } from '../run/command.ts'
+import { CliError } from '../run/errors.ts'
+import { type Host, readStdin } from '../run/host.ts'
+import { settingNames, settingsTable } from '../settings/table.ts'
+import { endpoints, type Field } from './facts.ts'
+
+/** The help lists at most this many choices of a flag. */
+const maxListedChoices = 14
+
+/**
+ * Returns the flags of an endpoint's query and of its body, by field name. A name in both belongs to the query, the name of
+ * a setting to the setting. Fields that are not scalars have no flag: `--set` reaches them.
+ */
+export function endpointOptions(id: EndpointId): Record<'query' | 'body', Map<string, Option>> {
+  const { query, body } = endpoints[id]
+  const taken = new Set<string>(settingNames)
+  const queryFlags = fieldOptions(query?.properties, taken)
+  return {
+    query: queryFlags,
+    body: fieldOptions(variantOf(body, [])?.properties, new Set([...taken, ...queryFlags.keys()])),
+  }
+}
+
+/** Returns the flags of fields, except those whose name is taken. */
+export function fieldOptions(
+  fields: Readonly<Record<string, Field | undefined>> = {},
+  taken: ReadonlySet<string> = new Set(),
+): Map<string, Option> {
+  const options = new Map<string, Option>()
+  for (const [name, field] of Object.entries(fields)) {
+    const option = taken.has(name) || field === undefined ? null : fieldOption(name, field)
+    if (option !== null) options.set(name, option)
+  }
+  return options
+}
+
+/** Returns the values that the command line gives to flags, by field name. */
+export function flagValues(
+  flags: Map<string, Option>,
+  options: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  const values: Record<string, unknown> = {}
+  for (const [name, flag] of flags) {
+    const value = options[flag.attributeName()]
+    if (value !== undefined) values[name] = value
+  }
+  return values
+}
+
+const placeholders: Readonly<Record<string, string>> = {
+  string: '<text>',
+  number: '<n>',
+  boolean: '[true|false]',
+  choice: '<choice>',
+}
+
+function fieldOption(name: string, field: Field): Option | null {
+  const [scalar, ...others] = alternatives(field)
+  const placeholder = scalar === undefined || others.length > 0 ? undefined : placeholders[kindOf(scalar)]
+  if (scalar === undefined || placeholder === undefined) return null
+  const option = new Option(`--${name.replaceAll('_', '-')} ${placeholder}`, describe(field, choicesOf(scalar)))
+    .preset(scalar.type === 'boolean' ? 'true' : undefined)
+    .argParser((text) => parseFlag(scalar, text))
+  return suggestValues(option, choicesOf(scalar))
+}
+
+/** Returns the description of a flag: `Maximum width of the creative, CSS pixels. (banner, clip) [documented A38]` */
+function describe({ description, provenance, decision }: Field, choices: readonly string[]): string {
+  const parts = [
+    description,
+    choices.length > 0 && choices.length <= maxListedChoices ? `(${choices.join(', ')})` : undefined,
+    provenance === undefined ? undefined : `[${[provenance, decision].filter(Boolean).join(' ')}]`,
+  ]
+  return parts.filter((part) => part !== undefined).join(' ')
+}
+
+/** Returns the value of a flag. Throws what commander reports when its field does not take it. */
+function parseFlag(field: Field, text: string): unknown {
+  const choices = field.type === 'boolean' ? ['true', 'false'] : choicesOf(field)
+  if (choices.length > 0 && !choices.includes(text)) {
+    throw new InvalidArgumentError(`Allowed choices are ${choices.join(', ')}.`)
+  }
+  if (field.type === 'boolean') return text === 'true'
+  const isNumber = kindOf(field) === 'number'
+  const problem = isNumber ? numberProblem(field, text) : textProblem(field, text)
+  if (problem !== null) throw new InvalidArgumentError(`It ${problem}.`)
+  return isNumber ? Number(text) : text
+}
+
+function numberProblem({ type, minimum = -Infinity, maximum = Infinity }: Field, text: string): string | null {
+  const value = text.trim() === '' ? Number.NaN : Number(text)
+  if (Number.isNaN(value)) return 'must be a number'
+  if (type === 'integer' && !Number.isSafeInteger(value)) return 'must be a whole number'
+  if (value < minimum) return `must be at least ${minimum}`
+  return value > maximum ? `must be at most ${maximum}` : null
+}
+
+function textProblem({ minLength = 0, maxLength = Infinity, pattern, problem }: Field, text: string): string | null {
+  if (text.length < minLength) return `must be at least ${minLength} characters`
+  if (text.length > maxLength) return `must be at most ${maxLength} characters`
+  if (pattern === undefined || new RegExp(pattern).test(text)) return null
+  return problem === undefined || /^(must|cannot|is) /.test(problem)
+    ? (problem ?? 'is malformed')
+    : `must be ${problem}`
+}
+
+/** Returns the shapes of a field that may be null, or of several types, without the null. */
+function alternatives(field: Field): Field[] {
+  if (field.anyOf !== undefined) return field.anyOf.flatMap(alternatives)
+  return field.type === 'null' ? [] : [field]
+}
+
+function kindOf({ type, enum: choices, const: only }: Field): string {
+  if (choices !== undefined || only !== undefined) return 'choice'
+  return type === 'integer' ? 'number' : (type ?? 'any')
+}
+
+/** Returns the values that a field of a body takes, or each item of it. */
+export function choicesAt(id: EndpointId, path: readonly string[]): readonly string[] {
+  const field = schemaAt(variantOf(endpoints[id].body, []), path)
+  return field === undefined ? [] : choicesOf(field.items ?? field)
+}
+
+function choicesOf({ enum: choices, const: only }: Field): readonly string[] {
+  return choices ?? (only === undefined ? [] : [only])
+}
+
+/** Returns the variant of a body that has these fields; the first where none has more of them, as it has the flags. */
+export function variantOf(body: Field | null, names: readonly string[]): Field | undefined {
+  const [first, ...others] = body === null ? [] : alternatives(body)
+  const has = ({ properties = {} }: Field, name: string) => Object.hasOwn(properties, name)
+  return (
+    others.find((other) => first !== undefined && names.some((name) => has(other, name) && !has(first, name))) ?? first
+  )
+}
+
+export type Body = Record<string, unknown>
+
+export interface BodyParts {
+  defaults: Body
+  /** By dotted path: `slot_hint.max_width`. */
+  flags: Readonly<Record<string, unknown>>
+  data: string | undefined
+  set: readonly string[]
+}
+
+/** Returns `--set` and `--data`, for every command that sends a body. */
+export function bodyOptions(): Option[] {
+  return [
+    new Option('--set <path=value>', 'set any field of the body, dotted: overrides.bidfloor=2 (repeatable)').argParser(
+      (value, before: string[] | undefined) => [...(before ?? []), value],
+    ),
+    new Option('--data <json>', 'the body: JSON, @file, or - for stdin; flags and --set win over it'),
+  ]
+}
+
+/** Returns the body of a request. Only `--data` can make it something other than an object. Throws CliError. */
+export async function buildBody(host: Host, id: EndpointId, parts: BodyParts): Promise<unknown> {
+  const data = parts.data === undefined ? {} : parseData(await readData(host, parts.data))
+  if (!isObject(data)) {
+    if (Object.keys(parts.flags).length === 0 && parts.set.length === 0) return data
+    throw new CliError('usage', 'data_not_object', '--data is not a JSON object, so flags and --set cannot go into it.')
+  }
+  const names = parts.set.map((assignment) => assignment.split(/[.=]/, 1)[0]!)
+  const variant = variantOf(endpoints[id].body, [...Object.keys(data), ...names])
+  const defaults = Object.entries(parts.defaults).filter(([name]) => Object.hasOwn(variant?.properties ?? {}, name))
+  const body: Body = { ...Object.fromEntries(defaults), ...data }
+  for (const [path, value] of Object.entries(parts.flags)) setValue(body, path.split('.'), value)
+  for (const assignment of parts.set) assign(body, assignment, variant)
+  return body
+}
+
+/**
+ * Throws CliError for required fields that the command line leaves out, by the names of their flags. A body of --data is
+ * sent as it is, so that every request can be tried.
+ */
+export function checkRequired(id: EndpointId, body: unknown, flags: Iterable<string | undefined>): void {
+  const given = isObject(body) ? Object.keys(body) : []
+  const missing = missingFields(variantOf(endpoints[id].body, given), body)
+  if (missing.length === 0) return
+  const known = new Set([...flags, ...Object.values(settingsTable).map(({ flag }) => flag?.split(' ', 1)[0])])
+  const names = missing.map((path) => {
+    const flag = `--${path.replaceAll('_', '-')}`
+    return known.has(flag) ? flag : `--set ${path}=...`
+  })
+  const message = `${names.join(' and ')} ${names.length === 1 ? 'is' : 'are'} missing.`
+  throw new CliError('usage', 'option_missing', message, 'Nothing was sent. Add --help to see what it takes.')
+}
+
+/** Returns the dotted paths of the required fields that an object, or an object in it, does not have. */
+function missingFields(schema: Field | undefined, value: unknown, before = ''): string[] {
+  if (!isObject(value)) return []
+  return Object.entries(schema?.properties ?? {}).flatMap(([name, field]) => {
+    const path = before + name
+    if (value[name] !== undefined) return missingFields(alternatives(field)[0], value[name], `${path}.`)
+    return schema?.required?.includes(name) ? [path] : []
+  })
+}
+
+async function readData(host: Host, source: string): Promise<string> {
+  if (source === '-') return (await readStdin(host)).toString('utf8')
+  if (!source.startsWith('@')) return source
+  const path = resolve(host.cwd, source.slice(1))
+  return readFile(path, 'utf8').catch((error: Error) => {
+    throw new CliError('usage', 'file_unreadable', `--data: ${path} cannot be read: ${error.message}.`)
+  })
+}
+
+function parseData(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new CliError(
+      'usage',
+      'data_malformed',
+      `--data is not JSON: ${(error as Error).message}.`,
+      'For example: --data \'{"job_type":"chat"}\' or --data @body.json',
+    )
+  }
+}
+
+/** Applies `path=value` to a body. Paths are dotted, numbers index arrays: `overrides.allowed_formats.0=clip`. */
+export function assign(body: Body, assignment: string, schema: Field | undefined): void {
+  const { path, value } = readAssignment(assignment, schema)
+  if (!setValue(body, path, value)) {
+    const hint = 'An array takes the index of an item, or the next one.'
+    throw new CliError('usage', 'set_malformed', `--set ${assignment}: there is no such place in the array.`, hint)
+  }
+}
+
+/** Returns the path and the value of `path=value`. Throws CliError for anything else. */
+export function readAssignment(assignment: string, schema: Field | undefined): { path: string[]; value: unknown } {
+  const equals = assignment.indexOf('=')
+  const path = assignment.slice(0, equals).split('.')
+  if (equals < 1 || path.some((name) => name === '' || name === '__proto__')) {
+    throw new CliError(
+      'usage',
+      'set_malformed',
+      `--set ${assignment} is not path=value.`,
+      'For example: --set slot_hint.max_width=300',
+    )
+  }
+  return { path, value: valueAt(schema, path, assignment.slice(equals + 1)) }
+}
+
+/** Returns the value that a text means at a path of a schema. */
+export function valueAt(schema: Field | undefined, path: readonly string[], text: string): unknown {
+  return typedValue(text, schemaAt(schema, path))
+}
+
+/** Returns the value that a text means to a schema. Without a schema it is JSON if it parses, else the text itself. */
+function typedValue(text: string, schema: Field | undefined): unknown {
+  const json = parseJson(text)
+  const value = json === undefined ? text : json
+  if (schema === undefined) return value
+  const kinds = alternatives(schema).map(kindOf)
+  if (kinds.includes('array') && !Array.isArray(json)) {
+    const item = alternatives(schema).find((each) => each.items !== undefined)?.items
+    return text === '' ? [] : text.split(',').map((element) => typedValue(element, item))
+  }
+  if (!kinds.some((kind) => kind === 'string' || kind === 'choice') || typeof json === 'string') return value
+  return kinds.includes('object') && typeof json === 'object' && json !== null ? json : text
+}
+
+/** Returns the schema at a path, or undefined where the contract has no such field. */
+function schemaAt(schema: Field | undefined, path: readonly string[]): Field | undefined {
+  const [name, ...rest] = path
+  if (schema === undefined || name === undefined) return schema
+  for (const { properties = {}, items } of alternatives(schema)) {
+    const field = Object.hasOwn(properties, name) ? properties[name] : items
+    if (field !== undefined) return schemaAt(field, rest)
+  }
+  return undefined
+}
