@@ -341,6 +341,37 @@ ${['a', 'b', 'c'].map((name) => `  - { name: ${name}, steps: [{ placement: null,
     expect(code).toBe(5)
   })
 
+  test('--last-failed runs what failed in the last run of the directory, until nothing does', async () => {
+    const cwd = join(cli.home, 'last')
+    mkdirSync(cwd, { recursive: true })
+    expect(await cli.svc('qa run --last-failed', { cwd })).toMatchObject({ code: 2, stdout: '' })
+    const write = (statuses: readonly number[]) => {
+      const steps = statuses.map(
+        (status, n) => `  - { name: n${n}, steps: [{ placement: null, expect: { status: ${status} } }] }`,
+      )
+      writeFileSync(join(cwd, 'shop.yaml'), `${head}cases:\n${steps.join('\n')}\n`)
+    }
+    const namesOf = async (args: string) => {
+      const { code, stdout } = await cli.svc(`qa run ${args} -o json`, { cwd })
+      return [code, (JSON.parse(stdout) as RunResult).cases.map(({ name, outcome }) => `${name} ${outcome}`).join(', ')]
+    }
+    write([200, 418, 418, 200])
+    expect(await namesOf('shop.yaml')).toEqual([5, 'n0 passed, n1 failed, n2 failed, n3 passed'])
+    expect(await namesOf('--last-failed --bail --workers 1')).toEqual([5, 'n1 failed, n2 not_run'])
+    write([200, 200, 418, 200])
+    expect(await namesOf('shop.yaml --last-failed')).toEqual([5, 'n1 passed, n2 failed'])
+    write([200, 200, 200, 418])
+    expect(await namesOf('--last-failed')).toEqual([0, 'n2 passed'])
+    expect(await namesOf('--last-failed')).toEqual([0, ''])
+    expect((await cli.svc('qa run --last-failed', { cwd })).stdout).toBe(`No case failed in the last run in ${cwd}.\n`)
+  })
+
+  test('--watch needs a file to watch', async () => {
+    const { code, stdout, stderr } = await cli.svc('qa run errors --watch')
+    expect([code, stdout]).toEqual([2, ''])
+    expect(stderr).toContain('--watch needs a suite file')
+  })
+
   test('several reporters, files among them', async () => {
     const junit = join(cli.home, 'qa.xml')
     const { code, stdout, stderr } = await cli.svc(`qa run errors --reporter list --reporter junit=${junit}`)

@@ -5,17 +5,20 @@ import type { Command } from '../../cli/run/command.ts'
 import { CliError, exitCodes } from '../../cli/run/errors.ts'
 import { version } from '../../cli/run/program-info.ts'
 import type { Session } from '../../cli/run/session.ts'
-import type { Reporter } from '../../qa/result.ts'
+import type { Reporter, RunResult } from '../../qa/result.ts'
 import type { PlannedCase, Selection } from '../../qa/run/plan.ts'
 import type { Target } from '../../qa/run/target.ts'
 import { interruptOf } from '../exec.ts'
 import { countFromOne, repeatable } from '../flag-values.ts'
+import { lastRun, runOnChange, storeRun } from './again.ts'
 import { createReporter, reporterOption, reportFailure } from './reporters.ts'
 import { loadSuites, suiteNames, suitesArgument } from './suites.ts'
 import { browserPathOption, browserProgram, openTargets, startBrowser, type TargetFlags } from './targets.ts'
 
 interface RunFlags extends TargetFlags {
   bail?: number | true
+  lastFailed?: true
+  watch?: true
   grep?: RegExp
   tag?: string[]
   notTag?: string[]
@@ -47,6 +50,8 @@ export const run: Command = {
     repeatable('--tag <tag>', 'only cases with this tag'),
     repeatable('--not-tag <tag>', 'no cases with this tag'),
     reporterOption,
+    new Option('--last-failed', 'only the cases that failed in the last run in this directory'),
+    new Option('--watch', 'run again whenever a suite file changes, until Ctrl-C'),
     new Option('--bail [n]', 'stop after the first, or the n-th, failed case').argParser(countFromOne),
     new Option('--repeat <n>', 'run each case n times').argParser(countFromOne),
     new Option('--shard <i/n>', 'only the i-th of n parts: 1/4').argParser(shard),
@@ -61,30 +66,47 @@ export const run: Command = {
   async run(session, input) {
     const flags = input.options as unknown as RunFlags
     const interrupt = interruptOf(session)
-    const reporter = await createReporter(session, flags.reporter)
-    const browser_path = wantsBrowser(flags)
-      ? await browserProgram(
-          session,
-          { path: flags.browserPath },
-          'Without --browser only the cases that need none run.',
-        )
-      : null
-    const cases = await chosenCases(session, suiteNames(input), flags)
-    // Before anything else is started: without the browser no case begins.
-    const browser = browser_path === null ? null : await startBrowser(session, browser_path)
-    try {
-      const targets = await openTargets(session, flags, cases.length, browser)
-      try {
-        return await runOn(session, flags, cases, targets.targets, reporter, interrupt)
-      } catch (error) {
-        throw await reportFailure(error)
-      } finally {
-        await targets.close()
-      }
-    } finally {
-      await browser?.close()
-    }
+    const again = flags.lastFailed === true ? await lastRun(session.host) : null
+    const names = suiteNames(input)
+    const suites = names.length > 0 ? names : (again?.suites ?? [])
+    const once = () => runOnce(session, flags, suites, interrupt)
+    return flags.watch === true ? runOnChange(session, suites, interrupt, once) : once()
   },
+}
+
+async function runOnce(
+  session: Session,
+  flags: RunFlags,
+  names: readonly string[],
+  interrupt: AbortSignal,
+): Promise<number> {
+  const again = flags.lastFailed === true ? await lastRun(session.host) : null
+  if (again?.failed.length === 0) {
+    session.out.data({ cases: [] }, () => [`No case failed in the last run in ${session.host.cwd}.`])
+    return exitCodes.ok.exit_code
+  }
+  const reporter = await createReporter(session, flags.reporter)
+  const alternative = 'Without --browser only the cases that need none run.'
+  const program = wantsBrowser(flags) ? await browserProgram(session, { path: flags.browserPath }, alternative) : null
+  const cases = await chosenCases(session, names, flags, again)
+  // Before anything else is started: without the browser no case begins.
+  const browser = program === null ? null : await startBrowser(session, program)
+  try {
+    const targets = await openTargets(session, flags, cases.length, browser)
+    try {
+      const result = await runOn(session, flags, cases, targets.targets, reporter, interrupt)
+      await storeRun(session.host, names, result.cases, again)
+      if (result.interrupted !== null) return exitCodes.interrupted.exit_code
+      const isFailed = result.cases.some(({ outcome }) => outcome === 'failed')
+      return isFailed ? exitCodes.expectation.exit_code : exitCodes.ok.exit_code
+    } catch (error) {
+      throw await reportFailure(error)
+    } finally {
+      await targets.close()
+    }
+  } finally {
+    await browser?.close()
+  }
 }
 
 async function runOn(
@@ -94,10 +116,10 @@ async function runOn(
   targets: readonly Target[],
   reporter: Reporter,
   interrupt: AbortSignal,
-): Promise<number> {
+): Promise<RunResult> {
   const { runPlan } = await import('../../qa/run/runner.ts')
   const { host } = session
-  const result = await runPlan(cases, {
+  return runPlan(cases, {
     targets,
     workers: flags.workers ?? defaultWorkers,
     seed: flags.seed === undefined ? host.randomText(16) : String(flags.seed),
@@ -114,16 +136,18 @@ async function runOn(
     step_timeout_ms: flags.timeout,
     update_snapshots: flags.updateSnapshots === true,
   })
-  if (result.interrupted !== null) return exitCodes.interrupted.exit_code
-  const isFailed = result.cases.some(({ outcome }) => outcome === 'failed')
-  return isFailed ? exitCodes.expectation.exit_code : exitCodes.ok.exit_code
 }
 
 function wantsBrowser({ browser, browserPath }: RunFlags): boolean {
   return browser === true || browserPath !== undefined
 }
 
-async function chosenCases(session: Session, names: readonly string[], flags: RunFlags): Promise<PlannedCase[]> {
+async function chosenCases(
+  session: Session,
+  names: readonly string[],
+  flags: RunFlags,
+  again: { failed: readonly string[] } | null,
+): Promise<PlannedCase[]> {
   const { expand, needsBrowser, select } = await import('../../qa/run/plan.ts')
   const all = expand(await loadSuites(session, names))
   const selection: Selection = {
@@ -132,9 +156,9 @@ async function chosenCases(session: Session, names: readonly string[], flags: Ru
     not_tags: flags.notTag ?? [],
     repeat: flags.repeat ?? 1,
     ...(flags.shard === undefined ? {} : { shard: flags.shard }),
-    browser: names.length > 0 || wantsBrowser(flags),
+    browser: names.length > 0 || again !== null || wantsBrowser(flags),
   }
-  const chosen = select(all, selection)
+  const chosen = select(again === null ? all : all.filter(({ id }) => again.failed.includes(id)), selection)
   const skipped = all.filter(needsBrowser).length
   if (selection.browser !== true && skipped > 0) {
     session.out.note(`${skipped} cases need a browser; --browser runs them too.`)
