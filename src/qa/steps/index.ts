@@ -1,10 +1,8 @@
 /** Every kind of step, in the order of the documentation. A new kind is added here, and nowhere else. */
 import { browser, page } from '../browser/steps.ts'
-import { job, placement } from './placement.ts'
-import { call, request } from './request.ts'
+import { beacon, frame, job, ledger, placement, poll } from './placement.ts'
+import { activate, call, config, consent, request } from './request.ts'
 import { clock, evidence, fault, reset, scenario, waitFor } from './sandbox.ts'
-import { activate, config, consent } from './session.ts'
-import { beacon, frame, ledger, poll } from './slot.ts'
 import type { StepKind } from './step-kind.ts'
 
 export const stepKinds: readonly StepKind[] = [

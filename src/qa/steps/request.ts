@@ -1,9 +1,68 @@
-/** Steps that send one request: to an endpoint by its id, or anywhere. */
+/** Steps that send one request: consent, activation and configuration; to any endpoint by its id; or anywhere. */
 import { z } from 'zod'
 import { contract, type EndpointId } from '../../contract/index.ts'
+import { consentDecisions } from '../../contract/v1/consent.ts'
 import { isObject, type Json } from '../../foundation/json.ts'
 import { AnyJson, orVariable } from '../suite/variables.ts'
-import { changesOfCall, needsOfCall, needsOfRequest, type StepData, stepKind } from './step-kind.ts'
+import { changesOfCall, definedFields, needsOfCall, needsOfRequest, type StepData, stepKind } from './step-kind.ts'
+
+const Decision = orVariable(z.enum(consentDecisions), consentDecisions.join(', '))
+const Consent = z.strictObject({
+  decision: Decision.optional(),
+  semantic_targeting: orVariable(z.boolean(), 'true or false').optional(),
+  prompt_shared: orVariable(z.boolean(), 'true or false').optional(),
+  source: z.string().optional(),
+  session: z.string().optional().describe('Another session than that of the case.'),
+  expires_at_ms: AnyJson.optional(),
+  expected_revision: AnyJson.optional(),
+})
+
+export const consent = stepKind({
+  name: 'consent',
+  summary: 'stores consent for the session',
+  shape: {
+    consent: z
+      .union([Decision, Consent])
+      .describe('granted, denied, withdrawn, or { decision, semantic_targeting, ... }.'),
+  },
+  isRequest: true,
+  title: ({ consent }) => `consent ${typeof consent === 'string' ? consent : ''}`.trim(),
+  run: ({ consent, ...fields }, { call, state }) => {
+    const options: z.output<typeof Consent> = typeof consent === 'string' ? { decision: consent } : consent
+    const { session = state.session, source = 'svc_consent', semantic_targeting, prompt_shared, ...others } = options
+    const isGranted = others.decision === undefined || others.decision === 'granted'
+    const purposes = {
+      semantic_targeting: semantic_targeting ?? isGranted,
+      prompt_shared: prompt_shared ?? isGranted,
+    }
+    const body = definedFields({ client_id: state.client_id, session_id: session, source, purposes, ...others })
+    return call('consent.set', { body, fields })
+  },
+})
+
+export const activate = stepKind({
+  name: 'activate',
+  summary: 'exchanges the publishable key for an activation token, which later steps use by key: activation',
+  shape: { activate: z.string().nullable().describe('The publishable key; default: that of the project.') },
+  isRequest: true,
+  needs: (step) => ['publishable_key', ...needsOfRequest(step)],
+  title: () => 'activate',
+  run: async ({ activate, ...fields }, { call, state }) => {
+    const publishable_key = activate ?? (await state.key('publishable'))
+    const origin = fields.origin === undefined ? state.origin : fields.origin
+    return call('browser.activate', { body: { publishable_key }, fields: { ...fields, origin } })
+  },
+})
+
+export const config = stepKind({
+  name: 'config',
+  summary: 'reads the runtime configuration of the project',
+  shape: { config: z.string().nullable().describe('A project; default: that of the case.') },
+  isRequest: true,
+  title: () => 'config',
+  run: ({ config, ...fields }, { call, state }) =>
+    call('projects.config', { params: { client_id: config ?? state.client_id }, fields }),
+})
 
 export const call = stepKind({
   name: 'call',

@@ -1,6 +1,5 @@
 /** The built-in suites, and suites by file: loading them, and printing one as it is written. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { expand } from '../run/plan.ts'
 import { loadSuite } from './load.ts'
@@ -12,7 +11,7 @@ const suitesByName: readonly string[] = ['contract-check']
 
 /** Returns the names of the built-in suites that run when none is named. */
 export function builtinNames(): string[] {
-  return readdirSync(builtinFolder())
+  return readdirSync(fixturePath('suites/'))
     .filter((file) => file.endsWith('.yaml'))
     .map((file) => file.slice(0, -'.yaml'.length))
     .toSorted()
@@ -24,7 +23,7 @@ export function builtinText(name: string): string {
 }
 
 function folderOf(name: string): string {
-  return suitesByName.includes(name) ? `${builtinFolder()}checks/` : builtinFolder()
+  return fixturePath(suitesByName.includes(name) ? 'suites/checks/' : 'suites/')
 }
 
 /** Loads suites by file or built-in name. Throws SuiteError with everything that is wrong in any of them. */
@@ -72,13 +71,14 @@ function unreadable(file: string, message: string, hint: string): SuiteError {
   return new SuiteError([{ place: { file, line: 1, column: 1 }, message, hint }])
 }
 
-/** Returns the nearest folder above with the fixtures: the bundle and the sources stand at different depths. */
-function builtinFolder(): string {
-  for (const up of ['../', '../../', '../../../']) {
-    const folder = fileURLToPath(new URL(`${up}fixtures/suites/`, import.meta.url))
-    if (existsSync(folder)) return folder
-  }
-  throw new Error('The folder fixtures/suites is missing from this package.')
+/** Returns the path of a fixture, in the nearest folder above: the bundle and the sources stand at different depths. */
+export function fixturePath(name: string): string {
+  const paths = ['../', '../../', '../../../'].map((up) =>
+    fileURLToPath(new URL(`${up}fixtures/${name}`, import.meta.url)),
+  )
+  const found = paths.find(existsSync)
+  if (found === undefined) throw new Error(`${name} is missing from the fixtures of this package.`)
+  return found
 }
 
 /** The JSON schema of suites, relative to a project that has this package installed. */
@@ -98,7 +98,7 @@ export function showText(name: string, resolvePath: (file: string) => string): s
   const [loaded] = loadSuites([suite], resolvePath)
   const text = builtinText(suite)
   if (wanted === '') {
-    const published = pathToFileURL(join(builtinFolder(), '../svc.qa.schema.json')).href
+    const published = pathToFileURL(fixturePath('svc.qa.schema.json')).href
     const $schema = existsSync(resolvePath(schemaInProject)) ? schemaInProject : published
     return text.replace(/(?<=^# yaml-language-server: \$schema=).*/, () => $schema)
   }

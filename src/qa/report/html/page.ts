@@ -3,8 +3,19 @@
  * nothing, and runs only the one script that its policy names by hash.
  */
 import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { measuredTime } from '../../../foundation/duration.ts'
-import { type CaseResult, type Reporter, type RunResult, type Totals, totalsOf } from '../../result.ts'
+import { isObject, type Json } from '../../../foundation/json.ts'
+import {
+  type CaseResult,
+  type Outcome,
+  type Reporter,
+  type RunResult,
+  type Totals,
+  totalsOf,
+  valueWords,
+} from '../../result.ts'
+import { fixturePath } from '../../suite/builtin.ts'
 import {
   bySuite,
   countsText,
@@ -13,19 +24,21 @@ import {
   flakyCases,
   outcomes,
   outcomeWords,
+  placeText,
   plural,
   reasonsOf,
   targetText,
   titleOf,
+  visible,
 } from '../text.ts'
-import { pageScript, style } from './assets.ts'
 import { caseLink, caseMarkup, createScreenshotBudget, type Numbered, open_cases, open_failures } from './case.ts'
-import { bar, html, lookOf, type Markup, mark, trusted } from './markup.ts'
-import { matrixMarkup } from './matrix.ts'
+import { bar, glyphs, html, lookOf, type Markup, mark, trusted } from './markup.ts'
+import { pageScript } from './script.ts'
 
 /** Returns a run as one self-contained page of HTML. */
 export function pageOf(result: RunResult): string {
   const script = `(${pageScript.toString()})()`
+  const style = readFileSync(fixturePath('qa-report.css'), 'utf8').replace(/\/\*.*?\*\/\s*/gs, '')
   const policy = [
     "default-src 'none'",
     `style-src '${hashOf(style)}'`,
@@ -176,6 +189,107 @@ export function timingsMarkup(cases: readonly Numbered[]): Markup | null {
       html`<li><span>${name}</span><span class="soft time">${measuredTime(duration_ms)}</span>${bar(0, duration_ms / most_ms, 'neutral')}</li>
 `,
   )}</ol></div></div></section>`
+}
+
+/** A row of a matrix: cases that differ only in the value of its axis, by that value. */
+interface Row {
+  suite: string
+  title: string
+  cells: Map<string, Numbered[]>
+}
+
+/** Returns one table for each axis that is used, the most used first. A case stands in one table only. */
+function matrixMarkup(cases: readonly Numbered[]): Markup | null {
+  const tables: Markup[] = []
+  let left = cases.filter(({ item }) => Object.keys(item.matrix).length > 0)
+  while (left.length > 0) {
+    const axis = mostUsed(left)
+    tables.push(
+      tableMarkup(
+        axis,
+        left.filter(({ item }) => axis in item.matrix),
+      ),
+    )
+    left = left.filter(({ item }) => !(axis in item.matrix))
+  }
+  if (tables.length === 0) return null
+  return html`<section id="matrix" aria-labelledby="matrix-title"><h2 id="matrix-title">Matrix</h2>${tables}</section>`
+}
+
+/** Returns the axis that most cases have; of several, the one with the fewest values makes the narrowest table. */
+function mostUsed(cases: readonly Numbered[]): string {
+  const values = new Map<string, { uses: number; values: Set<string> }>()
+  for (const { item } of cases) {
+    for (const [name, value] of Object.entries(item.matrix)) {
+      const entry = values.get(name) ?? { uses: 0, values: new Set<string>() }
+      entry.uses++
+      entry.values.add(valueWords(value))
+      values.set(name, entry)
+    }
+  }
+  const [first] = [...values].toSorted(([, a], [, b]) => b.uses - a.uses || a.values.size - b.values.size)
+  return first![0]
+}
+
+function tableMarkup(axis: string, cases: readonly Numbered[]): Markup {
+  const columns = [...new Set(cases.map(({ item }) => valueWords(item.matrix[axis]!)))]
+  const rows = rowsOf(axis, cases).toSorted((a, b) => Number(hasFailed(b)) - Number(hasFailed(a)))
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="Cases by ${axis}"><table class="matrix">
+<thead><tr><th scope="col">By <b>${axis}</b></th>${columns.map((column) => html`<th scope="col">${column}</th>`)}</tr></thead>
+<tbody>${rows.map(
+    ({ suite, title, cells }) =>
+      html`<tr><th scope="row"><span class="soft">${suite}</span> ${title}</th>${columns.map((column) => html`<td>${cellMarkup(cells.get(column) ?? [])}</td>`)}</tr>
+`,
+  )}</tbody></table></div>
+`
+}
+
+/** Groups cases from one place of a suite file, with the same values on other axes, into rows. */
+function rowsOf(axis: string, cases: readonly Numbered[]): Row[] {
+  const rows = new Map<string, Row>()
+  for (const numbered of cases) {
+    const { suite, place, matrix, name } = numbered.item
+    const { [axis]: value, ...others } = matrix as Record<string, Json>
+    const key = `${suite}\n${placeText(place)}\n${JSON.stringify(others)}`
+    const column = valueWords(value!)
+    const row = rows.get(key) ?? {
+      suite,
+      title: titleOf({ name: without(name, axis, value!), matrix: others, attempt: 1 }),
+      cells: new Map(),
+    }
+    row.cells.set(column, [...(row.cells.get(column) ?? []), numbered])
+    rows.set(key, row)
+  }
+  return [...rows.values()]
+}
+
+/** Returns the name of a case without the value of its column, or without its fields: `a {format} fills`. */
+function without(name: string, axis: string, value: Json): string {
+  const words = valueWords(value)
+  const bracketed = [` [${axis}=${words}]`, ` (${axis}=${words})`, ` {${axis}: ${words}}`].find((text) =>
+    name.includes(text),
+  )
+  if (bracketed !== undefined) return name.replace(bracketed, '')
+  // Whole words only, in any language.
+  const escaped = words.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
+  const whole = new RegExp(`(?<![\\p{L}\\p{N}_])${escaped}(?![\\p{L}\\p{N}_])`, 'u')
+  if (words !== '' && whole.test(name)) return name.replace(whole, () => `{${axis}}`)
+  if (!isObject(value)) return name
+  return Object.entries(value).reduce((text, [field, inner]) => without(text, `${axis}.${field}`, inner), name)
+}
+
+const severity: readonly Outcome[] = ['failed', 'not_run', 'passed', 'not_applicable']
+
+function cellMarkup(attempts: readonly Numbered[]): Markup | null {
+  const [worst] = attempts.toSorted((a, b) => severity.indexOf(a.item.outcome) - severity.indexOf(b.item.outcome))
+  if (worst === undefined) return null
+  const { outcome } = worst.item
+  const label = `${outcomeWords[outcome]}: ${visible(worst.item.name)}`
+  return html`<a class="mark ${outcome}" href="#case-${worst.number}" aria-label="${label}" title="${label}">${glyphs[outcome]}</a>`
+}
+
+function hasFailed({ cells }: Row): boolean {
+  return [...cells.values()].some((attempts) => attempts.some(({ item }) => item.outcome === 'failed'))
 }
 
 export function createHtmlReporter({ write }: Destination): Reporter {
