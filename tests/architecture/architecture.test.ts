@@ -37,7 +37,6 @@ describe('imports', () => {
     ['sandbox/domain/a.ts', "import { randomUUID } from 'node:crypto'"],
     ['sandbox/domain/a.ts', "import type { Store } from '../store/store.ts'"],
     ['sandbox/operations/a.ts', "import { openStore } from '../store/sqlite/index.ts'"],
-    ['sandbox/operations/a.ts', "import { openSqliteStore } from '../store/sqlite/index.ts'"],
     ['sandbox/renderer/a.ts', "import { limits } from '../../src/contract/limits.ts'"],
     ['sandbox/renderer/a.ts', 'const x = await import(somewhere)'],
     ['sandbox/store/a.ts', "type Decide = typeof import('../operations/decisions.ts').decide"],
