@@ -1,14 +1,14 @@
 /**
  * `npm run test:mutations`: everything that goes through a large matrix. The built-in suites as a whole, what they notice
- * when the emulator is broken on purpose, malformed requests by the thousand, kills under load, and hundreds of random
- * sequences of exposure.
+ * when the emulator is broken on purpose, malformed requests by the thousand, damaged files, hostile exports, kills under
+ * load, and hundreds of random sequences of exposure.
  */
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
 export const matrices: readonly string[] = [
   'tests/mutations/**/*.test.ts',
-  'tests/reliability/{fuzz,kill,kill-reset}.test.ts',
+  'tests/reliability/{damaged-files,fuzz,hostile-exports,kill,kill-reset}.test.ts',
   'tests/browser/viewability-cross-check.test.ts',
 ]
 

@@ -167,7 +167,11 @@ export function toApiError(services: Services, error: unknown, request_id: strin
   if (error instanceof ApiError) return error
   if (error instanceof StorageError) {
     services.report(error)
-    return new ApiError('storage_unavailable', { retry_after_s: 1 })
+    if (error.refused === 'write') return new ApiError('storage_unavailable', { retry_after_s: 1 })
+    return new ApiError('storage_unavailable', {
+      message: 'The sandbox cannot read its database: the file is damaged.',
+      hint: 'See what is wrong: svc sandbox integrity. Start over: svc sandbox reset.',
+    })
   }
   services.report(new Error(`request ${request_id} failed`, { cause: error }))
   return new ApiError('internal_error')

@@ -43,9 +43,11 @@ export interface Store
 
 /** The database refused: a full disk, a read-only or damaged file, another process that holds it. */
 export class StorageError extends Error {
+  readonly refused: 'read' | 'write'
   constructor(cause: unknown, refused: 'read' | 'write' = 'write') {
     super(`The database refused a ${refused}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
     this.name = 'StorageError'
+    this.refused = refused
   }
 }
 

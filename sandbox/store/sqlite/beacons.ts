@@ -6,7 +6,7 @@ import type { EventTable } from './events.ts'
 import type { EvidenceTable } from './evidence.ts'
 import type { Connection } from './group-commit.ts'
 import type { PlacementTable } from './placements.ts'
-import { cacheRow, createFilter } from './rows.ts'
+import { cacheRow, createFilter, parseRow } from './rows.ts'
 
 type Stored<Row> = Omit<Row, 'measurements'> & { measurements: string | null }
 type StoredBeacon = Stored<BeaconRow>
@@ -159,15 +159,17 @@ export function beaconTable(
     unacceptedBeaconsOf: async (slot_id) => read(() => unacceptedBySlot.all(slot_id)),
     unacceptedBeaconById: async (id) => read(() => unacceptedById.get(id) ?? null),
     async listBeacons(query) {
-      const rows = [...list(query), ...listUnaccepted(query)].sort((a, b) => b.beacon.id - a.beacon.id)
+      const rows = read(() => [...list(query), ...listUnaccepted(query)]).sort((a, b) => b.beacon.id - a.beacon.id)
       const page = rows.slice(0, query.limit)
       return { rows: page, next: rows.length > query.limit ? page.at(-1)!.beacon.id : null }
     },
     slotsWithBeacons: async (query) =>
-      read(() => slotIds(query)).map((id) => ({
-        slot: placements.find(id)!,
-        beacons: countable.all(id, maxJudged).map(withMeasurements),
-      })),
+      read(() =>
+        slotIds(query).map((id) => ({
+          slot: placements.find(id)!,
+          beacons: countable.all(id, maxJudged).map(withMeasurements),
+        })),
+      ),
     async countUnaccepted(scope) {
       const { where, values } = conditions('aside_beacon', 'aside_beacon.project_id', scope)
       const count = db.prepare<(string | number)[], { reason_code: UnacceptedBeaconRow['reason_code']; count: number }>(
@@ -200,5 +202,5 @@ function conditions(table: string, projectColumn: string, query: Partial<BeaconQ
 
 function withMeasurements<Row extends { measurements: string | null }>(stored: Row) {
   const { measurements } = stored
-  return { ...stored, measurements: measurements === null ? null : (JSON.parse(measurements) as Measurements) }
+  return { ...stored, measurements: measurements === null ? null : parseRow<Measurements>(measurements) }
 }

@@ -3,10 +3,12 @@
  * database at one point in time, so that requests go on meanwhile.
  */
 import { Worker } from 'node:worker_threads'
+import { latest_ms } from '../../../src/contract/control/clock.ts'
 
 export type FileWork =
   | { kind: 'copy'; path: string; to: string }
   | { kind: 'check'; path: string; pragma: Check; limit: number }
+  | { kind: 'rows'; path: string; latest_ms: number }
 
 /** `quick_check` reads every page; `integrity_check` also compares each index with its table. */
 export type Check = 'quick_check' | 'integrity_check'
@@ -21,6 +23,11 @@ export async function copyFile(path: string, to: string): Promise<void> {
 /** Resolves to what SQLite finds wrong in the file, at most `limit` lines; none when it is intact. */
 export function checkFile(path: string, pragma: Check, limit: number): Promise<string[]> {
   return run({ kind: 'check', path, pragma, limit })
+}
+
+/** Resolves to the first row of a state whose values no sandbox writes, as `table row: problem`. */
+export async function findRowProblem(path: string): Promise<string | null> {
+  return (await run({ kind: 'rows', path, latest_ms }))[0] ?? null
 }
 
 function run(work: FileWork): Promise<string[]> {

@@ -2,13 +2,21 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import type { FileWork } from './file-work.ts'
+import { rowProblem } from './row-check.ts'
 
 const work = workerData as FileWork
 const db = new Database(work.path, { readonly: true, timeout: 2000 })
 try {
-  parentPort!.postMessage(work.kind === 'copy' ? copy(work.to) : check(work.pragma, work.limit))
+  parentPort!.postMessage(done(work))
 } finally {
   db.close()
+}
+
+function done(work: FileWork): string[] {
+  if (work.kind === 'copy') return copy(work.to)
+  if (work.kind === 'check') return check(work.pragma, work.limit)
+  const problem = rowProblem(db, work.latest_ms)
+  return problem === null ? [] : [problem]
 }
 
 function copy(to: string): string[] {

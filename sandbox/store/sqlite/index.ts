@@ -9,12 +9,13 @@ import { checkFile } from './file-work.ts'
 import { groupCommit } from './group-commit.ts'
 import { clockAndFaultMethods } from './meta.ts'
 import { migrations } from './migrations.ts'
-import { openDatabase } from './open.ts'
+import { damaged, explain, type OpenDatabase, openDatabase } from './open.ts'
 import { placementTable } from './placements.ts'
 import { projectTable } from './projects.ts'
 import { requestTable } from './requests.ts'
 import { snapshotMethods } from './snapshots.ts'
 import { applySeed, clearAll, overwriteFile, type Seed } from './state.ts'
+import { stateProblem } from './state-check.ts'
 
 export interface SqliteStoreOptions {
   /** A file, or `:memory:`. */
@@ -41,11 +42,27 @@ export interface SqliteStore extends Store {
 /** Problems that an integrity check reports at most. */
 const maxProblems = 20
 
-/** Opens, migrates and seeds. @throws OpenError when the file cannot be used */
+/** Opens, migrates, checks and seeds. @throws OpenError when the file cannot be used */
 export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
+  const { path } = options
+  const opened = openDatabase(path, options.pid)
+  try {
+    const problem = path === ':memory:' ? null : stateProblem(opened.db)
+    if (problem !== null) throw damaged(path, `it holds what no sandbox writes: ${problem}`)
+    const store = composeStore(opened, options)
+    // What a start reads, so that damage there is explained here.
+    store.largestId()
+    opened.db.prepare('SELECT count(due_at_ms) FROM slot WHERE decided_at_ms IS NULL').get()
+    return store
+  } catch (error) {
+    opened.abandon()
+    throw explain(error, path)
+  }
+}
+
+function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): SqliteStore {
   const { path, pid, seed } = options
   const isInMemory = path === ':memory:'
-  const opened = openDatabase(path, pid)
   const { db } = opened
   let catalogue_id = db.transaction(() => applySeed(db, seed, options.now_ms))()
 

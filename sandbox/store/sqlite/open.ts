@@ -5,8 +5,9 @@
  * system releases that lock however the process ends, so a crash never leaves a stale one; others can still read who
  * holds it. An owner that stops in order removes the file.
  */
-import { rmSync, statSync } from 'node:fs'
+import { existsSync, renameSync, rmSync, statSync } from 'node:fs'
 import Database from 'better-sqlite3'
+import { StorageError } from '../store.ts'
 import { applicationId, migrations } from './migrations.ts'
 
 export type OpenFailure = 'database_in_use' | 'database_newer' | 'database_corrupt' | 'database_unwritable'
@@ -28,6 +29,8 @@ export interface OpenDatabase {
   /** Where the database was copied before it was migrated; null when it was not. */
   backup: string | null
   close(): void
+  /** Closes a database that could not be used, and leaves its file as it is. */
+  abandon(): void
 }
 
 /** Rows of the journal are a few kilobytes: larger pages hold several, so that a commit writes fewer. */
@@ -54,6 +57,10 @@ export function openDatabase(path: string, pid: number, page_bytes = defaultPage
       backup,
       close() {
         if (path !== ':memory:') opened.pragma('wal_checkpoint(TRUNCATE)')
+        opened.close()
+        release()
+      },
+      abandon() {
         opened.close()
         release()
       },
@@ -175,11 +182,7 @@ function refuseForeign(db: Database.Database, path: string, version: number): vo
 
 function migrate(db: Database.Database, path: string, version: number): string | null {
   if (version === migrations.length) return null
-  let backup: string | null = null
-  if (version > 0 && path !== ':memory:') {
-    backup = `${path}.schema-${version}.bak`
-    db.prepare('VACUUM INTO ?').run(backup)
-  }
+  const backup = version > 0 && path !== ':memory:' ? backUp(db, path, version) : null
   db.transaction(() => {
     for (const step of migrations.slice(version)) db.exec(step)
     db.pragma(`application_id = ${applicationId}`)
@@ -188,16 +191,33 @@ function migrate(db: Database.Database, path: string, version: number): string |
   return backup
 }
 
-function explain(error: unknown, path: string): unknown {
+/** Copies the database before its migration, under a name of its own that only a complete copy gets. */
+function backUp(db: Database.Database, path: string, version: number): string {
+  const unfinished = `${path}.backup.new`
+  rmSync(unfinished, { force: true })
+  db.prepare('VACUUM INTO ?').run(unfinished)
+  for (let count = 1; ; count++) {
+    const name = `${path}.schema-${version}${count === 1 ? '' : `-${count}`}.bak`
+    if (existsSync(name)) continue
+    renameSync(unfinished, name)
+    return name
+  }
+}
+
+/** Returns the error for a file whose content cannot be used. */
+export function damaged(path: string, problem: string): OpenError {
+  return new OpenError(
+    'database_corrupt',
+    `${path} is damaged or was made by something else: ${problem}.`,
+    'Move it away, or give --db another file.',
+  )
+}
+
+/** Returns why a database cannot be opened or used, as an OpenError; what has another cause unchanged. */
+export function explain(error: unknown, path: string): unknown {
+  if (error instanceof StorageError) return damaged(path, error.message)
   if (error instanceof OpenError || !(error instanceof Error) || !('code' in error)) return error
   const code = String(error.code)
-  if (code.startsWith('SQLITE_NOTADB') || code.startsWith('SQLITE_CORRUPT')) {
-    return new OpenError(
-      'database_corrupt',
-      `${path} is not a readable database: ${error.message}.`,
-      'It is left untouched. Move it away, or give --db another file.',
-    )
-  }
   if (/^SQLITE_(CANTOPEN|READONLY|FULL|IOERR|PERM|BUSY)/.test(code) || /^E[A-Z]+$/.test(code)) {
     return new OpenError(
       'database_unwritable',
@@ -205,7 +225,7 @@ function explain(error: unknown, path: string): unknown {
       'Check the directory, its permissions and the free space, or start with --ephemeral.',
     )
   }
-  return error
+  return code.startsWith('SQLITE_') ? damaged(path, error.message) : error
 }
 
 function isBusy(error: unknown): boolean {

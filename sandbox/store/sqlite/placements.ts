@@ -7,7 +7,7 @@ import type { EventTable } from './events.ts'
 import type { EvidenceTable } from './evidence.ts'
 import type { Connection } from './group-commit.ts'
 import type { ProjectTable } from './projects.ts'
-import { cacheRow, createFilter, toPage } from './rows.ts'
+import { cacheRow, createFilter, parseRow, toPage } from './rows.ts'
 
 type FilledOutcome = Extract<DecisionFacts['outcome'], { status: 'filled' }>
 type Nullable<Row> = { [Name in keyof Row]: Row[Name] | null }
@@ -147,7 +147,7 @@ export function placementTable(
 
   const toSlot = (stored: StoredSlot): SlotRow => {
     const { id, job_id, project_id, session_id, job_type, mode, key_id, created_at_ms, decided_at_ms } = stored
-    const facts = JSON.parse(stored.facts) as JobFacts
+    const facts = parseRow<JobFacts>(stored.facts)
     return {
       id,
       project: projects.project(project_id),
@@ -202,7 +202,7 @@ export function placementTable(
         .all(...filter.values, query.limit + 1)
       return toPage(rows.map(toSlot), query.limit)
     },
-    pendingSlots: async () => pending.all(),
+    pendingSlots: async () => read(() => pending.all()),
     recordFrame: (slot_id, at_ms, token) =>
       write(() => {
         recent.delete(slot_id)
@@ -218,7 +218,7 @@ export function placementTable(
       }),
     countFills: async (scope, since_ms, most) => read(() => countFills(scope, since_ms, most)),
     filledWithin: async (project_id, session_id, jobs) => read(() => filledWithin(project_id, session_id, jobs)),
-    catalogue: async (id) => demand.get(id) ?? null,
+    catalogue: async (id) => read(() => demand.get(id) ?? null),
   }
 
   return {
@@ -272,7 +272,7 @@ function toDecision(stored: StoredSlot, decided_at_ms: number): DecisionFacts {
             asset_token_hash: stored.asset_token_hash!,
           },
     label_text: stored.label_text!,
-    consent: JSON.parse(stored.consent!) as AuthoritativeConsent,
+    consent: parseRow<AuthoritativeConsent>(stored.consent!),
     trace: stored.trace!,
     catalogue: stored.catalogue!,
     topic: stored.topic,

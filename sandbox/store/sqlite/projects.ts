@@ -2,10 +2,19 @@
 import { defaultSettings, type ProjectSettings } from '../../../src/contract/control/projects.ts'
 import type { Mode } from '../../../src/contract/fields.ts'
 import { isObject } from '../../../src/foundation/json.ts'
-import type { KeyClass, KeyListRow, KeyRow, NewActivation, NewKey, ProjectRow, ProjectStore } from '../store.ts'
+import {
+  type KeyClass,
+  type KeyListRow,
+  type KeyRow,
+  type NewActivation,
+  type NewKey,
+  type ProjectRow,
+  type ProjectStore,
+  StorageError,
+} from '../store.ts'
 import type { EventTable } from './events.ts'
 import type { Connection } from './group-commit.ts'
-import { toPage } from './rows.ts'
+import { parseRow, toPage } from './rows.ts'
 
 type StoredKey = Omit<KeyListRow, 'project'> & { project_id: number }
 type StoredProject = Omit<ProjectRow, 'settings'> & { settings: string }
@@ -55,7 +64,7 @@ export function projectTable({ db, read, write }: Connection, events: EventTable
     const cached = projects.get(id)
     if (cached !== undefined) return cached
     const stored = byId.get(id)
-    if (stored === undefined) throw new Error(`project ${id} does not exist`)
+    if (stored === undefined) throw new StorageError(new Error(`project ${id} does not exist`), 'read')
     const row = toProject(stored)
     projects.set(id, row)
     return row
@@ -104,7 +113,7 @@ export function projectTable({ db, read, write }: Connection, events: EventTable
         return stored === undefined ? null : project(stored.id)
       }),
     projectById: async (id) => read(() => project(id)),
-    listProjects: async () => all.all().map((stored) => project(stored.id)),
+    listProjects: async () => read(() => all.all().map((stored) => project(stored.id))),
     insertProject: (client_id, settings, newKeys, at_ms) =>
       write(() => {
         const id = Math.max(firstCreatedId, lastProject.get()! + 1)
@@ -172,16 +181,17 @@ function difference(
 }
 
 function toProject({ settings, ...stored }: StoredProject): ProjectRow {
-  const own = JSON.parse(settings) as Partial<ProjectSettings>
+  return { ...stored, settings: withDefaults(parseRow(settings)) }
+}
+
+/** Returns all settings of a project: its own, and the defaults of the others. */
+export function withDefaults(own: Partial<ProjectSettings>): ProjectSettings {
   return {
-    ...stored,
-    settings: {
-      ...defaultSettings,
-      ...own,
-      defaults: { ...defaultSettings.defaults, ...own.defaults },
-      consent: { ...defaultSettings.consent, ...own.consent },
-      viewability: { ...defaultSettings.viewability, ...own.viewability },
-      rate_limits: { ...defaultSettings.rate_limits, ...own.rate_limits },
-    },
+    ...defaultSettings,
+    ...own,
+    defaults: { ...defaultSettings.defaults, ...own.defaults },
+    consent: { ...defaultSettings.consent, ...own.consent },
+    viewability: { ...defaultSettings.viewability, ...own.viewability },
+    rate_limits: { ...defaultSettings.rate_limits, ...own.rate_limits },
   }
 }

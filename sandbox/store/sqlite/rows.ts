@@ -1,6 +1,7 @@
 /** What the tables share: the conditions and pages of lists, bounded caches of rows, and values of the table `meta`. */
 import type Database from 'better-sqlite3'
-import type { Page } from '../store.ts'
+import { parseJsonObject } from '../../../src/foundation/json.ts'
+import { type Page, StorageError } from '../store.ts'
 
 /** The conditions of a list, collected one by one. */
 export interface Filter {
@@ -44,6 +45,16 @@ export function cacheRow<Key, Value>(rows: Map<Key, Value>, size: number, key: K
   rows.set(key, value)
 }
 
+/**
+ * Parses a JSON object of a row.
+ * @throws StorageError for anything else, which only a damaged or edited file holds
+ */
+export function parseRow<Value>(text: string): Value {
+  const value = parseJsonObject(text)
+  if (value === null) throw new StorageError(new Error('a row is not the JSON that was written'), 'read')
+  return value as Value
+}
+
 /** Prepares the statements of one value in `meta`, which is stored as JSON and missing until it is saved. */
 export function metaValue<Value>(db: Database.Database, name: string) {
   const find = db.prepare<[], string>(`SELECT value FROM meta WHERE name = '${name}'`).pluck()
@@ -51,7 +62,7 @@ export function metaValue<Value>(db: Database.Database, name: string) {
   return {
     find(): Value | null {
       const value = find.get()
-      return value === undefined ? null : (JSON.parse(value) as Value)
+      return value === undefined ? null : parseRow<Value>(value)
     },
     save: (value: Value): void => void save.run(JSON.stringify(value)),
   }

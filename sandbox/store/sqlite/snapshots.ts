@@ -24,11 +24,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import type { ReceivedState, Refusal, SnapshotRow, SnapshotStore, Store } from '../store.ts'
-import { type Check, checkFile, copyFile } from './file-work.ts'
+import { type Check, checkFile, copyFile, findRowProblem } from './file-work.ts'
 import type { Connection } from './group-commit.ts'
 import { applicationId, migrations } from './migrations.ts'
 import { OpenError, openDatabase } from './open.ts'
 import { replaceTables, schemaOf } from './state.ts'
+import { stateProblem } from './state-check.ts'
 
 export interface SnapshotOptions {
   path: string
@@ -66,8 +67,10 @@ export function snapshotMethods(
     try {
       const { db: migrated, close } = openDatabase(path, options.pid)
       const isSame = schemaOf(migrated) === schemaOf(db)
+      const problem = isSame ? stateProblem(migrated) : 'its tables are not those of a sandbox'
       close()
-      if (!isSame) return invalid('its tables are not those of a sandbox')
+      const rowProblem = problem ?? (await findRowProblem(path))
+      if (rowProblem !== null) return invalid(rowProblem)
       store = options.open(path)
     } catch (error) {
       if (error instanceof OpenError) return invalid(error.message)

@@ -1,0 +1,93 @@
+/**
+ * What a state must keep to beyond its schema, since it can come from another machine or from a damaged disk: the few
+ * values that everything else depends on. row-check.ts has what each row must keep to.
+ */
+import type Database from 'better-sqlite3'
+import { latest_ms } from '../../../src/contract/control/clock.ts'
+import { FaultDraft } from '../../../src/contract/control/faults.ts'
+import { ProjectSettings } from '../../../src/contract/control/projects.ts'
+import { isObject, type Json, parseJson } from '../../../src/foundation/json.ts'
+import { withDefaults } from './projects.ts'
+
+/** Identifiers and sequences grow: larger numbers leave no room for later ones. */
+const largestNumber = 2 ** 52
+
+const numbered = [
+  ['project', 'id'],
+  ['api_key', 'id'],
+  ['activation', 'id'],
+  ['session', 'id'],
+  ['consent', 'id'],
+  ['job', 'id'],
+  ['slot', 'id'],
+  ['beacon', 'id'],
+  ['aside_beacon', 'id'],
+  ['evidence', 'id'],
+  ['event', 'seq'],
+  ['catalogue', 'id'],
+  ['exchange', 'id'],
+] as const
+
+/** Returns the first problem of the projects, the clock, the fault rules and the numbers, as `table row: problem`. */
+export function stateProblem(db: Database.Database): string | null {
+  for (const [table, column] of numbered) {
+    const [least, most] = db
+      .prepare(`SELECT min(${column}), max(${column}) FROM ${table}`)
+      .raw()
+      .safeIntegers()
+      .get() as [bigint | null, bigint | null]
+    if ((least ?? 1n) < 0n) return `${table} ${least}: ${column} is negative`
+    if ((most ?? 1n) > largestNumber) return `${table} ${most}: ${column} is larger than any that is given`
+  }
+  const projects = db.prepare('SELECT id, settings FROM project').all() as { id: number; settings: string }[]
+  for (const { id, settings } of projects) {
+    const own = parseJson(settings)
+    if (!isObject(own)) return `project ${id}: settings are not a JSON object`
+    const issue = ProjectSettings.safeParse(withDefaults(own as Partial<ProjectSettings>)).error?.issues[0]
+    if (issue !== undefined) return `project ${id}: settings.${issue.path.join('.')} ${issue.message}`
+  }
+  const meta = db.prepare('SELECT name, value FROM meta').all() as { name: string; value: string }[]
+  for (const { name, value } of meta) {
+    const problem = metaProblem(name, parseJson(value))
+    if (problem !== null) return `meta ${name}: ${problem}`
+  }
+  return null
+}
+
+function metaProblem(name: string, value: Json | undefined): string | null {
+  if (!isObject(value)) return 'it is not a JSON object'
+  if (name === 'clock') {
+    const { offset_ms, frozen_at_ms } = value
+    const isValid = isTime(Date.now() + Number(offset_ms)) && Number.isSafeInteger(offset_ms)
+    return isValid && (frozen_at_ms === null || isTime(frozen_at_ms)) ? null : 'it is not a time of the clock'
+  }
+  if (name !== 'faults') return null
+  const { scenario, added, rules } = value
+  if (scenario !== null && typeof scenario !== 'string') return 'its scenario is not a name'
+  if (!isCount(added) || !Array.isArray(rules)) return 'it is not a list of rules'
+  const wrong = rules.findIndex((rule) => !isStoredFault(rule))
+  return wrong === -1 ? null : `rule ${wrong + 1} is not valid`
+}
+
+function isStoredFault(stored: Json): boolean {
+  if (!isObject(stored) || !isObject(stored.rule) || !isObject(stored.count)) return false
+  const { key, ...rule } = stored.rule
+  const isKey = key === undefined || (isObject(key) && typeof key.shown === 'string' && isCount(key.length))
+  return (
+    isKey &&
+    FaultDraft.safeParse(rule).success &&
+    typeof stored.fault_id === 'string' &&
+    (stored.scenario === null || typeof stored.scenario === 'string') &&
+    isTime(stored.created_at_ms) &&
+    isCount(stored.count.matched) &&
+    isCount(stored.count.injected)
+  )
+}
+
+function isTime(value: unknown): boolean {
+  return isCount(value) && Number(value) <= latest_ms
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && Number(value) >= 0
+}
