@@ -2,7 +2,7 @@
  * States of other versions: one that lacks the latest migrations is brought up to date on its way in, and one from a
  * version to come is left alone.
  */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import Database from 'better-sqlite3'
 import { request } from 'undici'
@@ -52,6 +52,19 @@ describe.each(earlier)('a state of schema %i', (version) => {
     const kept = new Database(`${database}.schema-${version}.bak`, { readonly: true })
     expect(kept.pragma('user_version', { simple: true })).toBe(version)
     kept.close()
+  })
+
+  test('is opened again when the copy was put back, also after a migration that was killed', async () => {
+    using at = folder()
+    const { state, seen } = await filledState(at.path)
+    const database = `${at.path}/old.db`
+    writeState(database, version, state)
+    await (await stage({ database }))[Symbol.asyncDispose]()
+    copyFileSync(`${database}.schema-${version}.bak`, database)
+    writeFileSync(`${database}.backup.new`, 'a copy that was not finished')
+    await using to = await stage({ database })
+    expect(await look(to)).toEqual(seen)
+    expect(to.sandbox.warnings).toEqual([expect.stringContaining(`${database}.schema-${version}-2.bak`)])
   })
 })
 

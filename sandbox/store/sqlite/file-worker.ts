@@ -1,8 +1,57 @@
-/** Does one piece of long work on a database file (see file-work.ts), on a thread and a connection of its own. */
+/**
+ * Does one piece of long work on a database file (see file-work.ts), on a thread and a connection of its own. Nothing that
+ * takes time to load is imported here.
+ */
 import { parentPort, workerData } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import type { FileWork } from './file-work.ts'
-import { rowProblem } from './row-check.ts'
+
+/* What each row must keep to beyond its schema: times, JSON objects, words and references. */
+
+const times: Readonly<Record<string, readonly string[]>> = {
+  api_key: ['created_at_ms', 'revoked_at_ms'],
+  activation: ['created_at_ms', 'expires_at_ms'],
+  consent: ['updated_at_ms', 'expires_at_ms'],
+  job: ['created_at_ms'],
+  slot: ['due_at_ms', 'decided_at_ms'],
+  beacon: ['received_at_ms'],
+  aside_beacon: ['received_at_ms'],
+  evidence: ['at_ms'],
+  event: ['at_ms'],
+  exchange: ['at_ms'],
+}
+
+const objects: Readonly<Record<string, readonly string[]>> = {
+  consent: ['extras'],
+  job: ['facts'],
+  slot: ['consent'],
+  beacon: ['measurements', 'extras'],
+  catalogue: ['demand'],
+  exchange: ['request_headers', 'response_headers'],
+}
+
+const words: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  api_key: { class: ['secret', 'publishable'], mode: ['test', 'live'] },
+  activation: { mode: ['test', 'live'] },
+  consent: { state: ['pending', 'granted', 'denied', 'withdrawn'] },
+  job: { mode: ['test', 'live'] },
+  slot: { format: ['banner', 'clip', 'native'] },
+  aside_beacon: { verdict: ['rejected', 'duplicate'] },
+  evidence: { kind: ['decision', 'consent', 'beacon'] },
+}
+
+const references = [
+  ['api_key', 'project_id', 'project'],
+  ['activation', 'project_id', 'project'],
+  ['session', 'project_id', 'project'],
+  ['consent', 'session', 'session'],
+  ['job', 'project_id', 'project'],
+  ['job', 'session', 'session'],
+  ['slot', 'job_id', 'job'],
+  ['beacon', 'slot_id', 'slot'],
+  ['aside_beacon', 'project_id', 'project'],
+  ['evidence', 'project_id', 'project'],
+] as const
 
 const work = workerData as FileWork
 const db = new Database(work.path, { readonly: true, timeout: 2000 })
@@ -32,4 +81,38 @@ function check(pragma: string, limit: number): string[] {
     if (!(error instanceof Database.SqliteError)) throw error
     return [error.message]
   }
+}
+
+/** Returns the first row whose values no sandbox writes, as `table row: problem`. Reads every row. */
+function rowProblem(db: Database.Database, latest_ms: number): string | null {
+  const first = (table: string, condition: string, problem: string): string | null => {
+    const row = db.prepare(`SELECT rowid FROM ${table} WHERE ${condition} LIMIT 1`).pluck().get()
+    return row === undefined ? null : `${table} ${row}: ${problem}`
+  }
+  for (const [table, columns] of Object.entries(times)) {
+    for (const column of columns) {
+      const problem = first(table, `${column} NOT BETWEEN 0 AND ${latest_ms}`, `${column} is not a time`)
+      if (problem !== null) return problem
+    }
+  }
+  for (const [table, columns] of Object.entries(objects)) {
+    for (const column of columns) {
+      const isObject = `iif(json_valid(${column}), json_type(${column}) = 'object', 0)`
+      const problem = first(table, `${column} IS NOT NULL AND NOT ${isObject}`, `${column} is not a JSON object`)
+      if (problem !== null) return problem
+    }
+  }
+  for (const [table, columns] of Object.entries(words)) {
+    for (const [column, values] of Object.entries(columns)) {
+      const list = values.map((value) => `'${value}'`).join(', ')
+      const problem = first(table, `${column} NOT IN (${list})`, `${column} is none of ${values.join(', ')}`)
+      if (problem !== null) return problem
+    }
+  }
+  for (const [table, column, parent] of references) {
+    const isOrphan = `${column} IS NOT NULL AND NOT EXISTS (SELECT 1 FROM ${parent} WHERE ${parent}.id = ${table}.${column})`
+    const problem = first(table, isOrphan, `its ${parent} is not there`)
+    if (problem !== null) return problem
+  }
+  return null
 }

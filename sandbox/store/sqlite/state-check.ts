@@ -1,6 +1,6 @@
 /**
  * What a state must keep to beyond its schema, since it can come from another machine or from a damaged disk: the few
- * values that everything else depends on. row-check.ts has what each row must keep to.
+ * values that everything else depends on. file-worker.ts has what each row must keep to.
  */
 import type Database from 'better-sqlite3'
 import { latest_ms } from '../../../src/contract/control/clock.ts'
@@ -58,7 +58,7 @@ function metaProblem(name: string, value: Json | undefined): string | null {
   if (!isObject(value)) return 'it is not a JSON object'
   if (name === 'clock') {
     const { offset_ms, frozen_at_ms } = value
-    const isValid = isTime(Date.now() + Number(offset_ms)) && Number.isSafeInteger(offset_ms)
+    const isValid = Number.isSafeInteger(offset_ms) && Math.abs(Number(offset_ms)) <= latest_ms
     return isValid && (frozen_at_ms === null || isTime(frozen_at_ms)) ? null : 'it is not a time of the clock'
   }
   if (name !== 'faults') return null
