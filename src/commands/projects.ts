@@ -3,6 +3,7 @@ import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
 import type { Command, Noun } from '../cli/run/command.ts'
 import { CliError } from '../cli/run/errors.ts'
 import type { Session } from '../cli/run/session.ts'
+import { saveProject } from '../cli/settings/files.ts'
 
 export const projects: Noun = {
   summary: 'Read and change projects and their settings',
@@ -47,12 +48,14 @@ export function namedProject({ settings }: Session): string | null {
 /** The name of a new project is an argument, because --client-id names the project in use. */
 function createProject(): Command {
   const command = endpointCommand('projects.create', {
-    details: 'The keys are shown only once.',
+    details: 'Its keys are kept in the state directory, so that --client-id uses them.',
     arguments: [new Argument('<client_id>', 'proj_ and a name')],
     examples: [
       'projects create proj_shop --set allowed_origins=https://shop.example',
       'projects create proj_news --billing-model cpc --set consent.required=true -o json',
     ],
+    after: ({ host, settings }, { client_id, settings: { allowed_origins }, keys }) =>
+      saveProject(host, settings, { client_id, allowed_origins, ...keys }),
   })
   return {
     ...command,

@@ -1,4 +1,6 @@
 /** Projects, keys and consent as the command line administers them. */
+import { rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startTestCli, type TestCli } from './test-cli.ts'
 
@@ -34,6 +36,36 @@ proj_demo    true     cpm_viewable   false                           1  http://l
     const again = await cli.svc('projects create proj_mine')
     expect(again.code).toBe(3)
     expect(again.stderr).toContain('There is a project proj_mine already.')
+  })
+
+  test('create keeps the keys for --client-id, where only their owner reads them', async () => {
+    await cli.svc('projects create proj_kept --set allowed_origins=http://localhost:*')
+    const filled = await cli.svc('placements create --format banner --client-id proj_kept --expect fill')
+    expect(filled, filled.stderr).toMatchObject({ code: 0, stderr: '' })
+    expect((await cli.svc('placements create --live --client-id proj_kept')).code).toBe(0)
+    expect((await cli.svc('browser activate', { env: { SVC_CLIENT_ID: 'proj_kept' } })).code).toBe(0)
+    expect(statSync(join(cli.home, 'projects.json')).mode & 0o777).toBe(0o600)
+    expect((await cli.svc('sandbox status')).stdout).toMatch(/^projects .*\bproj_kept\b/m)
+    const elsewhere = await cli.svc('env --client-id proj_kept --base-url http://127.0.0.1:1 -o json')
+    expect(JSON.parse(elsewhere.stdout)).not.toHaveProperty('SVC_SECRET_KEY')
+  })
+
+  test('a project that is unknown and a key that is unknown are told apart', async () => {
+    await cli.svc('projects create proj_away')
+    rmSync(join(cli.home, 'projects.json'))
+    expect(await cli.svc('placements create --client-id proj_away')).toEqual({
+      code: 4,
+      stdout: '',
+      stderr:
+        'error: No key of proj_away is known here.\nhint: Give --secret-key KEY, or create one: svc keys create proj_away\n',
+    })
+    expect(await cli.svc('placements create --client-id proj_dmeo')).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `error: ${cli.sandbox.url} has no project proj_dmeo.\nhint: Did you mean proj_demo?\n`,
+    })
+    const far = await cli.svc('placements create --client-id proj_elsewhere')
+    expect(far.stderr).toContain('hint: Create it: svc projects create proj_elsewhere. There are: proj_')
   })
 
   test('update changes what --set names, and show prints it', async () => {

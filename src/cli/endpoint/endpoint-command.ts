@@ -8,9 +8,8 @@ import { isObject } from '../../foundation/json.ts'
 import type { Style } from '../output/style.ts'
 import { alignTable, describeValue, formatField, isTime } from '../output/text.ts'
 import type { Command, CommandInput } from '../run/command.ts'
-import { CliError, noSandbox } from '../run/errors.ts'
+import { CliError, didYouMean, noSandbox } from '../run/errors.ts'
 import type { Session } from '../run/session.ts'
-import type { Settings } from '../settings/settings.ts'
 import { type EndpointFacts, endpoints } from './facts.ts'
 import { type Body, bodyOptions, buildBody, checkRequired, endpointOptions, flagValues, variantOf } from './input.ts'
 
@@ -102,7 +101,8 @@ export async function callEndpoint<Id extends EndpointId>(
 ): Promise<{ data: Response<Contract[Id]>; meta: ResponseMeta }> {
   const { settings, out, signal } = session
   const { method, path, credentials } = endpoints[id]
-  if (credentials.length > 0 && credential === undefined && settings.secret_key === null) throw noCredential(settings)
+  if (credentials.length > 0 && credential === undefined && settings.secret_key === null)
+    throw await noCredential(session)
   const call = session.client({ credential }).call(id, input, { signal })
   const { data, meta } = await out.progress(`${method} ${path}: waiting for the response`, call)
   for (const warning of meta.warnings) out.note(`sandbox warning: ${warning}`)
@@ -196,8 +196,20 @@ function isPage(data: unknown): data is Page {
   return isObject(data) && Array.isArray(data.items)
 }
 
-function noCredential({ source, base_url }: Settings): CliError {
+/** Tells an unknown project of a running sandbox from one whose key is not known here. */
+async function noCredential({ settings, client, signal }: Session): Promise<CliError> {
+  const { source, base_url, sandbox, client_id } = settings
   if (source.base_url === 'default') return noSandbox()
-  const hint = 'Set SVC_SECRET_KEY, or give --secret-key KEY.'
-  return new CliError('credentials', 'secret_key_missing', `There is no secret key for ${base_url}.`, hint)
+  if (sandbox === null || client_id === null) {
+    const hint = 'Set SVC_SECRET_KEY, or give --secret-key KEY.'
+    return new CliError('credentials', 'secret_key_missing', `There is no secret key for ${base_url}.`, hint)
+  }
+  const names = (await client().sandbox.info({}, { signal })).projects.map((project) => project.client_id)
+  if (names.includes(client_id)) {
+    const hint = `Give --secret-key KEY, or create one: svc keys create ${client_id}`
+    return new CliError('credentials', 'secret_key_missing', `No key of ${client_id} is known here.`, hint)
+  }
+  const hint =
+    didYouMean(client_id, names) ?? `Create it: svc projects create ${client_id}. There are: ${names.join(', ')}.`
+  return new CliError('usage', 'project_unknown', `${base_url} has no project ${client_id}.`, hint)
 }

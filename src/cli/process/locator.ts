@@ -8,13 +8,16 @@ import { z } from 'zod'
 import { parseJson } from '../../foundation/json.ts'
 import type { Host } from '../run/host.ts'
 
-const LocatorProject = z.object({
+/** A project of a sandbox, with its keys. */
+export const LocatorProject = z.object({
   client_id: z.string(),
   secret_key: z.string(),
   live_secret_key: z.string(),
   publishable_key: z.string(),
   allowed_origins: z.array(z.string()),
 })
+
+export type LocatorProject = z.infer<typeof LocatorProject>
 
 /** What `svc start -o json` prints, and the time of the start. */
 export const Locator = z.object({

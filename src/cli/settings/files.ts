@@ -3,7 +3,7 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
 import { requirementOf } from '../../contract/field-errors.ts'
-import { runningSandboxes } from '../process/locator.ts'
+import { LocatorProject, runningSandboxes } from '../process/locator.ts'
 import { CliError, didYouMean } from '../run/errors.ts'
 import type { Host } from '../run/host.ts'
 import { resolveSettings, type Settings, settingSchemas } from './settings.ts'
@@ -61,13 +61,43 @@ export interface SettingFiles {
 export async function loadSettings(host: Host, flags: SettingValues): Promise<Settings> {
   const files = await readSettingFiles(host, flags)
   const { profile: _profile, $schema: _schema, sandbox: _sandbox, ...config } = files.config?.values ?? {}
-  return resolveSettings({
+  const layers = {
     flags,
     environment: environmentValues(host.env),
     config,
     profile: files.profile === undefined ? {} : profileNamed(files.profile, files.profiles),
     sandboxes: await runningSandboxes(stateDirectory(host), host),
-  })
+  }
+  const settings = resolveSettings(layers)
+  // The file is read for a project whose keys are not in the locator.
+  if (settings.source.client_id === 'default' || settings.source.client_id === 'sandbox') return settings
+  if (settings.secret_key !== null && settings.publishable_key !== null) return settings
+  return resolveSettings({ ...layers, created: await createdProjects(host, settings) })
+}
+
+/** Projects that `svc projects create` made, by service. It holds keys: only its owner can read it. */
+const CreatedProjects = z.record(z.string(), z.array(LocatorProject))
+
+/** Saves a project of the service in the settings with its keys, so that --client-id finds them. */
+export async function saveProject(host: Host, settings: Settings, project: LocatorProject): Promise<void> {
+  const path = createdPath(host)
+  const others = (await createdProjects(host, settings)).filter(({ client_id }) => client_id !== project.client_id)
+  const all = (await readJson(path, CreatedProjects)) ?? {}
+  await writeJson(path, { ...all, [serviceKey(settings)]: [...others, project] })
+}
+
+async function createdProjects(host: Host, settings: Settings): Promise<LocatorProject[]> {
+  return (await readJson(createdPath(host), CreatedProjects))?.[serviceKey(settings)] ?? []
+}
+
+/** A database file outlives its sandbox; a sandbox in memory starts without the projects of an earlier one. */
+function serviceKey({ sandbox, base_url }: Settings): string {
+  if (sandbox === null) return new URL(base_url).origin
+  return sandbox.database === ':memory:' ? `${sandbox.url} ${sandbox.started_at_ms}` : sandbox.database
+}
+
+function createdPath(host: Host): string {
+  return join(stateDirectory(host), 'projects.json')
 }
 
 /** Reads the config file and the profiles. Throws CliError for a file that its schema rejects. */

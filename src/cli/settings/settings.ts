@@ -7,7 +7,7 @@ import { z } from 'zod'
 import { requirementOf } from '../../contract/field-errors.ts'
 import { ClientId } from '../../contract/fields.ts'
 import { isLoopback } from '../../foundation/loopback.ts'
-import type { Locator } from '../process/locator.ts'
+import type { Locator, LocatorProject } from '../process/locator.ts'
 import { CliError, didYouMean } from '../run/errors.ts'
 import { type FileSettingName, outputFormats, type SettingName, type SettingValues, settingsTable } from './table.ts'
 
@@ -35,6 +35,8 @@ export interface Layers {
   profile: SettingValues
   /** The running sandboxes, newest first. */
   sandboxes: readonly Locator[]
+  /** Projects of the service that this user created, with their keys. */
+  created?: readonly LocatorProject[]
 }
 
 export interface Settings {
@@ -57,8 +59,9 @@ const defaultBaseUrl = 'http://127.0.0.1:4010'
 export function resolveSettings(layers: Layers): Settings {
   const base_url = pick('base_url', layers, layers.sandboxes[0]?.url, defaultBaseUrl)
   const sandbox = sandboxAt(base_url.value, layers.sandboxes)
+  const projects = [...(sandbox?.projects ?? []), ...(layers.created ?? [])]
   const client_id = pick('client_id', layers, sandbox?.projects[0]?.client_id, null)
-  const project = sandbox?.projects.find((project) => project.client_id === client_id.value)
+  const project = projects.find((project) => project.client_id === client_id.value)
   const secret_key = pick('secret_key', layers, project?.secret_key, null)
   const publishable_key = pick('publishable_key', layers, project?.publishable_key, null)
   const origin = pick('origin', layers, project && pageOrigin(project), null)
@@ -70,7 +73,7 @@ export function resolveSettings(layers: Layers): Settings {
     secret_key: secret_key.value,
     publishable_key: publishable_key.value,
     origin: origin.value,
-    sandbox,
+    sandbox: sandbox && { ...sandbox, projects },
     running: layers.sandboxes.length,
     source: {
       base_url: base_url.source,

@@ -5,7 +5,7 @@ import { alignPairs, alignTable, formatTime } from '../../cli/output/text.ts'
 import { foreignLocators, type Locator, runningSandboxes } from '../../cli/process/locator.ts'
 import type { Command, Noun } from '../../cli/run/command.ts'
 import { CliError, exitCodes, noSandbox } from '../../cli/run/errors.ts'
-import type { Session } from '../../cli/run/session.ts'
+import { type Session, sessionClient } from '../../cli/run/session.ts'
 import { stateDirectory } from '../../cli/settings/files.ts'
 import type { Source } from '../../cli/settings/settings.ts'
 import { settingsTable } from '../../cli/settings/table.ts'
@@ -21,7 +21,7 @@ export const status: Command = {
   details:
     'Shows where it runs and why it was chosen. Exit code 7 when none is running or it does not respond. To list all: svc sandbox ps',
   examples: ['sandbox status', 'sandbox status -o json'],
-  async run({ settings, host, out, command_name }) {
+  async run({ settings, host, out, command_name, signal }) {
     const { sandbox, base_url, source, running } = settings
     if (sandbox === null) {
       if (source.base_url === 'default') throw noSandbox()
@@ -29,8 +29,13 @@ export const status: Command = {
       throw new CliError('unreachable', 'sandbox_missing', message, 'List the running ones: svc sandbox ps')
     }
     const { url, inspector_url, database, pid, version, started_at_ms, projects } = sandbox
-    const ready = await isReady(sandbox)
-    const names = projects.map(({ client_id }) => client_id)
+    const options = { signal: AbortSignal.any([signal, AbortSignal.timeout(responseTimeout_ms)]) }
+    const info = await sessionClient(host, settings, undefined)
+      .sandbox.info({}, options)
+      .catch(() => null)
+    signal.throwIfAborted()
+    const ready = info !== null
+    const names = (info ?? { projects }).projects.map(({ client_id }) => client_id)
     const reported = { url, inspector_url, database, pid, version, started_at_ms, ready, source: source.base_url }
     out.data({ ...reported, projects: names }, (style) =>
       alignPairs(
