@@ -374,15 +374,16 @@ ${['a', 'b', 'c'].map((name) => `  - { name: ${name}, steps: [{ placement: null,
 
   test('several reporters, files among them', async () => {
     const junit = join(cli.home, 'qa.xml')
-    const { code, stdout, stderr } = await cli.svc(`qa run errors --reporter list --reporter junit=${junit}`)
+    const file = suite('- { placement: null }')
+    const { code, stdout, stderr } = await cli.svc(`qa run ${file} --reporter list --reporter junit=${junit}`)
     expect(code).toBe(0)
-    expect(stdout).toContain('✓ errors')
+    expect(stdout).toContain('✓ shop')
     expect(stderr).toContain('junit report')
     expect(readFileSync(junit, 'utf8')).toContain('<testsuite')
-    expect(await cli.svc('qa run errors --reporter lst')).toMatchObject({ code: 2, stdout: '' })
-    const unwritable = await cli.svc('qa run errors --reporter list --reporter html=/dev/null/qa.html')
+    expect(await cli.svc(`qa run ${file} --reporter lst`)).toMatchObject({ code: 2, stdout: '' })
+    const unwritable = await cli.svc(`qa run ${file} --reporter list --reporter html=/dev/null/qa.html`)
     expect(unwritable.code).toBe(2)
-    expect(unwritable.stdout).toContain('✓ errors')
+    expect(unwritable.stdout).toContain('✓ shop')
     expect(unwritable.stderr).toContain('Cannot write the html report to /dev/null/qa.html')
   })
 

@@ -1,7 +1,7 @@
 /** The markup of the page of a run, without a browser. */
 import { expect, test } from 'vitest'
 import { pageOf } from '../../src/qa/report/html/page.ts'
-import { item, run } from './results.ts'
+import { exchange, failedItem, item, run, screenshot, step } from './results.ts'
 
 /** Returns the texts of the cells of each row of the matrix. */
 function matrixRows(page: string): string[][] {
@@ -23,4 +23,23 @@ test('rows and columns of the matrix are in words', () => {
     ['beacons a banner responds {row.status}', '✓', '✓'],
     ['beacons a clip responds {row.status}', '✓', ''],
   ])
+})
+
+test('a thousand cases with long bodies and screenshots stay one page: only what failed is kept whole', () => {
+  const items = Array.from({ length: 120 }, (_, index) => ({ index, text: 'a line of a body' }))
+  const body = JSON.stringify({ items })
+  const long = exchange({ response_body: body, request_body: body })
+  const picture = screenshot('frame', 1_000, 800)
+  const noise = { ...picture, png: new Uint8Array(200_000).fill(7) }
+  const cases = Array.from({ length: 1_000 }, (_, index) => {
+    const steps = [step({ exchanges: [long] }), step({ screenshots: [index % 10 === 0 ? noise : picture] })]
+    return index < 30 ? failedItem({ steps: [...steps, ...failedItem().steps] }) : item({ steps })
+  })
+  const page = pageOf(run(cases))
+  const [failures = '', rest = ''] = page.split('<section id="cases"')
+  const count = (text: string, words: string) => text.split(words).length - 1
+  expect(Buffer.byteLength(page)).toBeLessThan(45_000_000)
+  expect(count(failures, 'left out because the case passed')).toBe(0)
+  expect(count(rest, 'left out because the case passed')).toBe(970 * 2)
+  expect(count(rest, 'left out to keep this page small')).toBeGreaterThan(0)
 })
