@@ -4,8 +4,13 @@ import { exitCodes } from '../cli/run/errors.ts'
 import { type Session, sessionClient } from '../cli/run/session.ts'
 import { diagnose, reportLines, summaryOf } from '../journal/doctor.ts'
 import type { Journal } from '../journal/exchange.ts'
-import { gatherMachine, settingsOrProblem } from '../journal/facts/machine.ts'
-import { findService, gatherSandbox, type SandboxFacts } from '../journal/facts/sandbox.ts'
+import {
+  findService,
+  gatherMachine,
+  gatherSandbox,
+  type SandboxFacts,
+  settingsOrProblem,
+} from '../journal/facts/machine.ts'
 import { gatherServed } from '../journal/facts/served-files.ts'
 import { readJournal } from '../journal/read.ts'
 import { repeatable } from './flag-values.ts'

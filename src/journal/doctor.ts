@@ -1,9 +1,9 @@
 /** `svc doctor`: its checks as selections of rules, what they find, and the report of it. */
 import type { Style } from '../cli/output/style.ts'
+import { hangingLines } from '../cli/output/text.ts'
 import type { ReasonCode } from '../contract/errors.ts'
 import { type Exchange, isBeacon, isFrame, type Journal } from './exchange.ts'
-import type { Machine } from './facts/machine.ts'
-import type { SandboxFacts } from './facts/sandbox.ts'
+import type { Machine, SandboxFacts } from './facts/machine.ts'
 import type { ServedFiles } from './facts/served-files.ts'
 import type { Facts, Finding, Observed, Rule, RuleText } from './rule.ts'
 import { checkableRules } from './rules/index.ts'
@@ -245,19 +245,23 @@ export function summaryOf(results: readonly Diagnosis[]): Summary {
 
 /** How each level is printed, the best first. */
 const levels = {
-  ok: { symbol: '✓', color: 'green', one: 'ok', many: 'ok' },
-  warning: { symbol: '!', color: 'yellow', one: 'warning', many: 'warnings' },
-  problem: { symbol: '✗', color: 'red', one: 'problem', many: 'problems' },
-  unknown: { symbol: '?', color: 'dim', one: 'not known', many: 'not known' },
+  ok: { symbol: '✓', color: 'green', many: 'ok' },
+  warning: { symbol: '!', color: 'yellow', many: 'warnings' },
+  problem: { symbol: '✗', color: 'red', many: 'problems' },
+  unknown: { symbol: '?', color: 'dim', many: 'unknown' },
 } as const
 
-/** Returns the results as text: grouped, with one line for each fix, and a summary. */
+/** Returns the results as text: grouped, with a fix below each finding, and a summary. On a terminal lines fit its width. */
 export function reportLines(results: readonly Diagnosis[], style: Style): string[] {
-  const width = Math.max(...results.map(({ check }) => check.length))
-  const margin = ' '.repeat(width + 6)
+  const widest = Math.max(...results.map(({ check }) => check.length))
+  const { columns = Number.POSITIVE_INFINITY } = style
   const lines = ({ level, check, message, fix }: Diagnosis) => [
-    `  ${style[levels[level].color](levels[level].symbol)} ${check.padEnd(width)}  ${message}`,
-    ...(fix === null ? [] : [`${margin}${style.cyan('fix')}: ${fix}`]),
+    ...hangingLines(
+      `  ${style[levels[level].color](levels[level].symbol)} ${check.padEnd(widest)}  `,
+      message,
+      columns,
+    ),
+    ...(fix === null ? [] : hangingLines(`${' '.repeat(widest + 6)}${style.cyan('fix')}: `, fix, columns)),
   ]
   const counts = Object.entries(summaryOf(results)) as [Level, number][]
   return [
@@ -267,7 +271,7 @@ export function reportLines(results: readonly Diagnosis[], style: Style): string
     }),
     counts
       .filter(([level, count]) => level === 'ok' || count > 0)
-      .map(([level, count]) => style[levels[level].color](`${count} ${levels[level][count === 1 ? 'one' : 'many']}`))
+      .map(([level, count]) => style[levels[level].color](`${count} ${count === 1 ? level : levels[level].many}`))
       .join(', '),
   ]
 }

@@ -1,5 +1,19 @@
-/** `svc qa observe`: judges an integration by every rule about requests and pages, and returns the verdicts as a run of a suite. */
-import type { CaseResult, Check, Outcome, RunResult, Exchange as SentExchange, StepResult } from '../qa/result.ts'
+/**
+ * `svc qa observe`: judges an integration by every rule about requests and pages. Returns the verdicts as a run of a suite,
+ * for all reporters, and prints them as a list of its own.
+ */
+import { hangingLines } from '../cli/output/text.ts'
+import { measuredTime } from '../foundation/duration.ts'
+import { type Destination, type Paint, plural, targetText, visible } from '../qa/report/text.ts'
+import type {
+  CaseResult,
+  Check,
+  Outcome,
+  Reporter,
+  RunResult,
+  Exchange as SentExchange,
+  StepResult,
+} from '../qa/result.ts'
 import type { Exchange } from './exchange.ts'
 import type { PageSeen } from './facts/page.ts'
 import type { AnyRule, Finding, Judgement, Observed } from './rule.ts'
@@ -181,4 +195,103 @@ function sentExchange(exchange: Exchange, { target, curl }: ResultOptions): Sent
 
 function textOf(value: unknown): string | null {
   return value === null ? null : JSON.stringify(value)
+}
+
+/** How many requests of a finding are listed. */
+const maxRequests = 4
+const widest = 100
+
+export interface ListOptions {
+  verdicts: readonly Verdict[]
+  watched: Watched
+  /** What was watched: `npm test`, `http://localhost:3000`. */
+  what: string
+}
+
+/** Where a list goes. */
+interface Sheet {
+  paint: Paint
+  /** Columns of its lines. */
+  width: number
+  /** The command that shows a request; null when the sandbox has ended with its requests. */
+  show: string | null
+}
+
+export function createObservationList(options: ListOptions, { write, paint, stream }: Destination): Reporter {
+  const width = Math.min(widest, stream?.columns ?? widest)
+  return {
+    end(result) {
+      const show = result.target.kind === 'fresh' ? null : `${options.watched.command_name} requests show`
+      const lines = listLines(options, result, { paint, width, show })
+      write(lines.map((line) => `${line}\n`).join(''))
+    },
+  }
+}
+
+function listLines(
+  { verdicts, watched, what }: ListOptions,
+  { target, duration_ms }: RunResult,
+  sheet: Sheet,
+): string[] {
+  const { paint, width, show } = sheet
+  const { error = [], warning = [], holds = [], not_seen = [] } = Object.groupBy(verdicts, ({ standing }) => standing)
+  const violated = [...error, ...warning]
+  const isAboutMissingPage = ({ rule }: Verdict) => watched.page === null && isAboutPage(rule)
+  const aboutPage = not_seen.filter(isAboutMissingPage).length
+  const unseen = not_seen.filter((verdict) => !isAboutMissingPage(verdict))
+  const keep = 'The sandbox ended with the command. Keep its requests: --reporter list --reporter html=observe.html'
+  const rules = (mark: string, verb: string, list: readonly Verdict[]) => {
+    const ids = list.map(({ rule }) => rule.id).join(', ')
+    return list.length === 0 ? [] : hangingLines(`${mark} `, `${plural(list.length, 'rule')} ${verb}: ${ids}`, width)
+  }
+  const notes = verdicts.flatMap(({ notes = [] }) => notes)
+  const totals = [
+    ...(error.length > 0 ? [paint.red(plural(error.length, 'error'))] : []),
+    ...(warning.length > 0 ? [paint.yellow(plural(warning.length, 'warning'))] : []),
+    `${holds.length} hold`,
+    `${not_seen.length} not seen`,
+  ]
+  return [
+    `${paint.bold('svc qa observe')}  ${visible(what)}: ${plural(watched.exchanges.length, 'request')} in ${measuredTime(duration_ms)}`,
+    paint.dim(`against ${targetText(target)}`),
+    ...violated.flatMap((verdict) => ['', ...verdictLines(verdict, sheet)]),
+    ...(show === null && violated.length > 0 ? ['', ...hangingLines('', keep, width).map(paint.dim)] : []),
+    '',
+    ...notes.map((note) => `${paint.cyan('i')} ${note}`),
+    ...rules(paint.green('✓'), holds.length === 1 ? 'holds' : 'hold', holds),
+    ...rules(paint.yellow('-'), 'had nothing to judge by', unseen),
+    ...(aboutPage === 0 ? [] : [`${paint.yellow('-')} ${aboutPage} rules are about a page: --url ADDRESS`]),
+    '',
+    totals.join(', '),
+  ]
+}
+
+function verdictLines({ rule, findings, standing }: Verdict, { paint, width, show }: Sheet): string[] {
+  const mark = standing === 'error' ? paint.red('✗ error  ') : paint.yellow('! warning')
+  const named = (name: string, text: string) =>
+    hangingLines(`    ${paint.cyan(name.padEnd(5))}  `, visible(text), width)
+  const listed = new Set<Exchange>()
+  const findingLines = ({ message, fix = rule.fix, requests = [] }: Finding) => {
+    // A request with two wrong fields is evidence of both, and is listed once.
+    const fresh = requests.filter((exchange) => !listed.has(exchange))
+    for (const exchange of fresh) listed.add(exchange)
+    return [
+      ...hangingLines('    ', visible(message), width),
+      ...fresh.slice(0, maxRequests).map((exchange) => `      ${requestLine(exchange, paint)}`),
+      ...(fresh.length > maxRequests ? [`      … ${fresh.length - maxRequests} more`] : []),
+      ...named('do', fix),
+      ...(fresh.length === 0 || show === null ? [] : named('see', `${show} ${fresh.at(-1)!.request_id}`)),
+    ]
+  }
+  return [
+    `${mark}  ${paint.bold(rule.id)}  ${paint.dim(rule.title)}`,
+    ...findings.flatMap(findingLines),
+    ...named('costs', rule.costs ?? ''),
+  ]
+}
+
+/** Returns a request with its time of day, UTC. */
+function requestLine({ request_id, at_ms, method, path, status }: Exchange, paint: Paint): string {
+  const time = new Date(at_ms).toISOString().slice(11, 23)
+  return `${paint.dim(time)}  ${method} ${visible(path)} → ${status || 'no response'}  ${paint.dim(request_id)}`
 }

@@ -6,9 +6,8 @@
 import { type ReasonCode, reasonCodes } from '../contract/errors.ts'
 import { type Exchange, groupBy, type Journal, routeOf, textAt, times } from './exchange.ts'
 import type { AcceptedInFile, FileBeacon } from './facts/beacon-file.ts'
-import type { Machine } from './facts/machine.ts'
+import type { Machine, SandboxFacts } from './facts/machine.ts'
 import type { PageSeen } from './facts/page.ts'
-import type { SandboxFacts } from './facts/sandbox.ts'
 import type { ServedFiles } from './facts/served-files.ts'
 
 /** What an integration did, and how far the journal of it reaches. */

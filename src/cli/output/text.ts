@@ -1,4 +1,5 @@
 /** Values as aligned text. Widths are terminal columns: East Asian characters and emoji take two. */
+import { stripVTControlCharacters } from 'node:util'
 import stringWidth from 'string-width'
 import type { Style } from './style.ts'
 
@@ -85,6 +86,12 @@ export function wrap(text: string, width: number): string[] {
     else lines.push(word)
   }
   return lines
+}
+
+/** Returns a text after a head, wrapped to `width` columns, its further lines below its first word. */
+export function hangingLines(head: string, text: string, width: number): string[] {
+  const indent = textWidth(stripVTControlCharacters(head))
+  return wrap(text, width - indent).map((line, index) => (index === 0 ? head : ' '.repeat(indent)) + line)
 }
 
 /** Returns the text with blanks up to a width. */

@@ -12,8 +12,8 @@ import type { Client } from '../../client/client.ts'
 import { createClient } from '../../client/index.ts'
 import { isLoopback } from '../../foundation/loopback.ts'
 import { isAdRequest } from '../../journal/exchange.ts'
+import { findService } from '../../journal/facts/machine.ts'
 import type { PageSeen, WatchOptions } from '../../journal/facts/page.ts'
-import { findService } from '../../journal/facts/sandbox.ts'
 import type { Watched } from '../../journal/observe.ts'
 import { readJournal } from '../../journal/read.ts'
 import type { RunResult } from '../../qa/result.ts'
@@ -90,7 +90,7 @@ interface Watching extends ObserveFlags {
 /** Resolves to what does the steps of a file, before anything is started. Throws CliError. */
 async function loadDrive({ host }: Session, file: string | undefined): Promise<Watching['drive']> {
   if (file === undefined) return undefined
-  const { loadPageSteps, PageStepFailed } = await import('../../journal/facts/page-steps.ts')
+  const { loadPageSteps, PageStepFailed } = await import('../../qa/browser/page-steps.ts')
   const text = await readFile(resolve(host.cwd, file), 'utf8').catch((error: Error) => {
     throw new CliError('usage', 'file_unreadable', `${file} cannot be read: ${error.message}.`)
   })
@@ -264,8 +264,7 @@ interface Observation {
 }
 
 async function report(session: Session, flags: ObserveFlags, observation: Observation): Promise<number> {
-  const { judge, resultOf } = await import('../../journal/observe.ts')
-  const { createObservationList } = await import('../../journal/observe-list.ts')
+  const { createObservationList, judge, resultOf } = await import('../../journal/observe.ts')
   const { host, out, settings, command_name } = session
   const { client, base_url, kind, since, after, is_ended, is_whole, page, what, started_at_ms } = observation
   const info = await client.sandbox.info()

@@ -1,13 +1,16 @@
-/** What `svc doctor` looks at on this computer. */
+/** What `svc doctor` looks at: this computer, and the sandbox at the base URL, of which only the control API is called. */
 import { access, constants, stat } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { dirname } from 'node:path'
 import { runningSandboxes } from '../../cli/process/locator.ts'
 import { portHolder } from '../../cli/process/port-holder.ts'
 import { CliError } from '../../cli/run/errors.ts'
+import { version } from '../../cli/run/program-info.ts'
 import type { Session } from '../../cli/run/session.ts'
 import { findConfig, loadSettings, stateDirectory } from '../../cli/settings/files.ts'
 import { resolveSettings, type Settings } from '../../cli/settings/settings.ts'
+import type { Client } from '../../client/client.ts'
+import type { Integrity, SandboxInfo } from '../../contract/control/sandbox.ts'
 import { isLoopback } from '../../foundation/loopback.ts'
 import { findBrowser } from '../../qa/browser/launch.ts'
 
@@ -102,4 +105,36 @@ function isTaken(hostname: string, port: number): Promise<boolean> {
     socket.once('timeout', () => end(true))
     socket.once('error', () => end(false))
   })
+}
+
+export interface SandboxFacts {
+  info: SandboxInfo
+  /** What it found in its database, or why it could not look. */
+  integrity: Integrity | { failure: string }
+  /** The version of this command line. */
+  version: string
+  /** How commands begin in hints: `svc`, `npx svc`. */
+  command_name: string
+}
+
+/** A service that runs answers at once or not at all. */
+const answerWithin_ms = 5_000
+/** Errors of the client when no service answered. */
+const noAnswer: ReadonlySet<string> = new Set(['UnreachableError', 'TimeoutError'])
+
+/** Returns who answers at the base URL; `info` is null when it is not a sandbox. */
+export async function findService(
+  client: Client,
+): Promise<{ service: 'sandbox' | 'other' | 'none'; info: SandboxInfo | null }> {
+  try {
+    return { service: 'sandbox', info: await client.sandbox.info({}, { signal: AbortSignal.timeout(answerWithin_ms) }) }
+  } catch (error) {
+    const isSilent = error instanceof Error && noAnswer.has(error.name)
+    return { service: isSilent ? 'none' : 'other', info: null }
+  }
+}
+
+export async function gatherSandbox(client: Client, info: SandboxInfo, command_name: string): Promise<SandboxFacts> {
+  const integrity = await client.sandbox.integrity().catch((error: Error) => ({ failure: error.message }))
+  return { info, integrity, version, command_name }
 }

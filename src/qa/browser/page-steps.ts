@@ -2,12 +2,12 @@
 import { stripVTControlCharacters } from 'node:util'
 import type { Page } from 'playwright-core'
 import { z } from 'zod'
-import { eventsInPage, eventText, isEvent } from '../../qa/browser/actions.ts'
-import { Action } from '../../qa/browser/schema.ts'
-import { parseYaml } from '../../qa/suite/load.ts'
-import { problemsOf, problemText, SuiteError, type SuiteProblem } from '../../qa/suite/problems.ts'
-import { durationMs } from '../../qa/suite/variables.ts'
-import { pause } from './page.ts'
+import { pause } from '../steps/step-kind.ts'
+import { parseYaml } from '../suite/load.ts'
+import { problemsOf, problemText, SuiteError, type SuiteProblem } from '../suite/problems.ts'
+import { durationMs } from '../suite/variables.ts'
+import { eventsInPage, eventText, isEvent } from './actions.ts'
+import { Action } from './schema.ts'
 
 const selector = z.string().min(1)
 
@@ -88,7 +88,7 @@ async function runStep(
     else if (name === 'fill') await page.locator(fill!.field).first().fill(fill!.text, { timeout })
     else if (name === 'press') await page.keyboard.press(press!)
     else if (name === 'run') await page.evaluate(`(async () => {${run}\n})()`)
-    else if (name === 'wait') await pause(durationMs(wait!), signal)
+    else if (name === 'wait') await pause(durationMs(wait!), { signal })
     else return await waitForEvent(wait_for!, page, { signal, timeout })
     return null
   } catch (error) {
@@ -120,7 +120,7 @@ async function waitForEvent(
     // A page that navigates has no events for a moment.
     seen = await page.evaluate(eventsInPage).catch(() => [])
     if (seen.some((event) => isEvent(event, wanted))) return null
-    await pause(interval_ms, signal)
+    await pause(interval_ms, { signal })
   }
   const what = typeof wanted === 'string' ? wanted : wanted.type
   const list = seen.map(eventText).join(', ') || 'none'
