@@ -98,7 +98,7 @@ function caseOf(verdict: Verdict, watched: Watched, options: ResultOptions): Cas
   return {
     id: `observe/${rule.id}`,
     suite: 'observe',
-    name: rule.title,
+    name: titleOf(rule),
     place: placeOf(rule),
     tags: [standing],
     matrix: {},
@@ -122,6 +122,11 @@ function outcomeOf(standing: Standing, { is_strict }: ResultOptions): Outcome {
 function reasonOf({ standing, rule, findings }: Verdict): string | null {
   if (standing === 'not_seen') return `not seen: ${rule.needs}`
   return standing === 'warning' ? `warning: ${findings.map(({ message }) => message).join(' ')}` : null
+}
+
+/** Every rule about integrations has one: a test demands it. */
+function titleOf({ title = '' }: AnyRule): string {
+  return title
 }
 
 /** There is no suite file: the id of the rule stands for it. */
@@ -152,7 +157,7 @@ function violationStep(
 
 function holdingStep({ rule, looked_at, notes = [] }: Verdict): StepResult {
   const basis = `judged by ${looked_at} of: ${rule.needs?.replace(/^an? /, '')}`
-  return stepOf(rule, rule.title, 'passed', { actual: [basis, ...notes].join('; ') })
+  return stepOf(rule, titleOf(rule), 'passed', { actual: [basis, ...notes].join('; ') })
 }
 
 function stepOf(rule: AnyRule, title: string, outcome: Outcome, check: Pick<Check, 'actual' | 'hint'>): StepResult {
@@ -163,7 +168,7 @@ function stepOf(rule: AnyRule, title: string, outcome: Outcome, check: Pick<Chec
     reason: null,
     duration_ms: 0,
     exchanges: [],
-    checks: [{ subject: rule.id, passed: outcome !== 'failed', expected: rule.title, ...check }],
+    checks: [{ subject: rule.id, passed: outcome !== 'failed', expected: titleOf(rule), ...check }],
     screenshots: [],
   }
 }
@@ -284,7 +289,7 @@ function verdictLines({ rule, findings, standing }: Verdict, { paint, width, sho
     ]
   }
   return [
-    `${mark}  ${paint.bold(rule.id)}  ${paint.dim(rule.title)}`,
+    `${mark}  ${paint.bold(rule.id)}  ${paint.dim(titleOf(rule))}`,
     ...findings.flatMap(findingLines),
     ...named('costs', rule.costs ?? ''),
   ]

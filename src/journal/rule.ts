@@ -41,10 +41,10 @@ export interface RuleText {
   /** Public and permanent: reports, suppressions and scripts name it. */
   id: string
   severity: Severity
-  /** What is right; the name of its case in reports of `svc qa observe`. */
-  title: string
   /** What to do about a violation. */
   fix: string
+  /** What is right: the name of its case in reports of `svc qa observe`; the message where a finding has none. */
+  title?: string
   /** What a violation costs; for `svc qa observe`. */
   costs?: string
   /** What must be there for the rule to be judged; for `svc qa observe`. */

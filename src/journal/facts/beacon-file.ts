@@ -1,5 +1,12 @@
 /** The beacons in a file: one body, an array of bodies, JSON lines, or the beacon requests of a HAR file. */
-import { createScanner, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
+import {
+  createScanner,
+  findNodeAtLocation,
+  type Node,
+  type ParseError,
+  parseTree,
+  printParseErrorCode,
+} from 'jsonc-parser'
 import { explainIssues, type LocatedFieldError } from '../../contract/field-errors.ts'
 import { contract } from '../../contract/index.ts'
 import { BeaconRequest } from '../../contract/v1/beacons.ts'
@@ -64,7 +71,7 @@ export function readBeaconFile(text: string, times: Times): BeaconFile {
       ? { kind: 'json lines', beacons: lines.map((line) => beaconOf(line, file)) }
       : { kind: 'json', beacons: [beaconOf(whole, file)] }
   }
-  const entries = childAt(childAt(whole.node, 'log'), 'entries')
+  const entries = findNodeAtLocation(whole.node, ['log', 'entries'])
   if (entries?.type === 'array') {
     return { kind: 'har', beacons: (entries.children ?? []).flatMap((entry) => harBeacons(entry, file)) }
   }
@@ -201,27 +208,11 @@ function printable(text: string): string {
   return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, '?')
 }
 
-/** Returns the property of an object with this name. As in JSON.parse, the last of a name counts. */
-function propertyOf(node: Node | undefined, name: string): Node | undefined {
-  if (node?.type !== 'object') return undefined
-  return node.children?.findLast(({ children }) => children?.[0]?.value === name)
-}
-
-function childAt(node: Node | undefined, key: PropertyKey): Node | undefined {
-  return node?.type === 'array' ? node.children?.[Number(key)] : propertyOf(node, String(key))?.children?.[1]
-}
-
 /** Returns where the value at a path begins, or its name; the innermost value on the way when there is none. */
 function offsetAt(root: Node, path: readonly PropertyKey[], isName = false): number {
-  let node = root
-  for (const [index, key] of path.entries()) {
-    const property = propertyOf(node, String(key))
-    if (isName && index === path.length - 1 && property !== undefined) return property.offset
-    const child = childAt(node, key)
-    if (child === undefined) break
-    node = child
-  }
-  return node.offset
+  const whole = findNodeAtLocation(root, path as (string | number)[])
+  if (whole === undefined) return path.length === 0 ? root.offset : offsetAt(root, path.slice(0, -1))
+  return isName && whole.parent?.type === 'property' ? whole.parent.offset : whole.offset
 }
 
 /** Returns a function from offsets in a text to line and column. */

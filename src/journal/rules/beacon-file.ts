@@ -23,7 +23,7 @@ type ReadBody = Extract<FileBeacon['body'], { status: 'read' }>
 /** A finding at a field of a beacon, or at the beacon. Its message is the title of the rule, when there is none. */
 type Found = Pick<Finding, 'fix'> & { message?: string; at?: readonly PropertyKey[]; isName?: true }
 type FindIn<Subject> = (subject: Subject, file: FileBeacon) => readonly Found[]
-type Words = Omit<RuleText, 'id'>
+type Words = Omit<RuleText, 'id'> & { title: string }
 
 function findingAt({ title }: Words, { place }: Pick<FileBeacon, 'place'>, found: Found): Finding {
   const { at = [], isName, ...texts } = found
@@ -349,7 +349,7 @@ function clipOrder(mount: Slot): FoundInSlot[] {
 function billingRule(
   code: Exclude<AcceptCode, 'OK'>,
   at: readonly string[],
-  texts: Pick<RuleText, 'title' | 'fix'>,
+  texts: Pick<Words, 'title' | 'fix'>,
 ): RuleBody<'beacons'> {
   return slotRule({ severity: 'warning', ...texts }, (slot) => {
     const counted = distinct(slot)

@@ -105,7 +105,6 @@ export const beaconRules = ruleSet('journal', {
 export const beaconCheckRules = ruleSet('journal', {
   /** Unlike `beacon-missing` it counts frames that a program loaded: while you develop, that is how a frame is tried. */
   'frame-silent': {
-    title: 'every loaded frame is reported as rendered',
     severity: 'error',
     fix: 'Mount it with render.js, which sends them, and let the page reach the service: see its console, CSP and CORS.',
     judge(observed) {

@@ -86,7 +86,6 @@ export const fillRules = ruleSet('journal', {
 /** Rules about fills for `svc doctor`, which looks at a journal that goes on. */
 export const fillCheckRules = ruleSet('journal', {
   'fill-expired': {
-    title: 'fills are shown before they expire',
     severity: 'warning',
     fix: 'Mount placement.render.frame_url as soon as the response arrives; do not keep fills, request one for each turn.',
     judge(observed) {
@@ -97,7 +96,6 @@ export const fillCheckRules = ruleSet('journal', {
     },
   },
   'fills-never-shown': {
-    title: 'some fill is shown',
     severity: 'warning',
     fix: 'Mount placement.render.frame_url in an iframe; a creative drawn by hand needs beacons of its own.',
     judge(observed) {

@@ -95,7 +95,6 @@ export const keyRules = ruleSet('journal', {
 /** Rules about the stored project config, for `svc doctor`: the third of the five points to check when migrating. */
 export const configRules = ruleSet('journal', {
   'config-not-found': {
-    title: 'the config that is read belongs to the project of the key',
     severity: 'error',
     fix: 'Set client_id to the project of the key.',
     judge: over(
@@ -114,7 +113,6 @@ export const configRules = ruleSet('journal', {
     ),
   },
   'config-unread': {
-    title: 'browser flows read the project config',
     severity: 'warning',
     fix: 'Read GET /v1/projects/{client_id}/config at start, for labels, sizes and consent, instead of storing them.',
     judge: over(isActivated, (activations, { exchanges }) => {
@@ -123,7 +121,6 @@ export const configRules = ruleSet('journal', {
     }),
   },
   'config-stale': {
-    title: 'the config is read again after a change',
     severity: 'warning',
     fix: 'Read it again, with If-None-Match and the ETag of the last response; it may be kept for 60 seconds.',
     judge: over(

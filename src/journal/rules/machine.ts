@@ -9,7 +9,6 @@ export const oldestNode = '22.19'
 
 export const machineRules = ruleSet('machine', {
   node: {
-    title: 'Node is recent enough',
     severity: 'error',
     fix: 'Install a current Node: nvm install --lts, or from https://nodejs.org.',
     judge({ node_version }) {
@@ -21,7 +20,6 @@ export const machineRules = ruleSet('machine', {
     },
   },
   'state directory': {
-    title: 'the state directory can be written',
     severity: 'error',
     fix: 'Make it writable by you, or set SVC_HOME to a directory that is.',
     judge({ state_directory: { path, problem } }) {
@@ -30,7 +28,6 @@ export const machineRules = ruleSet('machine', {
     },
   },
   'config file': {
-    title: 'the config file is valid',
     severity: 'error',
     fix: 'Correct it; see svc help settings.',
     judge({ config: { path, problem } }) {
@@ -42,7 +39,6 @@ export const machineRules = ruleSet('machine', {
   },
   /** Key type, the first point to check when migrating, in the settings. Keys themselves are never printed. */
   keys: {
-    title: 'each setting has a key of its kind',
     severity: 'error',
     fix: 'Set SVC_SECRET_KEY to the key that begins with sk_test_.',
     judge: ({ settings }) =>
@@ -52,7 +48,6 @@ export const machineRules = ruleSet('machine', {
       ),
   },
   settings: {
-    title: 'settings belong to the sandbox in use',
     severity: 'warning',
     fix: 'Remove the setting.',
     judge({ settings, running_urls: [running] }) {
@@ -68,14 +63,12 @@ export const machineRules = ruleSet('machine', {
     },
   },
   browser: {
-    title: 'a browser is installed',
     severity: 'warning',
     fix: 'Install one, or put it on the PATH. Only what opens a browser needs it.',
     judge: ({ browser }) =>
       found(browser === null ? [{ message: 'No Chrome or Chromium was found.' }] : [], `${browser}.`),
   },
   port: {
-    title: 'a sandbox answers at the base URL',
     severity: 'error',
     fix: 'Start one: svc start',
     judge(machine) {
@@ -168,7 +161,6 @@ const negligible_ms = 1_000
 
 export const sandboxRules = ruleSet('sandbox', {
   version: {
-    title: 'the sandbox has the version of the command line',
     severity: 'warning',
     fix: 'Restart it.',
     judge({ info, version, command_name }) {
@@ -180,7 +172,6 @@ export const sandboxRules = ruleSet('sandbox', {
     },
   },
   database: {
-    title: 'the database and its evidence are intact',
     severity: 'error',
     fix: 'Start with another --db.',
     judge({ integrity, info, command_name }) {
@@ -204,7 +195,6 @@ export const sandboxRules = ruleSet('sandbox', {
     },
   },
   clock: {
-    title: 'the sandbox clock is the system clock',
     severity: 'warning',
     fix: 'Set it to the system time.',
     judge({ info: { clock }, command_name }) {

@@ -51,10 +51,11 @@ export function difference(origin: string, allowed: string): string | null {
 
 /** Ports of allowed origins may be `*`, which is no URL. */
 function partsOf(origin: string): { scheme: string; host: string; port: string } | null {
-  const match = /^(https?):\/\/(\[[^\]]+\]|[^/:]+)(?::(\d+|\*))?\/?$/i.exec(origin)
-  if (match === null) return null
-  const scheme = (match[1] as string).toLowerCase()
-  return { scheme, host: (match[2] as string).toLowerCase(), port: match[3] ?? (scheme === 'https' ? '443' : '80') }
+  const [, rest = origin, isAny] = /^(.*?)(:\*)?\/?$/.exec(origin) ?? []
+  const url = URL.parse(rest)
+  if (url === null || !/^https?:$/.test(url.protocol)) return null
+  const port = url.port || (url.protocol === 'https:' ? '443' : '80')
+  return { scheme: url.protocol.slice(0, -1), host: url.hostname, port: isAny === undefined ? port : '*' }
 }
 
 /** Rules about pages elsewhere, for `svc doctor`. */
@@ -64,7 +65,6 @@ export const originRules = ruleSet('journal', {
    * (Local Network Access). A request that a browser blocks never arrives, so this looks at those that did.
    */
   'local-network': {
-    title: 'pages are served from this computer',
     severity: 'warning',
     fix: 'Allow local network access for that page, or serve it from http://localhost while you develop.',
     judge({ exchanges }) {

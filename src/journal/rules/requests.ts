@@ -209,30 +209,19 @@ export const topFields = Object.keys(BeaconRequest.shape)
 export const measurementFields = Object.keys(Measurements.shape)
 
 /** Names that other beacon APIs use, beside those that differ only in their case. */
-const otherNames: Readonly<Record<string, string>> = {
-  id: 'beacon_id',
-  event_id: 'beacon_id',
-  idempotency_key: 'beacon_id',
-  token: 'asset_token',
-  type: 'event',
-  kind: 'event',
-  event_type: 'event',
-  beacon_type: 'event',
-  event_name: 'event',
-  time: 'occurred_at_ms',
-  ts: 'occurred_at_ms',
-  timestamp: 'occurred_at_ms',
-  timestamp_ms: 'occurred_at_ms',
-  occurred_at_ms_client: 'occurred_at_ms',
-  slot: 'slot_id',
-  instance_id: 'render_instance_id',
-  sequence: 'seq',
-  revision: 'consent_revision',
-  metrics: 'measurements',
-  meta: 'metadata',
-  data: 'metadata',
-  ratio: 'measurements.visible_ratio',
-  duration: 'measurements.duration_ms',
+const namesElsewhere: Readonly<Record<string, readonly string[]>> = {
+  beacon_id: ['id', 'event_id', 'idempotency_key'],
+  asset_token: ['token'],
+  event: ['type', 'kind', 'event_type', 'beacon_type', 'event_name'],
+  occurred_at_ms: ['time', 'ts', 'timestamp', 'timestamp_ms', 'occurred_at_ms_client'],
+  slot_id: ['slot'],
+  render_instance_id: ['instance_id'],
+  seq: ['sequence'],
+  consent_revision: ['revision'],
+  measurements: ['metrics'],
+  metadata: ['meta', 'data'],
+  'measurements.visible_ratio': ['ratio'],
+  'measurements.duration_ms': ['duration'],
 }
 
 /** Returns what to do about an unknown field of a beacon that was probably meant for another one, or for none. */
@@ -247,5 +236,5 @@ export function fieldMeant(wrong: string): string | null {
   const snake = wrong.replace(/[A-Z]/g, (letter, at: number) => `${at === 0 ? '' : '_'}${letter.toLowerCase()}`)
   if (topFields.includes(snake)) return snake
   if (measurementFields.includes(snake)) return `measurements.${snake}`
-  return otherNames[snake] ?? null
+  return Object.keys(namesElsewhere).find((name) => namesElsewhere[name]!.includes(snake)) ?? null
 }

@@ -107,22 +107,17 @@ function hasty(exchanges: readonly Exchange[]): Repetition[] {
   )
 }
 
-/** Returns no-fills after which the same session asked for the same at once. */
+/** Returns no-fills after which the next request of the session asked for the same at once. */
 function noFillLoops(exchanges: readonly Exchange[]): Repetition[] {
-  const sessions = groupBy(exchanges, (exchange) =>
-    exchange.session_id !== null && isPlacementRequest(exchange) ? sessionOf(exchange) : null,
-  )
-  return [...sessions.values()].flatMap((group) =>
-    group.flatMap((first, index) => {
-      const again = group[index + 1]
-      const isLoop =
-        again !== undefined &&
+  const asked = exchanges.filter((exchange) => exchange.session_id !== null && isPlacementRequest(exchange))
+  return [...groupBy(asked, sessionOf).values()]
+    .flatMap((group) => group.slice(1).map((again, index) => ({ first: group[index]!, again })))
+    .filter(
+      ({ first, again }) =>
         noFillReasonOf(first) !== null &&
         again.at_ms - first.at_ms < atOnce_ms &&
-        JSON.stringify(first.request_body) === JSON.stringify(again.request_body)
-      return isLoop ? [{ first, again }] : []
-    }),
-  )
+        JSON.stringify(first.request_body) === JSON.stringify(again.request_body),
+    )
 }
 
 /** Returns repetitions before the time that the response asked to wait. */
