@@ -16,41 +16,35 @@ const gap = '  '
 const shownFrom = { bill: 50, format: 58, slot: 78, session: 104 }
 const verdictWidths = { least: 10, most: 42 }
 
+/** The columns between event and verdict, by the field that they show. */
+const between = { format: 'format', slot: 'slot_id', session: 'session_id' } as const
+
 /** Returns the names of the columns. */
 export function columnHead(columns: number, style: Style): string {
-  const { time, verdict, has } = layoutFor(columns)
+  const { time, verdict, shown, has_bill } = layoutFor(columns)
   const names = [
     pad('time', time),
-    pad('event', widths.event),
-    ...(has.format ? [pad('format', widths.format)] : []),
-    ...(has.slot ? [pad('slot', widths.slot)] : []),
-    ...(has.session ? [pad('session', widths.session)] : []),
+    ...(['event', ...shown] as const).map((name) => pad(name, widths[name])),
     pad('verdict', verdict),
-    ...(has.bill ? ['bill'] : []),
+    ...(has_bill ? ['bill'] : []),
   ]
   return style.dim(`  ${names.join(gap)}`)
 }
 
 /** Returns the line of a beacon. The selected one is marked by a sign as well as by colour. */
 export function beaconLine(beacon: TailBeacon, columns: number, style: Style, isSelected: boolean): string {
-  const { time, has, ...layout } = layoutFor(columns)
-  const withBill = layout.verdict + gap.length + widths.bill
+  const { time, shown, has_bill, ...layout } = layoutFor(columns)
+  const { would_bill } = beacon
   // A long reason uses the column `bill` when nothing would be billed.
-  const isLong = has.bill && !beacon.would_bill && textWidth(verdictText(beacon, layout.verdict)) > layout.verdict
-  const verdict = isLong ? withBill : layout.verdict
-  const cells: [string, (text: string) => string][] = [
+  const isLong = has_bill && !would_bill && textWidth(verdictText(beacon, layout.verdict)) > layout.verdict
+  const verdict = layout.verdict + (isLong ? gap.length + widths.bill : 0)
+  const bill = [pad(would_bill ? 'yes' : 'no', widths.bill), would_bill ? style.green : style.dim] as const
+  const cells: (readonly [string, (text: string) => string])[] = [
     [timeOfDay(beacon.received_at_ms).slice(0, time), style.dim],
     [pad(formatValue(beacon.event), widths.event), (text) => text],
-    ...cellIf(has.format, formatValue(beacon.format), widths.format, style.dim),
-    ...cellIf(has.slot, formatValue(beacon.slot_id), widths.slot, style.dim),
-    ...cellIf(has.session, formatValue(beacon.session_id), widths.session, style.dim),
+    ...shown.map((name) => [pad(formatValue(beacon[between[name]]), widths[name]), style.dim] as const),
     [pad(verdictText(beacon, verdict), verdict), verdictPaint(beacon, style)],
-    ...cellIf(
-      has.bill && !isLong,
-      beacon.would_bill ? 'yes' : 'no',
-      widths.bill,
-      beacon.would_bill ? style.green : style.dim,
-    ),
+    ...(has_bill && !isLong ? [bill] : []),
   ]
   if (isSelected) return style.inverse(pad(`› ${cells.map(([text]) => text).join(gap)}`, columns))
   return `  ${cells.map(([text, paint]) => paint(text)).join(gap)}`
@@ -80,30 +74,15 @@ function pad(text: string, width: number): string {
 
 const signs = { accepted: '✓', duplicate: '=', rejected: '✗' } as const
 
-function cellIf(
-  isShown: boolean,
-  text: string,
-  width: number,
-  paint: (text: string) => string,
-): [string, (text: string) => string][] {
-  return isShown ? [[pad(text, width), paint]] : []
-}
-
 function layoutFor(columns: number) {
-  const has = {
-    bill: columns >= shownFrom.bill,
-    format: columns >= shownFrom.format,
-    slot: columns >= shownFrom.slot,
-    session: columns >= shownFrom.session,
-  }
-  const time = has.slot ? widths.time : shortTime
-  const others = (Object.keys(has) as (keyof typeof has)[]).filter((name) => has[name])
-  const taken = others.reduce(
-    (sum, name) => sum + gap.length + widths[name],
-    gap.length + time + 2 * gap.length + widths.event,
-  )
+  const has = (name: keyof typeof shownFrom) => columns >= shownFrom[name]
+  const time = has('slot') ? widths.time : shortTime
+  const fixed = gap.length + time + gap.length + widths.event + gap.length
+  const others = (Object.keys(shownFrom) as (keyof typeof shownFrom)[]).filter(has)
+  const taken = others.reduce((sum, name) => sum + gap.length + widths[name], fixed)
   const verdict = Math.min(verdictWidths.most, Math.max(verdictWidths.least, columns - taken))
-  return { time, verdict, has }
+  const shown = (Object.keys(between) as (keyof typeof between)[]).filter(has)
+  return { time, verdict, shown, has_bill: has('bill') }
 }
 
 /** Returns everything about a beacon: itself, the timeline of its slot, its consent and its evidence. */

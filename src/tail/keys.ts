@@ -1,6 +1,6 @@
 /** What each key does on each screen, and the keys of the terminal as Ink reports them. */
 import type { Key as InkKey } from 'ink'
-import { filterFields, type TailAction, type TailState } from './model.ts'
+import { capacity, filterFields, type TailAction, type TailState } from './model.ts'
 
 const inkNames = {
   upArrow: 'up',
@@ -52,37 +52,27 @@ export function actionOf(state: TailState, { text, name }: Key, page: number): K
   if (screen.name !== 'list' && (name === 'escape' || name === 'left' || text === 'q')) return backToList
   if (screen.name === 'help') return text === '?' || name === 'enter' ? backToList : null
   if (screen.name === 'details' && name === 'enter') return backToList
-  return namedKey(name, page) ?? letterKeys[text]?.(state) ?? null
+  return (name === null ? letterKeys[text]?.(state) : namedKeys[name]?.(page)) ?? null
 }
 
 const backToList: KeyAction = { type: 'show', screen: { name: 'list' } }
 
-function namedKey(name: Key['name'], page: number): KeyAction | null {
-  switch (name) {
-    case 'up':
-      return { type: 'move', by: -1 }
-    case 'down':
-      return { type: 'move', by: 1 }
-    case 'page_up':
-      return { type: 'move', by: -page }
-    case 'page_down':
-      return { type: 'move', by: page }
-    case 'home':
-      return { type: 'first' }
-    case 'end':
-      return { type: 'last' }
-    case 'enter':
-      return { type: 'details' }
-    default:
-      return null
-  }
+/** `page` is the number of rows of the list. */
+const namedKeys: Partial<Record<KeyName, (page: number) => KeyAction>> = {
+  up: () => ({ type: 'move', by: -1 }),
+  down: () => ({ type: 'move', by: 1 }),
+  page_up: (page) => ({ type: 'move', by: -page }),
+  page_down: (page) => ({ type: 'move', by: page }),
+  home: () => ({ type: 'move', by: -capacity }),
+  end: () => ({ type: 'move', by: capacity }),
+  enter: () => ({ type: 'details' }),
 }
 
 const letterKeys: Readonly<Record<string, (state: TailState) => KeyAction>> = {
   k: () => ({ type: 'move', by: -1 }),
   j: () => ({ type: 'move', by: 1 }),
-  g: () => ({ type: 'first' }),
-  G: () => ({ type: 'last' }),
+  g: () => ({ type: 'move', by: -capacity }),
+  G: () => ({ type: 'move', by: capacity }),
   f: () => ({ type: 'show', screen: { name: 'filter', field: 'event' } }),
   '/': ({ filter }) => ({ type: 'show', screen: { name: 'search', before: filter.search } }),
   ' ': () => ({ type: 'pause' }),

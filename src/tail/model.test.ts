@@ -56,13 +56,18 @@ describe('the cursor', () => {
   })
 
   test('follows again at the end', () => {
-    const back = stateAfter(arrive(range(1, 3)), { type: 'first' }, { type: 'move', by: 1 }, { type: 'move', by: 5 })
+    const back = stateAfter(
+      arrive(range(1, 3)),
+      { type: 'move', by: -capacity },
+      { type: 'move', by: 1 },
+      { type: 'move', by: 5 },
+    )
     expect(back.selected_seq).toBeNull()
     expect(selectedBeacon(reduce(back, arrive(range(4, 4))))?.seq).toBe(4)
   })
 
   test('moves to the oldest beacon when its own is gone', () => {
-    const state = stateAfter(arrive(range(1, 2)), { type: 'first' }, arrive(range(3, capacity + 3)))
+    const state = stateAfter(arrive(range(1, 2)), { type: 'move', by: -capacity }, arrive(range(3, capacity + 3)))
     expect(cursorOf(state)).toBe(0)
     expect(selectedBeacon(state)?.seq).toBe(4)
   })

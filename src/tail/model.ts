@@ -63,9 +63,8 @@ export const filterChoices = {
 export type TailAction =
   | { type: 'arrive'; arrivals: readonly Arrival[]; now_ms: number }
   | { type: 'connect'; connection: TailState['connection']; notice: string | null }
+  /** Beyond the first or the last it stays there. */
   | { type: 'move'; by: number }
-  | { type: 'first' }
-  | { type: 'last' }
   | { type: 'details' }
   | { type: 'slot'; slot_id: string; slot: SlotState }
   | { type: 'show'; screen: Screen }
@@ -100,10 +99,6 @@ export function reduce(state: TailState, action: TailAction): TailState {
       return { ...state, connection: action.connection, notice: action.notice }
     case 'move':
       return move(state, action.by)
-    case 'first':
-      return move(state, -capacity)
-    case 'last':
-      return move(state, capacity)
     case 'details':
       return openDetails(state)
     case 'slot':
@@ -122,7 +117,8 @@ export function reduce(state: TailState, action: TailAction): TailState {
     case 'choose':
       return choose(state, action.by)
     case 'pause':
-      return state.held === null ? { ...state, held: [], notice: null } : resume(state)
+      if (state.held === null) return { ...state, held: [], notice: null }
+      return { ...append({ ...state, held: null }, state.held), notice: null }
     case 'clear':
       return {
         ...state,
@@ -169,11 +165,6 @@ function append(state: TailState, fresh: readonly TailBeacon[]): TailState {
 
 function newest(before: readonly TailBeacon[], fresh: readonly TailBeacon[]): readonly TailBeacon[] {
   return fresh.length >= capacity ? fresh.slice(-capacity) : [...before.slice(-(capacity - fresh.length)), ...fresh]
-}
-
-function resume(state: TailState): TailState {
-  const { held } = state
-  return { ...append({ ...state, held: null }, held ?? []), notice: null }
 }
 
 function move(state: TailState, by: number): TailState {

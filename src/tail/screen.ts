@@ -103,8 +103,7 @@ function filterLines({ filter, screen }: TailState, style: Style): string[] {
     ...filterFields.map((field) => {
       const isHere = screen.name === 'filter' && screen.field === field
       const value = filter[field] ?? 'all'
-      const choice = isHere ? style.inverse(`‹ ${value} ›`) : `  ${value}`
-      return `${isHere ? '›' : ' '} ${style.dim(field.padEnd(9))}${choice}`
+      return `${isHere ? '›' : ' '} ${style.dim(field.padEnd(9))}${isHere ? style.inverse(`‹ ${value} ›`) : `  ${value}`}`
     }),
   ]
 }
@@ -138,9 +137,16 @@ const bars = '▁▂▃▄▅▆▇█'
 const labelWidth = 4
 const sparklineLabel = 'minute '
 
+const connections = {
+  connecting: { color: 'dim', text: '○ connecting' },
+  live: { color: 'green', text: '● live' },
+  lost: { color: 'red', text: '○ reconnecting' },
+} as const
+
 /** Returns the base URL and the state of the connection. */
 function titleLine(state: TailState, base_url: string, style: Style): string {
-  const title = `${style.bold('beacons')} ${style.dim(base_url)}  ${connectionText(state, style)}`
+  const { color, text } = connections[state.connection.status]
+  const title = `${style.bold('beacons')} ${style.dim(base_url)}  ${style[color](text)}`
   return state.held === null ? title : `${title}  ${style.yellow(`paused, ${amount(state.held.length)} held`)}`
 }
 
@@ -163,12 +169,11 @@ function countLines(state: TailState, columns: number, style: Style): string[] {
   })
   const row = (label: string, text: (cell: (typeof cells)[number]) => string) =>
     label.padEnd(labelWidth) + fitting.map((cell) => text(cell).padStart(cell.width)).join('  ')
-  const isQuiet = counts.total === 0
   return [
-    isQuiet ? style.dim(totals) : totals,
+    counts.total === 0 ? style.dim(totals) : totals,
     style.dim(row('', ({ event }) => event)),
     row('', ({ total }) => total),
-    `${style.dim(row('/s', ({ each }) => each))}`,
+    style.dim(row('/s', ({ each }) => each)),
     `${style.dim(sparklineLabel)}${style.cyan(sparkline(shown, peak))} ${style.dim(`${perSecond(rate(counts, now_ms))}/s`)}`,
   ]
 }
@@ -188,15 +193,4 @@ function amount(value: number): string {
 
 function perSecond(value: number): string {
   return value >= 10 || value === 0 ? amount(Math.round(value)) : value.toFixed(1)
-}
-
-function connectionText({ connection }: TailState, style: Style): string {
-  switch (connection.status) {
-    case 'connecting':
-      return style.dim('○ connecting')
-    case 'live':
-      return style.green('● live')
-    case 'lost':
-      return style.red('○ reconnecting')
-  }
 }

@@ -1,5 +1,4 @@
 /** Holds the state of a tail. Beacons are collected and applied at most 15 times a second. */
-
 import type { Arrival } from './counts.ts'
 import { type FeedMessage, type Interruption, noteOf } from './feed.ts'
 import { reduce, type TailAction, type TailState } from './model.ts'
