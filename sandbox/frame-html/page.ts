@@ -116,34 +116,11 @@ function headers(nonce: string, media: string, frame_ancestors: readonly string[
 }
 
 /** Everything a browser can grant, except autoplay, which a muted clip needs. */
-const closedFeatures = [
-  'accelerometer',
-  'browsing-topics',
-  'camera',
-  'clipboard-read',
-  'clipboard-write',
-  'display-capture',
-  'encrypted-media',
-  'fullscreen',
-  'gamepad',
-  'geolocation',
-  'gyroscope',
-  'hid',
-  'idle-detection',
-  'local-fonts',
-  'magnetometer',
-  'microphone',
-  'midi',
-  'payment',
-  'picture-in-picture',
-  'publickey-credentials-get',
-  'screen-wake-lock',
-  'serial',
-  'storage-access',
-  'usb',
-  'window-management',
-  'xr-spatial-tracking',
-]
+const closedFeatures =
+  `accelerometer browsing-topics camera clipboard-read clipboard-write display-capture encrypted-media
+  fullscreen gamepad geolocation gyroscope hid idle-detection local-fonts magnetometer microphone midi
+  payment picture-in-picture publickey-credentials-get screen-wake-lock serial storage-access usb
+  window-management xr-spatial-tracking`.split(/\s+/)
 
 /** Without a known project any page may embed: so the renderer learns the reason, and nothing of a project is in it. */
 function ancestors(origins: readonly string[] | null): string {

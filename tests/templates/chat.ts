@@ -14,7 +14,7 @@ const phone = { viewport: { width: 375, height: 700 } }
 
 export interface Chat {
   template: string
-  /** Arguments of node that build it; null when it needs no build. */
+  /** Arguments of node that build it for the stage; null when it needs no build, or its own test has made one for any. */
   build: readonly string[] | null
   /** Arguments of node that serve the build, on a port that is printed. */
   serve: readonly string[]

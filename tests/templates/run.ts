@@ -20,6 +20,11 @@ export function run(
   })
 }
 
+/** Installs what a project declares, or a package into it. What npm has in its cache is not asked for again. */
+export async function install(directory: string, ...packages: string[]): Promise<void> {
+  await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', ...packages], directory)
+}
+
 /** The environment of a newcomer's shell: this Node first on the path, and no variables of npm or a test runner. */
 export function environment(): Record<string, string> {
   const own = /^(npm_(?!config_registry$)|INIT_CWD$|NODE_ENV$|VITEST|SVC_|TEST$|MODE$|DEV$|PROD$|SSR$|BASE_URL$)/i

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, inject } from 'vitest'
-import { environment, run } from './run.ts'
+import { environment, install, run } from './run.ts'
 
 /** Written by npm when an install is complete. */
 const installed = 'node_modules/.package-lock.json'
@@ -24,7 +24,7 @@ export async function scaffold(template: string): Promise<Scaffolded> {
   if (!existsSync(join(directory, installed))) {
     mkdirSync(empty)
     await run(process.execPath, [join(newcomer, 'node_modules/svc/bin/svc.js'), 'init', template, name], empty)
-    await run('npm', ['install', '--no-audit', '--no-fund'], directory)
+    await install(directory)
   }
   expect(readdirSync(empty)).toEqual([name])
   const { scripts } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8'))

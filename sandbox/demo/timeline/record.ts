@@ -58,8 +58,8 @@ export function openRecorder(onChange: (turn: TurnRecord) => void) {
   const sessions = new Set<string>()
   /** The turn of each slot. */
   const slots = new Map<string, string>()
-  /** Consents that the sandbox has recorded and this page has not yet stored. */
-  const consents: SandboxEvent[] = []
+  /** Consents that the sandbox has recorded before this page knew that they are its own, by the key of their entry. */
+  const consents = new Map<string, SandboxEvent>()
 
   const turnOf = (id: string | undefined) => turns.find((turn) => turn.id === id)
   const turnOfSlot = (slot_id: string) => turnOf(slots.get(slot_id))
@@ -77,17 +77,12 @@ export function openRecorder(onChange: (turn: TurnRecord) => void) {
 
   /** Adds the recorded event to the consent that this page has stored. Consents of others are not shown. */
   function attachConsent(event: SandboxEvent): void {
-    for (const turn of turns) {
-      const entry = turn.entries.findLast(({ kind, sandbox, page }) => {
-        const note = page?.event as PageNote | undefined
-        return kind === 'consent' && sandbox === null && note?.consent_id === event.data.consent_id
-      })
-      if (entry === undefined) continue
-      consents.splice(consents.indexOf(event), 1)
-      entry.sandbox = { event, at: entry.at }
-      onChange(turn)
-      break
-    }
+    const key = `consent:${event.data.consent_id}`
+    const isOwn = (entry: Entry) => entry.key === key && entry.sandbox === null
+    const turn = turns.find(({ entries }) => entries.some(isOwn))
+    const at = turn?.entries.find(isOwn)?.at ?? 0
+    if (turn === undefined) consents.set(key, event)
+    else put(turn, key, 'consent', { at, sandbox: { event, at } })
   }
 
   const recorder = {
@@ -105,10 +100,10 @@ export function openRecorder(onChange: (turn: TurnRecord) => void) {
       const [turn] = turns
       if (turn === undefined) return
       const at = performance.now()
-      const key = event.type === 'consent' ? `consent:${event.consent_id}:${at}` : event.type
+      const key = event.type === 'consent' ? `consent:${event.consent_id}` : event.type
       put(turn, key, event.type, { at, page: { event, at } })
-      const recorded = consents.findLast(({ data }) => data.consent_id === event.consent_id)
-      if (event.type === 'consent' && recorded !== undefined) attachConsent(recorded)
+      const recorded = consents.get(key)
+      if (recorded !== undefined) attachConsent(recorded)
     },
     onPageEvent(event: RendererEvent): void {
       const { type, turn_id, slot_id = null, instance_id = '' } = event
@@ -124,13 +119,9 @@ export function openRecorder(onChange: (turn: TurnRecord) => void) {
     },
     onSandboxEvent(event: SandboxEvent, at: number): void {
       const { slot_id, type, data } = event
-      if (type === 'consent.changed') {
-        consents.push(event)
-        attachConsent(event)
-        return
-      }
       const kind = kinds[type]
-      if (kind === undefined) return
+      if (kind === 'consent') attachConsent(event)
+      if (kind === undefined || kind === 'consent') return
       const known = slot_id === null ? undefined : turnOfSlot(slot_id)
       if (kind === 'activated' || kind === 'reset') {
         if (kind === 'activated' && turns[0]?.choices.integration === 'server') return

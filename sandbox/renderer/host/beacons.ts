@@ -5,11 +5,13 @@
  * Network errors and 5xx are retried with back-off, 429 only after its Retry-After, any other 4xx never.
  */
 import type { BeaconEvent, BeaconRequest, Measurements } from '../../../src/contract/v1/beacons.ts'
-import { type JsonResponse, pause, requestJson } from './request.ts'
+import { pause, requestJson } from './request.ts'
 
 const backoff_ms = [500, 1_000, 2_000]
 /** After a longer wait the beacon would be stale. */
 const max_wait_ms = 240_000
+
+const noResponse = { ok: false, status: 0, reason_code: 'network_error', retry_after_ms: null }
 
 export interface BeaconOptions {
   base_url: string
@@ -40,13 +42,16 @@ export function openBeacons(options: BeaconOptions) {
     flushing = new AbortController()
   }
 
-  const deliver = async (beacon: BeaconRequest, event: BeaconEvent): Promise<void> => {
-    const report = (accepted: boolean, reason_code: string): void => options.onResult(event, accepted, reason_code)
+  const deliver = async (beacon: BeaconRequest & { event: BeaconEvent }): Promise<void> => {
+    const report = (accepted: boolean, reason_code: string): void =>
+      options.onResult(beacon.event, accepted, reason_code)
     for (let attempts = 0; ; attempts += 1) {
       if (!options.isPermitted()) return
       const token = options.token()
       if (token === null) return report(false, 'credential_missing')
-      const { ok, status, reason_code, retry_after_ms } = await post(options.base_url, token, beacon)
+      const request = { body: beacon, token, keepalive: true }
+      const response = await requestJson(`${options.base_url}/v1/beacons`, request).catch(() => noResponse)
+      const { ok, status, reason_code, retry_after_ms } = response
       const isOrdered = retry_after_ms !== null
       const isTemporary = status === 0 || status >= 500 || (status === 429 && isOrdered)
       const delay = retry_after_ms ?? backoff_ms[attempts] ?? 0
@@ -62,20 +67,17 @@ export function openBeacons(options: BeaconOptions) {
     /** Sends one beacon; `count` numbers repeated ones, such as heartbeats. */
     send: (event: BeaconEvent, measurements: Measurements, count?: number): void => {
       const { instance_id, asset_token, slot_id, consent_revision } = options
-      void deliver(
-        {
-          beacon_id: `${instance_id}:${event}${count === undefined ? '' : `:${count}`}`,
-          asset_token,
-          event,
-          occurred_at_ms: options.now(),
-          render_instance_id: instance_id,
-          seq: seq++,
-          consent_revision,
-          measurements,
-          slot_id,
-        },
+      void deliver({
+        beacon_id: `${instance_id}:${event}${count === undefined ? '' : `:${count}`}`,
+        asset_token,
         event,
-      )
+        occurred_at_ms: options.now(),
+        render_instance_id: instance_id,
+        seq: seq++,
+        consent_revision,
+        measurements,
+        slot_id,
+      })
     },
     flush,
     /** Flushes, and retries nothing after that. */
@@ -84,16 +86,4 @@ export function openBeacons(options: BeaconOptions) {
       flush()
     },
   }
-}
-
-type BeaconResponse = Pick<JsonResponse, 'ok' | 'status' | 'reason_code' | 'retry_after_ms'>
-
-/** Resolves with status 0 when there was no response. */
-function post(base_url: string, token: string, body: BeaconRequest): Promise<BeaconResponse> {
-  return requestJson(`${base_url}/v1/beacons`, { body, token, keepalive: true }).catch(() => ({
-    ok: false,
-    status: 0,
-    reason_code: 'network_error',
-    retry_after_ms: null,
-  }))
 }

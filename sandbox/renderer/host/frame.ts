@@ -66,18 +66,16 @@ export function openFrame(
 }
 
 function draw({ frame_url, sponsor_name, width, height }: Placement['render']): HTMLIFrameElement {
-  const element = document.createElement('iframe')
-  const attributes = {
+  const element = Object.assign(document.createElement('iframe'), {
     title: `Sponsored: ${sponsor_name}`,
     sandbox: 'allow-scripts allow-popups allow-popups-to-escape-sandbox',
-    referrerpolicy: 'no-referrer',
+    referrerPolicy: 'no-referrer',
     allow: 'autoplay',
     loading: 'eager',
     width,
     height,
     src: frame_url,
-  }
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, `${value}`)
+  })
   setStyles(element, {
     display: 'block',
     width: `${width}px`,

@@ -39,19 +39,10 @@ export interface TurnOptions {
   debug?: boolean
 }
 
-export type TurnState =
-  | 'idle'
-  | 'consent_check'
-  | 'requesting'
-  | 'blocked'
-  | 'no_fill'
-  | 'failed'
-  | 'filled'
-  | 'mounting'
-  | 'rendered'
-  | 'finishing'
-  | 'cleared'
-  | 'cancelled'
+const lastStates = ['blocked', 'no_fill', 'failed', 'cleared', 'cancelled'] as const
+type LastState = (typeof lastStates)[number]
+type OpenState = 'idle' | 'consent_check' | 'requesting' | 'filled' | 'mounting' | 'rendered' | 'finishing'
+export type TurnState = OpenState | LastState
 
 export interface Turn {
   readonly id: string
@@ -90,7 +81,7 @@ export function startTurn(renderer: Renderer, options: TurnOptions): Turn {
   }
 
   /** Enters a final state and clears the ad. */
-  function end(last: TurnState, reason: string): void {
+  function end(last: LastState, reason: string): void {
     const open = mount
     mount = null
     state = last
@@ -238,8 +229,8 @@ export function startTurn(renderer: Renderer, options: TurnOptions): Turn {
   return turn
 }
 
-export function isLast(state: TurnState): boolean {
-  return ['blocked', 'no_fill', 'failed', 'cleared', 'cancelled'].includes(state)
+export function isLast(state: TurnState): state is LastState {
+  return (lastStates as readonly string[]).includes(state)
 }
 
 function maxHeight(body: Record<string, unknown> | undefined): number | undefined {
