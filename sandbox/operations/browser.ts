@@ -43,10 +43,16 @@ export const activateBrowser: Operation<Contract['browser.activate']> = async (s
 
 /**
  * Resolves to the publishable key of an activation request; the pipeline needs it first, for its rate limit.
- * @throws ApiError 400 for a malformed key, 401 for an empty, unknown or revoked one (A08)
+ * @throws ApiError 400 for a malformed key, 401 for an empty, unknown or revoked one, 403 for a secret key (A08)
  */
 export async function publishableKey(services: Services, text: unknown): Promise<KeyRow> {
   if (text === '') throw new ApiError('credential_missing', { message: 'publishable_key is empty.' })
+  if (typeof text === 'string' && text.startsWith('sk_')) {
+    throw new ApiError('key_class', {
+      message: 'A secret key was sent as publishable_key.',
+      hint: 'Send the key that begins with pk_. A secret key never belongs in a page: if this was one, revoke the key.',
+    })
+  }
   if (typeof text !== 'string' || !/^pk_(test|live)_/.test(text)) {
     const expected = 'a key that begins with pk_test_ or pk_live_'
     throw new ApiError('publishable_key_malformed', {

@@ -210,11 +210,12 @@ function decisionOf(
     dimensions: { width: outcome.width, height: outcome.height },
     duration_ms: outcome.duration_ms,
     constraints: {
-      mode: 'hosted_frame',
+      mode: outcome.format,
+      ...ruleset,
       max_render_delay_ms: settings.frame_load_within_ms,
       require_viewability_ms:
         outcome.format === 'clip' ? settings.viewability.clip_duration_ms : settings.viewability.duration_ms,
-      creative_duration_ms: outcome.duration_ms,
+      creative_duration_ms: outcome.duration_ms ?? 0,
     },
     cs_declaration,
     revenue_estimate: {
@@ -224,6 +225,9 @@ function decisionOf(
     },
   }
 }
+
+/** The rules by which a fill is rendered and counted (A32): those of A76. */
+const ruleset = { ruleset_id: 'mrc_viewability', ruleset_version: '1' }
 
 export interface CreativeUrls {
   image_url: string | null

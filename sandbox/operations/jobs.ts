@@ -216,7 +216,7 @@ function intakeOfBrowserJob(body: BrowserJobRequest): JobIntake {
   return {
     client_id: body.context?.client_id ?? null,
     session_id: body.context?.chat_session_id ?? null,
-    job_type: body.job.job_type,
+    job_type: body.job.job_type ?? 'chat',
     slots_requested: body.job.slots_requested ?? 1,
     topic: prompt.topic ?? body.context?.topic ?? null,
     text: prompt.text,

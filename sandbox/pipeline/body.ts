@@ -2,6 +2,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import type { z } from 'zod'
+import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { ApiError, type FieldError } from '../../src/contract/errors.ts'
 import { explainIssues, type LocatedFieldError, unknownField } from '../../src/contract/field-errors.ts'
 import { redactSecrets } from '../../src/foundation/redaction.ts'
@@ -20,14 +21,14 @@ const noBody = Buffer.alloc(0)
 export function readBody(incoming: IncomingMessage, limit_bytes: number): Promise<Buffer> | Buffer {
   const length = incoming.headers['content-length']
   if (incoming.headers['transfer-encoding'] === undefined && (length === undefined || length === '0')) return noBody
-  if (Number(length) > limit_bytes) throw new ApiError('payload_too_large')
+  if (Number(length) > limit_bytes) throw tooLarge(limit_bytes)
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
     const onData = (chunk: Buffer) => {
       size += chunk.length
       chunks.push(chunk)
-      if (size > limit_bytes) finish(new ApiError('payload_too_large'))
+      if (size > limit_bytes) finish(tooLarge(limit_bytes))
     }
     const onEnd = () => finish(null)
     const onError = () => finish(new ApiError('http_malformed'))
@@ -40,11 +41,22 @@ export function readBody(incoming: IncomingMessage, limit_bytes: number): Promis
   })
 }
 
+/** Returns the error of a body over the limit of its endpoint. */
+export function tooLarge(limit_bytes: number): ApiError {
+  return new ApiError('payload_too_large', { hint: `Send at most ${limit_bytes} bytes here.` })
+}
+
 /** Returns the JSON value of a body. @throws ApiError 400 body_empty, json_malformed */
 export function parseJson(body: Buffer): unknown {
   if (body.length === 0) throw new ApiError('body_empty')
   if (!isUtf8(body)) throw new ApiError('json_malformed', { message: 'The body is not UTF-8.' })
   const text = body.toString('utf8')
+  if (text.startsWith('\uFEFF')) {
+    throw new ApiError('json_malformed', {
+      message: 'The body begins with a byte order mark.',
+      hint: 'Send UTF-8 without a byte order mark.',
+    })
+  }
   if (text.trim() === '') throw new ApiError('body_empty')
   if (isTooDeep(text)) {
     throw new ApiError('json_malformed', { message: `The body nests deeper than ${deepest} levels.` })
@@ -64,6 +76,34 @@ export function validate<S extends z.ZodType>(schema: S, value: unknown): z.outp
   if (result.success) return result.data
   const { reason_code, fields } = explainIssues(result.error.issues)
   throw new ApiError(reason_code, { fields: fields.slice(0, mostFields).map(withoutSecrets) })
+}
+
+/**
+ * Returns a body as its schema parses it. A field of another form is refused with its right place; other unknown fields
+ * are ignored, with a warning, where the endpoint says so (A14). @throws ApiError 400
+ */
+export function validateBody(endpoint: Endpoint, json: unknown, warnings: string[]): unknown {
+  const schema = endpoint.branch?.(json) ?? endpoint.body!
+  if (endpoint.misplaced === undefined) return validate(schema, json)
+  const result = schema.safeParse(json)
+  if (result.success) return result.data
+  const unknown = explainIssues(result.error.issues).fields.filter(({ isUnknown }) => isUnknown)
+  const { places, ignoresOthers } = endpoint.misplaced(json)
+  const misplaced = unknown.filter(({ at }) => at.length === 1 && Object.hasOwn(places, String(at[0])))
+  if (misplaced.length > 0) {
+    const fields = misplaced.map(({ path }) => ({ path, message: 'is in the wrong place', expected: places[path]! }))
+    throw new ApiError('field_unknown', { hint: 'Move the fields listed in fields to where they belong.', fields })
+  }
+  if (ignoresOthers && unknown.length > 0) {
+    for (const { at } of unknown) remove(json, at)
+    warnings.push('fields_ignored')
+  }
+  return validate(schema, json)
+}
+
+function remove(value: unknown, at: readonly PropertyKey[]): void {
+  const parent = at.slice(0, -1).reduce((inner, name) => (inner as Record<PropertyKey, unknown>)[name], value)
+  delete (parent as Record<PropertyKey, unknown>)[at.at(-1)!]
 }
 
 function withoutSecrets({ path, message, expected }: LocatedFieldError): FieldError {

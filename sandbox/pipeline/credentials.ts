@@ -109,13 +109,23 @@ async function callerOfToken(
     throw new ApiError('key_class', { message: 'A beacon token is good for beacons only.' })
   }
   if (credential === 'beacon_token') await pinOrigin(services, row, request.headers.origin)
-  else checkOrigin(row, request)
+  else {
+    if (row.is_key_revoked)
+      throw new ApiError('key_revoked', { message: 'The key of this activation token was revoked.' })
+    checkOrigin(row, request)
+  }
   return { credential, project: row.project, mode: row.mode, key_id: row.key_id, slot_id: row.slot_id }
 }
 
-/** Requires the bound origin. A same-origin GET has no Origin, and Sec-Fetch-Site instead (A04). */
+/**
+ * Requires the bound origin, which the project must still allow (A08). A same-origin GET has no Origin, and
+ * Sec-Fetch-Site instead (A04).
+ */
 function checkOrigin(row: ActivationRow, request: Request): void {
   const { origin } = request.headers
+  if (row.origin === null || !isOriginAllowed(row.origin, row.project.settings.allowed_origins, row.mode)) {
+    throw new ApiError('origin_not_allowed', { message: 'The origin of this activation token is no longer allowed.' })
+  }
   if (isSameOriginRead(request)) return
   if (origin !== undefined && serializeOrigin(origin) === row.origin) return
   throw new ApiError('origin_mismatch', {

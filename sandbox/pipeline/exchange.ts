@@ -155,11 +155,11 @@ export function successResponse(status: number, { context, request }: Exchange, 
 }
 
 /** The error body of the contract (A10). */
-export function errorResponse(context: ResponseContext, error: ApiError): Response {
+export function errorResponse({ base_url }: Services, context: ResponseContext, error: ApiError): Response {
   const headers = responseHeaders(context)
   Object.assign(headers, error.headers)
   if (error.retry_after_s !== undefined) headers['retry-after'] = String(error.retry_after_s)
-  return { status: error.status, headers, body: JSON.stringify(error.toBody(context.request_id)), error }
+  return { status: error.status, headers, body: JSON.stringify(error.toBody(context.request_id, base_url)), error }
 }
 
 /** Returns anything thrown as an error of the contract. Our own failures are reported, never explained to the caller. */

@@ -65,7 +65,7 @@ async function faultError(services: Services, exchange: Exchange, { rule, fault_
   const { now_ms, request_id } = exchange.context
   const { status, reason_code } = errorOf(rule)
   const context = { now_ms, request_id, warnings: [], headers: { [faultHeader]: fault_id } }
-  const response = { ...errorResponse(context, new ApiError(reason_code)), status }
+  const response = { ...errorResponse(services, context, new ApiError(reason_code)), status }
   const { retry_after_format, retry_after_s } = rule
   if ((status === 429 || status === 503) && retry_after_format !== 'none') {
     response.headers['retry-after'] =

@@ -15,7 +15,7 @@ import { publishableKey } from '../operations/browser.ts'
 import type { Context, Services } from '../operations/context.ts'
 import { type JsonEndpointId, onRejected, operations } from '../operations/index.ts'
 import type { RestoredRequest } from '../runtime/replay.ts'
-import { parseJson, readBody, validate } from './body.ts'
+import { parseJson, readBody, tooLarge, validate, validateBody } from './body.ts'
 import { addCors, isPreflight, preflightResponse } from './cors.ts'
 import { findCaller } from './credentials.ts'
 import {
@@ -77,7 +77,7 @@ export async function respondTo(
     response = isFaulty ? await faultResponse(services, exchange) : await route.respond(exchange)
   } catch (thrown) {
     exchange ??= openExchange(services, request)
-    response = errorResponse(exchange.context, toApiError(services, thrown, exchange.context.request_id))
+    response = errorResponse(services, exchange.context, toApiError(services, thrown, exchange.context.request_id))
     await addCors(services, exchange, response)
   }
   // Files and frames too: clients learn the sandbox clock from any response.
@@ -122,7 +122,7 @@ function findRoute({ services, guard, routes }: Pipeline, request: Request): Rou
 /** Step 3: reads the body within the limit of its route. */
 async function receiveBody(request: Request, limit_bytes: number): Promise<void> {
   if (request.incoming !== null) request.body = await readBody(request.incoming, limit_bytes)
-  else if (request.body.length > limit_bytes) throw new ApiError('payload_too_large')
+  else if (request.body.length > limit_bytes) throw tooLarge(limit_bytes)
 }
 
 /** Fault rules meet the v1 API and its files. */
@@ -192,7 +192,7 @@ async function parseInput(
     const isEmptyAllowed = endpoint.stability === 'sandbox' && request.body.length === 0
     const json = isEmptyAllowed ? {} : parseJson(request.body)
     if (Array.isArray(json) && id === 'beacons.send') throw new ApiError('batch_not_supported')
-    const body = validate(endpoint.branch?.(json) ?? endpoint.body, json)
+    const body = validateBody(endpoint, json, context.warnings)
     if (id === 'browser.activate') {
       const key = await publishableKey(services, (body as { publishable_key: string }).publishable_key)
       rates.take('activate', { key_id: key.id, project: key.project }, context.now_ms)

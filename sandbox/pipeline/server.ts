@@ -119,7 +119,7 @@ function stop(server: Server): Promise<void> {
 }
 
 /** Responds to what is not HTTP all the same, then closes the connection. */
-function respondToBroken({ platform }: Services, error: Error & { code?: string }, socket: Socket): void {
+function respondToBroken({ platform, base_url }: Services, error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
     return
@@ -127,7 +127,7 @@ function respondToBroken({ platform }: Services, error: Error & { code?: string 
   const isLate = error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
   const request_id = encodeId('req', platform.newId())
   const problem = new ApiError('http_malformed', isLate ? { message: 'The request did not arrive in time.' } : {})
-  const body = JSON.stringify(problem.toBody(request_id))
+  const body = JSON.stringify(problem.toBody(request_id, base_url))
   socket.end(
     [
       'HTTP/1.1 400 Bad Request',

@@ -102,6 +102,7 @@ export interface ActivationRow {
   hash: Uint8Array
   project: ProjectRow
   key_id: number
+  is_key_revoked: boolean
   mode: Mode
   /** The bound origin; null for a beacon token that no beacon has used yet. */
   origin: string | null
@@ -109,7 +110,7 @@ export interface ActivationRow {
   expires_at_ms: number
 }
 
-export type NewActivation = Omit<ActivationRow, 'project'> & { project_id: number }
+export type NewActivation = Omit<ActivationRow, 'project' | 'is_key_revoked'> & { project_id: number }
 
 export interface ProjectStore {
   findProject(client_id: string): Promise<ProjectRow | null>
@@ -476,7 +477,7 @@ export interface EventRow {
 export interface EventStore {
   events(after_seq: number, limit: number): Promise<EventRow[]>
   lastEventSeq(): number
-  /** Resolves to the number after which events since a time begin; 0 when what came before them is not stored. */
+  /** Resolves to the number of the last event before a time; 0 when none is stored. */
   eventSeqBefore(at_ms: number): Promise<number>
   /** Returns how many events are stored and were dropped, and the number of the last dropped one; 0 for none. */
   eventLog(): { limit: number; size: number; dropped: number; last_dropped_seq: number }

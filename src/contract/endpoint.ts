@@ -42,6 +42,11 @@ export interface EndpointEntry {
   readonly body_media_type?: string
   /** Returns the schema of the variant that a body was meant to be, so that errors are about that variant. */
   readonly branch?: (body: unknown) => z.ZodType
+  /**
+   * Returns the unknown fields of a body that belong somewhere else, with the right place, so that the error names it, and
+   * whether other unknown fields are ignored with a warning (A14).
+   */
+  readonly misplaced?: (body: unknown) => { places: Readonly<Record<string, string>>; ignoresOthers: boolean }
   /** Request headers beside Authorization and Content-Type. */
   readonly request_headers?: Readonly<Record<string, RequestHeader>>
   readonly status: 200 | 201

@@ -345,7 +345,7 @@ export const reasonCodes = {
   payload_too_large: {
     error: 'payload_too_large',
     message: 'The body is too large.',
-    hint: 'At most 65536 bytes, beacons 8192.',
+    hint: 'Send fewer bytes; the limits are in svc contract show.',
   },
   content_type_unsupported: {
     error: 'unsupported_media_type',
@@ -406,7 +406,7 @@ export const ErrorBody = assumedObject('A10', {
     )
     .describe('The invalid fields; empty when the cause is not a field.'),
   retryable: z.boolean().describe('Whether the same request may succeed later.'),
-  docs_url: z.string().describe('Where the cause is explained, relative to the base URL.'),
+  docs_url: z.string().describe('The page that explains the cause.'),
 })
 export type ErrorBody = z.infer<typeof ErrorBody>
 export type FieldError = ErrorBody['fields'][number]
@@ -443,7 +443,7 @@ export class ApiError extends Error {
   }
 
   /** Returns the error body of the response (A10). */
-  toBody(request_id: string): ErrorBody {
+  toBody(request_id: string, base_url: string): ErrorBody {
     const error = reasonCodes[this.reason_code].error
     return {
       error,
@@ -453,7 +453,7 @@ export class ApiError extends Error {
       hint: this.hint,
       fields: this.fields,
       retryable: errorCodes[error].retryable,
-      docs_url: `/_sandbox/contract#${this.reason_code}`,
+      docs_url: `${base_url}/_sandbox/errors#${this.reason_code}`,
     }
   }
 }

@@ -39,7 +39,7 @@ export function requirementOf(issue: Issue | undefined): string {
 
 /** Returns the error of a field that the schema does not define. */
 export function unknownField(at: readonly PropertyKey[]): LocatedFieldError {
-  const expected = 'no field of this name; docs_url lists the known ones'
+  const expected = 'no field of this name; svc contract show lists the known ones'
   return { path: pathOf(at), message: 'is unknown', expected, at, isUnknown: true }
 }
 
@@ -84,7 +84,8 @@ function pathOf(path: readonly PropertyKey[]): string {
 function messageOf(issue: Issue): string {
   switch (issue.code) {
     case 'invalid_type':
-      return issue.message.endsWith('received undefined') ? 'is missing' : 'has the wrong type'
+      if (issue.message.endsWith('received undefined')) return 'is missing'
+      return issue.message.endsWith('received null') ? 'is null; leave it out when there is none' : 'has the wrong type'
     case 'invalid_value':
       return 'is not one of the allowed values'
     case 'too_small':
@@ -92,7 +93,7 @@ function messageOf(issue: Issue): string {
     case 'too_big':
       return 'is too large or too long'
     case 'invalid_union':
-      return 'matches none of the allowed variants'
+      return 'has none of the allowed forms'
     default:
       return 'is malformed'
   }

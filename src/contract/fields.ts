@@ -57,7 +57,9 @@ export const PromptObject = z.strictObject({
   ),
 })
 /** A prompt as an object, preferred, or as a string, which is text. */
-export const Prompt = z.union([PromptObject, PromptText])
+export const Prompt = z.union([PromptObject, PromptText], {
+  error: 'an object { topic, text } or a string, the text of the last message; no list of messages',
+})
 
 const pixels = z.int().min(1).max(4096)
 export const SlotHint = z.strictObject({

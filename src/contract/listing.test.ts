@@ -43,7 +43,7 @@ test('each variant of a value is listed under its name', () => {
     provenance: 'assumed',
     decision: 'A31',
   })
-  expect(field('jobs.create', 'body', 'job.job_type', 'BrowserJobRequest')?.required).toBe(true)
+  expect(field('jobs.create', 'body', 'job.job_type', 'BrowserJobRequest')?.provenance).toBe('documented')
 })
 
 test('an unnamed variant is named by its constant', () => {

@@ -54,7 +54,7 @@ export function openapiDocument({ server_url, only }: { server_url: string; only
         Object.fromEntries(
           (Object.keys(reasonCodes) as ReasonCode[]).map((code) => [
             code,
-            { summary: reasonCodes[code].message, value: new ApiError(code).toBody('req_00000000001') },
+            { summary: reasonCodes[code].message, value: new ApiError(code).toBody('req_00000000001', '{base_url}') },
           ]),
         ),
       ),

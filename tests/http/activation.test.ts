@@ -70,14 +70,15 @@ describe('activation', () => {
     })
   })
 
-  test('a missing or malformed key is 400; an empty, unknown or revoked key is 401', async () => {
+  test('a missing or malformed key is 400; an empty, unknown or revoked key is 401, a secret key 403', async () => {
     await using on = await stage()
     const cases: [unknown, number, string][] = [
       [undefined, 400, 'publishable_key_malformed'],
       [null, 400, 'publishable_key_malformed'],
       [5, 400, 'publishable_key_malformed'],
       [['pk_test_sandbox_demo'], 400, 'publishable_key_malformed'],
-      ['sk_test_sandbox_demo', 400, 'publishable_key_malformed'],
+      ['sk_test_sandbox_demo', 403, 'key_class'],
+      ['sk_live_nobody', 403, 'key_class'],
       ['PK_TEST_SANDBOX_DEMO', 400, 'publishable_key_malformed'],
       [' pk_test_sandbox_demo', 400, 'publishable_key_malformed'],
       ['pk_prod_x', 400, 'publishable_key_malformed'],

@@ -230,6 +230,37 @@ describe('bodies', () => {
     }
   })
 
+  test('a byte order mark, and the limit of the endpoint, are named', async () => {
+    await using on = await stage()
+    const refused = async (raw: string, id: 'placements.create' | 'beacons.send' = 'placements.create') =>
+      (await on.api.refuse(id, { as: key, raw })).body
+    const mark = await refused(`\uFEFF${JSON.stringify(asked())}`)
+    expect(`${mark.message} ${mark.hint}`).toMatch(/byte order mark.*without a byte order mark/)
+    expect((await refused('x'.repeat(8_193), 'beacons.send')).hint).toContain('8192')
+    expect((await refused('x'.repeat(65_537))).hint).toContain('65536')
+  })
+
+  test('a prompt as a list of messages or null is told what a prompt is', async () => {
+    await using on = await stage()
+    const fieldsOf = async (prompt: unknown) => {
+      const { fields } = (await on.api.refuse('placements.create', { as: key, body: asked({ prompt }) })).body
+      return fields
+    }
+    const expected = expect.stringMatching(/\{ topic, text \} or a string/)
+    expect(await fieldsOf([{ role: 'user', content: 'tea' }])).toMatchObject([{ path: 'prompt', expected }])
+    expect(await fieldsOf(null)).toMatchObject([{ path: 'prompt', expected }])
+    const { fields } = (await on.api.refuse('placements.create', { as: key, body: asked({ session_id: null }) })).body
+    expect(fields).toMatchObject([{ path: 'session_id', message: 'is null; leave it out when there is none' }])
+  })
+
+  test('docs_url leads to a page with the cause', async () => {
+    await using on = await stage()
+    const { docs_url } = (await on.api.refuse('placements.create', { as: key, raw: '{' })).body
+    const page = await fetch(docs_url)
+    expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
+    expect(await page.text()).toContain(`id="${new URL(docs_url).hash.slice(1)}"`)
+  })
+
   test('JSON that is no object is 400 at every endpoint that takes a body', async () => {
     await using on = await stage()
     for (const raw of ['null', '[]', '"text"', '5', 'true']) {
@@ -245,7 +276,7 @@ describe('bodies', () => {
 })
 
 describe('fields', () => {
-  test('an unknown member is named by its path, at every level', async () => {
+  test('an unknown field is named by its path, at every level', async () => {
     await using on = await stage()
     const placements: [Record<string, unknown>, string][] = [
       [{ typo: 1 }, 'typo'],
@@ -264,7 +295,6 @@ describe('fields', () => {
     }
     const others: [EndpointId, Call, string][] = [
       ['jobs.create', { body: { client_id: 'proj_demo', test_outcome: 'no_fill' } }, 'test_outcome'],
-      ['jobs.create', { body: { contract_version: 'a/v1', job: { job_type: 'chat', n: 1 } } }, 'job.n'],
       ['jobs.create', { body: { client_id: 'proj_demo', context: { session: 1 } } }, 'context.session'],
       ['consent.set', { body: { client_id: 'proj_demo', session_id: 's', ttl: 1 } }, 'ttl'],
       ['decisions.get', { params: { slot_id: 'slot_1' }, query: { wait: 1 } }, 'wait'],

@@ -31,6 +31,20 @@ test('a stream starts with the first event since a time or a span', async () => 
   expect(await later).toBeGreaterThan(before + 1)
 })
 
+test('after the clock was moved back, a stream starts by number: it neither repeats nor leaves out', async () => {
+  await using on = await stage()
+  const size = async () => (await on.api.accept('sandbox.info')).body.events.size
+  const start_ms = on.clock.now()
+  await on.api.accept('clock.set', { body: { to_ms: start_ms + 3_600_000 } })
+  await fill(on.api)
+  await on.api.accept('clock.set', { body: { to_ms: start_ms } })
+  const before = await size()
+  await on.api.accept('clock.advance', { body: { by_ms: 300_000 } })
+  await fill(on.api)
+  expect(await firstOf(on, 'since=3m')).toBe(before + 1)
+  expect(await firstOf(on, 'since=1h')).toBe(1)
+})
+
 test('a stream that starts before the oldest stored event reports what was dropped', async () => {
   await using on = await stage({ event_limit: 10, rate_limit: 'off' })
   for (let turn = 0; turn < 300; turn++) await fill(on.api)

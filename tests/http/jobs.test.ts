@@ -245,8 +245,48 @@ describe('the browser branch', () => {
     expect(accepted.body.contract_version).toBe('my_family/v1')
     expect(await refusal(on.api, { job }, call)).toBe('schema_invalid')
     expect(await refusal(on.api, { contract_version: 'a/v1' }, call)).toBe('schema_invalid')
-    expect(await refusal(on.api, { contract_version: 'a/v1', job: {} }, call)).toBe('schema_invalid')
-    expect(await refusal(on.api, { contract_version: 'a/v1', job, session_id: 's' }, call)).toBe('field_unknown')
+  })
+
+  test('without job.job_type it is chat', async () => {
+    await using on = await stage()
+    const { slot } = await create(on.api, { contract_version: 'a/v1', job: {} }, { as: key })
+    expect(slot.job_type).toBe('chat')
+  })
+
+  test('a field of the canonical form is refused with its place; other unknown fields are ignored with a warning', async () => {
+    await using on = await stage()
+    const placed = { session_id: 'context.chat_session_id', overrides: /slot_config/, client_id: 'context.client_id' }
+    for (const [name, place] of Object.entries(placed)) {
+      const body = { ...browser, colour: 'x', [name]: 'x' }
+      const { fields, reason_code } = (await on.api.refuse('jobs.create', { as: key, body })).body
+      const expected = typeof place === 'string' ? place : expect.stringMatching(place)
+      expect([reason_code, fields]).toEqual([
+        'field_unknown',
+        [{ path: name, message: 'is in the wrong place', expected }],
+      ])
+    }
+    const unknown = { ...browser, colour: 'x', job: { tone: 1 }, slot_config: { strictness: 'high' } }
+    const { body, warnings } = await create(on.api, unknown, { as: key })
+    expect(warnings).toEqual(['fields_ignored', 'client_id_from_key'])
+    const { text } = await on.api.accept('requests.show', { params: { request_id: body.request_id } })
+    expect(text).not.toContain('strictness')
+    const wrong = { ...unknown, job: { tone: 1, slots_requested: 'two' } }
+    const refused = await on.api.refuse('jobs.create', { as: key, body: wrong })
+    expect(refused.body.fields.map(({ path }) => path)).toEqual(['job.slots_requested'])
+  })
+
+  test('contract_version in a canonical body is named, not the fields of the other form', async () => {
+    await using on = await stage()
+    const body = { contract_version: 'a/v1', ...asked() }
+    const { fields } = (await on.api.refuse('jobs.create', { as: key, body })).body
+    expect(fields).toMatchObject([{ path: 'contract_version', message: 'is in the wrong place' }])
+  })
+
+  test('unknown fields of flat variants are refused at every level', async () => {
+    await using on = await stage()
+    const body = { client_id: 'proj_demo', slot_config: { strictness: 'high' } }
+    const refused = await on.api.refuse('jobs.create', { as: key, body })
+    expect(refused.body.fields[0]?.path).toBe('slot_config.strictness')
   })
 
   test('another project than that of the token is rejected', async () => {

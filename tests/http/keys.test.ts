@@ -99,7 +99,7 @@ describe('a revoked key', () => {
     expect(again.body).toEqual(revoked.body)
   })
 
-  test('cannot activate any more; tokens issued before stay valid', async () => {
+  test('cannot activate any more, and its tokens end', async () => {
     await using on = await stage()
     const token = await activate(on.api)
     const { body } = await on.api.accept('keys.list', { params })
@@ -108,7 +108,17 @@ describe('a revoked key', () => {
     const call = { origin, body: { publishable_key: publishable } }
     const refused = await on.api.refuse('browser.activate', call)
     expect([refused.status, refused.body.reason_code]).toEqual([401, 'key_revoked'])
-    await on.api.accept('placements.create', { as: token, origin, body: asked() })
+    const ended = await on.api.refuse('placements.create', { as: token, origin, body: asked() })
+    expect([ended.status, ended.body.reason_code]).toEqual([401, 'key_revoked'])
+  })
+
+  test('a removed origin ends the tokens that were issued to it', async () => {
+    await using on = await stage()
+    const token = await activate(on.api)
+    const update = { params, body: { allowed_origins: ['https://app.example.com'] } }
+    await on.api.accept('projects.update', update)
+    const ended = await on.api.refuse('placements.create', { as: token, origin, body: asked() })
+    expect([ended.status, ended.body.reason_code]).toEqual([403, 'origin_not_allowed'])
   })
 
   test('of the seed stays revoked after a restart, and is restored by a reset', async () => {

@@ -81,10 +81,12 @@ describe('a fill', () => {
         expect(decision.ad_label_text).toBe('Sponsored')
         expect(decision.duration_ms).toEqual(format === 'clip' ? expect.any(Number) : null)
         expect(decision.constraints).toEqual({
-          mode: 'hosted_frame',
+          mode: format,
+          ruleset_id: 'mrc_viewability',
+          ruleset_version: '1',
           max_render_delay_ms: 300_000,
           require_viewability_ms: format === 'clip' ? 2_000 : 1_000,
-          creative_duration_ms: decision.duration_ms,
+          creative_duration_ms: decision.duration_ms ?? 0,
         })
       }
     })

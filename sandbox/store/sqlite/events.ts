@@ -27,8 +27,9 @@ export function eventTable({ db, read }: Connection, limit: number) {
   const after = db.prepare<[number, number], EventRow>(
     'SELECT seq, type, at_ms, project_id, slot_id, ref FROM event WHERE seq > ? ORDER BY seq LIMIT ?',
   )
-  const firstSince = db.prepare<[number], number | null>('SELECT min(seq) FROM event WHERE at_ms >= ?').pluck()
-  const lastBefore = db.prepare<[number], number>('SELECT coalesce(max(seq), 0) FROM event WHERE seq < ?').pluck()
+  const lastBefore = db
+    .prepare<[number], number>('SELECT seq FROM event WHERE at_ms < ? ORDER BY seq DESC LIMIT 1')
+    .pluck()
   const nth = db.prepare<[number], number>('SELECT seq FROM event ORDER BY seq LIMIT 1 OFFSET ?').pluck()
   const prune = db.prepare('DELETE FROM event WHERE seq <= ?')
   const stored = metaValue<Dropped>(db, 'events_dropped')
@@ -47,12 +48,8 @@ export function eventTable({ db, read }: Connection, limit: number) {
   const methods: EventStore = {
     events: async (after_seq, most) => read(() => after.all(after_seq, most)),
     lastEventSeq: () => announced,
-    /** Reads every row: times need not grow, because the clock can be moved back. */
-    eventSeqBefore: async (at_ms) =>
-      read(() => {
-        const first = firstSince.get(at_ms) ?? null
-        return first === null ? announced : lastBefore.get(first)!
-      }),
+    /** By number, not by time: when the clock was moved back, older events have later times. */
+    eventSeqBefore: async (at_ms) => read(() => lastBefore.get(at_ms) ?? 0),
     eventLog: () => ({ limit, size, dropped: dropped.count, last_dropped_seq: dropped.last_seq }),
     onEvents(listener) {
       listeners.add(listener)

@@ -49,8 +49,8 @@ export function projectTable({ db, read, write }: Connection, events: EventTable
   const keyByHash = db.prepare<[Uint8Array], Omit<StoredKey, 'created_at_ms'>>(
     'SELECT id, project_id, class, mode, revoked_at_ms FROM api_key WHERE hash = ?',
   )
-  const activationById = db.prepare<[number], NewActivation>(
-    'SELECT id, project_id, key_id, mode, hash, origin, slot_id, expires_at_ms FROM activation WHERE id = ?',
+  const activationById = db.prepare<[number], NewActivation & { revoked_at_ms: number | null }>(
+    'SELECT activation.*, api_key.revoked_at_ms FROM activation LEFT JOIN api_key ON api_key.id = key_id WHERE activation.id = ?',
   )
   const insertActivation = db.prepare(
     'INSERT INTO activation (id, project_id, key_id, mode, hash, origin, slot_id, created_at_ms, expires_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
@@ -143,7 +143,11 @@ export function projectTable({ db, read, write }: Connection, events: EventTable
         return found(keyById.get(id))
       }),
 
-    findActivation: async (id) => read(() => found(activationById.get(id))),
+    findActivation: async (id) =>
+      read(() => {
+        const row = found(activationById.get(id))
+        return row === null ? null : { ...row, is_key_revoked: row.revoked_at_ms !== null }
+      }),
     insertActivation: (row, at_ms) =>
       write(() => {
         addActivation(row, at_ms)

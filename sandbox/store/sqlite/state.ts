@@ -40,23 +40,7 @@ export function applySeed(db: Database.Database, seed: Seed, at_ms: number): num
 
 /** Removes every row but the catalogues, the seeded rows included: `applySeed` inserts them again. */
 export function clearAll(db: Database.Database): void {
-  for (const table of [
-    'project',
-    'api_key',
-    'activation',
-    'session',
-    'consent',
-    'job',
-    'slot',
-    'beacon',
-    'aside_beacon',
-    'evidence',
-    'event',
-    'exchange',
-    'meta',
-  ]) {
-    db.exec(`DELETE FROM ${table}`)
-  }
+  for (const table of tablesOf(db)) if (table !== 'catalogue') db.exec(`DELETE FROM "${table}"`)
 }
 
 /** More pages than a new database has, so that all of them are copied in one step. */

@@ -60,6 +60,7 @@ export const endpoints = declareEndpoints({
       'credential_missing',
       'key_unknown',
       'key_revoked',
+      'key_class',
       'origin_not_allowed',
       'internal_error',
       'injected_fault',

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isObject } from '../../foundation/json.ts'
 import { commonErrors, declareEndpoints, publicApi } from '../endpoint.ts'
 import {
   ClientId,
@@ -40,6 +41,7 @@ const SlotConfig = z.strictObject({
   timing: observed(Timing.optional(), 'A35', 'As overrides.timing.'),
 })
 
+/** An open object: what else public clients send in it is journalled. */
 const BrandSafety = z.looseObject({
   blocked_categories: observed(z.array(IabCategory).max(256).optional(), 'A35', 'As overrides.blocked_categories.'),
   blocked_domains: observed(z.array(Domain).max(256).optional(), 'A35', 'As overrides.blocked_domains.'),
@@ -109,7 +111,7 @@ export const BrowserJobRequest = z.strictObject({
   contract_version: documented(ContractVersion, 'Marks the browser branch: <name>/v1.', 'A35'),
   job: documented(
     z.strictObject({
-      job_type: documented(JobType, 'Workload category.'),
+      job_type: documented(JobType.optional(), 'Workload category; a missing value normalizes to chat.'),
       model_id: observed(text.optional(), 'A35', 'Accepted and journalled.'),
       locale: observed(text.optional(), 'A35', 'BCP 47 language tag; accepted and journalled.'),
       slots_requested: observed(slotsRequested.optional(), 'A35', 'Number of slots, 1 to 4; default one.'),
@@ -161,10 +163,29 @@ export const JobAccepted = z.strictObject({
 })
 export type JobAccepted = z.infer<typeof JobAccepted>
 
-/** Whether a body belongs to the browser branch (A35). */
+/** Whether a body belongs to the browser branch (A35): a job in its own object, or a version and no canonical field. */
 export function isBrowserBranch(body: unknown): boolean {
-  return typeof body === 'object' && body !== null && ('contract_version' in body || 'job' in body)
+  if (!isObject(body)) return false
+  return 'job' in body || ('contract_version' in body && !canonicalFields.some((name) => name in body))
 }
+
+const canonicalFields = ['client_id', 'session_id', 'job_type'] as const
+
+/** Where the fields of the canonical form belong in the browser branch. */
+const browserPlaces = {
+  client_id: 'context.client_id',
+  session_id: 'context.chat_session_id',
+  chat_session_id: 'context.chat_session_id',
+  job_type: 'job.job_type',
+  model_id: 'job.model_id',
+  locale: 'job.locale',
+  slots_requested: 'job.slots_requested',
+  slot_hint: 'slot_config.max_width, slot_config.max_height and slot_config.position_hint',
+  overrides: 'slot_config, brand_safety and publisher',
+  test_outcome: 'POST /v1/placements with a Server Test Key',
+}
+
+const noContract = 'the browser branch, beside job and context; the canonical form has none'
 
 export const endpoints = declareEndpoints({
   'jobs.create': {
@@ -177,6 +198,10 @@ export const endpoints = declareEndpoints({
     stability: 'advanced',
     body: z.union([JobRequest, BrowserJobRequest]),
     branch: (body) => (isBrowserBranch(body) ? BrowserJobRequest : JobRequest),
+    misplaced: (body) =>
+      isBrowserBranch(body)
+        ? { places: browserPlaces, ignoresOthers: true }
+        : { places: { contract_version: noContract }, ignoresOthers: false },
     status: 201,
     response: JobAccepted,
     response_headers: ['x-sandbox-warning'],

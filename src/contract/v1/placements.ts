@@ -85,10 +85,12 @@ export const FillDecision = z.strictObject({
   duration_ms: observed(z.number().nullable(), 'A32', 'Length of a clip, milliseconds.'),
   constraints: observed(
     z.strictObject({
-      mode: observed(z.string(), 'A32', 'Rendering mode: hosted_frame.'),
+      mode: observed(Format, 'A32', 'The format.'),
+      ruleset_id: observed(z.string(), 'A32', 'The rules of rendering and viewability.'),
+      ruleset_version: observed(z.string(), 'A32', 'Version of these rules.'),
       max_render_delay_ms: observed(z.int(), 'A32', 'Latest first load of the frame, milliseconds.'),
       require_viewability_ms: observed(z.int(), 'A32', 'Dwell for viewability, milliseconds.'),
-      creative_duration_ms: observed(z.number().nullable(), 'A32', 'Length of a clip, milliseconds.'),
+      creative_duration_ms: observed(z.number(), 'A32', 'Length of a clip, milliseconds; 0 for other formats.'),
     }),
     'A32',
     'Bounds of rendering.',
