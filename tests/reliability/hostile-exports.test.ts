@@ -74,6 +74,24 @@ const hostile: readonly string[] = [
   'ALTER TABLE beacon ADD COLUMN more TEXT',
 ]
 
+test('bytes that are no state, or more than a state says it has, are refused as they arrive', async () => {
+  using place = folder()
+  const database = join(place.path, 'state.db')
+  await (await stage({ database }))[Symbol.asyncDispose]()
+  await using on = await stage()
+  const zeros = Buffer.alloc(32_000_000)
+  const problems = []
+  for (const bytes of [zeros, Buffer.alloc(0), Buffer.concat([readFileSync(database), zeros])]) {
+    const response = await importOf(on.sandbox.url, bytes)
+    problems.push(`${response.status} ${((await response.json()) as { message: string }).message}`)
+  }
+  expect(problems).toEqual([
+    '400 The file cannot be used: it is not a state of a sandbox.',
+    '400 The file cannot be used: it is not a state of a sandbox.',
+    '400 The file cannot be used: it is longer than its header says.',
+  ])
+})
+
 test(`${hostile.length} hostile exports`, { timeout: 300_000 }, async () => {
   using place = folder()
   const intact = join(place.path, 'intact.db')
@@ -100,11 +118,7 @@ test(`${hostile.length} hostile exports`, { timeout: 300_000 }, async () => {
     const path = join(place.path, 'hostile.db')
     copyFileSync(intact, path)
     edit(path, (db) => db.exec(`PRAGMA foreign_keys = OFF; ${statement}`))
-    const response = await fetch(new URL('/_sandbox/import', on.sandbox.url), {
-      method: 'POST',
-      headers: { 'content-type': 'application/gzip' },
-      body: gzipSync(readFileSync(path), { level: 1 }),
-    })
+    const response = await importOf(on.sandbox.url, readFileSync(path))
     const { reason_code, message } = (await response.json()) as { reason_code?: string; message?: string }
     if (response.status !== 400 || reason_code !== 'archive_invalid')
       accepted.push(`${statement} -> ${response.status} ${message}`)
@@ -114,3 +128,11 @@ test(`${hostile.length} hostile exports`, { timeout: 300_000 }, async () => {
   await on.api.accept('sandbox.reset')
   await fill(on.api)
 })
+
+function importOf(url: string, bytes: Buffer): Promise<Response> {
+  return fetch(new URL('/_sandbox/import', url), {
+    method: 'POST',
+    headers: { 'content-type': 'application/gzip' },
+    body: gzipSync(bytes, { level: 1 }),
+  })
+}

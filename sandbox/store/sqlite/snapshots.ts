@@ -138,17 +138,48 @@ export function snapshotMethods(
         const folder = copies.folder()
         const path = join(folder, 'state.db')
         try {
-          await writeFile(path, bytes, { mode: 0o600 })
+          await writeFile(path, stateBytes(bytes), { mode: 0o600 })
           const received = await openReceived(path, folder)
           if (received.status === 'refused') copies.remove(folder)
           return received
         } catch (error) {
           copies.remove(folder)
+          if (error instanceof NoState) return invalid(error.message)
           throw error
         }
       },
     },
   }
+}
+
+/** Bytes that are received are no state. */
+class NoState extends Error {}
+
+/**
+ * Passes on the bytes of a state. The header comes first and says how many there are: anything else is noticed before it
+ * is written, and more than that is never written.
+ * @throws NoState
+ */
+async function* stateBytes(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let head = Buffer.alloc(0)
+  let size = 0
+  let left = Number.POSITIVE_INFINITY
+  for await (const chunk of bytes) {
+    size += chunk.length
+    if (size > left) throw new NoState('it is longer than its header says')
+    if (head.length >= headerBytes) {
+      yield chunk
+      continue
+    }
+    head = Buffer.concat([head, chunk])
+    if (head.length < headerBytes) continue
+    const header = parseHeader(head)
+    if (header === null || header.application_id !== applicationId) throw new NoState('it is not a state of a sandbox')
+    left = header.size_bytes
+    if (size > left) throw new NoState('it is longer than its header says')
+    yield head
+  }
+  if (head.length < headerBytes) throw new NoState('it is not a state of a sandbox')
 }
 
 const temporary = '.passing-'
@@ -255,14 +286,31 @@ function invalid(problem: string): Refusal {
   return { status: 'refused', reason: 'invalid', problem }
 }
 
+const headerBytes = 100
+
+interface Header {
+  version: number
+  application_id: number
+  size_bytes: number
+}
+
 /** Reads the file header without opening the database; null when it is not SQLite. */
-function readHeader(path: string): { version: number; application_id: number } | null {
-  const head = Buffer.alloc(100)
+function readHeader(path: string): Header | null {
+  const head = Buffer.alloc(headerBytes)
   const file = openSync(path, 'r')
   const length = readSync(file, head, 0, head.length, 0)
   closeSync(file)
-  if (length < head.length || head.toString('latin1', 0, 15) !== 'SQLite format 3') return null
-  return { version: head.readUInt32BE(60), application_id: head.readUInt32BE(68) }
+  return length < headerBytes ? null : parseHeader(head)
+}
+
+function parseHeader(head: Buffer): Header | null {
+  if (head.toString('latin1', 0, 15) !== 'SQLite format 3') return null
+  const page_bytes = head.readUInt16BE(16) === 1 ? 65_536 : head.readUInt16BE(16)
+  return {
+    version: head.readUInt32BE(60),
+    application_id: head.readUInt32BE(68),
+    size_bytes: head.readUInt32BE(28) * page_bytes,
+  }
 }
 
 function sync(path: string): void {
