@@ -149,7 +149,7 @@ function violationStep(
   const actual = ids === '' ? message : `${message} (${ids})`
   return {
     ...stepOf(rule, message, outcome, { actual, hint: `${fix} ${rule.costs}` }),
-    reason: outcome === 'passed' ? `${message}\n${fix} ${rule.costs}` : null,
+    reason: outcome === 'passed' ? `${fix} ${rule.costs}` : null,
     exchanges: requests.slice(0, maxExchanges).map((each) => sentExchange(each, options)),
     screenshots: screenshot === null ? [] : [screenshot],
   }
@@ -223,7 +223,7 @@ interface Sheet {
 }
 
 export function createObservationList(options: ListOptions, { write, paint, stream }: Destination): Reporter {
-  const width = Math.min(widest, stream?.columns ?? widest)
+  const width = Math.min(widest, (stream?.is_terminal === true && stream.columns) || widest)
   return {
     end(result) {
       const show = result.target.kind === 'fresh' ? null : `${options.watched.command_name} requests show`
@@ -246,8 +246,9 @@ function listLines(
   const unseen = not_seen.filter((verdict) => !isAboutMissingPage(verdict))
   const keep = 'The sandbox ended with the command. Keep its requests: --reporter list --reporter html=observe.html'
   const rules = (mark: string, verb: string, list: readonly Verdict[]) => {
-    const ids = list.map(({ rule }) => rule.id).join(', ')
-    return list.length === 0 ? [] : hangingLines(`${mark} `, `${plural(list.length, 'rule')} ${verb}: ${ids}`, width)
+    // Where nothing was seen, the names of all rules only hide that.
+    const ids = watched.exchanges.length === 0 ? '' : `: ${list.map(({ rule }) => rule.id).join(', ')}`
+    return list.length === 0 ? [] : hangingLines(`${mark} `, `${plural(list.length, 'rule')} ${verb}${ids}`, width)
   }
   const notes = verdicts.flatMap(({ notes = [] }) => notes)
   const totals = [
@@ -260,7 +261,9 @@ function listLines(
     `${paint.bold('svc qa observe')}  ${visible(what)}: ${plural(watched.exchanges.length, 'request')} in ${measuredTime(duration_ms)}`,
     paint.dim(`against ${targetText(target)}`),
     ...violated.flatMap((verdict) => ['', ...verdictLines(verdict, sheet)]),
-    ...(show === null && violated.length > 0 ? ['', ...hangingLines('', keep, width).map(paint.dim)] : []),
+    ...(show === null && violated.length > 0
+      ? ['', ...hangingLines('', keep, width).map((line) => paint.dim(line))]
+      : []),
     '',
     ...notes.map((note) => `${paint.cyan('i')} ${note}`),
     ...rules(paint.green('✓'), holds.length === 1 ? 'holds' : 'hold', holds),

@@ -172,7 +172,7 @@ describe('how it runs', () => {
 
   test('a command that sends nothing is told which variable it has to use', async () => {
     expect((await run(command('-e', '0'))).stderr).toMatch(
-      /No request came to http:\S+ Does the integration use SVC_BASE_URL\?\n$/,
+      /No request came to http:\S+ Does the app read SVC_BASE_URL\?\n$/,
     )
   })
 
@@ -196,7 +196,7 @@ describe('how it runs', () => {
       code: 0,
       stderr: `\
 watching ${cli.sandbox.url}: use the integration; it is judged after 0.001 s
-No request came to ${cli.sandbox.url}. Does the integration use SVC_BASE_URL?
+No request came to ${cli.sandbox.url}. Does the app read SVC_BASE_URL?
 `,
     })
     expect(stdout).not.toContain('✗')
@@ -232,7 +232,7 @@ No request came to ${cli.sandbox.url}. Does the integration use SVC_BASE_URL?
     expect(warned).toContain('<span class="mark warned" role="img" aria-label="passed with a warning"')
     expect(warned).not.toContain('mark passed')
     expect(warned).toContain('The ad was won and never shown')
-    expect(html).toContain('<dt>of them with a warning</dt><dd>1</dd>')
+    expect(html).toContain('<dt>passed with a warning</dt><dd>1</dd>')
   })
 
   test.each([
@@ -244,7 +244,7 @@ No request came to ${cli.sandbox.url}. Does the integration use SVC_BASE_URL?
     ['--url http://localhost:9 --steps nowhere.yaml', 2, 'nowhere.yaml cannot be read'],
     ['--for soon', 2, 'It must be a duration such as 20s or 2m.'],
     ['--since 10m -- true', 2, 'A command runs against a sandbox of its own, which has no earlier requests.'],
-    ['--for 1s', 7, 'No sandbox responds at '],
+    ['--for 1s --base-url http://127.0.0.1:9', 7, 'No sandbox responds at http://127.0.0.1:9.'],
     [`--url http://localhost:9 -- ${process.execPath} -e 0`, 7, 'ended with 0 before http://localhost:9 responded.'],
   ])('%s', async (args, expected, message) => {
     const { code, stderr } = await run(args)

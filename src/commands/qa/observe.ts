@@ -310,7 +310,7 @@ function unseenHint({ exchanges, page }: Watched, { steps, since, ...flags }: Ob
   }
   if (exchanges.length > 0) return null
   if (since !== undefined) return `The journal of ${base_url} has no request since then.`
-  return `No request came to ${base_url}. Does the integration use SVC_BASE_URL?`
+  return `No request came to ${base_url}. Does the app read SVC_BASE_URL?`
 }
 
 /** Returns the flag that shows the browser, or null. */

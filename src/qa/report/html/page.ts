@@ -130,7 +130,7 @@ export function headMarkup(result: RunResult): Markup {
 <p class="soft">Against ${targetText(target)} · <time datetime="${started}">${started.slice(0, 19).replace('T', ' ')} UTC</time> · ${measuredTime(duration_ms)} · svc ${svc_version}</p>
 ${interrupted !== null && html`<p class="reason not_run">Interrupted by ${interrupted}: this is not the whole run.</p>`}
 ${proportions(totals)}
-<dl class="totals">${shown.map((outcome) => html`<div class="${totals[outcome] > 0 ? outcome : 'none'}"><dt>${outcomeWords[outcome]}</dt><dd>${totals[outcome]}</dd></div>`)}${warned > 0 && html`<div class="warned"><dt>of them with a warning</dt><dd>${warned}</dd></div>`}<div><dt>checks</dt><dd>${totals.checks}${totals.failed_checks > 0 && html` <small>${totals.failed_checks} failed</small>`}</dd></div></dl>
+<dl class="totals">${shown.map((outcome) => html`<div class="${totals[outcome] > 0 ? outcome : 'none'}"><dt>${outcomeWords[outcome]}</dt><dd>${totals[outcome]}</dd></div>`)}${warned > 0 && html`<div class="warned"><dt>passed with a warning</dt><dd>${warned}</dd></div>`}<div><dt>checks</dt><dd>${totals.checks}${totals.failed_checks > 0 && html` <small>${totals.failed_checks} failed</small>`}</dd></div></dl>
 </div></header>`
 }
 
