@@ -32,9 +32,10 @@ const typeWords: Readonly<Record<string, string>> = {
 export function requirementOf(issue: Issue | undefined): string {
   if (issue === undefined) return 'is not valid'
   if (issue.code === 'unrecognized_keys') return `has no field ${issue.keys.join(', ')}`
+  // A message of the contract itself says more than the kind of the issue.
+  if (/^(must|cannot) /.test(issue.message)) return issue.message
   const expected = issue.code === 'invalid_type' ? typeWords[issue.expected] : undefined
-  const text = expected ?? expectedOf(issue)
-  return /^(must|cannot|is) /.test(text) ? text : `must be ${text}`
+  return `must be ${expected ?? expectedOf(issue)}`
 }
 
 /** Returns the error of a field that the schema does not define. */

@@ -293,6 +293,8 @@ describe('examples in the help', () => {
       for (const example of command.examples) {
         // Every suite takes a while: tests/cli/qa.test.ts runs them.
         if (example === 'qa run --fresh') continue
+        // It judges what the other examples sent: a frame without a beacon is a problem after some seconds.
+        if (path === 'doctor') await cli.svc('sandbox reset')
         await cli.svc('placements create --format banner -q')
         const { code, stdout, stderr } = await cli.svc(example, { cwd })
         expect(code, `svc ${example}: ${stderr}${stdout}`).toBe(0)
