@@ -16,7 +16,7 @@ import { restoreClock } from './operations/clock.ts'
 import type { Services } from './operations/context.ts'
 import { createAssets } from './pipeline/media.ts'
 import { createRates } from './pipeline/rates.ts'
-import { createServer } from './pipeline/server.ts'
+import { createServer, defaultHost } from './pipeline/server.ts'
 import { type Clock, sandboxClock } from './platform/clock.ts'
 import { createPlatform, sha256, sha256Hex } from './platform/platform.ts'
 import { createDrainLock } from './runtime/drain-lock.ts'
@@ -37,7 +37,7 @@ export { SandboxError, type SandboxFailure } from './sandbox-error.ts'
 export interface SandboxOptions {
   /** 0 picks a free one. Default 0. */
   port?: number
-  /** Default 127.0.0.1. Beyond loopback the control plane demands the admin token. */
+  /** Default 127.0.0.1, and ::1 where there is one. Beyond loopback the control plane demands the admin token. */
   host?: string
   /** A file, or `:memory:`. Default `:memory:`. */
   database?: string
@@ -106,7 +106,7 @@ const defaultEventLimit = 100_000
  * @throws SandboxError with a code and a hint
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const host = options.host ?? '127.0.0.1'
+  const host = options.host ?? defaultHost
   const path = options.database ?? ':memory:'
   const journal_limit = checkCount(options.journal_limit ?? defaultJournalLimit, 'journal_limit')
   const event_limit = checkCount(options.event_limit ?? defaultEventLimit, 'event_limit')
@@ -204,7 +204,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const faultWarnings = options.scenario === undefined ? faultWarningsOf(faults) : []
   let port: number
   try {
-    port = await server.listen(host, options.port ?? 0)
+    port = await server.listen(options.host, options.port ?? 0)
   } catch (error) {
     await store.close()
     throw listenError(error, host, options.port ?? 0)

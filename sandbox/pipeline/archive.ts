@@ -8,7 +8,7 @@ import { contract } from '../../src/contract/index.ts'
 import { limits } from '../../src/contract/limits.ts'
 import type { Services } from '../operations/context.ts'
 import { importState as importBytes } from '../operations/snapshots.ts'
-import { validate } from './body.ts'
+import { refuseQuery, validate } from './body.ts'
 import { type Exchange, type Request, type Response, type Route, successResponse } from './exchange.ts'
 
 const { 'sandbox.export': exportState, 'sandbox.import': importState } = contract
@@ -21,6 +21,7 @@ export function archiveRoutes(services: Services): Route[] {
       path: importState.path,
       async respond(exchange) {
         const bytes = unpackedBody(exchange.request)
+        refuseQuery(exchange.request.query)
         const result = await services.drainLock.run(() => importBytes(services, exchange.context.now_ms, bytes))
         return successResponse(importState.status, exchange, result)
       },

@@ -106,6 +106,14 @@ function remove(value: unknown, at: readonly PropertyKey[]): void {
   delete (parent as Record<PropertyKey, unknown>)[at.at(-1)!]
 }
 
+/** Refuses every query parameter: for endpoints that have none (A14). @throws ApiError 400 with each of them */
+export function refuseQuery(query: object): void {
+  const names = Object.keys(query)
+  if (names.length === 0) return
+  const fields = names.slice(0, mostFields).map((name) => withoutSecrets(unknownField([name])))
+  throw new ApiError('field_unknown', { fields })
+}
+
 function withoutSecrets({ path, message, expected }: LocatedFieldError): FieldError {
   return { path: redactSecrets(path), message, expected }
 }

@@ -15,7 +15,7 @@ import { publishableKey } from '../operations/browser.ts'
 import type { Context, Services } from '../operations/context.ts'
 import { type JsonEndpointId, onRejected, operations } from '../operations/index.ts'
 import type { RestoredRequest } from '../runtime/replay.ts'
-import { parseJson, readBody, tooLarge, validate, validateBody } from './body.ts'
+import { parseJson, readBody, refuseQuery, tooLarge, validate, validateBody } from './body.ts'
 import { addCors, isPreflight, preflightResponse } from './cors.ts'
 import { findCaller } from './credentials.ts'
 import {
@@ -167,13 +167,21 @@ async function callEndpoint(
 
 const jsonType = /^application\/json\s*(;|$)/i
 
+const encodingName = /^[\w-]{1,32}$/
+
 /** Step 6. A GET may carry a body: it is not read, but its type must be right like any other's. */
 function checkContentType({ method, headers, body }: Request): void {
   const hasUnreadBody =
     method === 'GET' && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0)
-  if ((body.length > 0 || hasUnreadBody) && !jsonType.test(headers['content-type'] ?? '')) {
-    throw new ApiError('content_type_unsupported')
+  if (body.length === 0 && !hasUnreadBody) return
+  const encoding = headers['content-encoding']?.trim().toLowerCase() ?? 'identity'
+  if (encoding !== 'identity') {
+    throw new ApiError('content_type_unsupported', {
+      message: `The Content-Encoding ${encodingName.test(encoding) ? encoding : 'of this request'} is not supported.`,
+      hint: 'Send the body uncompressed, without a Content-Encoding.',
+    })
   }
+  if (!jsonType.test(headers['content-type'] ?? '')) throw new ApiError('content_type_unsupported')
 }
 
 /** Step 9. Activation has its key in the body: its rate is taken here. */
@@ -187,6 +195,7 @@ async function parseInput(
   const { context, request } = exchange
   try {
     const params = endpoint.params === undefined ? {} : validate(endpoint.params, request.params)
+    if (endpoint.query === undefined) refuseQuery(request.query)
     const query = endpoint.query === undefined ? {} : validate(endpoint.query, { ...request.query })
     if (endpoint.body === undefined) return { params, query, body: undefined }
     const isEmptyAllowed = endpoint.stability === 'sandbox' && request.body.length === 0

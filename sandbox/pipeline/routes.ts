@@ -4,7 +4,7 @@
  */
 import createRouter from 'find-my-way'
 import { ApiError } from '../../src/contract/errors.ts'
-import { routeOf } from '../../src/foundation/endpoint-path.ts'
+import { routeOf, withoutQuery } from '../../src/foundation/endpoint-path.ts'
 import { headerOf, type Request, type Route } from './exchange.ts'
 
 export interface Routes {
@@ -16,6 +16,8 @@ export interface Routes {
   find(request: Request): Route | null
   /** The methods that a path has routes for. HEAD has those of GET. */
   methodsOf(url: string): string[]
+  /** Returns the path of the route that `url` has without repeated slashes and the last one; null when there is none. */
+  nearest(url: string): string | null
 }
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
@@ -46,20 +48,34 @@ export function createRoutes(): Routes {
       const found = methods.filter((method) => router.find(method, url)?.store)
       return found.includes('GET') ? [...found, 'HEAD'] : found
     },
+    nearest(url) {
+      const path = withoutQuery(url)
+        .replace(/\/{2,}/g, '/')
+        .replace(/(?<=.)\/$/, '')
+      if (path === withoutQuery(url)) return null
+      for (const method of methods) {
+        const route = router.find(method, path)?.store as Route | null | undefined
+        if (route) return route.path
+      }
+      return null
+    },
   }
 }
 
 /** Returns the error of a request without a route: 405 with Allow when the path has other methods, else 404. */
 export function missingRoute(routes: Routes, { method, url }: Request): ApiError {
   const allowed = routes.methodsOf(url)
-  if (allowed.length === 0 || allowed.includes(method)) return unknownPath()
+  if (allowed.length === 0 || allowed.includes(method)) return unknownPath(routes.nearest(url))
   return new ApiError('method_not_allowed', { headers: { allow: [...allowed, 'OPTIONS'].join(', ') } })
 }
 
-export function unknownPath(): ApiError {
+export function unknownPath(nearest: string | null = null): ApiError {
   return new ApiError('not_found', {
     message: 'There is no such path.',
-    hint: 'See GET /_sandbox/contract, or svc contract show, for the paths there are.',
+    hint:
+      nearest === null
+        ? 'See GET /_sandbox/contract, or svc contract show, for the paths there are.'
+        : `Send it to ${nearest}: with single slashes, and none at the end.`,
   })
 }
 
@@ -79,10 +95,16 @@ const mostKnownHosts = 64
 export function hostGuard({ host: configured }: GuardOptions): (header: string | undefined) => void {
   const own = configured.toLowerCase()
   const known = new Set<string | undefined>()
-  /** @throws ApiError 421 when the Host header names neither loopback nor the configured host */
+  /** @throws ApiError 400 without a Host header, 421 when it names neither loopback nor the configured host */
   return (header) => {
     if (known.has(header)) return
-    const host = header?.toLowerCase().replace(/:\d{1,5}$/, '') ?? ''
+    if (header === undefined) {
+      throw new ApiError('http_malformed', {
+        message: 'The request has no Host header.',
+        hint: 'Send Host: localhost and the port of the sandbox. HTTP/1.1 requires it.',
+      })
+    }
+    const host = header.toLowerCase().replace(/:\d{1,5}$/, '')
     if (!ownHosts.has(host) && host !== own && host !== `[${own}]`) throw new ApiError('host_not_allowed')
     if (known.size < mostKnownHosts) known.add(header)
   }

@@ -20,13 +20,18 @@ export interface ServerOptions extends PipelineOptions {
 }
 
 export interface SandboxServer {
-  /** Resolves with the port once it is bound; 0 picks a free one. */
-  listen(host: string, port: number): Promise<number>
+  /**
+   * Resolves with the port once it is bound; 0 picks a free one. Without a host it is 127.0.0.1, and ::1 where there is
+   * one: clients resolve `localhost` to either.
+   */
+  listen(host: string | undefined, port: number): Promise<number>
   /** Takes a request of the journal through the pipeline again. Returns the request_id of the new exchange. */
   replay(request: RestoredRequest, signal: AbortSignal): Promise<string>
   /** Stops accepting, ends event streams, and finishes what is under way, for at most five seconds. */
   close(): Promise<void>
 }
+
+export const defaultHost = '127.0.0.1'
 
 /** How long a request may take to arrive, and a connection may be idle, milliseconds. */
 const arrival_ms = 10_000
@@ -67,7 +72,7 @@ export function createServer(options: ServerOptions): SandboxServer {
         requestTimeout: arrival_ms,
         keepAliveTimeout: idle_ms,
         connectionsCheckingInterval: 1_000,
-        // Its absence is a 421 of the contract.
+        // Its absence is a 400 of the contract.
         requireHostHeader: false,
       },
       handle,
@@ -83,8 +88,9 @@ export function createServer(options: ServerOptions): SandboxServer {
 
   return {
     async listen(host, port) {
-      const bound = (await bind(host, port)).address() as AddressInfo
-      if (host === 'localhost') await bindOthers(bound)
+      const bound = (await bind(host ?? defaultHost, port)).address() as AddressInfo
+      if (host === undefined) await bind('::1', bound.port).catch(() => {})
+      else if (host === 'localhost') await bindOthers(bound)
       return bound.port
     },
     replay: (request, signal) => replay(pipeline, request, signal),

@@ -38,9 +38,15 @@ export function requirementOf(issue: Issue | undefined): string {
   return `must be ${expected ?? expectedOf(issue)}`
 }
 
+/** What to do instead, for known fields in a place where they do not exist. */
+const expectedOfUnknown = new Map([
+  ['wait_ms', 'wait_ms on POST /v1/placements or GET /v1/decisions/{slot_id} only: nothing else waits'],
+])
+
 /** Returns the error of a field that the schema does not define. */
 export function unknownField(at: readonly PropertyKey[]): LocatedFieldError {
-  const expected = 'no field of this name; svc contract show lists the known ones'
+  const expected =
+    expectedOfUnknown.get(String(at.at(-1))) ?? 'no field of this name; svc contract show lists the known ones'
   return { path: pathOf(at), message: 'is unknown', expected, at, isUnknown: true }
 }
 

@@ -1,6 +1,7 @@
 import { connect as openSocket } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { type EndpointId, v1 } from '../../src/contract/index.ts'
+import type { Endpoint } from '../../src/contract/endpoint.ts'
+import { contract, type EndpointId, v1 } from '../../src/contract/index.ts'
 import type { Api, Call } from './call.ts'
 import { activate, asked, beacon, fill, key, liveKey, origin, otherKey, publishable, stage } from './stage.ts'
 
@@ -140,6 +141,52 @@ describe('paths and methods', () => {
     }
   })
 
+  test('repeated slashes and one at the end get the right path as a hint', async () => {
+    await using on = await stage()
+    for (const [path, right] of [
+      ['//v1/placements', '/v1/placements'],
+      ['/v1//placements/?wait_ms=1', '/v1/placements'],
+      ['/v1/decisions/slot_1/', '/v1/decisions/{slot_id}'],
+      ['/_sandbox/info/', '/_sandbox/info'],
+    ] as const) {
+      const { status, body } = await on.api.send('POST', path)
+      expect([status, body]).toMatchObject([
+        404,
+        { hint: `Send it to ${right}: with single slashes, and none at the end.` },
+      ])
+    }
+    const { body } = await on.api.send('GET', '/v1/nothing/')
+    expect(body).toMatchObject({ hint: expect.stringContaining('svc contract show') })
+  })
+
+  test('an unknown query parameter is 400 with its name at every endpoint', async () => {
+    await using on = await stage()
+    const media = ['render.script', 'render.frame']
+    for (const [id, endpoint] of Object.entries(contract) as [EndpointId, Endpoint][]) {
+      if (media.includes(id)) continue
+      const call = {
+        ...(endpoint.credentials.length > 0 ? { as: key } : {}),
+        params: Object.fromEntries(Object.keys(endpoint.params?.shape ?? {}).map((name) => [name, 'x'])),
+        query: { surprise: '1' },
+        ...(endpoint.method === 'GET' ? {} : { body: {} }),
+        ...(id === 'sandbox.import' ? { headers: { 'content-type': 'application/gzip' } } : {}),
+      }
+      const { body } = await on.api.refuse(id, call)
+      expect([id, body.reason_code, body.fields.map(({ path }) => path)]).toEqual([id, 'field_unknown', ['surprise']])
+    }
+  })
+
+  test('wait_ms where nothing waits is named, with the endpoints that do', async () => {
+    await using on = await stage()
+    const body = { client_id: 'proj_demo', session_id: 'waits', job_type: 'chat' }
+    for (const call of [{ query: { wait_ms: 5 }, body }, { body: { ...body, wait_ms: 5 } }]) {
+      const refused = await on.api.refuse('jobs.create', { as: key, ...call })
+      expect(refused.body.fields).toEqual([
+        { path: 'wait_ms', message: 'is unknown', expected: expect.stringContaining('GET /v1/decisions/{slot_id}') },
+      ])
+    }
+  })
+
   test('a path that exists says which methods it takes', async () => {
     await using on = await stage()
     const cases: [string, string, string][] = [
@@ -205,6 +252,18 @@ describe('bodies', () => {
     for (const type of ['application/json; charset=utf-8', 'APPLICATION/JSON', 'application/json;charset="UTF-8"']) {
       await on.api.accept('placements.create', { as: key, raw, headers: { 'content-type': type } })
     }
+  })
+
+  test('a Content-Encoding other than identity is 415 and named', async () => {
+    await using on = await stage()
+    const body = asked()
+    const { status, body: error } = await on.api.refuse('placements.create', {
+      as: key,
+      body,
+      headers: { 'content-encoding': 'gzip' },
+    })
+    expect([status, error.message]).toEqual([415, 'The Content-Encoding gzip is not supported.'])
+    await on.api.accept('placements.create', { as: key, body, headers: { 'content-encoding': 'identity' } })
   })
 
   test('an empty body is said to be empty, with or without a Content-Type', async () => {
@@ -467,10 +526,10 @@ describe('what is hardly HTTP', () => {
     expect(await bytes(on.sandbox.port, sent)).toMatch(/^HTTP\/1\.1 404 .*"reason_code":"not_found"/s)
   })
 
-  test('a request without a Host is refused with an error body', async () => {
+  test('a request without a Host is 400', async () => {
     await using on = await stage()
     const answer = await bytes(on.sandbox.port, 'GET /v1/render.js HTTP/1.1\r\nconnection: close\r\n\r\n')
-    expect(answer).toMatch(/^HTTP\/1\.1 4/)
-    expect(answer).toContain('"reason_code":')
+    expect(answer).toMatch(/^HTTP\/1\.1 400 .*"message":"The request has no Host header\."/s)
+    expect(answer).toContain('"reason_code":"http_malformed"')
   })
 })

@@ -213,6 +213,18 @@ describe('a fault rule responds', () => {
     expect(body).toMatchObject({ status: 'deferred', placement: { surprise: [1], format: expect.any(String) } })
   })
 
+  test('with rewritten fields of a response without a body: HEAD and 304 stay as they are', async () => {
+    await using on = await stage()
+    const path = `${on.sandbox.url}/v1/projects/proj_demo/config`
+    const headers = { authorization: `Bearer ${key}` }
+    const etag = (await fetch(path, { headers })).headers.get('etag')!
+    await add(on, { effect: 'rewrite', rewrite: { mode: 'live' } })
+    const head = await fetch(path, { method: 'HEAD', headers })
+    const unchanged = await fetch(path, { headers: { ...headers, 'if-none-match': etag } })
+    expect([head.status, await head.text(), unchanged.status, await unchanged.text()]).toEqual([200, '', 304, ''])
+    expect(await (await fetch(path, { headers })).json()).toMatchObject({ mode: 'live' })
+  })
+
   test('with a closed connection, before the request takes effect', async () => {
     await using on = await stage()
     await add(on, { effect: 'drop', times: 1 })

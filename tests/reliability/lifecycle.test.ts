@@ -199,6 +199,13 @@ describe('storage that is full', () => {
   }
 })
 
+test('with the default host, clients that resolve localhost to ::1 reach it too; with a host of its own, only that', async () => {
+  await using sandbox = await start({})
+  await using own = await start({ host: '127.0.0.1' })
+  expect((await fetch(`http://[::1]:${sandbox.port}/_sandbox/livez`)).status).toBe(200)
+  await expect(fetch(`http://[::1]:${own.port}/_sandbox/livez`)).rejects.toThrow('fetch failed')
+})
+
 test('a port that is taken', async () => {
   const other: Server = createServer().listen(0, '127.0.0.1')
   await new Promise((resolve) => other.once('listening', resolve))

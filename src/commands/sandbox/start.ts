@@ -146,7 +146,7 @@ function sandboxOptions(options: StartOptions, port: number, database: string): 
   const { seed, rate_limit, decision_latency, scenario, journal_limit } = options
   return {
     port,
-    host: options.host ?? defaultHost,
+    ...(options.host === undefined ? {} : { host: options.host }),
     database,
     ...(seed === undefined ? {} : { seed }),
     ...(rate_limit === undefined ? {} : { rate_limit }),
