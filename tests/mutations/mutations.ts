@@ -421,8 +421,8 @@ const others: Mutation[] = [
     name: 'order_of_errors',
     wrong: 'The content type is looked at after the credential.',
     file: 'sandbox/pipeline/pipeline.ts',
-    from: 'if ((body.length > 0 || hasUnreadBody) && !jsonType.test',
-    to: 'if (headers.authorization !== undefined && (body.length > 0 || hasUnreadBody) && !jsonType.test',
+    from: 'if (!jsonType.test',
+    to: 'if (headers.authorization !== undefined && !jsonType.test',
   },
   {
     about: 'limits',
