@@ -1,9 +1,9 @@
 /** What a person sees, hears and reaches inside the hosted frame. The frames are the emulator's own. */
-import axe from 'axe-core'
 import type { Frame, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { FrameMessage, HostMessage } from '../../sandbox/renderer/messages.ts'
 import { type NativeTemplateId, nativeTemplates } from '../../src/contract/fields.ts'
+import { violations } from './axe.ts'
 import { about } from './catalogue.ts'
 import { framesCatalogue, type Topic, texts } from './frames-catalogue.ts'
 import { type Host, openStage, type PlaceOptions, type Stage } from './stage.ts'
@@ -55,17 +55,6 @@ async function openSlots(slots: readonly Slot[], options: Parameters<Stage['open
 async function frameIn(page: Page, target: string): Promise<Frame> {
   const element = await page.locator(`${target} iframe`).elementHandle()
   return (await element!.contentFrame())!
-}
-
-/** What axe-core finds serious or critical, with the elements. */
-async function violations(frame: Frame | Page): Promise<string[]> {
-  await frame.evaluate(axe.source)
-  return frame.evaluate(async () => {
-    const { violations } = await (window as unknown as { axe: typeof axe }).axe.run({ resultTypes: ['violations'] })
-    return violations
-      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-      .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
-  })
 }
 
 /** Every way in which a native card does not fit its frame; a text may end in an ellipsis, but not in a cut. */

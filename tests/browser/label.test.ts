@@ -3,11 +3,9 @@
  *
  * It is long for its tables: what pages do to labels, and the stylesheets that they have.
  */
-import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
-import type { AxeResults } from 'axe-core'
-import type { Frame, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { violations } from './axe.ts'
 import { about, catalogueOf } from './catalogue.ts'
 import { lookAtLabel } from './label-sight.ts'
 import { openStage, type PlaceOptions, type Stage } from './stage.ts'
@@ -26,12 +24,10 @@ const names = {
 let stage: Stage
 /** A stage whose sponsors have the names above. */
 let named: Stage
-let axe: string
 beforeAll(async () => {
   const texts = Object.entries(names).map(([topic, sponsor_name]) => [topic, { sponsor_name, ...native }])
   stage = await openStage({ rate_limit: 'off' })
   named = await openStage({ rate_limit: 'off', demand: catalogueOf(Object.fromEntries(texts)) })
-  axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 })
 afterAll(async () => {
   await named?.[Symbol.asyncDispose]()
@@ -315,25 +311,11 @@ describe.concurrent('accessibility', () => {
       })
       await host.show({ format, max_width: 320, max_height: 300 })
       await host.waitForEvent('rendered')
-      expect(await serious(host.page)).toEqual([])
+      expect(await violations(host.page)).toEqual([])
       const frame = host.page.frames().find((frame) => frame.url().includes('/v1/render/'))
-      expect(await serious(frame!)).toEqual([])
+      expect(await violations(frame!)).toEqual([])
     },
   )
-
-  /** What axe calls serious or critical, as `rule: element`. */
-  async function serious(document: Page | Frame): Promise<string[]> {
-    await document.evaluate(axe)
-    return document.evaluate(async () => {
-      const { run } = Reflect.get(window, 'axe') as {
-        run: (context: Document, options: object) => Promise<AxeResults>
-      }
-      const { violations } = await run(window.document, { iframes: false })
-      return violations
-        .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-        .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`))
-    })
-  }
 
   test('the label comes before the frame, which has a name, and nothing else is said', async () => {
     await using host = await openTurnHost(stage, { html: '<div id="slot"></div>' })

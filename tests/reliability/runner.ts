@@ -2,7 +2,7 @@
  * A sandbox in a process of its own, for tests that kill it, starve it or measure it. Options come as JSON in the first
  * argument; what happens goes to the parent as messages. The test beside it is the parent: see child.ts.
  */
-import { type SandboxError, type SandboxOptions, startSandbox } from '../../sandbox/index.ts'
+import type { SandboxError, SandboxOptions } from '../../sandbox/index.ts'
 
 export type Message =
   | { kind: 'ready'; url: string; pid: number }
@@ -14,6 +14,9 @@ export type Message =
 process.on('SIGXFSZ', () => {})
 
 const tell = (message: Message) => process.send?.(message)
+/** The built one starts in a quarter of the time that its sources take. */
+const built = new URL('../../dist/sandbox.js', import.meta.url).href
+const { startSandbox }: typeof import('../../sandbox/index.ts') = await import(built)
 const options = JSON.parse(process.argv[2]!) as SandboxOptions
 
 try {
