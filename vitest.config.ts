@@ -1,6 +1,6 @@
 /**
  * `npm test`: unit tests and processes side by side, then pages, whose own clocks measure what they show, so that nothing
- * heavy runs beside them. As many workers as there are processors. What takes minutes by its nature has a script of its
+ * heavy runs beside them. What takes minutes by its nature has a script of its
  * own: `npm run test:mutations` (suites, mutations, fuzzing, kills) and `npm run test:templates` (installs from the registry).
  */
 import { availableParallelism } from 'node:os'
@@ -8,8 +8,8 @@ import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { matrices } from './vitest.mutations.config.ts'
 
-/** Pages that mostly wait need a second worker on one processor too. */
-const maxWorkers = Math.max(2, availableParallelism())
+/** One more than there are processors: a test often waits, for a page or for a process. */
+const maxWorkers = availableParallelism() + 1
 
 /** Files of more than 15 seconds, the slowest first: one that started last would be waited for alone. */
 const slow = [

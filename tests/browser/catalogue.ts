@@ -52,7 +52,7 @@ export function catalogueOf(texts: Readonly<Record<string, Texts>>): MarketData 
   }
 }
 
-/** What a request says to be filled by the campaign of a topic. */
+/** Returns the options of a request that the campaign of a topic fills. */
 export function about(topic: string, options: PlaceOptions): PlaceOptions {
   return { ...options, more: { consent: { semantic_targeting: true }, prompt: { topic } } }
 }

@@ -1,7 +1,7 @@
 /**
  * A clip's life: when it plays, what counts as started and completed, what its viewer can do, and what cannot play.
- * Looks at the video itself, beside the events of the page and what the emulator keeps. Over 300 lines because these
- * are the stages of one life, seen with the same few questions.
+ * Reads the video itself, the events of the page and what the emulator records. Over 300 lines because these are the
+ * stages of one life.
  */
 import type { Frame, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
@@ -34,7 +34,7 @@ describe.concurrent('a clip', () => {
     expect(await stateOf(frame)).toEqual({ paused: true, muted: true, at: 0, rate: 1 })
     expect(await host.types()).toEqual(['rendered', 'beacon'])
 
-    // Driven inside the page: on a busy machine the clip would else be over before it is asked to pause.
+    // Driven inside the page: on a busy host the clip would otherwise end before the pause.
     await expose(host.page, [
       { share: 0.5, for_ms: 800, once_playing: true },
       { share: 0.49, for_ms: 0 },
@@ -80,7 +80,7 @@ describe.concurrent('a clip', () => {
       await frame.getByRole('button', { name: 'Pause' }).click()
       await isPaused(frame)
       if ((await host.types()).includes('visible')) return 'viewed before the pause'
-      // In view all the time, and reported so again, which must not start it.
+      // In view all the time, and reported again, which must not start it.
       await host.page.evaluate(() => document.dispatchEvent(new Event('visibilitychange', { bubbles: true })))
       await pass(host.page, 300)
       expect((await stateOf(frame)).paused).toBe(true)
@@ -99,7 +99,7 @@ describe.concurrent('a clip', () => {
       const timeOf = (where: Page | Frame): Promise<number> =>
         where.evaluate(() => Number(document.documentElement.dataset.at))
       expect((await timeOf(host.page)) - (await timeOf(frame))).toBeGreaterThanOrEqual(1_990)
-      expect(await keptOf(host)).toEqual([
+      expect(await recordedBy(host)).toEqual([
         'render accepted OK',
         'play_started accepted OK',
         'visible accepted OK +viewable_impression',
@@ -108,7 +108,7 @@ describe.concurrent('a clip', () => {
     })
   })
 
-  test('is unmuted and muted by its viewer, and its beacons tell', async () => {
+  test('is unmuted and muted by its viewer, as its beacons report', async () => {
     await using host = await stage.open()
     await host.show(place)
     const frame = await frameOf(host)
@@ -130,7 +130,7 @@ describe.concurrent('a clip', () => {
 })
 
 describe.concurrent('a clip is completed', () => {
-  test('when it was played to its end, once, also with a pause on the way', async () => {
+  test('when it was played to its end, once, also with a pause in between', async () => {
     await using host = await stage.open({ html: scrollable() })
     const { slot_id } = await host.show(place)
     await host.waitForEvent('beacon', { event: 'render' })
@@ -144,7 +144,7 @@ describe.concurrent('a clip is completed', () => {
     await frame.getByRole('button', { name: 'Play' }).click()
     await playsPast(frame, 0.3)
     expect(await emittedOn(host)).toEqual(['rendered', 'play_started', 'visible', 'play_completed'])
-    expect(await keptOf(host)).toEqual(watched('+viewable_impression', ''))
+    expect(await recordedBy(host)).toEqual(watched('+viewable_impression', ''))
     expect(await billOf(stage, slot_id)).toEqual(oneView)
   })
 
@@ -213,7 +213,7 @@ describe.concurrent('under cpcv', () => {
     await host.waitForEvent('beacon', { event: 'visible' })
     expect(await billOf(billing, slot_id)).toEqual(uncompleted)
     await host.waitForEvent('beacon', { event: 'play_completed' })
-    expect(await keptOf(host)).toEqual(watched('', ' +completed_view'))
+    expect(await recordedBy(host)).toEqual(watched('', ' +completed_view'))
     expect(await billOf(billing, slot_id)).toEqual(['completed_view', true, 'One completed view counted.'])
   })
 
@@ -227,10 +227,10 @@ describe.concurrent('under cpcv', () => {
     })
     await hasEnded(host, frame)
     expect(await billOf(billing, slot_id)).toEqual(uncompleted)
-    expect(await keptOf(host)).toEqual([...watched('', '').slice(0, 3), 'click accepted OK'])
+    expect(await recordedBy(host)).toEqual([...watched('', '').slice(0, 3), 'click accepted OK'])
   })
 
-  test('a page that claims it too soon gets an accept code that says so, and is not billed', async () => {
+  test('a page that claims it too soon gets a reason code for it, and is not billed', async () => {
     await using host = await billing.open({ html: scrollable() })
     const { slot_id } = await host.show(place)
     await host.waitForEvent('beacon', { event: 'render' })
@@ -264,7 +264,7 @@ describe.concurrent('under cpcv', () => {
 })
 
 describe.concurrent('a clip that may not start by itself', () => {
-  test('shows its poster and a play button, says so, and starts when its viewer wants', async () => {
+  test('shows its poster and a play button, reports it, and starts when its viewer presses play', async () => {
     await using host = await stage.open({ before: refuseAutoplay })
     const { slot_id } = await host.show(place)
     expect(await host.waitForEvent('error')).toMatchObject({ code: 'autoplay_blocked' })
@@ -278,24 +278,24 @@ describe.concurrent('a clip that may not start by itself', () => {
       return [answer.naturalWidth, video.currentTime, video.played.length]
     })
     expect(poster).toEqual([320, 0, 0])
-    // Long enough in view for a dwell that would not ask whether it plays; and scrolling asks for no second refusal.
+    // Long enough in view for a dwell that would not check whether it plays; and scrolling causes no second refusal.
     await pass(host.page, 2_300)
     await host.page.evaluate(() => document.dispatchEvent(new Event('visibilitychange', { bubbles: true })))
-    expect(await keptOf(host)).toEqual(['render accepted OK'])
+    expect(await recordedBy(host)).toEqual(['render accepted OK'])
     expect(await host.types()).toEqual(expect.not.arrayContaining(['play_started', 'visible', 'cleared']))
     expect((await host.types()).filter((type) => type === 'error')).toHaveLength(1)
     expect(await billOf(stage, slot_id)).toEqual(noView)
 
     await frame.getByRole('button', { name: 'Play' }).click()
     await host.waitForEvent('beacon', { event: 'visible' })
-    expect(await keptOf(host)).toEqual(watched('+viewable_impression', '').slice(0, 3))
+    expect(await recordedBy(host)).toEqual(watched('+viewable_impression', '').slice(0, 3))
     expect(await billOf(stage, slot_id)).toEqual(oneView)
     expect(host.console_lines).toEqual([])
   })
 })
 
 describe.concurrent('a clip that cannot play', () => {
-  test('whose file is not there is cleared, and sends nothing', async () => {
+  test('whose file is missing is cleared, and sends nothing', async () => {
     await using host = await stage.open({
       before: (page) =>
         page.route(media, (route) =>
@@ -340,7 +340,7 @@ describe.concurrent('a clip that cannot play', () => {
   })
 
   async function leftNothing(host: Host): Promise<void> {
-    expect(await host.kept()).toEqual([])
+    expect(await host.recorded()).toEqual([])
     expect(sentBy(host)).toEqual([])
     expect(await host.page.locator('#slot').innerHTML()).toBe('')
   }
@@ -360,7 +360,7 @@ const watched = (viewed: string, completed: string): string[] => [
   `play_completed accepted OK${completed}`,
 ]
 
-/** Refuses to play until the viewer has done something, even muted: a browser set to be strict. */
+/** Refuses to play, even muted, before a user gesture: a browser with strict settings. */
 async function refuseAutoplay(page: Page): Promise<void> {
   await page.addInitScript(() => {
     const { play } = HTMLMediaElement.prototype
@@ -402,7 +402,7 @@ async function isPaused(frame: Frame): Promise<void> {
   await frame.waitForFunction(() => document.querySelector('video')!.paused, undefined, polling)
 }
 
-/** Waits for the end, and until the page knows: a click, sent after it over the same port, has been handled. */
+/** Waits for the end, and until the page has processed it: a later click over the same port has been handled. */
 async function hasEnded(host: Host, frame: Frame): Promise<void> {
   await frame.waitForFunction(() => document.querySelector('video')!.ended, undefined, polling)
   await frame.evaluate(() => {
@@ -420,16 +420,16 @@ function pass(page: Page, ms: number): Promise<void> {
 
 const stages = ['render', 'play_started', 'visible', 'click', 'play_completed']
 
-/** What was kept, by the stages of a clip's life: a clip that is in view from the first starts as it is rendered. */
-async function keptOf(host: Host): Promise<string[]> {
+/** Returns the recorded beacons by the stages of a clip's life: a clip in view from the start starts when rendered. */
+async function recordedBy(host: Host): Promise<string[]> {
   const stageOf = (line: string): number => stages.indexOf(line.split(' ')[0] ?? '')
   return (await host.ledger()).toSorted((a, b) => stageOf(a) - stageOf(b))
 }
 
-/** What was kept, but for the view: how soon that comes is the subject of viewability.test.ts. */
+/** Returns the recorded beacons without the view, whose timing is the subject of viewability.test.ts. */
 async function playsOf(host: Host): Promise<string[]> {
   await host.waitForEvent('beacon', { event: 'play_started' })
-  return (await keptOf(host)).filter((line) => !line.startsWith('visible accepted OK'))
+  return (await recordedBy(host)).filter((line) => !line.startsWith('visible accepted OK'))
 }
 
 /** Events of the page except those about beacons, which may come in either order. */

@@ -1,5 +1,5 @@
 /**
- * Every way in which the renderer says no is provoked once: each `error` code, each `blocked` reason, each kind of
+ * Every way in which the renderer refuses is provoked once: each `error` code, each `blocked` reason, each kind of
  * refused beacon. The tables are typed by the codes, so that the compiler demands a scenario for a new one.
  *
  * Over 300 lines because the tables are one list.
@@ -29,15 +29,15 @@ interface Given {
 }
 
 interface Scenario {
-  /** An emulator of its own, set so, on a clock that the scenario moves. */
+  /** Options of a separate emulator, on a clock that the scenario moves. */
   own?: SandboxOptions
   open?: OpenOptions
   provoke(given: Given): Promise<unknown>
-  /** What the event says besides its code. */
+  /** Other fields of the event. */
   emitted?: Partial<RendererEvent<'error'>>
-  /** What was counted all the same; without it no beacon was even tried. */
+  /** The beacons that were counted anyway. Without it, none was sent. */
   ledger?: string[]
-  /** The ad stays: the code says what it lacks. */
+  /** The ad stays; the code names what is missing. */
   stays?: true
 }
 
@@ -54,16 +54,16 @@ const place = { format: 'banner' } as const
 /** A page whose slot is out of view: what is mounted there is rendered and not viewed. */
 const below: OpenOptions = { html: '<div id="slot" style="margin-top:3000px"></div>' }
 
-/** Starts a turn whose backend answers `response`. */
-async function answerTurn(host: Host, response: unknown): Promise<void> {
-  host.answers.push({ body: JSON.stringify(response) })
+/** Starts a turn whose backend responds with `response`. */
+async function respondToTurn(host: Host, response: unknown): Promise<void> {
+  host.backend_responses.push({ body: JSON.stringify(response) })
   await startTurn(host)
 }
 
-/** Starts a turn whose backend answers a fill only after `meanwhile`. */
-async function answerLate(host: Host, meanwhile: () => Promise<unknown>): Promise<void> {
+/** Starts a turn whose backend responds with a fill, after `meanwhile`. */
+async function respondLate(host: Host, meanwhile: () => Promise<unknown>): Promise<void> {
   const { promise: held, resolve: release } = Promise.withResolvers<void>()
-  host.answers.push({ body: JSON.stringify(await host.place(place)), after: held })
+  host.backend_responses.push({ body: JSON.stringify(await host.place(place)), after: held })
   await startTurn(host)
   await until(() => host.backend_calls.length, 1)
   await meanwhile()
@@ -102,12 +102,12 @@ const errors: Record<ErrorCode, Scenario> = {
     provoke: async ({ host, clock }) => {
       const response = await host.place(place)
       clock.advance(300_001)
-      await answerTurn(host, response)
+      await respondToTurn(host, response)
     },
   },
   asset_token_invalid: {
     provoke: async ({ host, on }) =>
-      answerTurn(host, await changedRender(host, { frame_url: `${on.sandbox.url}/v1/render/ast_nobody` })),
+      respondToTurn(host, await changedRender(host, { frame_url: `${on.sandbox.url}/v1/render/ast_nobody` })),
   },
   creative_failed: {
     provoke: async ({ host }) => {
@@ -120,7 +120,7 @@ const errors: Record<ErrorCode, Scenario> = {
     provoke: async ({ on, host, clock }) => {
       const { slot_id } = await host.place(place)
       clock.advance(600_000)
-      await answerTurn(host, await on.client.getDecision(slot_id))
+      await respondToTurn(host, await on.client.getDecision(slot_id))
     },
   },
   decision_pending: {
@@ -156,7 +156,7 @@ const errors: Record<ErrorCode, Scenario> = {
       host.page.evaluate(
         async (response) => {
           window.SponsoredPlacement!.renderPlacement({ target: '#slot', response })
-          // In one go, so that nothing can be painted meanwhile: the observer answers between two of these awaits.
+          // In one call, so that nothing is painted in between: the observer is notified between two of these awaits.
           for (let fights = 0; fights < 100 && document.querySelector('[data-sp-label]') !== null; fights += 1) {
             document.querySelector('[data-sp-label]')?.remove()
             await Promise.resolve()
@@ -166,10 +166,10 @@ const errors: Record<ErrorCode, Scenario> = {
       ),
   },
   late_decision: {
-    provoke: ({ host }) => answerLate(host, () => endTurn(host)),
+    provoke: ({ host }) => respondLate(host, () => endTurn(host)),
   },
   media_type_mismatch: {
-    provoke: async ({ host }) => answerTurn(host, await changedRender(host, { media_type: 'video' })),
+    provoke: async ({ host }) => respondToTurn(host, await changedRender(host, { media_type: 'video' })),
   },
   message_flood: {
     provoke: async ({ host }) => {
@@ -185,19 +185,19 @@ const errors: Record<ErrorCode, Scenario> = {
   },
   request_failed: {
     provoke: async ({ host }) => {
-      host.answers.push({ status: 500, body: '{"reason_code":"internal_error"}' })
+      host.backend_responses.push({ status: 500, body: '{"reason_code":"internal_error"}' })
       await startTurn(host)
     },
     emitted: { status: 500, reason_code: 'internal_error' },
   },
   response_unreadable: {
-    provoke: ({ host }) => answerTurn(host, { ok: true }),
+    provoke: ({ host }) => respondToTurn(host, { ok: true }),
   },
   target_not_found: {
     provoke: ({ host }) => startTurn(host, { target: '#nowhere' }),
   },
   target_removed: {
-    provoke: ({ host }) => answerLate(host, () => host.page.locator('#slot').evaluate((slot) => slot.remove())),
+    provoke: ({ host }) => respondLate(host, () => host.page.locator('#slot').evaluate((slot) => slot.remove())),
   },
   unmeasurable: {
     open: {
@@ -236,7 +236,7 @@ describe.concurrent('an error', () => {
 /** A fill whose snapshot has been changed. */
 async function changedConsent(host: Host, change: object): Promise<void> {
   const response = await host.place(place)
-  await answerTurn(host, { ...response, authoritative_consent: { ...response.authoritative_consent, ...change } })
+  await respondToTurn(host, { ...response, authoritative_consent: { ...response.authoritative_consent, ...change } })
 }
 
 function consent({ client, sandbox }: Stage, { session_id }: Host, more: object): Promise<unknown> {
@@ -247,7 +247,7 @@ const blocks: Record<ConsentReason, Pick<Scenario, 'own' | 'open' | 'provoke' | 
   consent_missing: {
     provoke: async ({ host }) => {
       const { authoritative_consent: _, ...response } = await host.place(place)
-      await answerTurn(host, response)
+      await respondToTurn(host, response)
     },
   },
   consent_unreadable: { provoke: ({ host }) => changedConsent(host, { revision: 'first' }) },
@@ -271,7 +271,7 @@ const blocks: Record<ConsentReason, Pick<Scenario, 'own' | 'open' | 'provoke' | 
       await consent(on, host, { decision: 'granted', expires_at_ms: clock.now() + 60_000 })
       const response = await host.place(place)
       clock.advance(60_000)
-      await answerTurn(host, response)
+      await respondToTurn(host, response)
     },
   },
   consent_superseded: {
@@ -279,7 +279,7 @@ const blocks: Record<ConsentReason, Pick<Scenario, 'own' | 'open' | 'provoke' | 
       await consent(on, host, { decision: 'granted' })
       const response = await host.place(place)
       await consent(on, host, { decision: 'granted', purposes: { semantic_targeting: true } })
-      await answerTurn(host, response)
+      await respondToTurn(host, response)
     },
   },
 }
@@ -302,10 +302,10 @@ describe.concurrent('a block', () => {
   )
 })
 
-/** What becomes of one beacon on its way: no answer, an answer that is lost after it was counted, or an answer. */
+/** What happens to one beacon: no response, a response that is lost after it was counted, or a response. */
 type Fate = 'unsent' | 'lost' | { status: number; reason_code: string; retry_after?: string }
 
-/** The next beacons of `event` meet these fates, one each; then the emulator answers again. Resolves with their times. */
+/** Applies one fate to each of the next beacons of `event`; later ones reach the emulator. Resolves to their times. */
 async function decideBeacons({ context }: Host, event: string, fates: readonly Fate[]): Promise<number[]> {
   const left = [...fates]
   const times: number[] = []
@@ -341,7 +341,7 @@ function tries(host: Host, event: string): string[] {
     .map(({ beacon_id }) => beacon_id)
 }
 
-/** So many tries, all of them with the same identifier. */
+/** Expects `count` attempts, all with the same identifier. */
 function expectTries(host: Host, event: string, count: number): void {
   const ids = tries(host, event)
   expect(ids).toHaveLength(count)
@@ -358,7 +358,7 @@ describe.concurrent('a beacon', () => {
     ['a rate limit that names the time', [{ status: 429, reason_code: 'rate_limited', retry_after: '2' }], 2],
     ['a network that fails twice', ['unsent', 'unsent'], 3],
   ] as [string, Fate[], number][])(
-    'gets through %s: tried again under its own id, kept once',
+    'gets through %s: sent again under its own id, recorded once',
     async (_, fates, count) => {
       await using host = await stage.open(below)
       const times = await decideBeacons(host, 'render', fates)
@@ -372,7 +372,7 @@ describe.concurrent('a beacon', () => {
     },
   )
 
-  test.concurrent('whose answer is lost is a duplicate the second time, and billed once', async () => {
+  test.concurrent('whose response is lost is a duplicate the second time, and billed once', async () => {
     await using host = await stage.open()
     await decideBeacons(host, 'visible', ['lost'])
     await startTurn(host, { place, keepMounted: true })
@@ -436,10 +436,10 @@ describe.concurrent('a beacon', () => {
     expect(await host.ledger()).toEqual([])
   })
 
-  test.concurrent('of a slot that the host has mixed up is a 400, kept apart, and not tried again', async () => {
+  test.concurrent('of a slot that the host has mixed up is a 400, recorded as rejected, and not sent again', async () => {
     await using host = await stage.open(below)
     const [response, other] = [await host.place(place), await host.place(place)]
-    await answerTurn(host, { ...response, slot_id: other.slot_id })
+    await respondToTurn(host, { ...response, slot_id: other.slot_id })
     await host.waitForEvent('beacon', { event: 'render', accepted: false, reason_code: 'slot_mismatch' })
     expectTries(host, 'render', 1)
     expect(await host.ledger()).toEqual(['render rejected slot_mismatch'])
@@ -447,7 +447,7 @@ describe.concurrent('a beacon', () => {
     expect(billing).toMatchObject({ would_bill: false })
   })
 
-  test.concurrent('beyond the rate limit of the emulator waits for it, and is kept once', async () => {
+  test.concurrent('beyond the rate limit of the emulator waits for it, and is recorded once', async () => {
     await using limited = await openStage({ rate_limit: '1/s' })
     await using host = await limited.open()
     await replaceFrames(host.context, `${honestly} say({ t: 'click', user_activated: true })`)

@@ -1,8 +1,8 @@
 /**
- * Consent fails closed, loudly: whatever does not permit an ad stops it before the request, in the answer, at the mount,
- * in the frame, at a beacon and by the clock. And a wrong clock alone never stops one.
+ * Consent fails closed and is reported: without permission an ad is stopped before the request, in the response, at the
+ * mount, in the frame, at a beacon and by the clock. A wrong clock alone never stops one.
  *
- * Over 300 lines because every place where consent is looked at stands here beside the others.
+ * Over 300 lines because every place where consent is checked is tested here.
  */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type ManualClock, manualClock } from '../../sandbox/index.ts'
@@ -51,7 +51,7 @@ async function scrollToSlot({ page }: Host): Promise<void> {
   await page.evaluate(() => document.querySelector('#slot')!.scrollIntoView({ block: 'center' }))
 }
 
-/** One block was reported by an event and on the console, and nothing shows any more. */
+/** Expects one block, reported by an event and on the console, and that nothing shows any more. */
 async function expectBlocked(host: Host, reason: ConsentReason): Promise<void> {
   await host.waitForEvent('blocked', { reason })
   expect((await host.types()).filter((type) => type === 'blocked')).toHaveLength(1)
@@ -102,7 +102,7 @@ const refused: Record<string, [unknown, ConsentReason]> = {
 }
 
 describe.concurrent('a snapshot that permits nothing', () => {
-  test.concurrent('stops the turn before it asks for anything', async () => {
+  test.concurrent('stops the turn before it requests anything', async () => {
     await using host = await stage.open()
     const expected: string[] = []
     for (const [snapshot, reason] of Object.values(refused)) {
@@ -119,13 +119,13 @@ describe.concurrent('a snapshot that permits nothing', () => {
     await expectNothing(host)
   })
 
-  test.concurrent('in the answer stops the fill before its frame is loaded', async () => {
+  test.concurrent('in the response stops the fill before its frame is loaded', async () => {
     await using host = await stage.open()
     const response = await host.place({ format: 'banner' })
     const cases = [...Object.values(refused), [undefined, 'consent_missing'] as const]
     const expected: string[] = []
     for (const [authoritative_consent, reason] of cases) {
-      host.answers.push({ body: JSON.stringify({ ...response, authoritative_consent }) })
+      host.backend_responses.push({ body: JSON.stringify({ ...response, authoritative_consent }) })
       await runTurn(host)
       expect(await turnState(host)).toBe('blocked')
       expected.push('turn:started', 'decision', `blocked ${reason}`, 'turn:finished')
@@ -161,13 +161,13 @@ describe.concurrent('a snapshot that permits nothing', () => {
     await expectNothing(host)
   })
 
-  test.concurrent("which the host knows of stops a fill, though the answer's own permits it", async () => {
+  test.concurrent("that the host knows stops a fill, although the response's own permits it", async () => {
     await using host = await stage.open()
     const known = await store(stage, host, { decision: 'granted', purposes: { semantic_targeting: true } })
     const response = await host.place({ format: 'banner' })
     expect(response.authoritative_consent).toMatchObject({ lifecycle_state: 'granted', revision: 1 })
     const { promise: held, resolve: release } = Promise.withResolvers<void>()
-    host.answers.push({ body: JSON.stringify(response), after: held })
+    host.backend_responses.push({ body: JSON.stringify(response), after: held })
     await startTurn(host, { authoritative_consent: { ...known, expires_at_ms: Date.now() + 700 } })
     await host.page.waitForFunction((until) => Date.now() > until, Date.now() + 800, { polling: 50 })
     release()
@@ -180,7 +180,7 @@ describe.concurrent('a snapshot that permits nothing', () => {
     const older = await host.place({ format: 'banner', more: { consent: { semantic_targeting: false } } })
     const newer = await host.place({ format: 'banner', more: { consent: { semantic_targeting: true } } })
     expect([older.authoritative_consent?.revision, newer.authoritative_consent?.revision]).toEqual([1, 2])
-    host.answers.push({ body: JSON.stringify(newer) }, { body: JSON.stringify(older) })
+    host.backend_responses.push({ body: JSON.stringify(newer) }, { body: JSON.stringify(older) })
     await startTurn(host)
     await host.waitForEvent('beacon', { event: 'render', accepted: true })
     await endTurn(host, 'cancel')
@@ -191,10 +191,10 @@ describe.concurrent('a snapshot that permits nothing', () => {
     expect(await host.ledger()).toEqual(counted)
   })
 
-  test.concurrent('for one session says nothing about another', async () => {
+  test.concurrent('of one session does not affect another', async () => {
     await using host = await stage.open()
     const newer = { ...(await host.place({ format: 'banner' })), authoritative_consent: { ...granted(), revision: 5 } }
-    host.answers.push({ body: JSON.stringify(newer) })
+    host.backend_responses.push({ body: JSON.stringify(newer) })
     await runTurn(host)
     await runTurn(host, { body: { ...host.body({ format: 'banner' }), session_id: `${host.session_id}-other` } })
     expect(await host.types()).not.toContain('blocked')
@@ -202,7 +202,7 @@ describe.concurrent('a snapshot that permits nothing', () => {
 })
 
 describe.concurrent('consent that ends while the ad shows', () => {
-  test.concurrent('by its expiry takes the ad away at that instant', async () => {
+  test.concurrent('by its expiry removes the ad at that time', async () => {
     await using host = await stage.open(belowTheFold)
     const { expires_at_ms } = await store(stage, host, { decision: 'granted', expires_at_ms: Date.now() + 6_000 })
     await startTurn(host, { place: { format: 'banner' }, keepMounted: true })
@@ -281,7 +281,7 @@ describe.concurrent('consent that ends before the frame loads', () => {
   ] as const)('because it is %s: the frame is a 403 that says so', async (_, more, reason) => {
     await using host = await stage.open()
     await store(stage, host, { decision: 'granted' })
-    host.answers.push({ body: JSON.stringify(await host.place({ format: 'banner' })) })
+    host.backend_responses.push({ body: JSON.stringify(await host.place({ format: 'banner' })) })
     await store(stage, host, more)
     await startTurn(host)
     await expectBlocked(host, reason)
@@ -292,7 +292,7 @@ describe.concurrent('consent that ends before the frame loads', () => {
   })
 })
 
-/** Runs in every document before its scripts: the user's clock is wrong by so much. */
+/** Runs in every document before its scripts: shifts the user's clock. */
 function misreadClock(by_ms: number): void {
   const Right = Date
   const now = (): number => Right.now() + by_ms
@@ -305,7 +305,7 @@ function misreadClock(by_ms: number): void {
   Object.assign(window, { Date: WrongDate })
 }
 
-/** Every beacon of the session was accepted, and says the service's time. */
+/** Expects that every beacon of the session was accepted, with the service's time. */
 async function expectInTime({ client }: Stage, { session_id }: Host): Promise<void> {
   const { items } = await client.beacons.list({ query: { session_id } })
   expect(items.map(({ event, verdict }) => `${event} ${verdict}`).toSorted()).toEqual([
@@ -341,7 +341,7 @@ describe.concurrent('a wrong clock', () => {
     await using host = await stage.open({ before: (page) => page.addInitScript(misreadClock, by_ms) })
     const response = await host.place({ format: 'banner' })
     const authoritative_consent = { ...granted(), expires_at_ms: Date.now() - 10_000 }
-    host.answers.push({ body: JSON.stringify({ ...response, authoritative_consent }) })
+    host.backend_responses.push({ body: JSON.stringify({ ...response, authoritative_consent }) })
     await runTurn(host)
     await expectBlocked(host, 'consent_expired')
     await expectNothing(host)
@@ -395,10 +395,10 @@ describe.concurrent('a wrong clock', () => {
   }
 })
 
-test.concurrent('a snapshot in an answer that fills nothing is not looked at', async () => {
+test.concurrent('a snapshot in a response without a fill is ignored', async () => {
   await using host = await stage.open()
   const response: PlacementResponse = await host.place({ more: { test_outcome: 'no_fill' } })
-  host.answers.push({ body: JSON.stringify({ ...response, authoritative_consent: null }) })
+  host.backend_responses.push({ body: JSON.stringify({ ...response, authoritative_consent: null }) })
   await runTurn(host)
   await host.waitForEvent('no_fill', { no_fill_reason: 'test_forced' })
   expect(warnings(host)).toEqual([])

@@ -1,10 +1,10 @@
-/** A database file whose demo project is set otherwise than seeded, for `openStage({ database })`. */
+/** A database file whose demo project has other settings than the seeded ones, for `openStage({ database })`. */
 import { join } from 'node:path'
 import { startSandbox } from '../../sandbox/index.ts'
 import type { ProjectSettings } from '../../src/contract/control/projects.ts'
 import { edit, folder } from '../http/stage.ts'
 
-/** Gone, with its folder, at the end of its scope. */
+/** Creates the file. It is removed, with its folder, at the end of its scope. */
 export async function databaseWith(settings: Partial<ProjectSettings>): Promise<{ path: string } & Disposable> {
   const place = folder()
   const path = join(place.path, 'sandbox.db')

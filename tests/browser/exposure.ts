@@ -1,23 +1,23 @@
 /**
  * Exposures: how long, and how much of, an ad is in view, driven inside the page by its own timers.
  *
- * A busy machine stretches any exposure. So the page also keeps its own account, which shares nothing with the renderer:
- * geometry looked at every few milliseconds. An attempt whose real exposure does not fit what was to be shown proves
- * nothing; it is void, and made again with a fresh placement.
+ * A busy host stretches any exposure. So the page also measures it, by code that shares nothing with the renderer: it
+ * reads the geometry every few milliseconds. An attempt whose measured exposure differs from the planned one proves
+ * nothing. It is void, and repeated with a new placement.
  */
 import type { Page } from 'playwright-core'
 
-/** One part of an exposure: what changes at its start, and how long it lasts. What is not named stays as it is. */
+/** One part of an exposure: what changes at its start, and how long it lasts. */
 export interface Step {
-  /** Part of the ad that is scrolled into view, 0 to 1, from its top on. */
+  /** Part of the ad that is scrolled into view, 0 to 1, starting at its top. */
   share?: number
-  /** Told through the Page Visibility API. */
+  /** The state that the Page Visibility API reports. */
   tab?: 'hidden' | 'visible'
-  /** Of the Page Lifecycle API. */
+  /** An event of the Page Lifecycle API. */
   event?: 'freeze' | 'resume'
   /** Style of an ancestor of the ad. */
   style?: Partial<Record<'visibility' | 'opacity' | 'display', string>>
-  /** Keeps the main thread busy from the start on. */
+  /** Blocks the main thread, from the start. */
   busy_ms?: number
   for_ms: number
   /** Starts counting once the clip reports that it plays. */
@@ -26,22 +26,22 @@ export interface Step {
   until_completed?: true
 }
 
-/** What really happened during one step, by the page's own account. Times in milliseconds. */
-export interface Lived {
-  /** From before its change to the frame after the next one: longer than this it was not. */
+/** What the page measured during one step. Times in milliseconds. */
+export interface MeasuredStep {
+  /** From before its change to the frame after the next change: an upper bound. */
   at_most_ms: number
-  /** From the frame after its change to before the next one: shorter than this it was not. */
+  /** From the frame after its change to before the next change: a lower bound. */
   at_least_ms: number
-  /** Longest time between two looks of the page. */
+  /** Longest time between two measurements. */
   longest_gap_ms: number
   /** Part of the ad inside the viewport, as seen at the end of the step. */
   share: number
 }
 
 export interface Exposed {
-  lived: Lived[]
-  /** How often a lone timer would have counted: see `countLoneTimers`. */
-  lone_timers: number
+  measured_steps: MeasuredStep[]
+  /** Count of views by a naive timer: see `countByNaiveTimer`. */
+  naive_views: number
 }
 
 /** A host page with room to scroll the ad out of view, below and above. */
@@ -49,20 +49,20 @@ export const scrollable = (slot = '<div id="slot"></div>'): string =>
   `<div style="height:2000px"></div><div id="around">${slot}</div><div style="height:2000px"></div>`
 
 /**
- * What many pages do instead of dwell: a timer started by the observer's callback, and one look at what the observer
- * said last when it fires. Runs beside the renderer, on the same element.
+ * Counts as many pages do instead of measuring a dwell: the observer's callback starts a timer, and when it fires, the
+ * last ratio decides. Runs beside the renderer, on the same element.
  */
-export async function countLoneTimers(page: Page, dwell_ms: number): Promise<void> {
+export async function countByNaiveTimer(page: Page, dwell_ms: number): Promise<void> {
   await page.evaluate((dwell_ms) => {
     let ratio = 0
-    document.documentElement.dataset.loneTimers = '0'
+    document.documentElement.dataset.naiveViews = '0'
     new IntersectionObserver(
       (entries) => {
         ratio = entries.at(-1)!.intersectionRatio
         if (ratio < 0.5) return
         setTimeout(() => {
           const { dataset } = document.documentElement
-          if (ratio >= 0.5) dataset.loneTimers = `${Number(dataset.loneTimers) + 1}`
+          if (ratio >= 0.5) dataset.naiveViews = `${Number(dataset.naiveViews) + 1}`
         }, dwell_ms)
       },
       { threshold: 0.5 },
@@ -83,13 +83,13 @@ export function expose(page: Page, steps: readonly Step[]): Promise<Exposed> {
       lastLook = now
     }
     const looking = setInterval(look, 10)
-    const isTold = (type: 'play_started' | 'play_completed'): Promise<void> =>
+    const emitted = (type: 'play_started' | 'play_completed'): Promise<void> =>
       new Promise((resolve) => {
         window.SponsoredPlacement!.on(type, () => resolve())
       })
-    const isPlaying = isTold('play_started')
-    const isCompleted = isTold('play_completed')
-    /** Resolves in the next frame, just before observers are notified. */
+    const playing = emitted('play_started')
+    const completed = emitted('play_completed')
+    /** Resolves in the next frame, before observers are notified. */
     const nextFrame = (): Promise<number> =>
       new Promise((resolve) => requestAnimationFrame(() => resolve(performance.now())))
     const shareInView = (): number => {
@@ -97,10 +97,10 @@ export function expose(page: Page, steps: readonly Step[]): Promise<Exposed> {
       return Math.max(0, Math.min(bottom, innerHeight) - Math.max(top, 0)) / height
     }
 
-    const lived: Lived[] = []
+    const measured_steps: MeasuredStep[] = []
     let left: ((at: number) => void) | undefined
     for (const { share, tab, event, style, busy_ms, for_ms, once_playing, until_completed } of steps) {
-      let begun = performance.now()
+      let started_ms = performance.now()
       if (style) Object.assign(around.style, style)
       if (share === 0) scrollTo(0, 0)
       else if (share !== undefined) {
@@ -116,8 +116,8 @@ export function expose(page: Page, steps: readonly Step[]): Promise<Exposed> {
       let since = await nextFrame()
       left?.(since)
       if (once_playing) {
-        await isPlaying
-        begun = since = performance.now()
+        await playing
+        started_ms = since = performance.now()
       }
       longestGap = 0
       lastLook = performance.now()
@@ -126,30 +126,30 @@ export function expose(page: Page, steps: readonly Step[]): Promise<Exposed> {
         while (performance.now() < until);
         lastLook = performance.now()
       }
-      await new Promise((resolve) => setTimeout(resolve, for_ms - (performance.now() - begun)))
-      if (until_completed) await Promise.race([isCompleted, new Promise((resolve) => setTimeout(resolve, for_ms))])
+      await new Promise((resolve) => setTimeout(resolve, for_ms - (performance.now() - started_ms)))
+      if (until_completed) await Promise.race([completed, new Promise((resolve) => setTimeout(resolve, for_ms))])
       look()
-      const record: Lived = {
+      const record: MeasuredStep = {
         at_most_ms: 0,
         at_least_ms: performance.now() - since,
         longest_gap_ms: longestGap,
         share: frame.isConnected ? shareInView() : 0,
       }
-      lived.push(record)
-      const from = begun
+      measured_steps.push(record)
+      const from = started_ms
       left = (at) => {
         record.at_most_ms = at - from
       }
     }
     left?.(await nextFrame())
     clearInterval(looking)
-    return { lived, lone_timers: Number(document.documentElement.dataset.loneTimers ?? 0) }
+    return { measured_steps, naive_views: Number(document.documentElement.dataset.naiveViews ?? 0) }
   }, steps)
 }
 
 /**
- * Makes attempts until one is not void, three at most. `make` resolves with why its attempt is void, or with null once
- * it has looked at what came of it.
+ * Makes attempts until one is not void, at most three. `make` resolves to the reason why its attempt is void, or to null
+ * after it has checked the result.
  */
 export async function attempts(make: () => Promise<string | null>): Promise<void> {
   const problems: string[] = []
@@ -158,5 +158,5 @@ export async function attempts(make: () => Promise<string | null>): Promise<void
     if (problem === null) return
     problems.push(problem)
   }
-  throw new Error(`The machine stalled, every attempt is void: ${problems.join('; ')}`)
+  throw new Error(`The host stalled, every attempt is void: ${problems.join('; ')}`)
 }

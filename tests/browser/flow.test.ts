@@ -1,4 +1,4 @@
-/** The whole way of a placement: a page with a publishable key, a page with a backend, and what either never gets. */
+/** A placement from request to billing: a page with a publishable key, a page with a backend, and what neither gets. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Format } from '../../src/contract/fields.ts'
 import type { BeaconEvent } from '../../src/contract/v1/beacons.ts'
@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => stage?.[Symbol.asyncDispose]())
 
-/** A placement as a page gets it with a publishable key alone, mounted on the element of its format. */
+/** Requests placements as a page does, with a publishable key only, and mounts each on the element of its format. */
 function renderFromBrowser(host: Host, formats: readonly Format[]): Promise<PlacementResponse[]> {
   return host.page.evaluate(
     async ({ publishableKey, wanted }) => {
@@ -74,12 +74,12 @@ describe('a page with a publishable key', () => {
     await host.waitForEvent('no_fill')
     expect(await host.page.locator('iframe, [data-sp-label]').count()).toBe(0)
     expect(beaconPosts(host)).toEqual([])
-    expect(await host.kept()).toEqual([])
+    expect(await host.recorded()).toEqual([])
   })
 })
 
 describe('a page with a backend', () => {
-  test("sends beacons with the frame's token alone, and never sees the secret key", async () => {
+  test("sends beacons with the frame's token only, and never has the secret key", async () => {
     await using host = await stage.open()
     await host.show({ format: 'native' })
     await host.waitForEvent('beacon', { event: 'visible' })
@@ -91,7 +91,7 @@ describe('a page with a backend', () => {
     expect(credentials.filter((credential) => !credential.startsWith('Bearer bt_'))).toEqual([])
   })
 
-  test("a frame's token is pinned to the origin of its page: on another one it is good for nothing", async () => {
+  test("a frame's token is pinned to the origin of its page: on another one it is rejected", async () => {
     await using host = await stage.open()
     await host.show({ format: 'banner' })
     await host.waitForEvent('beacon', { event: 'render' })
@@ -116,6 +116,6 @@ describe('a page with a backend', () => {
     expect(outcome).toBe('unreadable')
     const { items } = await stage.client.requests.list({ query: { path: '/v1/beacons', status: 403 } })
     expect(items[0]).toMatchObject({ status: 403, reason_code: 'origin_mismatch' })
-    expect((await host.kept()).filter(({ event }) => event === 'click')).toEqual([])
+    expect((await host.recorded()).filter(({ event }) => event === 'click')).toEqual([])
   })
 })

@@ -1,4 +1,4 @@
-/** Demand for tests of the hosted frame: one native campaign for each text that is hard to set, and one for the rest. */
+/** Demand for tests of the hosted frame: one native campaign for each text that is hard to lay out, and one for the rest. */
 import type { MarketData } from '../../sandbox/domain/catalogue.ts'
 import { oneCampaign } from './campaign.ts'
 import { catalogueOf, type Texts } from './catalogue.ts'
@@ -37,7 +37,7 @@ export const texts = {
 
 export type Topic = keyof typeof texts
 
-/** A campaign without a description stands for those whose optional parts are missing. */
+/** The campaign without a description represents those without their optional parts. */
 export function framesCatalogue(): MarketData {
   const rest = oneCampaign()
   const native = catalogueOf(texts)

@@ -1,4 +1,4 @@
-/** What a person sees, hears and reaches inside the hosted frame. The frames are the emulator's own. */
+/** What a user sees and reaches inside the hosted frame of the emulator. */
 import type { Frame, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { FrameMessage, HostMessage } from '../../sandbox/renderer/messages.ts'
@@ -34,13 +34,13 @@ const nativeSlot = (native_template_id: NativeTemplateId, topic: Topic, width: n
   request: about(topic, { format: 'native', native_template_id, max_width: 4_096, max_height }),
 })
 
-/** A host page with these slots, each of them filled and rendered. */
+/** Opens a host page with these slots, each filled and rendered. */
 async function openSlots(slots: readonly Slot[], options: Parameters<Stage['open']>[0] = {}): Promise<Host> {
   const html = slots
     .map(({ id, width }) => `<div id="${id}" style="width:${width}px;margin-bottom:8px"></div>`)
     .join('')
   const host = await stage.open({ html, ...options, context: { viewport, ...options.context } })
-  // One by one: on a busy machine many frames at once do not all load in the time that the renderer gives each.
+  // One after the other: on a busy host many frames at once exceed the time that the renderer allows each.
   for (const [index, { id, request }] of slots.entries()) {
     await host.page.evaluate((turn) => void window.SponsoredPlacement!.startTurn(turn), {
       target: `#${id}`,
@@ -57,8 +57,8 @@ async function frameIn(page: Page, target: string): Promise<Frame> {
   return (await element!.contentFrame())!
 }
 
-/** Every way in which a native card does not fit its frame; a text may end in an ellipsis, but not in a cut. */
-function misfits(frame: Frame): Promise<string[]> {
+/** Returns the parts of a native card that overflow its frame. A text may end in an ellipsis, but must not be cut. */
+function overflows(frame: Frame): Promise<string[]> {
   return frame.evaluate(() => {
     const found: string[] = []
     const root = document.documentElement
@@ -79,14 +79,14 @@ function misfits(frame: Frame): Promise<string[]> {
   })
 }
 
-/** Resolves when a card has settled in its slot: whatever had to go has gone. */
-async function fitted(frame: Frame): Promise<void> {
-  await until(() => misfits(frame), [])
+/** Waits until a card fits its slot. */
+async function waitUntilFitted(frame: Frame): Promise<void> {
+  await until(() => overflows(frame), [])
 }
 
 const transparent = 'rgba(0, 0, 0, 0)'
 
-/** The direction of a card, and the colours of it and of the page that it lies on. */
+/** Returns the direction of a card, and the background colours of the card and of its page. */
 function painted(frame: Frame) {
   return frame.evaluate(() => {
     const { direction, backgroundColor } = getComputedStyle(document.querySelector('.surface')!)
@@ -103,7 +103,7 @@ describe.concurrent('native templates', () => {
       host.page.on('dialog', (dialog) => dialogs.push(dialog.message()))
       for (const [index, topic] of topics.entries()) {
         const frame = await frameIn(host.page, `#${slots[index]!.id}`)
-        await fitted(frame)
+        await waitUntilFitted(frame)
         const { title, description, cta_text, sponsor_name } = texts[topic]
         const read = (selector: string) => frame.locator(selector).allTextContents()
         expect(await read('.title')).toEqual([title])
@@ -139,7 +139,7 @@ describe.concurrent('native templates', () => {
       await using host = await openSlots(slots)
       for (const [index, [width, max_height]] of sizes.entries()) {
         const frame = await frameIn(host.page, `#${slots[index]!.id}`)
-        await fitted(frame)
+        await waitUntilFitted(frame)
         const shown = await frame.evaluate(() => ({
           width: innerWidth,
           height: innerHeight,
@@ -150,7 +150,7 @@ describe.concurrent('native templates', () => {
         expect(shown.height).toBeLessThanOrEqual(max_height)
         if (max_height < 250) continue
         await frame.evaluate(() => document.documentElement.style.setProperty('font-size', '200%'))
-        await fitted(frame)
+        await waitUntilFitted(frame)
       }
     })
   }
@@ -226,10 +226,10 @@ describe.concurrent('clips', () => {
   const slot: Slot = { id: 'slot', width: 320, request: { format: 'clip', max_width: 320, max_height: 180 } }
   const button = (frame: Frame, name: string) => frame.getByRole('button', { name, exact: true })
   const appears = (frame: Frame, name: string) => button(frame, name).waitFor({ timeout: 15_000 })
-  /** What has the focus inside of the frame. */
+  /** Returns the name of the focused element inside the frame. */
   const focused = (frame: Frame) => frame.evaluate(() => document.activeElement!.ariaLabel)
 
-  test('are controlled by keyboard alone, with names that say what a key will do', async () => {
+  test('are controlled by keyboard only, with names for what a key does', async () => {
     await using host = await openSlots([slot])
     const frame = await frameIn(host.page, '#slot')
     await appears(frame, 'Pause')
@@ -265,7 +265,7 @@ describe.concurrent('clips', () => {
     expect(await frame.locator('video').evaluate((video: HTMLVideoElement) => video.currentTime < 5)).toBe(true)
   })
 
-  test('stand still for a viewer who wants less motion, until that viewer plays them', async () => {
+  test('do not start for a viewer who prefers reduced motion, until that viewer plays them', async () => {
     await using host = await openSlots([slot], { context: { reducedMotion: 'reduce', viewport } })
     const frame = await frameIn(host.page, '#slot')
     expect(await host.waitForEvent('error')).toMatchObject({ code: 'autoplay_blocked' })
@@ -275,7 +275,7 @@ describe.concurrent('clips', () => {
     await host.waitForEvent('play_started')
   })
 
-  test('mark a test substitute where no control is', async () => {
+  test('mark a test substitute, away from the controls', async () => {
     await using host = await openSlots([slot])
     const frame = await frameIn(host.page, '#slot')
     await appears(frame, 'Pause')
@@ -286,7 +286,7 @@ describe.concurrent('clips', () => {
     }
   })
 
-  test('are no flood, however fast a key is held down', async () => {
+  test('send no flood of messages while a key is held down', async () => {
     await using host = await openSlots([slot])
     const frame = await frameIn(host.page, '#slot')
     await appears(frame, 'Pause')
@@ -302,9 +302,9 @@ describe.concurrent('clips', () => {
   })
 })
 
-describe.concurrent('what the frame tells', () => {
+describe.concurrent('what the frame reports', () => {
   type Wire = { messages: FrameMessage[]; send: (message: HostMessage) => void }
-  /** A frame alone, with a port that keeps what it says. */
+  /** Opens a single frame, with a port that records its messages. */
   async function openPort(request: PlaceOptions, height: number): Promise<{ host: Host; frame: Frame }> {
     const host = await stage.open({ html: '<div id="slot" style="width:320px"></div>' })
     const { placement } = await host.place(request)
@@ -333,7 +333,7 @@ describe.concurrent('what the frame tells', () => {
   const send = ({ page }: Host, message: HostMessage) =>
     page.evaluate((message) => (window as unknown as { wire: Wire }).wire.send(message), message)
 
-  test('a card tells its height before it counts as rendered, and again only when its width has changed it', async () => {
+  test('a card reports its height before it counts as rendered, and again only when its width has changed it', async () => {
     const { host } = await openPort(about('usual', { format: 'native', native_template_id: 'card' }), 200)
     await using _ = host
     await until(() => kinds(host), ['ready', 'resize', 'rendered'])
@@ -356,7 +356,7 @@ describe.concurrent('what the frame tells', () => {
     expect(await messagesOf(host)).toHaveLength(last)
   })
 
-  test('a clip tells where a jump began before it tells where it ended, and nothing once it is torn down', async () => {
+  test('a clip reports where a jump started before it reports where it ended, and nothing after it is torn down', async () => {
     const { host, frame } = await openPort({ format: 'clip', max_width: 320, max_height: 180 }, 180)
     await using _ = host
     await until(() => kinds(host), ['ready', 'rendered'])
@@ -389,7 +389,7 @@ describe.concurrent('opened at top level', () => {
     expect(await violations(host.page)).toEqual([])
   })
 
-  test.for(schemes)('a frame that may not be shown says why (%s)', async (colorScheme) => {
+  test.for(schemes)('a frame that may not be shown explains why (%s)', async (colorScheme) => {
     await using host = await stage.open({ context: { colorScheme, viewport } })
     await host.page.goto(`${stage.sandbox.url}/v1/render/ast_unknown`)
     expect(await host.page.getByRole('main').locator('code').textContent()).toMatch(/^asset_token_/)
@@ -398,7 +398,7 @@ describe.concurrent('opened at top level', () => {
 })
 
 describe('the colour scheme', () => {
-  /** What the frame takes for the scheme, where the browser itself is asked and not a setting of the test. */
+  /** Returns the colour scheme that the frame uses, by the browser's own setting. */
   async function schemeIn(head: string): Promise<string> {
     const html = `${head}<div id="slot"></div>`
     await using host = await stage.open({ html, context: { colorScheme: null } })

@@ -1,4 +1,4 @@
-/** What a host page has of a placement that goes well: its frame, its size, its API, and what each beacon says. */
+/** A successful placement on a host page: its frame, its size, its API, and the fields of each beacon. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openStage, type Stage } from './stage.ts'
 import { beaconPosts } from './turns.ts'
@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => stage?.[Symbol.asyncDispose]())
 
 describe.concurrent('a placement on a host page', () => {
-  test('is rendered, then visible, with beacons that can be told apart', async () => {
+  test('is rendered, then visible, with distinct beacons', async () => {
     await using host = await stage.open()
     const { slot_id, placement, authoritative_consent } = await host.show({ format: 'banner' })
     await host.waitForEvent('beacon', { event: 'visible' })
@@ -40,7 +40,7 @@ describe.concurrent('a placement on a host page', () => {
     expect(host.console_lines).toEqual([])
   })
 
-  test('has one isolated frame, and its label outside of it', async () => {
+  test('has one isolated frame, and its label outside', async () => {
     await using host = await stage.open()
     const { placement } = await host.show({ format: 'banner' })
     await host.waitForEvent('rendered')
@@ -86,7 +86,7 @@ describe.concurrent('a placement on a host page', () => {
   })
 })
 
-test('no entry point throws, whatever it is given', async () => {
+test('no entry point throws, for any argument', async () => {
   await using host = await stage.open()
   const occupied = await host.page.evaluate(async () => {
     const api = window.SponsoredPlacement! as unknown as Record<string, (...given: unknown[]) => unknown>
@@ -104,7 +104,7 @@ test('no entry point throws, whatever it is given', async () => {
   expect(occupied).toBe(0)
 })
 
-test('an activation says what it belongs to, and keeps its token to itself', async () => {
+test('an activation names its project, and does not expose its token', async () => {
   await using host = await stage.open()
   const { publishable_key, client_id } = stage.sandbox.keys
   const { activation, state } = await host.page.evaluate(async (publishableKey) => {
@@ -127,5 +127,5 @@ test('at top level a frame is a labelled preview that sends nothing', async () =
   await host.page.getByRole('link').click()
   await host.page.reload()
   expect(beaconPosts(host)).toEqual([])
-  expect(await host.kept()).toEqual([])
+  expect(await host.recorded()).toEqual([])
 })

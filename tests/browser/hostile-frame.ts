@@ -1,8 +1,8 @@
 /**
- * A frame that is not the service's: it speaks the protocol of sandbox/renderer/messages.ts, and misuses it.
+ * A frame that is not the service's: it uses the protocol of sandbox/renderer/messages.ts, and misuses it.
  *
- * Its script runs once the host page has handed over the port. It finds `say(message)`, `nonce`, and `settings`, what the
- * service's own document would have said in `ready`, the beacon token included.
+ * Its script runs once the host page has handed over the port. It has `say(message)`, `nonce`, and `settings`, what the
+ * service's own document would have sent in `ready`, the beacon token included.
  */
 import type { BrowserContext } from 'playwright-core'
 import type { FrameSettings } from '../../sandbox/renderer/messages.ts'
@@ -28,5 +28,5 @@ onmessage = ({ data, ports: [port] }) => {
   })
 }
 
-/** What a frame says that does as it should. */
+/** The messages of a correct frame. */
 export const honestly = `say({ t: 'ready', nonce, ...settings }); say({ t: 'rendered' });`

@@ -1,8 +1,8 @@
 /**
- * What stands between the host page and the frame: policies of either side, creatives that are not there, small pages,
- * texts of every kind, and frames that misbehave. None of it may break the host page, or count what was not seen.
+ * The boundary between the host page and the frame: policies of either side, missing creatives, small pages, texts of
+ * every kind, and hostile frames. None of it may break the host page, or count what was not seen.
  *
- * Over 300 lines because every boundary that a frame has stands here beside the others.
+ * Over 300 lines because every boundary of a frame is tested here.
  */
 import { createHash } from 'node:crypto'
 import type { Frame } from 'playwright-core'
@@ -56,13 +56,13 @@ afterAll(async () => {
 
 declare global {
   interface Window {
-    /** What the policies of the page have stopped. */
+    /** Requests that the policies of the page have blocked. */
     violations?: string[]
     owned?: unknown
   }
 }
 
-/** Opens a page that keeps what its policies have stopped: `violations` tells. */
+/** Opens a page that records what its policies block, for `violations`. */
 function openWatched(on: Stage, options: OpenOptions): Promise<Host> {
   return on.open({
     ...options,
@@ -85,7 +85,7 @@ async function frameOf({ page }: Host, target = '#slot'): Promise<Frame> {
   return frame
 }
 
-describe.concurrent('a creative that is not there', () => {
+describe.concurrent('a creative that is missing', () => {
   test.concurrent.each([
     ['banner', '**/v1/test-assets/banner**'],
     ['clip', '**/v1/test-assets/clip**'],
@@ -102,7 +102,7 @@ describe.concurrent('a creative that is not there', () => {
     expect(detail).toMatchObject({ first_frame_at_ms: expect.any(Number), billing: { would_bill: false } })
   })
 
-  test.concurrent('is no loss where it is the icon alone: the card shows without it', async () => {
+  test.concurrent('is no problem if it is only the icon: the card shows without it', async () => {
     await using host = await stage.open()
     await host.context.route('**/assets/creatives/*/icon.webp', (route) => route.fulfill({ status: 404 }))
     await startTurn(host, { place: { format: 'native', native_template_id: 'list_item' } })
@@ -113,7 +113,7 @@ describe.concurrent('a creative that is not there', () => {
     expect(await host.ledger()).toEqual(['render accepted OK', 'visible accepted OK +viewable_impression'])
   })
 
-  test.concurrent('is no loss where it is the poster alone: the clip plays', async () => {
+  test.concurrent('is no problem if it is only the poster: the clip plays', async () => {
     await using host = await stage.open()
     await host.context.route('**/v1/test-assets/clip**poster**', (route) => route.fulfill({ status: 404 }))
     await startTurn(host, { place: { format: 'clip', max_width: 320 } })
@@ -124,7 +124,7 @@ describe.concurrent('a creative that is not there', () => {
 
 describe.concurrent('a policy of the host page', () => {
   const ownStyle = `'sha256-${createHash('sha256').update('body{margin:8px}').digest('base64')}'`
-  /** The least that an integrator must allow, and what of it may be left out. */
+  /** Returns the minimal policy of an integrator, optionally without one directive. */
   function policy(without = ''): Record<string, string> {
     const { url } = stage.sandbox
     const directives: Record<string, string> = {
@@ -158,7 +158,7 @@ describe.concurrent('a policy of the host page', () => {
     },
   )
 
-  test.concurrent('without connect-src shows the ad and loses its beacons, and the page learns so', async () => {
+  test.concurrent('without connect-src shows the ad and loses its beacons, and the page is notified', async () => {
     await using host = await openWatched(stage, { html, headers: policy('connect-src') })
     await startTurn(host, { place: { format: 'banner' } })
     const { slot_id } = await host.waitForEvent('beacon', {
@@ -168,7 +168,7 @@ describe.concurrent('a policy of the host page', () => {
     })
     expect((await violations(host))[0]).toBe(`connect-src ${stage.sandbox.url}`)
     expect(await view(host)).toMatchObject({ frames: 1 })
-    expect(await host.kept()).toEqual([])
+    expect(await host.recorded()).toEqual([])
     const { billing } = await stage.client.placements.explain({ params: { slot_id: slot_id! } })
     expect(billing).toMatchObject({ would_bill: false })
   })
@@ -194,7 +194,7 @@ describe.concurrent('a policy of the host page', () => {
     await expectNothing(host)
   })
 
-  test.concurrent('that forbids the page itself to be framed says nothing about its ad', async () => {
+  test.concurrent('that forbids framing the page itself does not affect its ad', async () => {
     const headers = { 'x-frame-options': 'DENY', 'content-security-policy': "frame-ancestors 'none'" }
     await using host = await stage.open({ headers })
     await startTurn(host, { place: { format: 'banner' } })
@@ -218,7 +218,7 @@ describe.concurrent('a policy of the host page', () => {
     expect(host.console_lines).toEqual([])
   })
 
-  test.concurrent('that embeds only who agrees blocks a frame whose answer has lost its headers', async () => {
+  test.concurrent('that requires embeds to opt in blocks a frame whose response has lost its headers', async () => {
     await using host = await stage.open({ headers: { 'cross-origin-embedder-policy': 'require-corp' } })
     await host.context.route(frameDocuments, async (route) => {
       const response = await route.fetch()
@@ -248,7 +248,7 @@ describe.concurrent("a policy of the service's", () => {
         client_id: strict.client_id,
       }),
     })
-    host.answers.push({ body: await answer.text() })
+    host.backend_responses.push({ body: await answer.text() })
     await startTurn(host)
     await host.waitForEvent('decision', { fill: true })
     await host.waitForEvent('error', { code: 'render_timeout' })
@@ -257,7 +257,7 @@ describe.concurrent("a policy of the service's", () => {
     expect(host.console_lines.join('\n')).toContain('frame-ancestors')
   })
 
-  test.concurrent('lets the frame load nothing of another origin, and reach nobody', async () => {
+  test.concurrent('lets the frame neither load nor contact another origin', async () => {
     await using host = await stage.open()
     await startTurn(host, { place: { format: 'banner' }, keepMounted: true })
     await host.waitForEvent('rendered')
@@ -305,7 +305,7 @@ describe.concurrent("a policy of the service's", () => {
   })
 })
 
-/** A narrow page with a slot for each of so many placements. */
+/** Returns a narrow page with `count` slots. */
 const narrow = (slots: number): OpenOptions => ({
   context: { viewport: { width: 320, height: 640 } },
   html: Array.from({ length: slots }, (_, index) => `<div id="slot-${index}"></div>`).join(''),
@@ -317,7 +317,7 @@ async function mountAll(host: Host, placements: readonly PlaceOptions[]): Promis
   await host.waitForEvent('rendered', {}, placements.length)
 }
 
-/** Nothing of the page or of its frames goes beyond 320 px, every label is readable, every call to action inside. */
+/** Expects that nothing is wider than 320 px, every label is readable, and every call to action is inside its frame. */
 async function expectFitting({ page }: Host, count: number): Promise<void> {
   const boxes = await page.evaluate(() => ({
     page: document.documentElement.scrollWidth,
@@ -435,14 +435,14 @@ describe.concurrent('a hostile frame', () => {
     return host
   }
 
-  test.concurrent('is counted when it does as it should: the stand-in speaks the protocol', async () => {
+  test.concurrent('is counted when it behaves: the stand-in uses the protocol', async () => {
     await using host = await openWith(honestly)
     await startTurn(host, banner)
     await host.waitForEvent('beacon', { event: 'visible', accepted: true })
     expect(await host.ledger()).toEqual(['render accepted OK', 'visible accepted OK +viewable_impression'])
   })
 
-  test.concurrent('says what nobody knows: it is ignored', async () => {
+  test.concurrent('sends an unknown message: it is ignored', async () => {
     await using host = await openWith(`
       for (const message of [
         null, 7, 'rendered', [], {}, { t: 'constructor' }, { t: '__proto__' }, { t: ['rendered'] }, { t: 'Rendered' },
@@ -462,7 +462,7 @@ describe.concurrent('a hostile frame', () => {
     expect(host.console_lines).toEqual([])
   })
 
-  test.concurrent('repeats itself: what counts once is reported once', async () => {
+  test.concurrent('repeats its messages: what counts once is reported once', async () => {
     await using host = await openWith(`
       ${honestly}
       for (let n = 0; n < 4; n += 1) {
@@ -484,7 +484,7 @@ describe.concurrent('a hostile frame', () => {
     expect(await host.types()).not.toContain('play_started')
   })
 
-  test.concurrent('wants the whole page: a native frame grows to its bound and no further', async () => {
+  test.concurrent('requests the whole page: a native frame grows to its limit and no further', async () => {
     await using host = await openWith(`${honestly} say({ t: 'resize', height: 90000 })`)
     await startTurn(host, { place: { format: 'native', more: { slot_hint: { max_height: 300 } } }, keepMounted: true })
     await host.waitForEvent('rendered')
@@ -563,10 +563,10 @@ describe.concurrent('a hostile frame', () => {
     expect((await host.types()).filter((type) => ['rendered', 'click', 'beacon'].includes(type))).toEqual([])
     expect(beaconPosts(host)).toEqual([])
     expect(await host.page.locator('#slot iframe').count()).toBe(0)
-    expect(await host.kept()).toEqual([])
+    expect(await host.recorded()).toEqual([])
   })
 
-  test.concurrent('says of itself that it failed: it goes, and nothing is counted', async () => {
+  test.concurrent('reports that it failed: it is removed, and nothing is counted', async () => {
     await using host = await openWith(
       `say({ t: 'ready', nonce, ...settings }); say({ t: 'error', code: 'creative_failed' }); say({ t: 'rendered' })`,
     )

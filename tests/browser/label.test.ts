@@ -1,5 +1,5 @@
 /**
- * The ad label on the host page: what a person sees of it, whatever the page does to it.
+ * The ad label on the host page: what a user sees, whatever the page does to it.
  *
  * It is long for its tables: what pages do to labels, and the stylesheets that they have.
  */
@@ -7,7 +7,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { violations } from './axe.ts'
 import { about, catalogueOf } from './catalogue.ts'
-import { lookAtLabel } from './label-sight.ts'
+import { readLabel } from './label-pixels.ts'
 import { openStage, type PlaceOptions, type Stage } from './stage.ts'
 import { nothing, one_ad, openTurnHost, type TurnHost, viewed } from './turn-path.ts'
 
@@ -47,18 +47,18 @@ async function showAd(
   return { host, text: `${placement!.render.label_text} · ${placement!.render.sponsor_name}` }
 }
 
-/** It is there to be read, and is read out. */
+/** Expects that the label can be read, and is read out by screen readers. */
 async function expectReadable(page: Page, text: string): Promise<void> {
-  const sight = await lookAtLabel(page)
-  expect(sight).toMatchObject({ text })
-  expect(sight!.contrast).toBeGreaterThanOrEqual(4.5)
-  expect(sight!.height).toBeGreaterThanOrEqual(18)
+  const label = await readLabel(page)
+  expect(label).toMatchObject({ text })
+  expect(label!.contrast).toBeGreaterThanOrEqual(4.5)
+  expect(label!.height).toBeGreaterThanOrEqual(18)
   expect(await page.locator('[inert] [data-sp-label], [aria-hidden] [data-sp-label]').count()).toBe(0)
-  expect(spoken(await page.locator('body').ariaSnapshot())).toContain(text)
+  expect(readAloud(await page.locator('body').ariaSnapshot())).toContain(text)
 }
 
-/** What an accessibility tree says, as one line: the label's two parts may be two nodes. */
-function spoken(snapshot: string): string {
+/** Returns the text of an accessibility tree, in one line: the label's two parts may be two nodes. */
+function readAloud(snapshot: string): string {
   return snapshot
     .split('\n')
     .map((line) => line.replace(/^\s*- (text|strong|generic)?:?\s*/, ''))
@@ -68,7 +68,7 @@ function spoken(snapshot: string): string {
 
 describe.concurrent('the label', () => {
   test.for(['banner', 'clip', 'native'] as const)(
-    'of a %s says what it is and whose, above the frame',
+    'of a %s names it as sponsored and its sponsor, above the frame',
     async (format) => {
       await using host = await openTurnHost(stage)
       const { placement } = await host.show({ format, max_width: 320, max_height: 300 })
@@ -91,7 +91,7 @@ describe.concurrent('the label', () => {
     ['of either kind, in a dark system', 'dark', ':root { color-scheme: light dark }'],
     ['of either kind, in a light system', 'light', ':root { color-scheme: light dark }'],
     ['dark by its colours alone', 'light', 'body { background: #111; color: #eee }'],
-    ['that says in its slot that it is dark', 'light', '#slot { color-scheme: dark; background: #111 }'],
+    ['that declares its slot as dark', 'light', '#slot { color-scheme: dark; background: #111 }'],
   ] as const)('can be read on a page that is %s', async ([, colorScheme, style]) => {
     const { host, text } = await showAd(style, {
       html: `<style>${style}</style><div id="slot"></div>`,
@@ -121,7 +121,7 @@ describe.concurrent('the label', () => {
   })
 })
 
-/** What a page does to a label, by what it has got hold of. */
+/** What a page does to a label or its wrapper. */
 const attacks: Readonly<Record<string, (label: HTMLElement, wrapper: HTMLElement) => void>> = {
   removes: (label) => label.remove(),
   empties: (label) => label.replaceChildren(),
@@ -144,7 +144,7 @@ const attacks: Readonly<Record<string, (label: HTMLElement, wrapper: HTMLElement
 }
 
 describe.concurrent('a label that the page', () => {
-  test.for(Object.entries(attacks))('%s is there again', async ([, attack]) => {
+  test.for(Object.entries(attacks))('%s is restored', async ([, attack]) => {
     const { host, text } = await showAd('.gone { display: none !important; visibility: hidden !important }')
     await using _ = host
     const label = await host.page.evaluateHandle(() => document.querySelector<HTMLElement>('[data-sp-label]')!)
@@ -160,7 +160,7 @@ describe.concurrent('a label that the page', () => {
     await expectReadable(host.page, text)
   })
 
-  test('has taken away is there again, and the ad is counted', async () => {
+  test('has removed is restored, and the ad is counted', async () => {
     const { host, text } = await showAd()
     await using _ = host
     await host.page.locator('[data-sp-label]').evaluate((label) => label.remove())
@@ -169,7 +169,7 @@ describe.concurrent('a label that the page', () => {
     expect(await host.ledger()).toEqual(viewed)
   })
 
-  test('takes away again and again costs it the ad, and its view', async () => {
+  test('removes repeatedly costs it the ad, and its view', async () => {
     await using host = await openTurnHost(stage, { html: '<div id="slot"></div><div id="other"></div>' })
     await host.page.evaluate(() => {
       const slot = document.querySelector('#slot')!
@@ -187,7 +187,7 @@ describe.concurrent('a label that the page', () => {
 })
 
 describe.concurrent('a stylesheet of the page', () => {
-  test('that is after the label leaves it as it is', async () => {
+  test('that targets the label does not change it', async () => {
     const label = '[data-sp-label]'
     const { host, text } = await showAd('', { html: '<style id="hostile"></style><div id="slot"></div>' })
     await using _ = host
@@ -212,14 +212,14 @@ describe.concurrent('a stylesheet of the page', () => {
       `@layer { * ${label} { display: none !important } }`,
     ]) {
       await host.page.locator('#hostile').evaluate((element, style) => element.replaceChildren(style), style)
-      const sight = await lookAtLabel(host.page)
-      expect(sight, style).toMatchObject({ text })
-      expect(sight!.contrast, style).toBeGreaterThanOrEqual(4.5)
-      expect(sight!.height, style).toBeGreaterThanOrEqual(18)
+      const label = await readLabel(host.page)
+      expect(label, style).toMatchObject({ text })
+      expect(label!.contrast, style).toBeGreaterThanOrEqual(4.5)
+      expect(label!.height, style).toBeGreaterThanOrEqual(18)
     }
   })
 
-  test('that hides the label with its slot, or with what is around both, hides an ad that does not count', async () => {
+  test('that hides the label with its slot, or with an ancestor of both, hides an ad that does not count', async () => {
     const styles = [
       '%s { visibility: visible }',
       '%s { display: none !important }',
@@ -248,8 +248,8 @@ describe.concurrent('a stylesheet of the page', () => {
     const outcomes: string[] = []
     for (const [n, style] of styles.entries()) {
       const isCounted = events.some(({ type, turn_id }) => type === 'visible' && turn_id === ids[n])
-      const sight = await lookAtLabel(host.page, `#s${n}`)
-      const isReadable = sight !== null && sight.contrast >= 4.5
+      const label = await readLabel(host.page, `#s${n}`)
+      const isReadable = label !== null && label.contrast >= 4.5
       outcomes.push(`${isCounted && !isReadable ? 'counted without a label' : 'fair'}: ${style}`)
     }
     expect(outcomes).toEqual(styles.map((style) => `fair: ${style}`))
@@ -317,11 +317,11 @@ describe.concurrent('accessibility', () => {
     },
   )
 
-  test('the label comes before the frame, which has a name, and nothing else is said', async () => {
+  test('the label comes before the frame, which has a name, and nothing else is read out', async () => {
     await using host = await openTurnHost(stage, { html: '<div id="slot"></div>' })
     const { placement } = await host.show(banner)
     await host.waitForEvent('rendered')
-    const said = spoken(await host.page.locator('#slot').ariaSnapshot())
+    const said = readAloud(await host.page.locator('#slot').ariaSnapshot())
     expect(said).toBe(`${placement!.render.label_text} · ${placement!.render.sponsor_name} iframe`)
   })
 })

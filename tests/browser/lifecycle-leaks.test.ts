@@ -53,7 +53,7 @@ async function measureAtRest(host: TurnHost) {
   )
 }
 
-/** Everything is closed once the last answers are in. */
+/** Everything is closed after the last responses. */
 async function expectNothingOpen(host: TurnHost, before: unknown): Promise<void> {
   await vi.waitFor(async () => expect(await host.page.evaluate(() => window.openThings())).toEqual(before), {
     timeout: 10_000,

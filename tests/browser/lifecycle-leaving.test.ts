@@ -1,9 +1,10 @@
-/** Beacons of a page that is closed, left or hidden: what was sent or seen arrives, what was not seen never does. */
+/** Beacons of a page that is closed, left or hidden: what was sent or seen arrives, what was not seen does not. */
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { openBeaconGate } from './beacon-gate.ts'
+import { openBeaconProxy } from './beacon-proxy.ts'
 import { type Host, openStage, type PlaceOptions, type Stage } from './stage.ts'
 import { rendered_only, viewed } from './turn-path.ts'
+import { until } from './turns.ts'
 
 vi.setConfig({ maxConcurrency: 8 })
 
@@ -16,13 +17,12 @@ afterAll(() => stage?.[Symbol.asyncDispose]())
 const banner: PlaceOptions = { format: 'banner', max_width: 300, max_height: 250 }
 /** A slot out of view: what is on it is rendered, and never viewed. */
 const below = '<div id="slot" style="margin-top: 3000px"></div>'
-const openGate = () => openBeaconGate(stage.sandbox.url)
+const openProxy = () => openBeaconProxy(stage.sandbox.url)
 
-/** What the emulator has, once it has it. */
-const arrives = (host: Host, ledger: string[]) =>
-  vi.waitFor(async () => expect(await host.ledger()).toEqual(ledger), { timeout: 10_000, interval: 50 })
+/** Waits until the emulator has recorded exactly these beacons. */
+const arrives = (host: Host, ledger: string[]) => until(() => host.ledger(), ledger)
 
-/** Waits between tries never end by themselves: only a flush ends them. */
+/** Delays between attempts never end by themselves: only a flush ends them. */
 const neverWaitOut = (page: Page) =>
   page.addInitScript(() => {
     if (window !== top) return
@@ -36,18 +36,18 @@ const neverWaitOut = (page: Page) =>
     Object.assign(window, { setTimeout: patched, waits })
   })
 
-/** Waits until the page waits, for the nth time, to try again. */
+/** Waits until the page delays an attempt for the nth time. */
 const waitsAgain = async ({ page }: Host, times: number) => {
-  await page.waitForFunction((times) => Reflect.get(window, 'waits') === times, times, { timeout: 10_000 })
+  await page.waitForFunction((times) => Reflect.get(window, 'waits') === times, times, { timeout: 30_000 })
 }
 
 describe.concurrent('a page that is closed', () => {
   test.for(['preflight', 'render'] as const)('while its %s is under way: the beacon arrives', async (what) => {
-    await using gate = await openGate()
+    await using proxy = await openProxy()
     await using host = await stage.open({ html: below })
-    const held = gate.hold(what)
+    const held = proxy.hold(what)
     const response = await host.place(banner)
-    await host.mount(gate.through(response))
+    await host.mount(proxy.through(response))
     await held.arrived
     expect(await host.ledger()).toEqual([])
     await host.page.close()
@@ -58,11 +58,11 @@ describe.concurrent('a page that is closed', () => {
   })
 
   test('while the view is under way: it arrives, and is billed', async () => {
-    await using gate = await openGate()
+    await using proxy = await openProxy()
     await using host = await stage.open()
     const response = await host.place(banner)
-    const held = gate.hold('visible')
-    await host.mount(gate.through(response))
+    const held = proxy.hold('visible')
+    await host.mount(proxy.through(response))
     await held.arrived
     await host.page.close()
     await arrives(host, rendered_only)
@@ -98,7 +98,7 @@ describe.concurrent('a page that is left', () => {
     await arrives(host, viewed)
   })
 
-  test('before the view: it was rendered, no more', async () => {
+  test('before the view: it was rendered, not viewed', async () => {
     await using host = await stage.open()
     await host.page.evaluate(() => {
       window.SponsoredPlacement!.on('rendered', () => setTimeout(() => location.reload()))
@@ -114,24 +114,24 @@ describe.concurrent('a page that is left', () => {
     expect(billing).toMatchObject({ would_bill: false })
   })
 
-  test('while a beacon waits to be tried again: it is tried at once, and arrives', async () => {
-    await using gate = await openGate()
+  test('while a beacon waits to be sent again: it is sent at once, and arrives', async () => {
+    await using proxy = await openProxy()
     await using host = await stage.open({ html: below, before: neverWaitOut })
-    gate.refusals = 1
-    await host.mount(gate.through(await host.place(banner)))
+    proxy.refusals = 1
+    await host.mount(proxy.through(await host.place(banner)))
     await waitsAgain(host, 1)
     await host.page.goto(`${stage.host_url}/page/elsewhere`)
     await arrives(host, rendered_only)
-    expect(new Set(gate.beacon_ids).size).toBe(1)
+    expect(new Set(proxy.beacon_ids).size).toBe(1)
   })
 })
 
 describe.concurrent('a tab that is hidden', () => {
-  test('tries at once what waits to be tried again', async () => {
-    await using gate = await openGate()
+  test('sends at once what waits to be sent again', async () => {
+    await using proxy = await openProxy()
     await using host = await stage.open({ html: below, before: neverWaitOut })
-    gate.refusals = 2
-    await host.mount(gate.through(await host.place(banner)))
+    proxy.refusals = 2
+    await host.mount(proxy.through(await host.place(banner)))
     await host.page.evaluate(() =>
       Object.defineProperty(document, 'visibilityState', { get: () => 'hidden', configurable: true }),
     )
@@ -142,6 +142,6 @@ describe.concurrent('a tab that is hidden', () => {
     }
     await host.waitForEvent('beacon', { event: 'render', accepted: true })
     expect(await host.ledger()).toEqual(rendered_only)
-    expect(new Set(gate.beacon_ids).size).toBe(1)
+    expect(new Set(proxy.beacon_ids).size).toBe(1)
   })
 })

@@ -1,8 +1,8 @@
 /**
- * What the page does to an ad: it takes the slot away, moves it, changes the route, is frozen and comes back.
+ * What the page does to an ad: it removes the slot, moves it, changes the route, is frozen and restored.
  *
- * The Chromium of these tests has no back/forward cache (its embedder does not support it), so a page that goes into it
- * and comes out again is played with the events that it would get; leaving and going back is real.
+ * The Chromium of these tests has no back/forward cache (its embedder does not support it), so entering and
+ * leaving it is simulated with the events of the page; leaving the page and going back is real.
  */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { openStage, type Stage } from './stage.ts'
@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => stage?.[Symbol.asyncDispose]())
 
 const banner: TurnRequest = { format: 'banner', max_width: 300, max_height: 250 }
-/** A slot to tell time by: an ad on it that was viewed began its dwell after whatever came before. */
+/** `#other` measures time: the dwell of an ad on it starts after everything that came before. */
 const html = '<main><div id="slot"></div></main><div id="other"></div>'
 const open = () => openTurnHost(stage, { html })
 
@@ -62,7 +62,7 @@ describe.concurrent('a slot that is removed', () => {
     expect(host.console_lines).toEqual([])
   })
 
-  test('while it is asked for: the turn fails, nothing is mounted', async () => {
+  test('while it is requested: the turn fails, nothing is mounted', async () => {
     await using host = await open()
     const { release } = await host.hold(banner)
     const id = await host.start(banner)
@@ -76,7 +76,7 @@ describe.concurrent('a slot that is removed', () => {
     expect(await host.ledger()).toEqual([])
   })
 
-  test('while it mounts: it is cleared before the frame has said anything', async () => {
+  test('while it mounts: it is cleared before the first message of the frame', async () => {
     await using host = await open()
     const release = await host.holdFrames()
     const id = await host.start(banner)
@@ -135,7 +135,7 @@ describe.concurrent('a route that changes', () => {
     expect(host.console_lines).toEqual([])
   })
 
-  test('in the address alone leaves the ad, and its dwell, as they are', async () => {
+  test('only in the address keeps the ad and its dwell', async () => {
     await using host = await open()
     const id = await host.start(banner)
     await host.reaches(id, 'rendered')
@@ -195,7 +195,7 @@ describe.concurrent('a slot in a shadow root', () => {
 })
 
 describe.concurrent('a slot that is moved', () => {
-  test('by taking it out and in again loads its frame anew: the ad goes, and was not viewed', async () => {
+  test('by removing and inserting it reloads its frame: the ad is cleared, and was not viewed', async () => {
     await using host = await open()
     await host.whenRendered(() => document.querySelector('#other')!.after(document.querySelector('#slot')!))
     const id = await host.start(banner)
@@ -220,7 +220,7 @@ describe.concurrent('a slot that is moved', () => {
 })
 
 describe.concurrent('a page that is left', () => {
-  test('and gone back to has no ad of before, and can have a new one', async () => {
+  test('and gone back to has no earlier ad, and can have a new one', async () => {
     await using host = await open()
     await host.whenRendered(() => {
       location.href = '/page/elsewhere'
@@ -235,7 +235,7 @@ describe.concurrent('a page that is left', () => {
     expect(host.console_lines.filter((line) => line.startsWith('pageerror'))).toEqual([])
   })
 
-  test('for the back/forward cache clears its ad, and comes back without it', async () => {
+  test('for the back/forward cache clears its ad, and is restored without it', async () => {
     await using host = await open()
     await host.whenRendered(() => {
       window.dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true }))
@@ -256,7 +256,7 @@ describe.concurrent('a page that is left', () => {
     expect(host.console_lines).toEqual([])
   })
 
-  test('hidden and frozen begins its dwell anew when it is back', async () => {
+  test('hidden and frozen restarts its dwell when it is back', async () => {
     await using host = await open()
     let dwell_ms: number
     do {

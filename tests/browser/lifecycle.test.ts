@@ -1,12 +1,13 @@
 /**
- * The life of a turn against the emulator: what its states are, what ends it, what is counted, what the page sees.
+ * The life of a turn against the emulator: its states, what ends it, what is counted, what the page sees.
  *
- * It is long because it is one state machine: every edge is a test, and they are complete only side by side.
+ * It is long because it is one state machine: every transition is a test, and the list is complete only in one place.
  */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { EventType } from '../../sandbox/renderer/host/renderer.ts'
 import { openStage, type Stage } from './stage.ts'
 import { nothing, one_ad, openTurnHost, rendered_only, type TurnRequest, viewed } from './turn-path.ts'
+import { until } from './turns.ts'
 
 vi.setConfig({ maxConcurrency: 8 })
 
@@ -77,7 +78,7 @@ describe.concurrent('the states of a turn', () => {
     expect(await host.ledger()).toEqual([])
   })
 
-  test('a consent of the page that is denied blocks it before anything is asked', async () => {
+  test('a consent of the page that is denied blocks it before any request', async () => {
     await using host = await open()
     const { authoritative_consent } = await host.place(banner)
     const denied = { ...authoritative_consent, lifecycle_state: 'denied' }
@@ -96,7 +97,7 @@ describe.concurrent('the states of a turn', () => {
     await using host = await open()
     const { authoritative_consent, ...response } = await host.place(banner)
     const denied = { authoritative_consent: { ...authoritative_consent, lifecycle_state: 'denied' } }
-    host.answers.push({ body: JSON.stringify({ ...response, ...(how === 'denied' && denied) }) })
+    host.backend_responses.push({ body: JSON.stringify({ ...response, ...(how === 'denied' && denied) }) })
     const id = await host.start(banner)
     await host.waitForEvent('blocked', { reason })
     await host.reaches(id, 'blocked')
@@ -147,9 +148,9 @@ describe.concurrent('the states of a turn', () => {
     expect(await host.ledger()).toEqual([])
   })
 
-  test('an answer that is not the service’s fails it, and is named', async () => {
+  test('a response that is not the service’s fails it, and is named', async () => {
     await using host = await open()
-    host.answers.push({ body: JSON.stringify({ ad: await host.place(banner) }) })
+    host.backend_responses.push({ body: JSON.stringify({ ad: await host.place(banner) }) })
     const id = await host.start(banner)
     expect(await host.waitForEvent('error')).toMatchObject({ code: 'response_unreadable', got: ['ad'] })
     expect(await host.path(id)).toEqual(['idle', 'requesting', 'failed'])
@@ -180,7 +181,7 @@ describe.concurrent('the states of a turn', () => {
 })
 
 describe.concurrent('withTurn', () => {
-  test('passes the very result on, and finishes', async () => {
+  test('returns the same result, and finishes', async () => {
     await using host = await open()
     const outcome = await host.page.evaluate(
       async ({ endpoint, body }) => {
@@ -232,7 +233,7 @@ describe.concurrent('withTurn', () => {
     ['the answer is null', { body: 'null' }],
   ] as const)('is not disturbed when %s', async ([, answer]) => {
     await using host = await open()
-    host.answers.push(answer)
+    host.backend_responses.push(answer)
     const result = await host.page.evaluate(
       ({ endpoint, body }) =>
         window.SponsoredPlacement!.withTurn({ target: '#slot', endpoint, body }, async (turn) => {
@@ -262,7 +263,7 @@ describe.concurrent('finish', () => {
     expect(await host.billed(response.slot_id)).toBe(false)
   })
 
-  test('while it mounts: it is rendered, stays for its dwell, and goes', async () => {
+  test('while it mounts: it is rendered, stays for its dwell, and is cleared', async () => {
     await using host = await open()
     const release = await host.holdFrames()
     const id = await host.start(banner)
@@ -284,7 +285,7 @@ describe.concurrent('finish', () => {
     expect(await host.ledger()).toEqual(viewed)
   })
 
-  test('before the dwell: the ad stays as long as it is out of view, and goes once it was viewed', async () => {
+  test('before the dwell: the ad stays as long as it is out of view, and is cleared once viewed', async () => {
     await using host = await open()
     await host.page.locator('#slot').evaluate((slot) => slot.style.setProperty('margin-top', '3000px'))
     const id = await host.start(banner)
@@ -300,7 +301,7 @@ describe.concurrent('finish', () => {
     expect(await host.shown()).toEqual(nothing)
   })
 
-  test('after the dwell: the ad goes at once', async () => {
+  test('after the dwell: the ad is cleared at once', async () => {
     await using host = await open()
     const id = await host.start(banner)
     await host.waitForEvent('visible')
@@ -314,7 +315,7 @@ describe.concurrent('finish', () => {
     expect(await host.ledger()).toEqual(viewed)
   })
 
-  test('twice is once', async () => {
+  test('twice has the effect of once', async () => {
     await using host = await open()
     const id = await host.start(banner)
     await host.waitForEvent('visible')
@@ -326,7 +327,7 @@ describe.concurrent('finish', () => {
     expect(await host.types()).not.toContain('turn:cancelled')
   })
 
-  test('with keepMounted the ad stays, viewed, until the next turn takes its place', async () => {
+  test('with keepMounted the ad stays, viewed, until the next turn replaces it', async () => {
     await using host = await open()
     const id = await host.start({ ...banner, keepMounted: true })
     await host.reaches(id, 'rendered')
@@ -345,7 +346,7 @@ describe.concurrent('finish', () => {
 })
 
 describe.concurrent('cancel', () => {
-  test('at once: nothing is asked', async () => {
+  test('at once: nothing is requested', async () => {
     await using host = await open()
     const state = await host.page.evaluate(
       async ({ endpoint, body }) => {
@@ -375,7 +376,7 @@ describe.concurrent('cancel', () => {
     expect(await host.ledger()).toEqual([])
   })
 
-  test('while mounting: the frame goes before it has said anything', async () => {
+  test('while mounting: the frame is removed before its first message', async () => {
     await using host = await open()
     const release = await host.holdFrames()
     const id = await host.start(banner)
@@ -388,7 +389,7 @@ describe.concurrent('cancel', () => {
     expect(await host.ledger()).toEqual([])
   })
 
-  test('while it shows: the ad goes at once, the view does not come', async () => {
+  test('while it shows: the ad is cleared at once, and not viewed', async () => {
     await using host = await open()
     await host.whenRendered(() => [...window.followed.values()][0]!.turn.cancel())
     const id = await host.start(banner)
@@ -402,7 +403,7 @@ describe.concurrent('cancel', () => {
     expect(await host.billed(slot_id!)).toBe(false)
   })
 
-  test('while it finishes: the ad goes at once', async () => {
+  test('while it finishes: the ad is cleared at once', async () => {
     await using host = await open()
     await host.page.locator('#slot').evaluate((slot) => slot.style.setProperty('margin-top', '3000px'))
     const id = await host.start(banner)
@@ -442,7 +443,7 @@ describe.concurrent('cancel', () => {
     expect(await host.ledger()).toEqual(viewed)
   })
 
-  test('cancel from a listener of rendered is heeded: the ad goes, and nothing of it stirs again', async () => {
+  test('cancel from a listener of rendered takes effect: the ad is cleared, and no event follows', async () => {
     await using host = await open()
     const id = await host.start({ ...banner, within: { event: 'rendered', call: 'cancel' } })
     await host.waitForEvent('cleared')
@@ -455,7 +456,7 @@ describe.concurrent('cancel', () => {
 })
 
 describe.concurrent('an AbortSignal', () => {
-  test('aborted before: nothing is asked', async () => {
+  test('aborted before: nothing is requested', async () => {
     await using host = await open()
     const id = await host.start({ ...banner, signal: 'aborted' })
     expect(await host.path(id)).toEqual(['cancelled'])
@@ -468,7 +469,7 @@ describe.concurrent('an AbortSignal', () => {
     const { release } = await host.hold(banner)
     const id = await host.start({ ...banner, signal: 'open' })
     const ended = host.page.waitForEvent('requestfailed')
-    await expect.poll(() => host.backend_calls).toEqual(['POST '])
+    await until(() => host.backend_calls, ['POST '])
     await host.call(id, 'abort')
     expect((await ended).url()).toContain(host.endpoint)
     release()
@@ -489,7 +490,7 @@ describe.concurrent('an AbortSignal', () => {
     expect(await host.shown()).toEqual(nothing)
   })
 
-  test('aborted after the turn: an ad that was kept goes', async () => {
+  test('aborted after the turn: an ad that stayed mounted is cleared', async () => {
     await using host = await open()
     const id = await host.start({ ...banner, signal: 'open', keepMounted: true })
     await host.reaches(id, 'rendered')
@@ -533,7 +534,7 @@ describe.concurrent('turns of one page', () => {
     expect(await host.ledger()).toEqual(viewed)
   })
 
-  test('the id of a cancelled turn starts anew', async () => {
+  test('the id of a cancelled turn starts a new one', async () => {
     await using host = await open()
     const first = await host.start({ ...banner, turnId: 'message-1' })
     await host.call(first, 'cancel')
@@ -589,7 +590,7 @@ describe.concurrent('turns of one page', () => {
     await using host = await open()
     const { release } = await host.hold(banner)
     const old = await host.start(banner)
-    await expect.poll(() => host.backend_calls).toEqual(['POST '])
+    await until(() => host.backend_calls, ['POST '])
     const next = await host.start(banner)
     await host.waitForEvent('rendered', { turn_id: next })
     release()
@@ -597,7 +598,7 @@ describe.concurrent('turns of one page', () => {
     expect(await host.shown()).toEqual(one_ad)
   })
 
-  test('slots of one session live side by side, and each is counted', async () => {
+  test('slots of one session show side by side, and each is counted', async () => {
     const ids = ['a', 'b', 'c', 'd', 'e']
     const html = ids.map((id) => `<div id="${id}" style="display:inline-block;width:240px"></div>`).join('')
     await using host = await openTurnHost(stage, { html, context: { viewport: { width: 1_300, height: 900 } } })
@@ -624,7 +625,7 @@ describe.concurrent('turns of one page', () => {
     await using host = await openTurnHost(stage, { html })
     const { release } = await host.hold(banner)
     const requesting = await host.start({ ...banner, target: '#other' })
-    await expect.poll(() => host.backend_calls).toEqual(['POST '])
+    await until(() => host.backend_calls, ['POST '])
     const showing = await host.start(banner)
     await host.show(banner, '#handle')
     await host.waitForEvent('rendered', {}, 2)
@@ -641,7 +642,7 @@ describe.concurrent('turns of one page', () => {
     expect(await host.shown()).toEqual(one_ad)
   })
 
-  test('clearPlacement clears what was mounted without a turn, and forgives what is not there', async () => {
+  test('clearPlacement clears what was mounted without a turn, and ignores an unknown target', async () => {
     await using host = await open()
     await host.whenRendered(() => {
       window.SponsoredPlacement!.clearPlacement({ target: '#slot' })
@@ -670,7 +671,7 @@ describe.concurrent('the script element', () => {
     expect(await host.shown()).toEqual(one_ad)
   })
 
-  test('loaded async, and late, works as well, and knows where it came from', async () => {
+  test('loaded async, and late, works as well, and knows its own address', async () => {
     await using host = await openTurnHost(stage, {
       before: (page) =>
         page.route('**/v1/render.js', (route) => route.fulfill({ contentType: 'text/javascript', body: '' }), {

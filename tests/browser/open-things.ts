@@ -1,10 +1,10 @@
-/** Counts in a page what was opened there and not closed: runs in it before anything else. */
+/** Runs in a page before its own scripts: counts what was opened there and not closed. */
 export interface OpenThings {
   timers: number
   intervals: number
   animation_frames: number
   observers: number
-  /** On the window, the document and every AbortSignal. */
+  /** Listeners on the window, the document and every AbortSignal. */
   listeners: number
   ports: number
   frames: number

@@ -1,8 +1,8 @@
 /**
  * Turns by format and outcome: what the emulator counted, what it would bill, and what the host page could see.
- * Whatever became of the ad, the host's own turn passes through untouched: `runTurn` expects that every time.
+ * The host's own turn is the same whether or not an ad shows: `runTurn` expects that every time.
  *
- * Over 300 lines because every outcome a turn can have stands here beside the others.
+ * Over 300 lines because every outcome of a turn is tested here.
  */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type ManualClock, manualClock } from '../../sandbox/index.ts'
@@ -21,14 +21,14 @@ beforeAll(async () => {
 })
 afterAll(() => stage?.[Symbol.asyncDispose]())
 
-/** An answer of the integrator's backend that is an error of the service. */
+/** Returns a response of the integrator's backend that is an error of the service. */
 const refusal = (status: number, reason_code: string, headers: Record<string, string> = {}) => ({
   status,
   headers,
   body: JSON.stringify({ error: reason_code, reason_code, message: 'refused', request_id: 'req_1' }),
 })
 
-/** An emulator whose decisions take a minute of its own clock: pending until the clock is advanced. */
+/** Opens an emulator whose decisions take a minute of its own clock: pending until the clock is advanced. */
 async function openSlowStage(): Promise<{ slow: Stage; clock: ManualClock }> {
   const clock = manualClock(Date.now())
   return { slow: await openStage({ clock, decision_latency_ms: 60_000 }), clock }
@@ -39,7 +39,7 @@ const withoutBeacons = (events: RendererEvent[]): string[] =>
 
 declare global {
   interface Window {
-    /** How far the page's monotonic clock has been moved. */
+    /** How far the page's monotonic clock is ahead, milliseconds. */
     skipped_ms?: number
   }
 }
@@ -146,7 +146,7 @@ describe.concurrent('a turn that is not filled', () => {
     await expectNothing(host)
   })
 
-  test.concurrent('where the project demands consent and nobody gave any, the refusal is emitted', async () => {
+  test.concurrent('where the project requires consent and none was given, the refusal is emitted', async () => {
     await using host = await stage.open()
     const strict = stage.sandbox.projects.find(({ client_id }) => client_id === 'proj_strict')!
     const refused = await fetch(`${stage.sandbox.url}/v1/placements`, {
@@ -154,7 +154,7 @@ describe.concurrent('a turn that is not filled', () => {
       headers: { authorization: `Bearer ${strict.secret_key}`, 'content-type': 'application/json' },
       body: JSON.stringify({ ...host.body(), client_id: strict.client_id }),
     })
-    host.answers.push({ status: refused.status, body: await refused.text() })
+    host.backend_responses.push({ status: refused.status, body: await refused.text() })
     await runTurn(host)
     await host.waitForEvent('error', { code: 'request_failed', status: 400, reason_code: 'consent_required' })
     await expectNothing(host)
@@ -164,7 +164,7 @@ describe.concurrent('a turn that is not filled', () => {
 describe.concurrent('a turn whose decision is pending', () => {
   const place = { format: 'banner', more: { wait_ms: 0 } } as const
 
-  test.concurrent('asks again by the slot until it is ready, then shows it', async () => {
+  test.concurrent('polls the slot until it is ready, then shows it', async () => {
     const { slow, clock } = await openSlowStage()
     await using _ = slow
     await using host = await slow.open()
@@ -205,11 +205,11 @@ describe.concurrent('a turn whose decision is pending', () => {
     expect(detail).toMatchObject({ first_frame_at_ms: null, billing: { would_bill: false } })
   })
 
-  test.concurrent('that ends between two looks asks no more', async () => {
+  test.concurrent('that ends between two polls stops polling', async () => {
     await using host = await stage.open()
     const { promise: held, resolve: release } = Promise.withResolvers<void>()
     const pending = { ...(await host.place({ format: 'banner' })), status: 'pending', placement: null, decision: null }
-    host.answers.push({ body: JSON.stringify(pending) }, { body: JSON.stringify(pending), after: held })
+    host.backend_responses.push({ body: JSON.stringify(pending) }, { body: JSON.stringify(pending), after: held })
     await startTurn(host)
     await until(() => host.backend_calls.length, 2)
     await endTurn(host)
@@ -241,17 +241,17 @@ describe.concurrent('a turn whose decision is pending', () => {
     ['a slot that has expired', { body: '{"slot_id":"slot_1","status":"expired"}' }, { code: 'decision_expired' }],
   ] as const)('and then is %s ends without an ad', async (_, answer, error) => {
     await using host = await stage.open()
-    host.answers.push({ body: '{"slot_id":"slot_1","status":"pending"}' }, answer)
+    host.backend_responses.push({ body: '{"slot_id":"slot_1","status":"pending"}' }, answer)
     await runTurn(host)
     await host.waitForEvent('error', error)
     expect(host.backend_calls).toEqual(['POST ', 'GET ?slot_id=slot_1&wait_ms=2000'])
     await expectNothing(host)
   })
 
-  test.concurrent('keeps to a rate limit between two looks', async () => {
+  test.concurrent('respects a rate limit between two polls', async () => {
     await using host = await stage.open()
     const response = await host.place({ format: 'banner' })
-    host.answers.push(
+    host.backend_responses.push(
       { body: JSON.stringify({ ...response, status: 'pending', placement: null, decision: null }) },
       refusal(429, 'rate_limited', { 'retry-after': '1' }),
     )
@@ -280,7 +280,7 @@ describe.concurrent('a turn whose decision is pending', () => {
 
 describe.concurrent('a backend that is limited or down', () => {
   const banner = { place: { format: 'banner' } } as const
-  /** Time that the page waited for the decision, milliseconds. */
+  /** Returns the time that the page waited for the decision, milliseconds. */
   async function waited(host: Host): Promise<number> {
     const [started, decided] = [await host.waitForEvent('turn:started'), await host.waitForEvent('decision')]
     return decided.at_ms - started.at_ms
@@ -292,7 +292,7 @@ describe.concurrent('a backend that is limited or down', () => {
     ['503', 'seconds', () => '1'],
   ])('with %s is asked again after Retry-After in %s', async (status, _, retry_after) => {
     await using host = await stage.open()
-    host.answers.push(refusal(Number(status), 'rate_limited', { 'retry-after': retry_after() }))
+    host.backend_responses.push(refusal(Number(status), 'rate_limited', { 'retry-after': retry_after() }))
     await startTurn(host, banner)
     expect(await waited(host)).toBeGreaterThan(900)
     await host.waitForEvent('beacon', { event: 'render', accepted: true })
@@ -300,10 +300,10 @@ describe.concurrent('a backend that is limited or down', () => {
     expect(await host.types()).not.toContain('error')
   })
 
-  test.concurrent('is asked three times and no more', async () => {
+  test.concurrent('gets three requests at most', async () => {
     await using host = await stage.open()
     const down = refusal(503, 'injected_fault', { 'retry-after': '0' })
-    host.answers.push(down, down, down, down)
+    host.backend_responses.push(down, down, down, down)
     await runTurn(host)
     await host.waitForEvent('error', { code: 'request_failed', status: 503, reason_code: 'injected_fault' })
     expect(host.backend_calls).toEqual(['POST ', 'POST ', 'POST '])
@@ -320,7 +320,7 @@ describe.concurrent('a backend that is limited or down', () => {
     [403, 'project_mismatch', {}],
   ])('with %i %s %o is not asked again', async (status, reason_code, headers) => {
     await using host = await stage.open()
-    host.answers.push(refusal(status, reason_code, headers as Record<string, string>))
+    host.backend_responses.push(refusal(status, reason_code, headers as Record<string, string>))
     await runTurn(host)
     expect(await host.events()).toMatchObject([
       { type: 'turn:started' },
@@ -334,15 +334,15 @@ describe.concurrent('a backend that is limited or down', () => {
 
   test.concurrent("with an error that is not the service's names the status", async () => {
     await using host = await stage.open()
-    host.answers.push({ status: 502, headers: { 'content-type': 'text/html' }, body: '<h1>Bad gateway</h1>' })
+    host.backend_responses.push({ status: 502, headers: { 'content-type': 'text/html' }, body: '<h1>Bad gateway</h1>' })
     await runTurn(host)
     await host.waitForEvent('error', { code: 'request_failed', status: 502, reason_code: 'http_502' })
     await expectNothing(host)
   })
 
-  test.concurrent('is left alone once the turn has ended', async () => {
+  test.concurrent('gets no more requests after the turn has ended', async () => {
     await using host = await stage.open()
-    host.answers.push(refusal(429, 'rate_limited', { 'retry-after': '9' }))
+    host.backend_responses.push(refusal(429, 'rate_limited', { 'retry-after': '9' }))
     const answered = host.page.waitForResponse((response) => response.url().endsWith(host.endpoint))
     await startTurn(host)
     await (await answered).finished()
@@ -353,7 +353,7 @@ describe.concurrent('a backend that is limited or down', () => {
     await expectNothing(host)
   })
 
-  test.concurrent('by the emulator: a second turn within the second waits its turn', async () => {
+  test.concurrent('by the emulator: a second turn within the same second waits', async () => {
     const clock = manualClock(Date.now())
     await using limited = await openStage({ clock, rate_limit: '1/s' })
     await using host = await limited.open()
@@ -368,7 +368,7 @@ describe.concurrent('a backend that is limited or down', () => {
     expect(await host.types()).not.toContain('error')
   })
 
-  test.concurrent('by the emulator for a minute: the turn goes without', async () => {
+  test.concurrent('by the emulator for a minute: the turn continues without an ad', async () => {
     await using limited = await openStage({ rate_limit: '1/min' })
     await using host = await limited.open()
     await host.place()
@@ -390,11 +390,11 @@ describe.concurrent('a backend that is limited or down', () => {
   })
 })
 
-describe.concurrent('an answer that cannot be read', () => {
+describe.concurrent('a response that cannot be read', () => {
   test.concurrent('because it is no JSON', async () => {
     await using host = await stage.open()
     for (const body of ['', 'not json', '{"slot_id": "slot_1", "placement": {', '<!doctype html><h1>Log in</h1>']) {
-      host.answers.push({ body })
+      host.backend_responses.push({ body })
       await runTurn(host)
     }
     const errors = (await host.events()).filter(({ type }) => type === 'error')
@@ -442,11 +442,11 @@ describe.concurrent('an answer that cannot be read', () => {
     'no sponsor': ofRender({ sponsor_name: null }),
   }
 
-  test.concurrent('because it has another shape: its members are named, never silence', async () => {
+  test.concurrent('because it has another shape: its fields are reported', async () => {
     await using host = await stage.open()
     const response = await host.place({ format: 'banner' })
     for (const [reshape] of Object.values(reshaped)) {
-      host.answers.push({ body: JSON.stringify(reshape(response)) })
+      host.backend_responses.push({ body: JSON.stringify(reshape(response)) })
       await runTurn(host)
     }
     const errors = (await host.events()).filter(({ type }) => type === 'error')
@@ -463,7 +463,7 @@ describe.concurrent('an answer that cannot be read', () => {
     const response = await host.place({ format: 'banner' })
     const got = Object.keys(response.placement!).map((name) => `placement.${name}`)
     for (const reshape of Object.values(badRender)) {
-      host.answers.push({ body: JSON.stringify(reshape(response)) })
+      host.backend_responses.push({ body: JSON.stringify(reshape(response)) })
       await runTurn(host)
     }
     const errors = (await host.events()).filter(({ type }) => type === 'error')
@@ -480,10 +480,10 @@ describe.concurrent('a browser integration', () => {
       async (publishableKey) => (await window.SponsoredPlacement!.activate({ publishableKey })) !== null,
       publishableKey,
     )
-  /** A turn without a backend of the host: it asks with the activation token. */
+  /** A turn without a backend of the host: it requests with the activation token. */
   const direct = (more: object = {}) => ({ endpoint: '', place: { format: 'banner', ...more } }) as const
 
-  /** Statuses of what the page asked of the emulator by JSON, in order: `activate 200`. */
+  /** Returns the JSON requests of the page to the emulator, in order: `activate 200`. */
   async function calls(host: Host): Promise<string[]> {
     const asked = host.requests.filter((request) =>
       /\/v1\/(browser\/activate|placements|decisions\/\w+)/.test(request.url()),
@@ -496,7 +496,7 @@ describe.concurrent('a browser integration', () => {
     )
   }
 
-  test.concurrent('needs its publishable key alone, and is billed like any other', async () => {
+  test.concurrent('needs only its publishable key, and is billed like any other', async () => {
     await using host = await stage.open()
     expect(await activate(host, stage.sandbox.keys.publishable_key)).toBe(true)
     await startTurn(host, direct())
@@ -555,7 +555,7 @@ describe.concurrent('a browser integration', () => {
     await expectNothing(host)
   })
 
-  test.concurrent('that cannot reach the service learns so', async () => {
+  test.concurrent('that cannot reach the service is notified', async () => {
     await using host = await stage.open()
     await host.context.route('**/v1/browser/activate', (route) => route.abort())
     expect(await activate(host, stage.sandbox.keys.publishable_key)).toBe(false)
@@ -570,7 +570,7 @@ describe.concurrent('a browser integration', () => {
     ['an empty object', '{}'],
     ['a token of another name', '{"token":"at_1","expires_at_ms":1,"project_id":"proj_demo"}'],
     ['an expiry as a date', '{"activation_token":"at_1","expires_at_ms":"2030-01-01","project_id":"proj_demo"}'],
-  ])('whose activation answers %s has not been activated, and learns so', async (_, body) => {
+  ])('whose activation responds with %s is not activated, and is notified', async (_, body) => {
     await using host = await stage.open()
     const headers = { 'access-control-allow-origin': '*', 'content-type': 'application/json' }
     await host.context.route('**/v1/browser/activate', (route) => route.fulfill({ headers, body }))

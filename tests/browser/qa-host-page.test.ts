@@ -1,4 +1,4 @@
-/** The host page of browser steps against a service that is nothing but what it writes down. */
+/** The host page of browser steps, against a service that only records its requests. */
 
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -44,7 +44,7 @@ async function open(options: Partial<HostPageOptions> = {}) {
   return { ...host, base_url, [Symbol.asyncDispose]: async () => void (await host.close()) }
 }
 
-/** What becomes of a request of the page. */
+/** Resolves to the outcome of a request of the page. */
 const ask = (url: string) =>
   `fetch(${JSON.stringify(url)}, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' }).then(({ status }) => status, () => 'refused')`
 
@@ -98,7 +98,7 @@ test('errors of the page are recorded: console, uncaught errors, responses', asy
   expect(host.requests).toContainEqual({ method: 'GET', path: '/broken', status: 500, event: null })
 })
 
-test('the slot stands as it was asked for', async () => {
+test('the slot has the requested size and position', async () => {
   await using host = await open({ above: 1500, slot_width: 240, viewport: { width: 500, height: 400 } })
   const box = await host.page.locator('#slot').evaluate((slot) => slot.getBoundingClientRect().toJSON())
   expect(box).toMatchObject({ width: 240, height: 0 })

@@ -54,7 +54,7 @@ const banner = '- placement: { format: banner }\n'
 const shown = `${banner}- browser: {}\n`
 const empty = '- browser: { of: null }\n'
 
-/** What went wrong in a case, in one line. */
+/** Returns the problems of a case, one line each. */
 function problemsIn({ steps, reason }: CaseResult): string[] {
   return [
     ...(reason === null ? [] : [reason]),
@@ -67,7 +67,7 @@ function problemsIn({ steps, reason }: CaseResult): string[] {
   ]
 }
 
-/** Each action once, with the page after it. */
+/** Each action once, with the state of the page after it. */
 const good = {
   mount: `${banner}  as: p\n${empty}  do: { mount: p }\n  expect: { body: { slot.frames: 1 } }`,
   'mount changed': `${banner}${empty}  do: [{ mount: { set: { placement.render.media_type: video } } }, { wait_for: { type: error, code: media_type_mismatch } }]`,
@@ -87,7 +87,7 @@ const good = {
   network: `${empty}  do: { run: "await fetch('http://example.com/').then(() => { throw 'reached' }, () => {})" }`,
 }
 
-/** Steps that fail, with what is reported. */
+/** Steps that fail, and the problem that is reported. */
 const bad: Readonly<Record<string, readonly [steps: string, wrong: RegExp]>> = {
   'an event that does not come': [
     `${shown}  timeout: 9s\n  do: [{ wait_for: rendered }, { wait_for: play_started }, { click: ad }]`,
@@ -200,7 +200,7 @@ test('--browser finds the Chromium of the checkout, with nothing named', { timeo
   expect((JSON.parse(stdout) as RunResult).cases).toMatchObject([{ outcome: 'passed' }])
 })
 
-describe('a browser that is not there', () => {
+describe('a missing browser', () => {
   const { file } = suite({ one: empty, two: empty })
   const refused = async (path: string) => {
     const { code, stdout, stderr } = await svc(`qa run ${file} --browser-path ${path}`, { env })
@@ -209,7 +209,7 @@ describe('a browser that is not there', () => {
     return stderr
   }
 
-  test('a path of nothing', async () => {
+  test('a path to nothing', async () => {
     expect(await refused('/nowhere/chrome')).toMatch(
       /There is no browser at \/nowhere\/chrome\.\nhint: Install one, or name it/,
     )
@@ -280,7 +280,7 @@ test.each([
       second: `${shown}  do: { wait_for: rendered }`,
     })
     const running = runFile(file, '--workers 1', script)
-    // The page is there, and waits for ever.
+    // The page is open, and waits forever.
     await visited.promise
     server.close()
     const [pid] = readFileSync(pids, 'utf8').split('\n').map(Number)

@@ -1,4 +1,4 @@
-/** A chat in React, as an integrator writes one: every message has a slot, and a turn. It is built into a test's page. */
+/** A chat in React as integrators write it: every message has a slot and a turn. It is built into a test's page. */
 import { StrictMode, useEffect, useRef } from 'react'
 import { createRoot } from 'react-dom/client'
 

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Chat } from './react-chat.tsx'
 import { openStage, type Stage } from './stage.ts'
 import { nothing, one_ad, openTurnHost, rendered_only, type TurnHost, viewed } from './turn-path.ts'
+import { until } from './turns.ts'
 
 vi.setConfig({ maxConcurrency: 8 })
 
@@ -33,7 +34,7 @@ async function buildPage(): Promise<string> {
 }
 
 interface ChatHost extends TurnHost {
-  /** Renders the chat with these members changed. */
+  /** Renders the chat with these properties changed. */
   render(changed?: Partial<Chat>): Promise<void>
 }
 
@@ -59,7 +60,7 @@ const effects = ({ page }: ChatHost) => page.evaluate(() => window.chat.effects)
 const count = async (host: ChatHost, type: string) => (await host.types()).filter((each) => each === type).length
 const complaints = ({ console_lines }: ChatHost) =>
   console_lines.filter((line) => /^(error|warning|pageerror)/.test(line))
-/** Marks the frames that are there, and tells how many of them still are. */
+/** Marks the present frames, and returns how many of them are still there later. */
 const mark = ({ page }: ChatHost) =>
   page.evaluate(() => {
     for (const frame of document.querySelectorAll('iframe')) frame.dataset.marked = ''
@@ -92,7 +93,7 @@ describe.concurrent('StrictMode', () => {
 })
 
 describe.concurrent('a component', () => {
-  test('that renders again asks for nothing again', async () => {
+  test('that renders again requests nothing again', async () => {
     await using host = await openChat()
     await host.waitForEvent('rendered')
     await mark(host)
@@ -106,7 +107,7 @@ describe.concurrent('a component', () => {
     expect(await host.ledger()).toEqual(viewed)
   })
 
-  test('that is unmounted takes its ad with it', async () => {
+  test('that is unmounted removes its ad', async () => {
     await using host = await openChat({ messages: [] })
     await host.whenRendered(() => window.chat.show({ ...window.chat.shown!, messages: [] }))
     await host.render({ messages: [{ id: 'm1', text: 'An answer.' }] })
@@ -119,7 +120,7 @@ describe.concurrent('a component', () => {
     expect(complaints(host)).toEqual([])
   })
 
-  test('that is unmounted without cleaning up takes its ad with it all the same', async () => {
+  test('that is unmounted without cleaning up removes its ad anyway', async () => {
     await using host = await openChat({ effect: 'names' })
     await host.waitForEvent('beacon', { event: 'render' })
     await host.page.evaluate(() => window.chat.unmount())
@@ -128,7 +129,7 @@ describe.concurrent('a component', () => {
     expect(complaints(host)).toEqual([])
   })
 
-  test('that is unmounted while its placement is asked for shows nothing', async () => {
+  test('that is unmounted while its placement is requested shows nothing', async () => {
     await using host = await openTurnHost(stage, { html })
     const { release } = await host.hold({ format: 'banner' })
     const chat: Chat = {
@@ -140,7 +141,7 @@ describe.concurrent('a component', () => {
       version: 1,
     }
     await host.page.evaluate((chat) => window.chat.show(chat), chat)
-    await expect.poll(() => host.backend_calls).toEqual(['POST '])
+    await until(() => host.backend_calls, ['POST '])
     await host.page.evaluate((chat) => window.chat.show({ ...chat, messages: [] }), chat)
     await host.waitForEvent('turn:cancelled', {}, 2)
     release()
@@ -149,7 +150,7 @@ describe.concurrent('a component', () => {
     expect(await host.ledger()).toEqual([])
   })
 
-  test('whose key changes has a new turn, and the old ad is gone', async () => {
+  test('whose key changes has a new turn, and the old ad is removed', async () => {
     await using host = await openChat({ effect: 'cancels and names', messages: [] })
     await host.whenRendered(() => {
       document.querySelector('iframe')!.dataset.marked = ''
@@ -166,7 +167,7 @@ describe.concurrent('a component', () => {
 })
 
 describe.concurrent('a list of messages', () => {
-  test('has an ad in each, and one more leaves the others alone', async () => {
+  test('has an ad in each, and one more does not disturb the others', async () => {
     const messages = ['m1', 'm2'].map((id) => ({ id, text: id }))
     await using host = await openChat({ messages })
     await host.waitForEvent('rendered', {}, 2)
@@ -192,7 +193,7 @@ describe.concurrent('a list of messages', () => {
   })
 })
 
-test('an answer that streams in twenty times a second disturbs neither the frame nor its dwell', async () => {
+test('an answer that streams twenty times a second disturbs neither the frame nor its dwell', async () => {
   await using host = await openChat({ messages: [] })
   const streaming = await host.page.evaluate(
     ({ endpoint, body }) =>

@@ -1,15 +1,15 @@
 /**
- * A sponsor's site, on an origin of its own, whose pages report how free they are.
+ * A sponsor's site on its own origin, whose pages report what they can access.
  *
- * The reports come to this server, because the browser's driver loses sight of a background tab now and then. A cookie
- * says which test a tab belongs to; the id is written into the page, since a page without an origin has no cookies.
+ * The reports come to this server, because the browser's driver sometimes misses a background tab. A cookie
+ * names the test of a tab; the id is written into the page, since a page without an origin has no cookies.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { vi } from 'vitest'
 import type { Host } from './stage.ts'
 
-/** What a page found of itself. */
+/** What a page reports about itself. */
 export interface Visit {
   path: string
   origin: string
@@ -25,9 +25,9 @@ export interface Visit {
 export interface Sponsor extends Disposable {
   readonly origin: string
   readonly click_url: string
-  /** Makes the tabs of a host page known as its own. */
+  /** Assigns the tabs of a host page to its test. */
   introduce(host: Host): Promise<void>
-  /** Reports of landing pages and of the pages that they opened, once there are at least so many. */
+  /** Waits for at least `count` reports of landing pages and of the pages that they opened. */
   visits(host: Host, at_least: number): Promise<Visit[]>
 }
 

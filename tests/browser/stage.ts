@@ -1,6 +1,6 @@
 /**
  * What browser tests share: the emulator on one loopback origin, an integrator's app on another, a Chromium between them.
- * Nothing is played. Every test opens a page with a session of its own, so that tests may run side by side.
+ * Nothing is mocked. Every test opens a page with its own session, so tests can run side by side.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -16,19 +16,19 @@ import { sharedChromium } from './chromium.ts'
 
 export interface Stage extends AsyncDisposable {
   readonly sandbox: Sandbox
-  /** Speaks with the secret test key of `proj_demo`. */
+  /** Uses the secret test key of `proj_demo`. */
   readonly client: Client
   readonly browser: Browser
   /** Origin of the integrator's app: `http://localhost:<port>`, where the emulator is at `http://127.0.0.1:<port>`. */
   readonly host_url: string
-  /** A page of the integrator's app, in a browser context of its own. */
+  /** Opens a page of the integrator's app, in its own browser context. */
   open(options?: OpenOptions): Promise<Host>
 }
 
 export interface OpenOptions {
   /** Body of the host page, after the script element of render.js. Default: one `<div id="slot">`. */
   html?: string
-  /** Headers of the host page: a policy, say. */
+  /** Headers of the host page, for example a policy. */
   headers?: Record<string, string>
   context?: BrowserContextOptions
   /** Runs in every document of the page before its own scripts. */
@@ -40,21 +40,21 @@ export interface PlaceOptions {
   native_template_id?: NativeTemplateId
   max_width?: number
   max_height?: number
-  /** Further members of the request. */
+  /** More fields of the request. */
   more?: Record<string, unknown>
 }
 
-/** What the integrator's backend makes of a request to its placement route, when not the emulator's own answer. */
-export interface BackendAnswer {
+/** A response of the integrator's backend in place of the emulator's own. */
+export interface BackendResponse {
   status?: number
   headers?: Record<string, string>
   body: string
-  /** Resolves when the answer may go out. */
+  /** Resolves when the response may be sent. */
   after?: Promise<unknown>
 }
 
-/** A beacon as the emulator kept it, accepted or not. */
-export interface Kept {
+/** A beacon as the emulator recorded it, accepted or not. */
+export interface RecordedBeacon {
   event: BeaconEvent | null
   verdict: 'accepted' | 'duplicate' | 'rejected'
   reason_code: string
@@ -71,30 +71,30 @@ export interface Host extends AsyncDisposable {
   readonly endpoint: string
   /** Body of a placement request for this session. */
   body(options?: PlaceOptions): Record<string, unknown>
-  /** What the backend requests with its secret key. */
+  /** Requests a placement as the backend does, with its secret key. */
   place(options?: PlaceOptions): Promise<PlacementResponse>
-  /** Mounts a response; whether there is a handle. */
+  /** Mounts a response. Resolves to whether there is a handle. */
   mount(response: unknown, target?: string): Promise<boolean>
-  /** Requests by the backend and mounts on `#slot`. */
+  /** Requests a placement as the backend does and mounts it on `#slot`. */
   show(options?: PlaceOptions, target?: string): Promise<PlacementResponse>
-  /** Answers of the backend from now on, first to last; then the emulator's again. */
-  answers: BackendAnswer[]
-  /** Requests that the page made of its backend, with method and query. */
+  /** Responses that the backend sends next, first to last, before it forwards the emulator's again. */
+  backend_responses: BackendResponse[]
+  /** Requests of the page to its backend: method and query. */
   backend_calls: string[]
   /** Events that the renderer has emitted, oldest first. */
   events(): Promise<RendererEvent[]>
   types(): Promise<EventType[]>
-  /** Waits for an event; `count` events of it. Resolves with the last of them. */
+  /** Waits for `count` matching events. Resolves to the last one. */
   waitForEvent<T extends EventType>(
     type: T,
     match?: Partial<RendererEvent<T>>,
     count?: number,
   ): Promise<RendererEvent<T>>
-  /** What the emulator kept of this session's beacons, by time of their event. */
-  kept(): Promise<Kept[]>
-  /** `kept` without heartbeats, as `event verdict reason_code`, and `+metric` where production would bill. */
+  /** The beacons of this session that the emulator recorded, by the time of their event. */
+  recorded(): Promise<RecordedBeacon[]>
+  /** The recorded beacons without heartbeats, as `event verdict reason_code`, with `+metric` where production would bill. */
   ledger(): Promise<string[]>
-  /** What the browser asked the emulator for. */
+  /** Requests of the browser to the emulator. */
   readonly requests: Request[]
   /** Console lines and uncaught errors of the host page. */
   readonly console_lines: string[]
@@ -114,7 +114,7 @@ export async function openStage(options: SandboxOptions = {}): Promise<Stage> {
   const { secret_key, client_id } = sandbox.keys
   const client = createClient({ base_url: sandbox.url, credential: secret_key })
   const pages = new Map<string, { html: string; headers: Record<string, string> }>()
-  const hosts = new Map<string, Pick<Host, 'answers' | 'backend_calls'>>()
+  const hosts = new Map<string, Pick<Host, 'backend_responses' | 'backend_calls'>>()
 
   const server = createServer(async (request, response) => {
     const url = new URL(request.url ?? '/', 'http://host')
@@ -123,7 +123,7 @@ export async function openStage(options: SandboxOptions = {}): Promise<Stage> {
     const host = hosts.get(name)
     if (!host) return response.writeHead(404).end()
     host.backend_calls.push(`${request.method} ${url.search}`)
-    const scripted = host.answers.shift()
+    const scripted = host.backend_responses.shift()
     if (scripted) {
       await scripted.after
       const headers = { 'content-type': 'application/json', ...scripted.headers }
@@ -131,17 +131,17 @@ export async function openStage(options: SandboxOptions = {}): Promise<Stage> {
     }
     await forward(request, response, url)
   })
-  /** The integrator's backend: it adds its key and passes the answer on as it is. */
+  /** Acts as the integrator's backend: adds its key and forwards the response unchanged. */
   async function forward(request: IncomingMessage, response: ServerResponse, { searchParams }: URL): Promise<void> {
     const headers = { authorization: `Bearer ${secret_key}`, 'content-type': 'application/json' }
     const slot_id = searchParams.get('slot_id')
-    const answer = slot_id
+    const upstream = slot_id
       ? await fetch(`${sandbox.url}/v1/decisions/${slot_id}?wait_ms=${searchParams.get('wait_ms') ?? 0}`, { headers })
       : await fetch(`${sandbox.url}/v1/placements`, { method: 'POST', headers, body: await bodyOf(request) })
-    const retry_after = answer.headers.get('retry-after')
-    const passed = { 'content-type': 'application/json', date: answer.headers.get('date') ?? '' }
-    response.writeHead(answer.status, { ...passed, ...(retry_after && { 'retry-after': retry_after }) })
-    response.end(await answer.text())
+    const retry_after = upstream.headers.get('retry-after')
+    const passed = { 'content-type': 'application/json', date: upstream.headers.get('date') ?? '' }
+    response.writeHead(upstream.status, { ...passed, ...(retry_after && { 'retry-after': retry_after }) })
+    response.end(await upstream.text())
   }
   await listen(server)
   const host_url = `http://localhost:${(server.address() as AddressInfo).port}`
@@ -149,9 +149,9 @@ export async function openStage(options: SandboxOptions = {}): Promise<Stage> {
 
   async function open(given: OpenOptions = {}): Promise<Host> {
     const session_id = `browser-${process.pid}-${++sessions}`
-    const answers: BackendAnswer[] = []
+    const backend_responses: BackendResponse[] = []
     const backend_calls: string[] = []
-    hosts.set(session_id, { answers, backend_calls })
+    hosts.set(session_id, { backend_responses, backend_calls })
     pages.set(session_id, {
       headers: given.headers ?? {},
       html: `<!doctype html><html lang="en"><meta charset="utf-8"><title>Host</title><link rel="icon" href="data:,">
@@ -187,7 +187,7 @@ export async function openStage(options: SandboxOptions = {}): Promise<Stage> {
         { response, target },
       )
     const events: Host['events'] = () => page.evaluate(() => window.SponsoredPlacement!.getEvents())
-    const kept: Host['kept'] = async () => {
+    const recorded: Host['recorded'] = async () => {
       const { items } = await client.beacons.list({ query: { session_id, limit: 200 } })
       return items
         .toSorted((a, b) => (a.occurred_at_ms ?? 0) - (b.occurred_at_ms ?? 0))
@@ -212,7 +212,7 @@ export async function openStage(options: SandboxOptions = {}): Promise<Stage> {
         await mount(response, target)
         return response
       },
-      answers,
+      backend_responses,
       backend_calls,
       events,
       types: async () => (await events()).map(({ type }) => type),
@@ -235,9 +235,9 @@ export async function openStage(options: SandboxOptions = {}): Promise<Stage> {
         )
         return (await found.jsonValue()) as RendererEvent<T>
       },
-      kept,
+      recorded,
       ledger: async () =>
-        (await kept())
+        (await recorded())
           .filter(({ event }) => event !== 'heartbeat')
           .map(
             ({ event, verdict, reason_code, would_bill, metric }) =>

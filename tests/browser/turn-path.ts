@@ -1,4 +1,4 @@
-/** Turns that are followed in the page, through every state that the page can see. */
+/** Turns whose every state is recorded in the page. */
 import type { EventType } from '../../sandbox/renderer/host/renderer.ts'
 import type { Turn, TurnOptions, TurnState } from '../../sandbox/renderer/host/turn.ts'
 import type { PlacementResponse } from '../../src/contract/v1/placements.ts'
@@ -9,7 +9,7 @@ export interface TurnRequest extends PlaceOptions, Pick<TurnOptions, 'turnId' | 
   authoritative_consent?: unknown
   /** null: none. Default: the backend of this page. */
   endpoint?: string | null
-  /** Gives the turn a signal, aborted before it starts or by `abort`. */
+  /** Passes a signal to the turn, aborted before it starts or by `abort`. */
   signal?: 'open' | 'aborted'
   /** Calls the turn from within its own listener. */
   within?: { event: EventType; call: 'finish' | 'cancel' }
@@ -31,11 +31,11 @@ declare global {
   }
 }
 
-/** What of the ad there is on the host page. */
+/** The parts of an ad that are on the host page. */
 export interface Shown {
   frames: number
   labels: number
-  /** Targets that are taken. */
+  /** Targets that hold an ad. */
   occupied: number
 }
 
@@ -45,7 +45,7 @@ export const viewed = ['render accepted OK', 'visible accepted OK +viewable_impr
 export const rendered_only = ['render accepted OK']
 
 export interface TurnHost extends Host {
-  /** Starts a turn; its id. */
+  /** Starts a turn. Resolves to its id. */
   start(request?: TurnRequest): Promise<string>
   path(id: string): Promise<TurnState[]>
   /** Runs `act` in the page in the task after the next ad is rendered: long before it can have been viewed. */
@@ -53,11 +53,11 @@ export interface TurnHost extends Host {
   reaches(id: string, state: TurnState): Promise<void>
   call(id: string, method: 'finish' | 'cancel' | 'abort'): Promise<void>
   shown(): Promise<Shown>
-  /** The backend's next answer, held back until `release` is called. */
+  /** Holds the backend's next response until `release` is called. */
   hold(options?: PlaceOptions): Promise<{ response: PlacementResponse; release: () => void }>
-  /** Holds back the documents of frames until the result is called. */
+  /** Holds the documents of frames until the returned function is called. */
   holdFrames(): Promise<() => void>
-  /** What the service knows of the bill of a slot. */
+  /** The billing of a slot, as the service explains it. */
   billed(slot_id: string): Promise<boolean>
 }
 
@@ -115,7 +115,7 @@ export async function openTurnHost(stage: Stage, options: OpenOptions = {}): Pro
     hold: async (options) => {
       const response = await host.place(options)
       const { promise, resolve } = Promise.withResolvers<void>()
-      host.answers.push({ body: JSON.stringify(response), after: promise })
+      host.backend_responses.push({ body: JSON.stringify(response), after: promise })
       return { response, release: resolve }
     },
     holdFrames: async () => {

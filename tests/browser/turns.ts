@@ -1,4 +1,4 @@
-/** Turns of a host page in tests, as an integrator's own code runs them, and what of an ad can be seen on the page. */
+/** Turns of a host page, as an integrator's own code runs them, and the parts of an ad that the page shows. */
 import type { Request } from 'playwright-core'
 import { expect, vi } from 'vitest'
 import type { Turn, TurnOptions } from '../../sandbox/renderer/host/turn.ts'
@@ -8,12 +8,12 @@ export type TurnGiven = Omit<Partial<TurnOptions>, 'signal' | 'target'> & { targ
 
 declare global {
   interface Window {
-    /** The turn that `startTurn` began. */
+    /** The turn that `startTurn` started. */
     hostTurn?: Turn
   }
 }
 
-/** Options of a turn that asks the host's own backend, by default. */
+/** Returns the options of a turn. By default it requests from the host's own backend. */
 function optionsOf(
   host: Host,
   { place, ...more }: TurnGiven,
@@ -21,7 +21,7 @@ function optionsOf(
   return { target: '#slot', endpoint: host.endpoint, body: host.body(place), ...more }
 }
 
-/** Begins a turn that lasts until `finishTurn`. */
+/** Starts a turn that lasts until `endTurn`. */
 export async function startTurn(host: Host, given: TurnGiven = {}): Promise<void> {
   await host.page.evaluate(
     (options) => {
@@ -31,14 +31,14 @@ export async function startTurn(host: Host, given: TurnGiven = {}): Promise<void
   )
 }
 
-/** Ends what `startTurn` began, whether as finished or as void. */
+/** Finishes or cancels the turn that `startTurn` started. */
 export async function endTurn(host: Host, how: 'finish' | 'cancel' = 'finish'): Promise<void> {
   await host.page.evaluate((how) => window.hostTurn![how](), how)
 }
 
 /**
- * Runs a turn whose work waits for the decision; it must pass through untouched, whatever became of the ad. Resolves
- * with what there was to see while it worked.
+ * Runs a turn whose work waits for the decision. The result of the work must be the same whether or not an ad shows.
+ * Resolves to what the page showed during the work.
  */
 export async function runTurn(host: Host, given: TurnGiven = {}): Promise<Pick<View, 'frames' | 'labels'>> {
   const { untouched, seen } = await host.page.evaluate(
@@ -66,7 +66,7 @@ export function turnState(host: Host): Promise<string> {
   return host.page.evaluate(() => window.hostTurn!.state)
 }
 
-/** What the visitor of the page has of ads. */
+/** The ads that a visitor of the page sees. */
 export interface View {
   frames: number
   labels: string[]
@@ -86,31 +86,31 @@ export function view(host: Host): Promise<View> {
   }))
 }
 
-/** Beacons that the browser sent, whatever became of them. */
+/** Returns the beacons that the browser sent, accepted or not. */
 export function beaconPosts({ requests }: Host): Request[] {
   return requests.filter((request) => request.method() === 'POST' && request.url().endsWith('/v1/beacons'))
 }
 
-/** Documents of frames that the browser asked for. */
+/** Returns the requests for documents of frames. */
 export function frameLoads({ requests }: Host): Request[] {
   return requests.filter((request) => request.url().includes('/v1/render/'))
 }
 
-/** Nothing shows, nothing was counted, and no beacon was tried. */
+/** Expects that nothing shows, nothing was counted, and no beacon was sent. */
 export async function expectNothing(host: Host): Promise<void> {
   expect(await view(host)).toEqual(nothing)
   expect(beaconPosts(host)).toEqual([])
-  expect(await host.kept()).toEqual([])
+  expect(await host.recorded()).toEqual([])
 }
 
-/** Lines that a block writes to the console. */
+/** Returns the warnings of the renderer on the console. */
 export function warnings({ console_lines }: Host): string[] {
   return console_lines.filter((line) => line.startsWith('warning: '))
 }
 
 export const blockedLine = (reason: string): string => `warning: [sponsored placement] blocked: ${reason}`
 
-/** Waits until `read` gives what is wanted. Unlike `expect.poll` it needs no running test to belong to: many run at once. */
+/** Waits until `read` returns the wanted value. Unlike `expect.poll` it works in concurrent tests. */
 export async function until<T>(read: () => T | Promise<T>, wanted: T): Promise<void> {
   await vi.waitFor(async () => expect(await read()).toEqual(wanted), { timeout: 30_000, interval: 50 })
 }

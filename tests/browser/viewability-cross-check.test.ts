@@ -1,6 +1,6 @@
 /**
- * Viewability against a measurement that shares nothing with it: random sequences on real placements, raw samples taken
- * by a script of its own in the page, a simple rule over them, and beside it what the emulator counted.
+ * Viewability against an independent measurement: random sequences on real placements, raw samples taken by a script in
+ * the page, a simple rule over them, and the views that the emulator counted.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Host, openStage, type Stage } from './stage.ts'
@@ -15,25 +15,25 @@ import {
 } from './viewability-rule.ts'
 import { type PageHide, pageHidesOf, type Sequence, sequencesOf } from './viewability-sequences.ts'
 
-/** Sequences are the same in every run; a failure tells which of them it was. */
+/** Sequences are the same in every run. A failure names its sequence. */
 const first_seed = 20_260
 const sequences_a_page = 10
 const pages_at_once = 3
-/** On a busy machine samples lie far apart and decide less, so that it takes more pages to decide enough. */
+/** On a busy host samples are far apart and decide less, so more pages are needed. */
 const most_pages = 60
 const enough = { counts: 60, 'counts not': 60, decided: 200 }
-/** How often a placement is tried whose frame this machine does not paint in time. */
+/** Attempts to mount a placement whose frame is not painted in time. */
 const most_mounts = 6
 
 interface Outcome {
   sequence: Sequence
   hides: PageHide[]
-  /** What the rule makes of the samples. */
+  /** The verdict of the rule on the samples. */
   verdict: Verdict
   span: LongestSpan
-  /** Every `visible` that the emulator got for this placement, whatever became of it. */
+  /** Every `visible` beacon of this placement, accepted or not. */
   beacons: { verdict: string; would_bill: boolean }[]
-  loneTimerCounts: boolean
+  naiveTimerCounts: boolean
 }
 
 let stage: Stage
@@ -66,8 +66,8 @@ test('enough sequences are decided, and enough of either sort', () => {
   expect(decided('counts') + decided('counts not')).toBeGreaterThanOrEqual(enough.decided)
 })
 
-test('a lone timer, started when half is in view and never cancelled, is found out', () => {
-  const wrong = outcomes.filter((outcome) => isWrong(outcome, outcome.loneTimerCounts))
+test('a naive timer, started when half is in view and never cancelled, is detected', () => {
+  const wrong = outcomes.filter((outcome) => isWrong(outcome, outcome.naiveTimerCounts))
   expect(wrong.length).toBeGreaterThanOrEqual(40)
 })
 
@@ -98,7 +98,7 @@ async function runPage(page_seed: number): Promise<Outcome[]> {
   return await Promise.all(
     sequences.map(async (sequence, index): Promise<Outcome> => {
       const { slot_id, frame_url } = slots[index]!
-      const { samples, lone_timer_at } = takes[index]!
+      const { samples, naive_timer_at } = takes[index]!
       const playback = sequence.kind.format === 'clip' ? await playbackOf(host, frame_url) : null
       const recording: Recording = { samples, playback }
       const { items } = await stage.client.beacons.list({ query: { slot_id, event: 'visible' } })
@@ -108,7 +108,7 @@ async function runPage(page_seed: number): Promise<Outcome[]> {
         verdict: verdict(recording),
         span: longestSpan(recording),
         beacons: items.map(({ verdict, would_bill }) => ({ verdict, would_bill })),
-        loneTimerCounts: lone_timer_at !== null,
+        naiveTimerCounts: naive_timer_at !== null,
       }
     }),
   )
@@ -138,7 +138,7 @@ async function mount(host: Host, { seed, kind }: Sequence): Promise<Slot> {
   return { slot_id: response.slot_id, frame_url: response.placement!.render.frame_url }
 }
 
-/** Whether a placement was rendered, once it was or has failed. */
+/** Waits until a placement is rendered or has failed. Resolves to whether it is rendered. */
 async function isRendered(host: Host, { slot_id }: Slot): Promise<boolean> {
   const outcome = await host.page.waitForFunction(
     (slot_id) => {
@@ -151,7 +151,7 @@ async function isRendered(host: Host, { slot_id }: Slot): Promise<boolean> {
   return (await outcome.jsonValue()) === 'rendered'
 }
 
-/** Waits until the emulator has answered every `visible` of the page. */
+/** Waits until every `visible` of the page has its response. */
 async function answered(host: Host): Promise<void> {
   await host.page.waitForFunction(
     () => {

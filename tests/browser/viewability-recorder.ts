@@ -1,14 +1,14 @@
 /**
- * Runs in the page: plays sequences on the boxes of the page, and records raw samples of what is in view meanwhile. It
- * knows nothing of the renderer but where its frame is, and decides nothing.
+ * Runs in the page: plays sequences on the boxes of the page and records raw samples of what is in view. It knows only
+ * where the renderer's frame is, and decides nothing.
  */
 import type { PlayChange, Sample } from './viewability-rule.ts'
 import type { PageHide, Sequence, Step } from './viewability-sequences.ts'
 
 export interface Take {
   samples: Sample[]
-  /** When a lone timer, started as the observer tells of half in view and never cancelled, would have counted. */
-  lone_timer_at: number | null
+  /** When a naive timer, started when half is in view and never cancelled, would have counted. */
+  naive_timer_at: number | null
 }
 
 declare global {
@@ -25,7 +25,7 @@ export function boxHtml({ seed, kind: { width, height } }: Sequence): string {
   return `<section id="s${seed}" style="display:inline-block;vertical-align:top;${size}"><div class="veil"><div class="box" style="overflow:auto;scrollbar-width:none;${size}">${space}${slot}${space}</div></div></section>`
 }
 
-/** Runs in every document: notes when a video there plays and when it does not. */
+/** Runs in every document: records when a video plays and when it does not. */
 export function recordPlayback(): void {
   const changes: PlayChange[] = []
   window.playback = changes
@@ -36,7 +36,7 @@ export function recordPlayback(): void {
   }
 }
 
-/** Plays all sequences at once and resolves with a take of each, in their order. */
+/** Plays all sequences at once. Resolves to a take of each, in the same order. */
 export async function playAndRecord(given: {
   sequences: Sequence[]
   hides: PageHide[]
@@ -64,7 +64,7 @@ export async function playAndRecord(given: {
     const slot = section.querySelector<HTMLElement>('.slot')!
     const frame = section.querySelector('iframe')!
     const full = { height: box.offsetHeight, width: box.offsetWidth, slot: slot.offsetWidth }
-    const take: Take = { samples: [], lone_timer_at: null }
+    const take: Take = { samples: [], naive_timer_at: null }
     let observed = { ratio: 0, area: 0 }
 
     const hear = (entries: IntersectionObserverEntry[]): void => {
@@ -155,7 +155,7 @@ export async function playAndRecord(given: {
         loneObserver.disconnect()
         setTimeout(
           () => {
-            take.lone_timer_at = now()
+            take.naive_timer_at = now()
           },
           kind.format === 'clip' ? 2_000 : 1_000,
         )

@@ -51,7 +51,7 @@ describe('a span', () => {
     expect(longestSpan(recording)).toMatchObject({ surely_ms: 900, possibly_ms: 1_900 })
   })
 
-  test('is possible, not sure, across a stall of the machine', () => {
+  test('is possible, not sure, across a stall of the host', () => {
     const recording = still(stretch(0, 900, 1), stretch(1_250, 2_000, 1))
     expect(longestSpan(recording)).toMatchObject({ surely_ms: 900, possibly_ms: 2_000 })
   })

@@ -1,24 +1,24 @@
 /**
- * Decides from raw samples, by a rule of its own, whether an ad was viewable: it shares no line with the renderer.
+ * Decides from raw samples whether an ad was viewable. It shares no code with the renderer.
  *
- * The MRC asks for a continuous time with enough of the ad's pixels on a page that shows. A sample is taken at an
- * instant, so a span is known only within bounds. It surely holds between two samples that both surely hold; it
+ * The MRC asks for a continuous time with enough of the ad's pixels on a visible page. A sample is taken at one
+ * time, so a span is known only within bounds. It surely holds between two samples that both surely hold; it
  * possibly holds from the last sample that surely does not to the next one.
  */
 
-/** What was measured at one instant. Times in milliseconds, areas in square CSS pixels. */
+/** The measurements at one time. Times in milliseconds, areas in square CSS pixels. */
 export interface Sample {
   t: number
   /** Share of the ad in view and its area, as the page's own IntersectionObserver last reported them. */
   observed: { ratio: number; area: number }
-  /** The same from the rectangles at this very instant. */
+  /** The same from the rectangles at the time of the sample. */
   measured: { ratio: number; area: number }
   /** Whether no ancestor hides it by style. */
   is_shown: boolean
   is_page_visible: boolean
 }
 
-/** When a clip began to play or ceased to. */
+/** When a clip started or stopped playing. */
 export interface PlayChange {
   t: number
   is_playing: boolean
@@ -26,7 +26,7 @@ export interface PlayChange {
 
 export interface Recording {
   samples: readonly Sample[]
-  /** Of a clip; null for what does not play. */
+  /** The playback of a clip; null for other formats. */
   playback: readonly PlayChange[] | null
 }
 
@@ -41,22 +41,22 @@ export type Verdict = 'counts' | 'counts not' | 'either'
 
 export const sample_every_ms = 50
 
-/** From here on 30 % of the pixels are enough. */
+/** From this size, 30 % of the pixels are enough. */
 const large_area = 242_500
 
 /**
- * A renderer that looks every 100 ms sees the beginning of a span at most one look late and its end at most one look
- * late. Timers that are late themselves make both later; what they were late is in the samples.
+ * A renderer that measures every 100 ms sees the start and the end of a span at most one measurement late. Late timers
+ * delay both further; that delay is in the samples.
  */
 const look_every_ms = 100
 
 /**
- * A renderer throws away what passed between two looks more than 400 ms apart. Where samples are this far apart, looks
- * may be, so that the span is not sure.
+ * A renderer discards the time between two measurements more than 400 ms apart. Where samples are this far apart, its
+ * measurements may be too, so the span is not certain.
  */
 const longest_gap_ms = 400 - look_every_ms
 
-/** How long a page may go on believing that a clip plays after it has ceased to: the frame has to tell it. */
+/** How long a page may assume that a stopped clip still plays, until the frame reports it. */
 const hearsay_ms = 100
 
 export function neededTime(recording: Recording): number {
@@ -108,7 +108,7 @@ function longestPossible(moments: readonly Moment[]): number {
   return longest_ms
 }
 
-/** The samples, and the changes of playback between them, each with what was so then. */
+/** Returns the samples and the changes of playback between them, each with the state at its time. */
 function momentsOf({ samples, playback }: Recording): Moment[] {
   const needsArea = playback === null
   const changes = playback ?? []
@@ -129,7 +129,7 @@ function momentsOf({ samples, playback }: Recording): Moment[] {
     })
 }
 
-/** The sample before an instant, as if it had been taken then. */
+/** Returns the last sample before a time, as if it had been taken then. */
 function sampleAt(samples: readonly Sample[], t: number): Sample[] {
   const last = samples.findLast((sample) => sample.t <= t)
   return last === undefined ? [] : [{ ...last, t }]

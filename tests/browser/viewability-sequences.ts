@@ -1,7 +1,7 @@
 /**
- * Random sequences of what people and pages do to an ad: scroll, resize, hide, flick past, wait.
+ * Random sequences of what users and pages do to an ad: scroll, resize, hide, flick past, wait.
  *
- * Times are chosen close to what a view needs, on either side of it: there a wrong rule and a right one differ.
+ * Times are just above and just below what a view needs, where a wrong rule and a right one differ.
  */
 
 export interface Sequence {
@@ -26,7 +26,7 @@ export type Step =
   | { do: 'narrow'; share: number }
   /** Cuts the scroll box to a share of its height or width. */
   | { do: 'cut'; side: 'height' | 'width'; share: number }
-  /** Hides an ancestor and shows it again, late enough for whoever looks at the style every 100 ms, as the MRC allows. */
+  /** Hides an ancestor and shows it again, late enough for a renderer that reads the style every 100 ms, as the MRC allows. */
   | { do: 'hide'; by: 'visibility' | 'display' | 'opacity'; for_ms: number }
   | { do: 'wait'; ms: number }
 

@@ -3,15 +3,14 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import Database from 'better-sqlite3'
-import { Client, request } from 'undici'
+import { request } from 'undici'
 import { afterEach, describe, expect, test } from 'vitest'
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/index.ts'
-import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { encodeId } from '../../src/contract/ids.ts'
 import { contract } from '../../src/contract/index.ts'
 import type { PlacementResponse } from '../../src/contract/v1/placements.ts'
 import { temporaryDirectory } from '../temporary.ts'
-import { problemOf } from './responses.ts'
+import { startLoad } from './load.ts'
 
 const reports: unknown[] = []
 
@@ -160,51 +159,6 @@ async function start(where: string, options: SandboxOptions = {}): Promise<Sandb
   return startSandbox({ database, rate_limit: 'off', report: (error) => reports.push(error), ...options })
 }
 
-/** Creates placements, frames and beacons until it is stopped, and collects responses that violate the contract. */
-function startLoad(sandbox: Sandbox, lanes: number) {
-  let isRunning = true
-  const load = { placed: 0, acknowledged: [] as string[], problems: [] as string[], until, stop }
-  const ask = async (client: Client, endpoint: Endpoint, path: string, body?: object) => {
-    const reply = await client.request({
-      method: endpoint.method,
-      path,
-      headers: { authorization: `Bearer ${sandbox.keys.secret_key}`, 'content-type': 'application/json' },
-      body: body === undefined ? null : JSON.stringify(body),
-    })
-    const response = { status: reply.statusCode, headers: reply.headers, body: await reply.body.text() }
-    const problem = problemOf(response, endpoint)
-    if (problem !== null) load.problems.push(`${path}: ${problem}`)
-    return response
-  }
-  const lane = async () => {
-    const client = new Client(sandbox.url)
-    while (isRunning) {
-      const placed = await ask(client, contract['placements.create'], '/v1/placements', placement)
-      if (placed.status !== 200) continue
-      const { slot_id, decision } = JSON.parse(placed.body) as PlacementResponse
-      load.placed++
-      load.acknowledged.push(slot_id)
-      const asset_token = decision?.asset_token ?? ''
-      await ask(client, contract['render.frame'], `/v1/render/${asset_token}`)
-      for (const event of ['render', 'visible']) {
-        const beacon = { beacon_id: `export.${event}`, asset_token, event, occurred_at_ms: Date.now() }
-        const { status } = await ask(client, contract['beacons.send'], '/v1/beacons', beacon)
-        if (status === 200) load.acknowledged.push(`${slot_id} ${event}`)
-      }
-    }
-    await client.close()
-  }
-  const running = Array.from({ length: lanes }, lane)
-  async function until(placed: number) {
-    while (load.placed < placed && load.problems.length === 0) await pause(5)
-  }
-  async function stop() {
-    isRunning = false
-    await Promise.all(running)
-  }
-  return load
-}
-
 const placement = { client_id: 'proj_demo', session_id: 'export', job_type: 'chat' }
 
 async function place(sandbox: Sandbox, more: object = {}): Promise<PlacementResponse> {
@@ -283,8 +237,4 @@ function withState<Result>(state: Buffer, use: (db: Database.Database, path: str
   } finally {
     db.close()
   }
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
 }

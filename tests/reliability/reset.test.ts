@@ -2,68 +2,30 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { Client, request } from 'undici'
+import { request } from 'undici'
 import { expect, test } from 'vitest'
 import { type Sandbox, startSandbox } from '../../sandbox/index.ts'
-import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { contract } from '../../src/contract/index.ts'
-import type { PlacementResponse } from '../../src/contract/v1/placements.ts'
 import { temporaryDirectory } from '../temporary.ts'
-import { problemOf } from './responses.ts'
+import { startLoad } from './load.ts'
 
 test.each(['memory', 'file'])('resets among placements, frames and beacons leave nothing broken: %s', async (where) => {
   const reports: unknown[] = []
   const database = where === 'file' ? join(temporaryDirectory(), 'sandbox.db') : ':memory:'
   await using sandbox = await startSandbox({ database, rate_limit: 'off', report: (error) => reports.push(error) })
-  const problems: string[] = []
-  let isRunning = true
-  const ask = async (client: Client, endpoint: Endpoint, path: string, body?: object) => {
-    const reply = await client.request({
-      method: endpoint.method,
-      path,
-      headers: { authorization: `Bearer ${sandbox.keys.secret_key}`, 'content-type': 'application/json' },
-      body: body === undefined ? null : JSON.stringify(body),
-    })
-    const response = { status: reply.statusCode, headers: reply.headers, body: await reply.body.text() }
-    const problem = problemOf(response, endpoint)
-    if (problem !== null) problems.push(`${path}: ${problem}`)
-    return response
-  }
-  const lane = async () => {
-    const client = new Client(sandbox.url)
-    while (isRunning) {
-      const placed = await ask(client, contract['placements.create'], '/v1/placements', {
-        client_id: 'proj_demo',
-        session_id: 'reset',
-        job_type: 'chat',
-      })
-      if (placed.status !== 200) continue
-      const { decision } = JSON.parse(placed.body) as PlacementResponse
-      const asset_token = decision?.asset_token ?? ''
-      await ask(client, contract['render.frame'], `/v1/render/${asset_token}`)
-      for (const event of ['render', 'visible', 'render']) {
-        const beacon = { beacon_id: `reset.${event}`, asset_token, event, occurred_at_ms: Date.now() }
-        await ask(client, contract['beacons.send'], '/v1/beacons', beacon)
-      }
-    }
-    await client.close()
-  }
-  const lanes = Array.from({ length: 16 }, lane)
-  const client = new Client(sandbox.url)
+  const load = startLoad(sandbox, 16)
   for (let turn = 0; turn < 40; turn++) {
     await new Promise((resolve) => setTimeout(resolve, 20))
-    await ask(client, contract['sandbox.reset'], '/_sandbox/reset', {})
+    await load.ask(contract['sandbox.reset'], {})
     for (const id of ['beacons.list', 'placements.list', 'requests.list', 'evidence.verify'] as const) {
-      const response = await ask(client, contract[id], contract[id].path)
+      const response = await load.ask(contract[id])
       expect(response.status, response.body).toBe(200)
     }
   }
-  isRunning = false
-  await Promise.all(lanes)
-  await client.close()
+  await load.stop()
   const verified = await request(`${sandbox.url}/_sandbox/evidence/verify`)
   expect(await verified.body.json()).toMatchObject({ ok: true })
-  expect(problems.slice(0, 5)).toEqual([])
+  expect(load.problems.slice(0, 5)).toEqual([])
   expect(reports.slice(0, 5)).toEqual([])
 })
 

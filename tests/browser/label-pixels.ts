@@ -1,4 +1,4 @@
-/** What a person sees of the ad label: the pixels of its box, not what the page claims about it. */
+/** The visible ad label: the pixels of its box, not what the page states about it. */
 import type { Page } from 'playwright-core'
 
 export interface LabelSight {
@@ -10,7 +10,7 @@ export interface LabelSight {
 }
 
 /** Looks at the first label within an element; null when it has no box on the screen, or is under something. */
-export async function lookAtLabel(page: Page, within = 'body'): Promise<LabelSight | null> {
+export async function readLabel(page: Page, within = 'body'): Promise<LabelSight | null> {
   const box = await page.evaluate((within) => {
     const label = document.querySelector<HTMLElement>(`${within} [data-sp-label]`)
     if (!label) return null

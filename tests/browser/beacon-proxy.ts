@@ -1,17 +1,17 @@
-/** A gate before the emulator: what is asked of it passes, is held up, or is refused, while the browser waits. */
+/** A proxy in front of the emulator, which forwards, delays or refuses beacons while the browser waits. */
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { BeaconEvent } from '../../src/contract/v1/beacons.ts'
 import type { PlacementResponse } from '../../src/contract/v1/placements.ts'
 
-export interface BeaconGate extends AsyncDisposable {
-  /** The same placement, whose frame and beacons go through the gate. */
+export interface BeaconProxy extends AsyncDisposable {
+  /** The same placement, whose frame and beacons go through the proxy. */
   through(response: PlacementResponse): PlacementResponse
-  /** Holds up the next beacon of an event, or the next preflight, before the emulator hears of it. */
+  /** Delays the next beacon of an event, or the next preflight, before the emulator receives it. */
   hold(what: 'preflight' | BeaconEvent): Held
-  /** Answers 503 to so many of the next beacons. */
+  /** Responds with 503 to this many of the next beacons. */
   refusals: number
-  /** Beacons that came, refused ones too. */
+  /** Beacons that arrived, refused ones included. */
   readonly beacon_ids: string[]
 }
 
@@ -20,7 +20,7 @@ export interface Held {
   release(): void
 }
 
-export async function openBeaconGate(emulator_url: string): Promise<BeaconGate> {
+export async function openBeaconProxy(emulator_url: string): Promise<BeaconProxy> {
   const holds: { what: 'preflight' | BeaconEvent; arrive: () => void; released: Promise<void> }[] = []
   const beacon_ids: string[] = []
   const server = createServer(async (request, response) => {
@@ -51,7 +51,7 @@ export async function openBeaconGate(emulator_url: string): Promise<BeaconGate> 
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const gate: BeaconGate = {
+  const gate: BeaconProxy = {
     through: (response) => {
       const { placement } = response
       const frame_url = placement!.render.frame_url.replace(emulator_url, url)
