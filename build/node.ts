@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Plugin } from 'vite'
+import { endpoints } from '../src/cli/endpoint/facts.ts'
 import { commandTree } from '../src/cli/run/command-tree.ts'
 import { commands } from '../src/commands/index.ts'
 
@@ -34,7 +35,7 @@ export async function buildNode(outDir: string): Promise<void> {
       __SVC_COMMAND_TREE__: JSON.stringify(JSON.stringify(await commandTree(commands))),
       'process.env.NODE_ENV': '"production"',
     },
-    plugins: [lazyStringWidth, plainBuiltins],
+    plugins: [evaluatedFacts, lazyStringWidth, plainBuiltins],
     // Else NODE_ENV, which test runners set, chooses the development form of JSX, which the production React lacks.
     oxc: { jsx: { runtime: 'automatic', development: false } },
     ssr: { target: 'node', noExternal: true, external: ['better-sqlite3', 'playwright-core'] },
@@ -53,6 +54,15 @@ export async function buildNode(outDir: string): Promise<void> {
       },
     },
   })
+}
+
+/** Puts the facts of the endpoints in the place of the file that computes them from the contract. */
+const evaluatedFacts: Plugin = {
+  name: 'evaluated-facts',
+  load: (id) =>
+    id.endsWith('/src/cli/endpoint/facts.ts')
+      ? `export const endpoints = JSON.parse(${JSON.stringify(JSON.stringify(endpoints))})`
+      : null,
 }
 
 /**

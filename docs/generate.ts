@@ -3,7 +3,7 @@
  * docs/qa-observe.md, the JSON schemas of svc.config.json and of QA suites from their own. With --check it writes nothing, and exits 1 when one is out of date.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
-import { configFileSchema } from '../src/cli/settings/files.ts'
+import { configFileSchema } from '../src/cli/settings/schemas.ts'
 import { allPageRules, journalRules } from '../src/journal/rules/index.ts'
 import { qaSuiteSchema } from '../src/qa/suite/schema.ts'
 import { referenceMarkdown } from './reference.ts'

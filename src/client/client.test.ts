@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { createClient } from './client.ts'
 import { ContractError, RefusedError, ServiceError, UnreachableError } from './errors.ts'
-import type { Fetch, FetchInit } from './transport.ts'
+import type { Fetch, FetchInit } from './exchange.ts'
+import { createClient } from './index.ts'
 
 const pending = { slot_id: 'slot_00000000001', status: 'pending', placement: null, decision: null }
 const body = { client_id: 'proj_demo', session_id: 'sess_1', job_type: 'chat' } as const

@@ -4,10 +4,25 @@
  */
 import type { SandboxEvent } from '../contract/control/events.ts'
 import type { Endpoint, Input, Output } from '../contract/endpoint.ts'
-import { type Contract, contract, type EndpointId } from '../contract/index.ts'
-import { buildRequest, type CallInput, type Sender } from './request.ts'
-import { parseResponse, type ResponseMeta, serviceError, type Validation } from './response.ts'
-import { exchange, type Fetch, globalFetch, readBytes, readEvents, readToEnd, type Transport } from './transport.ts'
+import type { ResponseHeader } from '../contract/headers.ts'
+import type { Contract, EndpointId } from '../contract/index.ts'
+import { parseJson } from '../foundation/json.ts'
+import { retryAfterMs } from '../foundation/retry-after.ts'
+import { ContractError, ServiceError } from './errors.ts'
+import {
+  buildRequest,
+  type CallInput,
+  exchange,
+  type Fetch,
+  globalFetch,
+  mediaTypeOf,
+  type RawResponse,
+  readBytes,
+  readToEnd,
+  type Sender,
+  type SentEndpoint,
+  type Transport,
+} from './exchange.ts'
 
 export interface ClientOptions extends Sender {
   /** URL of the service: `http://127.0.0.1:4010`. */
@@ -16,9 +31,17 @@ export interface ClientOptions extends Sender {
   fetch?: Fetch | undefined
   /** Time limit of a response, milliseconds. Default 30 000. */
   timeout_ms?: number | undefined
-  /** Whether responses are compared with the contract. Default true. */
-  validate?: Validation | undefined
+  /** Whether responses are compared with the contract, or how to decide it. Default true. */
+  validate?: Validation | ((response: RawResponse) => Validation) | undefined
 }
+
+/** What a client knows of the contract. Its schemas may be loaded when they are needed. */
+export interface KnownContract {
+  endpoints: Readonly<Record<EndpointId, SentEndpoint>>
+  schemas(): Schemas | Promise<Schemas>
+}
+
+type Schemas = typeof import('./response.ts')
 
 export interface CallOptions {
   /** Aborts the call, which throws the reason of the signal. */
@@ -84,40 +107,89 @@ export interface Client extends DataMethods {
   ): Promise<Output<Contract['beacons.send']>>
 }
 
-/**
- * Creates a client of one service with one credential. Its methods throw ServiceError, UnreachableError, ContractError
- * and RefusedError.
- */
-export function createClient(options: ClientOptions): Client {
+/** The facts of a response beside its body. */
+export interface ResponseMeta {
+  /** HTTP status. */
+  status: number
+  /** Support identifier, from the x-request-id header. */
+  request_id: string | null
+  /** Warnings of the sandbox, such as `wait_ms_clamped`. */
+  warnings: string[]
+  /** What production would have billed for this beacon, as the sandbox states it. */
+  would_bill: string | null
+  /** Every slot of the job, if a placement request asked for several. */
+  slot_ids: string[]
+  /** Differences from the contract, with `validate: 'report'` only. */
+  differences: string[]
+}
+
+/** Whether a response that differs from the contract is thrown (`true`), reported in the meta or not noticed. */
+export type Validation = boolean | 'report'
+
+/** Creates a client, as createClient does, that knows the contract in its own way. */
+export function clientOf({ endpoints, schemas }: KnownContract, options: ClientOptions): Client {
   const { fetch = globalFetch, timeout_ms = 30_000, validate = true, ...sender } = options
   const transport: Transport = { fetch, base_url: sender.base_url, timeout_ms }
 
   async function call(id: EndpointId, input: CallInput, { signal }: CallOptions = {}) {
-    const request = buildRequest(contract[id], input, sender)
-    const response = await exchange(transport, request, signal, readToEnd)
-    return parseResponse(contract[id], request, response, validate)
+    const endpoint = endpoints[id]
+    const response = await exchange(transport, buildRequest(endpoint, input, sender), signal, readToEnd)
+    if (!response.ok) throw await failure(endpoint, response)
+    const meta = readMeta(response)
+    if (mediaTypeOf(endpoint) !== undefined) return { data: response.text, meta }
+    const json = parseJson(response.text)
+    if (json === undefined) throw new ContractError(id, response.status, ['the body is not JSON'], meta.request_id)
+    const validation = typeof validate === 'function' ? validate(response) : validate
+    if (validation === false) return { data: json, meta }
+    const { data, differences } = (await schemas()).compareResponse(id, json)
+    const { status } = endpoint
+    if (response.status !== status) differences.unshift(`status ${response.status} instead of ${status}`)
+    if (differences.length > 0 && validation === true) {
+      throw new ContractError(id, response.status, differences, meta.request_id)
+    }
+    return { data, meta: { ...meta, differences } }
   }
 
   async function* stream(id: EndpointId, input: CallInput, { signal }: CallOptions = {}) {
-    const request = buildRequest(contract[id], input, sender)
+    const request = buildRequest(endpoints[id], input, sender)
     const opened = await exchange(transport, request, signal, async (response) =>
       response.ok ? { reader: response.body?.getReader() } : { failure: await readToEnd(response) },
     )
-    if (opened.failure !== undefined) throw serviceError(contract[id], request, opened.failure)
-    if (opened.reader !== undefined) yield* isFile(id) ? readBytes(opened.reader) : readEvents(opened.reader)
+    if (opened.failure !== undefined) throw await failure(endpoints[id], opened.failure)
+    if (opened.reader === undefined) return
+    yield* mediaTypeOf(endpoints[id]) === fileType
+      ? readBytes(opened.reader)
+      : (await schemas()).readEvents(opened.reader)
   }
 
+  /** Returns the error of a response that is not a success. */
+  async function failure({ method, path }: SentEndpoint, response: RawResponse): Promise<ServiceError> {
+    const { status, text, request_id } = response
+    const body = (await schemas()).errorBodyOf(text)
+    return new ServiceError({
+      method,
+      path,
+      status,
+      body,
+      text,
+      retry_after_s: retryAfterSeconds(response),
+      request_id,
+    })
+  }
+
+  const isStreamed = (id: EndpointId) => [eventsType, fileType].includes(mediaTypeOf(endpoints[id]) ?? '')
+  const ids = Object.keys(endpoints)
   const withResponse = methods(
+    ids,
     (id) =>
       (input = {}, options) =>
-        isStream(id) || isFile(id) ? stream(id, input, options) : call(id, input, options),
+        isStreamed(id) ? stream(id, input, options) : call(id, input, options),
   )
   const data = methods(
+    ids,
     (id) =>
       (input = {}, options) =>
-        isStream(id) || isFile(id)
-          ? stream(id, input, options)
-          : call(id, input, options).then((result) => result.data),
+        isStreamed(id) ? stream(id, input, options) : call(id, input, options).then((result) => result.data),
   )
   const client = data as unknown as DataMethods
   return {
@@ -130,24 +202,44 @@ export function createClient(options: ClientOptions): Client {
   }
 }
 
+const eventsType = 'text/event-stream'
+const fileType = 'application/gzip'
+
 type Method = (input?: CallInput, options?: CallOptions) => unknown
 
 /** Returns `{ placements: { create: ... } }` for every endpoint. */
-function methods(method: (id: EndpointId) => Method): Record<string, Record<string, Method>> {
+function methods(ids: string[], method: (id: EndpointId) => Method): Record<string, Record<string, Method>> {
   const groups: Record<string, Record<string, Method>> = {}
-  for (const id of Object.keys(contract) as EndpointId[]) {
+  for (const id of ids as EndpointId[]) {
     const [group, verb] = id.split('.') as [string, string]
     groups[group] = { ...groups[group], [verb]: method(id) }
   }
   return groups
 }
 
-function isStream(id: EndpointId): boolean {
-  const { response } = contract[id]
-  return 'media_type' in response && response.media_type === 'text/event-stream'
+function readMeta({ status, headers }: RawResponse): ResponseMeta {
+  const header = (name: ResponseHeader) => headers.get(name)
+  return {
+    status,
+    request_id: header('x-request-id'),
+    warnings: list(header('x-sandbox-warning')),
+    would_bill: header('x-sandbox-would-bill'),
+    slot_ids: list(header('x-sandbox-slot-ids')),
+    differences: [],
+  }
 }
 
-function isFile(id: EndpointId): boolean {
-  const { response } = contract[id]
-  return 'media_type' in response && response.media_type === 'application/gzip'
+function list(header: string | null): string[] {
+  return header === null
+    ? []
+    : header
+        .split(',')
+        .map((item) => item.trim())
+        .filter((item) => item !== '')
+}
+
+/** Returns whole seconds. A date counts from the response's own Date header, so that no local clock is read. */
+function retryAfterSeconds({ headers }: RawResponse): number | null {
+  const wait_ms = retryAfterMs(headers.get('retry-after'), Date.parse(headers.get('date') ?? ''))
+  return wait_ms === null ? null : Math.ceil(wait_ms / 1000)
 }

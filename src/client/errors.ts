@@ -1,5 +1,5 @@
-import type { ErrorBody, ErrorCode, ReasonCode } from '../contract/errors.ts'
-import { errorCodes, reasonCodes } from '../contract/errors.ts'
+import { type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from '../contract/error-codes.ts'
+import type { ErrorBody } from '../contract/errors.ts'
 
 /** The service responded with an error. `body` is null when the response does not have the contract's error body. */
 export class ServiceError extends Error {

@@ -1,4 +1,8 @@
 /** The typed client for Node and browsers, with the types of the contract that an integration needs. */
+import { contract } from '../contract/index.ts'
+import { type Client, type ClientOptions, clientOf } from './client.ts'
+import * as schemas from './response.ts'
+
 export type { SandboxEvent } from '../contract/control/events.ts'
 export type { ErrorBody, ErrorCode, ReasonCode } from '../contract/errors.ts'
 export type {
@@ -25,7 +29,14 @@ export type {
   PlacementResponse,
 } from '../contract/v1/placements.ts'
 export type { ProjectConfig } from '../contract/v1/projects.ts'
-export { type CallOptions, type Client, type ClientOptions, createClient } from './client.ts'
+export type { CallOptions, Client, ClientOptions, ResponseMeta } from './client.ts'
 export { ContractError, RefusedError, ServiceError, UnreachableError } from './errors.ts'
-export type { ResponseMeta } from './response.ts'
-export type { Fetch } from './transport.ts'
+export type { Fetch } from './exchange.ts'
+
+/**
+ * Creates a client of one service with one credential. Its methods throw ServiceError, UnreachableError, ContractError
+ * and RefusedError.
+ */
+export function createClient(options: ClientOptions): Client {
+  return clientOf({ endpoints: contract, schemas: () => schemas }, options)
+}

@@ -7,7 +7,8 @@ import type { Command, LazyCommand } from '../cli/run/command.ts'
 import { commandTree } from '../cli/run/command-tree.ts'
 import { CliError } from '../cli/run/errors.ts'
 import type { Session } from '../cli/run/session.ts'
-import { ProfilesFile, profilesPath, readJson } from '../cli/settings/files.ts'
+import { profilesPath } from '../cli/settings/files.ts'
+import { ProfilesFile, readJson } from '../cli/settings/schemas.ts'
 import { scenariosOfPackage } from './sandbox/scenario.ts'
 
 const shells = Object.keys(completionScripts)

@@ -8,21 +8,23 @@ import { CliError, exitCodes } from '../cli/run/errors.ts'
 import { readStdin } from '../cli/run/host.ts'
 import type { Session } from '../cli/run/session.ts'
 import {
+  configFileName,
+  findConfig,
+  profileNamed,
+  profilesPath,
+  readSettingFiles,
+  writeJson,
+} from '../cli/settings/files.ts'
+import {
   AnyFields,
   AnyProfiles,
   ConfigFile,
   checkFile,
-  configFileName,
   configFileSchema,
-  findConfig,
   ProfilesFile,
   problemsIn,
-  profileNamed,
-  profilesPath,
   readJson,
-  readSettingFiles,
-  writeJson,
-} from '../cli/settings/files.ts'
+} from '../cli/settings/schemas.ts'
 import { checkSetting } from '../cli/settings/settings.ts'
 import { environmentValues, type FileSettingName, fileSettingNames, type SettingName } from '../cli/settings/table.ts'
 

@@ -4,7 +4,7 @@ import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
 import { endpoints } from '../cli/endpoint/facts.ts'
 import { openPage } from '../cli/process/open-url.ts'
 import type { Command, Noun } from '../cli/run/command.ts'
-import { buildRequest } from '../client/request.ts'
+import { buildRequest } from '../client/exchange.ts'
 import { packageRoot } from '../scaffold/templates.ts'
 import { lastPlacement } from './placements/last-placement.ts'
 

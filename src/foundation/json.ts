@@ -26,3 +26,12 @@ export function isObject(value: unknown): value is Record<string, unknown>
 export function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
+
+/**
+ * Whether a value is an object whose fields have these types, such as `{ pid: 'number', reason: 'string|null' }`. For files
+ * of our own, which need no schema.
+ */
+export function hasTypes(value: unknown, types: Readonly<Record<string, string>>): value is Record<string, unknown> {
+  const typeOf = (field: unknown) => (field === null ? 'null' : Array.isArray(field) ? 'array' : typeof field)
+  return isObject(value) && Object.entries(types).every(([name, type]) => type.split('|').includes(typeOf(value[name])))
+}

@@ -1,7 +1,7 @@
 /** An endpoint as a command: arguments and flags come from its schemas, the output from its response. */
 import { Argument, type Option } from 'commander'
-import type { CallInput } from '../../client/request.ts'
-import type { ResponseMeta } from '../../client/response.ts'
+import type { ResponseMeta } from '../../client/client.ts'
+import type { CallInput } from '../../client/exchange.ts'
 import type { Output as Response } from '../../contract/endpoint.ts'
 import type { Contract, EndpointId } from '../../contract/index.ts'
 import { isObject } from '../../foundation/json.ts'

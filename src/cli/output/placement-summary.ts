@@ -1,5 +1,5 @@
 /** A placement response as aligned lines. */
-import type { ResponseMeta } from '../../client/response.ts'
+import type { ResponseMeta } from '../../client/client.ts'
 import type { AuthoritativeConsent } from '../../contract/fields.ts'
 import { noFillReasons } from '../../contract/no-fill.ts'
 import type { PlacementResponse } from '../../contract/v1/placements.ts'

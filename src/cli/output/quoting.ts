@@ -1,5 +1,5 @@
 /** Values quoted for other programs: .env files, shells and curl command lines. Each form reads back as the exact value. */
-import type { HttpRequest } from '../../client/request.ts'
+import type { HttpRequest } from '../../client/exchange.ts'
 import { CliError } from '../run/errors.ts'
 
 /** Returns `NAME=value` lines for .env files. Throws CliError for a value that they cannot hold. */

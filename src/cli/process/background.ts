@@ -6,10 +6,9 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { z } from 'zod'
-import { parseJson } from '../../foundation/json.ts'
+import { hasTypes, parseJsonObject } from '../../foundation/json.ts'
 import { formatTime } from '../output/text.ts'
-import { type Category, CliError, exitCodes } from '../run/errors.ts'
+import { CliError, type Failure } from '../run/errors.ts'
 import type { Host } from '../run/host.ts'
 
 /** A start takes well under a second; the migration of a large database takes longer. */
@@ -84,15 +83,6 @@ async function end(child: ChildProcess): Promise<void> {
   clearTimeout(timer)
 }
 
-const Reported = z.object({
-  error: z.object({
-    category: z.enum(Object.keys(exitCodes) as [Category, ...Category[]]),
-    code: z.string(),
-    message: z.string(),
-    hint: z.string().nullable(),
-  }),
-})
-
 /** Returns the failure that the process logged. The log file stays when there is none in it. */
 function failureOf(error: unknown, log_file: string): unknown {
   if (!(error instanceof Ended)) {
@@ -106,10 +96,10 @@ function failureOf(error: unknown, log_file: string): unknown {
       : error
   }
   for (const line of linesOf(log_file).reverse()) {
-    const reported = Reported.safeParse(parseJson(line))
-    if (!reported.success) continue
+    const reported = parseJsonObject(line)?.error
+    if (!hasTypes(reported, { category: 'string', code: 'string', message: 'string', hint: 'string|null' })) continue
     rmSync(log_file, { force: true })
-    const { category, code, message, hint } = reported.data.error
+    const { category, code, message, hint } = reported as unknown as Failure
     return new CliError(category, code, message, hint)
   }
   return new CliError(

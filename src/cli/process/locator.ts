@@ -4,34 +4,43 @@
  */
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { z } from 'zod'
-import { parseJson } from '../../foundation/json.ts'
+import { hasTypes, parseJson } from '../../foundation/json.ts'
 import type { Host } from '../run/host.ts'
 
-/** A project of a sandbox, with its keys. */
-export const LocatorProject = z.object({
-  client_id: z.string(),
-  secret_key: z.string(),
-  live_secret_key: z.string(),
-  publishable_key: z.string(),
-  allowed_origins: z.array(z.string()),
-})
-
-export type LocatorProject = z.infer<typeof LocatorProject>
-
 /** What `svc start -o json` prints, and the time of the start. */
-export const Locator = z.object({
-  url: z.url(),
-  inspector_url: z.string(),
-  database: z.string(),
-  pid: z.int().min(1),
-  version: z.string(),
-  projects: z.array(LocatorProject),
+export interface Locator {
+  url: string
+  inspector_url: string
+  database: string
+  pid: number
+  version: string
+  projects: LocatorProject[]
   /** The control plane requires it when the sandbox listens beyond loopback. */
-  admin_token: z.string().optional(),
-  started_at_ms: z.int(),
-})
-export type Locator = z.infer<typeof Locator>
+  admin_token?: string | undefined
+  started_at_ms: number
+}
+
+/** A project of a sandbox, with its keys. */
+export interface LocatorProject {
+  client_id: string
+  secret_key: string
+  live_secret_key: string
+  publishable_key: string
+  allowed_origins: string[]
+}
+
+const text = 'string'
+const projectTypes = {
+  client_id: text,
+  secret_key: text,
+  live_secret_key: text,
+  publishable_key: text,
+  allowed_origins: 'array',
+}
+const locatorTypes = {
+  ...{ url: text, inspector_url: text, database: text, version: text, admin_token: 'string|undefined' },
+  ...{ pid: 'number', projects: 'array', started_at_ms: 'number' },
+}
 
 /** Writes a locator beside its path and renames it, so that no reader sees half of it. */
 export async function writeLocator(home: string, locator: Locator): Promise<void> {
@@ -65,11 +74,24 @@ async function readLocators(home: string, host: Pick<Host, 'isRunning'>) {
     const path = join(directoryOf(home), name)
     const text = await readFile(path, 'utf8').catch(() => '')
     const value = parseJson(text)
-    const locator = Locator.safeParse(value).data ?? null
+    const locator = isLocator(value) ? value : null
     if (value !== undefined && host.isRunning(locator?.pid ?? Number(pid))) found.push({ path, locator })
     else await rm(path, { force: true })
   }
   return found
+}
+
+/** Whether a value read from a file has the fields of a project. */
+export function isLocatorProject(value: unknown): value is LocatorProject {
+  return hasTypes(value, projectTypes)
+}
+
+function isLocator(value: unknown): value is Locator {
+  return (
+    hasTypes(value, locatorTypes) &&
+    URL.canParse(value.url as string) &&
+    (value.projects as unknown[]).every(isLocatorProject)
+  )
 }
 
 function directoryOf(home: string): string {

@@ -1,6 +1,7 @@
 /** Any error as the command line reports it: its category and exit code, what happened, and what to do. */
 import { ContractError, RefusedError, ServiceError, UnreachableError } from '../../client/errors.ts'
-import { type ErrorCode, errorCodes, type FieldError } from '../../contract/errors.ts'
+import { type ErrorCode, errorCodes } from '../../contract/error-codes.ts'
+import type { FieldError } from '../../contract/errors.ts'
 import { type Category, categoryOf, type Failure } from './errors.ts'
 
 /** Describes an error that is not a CliError: the client's errors by the contract's tables, anything else as a bug. */

@@ -80,7 +80,7 @@ export const topics: Readonly<Record<string, (style: Style) => Promise<string[]>
 
 /** One table with the contract's errors, so that the two cannot differ. */
 async function exitCodesTopic(style: Style): Promise<string[]> {
-  const { errorCodes } = await import('../../contract/errors.ts')
+  const { errorCodes } = await import('../../contract/error-codes.ts')
   const rows = Object.entries(exitCodes).map(([category, { exit_code, meaning }]) => [exit_code, category, meaning])
   const errors = Object.entries(errorCodes).map(([code, { status, exit_code, summary }]) => [
     status,

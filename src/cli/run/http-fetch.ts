@@ -1,6 +1,6 @@
 /** A fetch over `node:http`. The global one takes 50 ms of processor time to load, twice what Node takes to start. */
 import { type IncomingMessage, request } from 'node:http'
-import { type Fetch, type FetchResponse, globalFetch } from '../../client/transport.ts'
+import { type Fetch, type FetchResponse, globalFetch } from '../../client/exchange.ts'
 
 /** Sends plain HTTP by itself. Leaves TLS, files, redirects and proxies to the global fetch. */
 export function httpFetch(env: Readonly<Record<string, string | undefined>>): Fetch {

@@ -1,11 +1,12 @@
 /** What a command gets to run with: settings, output, client, and what interrupts it. */
-import type { Client } from '../../client/client.ts'
-import { createClient } from '../../client/index.ts'
+import { type Client, type ClientOptions, clientOf } from '../../client/client.ts'
+import { endpoints } from '../endpoint/facts.ts'
 import type { Output } from '../output/output.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { SettingValues } from '../settings/table.ts'
 import type { Host } from './host.ts'
 import { httpFetch } from './http-fetch.ts'
+import { version } from './program-info.ts'
 
 export interface Session {
   readonly host: Host
@@ -32,14 +33,25 @@ export function severalSandboxesNote({ running, source, base_url }: Settings, co
   return `${running} sandboxes run: using ${base_url}, the newest. Another: --base-url URL, as in ${command_name} sandbox ps`
 }
 
-/** Returns the client of a service with its settings. */
+const known = { endpoints, schemas: () => import('../../client/response.ts') }
+
+/** Returns a client for commands: it loads the schemas of the contract when it compares something with them. */
+export function commandClient({ env }: Pick<Host, 'env'>, options: ClientOptions): Client {
+  return clientOf(known, { fetch: httpFetch(env), ...options })
+}
+
+/**
+ * Returns the client of a service with its settings. It compares responses with the contract, except those of a sandbox of
+ * this very version that no fault rule has changed: its tests do that, and loading the schemas takes longer than the call.
+ */
 export function sessionClient(host: Host, settings: Settings, credential?: string): Client {
-  return createClient({
-    fetch: httpFetch(host.env),
+  const { sandbox } = settings
+  return commandClient(host, {
     base_url: settings.base_url,
     credential: credential ?? settings.secret_key ?? undefined,
     origin: settings.origin ?? undefined,
-    headers: settings.sandbox?.admin_token === undefined ? {} : { 'x-sandbox-token': settings.sandbox.admin_token },
-    validate: 'report',
+    headers: sandbox?.admin_token === undefined ? {} : { 'x-sandbox-token': sandbox.admin_token },
+    validate: ({ headers }) =>
+      sandbox?.version === version && headers.get('x-sandbox-fault') === null ? false : 'report',
   })
 }

@@ -3,28 +3,36 @@
  * running sandbox are used only when that sandbox is the service that is called, so that a key never reaches another
  * service by accident.
  */
-import { z } from 'zod'
-import { requirementOf } from '../../contract/field-errors.ts'
-import { ClientId } from '../../contract/fields.ts'
 import { isLoopback } from '../../foundation/loopback.ts'
+import { endpoints } from '../endpoint/facts.ts'
 import type { Locator, LocatorProject } from '../process/locator.ts'
 import { CliError, didYouMean } from '../run/errors.ts'
 import { type FileSettingName, outputFormats, type SettingName, type SettingValues, settingsTable } from './table.ts'
 
-const key = z.string().regex(/^[!-~]+$/, 'must be printable characters without spaces')
-const file = z.string().min(1)
+interface Rule {
+  pattern: RegExp
+  /** What a value must be. */
+  problem: string
+}
 
-export const settingSchemas = {
-  base_url: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }),
-  client_id: ClientId,
+const client_id = endpoints['placements.create'].body?.properties?.client_id
+const key: Rule = { pattern: /^[!-~]+$/, problem: 'must be printable characters without spaces' }
+const file: Rule = { pattern: /./s, problem: 'must be at least 1 characters' }
+
+export const settingRules: Readonly<Record<SettingName, Rule>> = {
+  base_url: { pattern: /^https?:/i, problem: 'must be an http or https URL' },
+  client_id: { pattern: new RegExp(client_id?.pattern ?? ''), problem: client_id?.problem ?? '' },
   secret_key: key,
   publishable_key: key,
-  origin: z.string().regex(/^https?:\/\/[^/\s]+$/, 'must be an origin, such as http://localhost:3000'),
-  output: z.enum(outputFormats),
-  profile: z.string().regex(/^[A-Za-z0-9._-]{1,64}$/, 'must be 1 to 64 of A-Z a-z 0-9 . _ -'),
+  origin: { pattern: /^https?:\/\/[^/\s]+$/, problem: 'must be an origin, such as http://localhost:3000' },
+  output: {
+    pattern: new RegExp(`^(${outputFormats.join('|')})$`),
+    problem: `must be one of ${outputFormats.join(', ')}`,
+  },
+  profile: { pattern: /^[A-Za-z0-9._-]{1,64}$/, problem: 'must be 1 to 64 of A-Z a-z 0-9 . _ -' },
   config: file,
   home: file,
-} as const satisfies Record<SettingName, z.ZodType<string>>
+}
 
 export type Source = 'flag' | 'environment' | 'config file' | 'profile' | 'sandbox' | 'default'
 
@@ -111,12 +119,16 @@ function pick<T extends string | null>(
   return { value: fallback, source: 'default' }
 }
 
-/** Parses one value. `label` says where it comes from: `SVC_BASE_URL`. Throws CliError for one that its schema rejects. */
+/** Returns a value. `label` says where it comes from: `SVC_BASE_URL`. Throws CliError for one that its rule rejects. */
 export function checkSetting(name: SettingName, value: string, label: string): string {
-  const parsed = settingSchemas[name].safeParse(value)
-  if (parsed.success) return parsed.data
+  if (isValidSetting(name, value)) return value
   const hint = (name === 'output' ? didYouMean(value, outputFormats) : null) ?? 'See svc help settings.'
-  throw new CliError('usage', 'setting_invalid', `${label}: ${requirementOf(parsed.error.issues[0])}.`, hint)
+  throw new CliError('usage', 'setting_invalid', `${label}: ${settingRules[name].problem}.`, hint)
+}
+
+/** Whether a setting takes a value. */
+export function isValidSetting(name: SettingName, value: string): boolean {
+  return settingRules[name].pattern.test(value) && (name !== 'base_url' || URL.canParse(value))
 }
 
 const exported = ['base_url', 'client_id', 'secret_key', 'publishable_key', 'origin'] as const

@@ -5,9 +5,8 @@ import { CliError, exitCodes, noSandbox } from '../../cli/run/errors.ts'
 import { version } from '../../cli/run/program-info.ts'
 import type { Session } from '../../cli/run/session.ts'
 import { loadSettings } from '../../cli/settings/files.ts'
-import { type Settings, settingSchemas } from '../../cli/settings/settings.ts'
-import { type HttpRequest, isProductionKey } from '../../client/request.ts'
-import { fetchRaw } from '../../client/transport.ts'
+import { isValidSetting, type Settings } from '../../cli/settings/settings.ts'
+import { fetchRaw, type HttpRequest, isProductionKey } from '../../client/exchange.ts'
 import { contractCheckClient } from '../../contract/headers.ts'
 import { isObject, parseJson } from '../../foundation/json.ts'
 import type { ServiceDifference } from '../../qa/contract-check/report.ts'
@@ -52,8 +51,7 @@ export const check: Command = {
 
 /** Returns the settings for another service: a key of the sandbox is not sent there. */
 async function settingsOf({ host, flags }: Session, url: string): Promise<Settings> {
-  const parsed = settingSchemas.base_url.safeParse(url)
-  if (parsed.success) return loadSettings(host, { ...flags, base_url: url })
+  if (isValidSetting('base_url', url)) return loadSettings(host, { ...flags, base_url: url })
   const hint = 'For example: svc contract check http://127.0.0.1:4010'
   throw new CliError('usage', 'argument_invalid', `'${url}' is not an http or https URL.`, hint)
 }

@@ -7,7 +7,7 @@ import { callEndpoint, endpointCommand } from '../../cli/endpoint/endpoint-comma
 import type { Command } from '../../cli/run/command.ts'
 import { CliError } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
-import type { CallInput } from '../../client/request.ts'
+import type { CallInput } from '../../client/exchange.ts'
 import { forceOption, writeAtomically } from '../files.ts'
 import { countFromOne } from '../flag-values.ts'
 import { namedProject } from '../projects.ts'

@@ -4,22 +4,23 @@
  */
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { z } from 'zod'
 import { CliError } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
 import { stateDirectory } from '../../cli/settings/files.ts'
 import { isSameService } from '../../cli/settings/settings.ts'
-import type { ResponseMeta } from '../../client/response.ts'
+import type { ResponseMeta } from '../../client/client.ts'
 import type { PlacementResponse } from '../../contract/v1/placements.ts'
+import { hasTypes, parseJson } from '../../foundation/json.ts'
 
-const LastPlacement = z.object({
-  base_url: z.string(),
-  slot_id: z.string(),
+interface LastPlacement {
+  base_url: string
+  slot_id: string
   /** Of the last fill, which may be an earlier placement. */
-  asset_token: z.string().nullable(),
-  request_id: z.string().nullable(),
-})
-type LastPlacement = z.infer<typeof LastPlacement>
+  asset_token: string | null
+  request_id: string | null
+}
+
+const types = { base_url: 'string', slot_id: 'string', asset_token: 'string|null', request_id: 'string|null' }
 
 export async function savePlacement(
   { host, settings: { base_url } }: Session,
@@ -52,12 +53,10 @@ export async function lastPlacement(
 
 /** Returns what is saved of a service; null when there is nothing, or it is of another service. */
 async function readSaved(host: Session['host'], base_url: string): Promise<LastPlacement | null> {
-  try {
-    const saved = LastPlacement.parse(JSON.parse(await readFile(pathOf(host), 'utf8')))
-    return isSameService(saved.base_url, base_url) ? saved : null
-  } catch {
-    return null
-  }
+  const saved = parseJson(await readFile(pathOf(host), 'utf8').catch(() => ''))
+  if (!hasTypes(saved, types)) return null
+  const last = saved as unknown as LastPlacement
+  return URL.canParse(last.base_url) && isSameService(last.base_url, base_url) ? last : null
 }
 
 function pathOf(host: Session['host']): string {

@@ -6,7 +6,8 @@ import { z } from 'zod'
 import { CliError } from '../../cli/run/errors.ts'
 import type { Host } from '../../cli/run/host.ts'
 import type { Session } from '../../cli/run/session.ts'
-import { readJson, stateDirectory, writeJson } from '../../cli/settings/files.ts'
+import { stateDirectory, writeJson } from '../../cli/settings/files.ts'
+import { readJson } from '../../cli/settings/schemas.ts'
 import type { CaseResult } from '../../qa/result.ts'
 
 /** The last run in a directory. */

@@ -7,7 +7,7 @@ import { flagValues } from '../../cli/endpoint/input.ts'
 import type { Style } from '../../cli/output/style.ts'
 import { alignPairs } from '../../cli/output/text.ts'
 import { startInBackground } from '../../cli/process/background.ts'
-import { Locator, removeLocator, runningSandboxes, writeLocator } from '../../cli/process/locator.ts'
+import { type Locator, removeLocator, runningSandboxes, writeLocator } from '../../cli/process/locator.ts'
 import { openPage } from '../../cli/process/open-url.ts'
 import { portHolder } from '../../cli/process/port-holder.ts'
 import type { Command } from '../../cli/run/command.ts'
@@ -41,7 +41,6 @@ const categories: Record<SandboxFailure['code'], Category> = {
 type SandboxFailure = import('../../../sandbox/index.ts').SandboxError
 
 type Ready = Omit<Locator, 'started_at_ms'>
-const Ready = Locator.omit({ started_at_ms: true })
 
 export const start: Command = {
   name: 'start',
@@ -94,7 +93,7 @@ async function startDetached(session: Session, options: StartOptions, isOpened: 
   const starting = startInBackground(host, words, { home: stateDirectory(host), signal })
   const { line, notes, log_file } = await out.progress('waiting until the sandbox is ready', starting)
   for (const note of notes) out.note(note)
-  const ready = Ready.parse(JSON.parse(line))
+  const ready = JSON.parse(line) as Ready
   printReady(session, ready, log_file)
   if (isOpened) await openPage(session, demoOf(ready))
   return 0

@@ -5,11 +5,11 @@ import { alignPairs, alignTable, formatTime } from '../../cli/output/text.ts'
 import { foreignLocators, type Locator, runningSandboxes } from '../../cli/process/locator.ts'
 import type { Command, Noun } from '../../cli/run/command.ts'
 import { CliError, exitCodes, noSandbox } from '../../cli/run/errors.ts'
-import { type Session, sessionClient } from '../../cli/run/session.ts'
+import type { Host } from '../../cli/run/host.ts'
+import { commandClient, type Session, sessionClient } from '../../cli/run/session.ts'
 import { stateDirectory } from '../../cli/settings/files.ts'
 import type { Source } from '../../cli/settings/settings.ts'
 import { settingsTable } from '../../cli/settings/table.ts'
-import { createClient } from '../../client/index.ts'
 import { formatDuration } from '../../foundation/duration.ts'
 
 /** A sandbox on this computer responds at once or not at all. */
@@ -30,7 +30,7 @@ export const status: Command = {
     }
     const { url, inspector_url, database, pid, version, started_at_ms, projects } = sandbox
     const options = { signal: AbortSignal.any([signal, AbortSignal.timeout(responseTimeout_ms)]) }
-    const info = await sessionClient(host, settings, undefined)
+    const info = await sessionClient(host, settings)
       .sandbox.info({}, options)
       .catch(() => null)
     signal.throwIfAborted()
@@ -70,7 +70,7 @@ export const ps: Command = {
       running.map(async (sandbox) => {
         const { url, inspector_url, database, pid, version, started_at_ms } = sandbox
         const used = pid === settings.sandbox?.pid
-        return { url, inspector_url, database, pid, version, started_at_ms, ready: await isReady(sandbox), used }
+        return { url, inspector_url, database, pid, version, started_at_ms, ready: await isReady(host, sandbox), used }
       }),
     )
     if (rows.length === 0) out.note(`No sandbox is running. Start one: ${command_name} start`)
@@ -110,8 +110,8 @@ export async function noteForeignLocators({ host, out }: Pick<Session, 'host' | 
     out.note(`Left alone, another version of svc wrote it: ${path}`)
 }
 
-async function isReady({ url }: Pick<Locator, 'url'>): Promise<boolean> {
-  const client = createClient({ base_url: url, timeout_ms: responseTimeout_ms })
+async function isReady(host: Host, { url }: Locator): Promise<boolean> {
+  const client = commandClient(host, { base_url: url, timeout_ms: responseTimeout_ms, validate: false })
   return client.health.ready().then(
     () => true,
     () => false,

@@ -1,6 +1,6 @@
 /** The events of a sandbox from the beginning of a case on, from its event stream. */
 import { EventEmitter, once } from 'node:events'
-import { readEvents } from '../../client/transport.ts'
+import { readEvents } from '../../client/response.ts'
 import type { SandboxEvent } from '../../contract/control/events.ts'
 import { contract } from '../../contract/index.ts'
 import type { Json } from '../../foundation/json.ts'

@@ -1,7 +1,7 @@
 /** HTTP for requests that may be malformed: any method, header and bytes; nothing is added, followed or retried. */
 import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
-import type { ByteReader } from '../../client/transport.ts'
+import type { ByteReader } from '../../client/exchange.ts'
 
 export interface HttpRequest {
   method: string

@@ -1,7 +1,8 @@
+/** One exchange over HTTP: building its request, sending it, and reading the response whole or piece by piece. */
 import type { Endpoint } from '../contract/endpoint.ts'
 import { fillPath } from '../foundation/endpoint-path.ts'
 import { isObject } from '../foundation/json.ts'
-import { RefusedError } from './errors.ts'
+import { RefusedError, UnreachableError } from './errors.ts'
 
 /** A file that is read while it is sent: the Blob of Node, since the browser's type lacks what Node's fetch needs. */
 export type FileBody = import('node:buffer').Blob
@@ -85,4 +86,103 @@ function isSecretKey(key: string): boolean {
 function queryString(query: object = {}): string {
   const fields = Object.entries(query).filter(([, value]) => value !== undefined)
   return fields.length === 0 ? '' : `?${new URLSearchParams(fields.map(([name, value]) => [name, String(value)]))}`
+}
+
+/** The part of a fetch that the client uses: `globalThis.fetch` and undici's both fit. */
+export type Fetch = (url: string, init: FetchInit) => Promise<FetchResponse>
+
+export interface FetchInit {
+  method: string
+  headers: Record<string, string>
+  body?: string | FileBody
+  signal: AbortSignal
+}
+
+export interface FetchResponse {
+  readonly status: number
+  readonly ok: boolean
+  readonly headers: { get(name: string): string | null }
+  readonly body: { getReader(): ByteReader } | null
+  text(): Promise<string>
+}
+
+export interface ByteReader {
+  read(): Promise<{ done: boolean; value?: Uint8Array | undefined }>
+  cancel(): Promise<void>
+}
+
+export interface Transport {
+  fetch: Fetch
+  base_url: string
+  /** Time limit of a response, milliseconds; of a stream, until its head has arrived. */
+  timeout_ms: number
+}
+
+/** A response read to its end. */
+export interface RawResponse {
+  status: number
+  ok: boolean
+  request_id: string | null
+  headers: FetchResponse['headers']
+  text: string
+}
+
+/** The fetch of Node or the browser, looked up at each call. */
+export const globalFetch: Fetch = (url, init) => fetch(url, init as RequestInit)
+
+/** Sends a request and passes its response to `read` under the same time limit. Throws UnreachableError. */
+export async function exchange<T>(
+  transport: Transport,
+  request: HttpRequest,
+  signal: AbortSignal | undefined,
+  read: (response: FetchResponse) => Promise<T>,
+): Promise<T> {
+  const timeout = new AbortController()
+  const timer = setTimeout(
+    () => timeout.abort(new DOMException('The time ran out.', 'TimeoutError')),
+    transport.timeout_ms,
+  )
+  const { url, ...init } = request
+  try {
+    const response = await transport.fetch(url, {
+      ...init,
+      signal: signal === undefined ? timeout.signal : AbortSignal.any([signal, timeout.signal]),
+    })
+    return await read(response)
+  } catch (error) {
+    if (signal?.aborted === true) throw signal.reason
+    throw new UnreachableError(
+      transport.base_url,
+      transport.timeout_ms,
+      timeout.signal.aborted ? timeout.signal.reason : error,
+    )
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Longest wait for a raw response, milliseconds: longer than any wait_ms. */
+const rawTimeout_ms = 30_000
+
+/** Sends a request and returns its response without comparing it with the contract. Throws UnreachableError. */
+export function fetchRaw(request: HttpRequest, base_url: string, signal: AbortSignal): Promise<RawResponse> {
+  return exchange({ fetch: globalFetch, base_url, timeout_ms: rawTimeout_ms }, request, signal, readToEnd)
+}
+
+export async function readToEnd(response: FetchResponse): Promise<RawResponse> {
+  const { status, ok, headers } = response
+  return { status, ok, request_id: headers.get('x-request-id'), headers, text: await response.text() }
+}
+
+/** Reads a body piece by piece. Cancels it when the caller stops early. */
+export async function* readBytes(reader: ByteReader): AsyncGenerator<Uint8Array, void, undefined> {
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return
+      if (value !== undefined) yield value
+    }
+  } finally {
+    await reader.cancel().catch(() => {})
+  }
 }

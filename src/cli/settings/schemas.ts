@@ -1,0 +1,92 @@
+/** The schemas of svc.config.json and profiles.json. Loaded where there is such a file, or one is written. */
+import { readFile } from 'node:fs/promises'
+import { z } from 'zod'
+import { requirementOf } from '../../contract/field-errors.ts'
+import { CliError } from '../run/errors.ts'
+import { settingRules } from './settings.ts'
+import { StartSection } from './start-options.ts'
+import { type FileSettingName, fileSettingNames, outputFormats, settingsTable } from './table.ts'
+
+const fileShape = Object.fromEntries(
+  fileSettingNames.map((name) => [name, schemaOf(name).optional().describe(settingsTable[name].description)]),
+) as Record<FileSettingName, z.ZodOptional<z.ZodType<string>>>
+
+/** One profile of profiles.json. */
+export const Profile = z.strictObject(fileShape)
+export type Profile = z.infer<typeof Profile>
+
+export const ConfigFile = z.strictObject({
+  $schema: z.string().optional(),
+  profile: z.string().optional(),
+  ...fileShape,
+  sandbox: StartSection.optional().describe('options of svc start; its flags win'),
+})
+export type ConfigFile = z.infer<typeof ConfigFile>
+
+export const ProfilesFile = z.strictObject({ current: z.string().optional(), profiles: z.record(z.string(), Profile) })
+export type ProfilesFile = z.infer<typeof ProfilesFile>
+
+/** A config file that is about to be changed: its fields may hold anything. */
+export const AnyFields = z.record(z.string(), z.unknown())
+/** A profiles.json that is about to be changed: its profiles may hold anything. */
+export const AnyProfiles = z.looseObject({
+  current: z.string().optional(),
+  profiles: z.record(z.string(), AnyFields),
+})
+
+/** Returns the JSON schema of svc.config.json. */
+export function configFileSchema() {
+  return z.toJSONSchema(ConfigFile, { io: 'input' })
+}
+
+/** Returns everything that is wrong with a file, as `field: problem`; null when there is no such file. */
+export async function problemsIn(path: string, schema: z.ZodType): Promise<string[] | null> {
+  try {
+    const value = await readJson(path, z.unknown())
+    return value === null ? null : (schema.safeParse(value).error?.issues ?? []).map(describeIssue)
+  } catch (error) {
+    if (error instanceof CliError) return [error.message]
+    throw error
+  }
+}
+
+/** Returns a JSON file parsed with its schema, or null when there is none. Throws CliError for what the schema rejects. */
+export async function readJson<S extends z.ZodType>(path: string, schema: S): Promise<z.output<S> | null> {
+  const text = await readText(path)
+  return text === null ? null : checkFile(path, parseText(text, path), schema)
+}
+
+/** Parses the content of a file. Throws CliError with the first problem. */
+export function checkFile<S extends z.ZodType>(path: string, value: unknown, schema: S): z.output<S> {
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return parsed.data
+  const [issue] = parsed.error.issues
+  const where = [path, ...(issue?.path.length ? [issue.path.join('.')] : [])].join(', ')
+  throw new CliError('usage', 'file_invalid', `${where}: ${requirementOf(issue)}.`, 'See svc help settings.')
+}
+
+/** Returns the schema of a setting: its rule, in the form that an editor understands. */
+function schemaOf(name: FileSettingName): z.ZodType<string> {
+  const { pattern, problem } = settingRules[name]
+  if (name === 'base_url') return z.url({ protocol: /^https?$/, error: problem })
+  return name === 'output' ? z.enum(outputFormats) : z.string().regex(pattern, problem)
+}
+
+function describeIssue(issue: z.core.$ZodIssue): string {
+  return [issue.path.join('.'), requirementOf(issue)].filter((part) => part !== '').join(': ')
+}
+
+function readText(path: string): Promise<string | null> {
+  return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null
+    throw new CliError('usage', 'file_unreadable', `${path} cannot be read: ${error.message}.`)
+  })
+}
+
+function parseText(text: string, path: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new CliError('usage', 'file_invalid', `${path} is not JSON: ${(error as Error).message}.`)
+  }
+}

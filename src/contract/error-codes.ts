@@ -1,0 +1,292 @@
+/**
+ * The contract's errors as data: one table from code to status and exit code, one from precise cause to code.
+ *
+ * `error` is one of five documented codes or an addition (A11); `reason_code` is the stable, precise cause (A12). Every
+ * hint says what to do next. No secret, token or prompt text ever appears in any of them. Only a type is imported, so that
+ * the command line reads the tables without loading a schema.
+ */
+import type { Provenance } from './provenance.ts'
+
+/** An error code: its HTTP status, the exit code of the command line, whether the same request may be sent again. */
+interface ErrorCodeRow {
+  status: number
+  exit_code: number
+  retryable: boolean
+  provenance: Provenance
+  summary: string
+}
+
+export const errorCodes = {
+  validation_error: code(400, 3, 'final', 'documented', 'The request fails validation.'),
+  unauthorized: code(401, 4, 'final', 'documented', 'The credential is missing, unknown or expired.'),
+  forbidden: code(403, 4, 'final', 'documented', 'The credential may not do this.'),
+  not_found: code(
+    404,
+    3,
+    'final',
+    'assumed',
+    'Unknown to this project: what belongs to another project looks the same.',
+  ),
+  method_not_allowed: code(405, 3, 'final', 'assumed', 'The path exists, the method does not; see the Allow header.'),
+  payload_too_large: code(413, 3, 'final', 'assumed', 'The body is over the limit of its endpoint.'),
+  unsupported_media_type: code(
+    415,
+    3,
+    'final',
+    'documented',
+    'A non-empty body without Content-Type: application/json.',
+  ),
+  misdirected_request: code(421, 3, 'final', 'assumed', 'Sandbox only: the Host header names another host.'),
+  rate_limited: code(
+    429,
+    3,
+    'retryable',
+    'documented',
+    'Over the rate limit of the key; retry after Retry-After seconds.',
+  ),
+  internal_error: code(500, 3, 'retryable', 'assumed', 'The service failed.'),
+  unavailable: code(503, 7, 'retryable', 'assumed', 'Not now; retry after Retry-After seconds.'),
+}
+
+function code(
+  status: number,
+  exit_code: number,
+  repeated: 'retryable' | 'final',
+  provenance: Provenance,
+  summary: string,
+): ErrorCodeRow {
+  return { status, exit_code, retryable: repeated === 'retryable', provenance, summary }
+}
+
+export type ErrorCode = keyof typeof errorCodes
+
+/** A precise cause: its error code, and what an error body says unless its thrower knows better. */
+interface ReasonRow<Code extends ErrorCode = ErrorCode> {
+  error: Code
+  message: string
+  hint: string
+}
+
+/** Returns the causes of one error code, each given as [message, hint]. */
+function causes<Code extends ErrorCode, Name extends string>(
+  error: Code,
+  rows: Record<Name, readonly [message: string, hint: string]>,
+): Record<Name, ReasonRow<Code>> {
+  const entries = Object.entries<readonly [string, string]>(rows)
+  return Object.fromEntries(entries.map(([name, [message, hint]]) => [name, { error, message, hint }])) as Record<
+    Name,
+    ReasonRow<Code>
+  >
+}
+
+export const reasonCodes = {
+  ...causes('validation_error', {
+    schema_invalid: ['The request does not match the schema.', 'Correct the fields listed in fields.'],
+    json_malformed: [
+      'The body is not JSON.',
+      'Send one UTF-8 JSON object. A trailing comma, a single quote or a cut-off body is the usual cause.',
+    ],
+    body_empty: ['The body is empty.', 'Send a JSON object with Content-Type: application/json.'],
+    field_unknown: [
+      'The request has a field that the contract does not define.',
+      'Remove the fields listed in fields, or correct their spelling.',
+    ],
+    formats_empty: [
+      'overrides.allowed_formats is empty.',
+      'Name at least one of banner, clip, native, or leave the field out to allow all.',
+    ],
+    format_unsupported: [
+      'overrides.allowed_formats names an unsupported format.',
+      'The formats are banner, clip and native.',
+    ],
+    format_combination_unsupported: [
+      'native_template_id needs the native format.',
+      'Add native to allowed_formats, or remove native_template_id.',
+    ],
+    slots_requested_out_of_range: ['slots_requested is out of range.', 'Ask for 1 to 4 slots.'],
+    contract_version_unsupported: [
+      'This contract_version is not supported.',
+      'Send <name>/v1, for example csl_wrapper_ingress_create/v1.',
+    ],
+    consent_required: [
+      'This project requires consent, and none is sent, or stored and unexpired.',
+      'Send consent in the request, or store it with POST /v1/consent for this client_id and session_id.',
+    ],
+    consent_revision_conflict: [
+      'The consent of this session is at another revision.',
+      'Read the current revision and send it as expected_revision, or leave that field out.',
+    ],
+    expires_at_in_seconds: [
+      'expires_at_ms holds seconds.',
+      'Send milliseconds: multiply by 1000, or leave it out for the lifetime of the project.',
+    ],
+    expires_at_past: ['expires_at_ms has passed.', 'Send a later time; to end consent send decision: withdrawn.'],
+    origin_missing: [
+      'The Origin header is absent.',
+      'Activate from a browser page; its fetch sends Origin by itself. From a script, send Origin: http://localhost:3000.',
+    ],
+    publishable_key_malformed: [
+      'publishable_key is missing or not a publishable key.',
+      'Send the key that begins with pk_test_ or pk_live_. Never send a secret key from a browser.',
+    ],
+    beacon_stale: [
+      'The beacon is older than the service accepts.',
+      'Send beacons when they happen, stamped with the time of the event; see beacons.max_age_ms in the project config.',
+    ],
+    beacon_in_future: [
+      'The beacon is stamped in the future.',
+      "Stamp it with the server's time; the client's clock is ahead.",
+    ],
+    beacon_before_decision: [
+      'The beacon is stamped before its decision.',
+      "Stamp it with the server's time; the client's clock is behind.",
+    ],
+    occurred_at_in_seconds: ['occurred_at_ms holds seconds.', 'Send milliseconds: Date.now(), not Date.now() / 1000.'],
+    occurred_at_conflict: [
+      'occurred_at and occurred_at_ms are different times.',
+      'Send one of them: the time of the event.',
+    ],
+    consent_revision_mismatch: [
+      'consent_revision is not the revision that the decision has bound.',
+      'Send authoritative_consent.revision of the same placement response, or leave it out.',
+    ],
+    asset_token_invalid: [
+      'The asset token is not one of this project and mode.',
+      'Send decision.asset_token of this placement, unchanged, with a key of the same project and mode.',
+    ],
+    asset_token_expired: [
+      'The asset token has expired.',
+      'Request a new placement for the next turn; do not store fills.',
+    ],
+    slot_mismatch: [
+      'slot_id is not the slot of this asset token.',
+      'Send the slot_id of the same placement response, or leave it out.',
+    ],
+    event_not_supported_for_format: [
+      'This event does not exist for the format of the creative.',
+      'play_started, play_completed and completion are for clip.',
+    ],
+    beacon_id_conflict: [
+      'This beacon_id was used with another body.',
+      'Use a new beacon_id for each event; repeat one only to retry the same beacon.',
+    ],
+    batch_not_supported: [
+      'The body is an array; one request carries one beacon.',
+      'Send each beacon in its own request.',
+    ],
+    snapshot_exists: [
+      'A snapshot with this name exists.',
+      'Send replace: true (svc sandbox snapshot save NAME --replace), or choose another name.',
+    ],
+    replay_incomplete: [
+      'Nothing was sent: the journal does not hold all of this request.',
+      'Give the fields listed in fields with set (svc requests replay --set path=value), another credential with key_id.',
+    ],
+    archive_invalid: [
+      'This is not a complete, unchanged state of a sandbox.',
+      'Export it again with svc sandbox export. Nothing here was changed.',
+    ],
+    archive_newer: ['This state was made by a newer version.', 'Update svc. Nothing here was changed.'],
+    http_malformed: [
+      'The request is not well-formed HTTP, or its head is too large.',
+      'Check the request line, the headers (at most 16 KiB together) and the encoding of the path.',
+    ],
+  }),
+  ...causes('unauthorized', {
+    credential_missing: ['No credential was sent.', 'Send Authorization: Bearer <secret key or activation token>.'],
+    key_unknown: ['The key is unknown.', 'Use a key of this sandbox: svc start prints them, svc keys list shows them.'],
+    key_revoked: ['The key has been revoked.', 'Create a new one.'],
+    activation_token_invalid: ['The activation token is not valid.', 'Activate again with POST /v1/browser/activate.'],
+    activation_token_expired: [
+      'The activation token has expired.',
+      'Activate again before expires_at_ms; render.js does so by itself.',
+    ],
+    token_in_wrong_place: [
+      'An asset token was sent as a credential.',
+      'The asset token belongs in the body or the path. The Authorization header carries a secret key or an activation token.',
+    ],
+  }),
+  ...causes('forbidden', {
+    key_class: [
+      'This kind of key may not be used here.',
+      'Servers send a secret key (sk_) as bearer; browsers exchange a publishable key (pk_) at POST /v1/browser/activate and send the activation token.',
+    ],
+    project_mismatch: [
+      'client_id is not the project of this credential.',
+      'Send the client_id that belongs to the key.',
+    ],
+    origin_not_allowed: [
+      'The origin is not allowed for this project.',
+      "Add it to the project's allowed origins, scheme and port included.",
+    ],
+    origin_mismatch: ['The token was issued to another origin.', 'Use the token on the origin that activated it.'],
+    secret_key_in_browser: [
+      'A secret key came from a browser page.',
+      'Revoke it, keep secret keys on the server, and let pages use a publishable key.',
+    ],
+    test_outcome_requires_test_key: [
+      'test_outcome needs a Server Test Key.',
+      'Use a key that begins with sk_test_, and never send test_outcome in production.',
+    ],
+    consent_not_granted: [
+      'Consent is not granted.',
+      'Render nothing and send nothing; ask for a placement again when consent is granted.',
+    ],
+    consent_superseded: ['Consent has changed since the decision.', 'Clear this placement and request a new one.'],
+    consent_expired: [
+      'The consent of the decision has expired.',
+      'Ask for consent again, then request a new placement.',
+    ],
+  }),
+  ...causes('not_found', {
+    not_found: [
+      'There is nothing here for this project.',
+      'Check the path and the identifier. What belongs to another project looks the same.',
+    ],
+  }),
+  ...causes('method_not_allowed', {
+    method_not_allowed: ['This path does not support this method.', 'See the Allow header.'],
+  }),
+  ...causes('payload_too_large', {
+    payload_too_large: ['The body is too large.', 'Send fewer bytes; the limits are in svc contract show.'],
+  }),
+  ...causes('unsupported_media_type', {
+    content_type_unsupported: [
+      'The Content-Type is not application/json.',
+      'Send Content-Type: application/json. navigator.sendBeacon with a string sends text/plain: use fetch with keepalive.',
+    ],
+  }),
+  ...causes('misdirected_request', {
+    host_not_allowed: [
+      'The Host header does not name this sandbox.',
+      'Use localhost, 127.0.0.1 or [::1]; start with --host to serve another name.',
+    ],
+  }),
+  ...causes('forbidden', {
+    origin_refused: [
+      'The control plane refuses cross-origin requests.',
+      'Call it from a program, or from the inspector on its own origin.',
+    ],
+  }),
+  ...causes('rate_limited', {
+    rate_limited: [
+      'Over the rate limit of this key.',
+      'Wait for Retry-After seconds, then try again. Do not retry at once.',
+    ],
+  }),
+  ...causes('internal_error', {
+    internal_error: [
+      'The sandbox failed.',
+      'This is a bug of the sandbox. Its log has the details under this request_id.',
+    ],
+  }),
+  ...causes('unavailable', {
+    injected_fault: ['The service is not available.', 'Retry after Retry-After seconds.'],
+    storage_unavailable: [
+      'The sandbox cannot write its database.',
+      'Free disk space or make the database file writable, then try again.',
+    ],
+  }),
+}
+
+export type ReasonCode = keyof typeof reasonCodes
