@@ -32,13 +32,6 @@ async function open(options: Partial<HostPageOptions> = {}) {
   const host = await openHostPage(await browsers.get(), {
     origin: 'http://localhost:3000',
     base_url,
-    viewport: { width: 800, height: 600 },
-    color_scheme: 'light',
-    reduced_motion: false,
-    above: 0,
-    slot_width: null,
-    policy: null,
-    serve: {},
     ...options,
   })
   return { ...host, base_url, [Symbol.asyncDispose]: async () => void (await host.close()) }
@@ -99,7 +92,7 @@ test('errors of the page are recorded: console, uncaught errors, responses', asy
 })
 
 test('the slot has the requested size and position', async () => {
-  await using host = await open({ above: 1500, slot_width: 240, viewport: { width: 500, height: 400 } })
+  await using host = await open({ above: 1500, slot_width: 240, width: 500, height: 400 })
   const box = await host.page.locator('#slot').evaluate((slot) => slot.getBoundingClientRect().toJSON())
   expect(box).toMatchObject({ width: 240, height: 0 })
   expect((box as { top: number }).top).toBeGreaterThan(1500)

@@ -11,23 +11,12 @@ import { escapeHtml } from '../../foundation/html.ts'
 import type { Json } from '../../foundation/json.ts'
 import { durationMs } from '../suite/variables.ts'
 import { endsWithin } from './launch.ts'
-import type { Served } from './schema.ts'
+import type { Open } from './schema.ts'
 
-export interface HostPageOptions {
+/** The page as a `browser` step describes it, at an origin, with the address of the service. */
+export interface HostPageOptions extends Omit<Open, 'of' | 'set' | 'unset' | 'turn' | 'publishable_key' | 'endpoint'> {
   origin: string
   base_url: string
-  /** CSS pixels. */
-  viewport: { width: number; height: number }
-  color_scheme: 'light' | 'dark'
-  reduced_motion: boolean
-  /** Empty space before the slot, CSS pixels. */
-  above: number
-  /** Width of the slot, CSS pixels; null for the whole width. */
-  slot_width: number | null
-  /** Content-Security-Policy of the page; null for none. */
-  policy: string | null
-  /** Responses of further paths; of a list one after the other, then the last. */
-  serve: Readonly<Record<string, Served | Served[]>>
 }
 
 /** A request of the page to the service. */
@@ -62,11 +51,11 @@ const closesWithin_ms = 5_000
 const opensWithin_ms = 8_000
 
 export async function openHostPage(browser: Browser, options: HostPageOptions): Promise<HostPage> {
-  const { origin, base_url, viewport, color_scheme, reduced_motion, serve } = options
+  const { origin, base_url, width = 800, height = 700, color_scheme = 'light', reduced_motion, serve = {} } = options
   const context = await browser.newContext({
-    viewport,
+    viewport: { width, height },
     colorScheme: color_scheme,
-    reducedMotion: reduced_motion ? 'reduce' : 'no-preference',
+    reducedMotion: reduced_motion === true ? 'reduce' : 'no-preference',
   })
   context.setDefaultTimeout(opensWithin_ms)
   const host: Omit<HostPage, 'page' | 'close'> = {
@@ -96,12 +85,12 @@ export async function openHostPage(browser: Browser, options: HostPageOptions): 
 }
 
 function serveWith(options: HostPageOptions, served: string[]): (route: Route, request: Request) => Promise<void> {
-  const { policy, serve } = options
+  const { policy, serve = {} } = options
   const counts = new Map<string, number>()
   return async (route, request) => {
     const { pathname } = new URL(request.url())
     if (pathname === '/') {
-      const headers = policy === null ? {} : { 'content-security-policy': policy }
+      const headers: Record<string, string> = policy === undefined ? {} : { 'content-security-policy': policy }
       return route.fulfill({ contentType: 'text/html; charset=utf-8', headers, body: hostHtml(options) })
     }
     if (!Object.hasOwn(serve, pathname)) {
@@ -165,8 +154,8 @@ function eventOf(request: Request, { pathname }: URL): string | null {
 }
 
 /** Returns the document of the host page: a turn of an assistant, and a slot below it. */
-function hostHtml({ base_url, above, slot_width }: Pick<HostPageOptions, 'base_url' | 'above' | 'slot_width'>): string {
-  const width = slot_width === null ? '' : ` style="width:${slot_width}px"`
+function hostHtml({ base_url, above = 0, slot_width }: HostPageOptions): string {
+  const width = slot_width === undefined ? '' : ` style="width:${slot_width}px"`
   return `<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Host</title>
 <link rel="icon" href="data:,">

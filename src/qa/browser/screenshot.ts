@@ -13,23 +13,13 @@ import type { Screenshot } from './schema.ts'
 const areas = { slot: '#slot', ad: '#slot iframe', label: '#slot [data-sp-label]' } as const
 
 export async function takeScreenshot(wanted: Screenshot, { page }: HostPage, context: StepContext): Promise<void> {
-  const {
-    name,
-    of = 'slot',
-    matches,
-    tolerance = 0.01,
-    ...figures
-  } = typeof wanted === 'string' ? ({ name: wanted } as Exclude<Screenshot, string>) : wanted
+  const options: Exclude<Screenshot, string> = typeof wanted === 'string' ? { name: wanted } : wanted
+  const { name, of = 'slot', matches, tolerance = 0.01, ...figures } = options
   const png = await pngOf(page, of)
   if (png === null) {
+    const subject = `pixels ${name}`
     const hint = `The page shows no ${of}, or it has no size.`
-    context.check({
-      subject: `pixels ${name}`,
-      passed: false,
-      expected: `a picture of the ${of}`,
-      actual: 'nothing',
-      hint,
-    })
+    context.check({ subject, passed: false, expected: `a picture of the ${of}`, actual: 'nothing', hint })
     return
   }
   const seen = pixelsOf(png)
@@ -61,13 +51,16 @@ async function pngOf(page: Page, of: keyof typeof areas | 'page'): Promise<Uint8
 function compare(png: Uint8Array, name: string, file: string, tolerance: number, context: StepContext): void {
   const subject = `pixels ${name} like ${file}`
   const compared = compareWithStored(png, context.folder, file, context.update_snapshots)
-  if (compared.status === 'written') {
-    context.check({ subject, passed: true, expected: 'stored now', actual: 'stored now' })
-    return
-  }
-  if (compared.status === 'missing') {
-    const hint = 'Look at it, then store it: --update-snapshots.'
-    context.check({ subject, passed: false, expected: 'a stored picture', actual: 'none', hint })
+  if (compared.status !== 'compared') {
+    const passed = compared.status === 'written'
+    const [expected, actual] = passed ? ['stored now', 'stored now'] : ['a stored picture', 'none']
+    context.check({
+      subject,
+      passed,
+      expected,
+      actual,
+      ...(passed ? {} : { hint: 'Look at it, then store it: --update-snapshots.' }),
+    })
     return
   }
   const { difference, difference_png, stored, seen } = compared
@@ -119,17 +112,9 @@ export function pixelsOf(png: Uint8Array): Pixels {
   }
 }
 
-export type Comparison =
-  | { status: 'written'; path: string }
-  | { status: 'missing'; path: string }
-  | {
-      status: 'compared'
-      path: string
-      difference: number
-      difference_png: Uint8Array | null
-      stored: Size
-      seen: Size
-    }
+type Comparison =
+  | { status: 'written' | 'missing' }
+  | { status: 'compared'; difference: number; difference_png: Uint8Array | null; stored: Size; seen: Size }
 
 /** A stored screenshot cannot be used. */
 export class SnapshotError extends Error {
@@ -146,21 +131,20 @@ export function compareWithStored(png: Uint8Array, folder: string, file: string,
   if (update) {
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(path, png)
-    return { status: 'written', path }
+    return { status: 'written' }
   }
-  if (!existsSync(path)) return { status: 'missing', path }
+  if (!existsSync(path)) return { status: 'missing' }
   const before = read(path, file)
   const now = PNG.sync.read(Buffer.from(png))
-  const stored = { width: before.width, height: before.height }
-  const seen = { width: now.width, height: now.height }
+  const [stored, seen] = [before, now].map(({ width, height }) => ({ width, height })) as [Size, Size]
   if (stored.width !== seen.width || stored.height !== seen.height) {
-    return { status: 'compared', path, difference: 1, difference_png: null, stored, seen }
+    return { status: 'compared', difference: 1, difference_png: null, stored, seen }
   }
   const marked = new PNG(seen)
   const count = pixelmatch(before.data, now.data, marked.data, seen.width, seen.height, { threshold: 0.1 })
   const difference = count / (seen.width * seen.height)
   const difference_png = count === 0 ? null : PNG.sync.write(marked)
-  return { status: 'compared', path, difference, difference_png, stored, seen }
+  return { status: 'compared', difference, difference_png, stored, seen }
 }
 
 function read(path: string, file: string): PNG {

@@ -28,17 +28,7 @@ export const browser = stepKind({
       const { of, set, unset, turn } = options
       await pages.get(state)?.close()
       const opened = await target.browser!.get()
-      const host = await openHostPage(opened, {
-        origin: state.origin,
-        base_url: target.base_url,
-        viewport: { width: options.width ?? 800, height: options.height ?? 700 },
-        color_scheme: options.color_scheme ?? 'light',
-        reduced_motion: options.reduced_motion ?? false,
-        above: options.above ?? 0,
-        slot_width: options.slot_width ?? null,
-        policy: options.policy ?? null,
-        serve: options.serve ?? {},
-      })
+      const host = await openHostPage(opened, { ...options, origin: state.origin, base_url: target.base_url })
       pages.set(state, host)
       state.onEnd(async () => {
         if (!(await host.close())) await target.browser!.replace(opened)

@@ -9,8 +9,8 @@ type Actual = Json | undefined
 interface Operator {
   holds(operand: Json, actual: Actual): boolean
   words(operand: Json): string
-  /** Returns what is wrong with an operand, or null. */
-  problem(operand: Json): string | null
+  /** Returns what is wrong with an operand, or null; without it any operand is right. */
+  problem?(operand: Json): string | null
 }
 
 const types = ['string', 'number', 'integer', 'boolean', 'null', 'object', 'array'] as const
@@ -56,17 +56,14 @@ export const operators: Readonly<Record<string, Operator>> = {
       return length !== undefined && matches(operand, length)
     },
     words: (operand) => `of length ${wordsOf(operand)}`,
-    problem: () => null,
   },
   $contains: {
     holds: (operand, actual) => contains(operand, actual),
     words: (operand) => `containing ${wordsOf(operand)}`,
-    problem: () => null,
   },
   $not: {
     holds: (operand, actual) => !matches(operand, actual),
     words: (operand) => `not ${wordsOf(operand)}`,
-    problem: () => null,
   },
   $exists: {
     holds: (operand, actual) => (actual !== undefined) === operand,
@@ -77,12 +74,10 @@ export const operators: Readonly<Record<string, Operator>> = {
     holds: (operand, actual) =>
       actual !== undefined && matches(operand, typeof actual === 'string' ? actual : JSON.stringify(actual)),
     words: (operand) => `as JSON text ${wordsOf(operand)}`,
-    problem: () => null,
   },
   $each: {
     holds: (operand, actual) => Array.isArray(actual) && actual.every((item) => matches(operand, item)),
     words: (operand) => `a list in which each is ${wordsOf(operand)}`,
-    problem: () => null,
   },
 }
 

@@ -7,7 +7,7 @@ import { nearestName } from '../../foundation/nearest-name.ts'
 import { type Reporter, totalsOf } from '../result.ts'
 import { createJsonReporter, createJunitReporter, createTapReporter } from './documents.ts'
 import { createHtmlReporter } from './html/page.ts'
-import { createDotReporter, createListReporter, createProgressLine, drawn, type ProgressLine } from './terminal.ts'
+import { createDotReporter, createListReporter, createProgressLine, type ProgressLine } from './terminal.ts'
 import { countsText, type Destination, plain, type ReportTools, sizeText } from './text.ts'
 
 type Creator = (to: Destination) => Reporter
@@ -38,7 +38,7 @@ export function createReporters(specs: readonly string[], tools: ReportTools, ow
     ...parsed.map(({ name, file }) =>
       file === null ? creators[name](toStdout(tools, progress)) : toFile(name, creators[name], file, tools, progress),
     ),
-    ...(isDrawn ? [drawn(progress)] : []),
+    ...(isDrawn ? [progress] : []),
     ...(shown === 'list' || shown === 'dot' ? [] : [noteOfTotals(tools, progress)]),
   ])
 }

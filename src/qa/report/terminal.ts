@@ -181,13 +181,8 @@ function totalLines(result: RunResult, paint: Paint): string[] {
   ]
 }
 
-type Running = Pick<CaseResult, 'id' | 'attempt'>
-
-export interface ProgressLine {
-  /** Sets the number of cases when a run begins. */
-  total(cases: number): void
-  begin(item: Running): void
-  done(item: Running, outcome: Outcome): void
+/** Redraws the line as a run goes on. It is the last of the reporters, so that what they print stands above it. */
+export interface ProgressLine extends Reporter {
   /** Erases the line, so that others may print. */
   clear(): void
 }
@@ -229,8 +224,12 @@ export function createProgressLine({ progress, quiet, now }: ReportTools): Progr
     if (!isShown || now() - drawn_at_ms >= min_redraw_interval_ms) draw()
   }
 
+  const clear = () => {
+    if (isShown) progress.write(eraseLine)
+    isShown = false
+  }
   return {
-    total(cases) {
+    start({ cases }) {
       total = cases
       draw()
     },
@@ -238,16 +237,14 @@ export function createProgressLine({ progress, quiet, now }: ReportTools): Progr
       running.set(`${id}\n${attempt}`, id)
       drawSoon()
     },
-    done({ id, attempt }, outcome) {
+    case({ id, attempt, outcome }) {
       running.delete(`${id}\n${attempt}`)
       ended++
       if (outcome === 'failed') failed++
       drawSoon()
     },
-    clear() {
-      if (isShown) progress.write(eraseLine)
-      isShown = false
-    },
+    end: clear,
+    clear,
   }
 }
 
@@ -255,14 +252,4 @@ export function createProgressLine({ progress, quiet, now }: ReportTools): Progr
 function secondsText(duration_ms: number): string {
   const seconds = Math.floor(duration_ms / 1000)
   return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`
-}
-
-/** Redraws the line as a run goes on. It is the last of the reporters, so that what they print stands above it. */
-export function drawn(progress: ProgressLine): Reporter {
-  return {
-    start: ({ cases }) => progress.total(cases),
-    begin: (item) => progress.begin(item),
-    case: (result) => progress.done(result, result.outcome),
-    end: () => progress.clear(),
-  }
 }

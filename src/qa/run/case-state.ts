@@ -191,19 +191,12 @@ export class CaseState {
   async now(): Promise<number> {
     const { target, hostNow } = this.#options
     if (target.missing('control') !== null) return hostNow() + this.#skew_ms
-    const clock = (await target.control('clock.show')) as { now_ms: number }
-    return clock.now_ms
+    return (await target.control<{ now_ms: number }>('clock.show')).now_ms
   }
 
   newUuid(): string {
     const digits = hash(`${this.#options.seed} ${++this.#uuids}`)
-    return [
-      digits.slice(0, 8),
-      digits.slice(8, 12),
-      `4${digits.slice(13, 16)}`,
-      `a${digits.slice(17, 20)}`,
-      digits.slice(20, 32),
-    ].join('-')
+    return digits.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*/, '$1-$2-4$3-a$4-$5')
   }
 
   /** Returns the value of a variable: a response, a variable of the suite or its matrix, or a built-in one. */
@@ -259,13 +252,15 @@ function fillIn({ body }: StepResponse): Fill | null {
   const token = valueAt(body, 'placement.asset_token') ?? valueAt(body, 'decision.asset_token')
   // The control plane shows tokens redacted.
   if (!isText(token) || token.endsWith('_redacted')) return null
+  const text = (path: string) => [valueAt(body, path)].find(isText) ?? null
+  const number = (path: string) => [valueAt(body, path)].find((value) => typeof value === 'number') ?? null
   return {
     asset_token: token,
-    slot_id: textOrNull(valueAt(body, 'slot_id')),
-    format: textOrNull(valueAt(body, 'decision.format')),
-    width: numberOrNull(valueAt(body, 'decision.dimensions.width')),
-    height: numberOrNull(valueAt(body, 'decision.dimensions.height')),
-    duration_ms: numberOrNull(valueAt(body, 'decision.duration_ms')),
+    slot_id: text('slot_id'),
+    format: text('decision.format'),
+    width: number('decision.dimensions.width'),
+    height: number('decision.dimensions.height'),
+    duration_ms: number('decision.duration_ms'),
   }
 }
 
@@ -276,14 +271,6 @@ function skewOf(difference_ms: number): number {
 
 function isText(value: unknown): value is string {
   return typeof value === 'string'
-}
-
-function textOrNull(value: unknown): string | null {
-  return isText(value) ? value : null
-}
-
-function numberOrNull(value: unknown): number | null {
-  return typeof value === 'number' ? value : null
 }
 
 function hash(text: string): string {

@@ -125,21 +125,18 @@ async function prepare(
     return { curl, field }
   }
   if (typeof project === 'string') {
-    const { settings } = (await target.control('projects.show', { client_id: project }, undefined, signal)) as {
-      settings: { allowed_origins: string[] }
-    }
+    const { settings } = await target.control<Project>('projects.show', { client_id: project }, undefined, signal)
     state.client_id = project
     state.key_source = keySource('keys.create', { client_id: project }, { class: 'secret', mode: 'test' }, 'key')
     state.origin = settings.allowed_origins[0]?.replace(/:\*$/, ':3000') ?? state.origin
   } else if (project !== null) {
     const client_id = `proj_${state.session}`
     const settings = { allowed_origins: [state.origin], ...(project as Record<string, Json>) }
-    const { keys } = (await target.control('projects.create', {}, { client_id, ...settings }, signal)) as unknown as {
-      keys: ProjectKeys
-    }
+    const created = { client_id, ...settings }
+    const { keys } = await target.control<{ keys: ProjectKeys }>('projects.create', {}, created, signal)
     state.client_id = client_id
     state.own_keys = keys
-    state.key_source = keySource('projects.create', {}, { client_id, ...settings }, 'secret_key')
+    state.key_source = keySource('projects.create', {}, created, 'secret_key')
     state.origin = settings.allowed_origins[0] ?? state.origin
   }
   const restore = await saveShared(target, changes, state.client_id)
@@ -151,6 +148,10 @@ function skipped({ place, kind, data }: LoadedStep, signal: AbortSignal): StepRe
   const reason = signal.aborted ? 'The run was ended.' : 'A step before it failed.'
   const title = typeof data.name === 'string' ? data.name : kind.title(data)
   return { title, place, outcome: 'not_run', reason, duration_ms: 0, exchanges: [], checks: [], screenshots: [] }
+}
+
+interface Project {
+  settings: { allowed_origins: string[] }
 }
 
 interface Clock {
@@ -168,8 +169,8 @@ async function saveShared(
   const restores: (() => Promise<unknown>)[] = []
   const has = (state: SharedState) => changes.has(state) || changes.has('everything')
   if (has('project')) {
-    const before = (await target.control('projects.show', { client_id })) as { settings: Json }
-    restores.push(() => target.control('projects.update', { client_id }, before.settings))
+    const { settings } = await target.control<Project>('projects.show', { client_id })
+    restores.push(() => target.control('projects.update', { client_id }, settings))
   }
   if (has('scenario')) {
     const active = await activeScenario(target)
@@ -187,7 +188,7 @@ async function saveShared(
     })
   }
   if (has('clock')) {
-    const before = (await target.control('clock.show')) as unknown as Clock
+    const before = await target.control<Clock>('clock.show')
     restores.push(() => restoreClock(target, before))
   }
   return async () => {
@@ -196,7 +197,7 @@ async function saveShared(
 }
 
 async function restoreClock(target: Target, { now_ms, offset_ms, frozen }: Clock): Promise<void> {
-  const now = (await target.control('clock.show')) as unknown as Clock
+  const now = await target.control<Clock>('clock.show')
   if (now.offset_ms === offset_ms && now.frozen === frozen && !frozen) return
   if (frozen) {
     await target.control('clock.freeze', {}, {})
@@ -207,17 +208,17 @@ async function restoreClock(target: Target, { now_ms, offset_ms, frozen }: Clock
   await target.control('clock.resume', {}, {})
   await target.control('clock.set', {}, { to_ms: null })
   if (offset_ms === 0) return
-  const real = (await target.control('clock.show')) as unknown as Clock
+  const real = await target.control<Clock>('clock.show')
   await target.control('clock.set', {}, { to_ms: real.now_ms + offset_ms })
 }
 
 /** Returns the ids of the fault rules that are not of a scenario. */
 async function faultsOf(target: Target): Promise<string[]> {
-  const { items } = (await target.control('faults.list')) as { items: { fault_id: string; scenario: string | null }[] }
+  const { items } = await target.control<{ items: { fault_id: string; scenario: string | null }[] }>('faults.list')
   return items.filter(({ scenario }) => scenario === null).map(({ fault_id }) => fault_id)
 }
 
 async function activeScenario(target: Target): Promise<string | null> {
-  const { items } = (await target.control('scenario.list')) as { items: { name: string; active: boolean }[] }
+  const { items } = await target.control<{ items: { name: string; active: boolean }[] }>('scenario.list')
   return items.find(({ active }) => active)?.name ?? null
 }

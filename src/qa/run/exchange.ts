@@ -236,10 +236,7 @@ function keptBody(text: string): string {
 
 /** Returns a JSON value with every key and token in its texts redacted. */
 export function redactValue(value: Json): Json {
-  if (typeof value === 'string') return redactSecrets(value)
-  if (Array.isArray(value)) return value.map(redactValue)
-  if (!isObject(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, redactValue(field)]))
+  return JSON.parse(redactSecrets(JSON.stringify(value))) as Json
 }
 
 const variables = {

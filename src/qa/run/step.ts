@@ -206,7 +206,7 @@ async function sandboxChecks(
     checks.push(check('evidence', evidence, kinds, placeOf(['expect', 'evidence'])))
   }
   if (evidence === true) {
-    const verified = (await target.control('evidence.verify', {}, undefined, signal)) as { ok: boolean }
+    const verified = await target.control<{ ok: boolean }>('evidence.verify', {}, undefined, signal)
     checks.push(check('evidence', true, matches(true, verified.ok), placeOf(['expect', 'evidence'])))
   }
   return checks

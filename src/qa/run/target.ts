@@ -46,7 +46,12 @@ export interface Target {
   /** Returns what is missing, in words, or null when the target has it. */
   missing(need: Need): string | null
   /** Calls the control plane for the runner, not for a step. Throws NoResponseError or ControlError. */
-  control(id: EndpointId, params?: Readonly<Record<string, string>>, body?: Json, signal?: AbortSignal): Promise<Json>
+  control<Body = Json>(
+    id: EndpointId,
+    params?: Readonly<Record<string, string>>,
+    body?: Json,
+    signal?: AbortSignal,
+  ): Promise<Body>
   close(): Promise<void>
 }
 
@@ -81,7 +86,7 @@ export async function openTarget(options: TargetOptions): Promise<Target> {
     const headers = { ...control_headers, ...(text === null ? {} : { 'content-type': 'application/json' }) }
     const response = await http.send({ method: endpoint.method, url: base_url + path, headers, body: text }, signal)
     if (response.status !== endpoint.status) throw new ControlError(refusal(endpoint.method, path, response))
-    return JSON.parse(response.text) as Json
+    return JSON.parse(response.text)
   }
   const seen = await infoOf(options, base_url, http, control)
   const info = options.is_plain_client === true ? null : seen
@@ -147,7 +152,7 @@ async function infoOf(
   control: Target['control'],
 ): Promise<SandboxInfo | null> {
   try {
-    const info = (await control('sandbox.info')) as unknown as SandboxInfo
+    const info = await control<SandboxInfo>('sandbox.info')
     return Array.isArray(info.projects) ? info : null
   } catch (error) {
     if (!(error instanceof NoResponseError)) return null
@@ -207,7 +212,7 @@ function createKeys({ client_id, given, control, is_temporary }: KeysOptions): K
   const created: string[] = []
 
   async function create({ client_id, ...body }: KeyRequest, call: Target['control']): Promise<string> {
-    const { key, key_id } = (await call('keys.create', { client_id }, body)) as { key: string; key_id: string }
+    const { key, key_id } = await call<{ key: string; key_id: string }>('keys.create', { client_id }, body)
     created.push(key_id)
     return key
   }

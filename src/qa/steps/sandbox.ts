@@ -89,7 +89,7 @@ function isOfSession(fault: Json | undefined): boolean {
 
 /** Removes a rule, unless its `ttl_ms` or a step that clears all rules has ended it. */
 async function removeFault({ control }: StepContext['target'], fault_id: string): Promise<void> {
-  const { items } = (await control('faults.list')) as { items: { fault_id: string }[] }
+  const { items } = await control<{ items: { fault_id: string }[] }>('faults.list')
   if (items.some((rule) => rule.fault_id === fault_id)) await control('faults.remove', { fault_id })
 }
 

@@ -1,21 +1,13 @@
 /** Loads a suite file: YAML, then its shape, then its references. Reports everything wrong in it at once. */
 import { LineCounter, parseDocument } from 'yaml'
+import type { z } from 'zod'
 import type { Json } from '../../foundation/json.ts'
 import { nearestName } from '../../foundation/nearest-name.ts'
 import { kindNamed, stepKinds } from '../steps/index.ts'
 import { commonFields, requestFields, type StepData } from '../steps/step-kind.ts'
 import { type Path, Places, problemsOf, SuiteError, type SuiteProblem, suggestion } from './problems.ts'
 import { referenceProblems } from './references.ts'
-import {
-  type Axes,
-  Case,
-  type LoadedCase,
-  type LoadedStep,
-  type LoadedSuite,
-  type ProjectChoice,
-  Suite,
-  stepSchema,
-} from './schema.ts'
+import { type Axes, Case, type LoadedCase, type LoadedStep, type LoadedSuite, Suite, stepSchema } from './schema.ts'
 import { durationMs } from './variables.ts'
 
 /** Returns a suite. `file` is its name in messages. Throws SuiteError with everything that is wrong. */
@@ -41,25 +33,8 @@ export function parseYaml(text: string, file: string): { value: unknown; places:
   return { value: document.toJS() as unknown, places }
 }
 
-interface SuiteData {
-  suite: string
-  title: string
-  tags?: string[]
-  project?: ProjectChoice
-  variables?: Record<string, Json>
-  matrix?: Record<string, Json[]>
-  setup?: unknown[]
-  teardown?: unknown[]
-  cases: unknown[]
-}
-
-interface CaseData extends Omit<SuiteData, 'suite' | 'title' | 'cases' | 'matrix'> {
-  name: string
-  matrix?: string[] | Record<string, Json[]>
-  except?: Record<string, Json>[]
-  timeout?: number | string
-  steps: unknown[]
-}
+type SuiteData = z.infer<typeof Suite>
+type CaseData = z.infer<typeof Case>
 
 class Reader {
   readonly #data: unknown

@@ -114,7 +114,7 @@ function operatorProblems(value: { [name: string]: Json }, path: Path, at: Loade
       const message = name.startsWith('$') ? `${name} is no operator.` : `${name} stands among operators.`
       return [{ place: at([...path, name]), message, hint: suggestion(name, Object.keys(operators)) }]
     }
-    const problem = operator.problem(value[name]!)
+    const problem = operator.problem?.(value[name]!) ?? null
     return problem === null ? [] : [{ place: at([...path, name]), message: `${name} ${problem}.`, hint: '' }]
   })
 }
