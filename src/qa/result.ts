@@ -5,6 +5,21 @@
 import type { Provenance } from '../contract/provenance.ts'
 import { isObject, type Json } from '../foundation/json.ts'
 
+/** A failure that keeps a run from starting, or from reporting: for the command line, with what to do. */
+export class QaError extends Error {
+  override readonly name = 'QaError'
+  /** Stable name of the cause. */
+  readonly code: `${'target' | 'browser' | 'reporter' | 'report'}_${string}`
+  /** What to do. */
+  readonly hint: string
+
+  constructor(code: QaError['code'], message: string, hint: string, cause?: unknown) {
+    super(message, { cause })
+    this.code = code
+    this.hint = hint
+  }
+}
+
 /** A place in a suite file, counted from 1. */
 export interface Place {
   /** As given on the command line, or `builtin:<name>` for the built-in suites. */

@@ -2,7 +2,8 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { createReporters, ReporterSpecError, writeReportFile } from '../../src/qa/report/reporters.ts'
+import { createReporters, writeReportFile } from '../../src/qa/report/reporters.ts'
+import { QaError } from '../../src/qa/result.ts'
 import { temporaryDirectory } from '../temporary.ts'
 import { everything, failedItem, item, run } from './results.ts'
 import { reportRun, testTools } from './sinks.ts'
@@ -47,9 +48,9 @@ test.each([
   } catch (thrown) {
     error = thrown
   }
-  expect(error).toBeInstanceOf(ReporterSpecError)
+  expect(error).toBeInstanceOf(QaError)
   expect(error).toMatchObject({ code, message })
-  expect((error as ReporterSpecError).hint).toBe(hint)
+  expect((error as QaError).hint).toBe(hint)
   expect([tools.out(), tools.err(), tools.files.size]).toEqual(['', '', 0])
 })
 
@@ -82,9 +83,9 @@ test('a file that cannot be written is an error, and the other reports are compl
     },
   })
   await expect(reportRun(reporter, run([failedItem()]))).rejects.toMatchObject({
-    name: 'ReportFileError',
+    name: 'QaError',
+    code: 'report_unwritable',
     message: 'Cannot write the junit report to no/report.xml: EACCES: permission denied',
-    file: 'no/report.xml',
   })
   expect([...tools.files.keys()]).toEqual(['qa.json'])
   expect(tools.out()).toContain('1 failed')

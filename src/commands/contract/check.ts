@@ -10,6 +10,7 @@ import { fetchRaw, type HttpRequest, isProductionKey } from '../../client/exchan
 import { contractCheckClient } from '../../contract/headers.ts'
 import { isObject, parseJson } from '../../foundation/json.ts'
 import type { ServiceDifference } from '../../qa/contract-check/report.ts'
+import { QaError } from '../../qa/result.ts'
 
 /** Where a sandbox publishes its OpenAPI document. */
 const sandboxOpenapi = '/_sandbox/openapi.json'
@@ -137,7 +138,7 @@ function reasonToLeaveOut(tag: string, { secret_key, origin }: Subject): string 
 }
 
 async function openPlainTarget({ base_url, client_id, origin, secret_key, publishable_key }: Subject) {
-  const { openTarget, TargetError } = await import('../../qa/run/target.ts')
+  const { openTarget } = await import('../../qa/run/target.ts')
   try {
     return await openTarget({
       kind: 'service',
@@ -150,7 +151,7 @@ async function openPlainTarget({ base_url, client_id, origin, secret_key, publis
       ...contractCheckClient,
     })
   } catch (error) {
-    if (!(error instanceof TargetError)) throw error
+    if (!(error instanceof QaError)) throw error
     throw new CliError('unreachable', 'target_missing', error.message, 'Check the URL. Or start a sandbox: svc start')
   }
 }

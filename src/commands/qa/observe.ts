@@ -19,7 +19,7 @@ import { readJournal } from '../../journal/read.ts'
 import type { RunResult } from '../../qa/result.ts'
 import { commandMissing, interruptOf, runWithSandbox, type SandboxProgram } from '../exec.ts'
 import { durationMs } from '../flag-values.ts'
-import { createReporter, reporterOption, reportFailure } from './reporters.ts'
+import { createReporter, qaFailure, reporterOption } from './reporters.ts'
 import { suiteFailure } from './suites.ts'
 import { browserPathOption, browserProgram, startBrowser } from './targets.ts'
 
@@ -292,7 +292,7 @@ async function report(session: Session, flags: ObserveFlags, observation: Observ
     for (const each of cases) await reporter.case?.(each)
     await reporter.end?.(result)
   } catch (error) {
-    throw await reportFailure(error)
+    throw qaFailure(error)
   }
   const hint = unseenHint(watched, flags, base_url)
   if (hint !== null) out.note(hint)

@@ -5,7 +5,7 @@ import { CliError } from '../../cli/run/errors.ts'
 import type { HostStream } from '../../cli/run/host.ts'
 import type { Session } from '../../cli/run/session.ts'
 import type { OwnReporters } from '../../qa/report/reporters.ts'
-import type { Reporter } from '../../qa/result.ts'
+import { QaError, type Reporter } from '../../qa/result.ts'
 import { repeatable } from '../flag-values.ts'
 
 export const reporterOption = suggestValues(
@@ -19,7 +19,7 @@ export async function createReporter(
   specs: readonly string[] = [],
   own: OwnReporters = {},
 ): Promise<Reporter> {
-  const { createReporters, ReporterSpecError, writeReportFile } = await import('../../qa/report/reporters.ts')
+  const { createReporters, writeReportFile } = await import('../../qa/report/reporters.ts')
   const isJson = settings.output === 'json' || settings.output === 'jsonl'
   const silent: HostStream = { write: () => {}, is_terminal: false, columns: undefined }
   try {
@@ -32,16 +32,15 @@ export async function createReporter(
     }
     return createReporters(isJson ? [...specs.filter((spec) => spec.includes('=')), 'json'] : specs, tools, own)
   } catch (error) {
-    if (!(error instanceof ReporterSpecError)) throw error
-    throw new CliError('usage', error.code, error.message, error.hint)
+    throw qaFailure(error)
   }
 }
 
-/** Returns a report that cannot be written as a usage error, any other error unchanged. The run itself has finished. */
-export async function reportFailure(error: unknown): Promise<unknown> {
-  const { ReportFileError } = await import('../../qa/report/reporters.ts')
-  if (!(error instanceof ReportFileError)) return error
-  return new CliError('usage', 'report_unwritable', error.message, error.hint)
+/** Returns a failure of QA as one of the command line, any other error unchanged. */
+export function qaFailure(error: unknown): unknown {
+  if (!(error instanceof QaError)) return error
+  const category = /^(target|browser)_/.test(error.code) ? 'unreachable' : 'usage'
+  return new CliError(category, error.code, error.message, error.hint)
 }
 
 function sinkOf(stream: HostStream, paint: Session['out']['style']) {

@@ -11,7 +11,7 @@ import type { Target } from '../../qa/run/target.ts'
 import { interruptOf } from '../exec.ts'
 import { countFromOne, repeatable } from '../flag-values.ts'
 import { lastRun, runOnChange, storeRun } from './again.ts'
-import { createReporter, reporterOption, reportFailure } from './reporters.ts'
+import { createReporter, qaFailure, reporterOption } from './reporters.ts'
 import { loadSuites, suiteNames, suitesArgument } from './suites.ts'
 import { browserPathOption, browserProgram, openTargets, startBrowser, type TargetFlags } from './targets.ts'
 
@@ -100,7 +100,7 @@ async function runOnce(
       const isFailed = result.cases.some(({ outcome }) => outcome === 'failed')
       return isFailed ? exitCodes.expectation.exit_code : exitCodes.ok.exit_code
     } catch (error) {
-      throw await reportFailure(error)
+      throw qaFailure(error)
     } finally {
       await targets.close()
     }

@@ -10,6 +10,7 @@ import type { Session } from '../../cli/run/session.ts'
 import type { BrowserHost, BrowserOptions } from '../../qa/browser/launch.ts'
 import type { Target, TargetOptions } from '../../qa/run/target.ts'
 import { startOnFreePort } from '../sandbox/start.ts'
+import { qaFailure } from './reporters.ts'
 
 export interface TargetFlags {
   fresh?: true
@@ -37,7 +38,7 @@ export async function openTargets(
   cases: number,
   browser: BrowserHost | null,
 ): Promise<OpenTargets> {
-  const { openTarget, TargetError } = await import('../../qa/run/target.ts')
+  const { openTarget } = await import('../../qa/run/target.ts')
   const closing: (() => Promise<void>)[] = []
   const close = async () => {
     for (const each of closing.reverse()) await each()
@@ -57,8 +58,7 @@ export async function openTargets(
     return { targets, close }
   } catch (error) {
     await close()
-    if (!(error instanceof TargetError)) throw error
-    throw new CliError('unreachable', 'target_missing', error.message, error.hint)
+    throw qaFailure(error)
   }
 }
 
@@ -139,11 +139,10 @@ export async function startBrowser(
   path: string,
   options: Partial<BrowserOptions> = {},
 ): Promise<BrowserHost> {
-  const { BrowserMissing, openBrowserHost } = await import('../../qa/browser/launch.ts')
+  const { openBrowserHost } = await import('../../qa/browser/launch.ts')
   try {
     return await openBrowserHost({ path, reachable: [new URL(settings.base_url).hostname], ...options })
   } catch (error) {
-    if (!(error instanceof BrowserMissing)) throw error
-    throw new CliError('unreachable', 'browser_missing', error.message, error.hint)
+    throw qaFailure(error)
   }
 }

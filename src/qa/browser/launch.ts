@@ -5,21 +5,11 @@ import { createRequire } from 'node:module'
 import { delimiter, dirname, join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import type { Browser, BrowserServer, LaunchOptions } from 'playwright-core'
-
-/** There is no browser; `hint` says what to do. */
-export class BrowserMissing extends Error {
-  override readonly name = 'BrowserMissing'
-  readonly hint: string
-
-  constructor(message: string, hint: string) {
-    super(message)
-    this.hint = hint
-  }
-}
+import { QaError } from '../result.ts'
 
 /** The browser of a run. Pages of all cases share it, each in a context of its own. */
 export interface BrowserHost {
-  /** Resolves with the browser, or with a new one when the last has ended. Throws BrowserMissing. */
+  /** Resolves with the browser, or with a new one when the last has ended. Throws QaError. */
   get(): Promise<Browser>
   /** Kills a browser that hangs and starts another. */
   replace(hung: Browser): Promise<void>
@@ -48,7 +38,7 @@ interface Launched {
 
 /**
  * Starts the browser, without a window, and starts it again when it has crashed or hangs.
- * Throws BrowserMissing when playwright-core is not installed, or the browser does not start.
+ * Throws QaError when playwright-core is not installed, or the browser does not start.
  */
 export async function openBrowserHost(options: BrowserOptions): Promise<BrowserHost> {
   let current: Promise<Launched> = launch(options)
@@ -85,7 +75,8 @@ export async function openBrowserHost(options: BrowserOptions): Promise<BrowserH
  */
 async function launch({ path, reachable, is_headed = false }: BrowserOptions): Promise<Launched> {
   const { chromium } = await import('playwright-core').catch(() => {
-    throw new BrowserMissing(
+    throw new QaError(
+      'browser_missing',
       'The package playwright-core, which drives the browser, is not installed.',
       'Install it: npm install -D playwright-core',
     )
@@ -115,7 +106,8 @@ async function launch({ path, reachable, is_headed = false }: BrowserOptions): P
     const server = await chromium.launchServer(launched)
     return { browser: await chromium.connect(server.wsEndpoint()), process: server }
   } catch (error) {
-    throw new BrowserMissing(
+    throw new QaError(
+      'browser_missing',
       `The browser ${path} does not start: ${reasonOf(error)}`,
       'Name a Chrome or Chromium that does: --browser-path FILE',
     )

@@ -4,7 +4,7 @@ import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { measuredTime } from '../../foundation/duration.ts'
 import { nearestName } from '../../foundation/nearest-name.ts'
-import { type Reporter, totalsOf } from '../result.ts'
+import { QaError, type Reporter, totalsOf } from '../result.ts'
 import { createJsonReporter, createJunitReporter, createTapReporter } from './documents.ts'
 import { createHtmlReporter } from './html/page.ts'
 import { createDotReporter, createListReporter, createProgressLine, type ProgressLine } from './terminal.ts'
@@ -14,29 +14,32 @@ type Creator = (to: Destination) => Reporter
 /** Replacements of reporters by name: findings of `qa observe` are listed in other words than cases. */
 export type OwnReporters = Readonly<Partial<Record<ReporterName, Creator>>>
 
-const known: Readonly<Record<ReporterName, Creator>> = {
-  list: createListReporter,
-  dot: createDotReporter,
-  junit: createJunitReporter,
-  json: createJsonReporter,
-  tap: createTapReporter,
-  html: createHtmlReporter,
-}
+/** Each reporter, with a file as messages name one. */
+const known = {
+  list: { create: createListReporter, example: 'qa.txt' },
+  dot: { create: createDotReporter, example: 'qa-dots.txt' },
+  junit: { create: createJunitReporter, example: 'report.xml' },
+  json: { create: createJsonReporter, example: 'qa.json' },
+  tap: { create: createTapReporter, example: 'qa.tap' },
+  html: { create: createHtmlReporter, example: 'qa.html' },
+} as const
+type ReporterName = keyof typeof known
+const reporterNames = Object.keys(known) as ReporterName[]
 
 /**
  * Returns the given reporters as one: `list`, `junit=report.xml`, ...; default `list`. One without a file writes to
- * stdout; at most one may. Throws ReporterSpecError, a mistake in usage, before anything is written. `end`
- * rejects with ReportFileError when a file cannot be written; the other reports are complete then.
+ * stdout; at most one may. Throws QaError, a mistake in usage, before anything is written. `end`
+ * rejects with QaError when a file cannot be written; the other reports are complete then.
  */
 export function createReporters(specs: readonly string[], tools: ReportTools, own: OwnReporters = {}): Reporter {
-  const creators = { ...known, ...own }
+  const creator = (name: ReporterName): Creator => own[name] ?? known[name].create
   const parsed = parseReporterSpecs(specs)
   const shown = parsed.find(({ file }) => file === null)?.name
   const progress = createProgressLine(tools)
   const isDrawn = shown !== 'dot' && !(shown !== undefined && shown !== 'list' && tools.stdout.is_terminal)
   return together([
     ...parsed.map(({ name, file }) =>
-      file === null ? creators[name](toStdout(tools, progress)) : toFile(name, creators[name], file, tools, progress),
+      file === null ? creator(name)(toStdout(tools, progress)) : toFile(name, creator(name), file, tools, progress),
     ),
     ...(isDrawn ? [progress] : []),
     ...(shown === 'list' || shown === 'dot' ? [] : [noteOfTotals(tools, progress)]),
@@ -93,7 +96,9 @@ function toFile(
       try {
         await tools.writeFile(file, content)
       } catch (error) {
-        throw new ReportFileError(name, file, error)
+        const message = `Cannot write the ${name} report to ${file}: ${error instanceof Error ? error.message : String(error)}`
+        const hint = 'Name another file, or free its place. The run itself went on to its end.'
+        throw new QaError('report_unwritable', message, hint, error)
       }
       note(tools, progress, `${name} report: ${file} (${sizeText(Buffer.byteLength(content))})`)
     },
@@ -114,50 +119,28 @@ function note({ progress: sink, quiet }: ReportTools, progress: ProgressLine, te
   sink.write(`${sink.paint.dim(text)}\n`)
 }
 
-export const reporterNames = ['list', 'dot', 'junit', 'json', 'tap', 'html'] as const
-export type ReporterName = (typeof reporterNames)[number]
-
-export interface ReporterSpec {
+interface ReporterSpec {
   name: ReporterName
   /** Null: to stdout. */
   file: string | null
 }
 
-/** A value of `--reporter` is invalid: a mistake in usage. */
-export class ReporterSpecError extends Error {
-  override readonly name = 'ReporterSpecError'
-  /** Stable name of the cause. */
-  readonly code: 'reporter_unknown' | 'reporter_file_missing' | 'reporter_stdout_taken' | 'reporter_file_taken'
-  /** What to do. */
-  readonly hint: string
-
-  constructor(code: ReporterSpecError['code'], message: string, hint: string) {
-    super(message)
-    this.code = code
-    this.hint = hint
-  }
-}
-
-/** Parses the values of `--reporter`, in order; default `list`. Throws ReporterSpecError. */
-export function parseReporterSpecs(given: readonly string[]): ReporterSpec[] {
+/** Parses the values of `--reporter`, in order; default `list`. Throws QaError. */
+function parseReporterSpecs(given: readonly string[]): ReporterSpec[] {
   const specs = (given.length === 0 ? ['list'] : given).map(parseSpec)
   const toStdout = specs.filter(({ file }) => file === null)
   if (toStdout.length > 1) {
     const [first, second] = toStdout as [ReporterSpec, ReporterSpec]
-    throw new ReporterSpecError(
+    throw new QaError(
       'reporter_stdout_taken',
       `Only one reporter can write to stdout, and ${toStdout.map(({ name }) => name).join(' and ')} would.`,
-      `Give all but one a file: --reporter ${first.name} --reporter ${second.name}=${exampleFiles[second.name]}`,
+      `Give all but one a file: --reporter ${first.name} --reporter ${second.name}=${known[second.name].example}`,
     )
   }
   const files = specs.flatMap(({ file }) => (file === null ? [] : [file]))
   const twice = files.find((file, index) => files.indexOf(file) !== index)
   if (twice !== undefined) {
-    throw new ReporterSpecError(
-      'reporter_file_taken',
-      `Two reporters would write to ${twice}.`,
-      'Give each a file of its own.',
-    )
+    throw new QaError('reporter_file_taken', `Two reporters would write to ${twice}.`, 'Give each a file of its own.')
   }
   return specs
 }
@@ -167,7 +150,7 @@ function parseSpec(text: string): ReporterSpec {
   const name = reporterNames.find((known) => known === written)
   if (name === undefined) {
     const near = nearestName(written, reporterNames)
-    throw new ReporterSpecError(
+    throw new QaError(
       'reporter_unknown',
       `There is no reporter '${written}'.`,
       `${near === null ? '' : `Did you mean ${near}? `}There are ${reporterNames.join(', ')}.`,
@@ -176,20 +159,11 @@ function parseSpec(text: string): ReporterSpec {
   if (rest.length === 0) return { name, file: null }
   const file = rest.join('=')
   if (file !== '') return { name, file }
-  throw new ReporterSpecError(
+  throw new QaError(
     'reporter_file_missing',
     `--reporter ${text} names no file.`,
-    `Name one, as in --reporter ${name}=${exampleFiles[name]}, or leave the = out for stdout.`,
+    `Name one, as in --reporter ${name}=${known[name].example}, or leave the = out for stdout.`,
   )
-}
-
-const exampleFiles: Record<ReporterName, string> = {
-  list: 'qa.txt',
-  dot: 'qa-dots.txt',
-  junit: 'report.xml',
-  json: 'qa.json',
-  tap: 'qa.tap',
-  html: 'qa.html',
 }
 
 /**
@@ -217,20 +191,5 @@ async function makeDirectory(path: string): Promise<void> {
   } catch (error) {
     // Another report may have created it meanwhile.
     if (!existsSync(path)) throw error
-  }
-}
-
-/** A report could not be written. */
-export class ReportFileError extends Error {
-  override readonly name = 'ReportFileError'
-  readonly file: string
-  /** What to do. */
-  readonly hint = 'Name another file, or free its place. The run itself went on to its end.'
-
-  constructor(reporter: string, file: string, cause: unknown) {
-    super(`Cannot write the ${reporter} report to ${file}: ${cause instanceof Error ? cause.message : String(cause)}`, {
-      cause,
-    })
-    this.file = file
   }
 }

@@ -113,15 +113,8 @@ export function visible(text: string): string {
   )
 }
 
-/** Colours of one stream, such as an instance of chalk. Without colours each function returns its text. */
-export interface Paint {
-  bold(text: string): string
-  dim(text: string): string
-  red(text: string): string
-  green(text: string): string
-  yellow(text: string): string
-  cyan(text: string): string
-}
+/** Colours of one stream. Without colours each function returns its text. */
+export type Paint = Record<'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan', (text: string) => string>
 
 /** A stream that text goes to. */
 export interface Sink {
@@ -154,12 +147,6 @@ export interface Destination {
   readonly paint: Paint
 }
 
+const same = (text: string) => text
 /** For files, and streams without colours. */
-export const plain: Paint = {
-  bold: (text) => text,
-  dim: (text) => text,
-  red: (text) => text,
-  green: (text) => text,
-  yellow: (text) => text,
-  cyan: (text) => text,
-}
+export const plain: Paint = { bold: same, dim: same, red: same, green: same, yellow: same, cyan: same }

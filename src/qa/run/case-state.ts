@@ -42,12 +42,8 @@ export interface CaseStateOptions {
 }
 
 /** A step refers to something that no earlier step has made. */
-export class MissingError extends Error {
-  override readonly name = 'MissingError'
-
-  constructor(what: string, source: string) {
-    super(`There is no ${what} yet: an earlier step must be ${source}.`)
-  }
+function missing(what: string, source: string): Error {
+  return new Error(`There is no ${what} yet: an earlier step must be ${source}.`)
 }
 
 export class CaseState {
@@ -100,9 +96,9 @@ export class CaseState {
     return this.#responses.get(name)
   }
 
-  /** Returns the last response with a fill. Throws MissingError. */
+  /** Returns the last response with a fill. Throws Error. */
   lastFill(): StepResponse {
-    if (this.#lastFill === null) throw new MissingError('fill', 'a placement that fills')
+    if (this.#lastFill === null) throw missing('fill', 'a placement that fills')
     return this.#lastFill
   }
 
@@ -116,17 +112,17 @@ export class CaseState {
     for (const close of this.#onEnd.toReversed()) await close()
   }
 
-  /** Returns the slot of a step by its name, a slot_id unchanged, or without a name the last slot. Throws MissingError. */
+  /** Returns the slot of a step by its name, a slot_id unchanged, or without a name the last slot. Throws Error. */
   slotOf(name: string | undefined): string {
     const source = 'a placement or a job'
     if (name === undefined) {
-      if (this.#lastSlot === null) throw new MissingError('slot', source)
+      if (this.#lastSlot === null) throw missing('slot', source)
       return this.#lastSlot
     }
     const response = this.#responses.get(name)
     if (response === undefined) return name
     const slot = valueAt(response.body, 'slot_id') ?? valueAt(response.body, 'slot_ids.0')
-    if (!isText(slot)) throw new MissingError(`slot in ${name}`, source)
+    if (!isText(slot)) throw missing(`slot in ${name}`, source)
     return slot
   }
 
@@ -134,16 +130,16 @@ export class CaseState {
     return this.fillOf(name).asset_token
   }
 
-  /** Returns the fill of a step by its name, or the last fill; another text is an asset token. Throws MissingError. */
+  /** Returns the fill of a step by its name, or the last fill; another text is an asset token. Throws Error. */
   fillOf(name: string | undefined): Fill {
     const response = name === undefined ? this.lastFill() : this.#responses.get(name)
     if (response === undefined) return { ...noFacts, asset_token: name ?? '' }
     const fill = fillIn(response)
-    if (fill === null) throw new MissingError(`fill in ${name}`, 'a placement that fills')
+    if (fill === null) throw missing(`fill in ${name}`, 'a placement that fills')
     return fill
   }
 
-  /** Returns a credential with the origin that goes with it, or null for none. Throws MissingError. */
+  /** Returns a credential with the origin that goes with it, or null for none. Throws Error. */
   async credential(choice: KeyChoice = 'secret'): Promise<{ token: string; origin: string | null } | null> {
     if (typeof choice === 'object') {
       const { project: client_id = null, class: kind = 'secret', mode = 'test' } = choice
@@ -153,10 +149,10 @@ export class CaseState {
       case 'none':
         return null
       case 'activation':
-        if (this.#activation === null) throw new MissingError('activation token', 'an activate step')
+        if (this.#activation === null) throw missing('activation token', 'an activate step')
         return this.#activation
       case 'beacon':
-        if (this.#beaconToken === null) throw new MissingError('beacon token', 'a frame step')
+        if (this.#beaconToken === null) throw missing('beacon token', 'a frame step')
         return { token: this.#beaconToken, origin: this.origin }
       case 'secret':
       case 'publishable':
@@ -231,7 +227,7 @@ export class CaseState {
   #keyOfOtherProject(): Promise<string> {
     const { keys, projects } = this.#options.target
     const client_id = projects.find((id) => id !== this.client_id && !id.startsWith('proj_qa_'))
-    if (client_id === undefined) throw new MissingError('other project', 'a second project')
+    if (client_id === undefined) throw missing('other project', 'a second project')
     return keys.take({ client_id, class: 'secret', mode: 'test' })
   }
 

@@ -5,7 +5,7 @@ import { fillPath } from '../../foundation/endpoint-path.ts'
 import type { Json } from '../../foundation/json.ts'
 import { redactSecrets } from '../../foundation/redaction.ts'
 import type { BrowserHost } from '../browser/launch.ts'
-import type { TargetSummary } from '../result.ts'
+import { QaError, type TargetSummary } from '../result.ts'
 import { createHttpClient, type HttpClient, type HttpResponse, NoResponseError } from './http.ts'
 
 /** Something that a case needs of its target. */
@@ -55,17 +55,6 @@ export interface Target {
   close(): Promise<void>
 }
 
-/** The target does not respond, or is missing a key or project that a run needs. */
-export class TargetError extends Error {
-  override readonly name = 'TargetError'
-  readonly hint: string
-
-  constructor(message: string, hint: string) {
-    super(message)
-    this.hint = hint
-  }
-}
-
 /** The control plane refused what the runner itself needs. */
 export class ControlError extends Error {
   override readonly name = 'ControlError'
@@ -73,7 +62,7 @@ export class ControlError extends Error {
 
 const within_ms = 5_000
 
-/** Opens a service for a run. Throws TargetError. */
+/** Opens a service for a run. Throws QaError. */
 export async function openTarget(options: TargetOptions): Promise<Target> {
   const base_url = options.base_url.replace(/\/+$/, '')
   const http = createHttpClient(options.user_agent === undefined ? {} : { 'user-agent': options.user_agent })
@@ -94,7 +83,8 @@ export async function openTarget(options: TargetOptions): Promise<Target> {
   const client_id = options.client_id ?? project?.client_id
   if (client_id === undefined || (info === null && options.keys.secret === null)) {
     http.close()
-    throw new TargetError(
+    throw new QaError(
+      'target_missing',
       `${base_url} is no sandbox, so it needs ${client_id === undefined ? 'a project and ' : ''}a secret key.`,
       'Set SVC_CLIENT_ID and SVC_SECRET_KEY, or --client-id and --secret-key. For a sandbox of its own: svc qa run --fresh',
     )
@@ -144,7 +134,7 @@ export async function openTarget(options: TargetOptions): Promise<Target> {
   }
 }
 
-/** Returns what a sandbox reports about itself, or null for another service. Throws TargetError without a response. */
+/** Returns what a sandbox reports about itself, or null for another service. Throws QaError without a response. */
 async function infoOf(
   { kind }: TargetOptions,
   base_url: string,
@@ -157,7 +147,8 @@ async function infoOf(
   } catch (error) {
     if (!(error instanceof NoResponseError)) return null
     http.close()
-    throw new TargetError(
+    throw new QaError(
+      'target_missing',
       `${base_url} cannot be reached: ${error.message}.`,
       kind === 'service'
         ? 'Check --base-url, or use a sandbox: svc qa run --fresh'

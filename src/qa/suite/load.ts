@@ -89,11 +89,8 @@ class Reader {
       wanted.flatMap((name, index) => {
         const axis = known[name]
         if (axis !== undefined) return [[name, axis] as const]
-        this.#problems.push({
-          place: this.#places.of([...path, 'matrix', index]),
-          message: `The suite has no matrix named ${name}.`,
-          hint: suggestion(name, Object.keys(known)),
-        })
+        const hint = suggestion(name, Object.keys(known))
+        this.#report([...path, 'matrix', index], `The suite has no matrix named ${name}.`, hint)
         return []
       }),
     )
@@ -103,11 +100,9 @@ class Reader {
     for (const [index, combination] of except.entries()) {
       for (const name of Object.keys(combination)) {
         if (name in axes) continue
-        this.#problems.push({
-          place: this.#places.ofName([...path, 'except', index], name),
-          message: `This case has no matrix named ${name}.`,
-          hint: suggestion(name, Object.keys(axes)),
-        })
+        const place = this.#places.ofName([...path, 'except', index], name)
+        const hint = suggestion(name, Object.keys(axes))
+        this.#problems.push({ place, message: `This case has no matrix named ${name}.`, hint })
       }
     }
   }
@@ -147,10 +142,8 @@ class Reader {
 
 function actionProblem(names: readonly string[], actions: readonly string[]): [message: string, hint: string] {
   if (actions.length > 1) {
-    return [
-      `A step has one action, this one has ${actions.length}: ${actions.join(', ')}.`,
-      'Make each a step of its own.',
-    ]
+    const message = `A step has one action, this one has ${actions.length}: ${actions.join(', ')}.`
+    return [message, 'Make each a step of its own.']
   }
   const kinds = stepKinds.map((kind) => kind.name)
   const others = names.filter((name) => !(name in commonFields) && !(name in requestFields))

@@ -37,22 +37,12 @@ function variablesOf(value: Json, path: Path, step: LoadedStep, as: unknown, nam
 function unknownVariables(text: string, known: ReadonlySet<string>, place: () => Place): SuiteProblem[] {
   return expressionsIn(text).flatMap((expression) => {
     if (expression === null) {
-      return [
-        {
-          place: place(),
-          message: `${text} has a variable that cannot be read.`,
-          hint: `Write {{name.path}}, {{now_ms - 30s}} or {{now_ms | iso}}; filters: ${filterNames.join(', ')}.`,
-        },
-      ]
+      const hint = `Write {{name.path}}, {{now_ms - 30s}} or {{now_ms | iso}}; filters: ${filterNames.join(', ')}.`
+      return { place: place(), message: `${text} has a variable that cannot be read.`, hint }
     }
-    if (known.has(expression.name)) return []
-    return [
-      {
-        place: place(),
-        message: `There is no variable named ${expression.name} here.`,
-        hint: suggestion(expression.name, [...known]),
-      },
-    ]
+    const { name } = expression
+    if (known.has(name)) return []
+    return { place: place(), message: `There is no variable named ${name} here.`, hint: suggestion(name, [...known]) }
   })
 }
 
@@ -67,14 +57,9 @@ function unknownStep({ kind, data, at }: LoadedStep, responses: ReadonlySet<stri
   return uses.flatMap(([name, path]) => {
     if (typeof name !== 'string' || name.includes('{{') || /^(slot|ast|job)_/.test(name) || responses.has(name))
       return []
-    return [
-      {
-        place: at(path),
-        message: `There is no earlier step named ${name}.`,
-        hint:
-          responses.size === 0 ? `Give the step that you mean a name: as: ${name}` : suggestion(name, [...responses]),
-      },
-    ]
+    const hint =
+      responses.size === 0 ? `Give the step that you mean a name: as: ${name}` : suggestion(name, [...responses])
+    return { place: at(path), message: `There is no earlier step named ${name}.`, hint }
   })
 }
 
@@ -85,22 +70,17 @@ function expectationProblems({ data, at }: LoadedStep): SuiteProblem[] {
   for (const reason of [expect.reason ?? []].flat()) {
     if (typeof reason !== 'string' || reason.includes('{{') || reason in reasonCodes) continue
     const isAccept = (acceptCodes as readonly string[]).includes(reason)
-    problems.push({
-      place: at(['expect', 'reason']),
-      message: `${reason} is no reason_code${isAccept ? ' of an error' : ''}.`,
-      hint: isAccept
-        ? `Accepted beacons have it: body: { reason_code: ${reason} }`
-        : suggestion(reason, Object.keys(reasonCodes)),
-    })
+    const message = `${reason} is no reason_code${isAccept ? ' of an error' : ''}.`
+    const hint = isAccept
+      ? `Accepted beacons have it: body: { reason_code: ${reason} }`
+      : suggestion(reason, Object.keys(reasonCodes))
+    problems.push({ place: at(['expect', 'reason']), message, hint })
   }
   for (const event of Array.isArray(expect.events) ? expect.events : []) {
     const type = isObject(event) ? event.type : event
     if (typeof type !== 'string' || type.includes('{{') || (eventTypes as readonly string[]).includes(type)) continue
-    problems.push({
-      place: at(['expect', 'events']),
-      message: `${type} is no event.`,
-      hint: suggestion(type, eventTypes),
-    })
+    const place = at(['expect', 'events'])
+    problems.push({ place, message: `${type} is no event.`, hint: suggestion(type, eventTypes) })
   }
   return problems
 }
