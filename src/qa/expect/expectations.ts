@@ -173,14 +173,7 @@ function keysChecks({ keys }: Expect, response: StepResponse, placeOf: PlaceOf):
   return Object.entries(wanted).map(([path, names]) => {
     const value = valueAt(response.body, path)
     const actual = isObject(value) ? Object.keys(value).toSorted() : (value ?? null)
-    const expected = names.toSorted()
-    return {
-      subject: path === '' ? 'keys' : `keys of ${path}`,
-      passed: matches(expected, actual),
-      expected,
-      actual,
-      ...placeOf(['expect', 'keys']),
-    }
+    return check(path === '' ? 'keys' : `keys of ${path}`, names.toSorted(), actual, placeOf(['expect', 'keys']))
   })
 }
 
@@ -191,8 +184,11 @@ function sameChecks(
   placeOf: PlaceOf,
 ): Check[] {
   if (same_as === undefined) return []
-  const { step, paths, except } =
-    typeof same_as === 'string' ? { step: same_as, paths: undefined, except: undefined } : same_as
+  const {
+    step,
+    paths,
+    except = [],
+  }: Exclude<typeof same_as, string> = typeof same_as === 'string' ? { step: same_as } : same_as
   const before = earlier(step)
   const place = placeOf(['expect', 'same_as'])
   if (before === undefined) {
@@ -203,9 +199,9 @@ function sameChecks(
       check(`body.${path}`, literal(valueAt(before.body, path)), valueAt(response.body, path), place),
     )
   }
-  const left = ['request_id', ...(except ?? [])]
+  const left = ['request_id', ...except]
   const without = (body: Json) => left.reduce(withoutValue, body)
-  return [{ ...check(`same as ${step}`, literal(without(before.body)), without(response.body), place) }]
+  return [check(`same as ${step}`, literal(without(before.body)), without(response.body), place)]
 }
 
 /** Returns a value of a response for comparison; undefined must stay absent. */

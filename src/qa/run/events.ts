@@ -10,15 +10,7 @@ import type { Target } from './target.ts'
 
 export type WantedEvent = string | { type: string; data?: Record<string, Json> | undefined }
 
-export interface EventStream {
-  /** Resolves with the wanted events, in order, others between them. Rejects with MissingEventsError on abort. */
-  waitFor(
-    wanted: readonly WantedEvent[],
-    isOwn: (event: SandboxEvent) => boolean,
-    signal: AbortSignal,
-  ): Promise<SandboxEvent[]>
-  close(): void
-}
+export type EventStream = Awaited<ReturnType<typeof openEventStream>>
 
 /** An event was not emitted in time. */
 export class MissingEventsError extends Error {
@@ -32,10 +24,7 @@ export class MissingEventsError extends Error {
 }
 
 /** Opens the stream, which begins with the next event. Throws NoResponseError. */
-export async function openEventStream(
-  { http, base_url, control_headers }: Target,
-  signal: AbortSignal,
-): Promise<EventStream> {
+export async function openEventStream({ http, base_url, control_headers }: Target, signal: AbortSignal) {
   const stop = new AbortController()
   const headers = { accept: 'text/event-stream', ...control_headers }
   const url = base_url + contract['events.stream'].path
@@ -56,7 +45,12 @@ export async function openEventStream(
       changes.emit('change')
     })
   return {
-    async waitFor(wanted, isOwn, signal) {
+    /** Resolves with the wanted events, in order, others between them. Rejects with MissingEventsError on abort. */
+    async waitFor(
+      wanted: readonly WantedEvent[],
+      isOwn: (event: SandboxEvent) => boolean,
+      signal: AbortSignal,
+    ): Promise<SandboxEvent[]> {
       for (;;) {
         const own = events.filter(isOwn)
         const found = inOrder(wanted, own)

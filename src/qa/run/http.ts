@@ -1,5 +1,5 @@
 /** HTTP for requests that may be malformed: any method, header and bytes; nothing is added, followed or retried. */
-import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import type { ByteReader } from '../../client/exchange.ts'
 
@@ -31,75 +31,68 @@ export class NoResponseError extends Error {
   }
 }
 
-export interface HttpClient {
-  /** Sends a request and reads the response to its end. Throws NoResponseError. */
-  send(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse>
-  /** Opens a response without end. Resolves when its head has come. Throws NoResponseError. */
-  open(request: HttpRequest, signal: AbortSignal): Promise<ByteReader>
-  close(): void
-}
-
 const longestResponse_bytes = 8_000_000
 
-/** `defaults` are headers of every request that does not have its own of that name. */
-export function createHttpClient(defaults: Readonly<Record<string, string>> = {}): HttpClient {
-  const agents = {
+export class HttpClient {
+  readonly #agents = {
     'http:': new HttpAgent({ keepAlive: true, maxSockets: 64 }),
     'https:': new HttpsAgent({ keepAlive: true, maxSockets: 64 }),
   }
+  readonly #defaults: Readonly<Record<string, string>>
 
-  function start({ method, url, headers, body }: HttpRequest, signal: AbortSignal): ClientRequest {
+  /** `defaults` are headers of every request that does not have its own of that name. */
+  constructor(defaults: Readonly<Record<string, string>> = {}) {
+    this.#defaults = defaults
+  }
+
+  /** Sends a request and reads the response to its end. Throws NoResponseError. */
+  async send(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
+    const started = performance.now()
+    let status = 0
+    try {
+      const response = await this.#head(request, signal)
+      status = response.statusCode ?? 0
+      const text = await readToEnd(response)
+      return { status, headers: headersOf(response), text, duration_ms: elapsed(started) }
+    } catch (error) {
+      throw noResponse(error, signal, status, elapsed(started))
+    }
+  }
+
+  /** Opens a response without end. Resolves when its head has come. Throws NoResponseError. */
+  async open(request: HttpRequest, signal: AbortSignal): Promise<ByteReader> {
+    const started = performance.now()
+    try {
+      const response = await this.#head(request, signal)
+      response.on('error', () => {})
+      if (response.statusCode !== 200) throw new Error(`responded ${response.statusCode}`)
+      const chunks = response[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>
+      return {
+        read: async () => {
+          const { done, value } = await chunks.next()
+          return { done: done === true, value: value as Uint8Array | undefined }
+        },
+        cancel: async () => void response.destroy(),
+      }
+    } catch (error) {
+      throw noResponse(error, signal, 0, elapsed(started))
+    }
+  }
+
+  close(): void {
+    for (const agent of Object.values(this.#agents)) agent.destroy()
+  }
+
+  /** Sends a request. Resolves with the response when its head has come. */
+  #head({ method, url, headers, body }: HttpRequest, signal: AbortSignal): Promise<IncomingMessage> {
     const isHttps = new URL(url).protocol === 'https:'
     const length = body === null ? {} : { 'content-length': String(Buffer.byteLength(body)) }
-    const agent = agents[isHttps ? 'https:' : 'http:']
-    const options = { method, headers: { ...length, ...defaults, ...headers }, signal, agent }
+    const agent = this.#agents[isHttps ? 'https:' : 'http:']
+    const options = { method, headers: { ...length, ...this.#defaults, ...headers }, signal, agent }
     const request = isHttps ? httpsRequest(url, options) : httpRequest(url, options)
     request.end(body ?? undefined)
-    return request
+    return new Promise((resolve, reject) => request.on('response', resolve).on('error', reject))
   }
-
-  return {
-    async send(request, signal) {
-      const started = performance.now()
-      let status = 0
-      try {
-        const response = await headOf(start(request, signal))
-        status = response.statusCode ?? 0
-        const text = await readToEnd(response)
-        return { status, headers: headersOf(response), text, duration_ms: elapsed(started) }
-      } catch (error) {
-        throw noResponse(error, signal, status, elapsed(started))
-      }
-    },
-    async open(request, signal) {
-      const started = performance.now()
-      try {
-        const response = await headOf(start(request, signal))
-        response.on('error', () => {})
-        if (response.statusCode !== 200) throw new Error(`responded ${response.statusCode}`)
-        const chunks = response[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>
-        return {
-          read: async () => {
-            const { done, value } = await chunks.next()
-            return { done: done === true, value: value as Uint8Array | undefined }
-          },
-          cancel: async () => void response.destroy(),
-        }
-      } catch (error) {
-        throw noResponse(error, signal, 0, elapsed(started))
-      }
-    },
-    close() {
-      for (const agent of Object.values(agents)) agent.destroy()
-    },
-  }
-}
-
-function headOf(request: ClientRequest): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => {
-    request.on('response', resolve)
-    request.on('error', reject)
-  })
 }
 
 async function readToEnd(response: IncomingMessage): Promise<string> {

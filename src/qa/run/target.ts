@@ -6,7 +6,7 @@ import type { Json } from '../../foundation/json.ts'
 import { redactSecrets } from '../../foundation/redaction.ts'
 import type { BrowserHost } from '../browser/launch.ts'
 import { QaError, type TargetSummary } from '../result.ts'
-import { createHttpClient, type HttpClient, type HttpResponse, NoResponseError } from './http.ts'
+import { HttpClient, type HttpResponse, NoResponseError } from './http.ts'
 
 /** Something that a case needs of its target. */
 export type Need = 'control' | 'browser' | 'publishable_key' | 'test_key' | 'live_key' | 'erasable'
@@ -29,31 +29,15 @@ export interface TargetOptions {
   session_prefix?: string
 }
 
-export interface Target {
-  readonly summary: TargetSummary
-  readonly base_url: string
-  readonly client_id: string
-  /** Projects of the sandbox when the run began; empty for another service. */
-  readonly projects: readonly string[]
-  readonly origin: string
-  /** What the sessions of cases begin with. */
-  readonly session_prefix: string
-  readonly browser: BrowserHost | null
-  readonly keys: Keys
-  readonly http: HttpClient
-  /** Headers that the control plane requires. */
-  readonly control_headers: Readonly<Record<string, string>>
-  /** Returns what is missing, in words, or null when the target has it. */
-  missing(need: Need): string | null
-  /** Calls the control plane for the runner, not for a step. Throws NoResponseError or ControlError. */
-  control<Body = Json>(
-    id: EndpointId,
-    params?: Readonly<Record<string, string>>,
-    body?: Json,
-    signal?: AbortSignal,
-  ): Promise<Body>
-  close(): Promise<void>
-}
+/** Calls the control plane for the runner, not for a step. Throws NoResponseError or ControlError. */
+type Control = <Body = Json>(
+  id: EndpointId,
+  params?: Readonly<Record<string, string>>,
+  body?: Json,
+  signal?: AbortSignal,
+) => Promise<Body>
+
+export type Target = Readonly<Awaited<ReturnType<typeof openTarget>>>
 
 /** The control plane refused what the runner itself needs. */
 export class ControlError extends Error {
@@ -63,12 +47,12 @@ export class ControlError extends Error {
 const within_ms = 5_000
 
 /** Opens a service for a run. Throws QaError. */
-export async function openTarget(options: TargetOptions): Promise<Target> {
+export async function openTarget(options: TargetOptions) {
   const base_url = options.base_url.replace(/\/+$/, '')
-  const http = createHttpClient(options.user_agent === undefined ? {} : { 'user-agent': options.user_agent })
+  const http = new HttpClient(options.user_agent === undefined ? {} : { 'user-agent': options.user_agent })
   const control_headers: Record<string, string> =
     options.admin_token === undefined ? {} : { 'x-sandbox-token': options.admin_token }
-  const control: Target['control'] = async (id, params = {}, body, signal = AbortSignal.timeout(within_ms)) => {
+  const control: Control = async (id, params = {}, body, signal = AbortSignal.timeout(within_ms)) => {
     const endpoint = contract[id]
     const path = fillPath(endpoint.path, params)
     const text = body === undefined ? null : JSON.stringify(body)
@@ -116,16 +100,20 @@ export async function openTarget(options: TargetOptions): Promise<Target> {
     summary,
     base_url,
     client_id,
+    /** Projects of the sandbox when the run began; empty for another service. */
     projects: (info?.projects ?? []).map((each) => each.client_id),
     origin,
+    /** What the sessions of cases begin with. */
     session_prefix: options.session_prefix ?? 'qa_',
     browser: options.browser,
     keys,
     http,
+    /** Headers that the control plane requires. */
     control_headers,
-    missing: (need) => missing[need],
+    /** Returns what is missing, in words, or null when the target has it. */
+    missing: (need: Need) => missing[need],
     control,
-    async close() {
+    async close(): Promise<void> {
       await keys.close().catch((error: unknown) => {
         if (!(error instanceof NoResponseError || error instanceof ControlError)) throw error
       })
@@ -139,7 +127,7 @@ async function infoOf(
   { kind }: TargetOptions,
   base_url: string,
   http: HttpClient,
-  control: Target['control'],
+  control: Control,
 ): Promise<SandboxInfo | null> {
   try {
     const info = await control<SandboxInfo>('sandbox.info')
@@ -173,15 +161,6 @@ interface KeyRequest {
   mode: 'test' | 'live'
 }
 
-interface Keys {
-  /** Returns a key for one case. `client_id` null means the project of the target. Throws Error when there is none. */
-  take(request: Omit<KeyRequest, 'client_id'> & { client_id: string | null }): Promise<string>
-  /** Given keys that do not look like keys: results must not show them either. */
-  readonly opaque: readonly string[]
-  /** Revokes the keys that were created. */
-  close(): Promise<void>
-}
-
 /** Cases that share one key: few enough that their requests stay within the burst of its limit. */
 const casesPerKey: Readonly<Record<KeyRequest['class'], number>> = { secret: 12, publishable: 6 }
 
@@ -189,7 +168,7 @@ interface KeysOptions {
   client_id: string
   given: GivenKeys
   /** Null for a service without a control plane. */
-  control: Target['control'] | null
+  control: Control | null
   /** The sandbox ends with the run: its keys need not be revoked. */
   is_temporary: boolean
 }
@@ -198,18 +177,22 @@ interface KeysOptions {
  * Credentials for cases. Rate limits are per key: on a sandbox cases take turns with keys that are created for the run, so
  * that no case meets the limit because of the requests of others. Another service has the keys that were given.
  */
-function createKeys({ client_id, given, control, is_temporary }: KeysOptions): Keys {
+function createKeys({ client_id, given, control, is_temporary }: KeysOptions) {
   const shared = new Map<string, { key: Promise<string>; left: number }>()
   const created: string[] = []
 
-  async function create({ client_id, ...body }: KeyRequest, call: Target['control']): Promise<string> {
+  async function create({ client_id, ...body }: KeyRequest, call: Control): Promise<string> {
     const { key, key_id } = await call<{ key: string; key_id: string }>('keys.create', { client_id }, body)
     created.push(key_id)
     return key
   }
 
   return {
-    take({ client_id: wanted, ...rest }) {
+    /** Returns a key for one case. `client_id` null means the project of the target. Throws Error when there is none. */
+    take({
+      client_id: wanted,
+      ...rest
+    }: Omit<KeyRequest, 'client_id'> & { client_id: string | null }): Promise<string> {
       const request = { client_id: wanted ?? client_id, ...rest }
       if (control === null) return Promise.resolve(givenKey(request, client_id, given))
       const name = JSON.stringify(request)
@@ -223,7 +206,9 @@ function createKeys({ client_id, given, control, is_temporary }: KeysOptions): K
       key.catch(() => shared.delete(name))
       return key
     },
+    /** Given keys that do not look like keys: results must not show them either. */
     opaque: Object.values(given).filter((key): key is string => key !== null && redactSecrets(key) === key),
+    /** Revokes the keys that were created. */
     async close() {
       if (is_temporary || control === null) return
       for (const key_id of created) await control('keys.revoke', { key_id }, {})
