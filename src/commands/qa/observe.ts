@@ -73,18 +73,18 @@ export const observe: Command = {
   async run(session, { options, args, passthrough }) {
     const given = options as unknown as ObserveFlags
     checkFlags(session, given, args.flat(), passthrough ?? [])
-    const flags = { ...given, drive: await loadDrive(session, given.steps) }
-    const interrupt = interruptOf(session)
-    const started_at_ms = session.host.now()
-    return passthrough?.length
-      ? observeProgram(session, flags, passthrough, interrupt, started_at_ms)
-      : observeService(session, flags, interrupt, started_at_ms)
+    const drive = await loadDrive(session, given.steps)
+    const flags = { ...given, drive, interrupt: interruptOf(session), started_at_ms: session.host.now() }
+    return passthrough?.length ? observeProgram(session, flags, passthrough) : observeService(session, flags)
   },
 }
 
-/** The flags, with what uses the page. */
+/** The flags, with what uses the page, and what ends the watch. */
 interface Watching extends ObserveFlags {
   drive: WatchOptions['drive']
+  interrupt: AbortSignal
+  /** Epoch milliseconds of the system clock. */
+  started_at_ms: number
 }
 
 /** Resolves to what does the steps of a file, before anything is started. Throws CliError. */
@@ -107,48 +107,31 @@ async function loadDrive({ host }: Session, file: string | undefined): Promise<W
 }
 
 /** Judges what the running sandbox sees from now on, or with --since what its journal has. */
-async function observeService(
-  session: Session,
-  flags: Watching,
-  interrupt: AbortSignal,
-  started_at_ms: number,
-): Promise<number> {
+async function observeService(session: Session, flags: Watching): Promise<number> {
   const { base_url, sandbox } = session.settings
   const client = sessionClient(session.host, session.settings)
   const { info } = await findService(client)
   if (info === null) throw sandboxMissing(session, base_url)
   const after = flags.since === undefined ? await newestRequest(client) : undefined
-  const page = await watch(session, flags, base_url, interrupt)
   return report(session, flags, {
+    page: await watch(session, flags, base_url),
     client,
     base_url,
     kind: sandbox === null ? 'service' : 'sandbox',
-    since: flags.since,
     after,
     is_ended: flags.since !== undefined && flags.url === undefined,
-    is_whole: false,
-    page,
     what: flags.url ?? (flags.since === undefined ? 'the running sandbox' : `since ${flags.since}`),
-    started_at_ms,
   })
 }
 
 /** Judges what a program did against a sandbox of its own. The program's own failure goes first. */
-function observeProgram(
-  session: Session,
-  flags: Watching,
-  words: readonly string[],
-  interrupt: AbortSignal,
-  started_at_ms: number,
-): Promise<number> {
-  const isServer = flags.url !== undefined
+function observeProgram(session: Session, flags: Watching, words: readonly string[]): Promise<number> {
+  const { url, interrupt } = flags
+  const isServer = url !== undefined
   return runWithSandbox(session, words, { interrupt, forwards: !isServer }, async (program) => {
     const { base_url, secret_key, group } = program
-    let page: PageSeen | null = null
-    if (flags.url !== undefined) {
-      await untilResponding(flags.url, words, program)
-      page = await watch(session, flags, base_url, interrupt)
-    }
+    if (isServer) await untilResponding(url, words, program)
+    const page = isServer ? await watch(session, flags, base_url) : null
     const isStopped = isServer && program.exitCode() === null
     if (isStopped) group.end('SIGTERM')
     const code = await group.ended
@@ -156,13 +139,9 @@ function observeProgram(
       client: createClient({ base_url, credential: secret_key, validate: 'report' }),
       base_url,
       kind: 'fresh',
-      since: undefined,
-      after: undefined,
       is_ended: true,
-      is_whole: true,
       page,
       what: words.join(' '),
-      started_at_ms,
     })
     return isStopped || code === 0 ? judged : code
   })
@@ -175,14 +154,9 @@ async function newestRequest(client: Client): Promise<string | null> {
 }
 
 /** Resolves when the time is over or the user interrupts; with what the page did, where one is watched. */
-async function watch(
-  session: Session,
-  flags: Watching,
-  base_url: string,
-  interrupt: AbortSignal,
-): Promise<PageSeen | null> {
-  const { url, for: for_ms, since } = flags
-  if (url !== undefined) return watchInBrowser(session, { ...flags, url }, base_url, interrupt)
+async function watch(session: Session, flags: Watching, base_url: string): Promise<PageSeen | null> {
+  const { url, for: for_ms, since, interrupt } = flags
+  if (url !== undefined) return watchInBrowser(session, { ...flags, url }, base_url)
   if (since !== undefined && for_ms === undefined) return null
   const end = for_ms === undefined ? 'press Ctrl-C to judge it' : `it is judged after ${for_ms / 1_000} s`
   session.out.note(`watching ${base_url}: use the integration; ${end}`)
@@ -192,9 +166,8 @@ async function watch(
 
 async function watchInBrowser(
   session: Session,
-  { url, for: for_ms, browserPath, steps, drive, ...flags }: Watching & { url: string },
+  { url, for: for_ms, browserPath, steps, drive, interrupt, ...flags }: Watching & { url: string },
   base_url: string,
-  interrupt: AbortSignal,
 ): Promise<PageSeen> {
   const { PageUnreachable, watchPage } = await import('../../journal/facts/page.ts')
   const is_headed = headedFlag(flags) !== null
@@ -254,26 +227,26 @@ interface Observation {
   client: Client
   base_url: string
   kind: RunResult['target']['kind']
-  since: string | undefined
-  after: string | null | undefined
+  /** The newest request before the watch. */
+  after?: string | null | undefined
   is_ended: boolean
-  is_whole: boolean
   page: PageSeen | null
+  /** `npm test`, `http://localhost:3000`. */
   what: string
-  started_at_ms: number
 }
 
-async function report(session: Session, flags: ObserveFlags, observation: Observation): Promise<number> {
+async function report(session: Session, flags: Watching, observation: Observation): Promise<number> {
   const { createObservationList, judge, resultOf } = await import('../../journal/observe.ts')
   const { host, out, settings, command_name } = session
-  const { client, base_url, kind, since, after, is_ended, is_whole, page, what, started_at_ms } = observation
+  const { client, base_url, kind, after, is_ended, page, what } = observation
+  const { since, started_at_ms } = flags
   const info = await client.sandbox.info()
   const about = { client_id: settings.client_id, command_name }
   const reading = readJournal(client, info, { since, after, limit: maxExchanges }, about)
   const journal = await out.progress('reading the journal', reading)
   const isCut = journal.exchanges.length >= maxExchanges
   if (isCut) out.note(`Only the newest ${maxExchanges} requests are judged.`)
-  const watched = { ...journal, is_ended, is_whole: is_whole && !isCut, page }
+  const watched = { ...journal, is_ended, is_whole: kind === 'fresh' && !isCut, page }
   const verdicts = judge(watched)
   const result = resultOf(verdicts, watched, {
     target: { base_url, kind, version: info.version, key_mode: 'test' },
