@@ -36,8 +36,7 @@ export interface FileBeacon {
       }
   /** The request around it, in a HAR file. */
   request: { path: string; content_type: string | null; url_place: Place } | null
-  /** When it is judged, epoch milliseconds, and whether that is when it is sent or any time after it was written. */
-  judged_at: { now_ms: number; isSending: boolean }
+  times: Times
   /** Returns where a field of it is, or the name of that field; in a HAR file always where its body is. */
   place(path: readonly PropertyKey[], isName?: boolean): Place
 }
@@ -92,15 +91,11 @@ type Parsed = { node: Node; base: number } | { problem: string; offset: number }
 function beaconOf(parsed: Parsed, { text, locate, times }: SourceFile): FileBeacon {
   return {
     request: null,
-    judged_at: judgedAt(times),
+    times,
     body: bodyOf(parsed, text),
     place: (path, isName = false) =>
       locate('problem' in parsed ? parsed.offset : parsed.base + offsetAt(parsed.node, path, isName)),
   }
-}
-
-function judgedAt({ now_ms, sent_at_ms }: Times): FileBeacon['judged_at'] {
-  return { now_ms: sent_at_ms ?? now_ms, isSending: sent_at_ms !== null }
 }
 
 function bodyOf(parsed: Parsed, text: string): FileBeacon['body'] {
@@ -137,7 +132,7 @@ function harBeacons(entry: Node, { text, locate, times }: SourceFile): FileBeaco
   return [
     {
       body: body ?? { status: 'missing' },
-      judged_at: judgedAt({ ...times, sent_at_ms }),
+      times: { ...times, sent_at_ms },
       request: { path, content_type: typeof type === 'string' && type !== '' ? type : null, url_place },
       place: () => place,
     },

@@ -15,19 +15,20 @@ import {
   timeProblem,
 } from '../../contract/v1/beacons.ts'
 import { nearestName } from '../../foundation/nearest-name.ts'
-import { type AcceptedInFile, beaconPath, type FileBeacon, oldBeaconPath } from '../facts/beacon-file.ts'
+import { type AcceptedInFile, beaconPath, type FileBeacon, oldBeaconPath, type Place } from '../facts/beacon-file.ts'
 import { type Finding, type RuleBody, type RuleText, ruleSet } from '../rule.ts'
 import { fieldMeant, fixOfExpected, fixOfUnknown, measurementFields, topFields } from './requests.ts'
 
 type ReadBody = Extract<FileBeacon['body'], { status: 'read' }>
 /** A finding at a field of a beacon, or at the beacon. Its message is the title of the rule, when there is none. */
-type Found = Pick<Finding, 'fix'> & { message?: string; at?: readonly PropertyKey[]; isName?: true }
+type Found = Pick<Finding, 'fix'> & { message?: string; at?: readonly PropertyKey[]; isName?: true; in?: Place }
 type FindIn<Subject> = (subject: Subject, file: FileBeacon) => readonly Found[]
 type Words = Omit<RuleText, 'id'> & { title: string }
 
 function findingAt({ title }: Words, { place }: Pick<FileBeacon, 'place'>, found: Found): Finding {
-  const { at = [], isName, ...texts } = found
-  return { message: title, ...texts, place: { ...place(at, isName), path: at.length === 0 ? null : at.join('.') } }
+  const { at = [], isName, in: own, ...texts } = found
+  const path = at.length === 0 ? null : at.join('.')
+  return { message: title, ...texts, place: { ...(own ?? place(at, isName)), path } }
 }
 
 /** Returns a rule about one beacon. */
@@ -56,18 +57,13 @@ function fieldRule(rule: Words, find: FindIn<BeaconRequest>): RuleBody<'beacon'>
 
 /** Rules about each beacon by itself. */
 export const beaconFileRules = ruleSet('beacon', {
-  route_deprecated: {
-    severity: 'warning',
-    title: 'Beacons go to the current route.',
-    fix: `Send to ${beaconPath}.`,
-    judge: ({ request }) => ({
-      looked_at: 1,
-      findings:
-        request !== null && oldBeaconPath.test(request.path)
-          ? [{ message: `${request.path} is a deprecated alias.`, place: { ...request.url_place, path: null } }]
-          : [],
-    }),
-  },
+  route_deprecated: beaconRule(
+    { severity: 'warning', title: 'Beacons go to the current route.', fix: `Send to ${beaconPath}.` },
+    ({ request }) =>
+      request !== null && oldBeaconPath.test(request.path)
+        ? [{ message: `${request.path} is a deprecated alias.`, in: request.url_place }]
+        : [],
+  ),
   body_empty: beaconRule(
     {
       severity: 'error',
@@ -133,12 +129,13 @@ export const beaconFileRules = ruleSet('beacon', {
   occurred_at_conflict: timeRule('occurred_at_conflict'),
   occurred_at_ignored: fieldRule(
     { severity: 'warning', title: 'A beacon has one time.', fix: 'Send one of them.' },
-    ({ occurred_at, occurred_at_ms }, { judged_at: { now_ms } }) => {
+    ({ occurred_at, occurred_at_ms }, { times }) => {
       if (occurred_at === undefined || occurred_at_ms === undefined) return []
-      if (timeProblem({ occurred_at, occurred_at_ms }, occurred_at_ms, now_ms, ages) === 'occurred_at_conflict')
-        return []
+      const now_ms = times.sent_at_ms ?? times.now_ms
+      const problem = timeProblem({ occurred_at, occurred_at_ms }, occurred_at_ms, now_ms, ages)
+      if (problem === 'occurred_at_conflict' || Date.parse(occurred_at) === occurred_at_ms) return []
       const message = `occurred_at is ${formatValue(occurred_at)}, occurred_at_ms is ${formatTime(occurred_at_ms)}: only the latter counts.`
-      return Date.parse(occurred_at) === occurred_at_ms ? [] : [{ at: ['occurred_at'], message }]
+      return [{ at: ['occurred_at'], message }]
     },
   ),
 })
@@ -196,10 +193,11 @@ const ages = {
 
 /** Returns a rule about one way in which the time of a beacon is wrong (A73). */
 function timeRule(code: ReasonCode): RuleBody<'beacon'> {
-  return fieldRule(refused(code), (beacon, { judged_at: { now_ms, isSending } }) => {
+  return fieldRule(refused(code), (beacon, { times: { sent_at_ms, now_ms: present_ms } }) => {
     const happened_at_ms = occurrenceOf(beacon)
     if (happened_at_ms === null) return []
-    const allowed = isSending ? ages : { ...ages, beacon_max_age_ms: now_ms }
+    const now_ms = sent_at_ms ?? present_ms
+    const allowed = sent_at_ms === null ? { ...ages, beacon_max_age_ms: now_ms } : ages
     if (timeProblem(beacon, happened_at_ms, now_ms, allowed) !== code) return []
     const happened = formatTime(happened_at_ms)
     const seconds = Math.round(Math.abs(now_ms - happened_at_ms) / 1000)
@@ -218,7 +216,7 @@ function timeRule(code: ReasonCode): RuleBody<'beacon'> {
   })
 }
 
-type FoundInSlot = Found & { in: AcceptedInFile }
+type FoundInSlot = Omit<Found, 'in'> & { of: AcceptedInFile }
 type Slot = readonly AcceptedInFile[]
 
 /** Returns a rule about the beacons of one asset token together. */
@@ -227,7 +225,7 @@ function slotRule(rule: Words, find: (slot: Slot) => readonly FoundInSlot[]): Ru
     ...rule,
     judge: (slot) => ({
       looked_at: slot.length,
-      findings: find(slot).map(({ in: beacon, ...found }) => findingAt(rule, beacon, found)),
+      findings: find(slot).map(({ of: beacon, ...found }) => findingAt(rule, beacon, found)),
     }),
   }
 }
@@ -238,7 +236,7 @@ function repeatRule(rule: Words, isSame: boolean): RuleBody<'beacons'> {
     byId(slot).flatMap(([first, ...others]) =>
       others
         .filter(({ beacon }) => isDeepStrictEqual(beacon, first!.beacon) === isSame)
-        .map((each) => ({ in: each, at: ['beacon_id'] })),
+        .map((each) => ({ of: each, at: ['beacon_id'] })),
     ),
   )
 }
@@ -274,7 +272,7 @@ export const beaconSlotRules = ruleSet('beacons', {
       const named = distinct(slot).filter(({ beacon }) => beacon.slot_id !== undefined)
       return named
         .filter(({ beacon }) => beacon.slot_id !== named[0]?.beacon.slot_id)
-        .map((each) => ({ in: each, at: ['slot_id'] }))
+        .map((each) => ({ of: each, at: ['slot_id'] }))
     },
   ),
   clip_out_of_order: slotRule(
@@ -341,7 +339,7 @@ function clipOrder(mount: Slot): FoundInSlot[] {
               : null
     reached = { ms: Math.max(reached.ms, position_ms ?? -1), completed: reached.completed || isEnd }
     const at = position_ms === undefined ? ['event'] : ['measurements', 'position_ms']
-    return wrong === null ? [] : [{ in: each, at, message: `${wrong}.` }]
+    return wrong === null ? [] : [{ of: each, at, message: `${wrong}.` }]
   })
 }
 
@@ -363,7 +361,7 @@ function billingRule(
       }),
     )
     const verdicts = judgeBeacons('cpm_viewable', creativeOf(beacons), limits.viewability, beacons)
-    return counted.filter((_, id) => verdicts.get(id)?.reason_code === code).map((each) => ({ in: each, at }))
+    return counted.filter((_, id) => verdicts.get(id)?.reason_code === code).map((each) => ({ of: each, at }))
   })
 }
 
