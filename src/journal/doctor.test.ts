@@ -233,7 +233,7 @@ test('a mistyped path comes with the endpoint that was probably meant', () => {
 })
 
 describe('beacon field names', () => {
-  const refused = (path: string, message: string, expected = 'a member of the contract') =>
+  const refused = (path: string, message: string, expected = 'a field of the contract') =>
     exchange('POST /v1/beacons', {
       status: 400,
       reason_code: 'field_unknown',

@@ -29,7 +29,7 @@ export interface Outcome {
 
 export interface Gathered {
   machine: Machine
-  /** Null when no sandbox answers. */
+  /** Null when no sandbox responds. */
   sandbox: SandboxFacts | null
   /** Null without a sandbox, and when one of another version has a journal that cannot be read. */
   journal: Journal | null
@@ -182,7 +182,7 @@ export function diagnose({ machine, sandbox, journal, served }: Gathered): Diagn
 function nothingSeen(sandbox: SandboxFacts | null, { command_name }: Machine, read: Journal | null): Outcome {
   const unknown = (message: string, fix: string): Outcome => ({ level: 'unknown', message, fix })
   if (sandbox === null) {
-    return unknown('No sandbox answers, so its journal cannot be read.', `Start one: ${command_name} start`)
+    return unknown('No sandbox responds, so its journal cannot be read.', `Start one: ${command_name} start`)
   }
   const { journal, url, version } = sandbox.info
   if (read === null) {

@@ -137,7 +137,7 @@ describe.concurrent('the command', () => {
     })
   }
 
-  test('says what to do when the page waits for somebody', async () => {
+  test('says what to do when the page waits for you', async () => {
     await using cli = await startTestCli()
     await using app = await startApp(cli.sandbox.url, askingPage)
     const browser = `--browser-path ${await chromium.executablePath()}`

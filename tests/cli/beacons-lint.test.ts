@@ -70,7 +70,7 @@ beacons.jsonl:3:${column(2, '"clicked')}  warning  event_spelling_deprecated  cl
   })
 })
 
-test('a warning alone does not fail; with -o json stdout is one document', async () => {
+test('warnings do not fail; with -o json stdout is one document', async () => {
   const { code, stdout } = await lint(lines(visible), '-o json')
   expect(code).toBe(0)
   expect(JSON.parse(stdout)).toMatchObject({
@@ -186,7 +186,7 @@ test('one beacon_id with two bodies, and one token with two slots', async () => 
   expect(await codes(lines(...slots))).toEqual(['slot_mismatch'])
 })
 
-test('age is judged by --now alone', async () => {
+test('only --now judges age', async () => {
   const old = lines({ ...render, occurred_at_ms: noon - 300_001 })
   expect(await codes(old)).toEqual([])
   expect(await codes(old, '--now now')).toEqual(['beacon_stale'])
@@ -268,10 +268,10 @@ test('the sandbox refuses what the lint refuses', async () => {
     { ...visible, asset_token, beacon_id: 'version-1', contract_version: 'a/v9' },
     { ...visible, asset_token, beacon_id: visible.beacon_id, seq: 4 },
   ]
-  const told = await found(lines(...bodies), '--now now')
+  const linted = await found(lines(...bodies), '--now now')
   for (const [index, body] of bodies.entries()) {
     const answer = await cli.svc(`beacons send --data '${JSON.stringify(body)}' -o json`)
     const { reason_code } = answer.code === 0 ? JSON.parse(answer.stdout) : JSON.parse(answer.stderr).error
-    expect(told.filter(({ line }) => line === index + 1).map(({ code }) => code)).toContain(reason_code)
+    expect(linted.filter(({ line }) => line === index + 1).map(({ code }) => code)).toContain(reason_code)
   }
 })

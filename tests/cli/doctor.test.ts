@@ -44,7 +44,7 @@ describe('with a sandbox', () => {
     expect(code).toBe(0)
     expect(report).toMatchObject({ ok: true, summary: { problem: 0 } })
     expect(about(report, 'database')).toEqual([['ok', ':memory: and 3 evidence chains are intact.', null]])
-    expect(about(report, 'port')).toEqual([['ok', `A sandbox answers at ${cli.sandbox.url}.`, null]])
+    expect(about(report, 'port')).toEqual([['ok', `A sandbox responds at ${cli.sandbox.url}.`, null]])
     expect(about(report, 'journal')).toEqual([
       [
         'unknown',
@@ -221,12 +221,12 @@ describe('without a sandbox', () => {
     expect(about(report, 'port')).toEqual([
       [
         'problem',
-        `Nothing answers at http://127.0.0.1:${port} (environment).`,
+        `Nothing responds at http://127.0.0.1:${port} (environment).`,
         'Start one: svc start, or correct the address.',
       ],
     ])
     expect(about(report, 'journal')).toEqual([
-      ['unknown', 'No sandbox answers, so its journal cannot be read.', 'Start one: svc start'],
+      ['unknown', 'No sandbox responds, so its journal cannot be read.', 'Start one: svc start'],
     ])
   })
 
@@ -238,7 +238,7 @@ describe('without a sandbox', () => {
     const { stdout } = await svc(`doctor --base-url ${base_url} -o json`, { env: { SVC_HOME: emptyHome() } })
     other.close()
     const [port_finding] = about(JSON.parse(stdout) as Report, 'port')
-    expect(port_finding?.slice(0, 2)).toEqual(['unknown', `What answers at ${base_url} is not a sandbox.`])
+    expect(port_finding?.slice(0, 2)).toEqual(['unknown', `What responds at ${base_url} is not a sandbox.`])
   })
 
   test('a sandbox of another version, whose journal cannot be read, is reported', async () => {
@@ -271,7 +271,7 @@ describe('without a sandbox', () => {
     expect(code).toBe(5)
     const [finding] = about(JSON.parse(stdout) as Report, 'port')
     expect(finding?.[1]).toMatch(
-      new RegExp(`^Port ${port} is taken by (pid ${process.pid} \\(.+\\)|another program), which does not answer`),
+      new RegExp(`^Port ${port} is taken by (pid ${process.pid} \\(.+\\)|another program), which does not respond`),
     )
   })
 

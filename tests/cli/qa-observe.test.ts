@@ -170,7 +170,7 @@ describe('how it runs', () => {
     expect(stdout).toContain('0 hold, 48 not seen')
   })
 
-  test('a command that sends nothing is told which variable it has to use', async () => {
+  test('a command that sends nothing reads which variable it has to use', async () => {
     expect((await run(command('-e', '0'))).stderr).toMatch(
       /No request came to http:\S+ Does the app read SVC_BASE_URL\?\n$/,
     )

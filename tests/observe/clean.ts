@@ -42,15 +42,15 @@ async function page(): Promise<void> {
 /** Each kind of trouble occurs once: the client waits, then repeats the request, unless it cannot succeed. */
 async function trouble(): Promise<void> {
   const session_id = newSession()
-  const members = { session_id, test_outcome: 'no_fill' }
+  const fields = { session_id, test_outcome: 'no_fill' }
   await fault({ path: '/v1/placements', status: 429, retry_after_s: 1 })
-  const { headers } = await ask(members)
+  const { headers } = await ask(fields)
   await pass(Number(headers.get('retry-after')) * 1_000 + 10)
-  await ask(members)
+  await ask(fields)
   await fault({ path: '/v1/placements', status: 500 })
-  await ask({ ...members, session_id: `${session_id}_b` })
+  await ask({ ...fields, session_id: `${session_id}_b` })
   await pass(500)
-  await ask({ ...members, session_id: `${session_id}_b` })
+  await ask({ ...fields, session_id: `${session_id}_b` })
   await call('GET', '/v1/decisions/slot_00000000000')
 }
 

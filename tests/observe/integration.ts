@@ -66,8 +66,8 @@ export const newSession = () => `sess_${process.pid}_${++sessions}`
 
 export const granted = { semantic_targeting: true, prompt_shared: true }
 
-export function ask(members: object = {}, options?: CallOptions): Promise<Answer> {
-  const body = { client_id, session_id: newSession(), job_type: 'chat', consent: granted, ...members }
+export function ask(fields: object = {}, options?: CallOptions): Promise<Answer> {
+  const body = { client_id, session_id: newSession(), job_type: 'chat', consent: granted, ...fields }
   return call('POST', '/v1/placements', body, options)
 }
 
@@ -86,7 +86,7 @@ let beacons = 0
 export function beacon(
   { body }: Pick<Answer, 'body'>,
   event: string,
-  members: object = {},
+  fields: object = {},
   options?: CallOptions,
 ): Promise<Answer> {
   const sent = {
@@ -95,7 +95,7 @@ export function beacon(
     event,
     occurred_at_ms: now(),
     slot_id: body.slot_id,
-    ...members,
+    ...fields,
   }
   return call('POST', '/v1/beacons', sent, options)
 }

@@ -25,7 +25,7 @@ export interface Machine {
     problem: { message: string; hint: string | null } | null
   }
   settings: Settings
-  /** Who answers at the base URL. */
+  /** Who responds at the base URL. */
   service: 'sandbox' | 'other' | 'none'
   /** `holder`: who listens at the port of the base URL without answering as a service; null when nobody does. */
   port: { number: number; holder: string | null }
@@ -40,7 +40,7 @@ export interface Machine {
 /** Longest wait for a connection on this computer. */
 const connectWithin_ms = 1_000
 
-/** Returns the settings; when a file of them is wrong, those of flags and the running sandbox alone, with the problem. */
+/** Returns the settings; when a file of them is wrong, those of flags and the running sandbox only, with the problem. */
 export async function settingsOrProblem({ host, flags }: Session): Promise<{
   settings: Settings
   problem: Machine['config']['problem']
@@ -117,12 +117,12 @@ export interface SandboxFacts {
   command_name: string
 }
 
-/** A service that runs answers at once or not at all. */
+/** A service that runs responds at once or not at all. */
 const answerWithin_ms = 5_000
 /** Errors of the client when no service answered. */
 const noAnswer: ReadonlySet<string> = new Set(['UnreachableError', 'TimeoutError'])
 
-/** Returns who answers at the base URL; `info` is null when it is not a sandbox. */
+/** Returns who responds at the base URL; `info` is null when it is not a sandbox. */
 export async function findService(
   client: Client,
 ): Promise<{ service: 'sandbox' | 'other' | 'none'; info: SandboxInfo | null }> {

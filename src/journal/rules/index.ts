@@ -1,6 +1,6 @@
 /**
  * The rules about integrations. `svc qa observe` judges one by `observeRules`, in this order; the checks of `svc doctor` are
- * selections of them and of the rules for itself alone. Rules about the computer are in `machine.ts`, those of
+ * selections of them and of its own rules. Rules about the computer are in `machine.ts`, those of
  * `svc beacons lint` in `beacon-file.ts`. Ids are public and permanent.
  */
 import { beaconCheckRules, beaconRules } from './beacons.ts'
@@ -31,7 +31,7 @@ export const journalRules = {
 
 export const observeRules = { ...allPageRules, ...journalRules }
 
-/** All that a check of `svc doctor` may select: also the rules about requests for itself alone. */
+/** All that a check of `svc doctor` may select: also its own rules about requests. */
 export const checkableRules = {
   ...journalRules,
   ...configRules,

@@ -174,15 +174,15 @@ describe('the port', () => {
     expect(found('none', 'pid 4711 (node)')).toEqual([
       {
         level: 'problem',
-        message: 'Port 4010 is taken by pid 4711 (node), which does not answer as the service.',
+        message: 'Port 4010 is taken by pid 4711 (node), which does not respond as the service.',
         fix: 'End it, or start the sandbox elsewhere: npx svc start --port 4011',
       },
     ])
   })
 
-  test('nothing answers at the base URL, or something that is not a sandbox', () => {
+  test('nothing responds at the base URL, or something that is not a sandbox', () => {
     expect(found('none', null, { base_url: 'http://127.0.0.1:4999' })).toMatchObject([
-      { level: 'problem', message: 'Nothing answers at http://127.0.0.1:4999 (environment).' },
+      { level: 'problem', message: 'Nothing responds at http://127.0.0.1:4999 (environment).' },
     ])
     expect(found('other', null)).toMatchObject([{ level: 'unknown' }])
   })

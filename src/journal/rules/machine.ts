@@ -44,7 +44,7 @@ export const machineRules = ruleSet('machine', {
     judge: ({ settings }) =>
       found(
         [...secretKey(settings), ...publishableKey(settings), ...keyOfOther(settings)],
-        settings.secret_key === null ? 'No key is set.' : 'Each key is of the kind that belongs there.',
+        settings.secret_key === null ? 'No key is set.' : 'Each key has the right kind.',
       ),
   },
   settings: {
@@ -73,7 +73,7 @@ export const machineRules = ruleSet('machine', {
     fix: 'Start one: svc start',
     judge(machine) {
       const { base_url } = machine.settings
-      return found(machine.service === 'sandbox' ? [] : [serviceMissing(machine)], `A sandbox answers at ${base_url}.`)
+      return found(machine.service === 'sandbox' ? [] : [serviceMissing(machine)], `A sandbox responds at ${base_url}.`)
     },
   },
 })
@@ -140,20 +140,20 @@ function serviceMissing({ service, settings: { base_url, source }, port, command
   if (service === 'other') {
     return {
       severity: 'unknown',
-      message: `What answers at ${base_url} is not a sandbox.`,
+      message: `What responds at ${base_url} is not a sandbox.`,
       fix: `It has no journal to read: ${command_name} start`,
     }
   }
   if (port.holder !== null) {
     return {
-      message: `Port ${port.number} is taken by ${port.holder}, which does not answer as the service.`,
+      message: `Port ${port.number} is taken by ${port.holder}, which does not respond as the service.`,
       fix: `End it, or start the sandbox elsewhere: ${command_name} start --port ${port.number + 1}`,
     }
   }
   if (source.base_url === 'default') {
     return { severity: 'warning', message: `No sandbox is running; port ${port.number} is free.`, fix: start }
   }
-  return { message: `Nothing answers at ${base_url} (${source.base_url}).`, fix: `${start}, or correct the address.` }
+  return { message: `Nothing responds at ${base_url} (${source.base_url}).`, fix: `${start}, or correct the address.` }
 }
 
 /** An offset below this is no more than the time a request takes. */
