@@ -6,7 +6,6 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { chainHash } from '../src/contract/control/evidence.ts'
 import type { Latency, ProjectSettings } from '../src/contract/control/projects.ts'
 import type { Scenario } from '../src/contract/control/scenarios.ts'
 import { isLoopback } from '../src/foundation/loopback.ts'
@@ -14,8 +13,8 @@ import { MarketData } from './domain/catalogue.ts'
 import { parseRateLimit } from './domain/rate.ts'
 import { restoreClock } from './operations/clock.ts'
 import type { Services } from './operations/context.ts'
+import { createRates } from './pipeline/credentials.ts'
 import { createAssets } from './pipeline/media.ts'
-import { createRates } from './pipeline/rates.ts'
 import { createServer, defaultHost } from './pipeline/server.ts'
 import { type Clock, sandboxClock } from './platform/clock.ts'
 import { createPlatform, sha256, sha256Hex } from './platform/platform.ts'
@@ -132,7 +131,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     journal_limit,
     event_limit,
     report,
-    chainHash: (previous, entry) => chainHash(previous, entry, sha256Hex),
+    sha256Hex,
     seed: {
       projects: seeded.map((project) => ({
         client_id: project.client_id,

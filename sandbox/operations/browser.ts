@@ -1,9 +1,8 @@
 /** POST /v1/browser/activate: a page exchanges a publishable key for an activation token (A04, A08). */
 import { ApiError } from '../../src/contract/errors.ts'
-import { encodeId } from '../../src/contract/ids.ts'
+import { encodeId, formatToken } from '../../src/contract/ids.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { isOriginAllowed, serializeOrigin } from '../domain/settings.ts'
-import { formatToken } from '../domain/tokens.ts'
 import type { KeyRow } from '../store/store.ts'
 import type { Operation, Services } from './context.ts'
 

@@ -2,9 +2,8 @@
 import type { KeyItem } from '../../src/contract/control/keys.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import type { Mode } from '../../src/contract/fields.ts'
-import { decodeId, encodeId } from '../../src/contract/ids.ts'
+import { decodeId, encodeId, formatKey } from '../../src/contract/ids.ts'
 import type { Contract } from '../../src/contract/index.ts'
-import { formatKey } from '../domain/tokens.ts'
 import type { KeyClass, KeyListRow, NewKey } from '../store/store.ts'
 import { cursorOf, type Operation, pageOf, projectOf, type Services } from './context.ts'
 

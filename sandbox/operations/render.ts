@@ -1,9 +1,10 @@
 /** The hosted frame of one fill: whether it may be shown, and the beacon token of each load (A05, A06, A65). */
+
 import type { ReasonCode } from '../../src/contract/errors.ts'
 import type { NativeTemplateId } from '../../src/contract/fields.ts'
+import { formatToken } from '../../src/contract/ids.ts'
 import { limits } from '../../src/contract/limits.ts'
 import type { NativeAssets } from '../../src/contract/v1/placements.ts'
-import { formatToken } from '../domain/tokens.ts'
 import type { SlotRow } from '../store/store.ts'
 import type { Context, Services } from './context.ts'
 import {

@@ -5,12 +5,11 @@
  */
 import { ApiError } from '../../src/contract/errors.ts'
 import { type Format, formats } from '../../src/contract/fields.ts'
-import { decodeId } from '../../src/contract/ids.ts'
+import { decodeId, parseToken } from '../../src/contract/ids.ts'
 import { contract } from '../../src/contract/index.ts'
 import { withoutQuery } from '../../src/foundation/endpoint-path.ts'
 import { isObject, parseJsonObject } from '../../src/foundation/json.ts'
 import { errorOf, type FaultRequest, rewritten } from '../domain/faults.ts'
-import { parseToken } from '../domain/tokens.ts'
 import type { Services } from '../operations/context.ts'
 import type { Injection } from '../runtime/faults.ts'
 import type { SlotRow } from '../store/store.ts'

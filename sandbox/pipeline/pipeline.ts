@@ -17,7 +17,7 @@ import { type JsonEndpointId, onRejected, operations } from '../operations/index
 import type { RestoredRequest } from '../runtime/replay.ts'
 import { parseJson, readBody, refuseQuery, tooLarge, validate, validateBody } from './body.ts'
 import { addCors, isPreflight, preflightResponse } from './cors.ts'
-import { findCaller } from './credentials.ts'
+import { findCaller, type Rates } from './credentials.ts'
 import {
   type Exchange,
   errorResponse,
@@ -32,7 +32,6 @@ import {
 } from './exchange.ts'
 import { applyFault, faultResponse, isRefused, meetFault } from './faults.ts'
 import { journalBody, record } from './journal.ts'
-import type { Rates } from './rates.ts'
 import { checkControlPlane, createRoutes, type GuardOptions, hostGuard, missingRoute, type Routes } from './routes.ts'
 
 export interface PipelineOptions {

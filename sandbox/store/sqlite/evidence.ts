@@ -1,17 +1,15 @@
 /** The evidence chains: one append-only hash chain per project, with its head cached (A77). */
-import { genesis } from '../../../src/contract/control/evidence.ts'
+import { chainHash, genesis, type Sha256Hex } from '../../../src/contract/control/evidence.ts'
 import type { EvidenceDraft, EvidenceListRow, EvidenceRow, EvidenceStore } from '../store.ts'
 import type { Connection } from './group-commit.ts'
 import { createFilter, toPage } from './rows.ts'
-
-export type ChainHash = (previous: string, entry: string) => string
 
 type Stored = Omit<EvidenceRow, 'hash'> & { hash: Buffer }
 type StoredListed = Stored & Pick<EvidenceListRow, 'id' | 'project_id' | 'slot_id'>
 
 export type EvidenceTable = ReturnType<typeof evidenceTable>
 
-export function evidenceTable({ db, read }: Connection, chainHash: ChainHash) {
+export function evidenceTable({ db, read }: Connection, sha256Hex: Sha256Hex) {
   const insert = db.prepare(
     'INSERT INTO evidence (id, project_id, seq, kind, ref, slot_id, at_ms, entry, hash) VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)',
   )
@@ -55,7 +53,7 @@ export function evidenceTable({ db, read }: Connection, chainHash: ChainHash) {
       const head = heads.get(project_id) ?? readHead(project_id)
       const seq = head.seq + 1
       const entry = draft.build(seq)
-      const hash = chainHash(head.hash, entry)
+      const hash = chainHash(head.hash, entry, sha256Hex)
       insert.run(project_id, seq, draft.kind, draft.ref, slot_id, draft.at_ms, entry, Buffer.from(hash, 'hex'))
       heads.set(project_id, { seq, hash })
     },

@@ -1,10 +1,11 @@
 /** The SQLite adapter: the tables of each resource, composed into a store whose writes share a group commit. */
+import type { Sha256Hex } from '../../../src/contract/control/evidence.ts'
 import type { Store } from '../store.ts'
 import { beaconTable } from './beacons.ts'
 import { backgroundCheckpoints } from './checkpoints.ts'
 import { consentTable } from './consent.ts'
 import { eventTable, prepareEvent } from './events.ts'
-import { type ChainHash, evidenceTable } from './evidence.ts'
+import { evidenceTable } from './evidence.ts'
 import { checkFile } from './file-work.ts'
 import { groupCommit } from './group-commit.ts'
 import { clockAndFaultMethods } from './meta.ts'
@@ -27,7 +28,7 @@ export interface SqliteStoreOptions {
   journal_limit: number
   /** The most events that are kept. */
   event_limit: number
-  chainHash: ChainHash
+  sha256Hex: Sha256Hex
   /** Called with failures that concern no request. */
   report: (error: unknown) => void
 }
@@ -84,7 +85,7 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Sqlite
     },
   })
   const events = eventTable(connection, options.event_limit)
-  const evidence = evidenceTable(connection, options.chainHash)
+  const evidence = evidenceTable(connection, options.sha256Hex)
   const consent = consentTable(connection, { evidence, events })
   const projects = projectTable(connection, events, () => placements.clear())
   const placements = placementTable(connection, { projects, consent, evidence, events })
