@@ -25,7 +25,7 @@ const parts: readonly [name: string, pattern: RegExp][] = [
   ['credentials and rates', /pipeline\/credentials|domain\/rate|sqlite\/projects/],
   ['journal', /pipeline\/journal|sqlite\/requests|redaction/],
   ['evidence', /(sqlite|domain)\/evidence/],
-  ['hashes and identifiers', /platform\/platform|contract\/ids|X/],
+  ['hashes and identifiers', /platform\/platform|contract\/ids/],
   ['decision', /domain\/(market|decision|sizes|topic)|runtime\/(decisions|markets|scenarios)/],
   ['rows', /store\/sqlite\/(placements|beacons|consent|events|rows|meta)/],
   ['commit', /store\/sqlite\//],

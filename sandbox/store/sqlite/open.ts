@@ -34,10 +34,16 @@ export interface OpenDatabase {
 }
 
 /** Rows of the journal are a few kilobytes: larger pages hold several, so that a commit writes fewer. */
-const defaultPageBytes = 8_192
+const filePageBytes = 8_192
+/** A reset in memory visits every page, and nothing is written to a disk: half as many pages take two thirds of the time. */
+const memoryPageBytes = 16_384
 
 /** Opens or creates the database at `path` (`:memory:` for none), claims it for process `pid`, migrates it. */
-export function openDatabase(path: string, pid: number, page_bytes = defaultPageBytes): OpenDatabase {
+export function openDatabase(
+  path: string,
+  pid: number,
+  page_bytes = path === ':memory:' ? memoryPageBytes : filePageBytes,
+): OpenDatabase {
   const release = path === ':memory:' ? () => {} : claim(path, pid)
   let db: Database.Database | undefined
   try {
