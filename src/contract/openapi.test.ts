@@ -54,12 +54,6 @@ test('the frame responds with pages, not with the error body', () => {
   expect(Object.keys(responses['404']?.content as Node)).toEqual(['text/html'])
 })
 
-test('every reference resolves', () => {
-  const references = nodes(document).flatMap(({ $ref }) => (typeof $ref === 'string' ? [$ref] : []))
-  expect(references.length).toBeGreaterThan(100)
-  for (const reference of references) expect(at(document, reference), reference).toBeDefined()
-})
-
 test('every property, parameter and header has a provenance', () => {
   const marked = (row: Node) =>
     expect.soft(row['x-provenance'], JSON.stringify(row)).toMatchObject({ provenance: expect.any(String) })
@@ -77,26 +71,13 @@ test('zod leaves nothing of its own behind', () => {
   expect(JSON.stringify(document)).not.toMatch(/9007199254740991|#\/\$defs/)
 })
 
-test('it has the structure of OpenAPI 3.1', () => {
-  expect(document).toMatchObject({ openapi: '3.1.0', info: { title: expect.any(String), version: expect.any(String) } })
+// That it is valid OpenAPI, and every reference resolves, is checked in tests/docs/openapi.test.ts.
+test('identifiers of operations are unique, and credentials are described', () => {
   const ids = operations.map(({ operation }) => operation.operationId)
   expect(new Set(ids).size).toBe(ids.length)
-  for (const { operation } of operations) {
-    for (const scheme of (operation.security as Node[]).flatMap(Object.keys)) {
-      expect(components.securitySchemes).toHaveProperty(scheme)
-    }
-    for (const [status, response] of Object.entries(operation.responses as Record<string, Node>)) {
-      expect(status).toMatch(/^[1-5]\d\d$/)
-      expect(response.description).toEqual(expect.any(String))
-    }
-    for (const parameter of (operation.parameters ?? []) as Node[]) {
-      expect(parameter).toMatchObject({ name: expect.any(String), in: expect.stringMatching(/^(path|query|header)$/) })
-      expect(parameter.schema).toBeTypeOf('object')
-    }
+  for (const scheme of operations.flatMap(({ operation }) => (operation.security as Node[]).flatMap(Object.keys))) {
+    expect(components.securitySchemes).toHaveProperty(scheme)
   }
-  for (const name of Object.values(components).flatMap(Object.keys)) expect(name).toMatch(/^[a-zA-Z0-9._-]+$/)
-  const types = nodes(components.schemas as Node).flatMap(({ type }) => (typeof type === 'string' ? [type] : []))
-  expect([...new Set(types)].toSorted()).toEqual(['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'])
 })
 
 test('a named schema is the same as input and as output', () => {
