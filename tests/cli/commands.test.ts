@@ -2,12 +2,12 @@ import { readdirSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startSandbox } from '../../sandbox/index.ts'
+import { manualClock, startSandbox } from '../../sandbox/index.ts'
 import { loadAll } from '../../src/cli/run/command.ts'
 import { commands } from '../../src/commands/index.ts'
 import { contract } from '../../src/contract/index.ts'
 import { root } from './process.ts'
-import { exampleFolder, startTestCli, type TestCli, temporaryDirectory } from './test-cli.ts'
+import { exampleFolder, noon, startTestCli, type TestCli, temporaryDirectory } from './test-cli.ts'
 
 let cli: TestCli
 beforeAll(async () => {
@@ -124,7 +124,8 @@ reason test_outcome_requires_test_key
 
 describe('decisions get', () => {
   test('reports that a slot is pending, and with --wait waits until it is not', async () => {
-    await using sandbox = await startSandbox({ decision_latency_ms: 600 })
+    const clock = manualClock(noon)
+    await using sandbox = await startSandbox({ decision_latency_ms: 600, clock })
     const env = { SVC_BASE_URL: sandbox.url, SVC_SECRET_KEY: sandbox.keys.secret_key, SVC_CLIENT_ID: 'proj_demo' }
     const created = await cli.svc('placements create --wait 0 -o json', { env })
     const { slot_id } = JSON.parse(created.stdout) as { slot_id: string }
@@ -133,7 +134,9 @@ describe('decisions get', () => {
       return (JSON.parse(stdout || stderr) as { status: string }).status
     }
     expect(await statusOf('')).toBe('pending')
-    expect(await statusOf('--wait')).toBe('ready')
+    const waiting = statusOf('--wait')
+    setTimeout(() => clock.advance(600), 50)
+    expect(await waiting).toBe('ready')
   })
 })
 
