@@ -141,9 +141,12 @@ function qualifyVisible(
   return isPossible ? 'OK' : 'MEASUREMENT_IMPLAUSIBLE'
 }
 
+/** How far the clock that stamps beacons and the one that measures a dwell may differ, milliseconds. */
+const clockTolerance_ms = 50
+
 /** How much later than stated a view may have been: a time in whole seconds means any millisecond of them (A73). */
 function slackOf(occurred_at_ms: number): number {
-  return occurred_at_ms % 1_000 === 0 ? 999 : 1
+  return occurred_at_ms % 1_000 === 0 ? 999 : clockTolerance_ms
 }
 
 /** Shares 0 to 1, times in milliseconds, areas in CSS pixels squared (A76). Defaults: `limits.viewability`. */

@@ -116,16 +116,22 @@ export type Clock = ReturnType<typeof openClock>
  */
 function openClock() {
   let now = (): number => Date.now()
-  const setServerTime = (server_time_ms: number): void => {
-    const offset = server_time_ms - performance.now()
+  const setTime = (time_ms: number): void => {
+    const offset = time_ms - performance.now()
     now = () => Math.round(offset + performance.now())
+  }
+  let isExact = false
+  /** Frames of one page take their time to load: once one has set the clock, the next ones leave it as it goes. */
+  const setServerTime = (server_time_ms: number): void => {
+    if (!isExact || Math.abs(server_time_ms - now()) > date_tolerance_ms) setTime(server_time_ms)
+    isExact = true
   }
   return {
     now: () => now(),
     setServerTime,
     /** Compares with a Date header, in whole seconds: only a larger difference is corrected. NaN is ignored. */
     compare: (date_ms: number): void => {
-      if (Math.abs(date_ms - now()) > date_tolerance_ms) setServerTime(date_ms)
+      if (Math.abs(date_ms - now()) > date_tolerance_ms) setTime(date_ms)
     },
   }
 }

@@ -1,20 +1,10 @@
 /** Projects of the sandbox and their settings: list, create, read, change. Times in milliseconds. */
 import { z } from 'zod'
 import { declareEndpoints, listing, reading, writeErrors, writing } from '../endpoint.ts'
-import {
-  ClientId,
-  Format,
-  formats,
-  JobType,
-  jobTypes,
-  NativeTemplateId,
-  Position,
-  page,
-  pageQuery,
-  Timing,
-} from '../fields.ts'
+import { ClientId, formats, JobType, jobTypes, page, pageQuery } from '../fields.ts'
 import { limits } from '../limits.ts'
 import { assumed, assumedFields, assumedObject, documented, sourceOf } from '../provenance.ts'
+import { BillingModel, consentRules, placementDefaults, viewabilityRules } from '../v1/projects.ts'
 
 /** Latency of decisions, by the sandbox clock (A44). */
 export const Latency = z.union([
@@ -43,43 +33,12 @@ export const ProjectSettings = assumedObject('A80', {
   enabled: z.boolean().describe('false makes every decision a no-fill policy_block.'),
   job_types: assumed(z.array(JobType), 'A43', 'Job types that may fill; others are unsupported_surface.'),
   allowed_origins: assumed(z.array(z.string()), 'A07', 'Origins that may activate and embed.'),
-  defaults: assumedObject('A38', {
-    allowed_formats: assumed(z.array(Format).min(1), 'A80', 'Formats when a request names none.'),
-    native_template_id: assumed(NativeTemplateId, 'A39', 'Layout of native fills.'),
-    timing: assumed(Timing, 'A39', 'When the placement shows.'),
-    position: Position.describe('Where the slot is.'),
-    max_width: z.int().min(1).max(4096).nullable().describe('Maximum width of the creative, CSS pixels.'),
-    max_height: z.int().min(1).max(4096).nullable().describe('Maximum height of the creative, CSS pixels.'),
-  }).describe('Defaults for fields that a request leaves out.'),
+  defaults: z.strictObject(placementDefaults).describe('Defaults for fields that a request leaves out.'),
   label_text: z.string().min(1).max(64).describe('The ad label.'),
   label_required: z.boolean().describe('Whether the label must be drawn.'),
-  consent: assumed(
-    assumedObject('A64', {
-      required: z.boolean().describe('Whether a placement needs consent.'),
-      mechanism: assumed(z.enum(['none', 'wrapper_cmp', 'svc_consent']), 'A63', 'Consent mechanism.'),
-      required_purposes: assumed(
-        z.array(z.enum(['semantic_targeting', 'prompt_shared'])),
-        'A61',
-        'Purposes that a grant needs.',
-      ),
-      ttl_ms: assumed(span, 'A62', 'Lifetime of a grant.'),
-    }),
-    'A61',
-    'Consent.',
-  ),
-  billing_model: assumed(z.enum(['cpm_viewable', 'cpm_render', 'cpc', 'cpcv']), 'A76', 'What is billed.'),
-  viewability: assumed(
-    assumedObject('A76', {
-      ratio: z.number().min(0).max(1).describe('Share of the pixels.'),
-      duration_ms: z.int().min(0).describe('Continuous time.'),
-      large_area_px2: z.int().min(1).describe('From this area on, large_ratio applies.'),
-      large_ratio: z.number().min(0).max(1).describe('Share of the pixels of a large creative.'),
-      clip_ratio: z.number().min(0).max(1).describe('Share of the pixels of a clip.'),
-      clip_duration_ms: z.int().min(0).describe('Continuous playing time of a clip.'),
-    }),
-    'A76',
-    'When an impression is viewable.',
-  ),
+  consent: assumed(z.strictObject(consentRules), 'A61', 'Consent.'),
+  billing_model: assumed(BillingModel, 'A76', 'What is billed.'),
+  viewability: assumed(z.strictObject(viewabilityRules), 'A76', 'When an impression is viewable.'),
   publisher_share: assumed(z.number().min(0).max(1), 'A32', "Publisher's share of the price."),
   fill_rate: assumed(z.number().min(0).max(1), 'A43', 'Share of opportunities that demand bids on.'),
   decision_latency_ms: assumed(Latency, 'A44', 'Latency of decisions.'),

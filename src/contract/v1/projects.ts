@@ -1,9 +1,43 @@
 import { z } from 'zod'
 import { commonErrors, declareEndpoints, publicApi } from '../endpoint.ts'
 import { EpochMs, Format, Mode, NativeTemplateId, Position, requestIdField, Timing } from '../fields.ts'
-import { assumed, assumedObject, documented, observed } from '../provenance.ts'
+import { assumed, assumedFields, assumedObject, documented, observed } from '../provenance.ts'
+
+/* Groups of settings that the configuration shows as they are. */
+
+export const placementDefaults = assumedFields('A38', {
+  allowed_formats: assumed(z.array(Format).min(1), 'A80', 'Formats when a request names none.'),
+  native_template_id: assumed(NativeTemplateId, 'A39', 'Layout of native fills.'),
+  timing: assumed(Timing, 'A39', 'When the placement shows.'),
+  position: Position.describe('Where the slot is.'),
+  max_width: z.int().min(1).max(4096).nullable().describe('Maximum width of the creative, CSS pixels; null: no limit.'),
+  max_height: z
+    .int()
+    .min(1)
+    .max(4096)
+    .nullable()
+    .describe('Maximum height of the creative, CSS pixels; null: no limit.'),
+})
 
 const purpose = z.enum(['semantic_targeting', 'prompt_shared'])
+
+export const consentRules = assumedFields('A64', {
+  required: z.boolean().describe('Whether a placement needs consent.'),
+  mechanism: assumed(z.enum(['none', 'wrapper_cmp', 'svc_consent']), 'A63', 'Consent mechanism of the project.'),
+  required_purposes: assumed(z.array(purpose), 'A61', 'Purposes that a grant needs.'),
+  ttl_ms: assumed(z.int().min(1), 'A62', 'Lifetime of a grant, milliseconds.'),
+})
+
+export const viewabilityRules = assumedFields('A76', {
+  ratio: z.number().min(0).max(1).describe('Share of the pixels.'),
+  duration_ms: z.int().min(0).describe('Continuous time, milliseconds.'),
+  large_area_px2: z.int().min(1).describe('From this area on, large_ratio applies; CSS pixels squared.'),
+  large_ratio: z.number().min(0).max(1).describe('Share of the pixels of a large creative.'),
+  clip_ratio: z.number().min(0).max(1).describe('Share of the pixels of a clip.'),
+  clip_duration_ms: z.int().min(0).describe('Continuous playing time of a clip, milliseconds.'),
+})
+
+export const BillingModel = z.enum(['cpm_viewable', 'cpm_render', 'cpc', 'cpcv'])
 
 export const ProjectConfig = assumedObject('A80', {
   client_id: observed(z.string(), 'A80', 'Project ID.'),
@@ -11,12 +45,7 @@ export const ProjectConfig = assumedObject('A80', {
   enabled: z.boolean().describe('false makes every decision a no-fill policy_block.'),
   defaults: observed(
     assumedObject('A80', {
-      allowed_formats: z.array(Format).describe('Formats when a request names none.'),
-      native_template_id: NativeTemplateId.describe('Layout of native fills.'),
-      timing: Timing.describe('When the placement shows.'),
-      position: Position.describe('Where the slot is.'),
-      max_width: z.int().nullable().describe('Maximum width of the creative, CSS pixels; null: no limit.'),
-      max_height: z.int().nullable().describe('Maximum height of the creative, CSS pixels; null: no limit.'),
+      ...placementDefaults,
       decision_delivery: z.literal('polling').describe('How decisions are delivered.'),
     }),
     'A80',
@@ -26,22 +55,9 @@ export const ProjectConfig = assumedObject('A80', {
     label_text: z.string().describe('The ad label.'),
     label_required: z.boolean().describe('Whether the label must be drawn.'),
   }).describe('Disclosure labels.'),
-  consent: assumedObject('A80', {
-    required: z.boolean().describe('Whether a placement needs consent.'),
-    mechanism: z.enum(['none', 'wrapper_cmp', 'svc_consent']).describe('Consent mechanism of the project.'),
-    required_purposes: z.array(purpose).describe('Purposes that a grant needs.'),
-    ttl_ms: z.int().describe('Lifetime of a grant, milliseconds.'),
-  }).describe('Consent-related defaults.'),
+  consent: z.strictObject(consentRules).describe('Consent-related defaults.'),
   viewability: assumed(
-    assumedObject('A76', {
-      ratio: z.number().describe('Share of the pixels.'),
-      duration_ms: z.int().describe('Continuous time, milliseconds.'),
-      large_area_px2: z.int().describe('From this area on, large_ratio applies; CSS pixels squared.'),
-      large_ratio: z.number().describe('Share of the pixels of a large creative.'),
-      clip_ratio: z.number().describe('Share of the pixels of a clip.'),
-      clip_duration_ms: z.int().describe('Continuous playing time of a clip, milliseconds.'),
-      billing_model: z.enum(['cpm_viewable', 'cpm_render', 'cpc', 'cpcv']).describe('What is billed.'),
-    }),
+    assumedObject('A76', { ...viewabilityRules, billing_model: BillingModel.describe('What is billed.') }),
     'A76',
     'When an impression is viewable.',
   ),
