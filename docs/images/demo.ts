@@ -34,13 +34,13 @@ async function photograph(browser: Browser, url: string, name: string): Promise<
   await page.goto(url)
   await page.waitForFunction(
     () => {
-      const told = window.SponsoredPlacement?.getEvents().map(({ type }) => type) ?? []
-      return told.includes('visible') && told.includes('turn:finished')
+      const types = window.SponsoredPlacement?.getEvents().map(({ type }) => type) ?? []
+      return types.includes('visible') && types.includes('turn:finished')
     },
     undefined,
     { timeout: 60_000 },
   )
-  // The timeline hears of the last beacon a moment later.
+  // The event of the last beacon reaches the timeline a moment later.
   await page.waitForTimeout(1_000)
   await keep(name, page, await page.screenshot())
   await page.close()

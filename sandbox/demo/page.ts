@@ -91,7 +91,7 @@ export function createPage({ choose, control, withdraw, address }: PageActions, 
   return {
     stage,
     show(choices) {
-      document.documentElement.style.colorScheme = choices.theme === 'system' ? '' : choices.theme
+      document.documentElement.dataset.theme = choices.theme
       document.title = `${options.surface[choices.surface].label} · Demo host`
       for (const { surface, tab } of tabs) {
         tab.href = writeChoices({ ...choices, surface }) || location.pathname

@@ -127,6 +127,7 @@ describe('a turn', { concurrent: true, timeout: 60_000 }, () => {
       expect(await violations(page)).toEqual([])
       // Colours are all that a theme changes.
       await page.getByRole('radio', { name: 'Dark' }).check()
+      expect(await page.evaluate(() => getComputedStyle(document.body).backgroundColor)).toBe('rgb(9, 9, 11)')
       expect(await violations(page, ['color-contrast'])).toEqual([])
     },
   )
