@@ -6,23 +6,9 @@ import type { Check } from '../result.ts'
 import { changedBody } from '../run/exchange.ts'
 import { pause, type StepContext } from '../steps/step-kind.ts'
 import { durationMs } from '../suite/variables.ts'
-import type { HostPage, PageEvent } from './host-page.ts'
+import type { HostPage, PageEvent, RendererWindow } from './host-page.ts'
 import type { Action, WantedPageEvent } from './schema.ts'
 import { screenshotOfFailure, takeScreenshot } from './screenshot.ts'
-
-/** The renderer, as far as actions use it. */
-interface RendererWindow {
-  SponsoredPlacement?: {
-    renderPlacement(options: { target: string; response: unknown; session_id: string }): object | null
-    clearPlacement(options: { target: string }): void
-    activate(options: { publishableKey: string }): Promise<object | null>
-    startTurn(options: { target: string; body: object; endpoint?: string }): { finish(): void }
-    getEvents(): PageEvent[]
-    on(type: string, listener: () => void): () => void
-  }
-  /** The page's turn, once it has started. */
-  turn?: { finish(): void }
-}
 
 /** A response to mount: that of a step, changed. */
 export interface Mounting {

@@ -170,8 +170,18 @@ function hostHtml({ base_url, above = 0, slot_width }: HostPageOptions): string 
 }
 
 /** The renderer on the page. Its types belong to the browser code, which cannot be imported here. */
-interface RendererWindow {
-  SponsoredPlacement?: { getEvents(): PageEvent[]; state(): { occupied: number; turns: { state: string }[] } }
+export interface RendererWindow {
+  SponsoredPlacement?: {
+    renderPlacement(options: { target: string; response: unknown; session_id: string }): object | null
+    clearPlacement(options: { target: string }): void
+    activate(options: { publishableKey: string }): Promise<object | null>
+    startTurn(options: { target: string; body: object; endpoint?: string }): { finish(): void }
+    getEvents(): PageEvent[]
+    on(type: string, listener: () => void): () => void
+    state(): { occupied: number; turns: { state: string }[] }
+  }
+  /** The page's turn, once it has started. */
+  turn?: { finish(): void }
 }
 
 /** Returns what the page shows now: what `expect.body` of a browser or page step looks at. */

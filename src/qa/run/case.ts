@@ -10,7 +10,7 @@ import { openEventStream } from './events.ts'
 import { type CaseContext, commandOf } from './exchange.ts'
 import type { PlannedCase } from './plan.ts'
 import { type KeySource, makeRepeatable } from './reproduction.ts'
-import { runStep } from './step.ts'
+import { runStep, titleOf } from './step.ts'
 import type { Target } from './target.ts'
 
 export interface CaseOptions extends Omit<CaseContext, 'state' | 'folder'> {
@@ -144,10 +144,18 @@ async function prepare(
   return restore
 }
 
-function skipped({ place, kind, data }: LoadedStep, signal: AbortSignal): StepResult {
+function skipped(step: LoadedStep, signal: AbortSignal): StepResult {
   const reason = signal.aborted ? 'The run was ended.' : 'A step before it failed.'
-  const title = typeof data.name === 'string' ? data.name : kind.title(data)
-  return { title, place, outcome: 'not_run', reason, duration_ms: 0, exchanges: [], checks: [], screenshots: [] }
+  return {
+    title: titleOf(step, step.data),
+    place: step.place,
+    outcome: 'not_run',
+    reason,
+    duration_ms: 0,
+    exchanges: [],
+    checks: [],
+    screenshots: [],
+  }
 }
 
 interface Project {

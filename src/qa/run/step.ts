@@ -9,7 +9,7 @@ import { redactSecrets } from '../../foundation/redaction.ts'
 import { check, type Expect, judge, type PlaceOf } from '../expect/expectations.ts'
 import { matches } from '../expect/matchers.ts'
 import type { Check, StepResponse, StepResult } from '../result.ts'
-import { pause, type RequestFields, type StepData, type StepKind } from '../steps/step-kind.ts'
+import { type CommonFields, pause, type RequestFields, type StepData, type StepKind } from '../steps/step-kind.ts'
 import { type LoadedStep, stepSchema } from '../suite/schema.ts'
 import { durationMs, type Lookup, substitute, VariableError } from '../suite/variables.ts'
 import { MissingEventsError } from './events.ts'
@@ -17,19 +17,8 @@ import { type CaseContext, createStepContext, type Recording, redactValue } from
 import { NoResponseError } from './http.ts'
 
 /** The fields of a step with its variables filled in. */
-interface StepFields extends RequestFields {
-  name?: string
-  as?: string
-  contract?: false
-  repeat?: number | Repeat
-}
-
-interface Repeat {
-  times: number
-  until?: Expect
-  pause?: number | string
-  at_once?: true
-}
+type StepFields = Pick<CommonFields, 'name' | 'as'> & RequestFields
+type Repeat = Exclude<NonNullable<CommonFields['repeat']>, number>
 
 /** A step that runs. */
 interface StepRun {
@@ -259,7 +248,8 @@ function timeoutOf({ data }: LoadedStep, fallback_ms: number): number {
   return isKnown ? durationMs(timeout) : fallback_ms
 }
 
-function titleOf({ kind }: LoadedStep, data: StepData): string {
+/** Returns the title of a step for reports; `data` may have its variables filled in. */
+export function titleOf({ kind }: LoadedStep, data: StepData): string {
   return typeof data.name === 'string' ? data.name : kind.title(data)
 }
 

@@ -7,7 +7,7 @@ import { contract, type EndpointId } from '../../contract/index.ts'
 import { isObject, type Json } from '../../foundation/json.ts'
 import { Expect } from '../expect/expectations.ts'
 import type { Check, Screenshot, StepResponse } from '../result.ts'
-import type { CaseState, KeyChoice } from '../run/case-state.ts'
+import type { CaseState } from '../run/case-state.ts'
 import type { Need, Target } from '../run/target.ts'
 import { AnyJson, Duration, Name, orVariable } from '../suite/variables.ts'
 
@@ -88,14 +88,7 @@ export interface AnyRequest {
 }
 
 /** Fields of every request step. */
-export interface RequestFields {
-  key?: KeyChoice | undefined
-  origin?: string | null | undefined
-  headers?: Record<string, string | null> | undefined
-  query?: Record<string, Json> | undefined
-  set?: Record<string, Json> | undefined
-  unset?: string[] | undefined
-}
+export type RequestFields = z.infer<z.ZodObject<typeof requestFields>>
 
 const Key = z.union([
   z.string(),
@@ -116,6 +109,9 @@ const Repeat = z.union([
     at_once: z.literal(true).optional().describe('All at the same time.'),
   }),
 ])
+
+/** Fields of every step. */
+export type CommonFields = z.infer<z.ZodObject<typeof commonFields>>
 
 /** Schemas of the fields that every step has. */
 export const commonFields = {
