@@ -18,7 +18,7 @@ import { startApp } from '../observe/app.ts'
 import { askingPage, askingSteps, cleanPage, type Page, wrongPages } from '../observe/pages.ts'
 import { sharedChromium } from './chromium.ts'
 
-vi.setConfig({ maxConcurrency: 5, testTimeout: 60_000 })
+vi.setConfig({ maxConcurrency: 3, testTimeout: 60_000 })
 
 const home = temporaryDirectory()
 let shared: Sandbox
@@ -38,9 +38,13 @@ const isInView = `(() => {
 /** How long a page is watched from then on. */
 const watch_ms = 1_500
 
-const until = (condition: string) => async (page: BrowserPage) => {
-  await expect.poll(() => page.evaluate(condition).catch(() => false), { timeout: 30_000 }).toBe(true)
-}
+const until = (condition: string) => (page: BrowserPage) =>
+  vi.waitFor(
+    async () => {
+      if (!(await page.evaluate(condition))) throw new Error(`not yet: ${condition}`)
+    },
+    { timeout: 30_000, interval: 250 },
+  )
 
 /** Watches a page of an app in the browser that all tests share, and judges it. */
 async function judged(page: Page, drive: WatchOptions['drive'] = until(page.until ?? isInView), sandbox = shared) {
