@@ -137,6 +137,42 @@ const use: Command = {
   },
 }
 
+const leave: Command = {
+  name: 'leave',
+  summary: 'Stop using the profile that config use chose',
+  details: 'The profile stays. Commands use the running sandbox again, unless a flag, variable or file says otherwise.',
+  acceptsInvalidSettings: true,
+  examples: ['config leave', 'config leave -o json'],
+  async run({ host, out }) {
+    const path = profilesPath(host)
+    const { current = null, ...others } = (await readJson(path, AnyProfiles)) ?? { profiles: {} }
+    if (current !== null) await writeJson(path, others)
+    out.note(current === null ? 'No profile was in use.' : `Commands no longer use the profile ${current}.`)
+    out.data({ profile: current, file: path }, () => [])
+    return 0
+  },
+}
+
+const remove: Command = {
+  name: 'delete',
+  summary: 'Delete a profile with its settings and keys',
+  details: 'If it was in use, no profile is.',
+  arguments: [new Argument('<profile>', 'its name; svc config list shows all')],
+  acceptsInvalidSettings: true,
+  examples: ['config delete local', 'config delete default -o json'],
+  async run({ host, out }, { args: [name = ''] }) {
+    const path = profilesPath(host)
+    const values = (await readJson(path, AnyProfiles)) ?? { profiles: {} }
+    profileNamed(name, { path, values })
+    const { [name]: _, ...profiles } = values.profiles
+    const { current, ...others } = values
+    await writeJson(path, { ...others, ...(current === name ? {} : { current }), profiles })
+    out.note(`Deleted the profile ${name}.`)
+    out.data({ profile: name, file: path }, () => [])
+    return 0
+  },
+}
+
 const validate: Command = {
   name: 'validate',
   summary: 'Check svc.config.json and the profiles',
@@ -165,7 +201,7 @@ const validate: Command = {
 
 export const config: Noun = {
   summary: 'Read and write settings: profiles and svc.config.json',
-  commands: [list, get, set, use, validate],
+  commands: [list, get, set, use, leave, remove, validate],
 }
 
 function resolved({ settings }: Session, name: FileSettingName) {

@@ -21,11 +21,15 @@ export function openPrompt({ host, signal }: Pick<Session, 'host' | 'signal'>): 
   let rest = ''
   let isEnded = false
 
+  /** Text already, after ink has read from the terminal. */
+  const text = (chunk: Uint8Array | string) =>
+    typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true })
+
   async function line(): Promise<string | null> {
     while (!rest.includes('\n') && !isEnded) {
       const { value, done } = await unlessAborted(chunks.next(), signal)
       if (done) isEnded = true
-      else rest += decoder.decode(value, { stream: true })
+      else rest += text(value)
     }
     if (rest === '' && isEnded) return null
     const [first = '', ...others] = rest.split('\n')

@@ -92,9 +92,10 @@ async function choose(
   if (found !== null && (dir !== undefined || yes)) return choiceOf(found, dir ?? found.name, host.cwd)
   if (found === null && (yes || !canAsk(session))) throw missing('TEMPLATE', 'template_missing', 'svc init --list')
   if (!canAsk(session)) throw missing('DIR', 'directory_missing', `svc init ${template} my-${template}`)
+  const selected = found ?? (hasArrowKeys(session) ? await selectTemplate(session) : null)
   const prompt = openPrompt(session)
   try {
-    const chosen = found ?? (await askTemplate(session, prompt))
+    const chosen = selected ?? (await askTemplate(session, prompt))
     return dir === undefined ? await askPlace(session, prompt, chosen) : choiceOf(chosen, dir, host.cwd)
   } finally {
     prompt.close()
@@ -107,6 +108,19 @@ function choiceOf(template: Template, dir: string, cwd: string): Choice {
 
 function missing(what: string, code: string, command: string): CliError {
   return new CliError('usage', code, `${what} is missing, and there is no terminal to ask for it.`, `Try: ${command}`)
+}
+
+/** Whether the list can be drawn on the terminal. Otherwise the template is asked for by its number or name. */
+function hasArrowKeys({ host: { env, platform, stdout } }: Session): boolean {
+  return stdout.is_terminal && (env.TERM ?? (platform === 'win32' ? 'windows' : 'dumb')) !== 'dumb'
+}
+
+async function selectTemplate({ signal }: Session): Promise<Template> {
+  const { select } = await import('./Select.tsx')
+  const template = await select('Template', listTemplates(), signal)
+  signal.throwIfAborted()
+  if (template === null) throw new CliError('interrupted', 'interrupted', 'Interrupted.')
+  return template
 }
 
 async function askTemplate({ host }: Session, prompt: Prompt): Promise<Template> {

@@ -45,7 +45,8 @@ export const importTable: readonly ImportRule[] = [
   {
     path: 'src/commands',
     modules: [...base, 'src/cli', 'src/tail', 'src/journal', 'src/qa', 'src/scaffold'],
-    packages: ['commander', 'zod'],
+    // The question of svc init is drawn with ink.
+    packages: ['commander', 'zod', 'ink', 'react'],
     builtins: 'all',
   },
   {

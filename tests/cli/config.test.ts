@@ -43,6 +43,21 @@ describe('svc config set', () => {
     expect(read(profiles)).toMatchObject({ current: 'other', profiles: { third: { origin: 'http://a.test' } } })
   })
 
+  test('a profile can be left and deleted', async () => {
+    await run(`config set base_url ${url}`)
+    await run('config set origin http://a.test --profile local')
+    expect((await run('config use locla')).stderr).toContain('hint: Did you mean local?\n')
+    expect((await run('config leave')).stderr).toBe('Commands no longer use the profile default.\n')
+    expect(await run('config leave -o json')).toMatchObject({ code: 0, stderr: 'No profile was in use.\n' })
+    expect(JSON.parse((await run('config get base_url -o json')).stdout)).toMatchObject({ source: 'default' })
+    await run('config use local')
+    expect((await run('config delete default')).stderr).toBe('Deleted the profile default.\n')
+    expect(read(profiles)).toEqual({ current: 'local', profiles: { local: { origin: 'http://a.test' } } })
+    await run('config delete local')
+    expect(read(profiles)).toEqual({ profiles: {} })
+    expect((await run('config delete local')).code).toBe(2)
+  })
+
   test('an empty value removes a setting, and - reads it from stdin', async () => {
     await run('config set secret_key -', {}, 'sk_test_from_stdin\n')
     expect((await run('config get secret_key')).stdout).toBe('sk_test_from_stdin\n')

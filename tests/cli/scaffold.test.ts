@@ -3,6 +3,7 @@ import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { packageManager, writeProject } from '../../src/scaffold/project.ts'
 import { problemOfName } from '../../src/scaffold/project-place.ts'
@@ -374,31 +375,51 @@ describe('on a terminal', () => {
   })
 
   test('a real terminal: answers, and Ctrl-C', async () => {
-    const printed = await onTerminal('agent-cli\rmine\r')
+    // Arrow keys: the list wraps, so up and down return to the first.
+    const printed = await onTerminal([
+      ['Template (', '\u001b[A'],
+      [/^> 7 /m, '\u001b[B'],
+      [/^> 1 /m, '\r'],
+      ['Directory [my-agent-cli]', 'mine\r'],
+    ])
     expect(printed).toContain('npm run dev')
     expect(printed).toContain('code 0')
     expect(existsSync(join(cwd, 'mine/package.json'))).toBe(true)
-    expect(await onTerminal('\u0003')).toContain('code 130')
-    expect(readdirSync(cwd).filter((name) => !name.startsWith('.'))).toEqual(['mine'])
+    expect(await onTerminal([['Template (', '\u0003']])).toContain('code 130')
+    const numbered = [
+      ['Template (1-7', '1\r'],
+      ['Directory [', 'other\r'],
+    ] as const
+    expect(await onTerminal(numbered, 'dumb')).toContain('code 0')
+    expect(readdirSync(cwd).filter((name) => !name.startsWith('.'))).toEqual(['mine', 'other'])
   })
 })
 
-/** Runs `svc init` in a pseudo-terminal, types when it asks, and answers everything that was on the screen. */
-async function onTerminal(keys: string): Promise<string> {
-  const command = `trap : INT; "${process.execPath}" "${join(root, 'bin/svc.js')}" init; echo "code $?"`
+/** Runs `svc init` in a pseudo-terminal, types each text after what is to be on it, and returns all that it printed. */
+async function onTerminal(turns: readonly (readonly [on: string | RegExp, keys: string])[], TERM = 'xterm') {
+  const command = `stty cols 80 rows 24; trap : INT; "${process.execPath}" "${join(root, 'bin/svc.js')}" init; echo "code $?"`
   const child = spawn('script', ['--quiet', '--flush', '--command', command, '/dev/null'], {
     cwd,
-    env: { PATH: process.env.PATH, SVC_HOME: join(cwd, '.home'), TERM: 'xterm', NO_COLOR: '1', SHELL: '/bin/sh' },
+    env: { PATH: process.env.PATH, SVC_HOME: join(cwd, '.home'), TERM, NO_COLOR: '1', SHELL: '/bin/sh' },
     stdio: ['pipe', 'pipe', 'inherit'],
   })
-  let screen = ''
-  let isAsked = false
+  let all = ''
+  let unread = ''
+  const open = [...turns]
   child.stdout.on('data', (chunk: Buffer) => {
-    screen += chunk.toString()
-    if (isAsked || !screen.includes('Template (1-')) return
-    isAsked = true
+    all += chunk.toString()
+    unread += stripVTControlCharacters(chunk.toString())
+    const [on, keys] = open[0] ?? []
+    if (
+      on === undefined ||
+      keys === undefined ||
+      unread.search(typeof on === 'string' ? on.replace(/[[(]/g, '\\$&') : on) === -1
+    )
+      return
+    open.shift()
+    unread = ''
     child.stdin.write(keys)
   })
   await once(child, 'close')
-  return screen
+  return all
 }

@@ -41,6 +41,7 @@ export type NameSource = (typeof nameSources)[number]
 /** What the first argument of a command names. */
 const argumentNames: Readonly<Record<string, NameSource>> = {
   'config use': 'profiles',
+  'config delete': 'profiles',
   'sandbox scenario use': 'scenarios',
   'sandbox snapshot restore': 'snapshots',
   'sandbox snapshot delete': 'snapshots',

@@ -6,7 +6,7 @@ import { parseJsonObject } from '../../foundation/json.ts'
 import { isLocatorProject, type LocatorProject, runningSandboxes } from '../process/locator.ts'
 import { CliError, didYouMean } from '../run/errors.ts'
 import type { Host } from '../run/host.ts'
-import type { ConfigFile, Profile, ProfilesFile } from './schemas.ts'
+import type { ConfigFile, ProfilesFile } from './schemas.ts'
 import { resolveSettings, type Settings } from './settings.ts'
 import { environmentValues, type SettingValues } from './table.ts'
 
@@ -99,8 +99,13 @@ export function profilesPath(host: Host): string {
   return join(stateDirectory(host), 'profiles.json')
 }
 
+interface NamedProfiles<P> {
+  path: string
+  values: { profiles: Readonly<Record<string, P>> }
+}
+
 /** Returns a profile by its name. Throws CliError when there is none. */
-export function profileNamed(name: string, { path, values: { profiles } }: SettingFiles['profiles']): Profile {
+export function profileNamed<P>(name: string, { path, values: { profiles } }: NamedProfiles<P>): P {
   const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined
   if (profile !== undefined) return profile
   const names = Object.keys(profiles)
