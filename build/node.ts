@@ -18,6 +18,25 @@ export const entries: Record<string, string> = {
 const root = join(import.meta.dirname, '..')
 
 /**
+ * Three files for what commands share, in place of thirty: finding and reading a file takes longer than evaluating it. The
+ * first two are all that help and a usage error need.
+ */
+const codeSplitting = {
+  includeDependenciesRecursively: false,
+  groups: [
+    {
+      name: 'cli',
+      test: /node_modules\/commander\/|src\/(cli\/(run\/(parser|command|errors|run-command)|settings\/table)|foundation\/nearest-name)\.ts/,
+    },
+    { name: 'output', test: /src\/cli\/output\/(output|style|text)\.ts/ },
+    {
+      name: 'command',
+      test: /src\/(cli\/(run\/(run-session|session|http-fetch|host)|endpoint\/\w+|output\/(quoting|placement-summary)|process\/(locator|open-url|parent-watch)|settings\/(files|settings))|client\/(client|errors|exchange)|foundation\/\w[\w-]*|contract\/(error-codes|no-fill|limits))\.ts/,
+    },
+  ],
+}
+
+/**
  * Builds into `outDir`. Output files lie flat, so `new URL('../', import.meta.url)` is the package root from any of
  * them, as it is from a source file directly under `sandbox/` or `src/`.
  */
@@ -50,7 +69,7 @@ export async function buildNode(outDir: string): Promise<void> {
         input: Object.fromEntries(
           Object.entries(entries).map(([file, source]) => [file.replace(/\.js$/, ''), join(root, source)]),
         ),
-        output: { format: 'esm', entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js' },
+        output: { format: 'esm', entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js', codeSplitting },
       },
     },
   })

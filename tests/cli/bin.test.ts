@@ -2,6 +2,8 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { startSandbox } from '../../sandbox/index.ts'
+import { writeLocator } from '../../src/cli/process/locator.ts'
 import { root, spawnSvc } from './process.ts'
 import { svc, temporaryDirectory } from './test-cli.ts'
 
@@ -44,6 +46,25 @@ test('help and usage errors load neither the contract nor a schema', async () =>
   }
 })
 
+test('a command that calls a running sandbox loads no schema and no contract, whatever it prints', async () => {
+  const sandbox = await startSandbox({ database: ':memory:' })
+  try {
+    const home = temporaryDirectory()
+    const { url, inspector_url, database, pid, projects } = sandbox
+    await writeLocator(home, { url, inspector_url, database, pid, version, projects, started_at_ms: 0 })
+    for (const args of [
+      ['placements', 'create', '-o', 'json'],
+      ['placements', 'create'],
+      ['health', 'live'],
+    ]) {
+      const size = (await loadedFiles(args, home)).reduce((sum, file) => sum + statSync(file).size, 0)
+      expect(size, args.join(' ')).toBeLessThan(450_000)
+    }
+  } finally {
+    await sandbox.close()
+  }
+})
+
 test('the help in the bundle is the help of the source', async () => {
   for (const args of ['placements create --help', 'sandbox faults', 'help sandbox clock set', 'exec -h']) {
     const { code, stdout, stderr } = await svc(args, {})
@@ -58,9 +79,10 @@ test('a reader that closes the pipe is no error', async () => {
 })
 
 /** Returns the files of dist that a command line loads. */
-async function loadedFiles(args: readonly string[]): Promise<string[]> {
+async function loadedFiles(args: readonly string[], home?: string): Promise<string[]> {
   const directory = temporaryDirectory()
-  await spawnSvc(args, { NODE_V8_COVERAGE: directory }).ended
+  const { code } = await spawnSvc(args, { NODE_V8_COVERAGE: directory, ...(home && { SVC_HOME: home }) }).ended
+  if (home !== undefined) expect(code).toBe(0)
   const reports = readdirSync(directory).map((file) => readFileSync(join(directory, file), 'utf8'))
   const scripts = reports.flatMap((text) => (JSON.parse(text) as { result: { url: string }[] }).result)
   return scripts.filter(({ url }) => url.startsWith('file:')).map(({ url }) => fileURLToPath(url))
