@@ -5,12 +5,21 @@ import { startServer } from './server.ts'
 const runs = 15
 const starts = 7
 
-/** Milliseconds of each run, after one that fills the caches. */
-export async function commandTimes(args: readonly string[], env: Record<string, string> = {}): Promise<number[]> {
-  const times: number[] = []
+/**
+ * Milliseconds of each run of several command lines, by name. They take turns, after a round that fills the caches, so that
+ * whatever else the computer does falls on all of them.
+ */
+export async function commandTimes<Name extends string>(
+  commands: Readonly<Record<Name, readonly string[]>>,
+  env: Record<string, string> = {},
+): Promise<Record<Name, number[]>> {
+  const names = Object.keys(commands) as Name[]
+  const times = Object.fromEntries(names.map((name) => [name, [] as number[]])) as Record<Name, number[]>
   for (let run = -1; run < runs; run++) {
-    const time_ms = await once(args, env)
-    if (run >= 0) times.push(time_ms)
+    for (const name of names) {
+      const time_ms = await once(commands[name], env)
+      if (run >= 0) times[name].push(time_ms)
+    }
   }
   return times
 }
