@@ -543,7 +543,7 @@ describe.concurrent('a browser integration', () => {
   test.concurrent.each([
     ['an unknown key', 'pk_test_unknown', 401, 'key_unknown'],
     ['an empty key', '', 401, 'credential_missing'],
-    ['a secret key', 'sk_test_sandbox_demo', 400, 'publishable_key_malformed'],
+    ['a secret key', 'sk_test_sandbox_demo', 403, 'key_class'],
     ['the key of a project that does not allow the page', 'pk_test_sandbox_strict', 403, 'origin_not_allowed'],
   ])('with %s gets no ad, and learns why', async (_, key, status, reason_code) => {
     await using host = await stage.open()

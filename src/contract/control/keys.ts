@@ -60,7 +60,7 @@ export const endpoints = declareEndpoints({
     path: '/_sandbox/keys/{key_id}/revoke',
     summary: 'Revoke a key',
     description:
-      'From the next request on, the key gets a 401 key_revoked. Activation tokens that it has issued stay valid until they expire. A reset restores the seeded keys.',
+      'From the next request on, the key and the activation tokens issued for it get a 401 key_revoked. A reset restores the seeded keys.',
     params: assumedObject('A02', { key_id: z.string().describe('Identifier of the key.') }),
     body: z.strictObject({}),
     response: KeyItem,
