@@ -39,8 +39,7 @@ export interface TurnOptions {
   debug?: boolean
 }
 
-const lastStates = ['blocked', 'no_fill', 'failed', 'cleared', 'cancelled'] as const
-type LastState = (typeof lastStates)[number]
+type LastState = 'blocked' | 'no_fill' | 'failed' | 'cleared' | 'cancelled'
 type OpenState = 'idle' | 'consent_check' | 'requesting' | 'filled' | 'mounting' | 'rendered' | 'finishing'
 export type TurnState = OpenState | LastState
 
@@ -230,7 +229,7 @@ export function startTurn(renderer: Renderer, options: TurnOptions): Turn {
 }
 
 export function isLast(state: TurnState): state is LastState {
-  return (lastStates as readonly string[]).includes(state)
+  return ['blocked', 'no_fill', 'failed', 'cleared', 'cancelled'].includes(state)
 }
 
 function maxHeight(body: Record<string, unknown> | undefined): number | undefined {
