@@ -211,7 +211,7 @@ describe('a missing browser', () => {
 
   test('a path to nothing', async () => {
     expect(await refused('/nowhere/chrome')).toMatch(
-      /There is no browser at \/nowhere\/chrome\.\nhint: Install one, or name it/,
+      /There is no browser at \/nowhere\/chrome\.\nhint: Install one \(npx playwright install chromium\), or name it/,
     )
   })
 
