@@ -118,7 +118,7 @@ function hashOf(text: string): string {
   return `sha256-${createHash('sha256').update(text).digest('base64')}`
 }
 
-export function headMarkup(result: RunResult): Markup {
+function headMarkup(result: RunResult): Markup {
   const totals = totalsOf(result.cases)
   const { target, started_at_ms, duration_ms, svc_version, interrupted } = result
   const started = new Date(started_at_ms).toISOString()
@@ -135,7 +135,7 @@ ${proportions(totals)}
 }
 
 /** Returns the result in a few words, also for the title of the page. */
-export function headline({ cases, failed, passed, not_run }: Totals): string {
+function headline({ cases, failed, passed, not_run }: Totals): string {
   if (cases === 0) return 'No case was run'
   if (failed > 0) return `${failed} of ${plural(cases, 'case')} failed`
   if (passed === cases) return cases === 1 ? 'The case passed' : `All ${cases} cases passed`
@@ -153,7 +153,7 @@ function proportions(totals: Totals): Markup {
   return html`<svg class="proportions" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">${parts}</svg>`
 }
 
-export function filtersMarkup(cases: readonly CaseResult[]): Markup {
+function filtersMarkup(cases: readonly CaseResult[]): Markup {
   const totals = totalsOf(cases)
   const tags = [...new Set(cases.flatMap(({ tags }) => tags))].toSorted()
   const present = outcomes.filter((outcome) => totals[outcome] > 0)
@@ -168,7 +168,7 @@ ${tags.length > 0 && html`<label><span class="soft">Tag</span> <select id="filte
 
 const most = 10
 
-export function timingsMarkup(cases: readonly Numbered[]): Markup | null {
+function timingsMarkup(cases: readonly Numbered[]): Markup | null {
   const ran = cases.filter(({ item }) => item.outcome === 'passed' || item.outcome === 'failed')
   if (ran.length === 0) return null
   const slowest = ran.toSorted((a, b) => b.item.duration_ms - a.item.duration_ms).slice(0, most)
