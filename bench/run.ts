@@ -137,5 +137,5 @@ function target(name: string, value: number, unit: string, most: number): void {
 function line(name: string, value: string, isMet: boolean, wanted: string): void {
   if (!isMet) unmet++
   const verdict = wanted === '' ? '' : `${isMet ? 'met   ' : 'MISSED'}  (${wanted})`
-  console.log(`${name.padEnd(30)} ${value.padEnd(20)} ${verdict}`.trimEnd())
+  console.log(`${name.padEnd(36)} ${value.padEnd(20)} ${verdict}`.trimEnd())
 }
