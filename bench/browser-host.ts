@@ -1,6 +1,6 @@
 /**
  * The integrator's page, and the bare baseline: a plain iframe with the same picture from a server that only reads
- * files. The page is asked for at `localhost`, the baseline at `127.0.0.1`, so that both frames are of another site.
+ * files. The page is served at `localhost`, the baseline at `127.0.0.1`, so that both frames are cross-site.
  */
 import { readFileSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'

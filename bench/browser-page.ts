@@ -1,6 +1,6 @@
 /**
  * What runs in the page and in its frames. Every time is wall-clock, milliseconds with fractions, so that the page, its
- * frames and the emulator on the same machine can be compared.
+ * frames and the emulator on the same host can be compared.
  */
 import type { RendererEvent } from '../sandbox/renderer/host/renderer.ts'
 import type { PlacementResponse } from '../src/contract/v1/placements.ts'
@@ -12,11 +12,11 @@ export interface Round {
   /** When at least half came into view, by an observer of the page's own. */
   in_view_at: number
   visible_at: number
-  /** When the page had the emulator's answer to the beacon `visible`. */
+  /** When the page had the emulator's response to the beacon `visible`. */
   answered_at: number
 }
 
-/** What the frame's own browser record says. */
+/** The record of the frame's own browser. */
 export interface FrameTimes {
   document_at: number
   document_end_at: number
@@ -25,7 +25,7 @@ export interface FrameTimes {
   load_at: number
   /** Its picture, or the clip's poster, on the screen. */
   painted_at: number
-  /** Each time its video began to play. */
+  /** Each time its video started to play. */
   playing_at: number[]
 }
 
@@ -35,7 +35,7 @@ declare global {
   }
 }
 
-/** Runs in every document before its own scripts: asks the browser when the picture or poster is on the screen. */
+/** Runs in every document before its own scripts: records when the picture or poster is on the screen. */
 export function recordFrame(): void {
   const paints: number[] = []
   const plays: number[] = []
@@ -81,7 +81,7 @@ export async function renderRound({ response }: { response: PlacementResponse })
   const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
   const box = document.querySelector('#box')!
   const placements = window.SponsoredPlacement!
-  /** Resolves with the instant of an event, told by whoever tells it. */
+  /** Resolves to the time of an event, as its source reports it. */
   const told = (isIt: (event: RendererEvent) => boolean): Promise<number> =>
     new Promise((resolve, reject) => {
       const off = placements.on('*', (event) => {

@@ -2,7 +2,7 @@
  * The limit: a bare node:http server that parses JSON and writes the very rows that the emulator writes for the same
  * request, with group commit, and decides nothing. What the emulator reaches is reported as a share of what this reaches.
  * `node bench/limit-server.ts <database> lean` writes four short rows for any request instead: the least that a server
- * could do that keeps something.
+ * could do that stores something.
  */
 import { createServer, type ServerResponse } from 'node:http'
 import Database from 'better-sqlite3'

@@ -33,7 +33,7 @@ export const placementBodies = {
 /** Of every request that the generators send. */
 export const headers = { authorization: `Bearer ${secretKey}`, 'content-type': 'application/json' }
 
-/** Placements until `amount` have been answered. */
+/** Sends placements until `amount` have a response. */
 export async function loadPlacements(url: string, amount: number, bodies: readonly string[] = plain): Promise<Load> {
   let clients = 0
   return run({

@@ -1,4 +1,4 @@
-/** Whole processes, timed from spawn to exit, or to the line that says they are ready. */
+/** Whole processes, timed from spawn to exit, or to their ready line. */
 import { spawn } from 'node:child_process'
 import { startServer } from './server.ts'
 

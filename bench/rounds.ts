@@ -118,7 +118,7 @@ export type Figure = (measured: Measured) => number
 
 /** Requests a second, by the clock on the wall. */
 export const perSecond: Figure = ({ per_second }) => per_second
-/** Requests for each second of the main thread: other work on the machine matters less. */
+/** Requests for each second of the main thread: other work on the host matters less. */
 export const perCpuSecond: Figure = ({ cpu_us }) => 1e6 / cpu_us
 
 export function medianOf(rounds: readonly Round[], pick: (round: Round) => number): number {

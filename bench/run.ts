@@ -1,6 +1,6 @@
 /**
  * The benchmark: the emulator as it is shipped beside a bare server that writes the same rows, in turn, in one run.
- * Single figures depend on the machine; the ratios are what to compare.
+ * Single figures depend on the host; compare the ratios.
  */
 import { cpus } from 'node:os'
 import { loadPlacements } from './load.ts'

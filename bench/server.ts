@@ -9,7 +9,7 @@ export interface MeasuredServer {
   pid: number
   /** Its state directory, removed at the end. */
   home: string
-  /** Milliseconds from spawn to the line that says it is ready. */
+  /** Milliseconds from spawn to the ready line. */
   ready_ms: number
   /** Resident memory, MB. */
   memory(): number

@@ -1,6 +1,6 @@
 /**
- * `svc beacons tail --since 10m` over a long history: 100 000 beacons of the last minutes. Tells when the screen had them
- * all, how long a key waited meanwhile, what it did to somebody else's request, and the memory of the tail.
+ * `svc beacons tail --since 10m` over a long history: 100 000 beacons of the last minutes. Prints when the screen had
+ * them all, how long a key waited meanwhile, the delay of another client's request, and the memory of the tail.
  */
 import { loadavg } from 'node:os'
 import { events, loadBeacons, makeTokens } from './load.ts'

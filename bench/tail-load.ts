@@ -1,6 +1,7 @@
 /**
- * Beacons at a steady rate, from a process of their own: `node bench/tail-load.ts URL PER_SECOND SECONDS`. Says `ready`
- * when its slots are filled, begins at the first line on stdin, and then tells ten times a second how many were answered.
+ * Beacons at a steady rate, from a separate process: `node bench/tail-load.ts URL PER_SECOND SECONDS`. Prints
+ * `ready` when its slots are filled, starts at the first line on stdin, and then prints the count of responses ten times a
+ * second.
  */
 import { once } from 'node:events'
 import { Pool } from 'undici'
@@ -56,7 +57,7 @@ async function send(index: number): Promise<void> {
   }
 }
 
-/** The first failure is told whole: the rest are likely to be like it. */
+/** Prints the first failure in full: the others are likely to be alike. */
 function fail(reason: string): void {
   if (failures++ === 0) console.error(reason)
 }

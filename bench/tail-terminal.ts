@@ -1,4 +1,4 @@
-/** `svc beacons tail` in a terminal of script(1), and what its screen says. */
+/** `svc beacons tail` in a terminal of script(1), and the text of its screen. */
 import { openScript } from '../tests/cli/script-terminal.ts'
 import type { MeasuredServer } from './server.ts'
 

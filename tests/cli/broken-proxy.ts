@@ -1,8 +1,8 @@
-/** A service that is not quite one: a proxy in front of a sandbox, which alters answers on their way. */
+/** A service with faults: a proxy in front of a sandbox, which alters its responses. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** An answer on its way. `json` is its body where that is JSON, to be changed in place. */
+/** A response to alter. `json` is its body where that is JSON, to be changed in place. */
 export interface Passing {
   method: string
   path: string
@@ -17,9 +17,9 @@ export interface Passing {
 
 export interface BrokenProxy {
   url: string
-  /** How many requests came. */
+  /** Count of requests. */
   count: number
-  /** What `alter` has thrown: for the test to look at. */
+  /** Errors that `alter` has thrown, for the test to check. */
   failures: unknown[]
   alter(passing: Passing): void
   [Symbol.asyncDispose](): Promise<void>

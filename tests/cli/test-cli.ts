@@ -1,4 +1,4 @@
-/** The command line under test: a real sandbox, and a Host whose streams are kept in memory. */
+/** The command line under test: a real sandbox, and a Host with streams in memory. */
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { manualClock, type Sandbox, startSandbox } from '../../sandbox/index.ts'

@@ -77,7 +77,7 @@ export const sandboxReasonCodes: Readonly<Record<number, readonly string[]>> = {
   503: ['storage_unavailable'],
 }
 
-/** No-fill reasons (A31): origin, OpenRTB no-bid reason, when to ask again. */
+/** No-fill reasons (A31): origin, OpenRTB no-bid reason, when to request again. */
 export const adoptedNoFillReasons: Readonly<Record<string, readonly [origin: string, nbr: number, retry: string]>> = {
   no_demand: ['partner', 0, 'next turn'],
   timeout: ['transport', 15, 'next turn'],

@@ -26,7 +26,7 @@ afterAll(async () => {
   await endStarted()
 })
 
-/** What the commands answer. A command that the README gains or loses must be gained or lost here. */
+/** Expected results of the commands. A command that the README gains or loses must be added or removed here. */
 const answers: Record<string, (ended: Ended) => unknown> = {
   'npx svc placements create --format banner --topic coffee': (ended) => expectFrame(ended, 'banner', '<img'),
   'npx svc placements create --format clip': (ended) => expectFrame(ended, 'clip', '<video'),
@@ -65,7 +65,7 @@ const answers: Record<string, (ended: Ended) => unknown> = {
   },
 }
 
-/** What the sandboxes do that it starts. */
+/** Expected behaviour of the sandboxes that the README starts. */
 const starts: Record<string, (ready: Ready, again: () => Promise<Ready>) => Promise<void>> = {
   'npx svc start --decision-latency 800': async ({ url }) => {
     const asked = await place(url, '?wait_ms=0')
@@ -102,13 +102,13 @@ describe.each(steps.map((step) => [step.split('\n')[0] as string, step]))('%s', 
   const checkStart = starts[step]
 
   if (answer) {
-    test('answers as it says', async () => {
+    test('prints what the README states', async () => {
       const ended = await run(words, directory)
       expect(ended).toMatchObject({ code: 0 })
       await answer(ended)
     })
   } else if (checkStart) {
-    test('starts as it says, and ends cleanly', async () => {
+    test('starts as the README states, and ends cleanly', async () => {
       const args = words.includes('--port') ? words : [...words, '--port', '0']
       // A state directory of its own, so that commands still find the sandbox of the first minute.
       const begin = (): Promise<Ready> => start(args, temporaryDirectory())
@@ -117,7 +117,7 @@ describe.each(steps.map((step) => [step.split('\n')[0] as string, step]))('%s', 
       expect(await stop(ready)).toBe(0)
     })
   } else if (step.includes('curl ')) {
-    test('renders, sees and clicks a placement, and tells what it would bill', () => tryCurl(step))
+    test('renders, views and clicks a placement, and prints what it would bill', () => tryCurl(step))
   } else {
     test('runs scripts that there are', () => {
       for (const command of step.split(' && ')) {
@@ -163,7 +163,7 @@ test('what it states of the checkout is so', () => {
   expect(readme).toContain(`Node ${manifest.engines.node.replace('>=', '')} or later`)
 })
 
-/** The block as a shell runs it; then what the paragraph below it says of repeated beacons. */
+/** Runs the block in a shell, then checks what the paragraph below it states about repeated beacons. */
 async function tryCurl(block: string): Promise<void> {
   const { code: missing } = await execute('curl', ['--version'], directory)
   if (missing !== 0) throw new Error('The README is tried with curl, which is not on the PATH. Install curl.')

@@ -8,7 +8,7 @@ import type { Result } from '../cli/test-cli.ts'
 
 export type Ended = Result
 
-/** A sandbox that has said that it is ready. */
+/** A sandbox that is ready. */
 export interface Ready {
   url: string
   stdout: string
@@ -38,7 +38,7 @@ export async function start(args: readonly string[], directory: string): Promise
   })
 }
 
-/** Asks a sandbox to stop; answers its exit code. */
+/** Stops a sandbox. Resolves to its exit code. */
 export async function stop({ child }: Ready): Promise<number> {
   const closed = once(child, 'close')
   child.kill('SIGTERM')
@@ -46,7 +46,7 @@ export async function stop({ child }: Ready): Promise<number> {
   return code as number
 }
 
-/** Ends whatever is still running. */
+/** Stops the sandboxes that are still running. */
 export async function endStarted(): Promise<void> {
   await Promise.all([...started].map((child) => stop({ child, url: '', stdout: '' })))
 }

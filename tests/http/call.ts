@@ -37,7 +37,7 @@ export interface Response<Body> {
 /** The causes of errors before any endpoint is reached. */
 const beforeRoutes: readonly ReasonCode[] = ['host_not_allowed', 'method_not_allowed', 'not_found']
 
-/** Everything a test can ask of one sandbox. */
+/** The requests that a test can send to one sandbox. */
 export function connect(sandbox: { url: string }) {
   return {
     /** A call that must succeed. */

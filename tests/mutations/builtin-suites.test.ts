@@ -4,7 +4,7 @@ import type { RunResult } from '../../src/qa/result.ts'
 import { spawnSvc } from '../cli/process.ts'
 import { startTestCli, temporaryDirectory } from '../cli/test-cli.ts'
 
-/** Far above what a run takes: the machine may be busy. */
+/** Far above what a run takes, since the host may be busy. */
 const timeout = 120_000
 
 function summaryOf({ cases }: RunResult) {

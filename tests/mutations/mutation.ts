@@ -5,7 +5,7 @@
  */
 export interface Mutation {
   name: string
-  /** What is wrong with the emulator then, in one sentence, as an integrator would put it. */
+  /** The fault of the emulator in one sentence, as an integrator would describe it. */
   wrong: string
   /** The class of check that should notice. */
   about:
@@ -26,7 +26,7 @@ export interface Mutation {
   file: string
   from: string
   to: string
-  /** Ids of cases that are tried first begin with this: cases in a browser take seconds each. */
+  /** Prefix of the ids of cases that run first, since cases in a browser take seconds each. */
   noticed_by?: string
 }
 

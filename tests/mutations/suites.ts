@@ -19,7 +19,7 @@ const all = expand(loadSuites(builtinNames(), (file) => file))
 export const withoutBrowser: readonly PlannedCase[] = all.filter((planned) => !needsBrowser(planned))
 const withBrowser = all.filter(needsBrowser)
 
-/** The suites whose business a class of mutations is, most of all; they are asked first. */
+/** The suites that cover a class of mutations. They run first. */
 const suitesOf: Readonly<Record<Exclude<Mutation['about'], 'renderer'>, readonly string[]>> = {
   shape: ['formats', 'jobs', 'media'],
   consent: ['consent'],

@@ -1,4 +1,4 @@
-/** What somebody gets who installs the package: it runs, it types, it is complete, and it holds nothing else. */
+/** The package as it is installed: it runs, has its types, is complete, and contains nothing else. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { copyFileSync, existsSync, globSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -19,13 +19,13 @@ beforeAll(() => {
   copyFileSync(join(import.meta.dirname, 'placement.test.ts.txt'), join(unpacked.project, 'placement.test.ts'))
 })
 
-test('tells its version', async () => {
+test('prints its version', async () => {
   const { exit_code, output } = await run([join(unpacked.root, 'bin/svc.js'), '--version'], unpacked.project)
   expect(output).toBe(`${readManifest(checkout).version}\n`)
   expect(exit_code).toBe(0)
 })
 
-test('starts, says so in one line of JSON, and stops when asked to', async () => {
+test('starts, prints one line of JSON, and stops on SIGTERM', async () => {
   const args = ['start', '--port', '0', '--ephemeral', '-o', 'json']
   const child = spawn(process.execPath, [join(unpacked.root, 'bin/svc.js'), ...args], {
     cwd: unpacked.project,
@@ -123,7 +123,7 @@ test('holds every template as svc init needs it, and nothing that an install or 
   expect(held.filter((file) => /node_modules|package-lock|__pycache__|\.next|\/\.env$|\/dist\//.test(file))).toEqual([])
 })
 
-test('holds no source map, no test of ours and no path of the machine that built it', () => {
+test('holds no source map, no test of ours and no path of the host that built it', () => {
   const own = files.filter((file) => !file.startsWith('templates/'))
   expect(own.filter((file) => /\.map$|\.test\.|(^|\/)tests\/|\.tsbuildinfo$|(^|\/)\./.test(file))).toEqual([])
   const texts = files.filter((file) => /\.([cm]?[jt]s|json|md|html|css|svg|txt)$/.test(file))

@@ -1,4 +1,4 @@
-/** The package as somebody gets it: packed, unpacked elsewhere, with its declared dependencies and nothing else. */
+/** The package as it is installed: packed, unpacked elsewhere, with its declared dependencies and nothing else. */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

@@ -1,4 +1,4 @@
-/** Starts the runner and speaks with it. */
+/** Starts the runner and exchanges messages with it. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import type { SandboxOptions } from '../../sandbox/index.ts'
@@ -7,11 +7,11 @@ import type { Message } from './runner.ts'
 export interface Child {
   readonly url: string
   readonly pid: number
-  /** What the sandbox told its operator, so far. */
+  /** The failures that the sandbox has reported so far. */
   readonly reports: string[]
   /** Resident memory now, bytes. */
   memory(): Promise<number>
-  /** Ends the process without a word and waits until it is gone. */
+  /** Kills the process and waits until it has ended. */
   kill(): Promise<void>
   /** Stops the sandbox in order; resolves with the exit code. */
   close(): Promise<number | null>
@@ -20,11 +20,11 @@ export interface Child {
 export interface ChildOptions {
   /** Most bytes that a file of the process may grow to. */
   file_limit_bytes?: number
-  /** A directory over which a file system of 6 MB is mounted, for the process alone: anybody may do that on Linux. */
+  /** A directory over which a file system of 6 MB is mounted, for this process only. Any Linux user may do that. */
   small_disk?: string
 }
 
-/** Resolves when the sandbox is ready; rejects with what it said when it cannot start. */
+/** Resolves when the sandbox is ready. Rejects with its error when it cannot start. */
 export async function startChild(options: Omit<SandboxOptions, 'report' | 'clock'>, limits: ChildOptions = {}) {
   const runner = [join(import.meta.dirname, 'runner.ts'), JSON.stringify(options)]
   const process_ = spawn(...commandOf(runner, limits), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })

@@ -113,7 +113,7 @@ test('neither a failed start nor an orderly stop leaves a lock beside the databa
   expect(isLocked()).toBe(false)
 })
 
-test('of many processes that open one database repeatedly, exactly one gets it', async () => {
+test('of several processes that open one database at a time, exactly one succeeds', async () => {
   const database = newDatabase()
   for (let round = 0; round < 3; round++) {
     const wanted = await Promise.allSettled(Array.from({ length: 4 }, () => startChild({ database })))

@@ -13,9 +13,9 @@ export interface Load {
   readonly acknowledged: string[]
   /** Responses that violate the contract. */
   readonly problems: string[]
-  /** Sends one request more, and judges its response like the others. */
+  /** Sends one more request, and checks its response like the others. */
   ask(endpoint: Endpoint, body?: object): Promise<{ status: number; body: string }>
-  /** Resolves when there are so many placements, or a problem. */
+  /** Resolves when there are that many placements, or a problem. */
   until(placed: number): Promise<void>
   stop(): Promise<void>
 }

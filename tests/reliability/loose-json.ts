@@ -24,7 +24,7 @@ export function write(loose: Loose): string {
   return `{${loose.members.map(({ name, value }) => `${name}:${write(value)}`).join(',')}}`
 }
 
-/** Drops, doubles, renames, retypes or adds one member somewhere. */
+/** Drops, duplicates, renames, retypes or adds one field anywhere. */
 export function mutate(dice: Dice, root: Loose): Loose {
   const copy = structuredClone(root)
   const places = placesOf(copy)
@@ -55,7 +55,7 @@ export function mutate(dice: Dice, root: Loose): Loose {
   return copy
 }
 
-/** Any value that is not what was asked for. */
+/** Returns any value of another kind. */
 export function oddValue(dice: Dice): Loose {
   const choice = dice.below(20)
   if (choice === 0) return leaf(`"${'a'.repeat(dice.pick([129, 257, 4_097, 8_001, 20_000]))}"`)

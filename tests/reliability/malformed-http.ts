@@ -6,7 +6,7 @@ const authorization = 'Authorization: Bearer sk_test_sandbox_demo'
 const placement = JSON.stringify({ client_id: 'proj_demo', session_id: 'wire', job_type: 'chat' })
 const routes = ['/v1/placements', '/v1/beacons', '/v1/jobs', '/v1/consent', '/v1/browser/activate', '/_sandbox/reset']
 
-/** Cases that keep their connection open until the server ends it: as many as its patience is worth testing. */
+/** Cases that keep their connection open until the server ends it. There are few, since each waits for a timeout. */
 export function heldCases(host: string): WireCase[] {
   const head = `POST /v1/placements HTTP/1.1\r\nHost: ${host}\r\n${authorization}\r\nContent-Type: application/json\r\n`
   return [

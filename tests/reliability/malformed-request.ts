@@ -1,4 +1,4 @@
-/** Well-formed HTTP around a request that is wrong: its body, its members, its headers, its credential, its path. */
+/** Well-formed HTTP around an invalid request: its body, its fields, its headers, its credential or its path. */
 import { gzipSync } from 'node:zlib'
 import type { Dice } from './dice.ts'
 import { mutate, oddValue, toLoose, write } from './loose-json.ts'

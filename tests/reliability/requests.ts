@@ -8,9 +8,9 @@ export interface Sample {
   method: string
   path: string
   headers: Record<string, string>
-  /** Made anew for each request, so that identifiers are used once. */
+  /** Created for each request, so that identifiers are used once. */
   body: (() => object) | undefined
-  /** How often it is taken, against the others: what is costly to answer is taken less. */
+  /** Weight among the others. Expensive requests have less. */
   weight: number
 }
 

@@ -71,7 +71,7 @@ test('a foreign host is refused before its path is read', async () => {
   expect(responsesIn(received)[0]?.status).toBe(421)
 })
 
-test('a body that is too large is refused by its length, whatever its type (A13)', async () => {
+test('a body that is too large is refused by its length, for any type (A13)', async () => {
   const head = 'Host: localhost\r\nContent-Type: /\r\nContent-Length: 9000000\r\n'
   const bytes = Buffer.from(`POST /v1/placements HTTP/1.1\r\n${head}\r\n`)
   const { received } = await exchange(sandbox.url, { name: 'size', bytes, ending: 'idle' }, 5_000)

@@ -7,7 +7,7 @@ export interface WireCase {
   bytes: Buffer
   /**
    * After the bytes: `idle` waits for a response and half-closes when there is none; `end` half-closes at once, `drop`
-   * closes at once, `hold` says nothing more and waits until the server has had enough.
+   * closes at once, `hold` sends nothing more and waits until the server closes.
    */
   ending: 'idle' | 'end' | 'drop' | 'hold'
 }
