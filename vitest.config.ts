@@ -8,8 +8,13 @@ import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { matrices } from './vitest.mutations.config.ts'
 
-/** One more than there are processors: a test often waits, for a page or for a process. */
-const maxWorkers = availableParallelism() + 1
+const processors = availableParallelism()
+
+/** Pages keep processors busy; on one processor a second worker still has time. */
+const browserWorkers = Math.max(2, processors)
+
+/** A test of processes often waits for one. */
+const processWorkers = processors + 1
 
 /** Files of more than 15 seconds, the slowest first: one that started last would be waited for alone. */
 const slow = [
@@ -59,7 +64,7 @@ export default defineConfig({
           globalSetup: 'tests/build-once.ts',
           // One Chromium a worker, for all of its files.
           isolate: false,
-          maxWorkers,
+          maxWorkers: browserWorkers,
           sequence: { groupOrder: 1 },
         },
       },
@@ -71,7 +76,7 @@ export default defineConfig({
           exclude: [...matrices],
           globalSetup: 'tests/build-once.ts',
           isolate: false,
-          maxWorkers,
+          maxWorkers: processWorkers,
         },
       },
       {
@@ -81,7 +86,7 @@ export default defineConfig({
           include: ['{src,sandbox}/**/*.test.{ts,tsx}', 'tests/{architecture,contract,http,qa-report}/**/*.test.ts'],
           // They share nothing but what they import, which is loaded once a worker.
           isolate: false,
-          maxWorkers,
+          maxWorkers: processWorkers,
         },
       },
     ],

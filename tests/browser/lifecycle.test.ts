@@ -30,11 +30,14 @@ describe.concurrent('the states of a turn', () => {
     'a %s is requested, mounted, rendered, finished and cleared once it was viewed',
     async (format) => {
       await using host = await open()
+      await host.whenRendered(() => {
+        const count = (selector: string) => document.querySelectorAll(selector).length
+        Reflect.set(window, 'ads', [count('iframe'), count('[data-sp-label]')])
+        for (const { turn } of window.followed.values()) turn.finish()
+      })
       const id = await host.start({ format, max_width: 320, max_height: 250 })
-      await host.reaches(id, 'rendered')
-      expect(await host.shown()).toEqual(one_ad)
-      await host.call(id, 'finish')
       const { slot_id } = await host.waitForEvent('cleared')
+      expect(await host.page.evaluate(() => Reflect.get(window, 'ads'))).toEqual([1, 1])
       expect(await host.path(id)).toEqual(['idle', 'requesting', 'mounting', 'rendered', 'finishing', 'cleared'])
       await host.waitForEvent('beacon', { event: 'visible' })
       const played = format === 'clip' ? ['play_started accepted OK'] : []
@@ -48,12 +51,13 @@ describe.concurrent('the states of a turn', () => {
 
   test('the page sees what happened, and no credential', async () => {
     await using host = await open()
+    await host.whenRendered(() => {
+      Reflect.set(window, 'document of the frame', document.querySelector('iframe')!.contentDocument)
+      for (const { turn } of window.followed.values()) turn.finish()
+    })
     const id = await host.start(banner)
-    await host.reaches(id, 'rendered')
-    const reach = await host.page.evaluate(() => document.querySelector('iframe')!.contentDocument)
-    expect(reach).toBe(null)
-    await host.call(id, 'finish')
     await host.waitForEvent('cleared')
+    expect(await host.page.evaluate(() => Reflect.get(window, 'document of the frame'))).toBe(null)
     await host.waitForEvent('beacon', { event: 'visible' })
     const events = await host.events()
     expect(events.map(({ type }) => type).filter((type) => type !== 'beacon')).toEqual([

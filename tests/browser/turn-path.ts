@@ -94,7 +94,7 @@ export async function openTurnHost(stage: Stage, options: OpenOptions = {}): Pro
       await page.waitForFunction(
         ({ id, state }) => window.followed.get(id)!.turn.state === state,
         { id, state },
-        { timeout: 10_000 },
+        { timeout: 30_000 },
       )
     },
     call: (id, method) =>
