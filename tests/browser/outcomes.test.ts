@@ -545,7 +545,7 @@ describe.concurrent('a browser integration', () => {
     ['an empty key', '', 401, 'credential_missing'],
     ['a secret key', 'sk_test_sandbox_demo', 403, 'key_class'],
     ['the key of a project that does not allow the page', 'pk_test_sandbox_strict', 403, 'origin_not_allowed'],
-  ])('with %s gets no ad, and learns why', async (_, key, status, reason_code) => {
+  ])('with %s gets no ad, and reports why', async (_, key, status, reason_code) => {
     await using host = await stage.open()
     expect(await activate(host, key)).toBe(false)
     await host.waitForEvent('error', { code: 'activation_failed', status, reason_code })
