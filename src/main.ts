@@ -13,6 +13,9 @@ const signals: Signal[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
 const mostYoungBytes = 4 * 2 ** 20
 const letters = 'abcdefghijklmnopqrstuvwxyz234567'
 
+/** Opened when something is printed there. */
+let stderr: HostStream | undefined
+
 const host: Host = {
   env: process.env,
   cwd: process.cwd(),
@@ -27,7 +30,10 @@ const host: Host = {
   },
   closeInput: () => void process.stdin.destroy(),
   stdout: hostStream(process.stdout),
-  stderr: hostStream(process.stderr),
+  get stderr() {
+    stderr ??= hostStream(process.stderr)
+    return stderr
+  },
   get stdin_is_terminal() {
     return process.stdin.isTTY === true
   },

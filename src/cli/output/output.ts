@@ -44,8 +44,17 @@ export interface Output {
 const progressDelay_ms = 1_000
 
 export function createOutput(host: Host, { format, quiet, color, isPaged }: OutputOptions): Output {
-  const out = styleOf(host.stdout, color, host.env)
-  const err = styleOf(host.stderr, color, host.env)
+  // Asking what a stream is opens it, so each is asked when something is printed on it.
+  let outStyle: Style | undefined
+  let errStyle: Style | undefined
+  const out = () => {
+    outStyle ??= styleOf(host.stdout, color, host.env)
+    return outStyle
+  }
+  const err = () => {
+    errStyle ??= styleOf(host.stderr, color, host.env)
+    return errStyle
+  }
   const isJson = format === 'json' || format === 'jsonl'
   const print = (lines: readonly string[]) => host.stdout.write(lines.map((line) => `${line}\n`).join(''))
   const printPages = (lines: readonly string[]) => {
@@ -57,21 +66,25 @@ export function createOutput(host: Host, { format, quiet, color, isPaged }: Outp
 
   return {
     format,
-    style: out,
-    noteStyle: err,
+    get style() {
+      return out()
+    },
+    get noteStyle() {
+      return err()
+    },
     quiet,
     data(value, text) {
       if (isJson) printJson(value)
-      else if (format === 'text') print(text(out))
+      else if (format === 'text') print(text(out()))
     },
     list(whole, items, text) {
       if (format === 'jsonl') print(items.map((item) => JSON.stringify(item)))
       else if (format === 'json') printJson(whole)
-      else if (format === 'text') printPages(text(out))
+      else if (format === 'text') printPages(text(out()))
     },
     item(value, text) {
       if (isJson) print([JSON.stringify(value)])
-      else if (format === 'text') print([text(out)])
+      else if (format === 'text') print([text(out())])
     },
     document(text, media_type) {
       if (isJson) printJson({ media_type, text })
@@ -81,17 +94,17 @@ export function createOutput(host: Host, { format, quiet, color, isPaged }: Outp
       if (format !== 'none') host.stdout.write(text)
     },
     note(text) {
-      if (!quiet) host.stderr.write(`${err.dim(text)}\n`)
+      if (!quiet) host.stderr.write(`${err().dim(text)}\n`)
     },
     failure(failure) {
-      host.stderr.write(isJson ? `${JSON.stringify({ error: failure })}\n` : failureText(failure, err))
+      host.stderr.write(isJson ? `${JSON.stringify({ error: failure })}\n` : failureText(failure, err()))
     },
     async progress(text, work) {
       if (quiet) return work
       let isShown = false
       const timer = setTimeout(() => {
         isShown = true
-        host.stderr.write(host.stderr.is_terminal ? err.dim(text) : `${text}\n`)
+        host.stderr.write(host.stderr.is_terminal ? err().dim(text) : `${text}\n`)
       }, progressDelay_ms)
       try {
         return await work

@@ -3,7 +3,7 @@
  * terminal and this process: when one of them is killed, nothing passes Ctrl-C on any more, and this process would never
  * end.
  *
- * It watches only where a package manager says that it runs a script, and only the processes up to that manager: a
+ * It is called only where a package manager says that it runs a script, and watches only the processes up to it: a
  * command started by a shell, a service manager or `svc start --detach` outlives what started it.
  */
 import type { Host } from '../run/host.ts'
@@ -34,7 +34,6 @@ export function watchParents(host: Host, onEnd: (pid: number) => void): () => vo
 
 /** Returns the links from this process up to the package manager; none where no manager runs it. */
 function linksToManager(host: Host): Link[] {
-  if (host.env.npm_lifecycle_event === undefined) return []
   const links: Link[] = []
   for (let child = host.pid; ; ) {
     const parent = host.parentOf(child)

@@ -27,10 +27,11 @@ export async function runSession(
     interrupt.abort(new CliError('interrupted', 'interrupted', `Interrupted by ${signal}.`))
   const out = createOutput(host, output)
   const removeHandler = handleSignals(host, (signal) => onInterrupt(signal))
-  const unwatch = watchParents(host, (pid) => {
+  const onParentEnd = (pid: number) => {
     out.note(`The process that started this one (pid ${pid}) has ended.`)
     onInterrupt('SIGHUP')
-  })
+  }
+  const unwatch = host.env.npm_lifecycle_event === undefined ? () => {} : watchParents(host, onParentEnd)
   const command_name = commandName(host.env)
   let note = severalSandboxesNote(settings, command_name)
   try {
