@@ -21,7 +21,7 @@ export const settingsTable = {
     env: 'SVC_BASE_URL',
     flag: '--base-url <url>',
     isFileSetting: true,
-    description: 'service to call; default: the running sandbox, else http://127.0.0.1:4010',
+    description: 'service to call; default: the running sandbox',
   },
   client_id: {
     env: 'SVC_CLIENT_ID',
