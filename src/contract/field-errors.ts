@@ -28,14 +28,24 @@ const typeWords: Readonly<Record<string, string>> = {
   array: 'a list',
 }
 
+/** Returns the type of a JSON value in the words of field errors: `text`, `a list`. */
+export function typeWord(value: unknown): string {
+  if (value === null) return 'null'
+  return typeWords[Array.isArray(value) ? 'array' : typeof value] ?? typeof value
+}
+
+/** Whether field errors expect a type with these words. */
+export function isTypeWord(expected: string): boolean {
+  return Object.values(typeWords).includes(expected)
+}
+
 /** Returns what a value must be, in words that follow its name: `must be a whole number`, `must be one of a, b`. */
 export function requirementOf(issue: Issue | undefined): string {
   if (issue === undefined) return 'is not valid'
   if (issue.code === 'unrecognized_keys') return `has no field ${issue.keys.join(', ')}`
   // A message of the contract itself says more than the kind of the issue.
   if (/^(must|cannot) /.test(issue.message)) return issue.message
-  const expected = issue.code === 'invalid_type' ? typeWords[issue.expected] : undefined
-  return `must be ${expected ?? expectedOf(issue)}`
+  return `must be ${expectedOf(issue)}`
 }
 
 /** What to do instead, for known fields in a place where they do not exist. */
@@ -109,7 +119,7 @@ function messageOf(issue: Issue): string {
 function expectedOf(issue: Issue): string {
   switch (issue.code) {
     case 'invalid_type':
-      return `of type ${issue.expected}`
+      return typeWords[issue.expected] ?? issue.expected
     case 'invalid_value':
       return `one of ${issue.values.map(String).join(', ')}`
     case 'too_small':

@@ -83,7 +83,7 @@ test('warnings do not fail; with -o json stdout is one document', async () => {
 })
 
 test.each([
-  ['a wrong type', { ...render, seq: 'one' }, 'schema_invalid', 'seq', 'Send it of type number, not string.'],
+  ['a wrong type', { ...render, seq: 'one' }, 'schema_invalid', 'seq', 'Send a number, not text.'],
   [
     'a percentage',
     { ...visible, measurements: { visible_ratio: 80 } },

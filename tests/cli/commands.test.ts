@@ -172,7 +172,7 @@ describe('errors', () => {
     const { stderr } = await cli.svc('consent set --data {"client_id":"proj_demo","decision":"granted"}')
     expect(masked(stderr)).toBe(`\
 error: The request does not match the schema.
-  session_id: is missing (expected: of type string)
+  session_id: is missing (expected: text)
 hint: Correct the fields listed in fields.
 reason schema_invalid, request req_*
 `)

@@ -135,7 +135,7 @@ describe('options of svc.config.json', () => {
   })
 
   test.each([
-    [{ port: 70_000 }, 'sandbox.port', 'must be at most 65535'],
+    [{ port: 70_000 }, 'sandbox.port', 'must be 0 to 65535'],
     [{ rate_limit: 'often' }, 'sandbox.rate_limit', 'must be a rate such as 5/s or 1/min, or off'],
     [{ db: 'a.db', ephemeral: true }, 'sandbox.ephemeral', 'cannot be together with db'],
     [{ prot: 1 }, 'sandbox', 'has no field prot'],

@@ -1,7 +1,7 @@
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { edit, fill, folder, stage } from './stage.ts'
+import { edit, fill, folder, key, stage } from './stage.ts'
 
 test('an intact database is reported as ok, with its evidence', async () => {
   await using on = await stage()
@@ -81,4 +81,25 @@ test('a broken chain makes the whole not ok', async () => {
     database: { ok: true },
     evidence: { ok: false },
   })
+})
+
+test('a state with every value of its own is opened again: the clock, faults, and what was dropped', async () => {
+  using place = folder()
+  const options = { database: join(place.path, 'db.sqlite'), journal_limit: 1, event_limit: 1, rate_limit: 'off' }
+  {
+    await using on = await stage(options)
+    await on.api.accept('clock.freeze')
+    await on.api.accept('faults.add', { body: { rate: 0 } })
+    for (let count = 0; count < 700; count++) {
+      await on.api.accept('consent.set', {
+        as: key,
+        body: { client_id: 'proj_demo', session_id: `s${count}`, purposes: { semantic_targeting: true } },
+      })
+    }
+  }
+  const names: unknown[] = []
+  edit(options.database, (db) => names.push(...db.prepare('SELECT name FROM meta ORDER BY name').pluck().all()))
+  expect(names).toEqual(['clock', 'events_dropped', 'faults', 'journal_dropped'])
+  await using on = await stage(options)
+  expect((await on.api.accept('sandbox.integrity')).body).toMatchObject({ ok: true })
 })

@@ -1,5 +1,5 @@
 /** Projects, keys and activations. Projects and keys are few and read by every request, so they are cached. */
-import { defaultSettings, type ProjectSettings } from '../../../src/contract/control/projects.ts'
+import { defaultSettings, type ProjectSettings, withDefaults } from '../../../src/contract/control/projects.ts'
 import type { Mode } from '../../../src/contract/fields.ts'
 import { isObject } from '../../../src/foundation/json.ts'
 import {
@@ -186,16 +186,4 @@ function difference(
 
 function toProject({ settings, ...stored }: StoredProject): ProjectRow {
   return { ...stored, settings: withDefaults(parseRow(settings)) }
-}
-
-/** Returns all settings of a project: its own, and the defaults of the others. */
-export function withDefaults(own: Partial<ProjectSettings>): ProjectSettings {
-  return {
-    ...defaultSettings,
-    ...own,
-    defaults: { ...defaultSettings.defaults, ...own.defaults },
-    consent: { ...defaultSettings.consent, ...own.consent },
-    viewability: { ...defaultSettings.viewability, ...own.viewability },
-    rate_limits: { ...defaultSettings.rate_limits, ...own.rate_limits },
-  }
 }

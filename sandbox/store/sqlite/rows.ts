@@ -1,7 +1,8 @@
 /** What the tables share: the conditions and pages of lists, bounded caches of rows, and values of the table `meta`. */
 import type Database from 'better-sqlite3'
-import { parseJsonObject } from '../../../src/foundation/json.ts'
+import { parseJson, parseJsonObject } from '../../../src/foundation/json.ts'
 import { type Page, StorageError } from '../store.ts'
+import type { MetaName } from './state-check.ts'
 
 /** The conditions of a list, collected one by one. */
 export interface Filter {
@@ -51,18 +52,25 @@ export function cacheRow<Key, Value>(rows: Map<Key, Value>, size: number, key: K
  */
 export function parseRow<Value>(text: string): Value {
   const value = parseJsonObject(text)
-  if (value === null) throw new StorageError(new Error('a row is not the JSON that was written'), 'read')
+  if (value === null) throw notWritten()
   return value as Value
 }
 
+function notWritten(): StorageError {
+  return new StorageError(new Error('a row is not the JSON that was written'), 'read')
+}
+
 /** Prepares the statements of one value in `meta`, which is stored as JSON and missing until it is saved. */
-export function metaValue<Value>(db: Database.Database, name: string) {
+export function metaValue<Value>(db: Database.Database, name: MetaName) {
   const find = db.prepare<[], string>(`SELECT value FROM meta WHERE name = '${name}'`).pluck()
   const save = db.prepare<[string]>(`INSERT OR REPLACE INTO meta (name, value) VALUES ('${name}', ?)`)
   return {
     find(): Value | null {
-      const value = find.get()
-      return value === undefined ? null : parseRow<Value>(value)
+      const text = find.get()
+      if (text === undefined) return null
+      const value = parseJson(text)
+      if (value === undefined) throw notWritten()
+      return value as Value
     },
     save: (value: Value): void => void save.run(JSON.stringify(value)),
   }

@@ -5,9 +5,8 @@
 import type Database from 'better-sqlite3'
 import { latest_ms } from '../../../src/contract/control/clock.ts'
 import { FaultDraft } from '../../../src/contract/control/faults.ts'
-import { ProjectSettings } from '../../../src/contract/control/projects.ts'
+import { ProjectSettings, withDefaults } from '../../../src/contract/control/projects.ts'
 import { isObject, type Json, parseJson } from '../../../src/foundation/json.ts'
-import { withDefaults } from './projects.ts'
 
 /** Identifiers and sequences grow: larger numbers leave no room for later ones. */
 const largestNumber = 2 ** 52
@@ -48,26 +47,30 @@ export function stateProblem(db: Database.Database): string | null {
   }
   const meta = db.prepare('SELECT name, value FROM meta').all() as { name: string; value: string }[]
   for (const { name, value } of meta) {
-    const problem = metaProblem(name, parseJson(value))
-    if (problem !== null) return `meta ${name}: ${problem}`
+    if (!Object.hasOwn(metaRules, name)) return `meta ${name}: no sandbox has a value of this name`
+    if (!metaRules[name as MetaName](parseJson(value))) return `meta ${name}: its value is not valid`
   }
   return null
 }
 
-function metaProblem(name: string, value: Json | undefined): string | null {
-  if (!isObject(value)) return 'it is not a JSON object'
-  if (name === 'clock') {
-    const { offset_ms, frozen_at_ms } = value
-    const isValid = Number.isSafeInteger(offset_ms) && Math.abs(Number(offset_ms)) <= latest_ms
-    return isValid && (frozen_at_ms === null || isTime(frozen_at_ms)) ? null : 'it is not a time of the clock'
-  }
-  if (name !== 'faults') return null
-  const { scenario, added, rules } = value
-  if (scenario !== null && typeof scenario !== 'string') return 'its scenario is not a name'
-  if (!isCount(added) || !Array.isArray(rules)) return 'it is not a list of rules'
-  const wrong = rules.findIndex((rule) => !isStoredFault(rule))
-  return wrong === -1 ? null : `rule ${wrong + 1} is not valid`
-}
+/** Every value of `meta`, with what it must be. */
+const metaRules = {
+  clock: (value) =>
+    isObject(value) &&
+    Number.isSafeInteger(value.offset_ms) &&
+    Math.abs(Number(value.offset_ms)) <= latest_ms &&
+    (value.frozen_at_ms === null || isTime(value.frozen_at_ms)),
+  faults: (value) =>
+    isObject(value) &&
+    (value.scenario === null || typeof value.scenario === 'string') &&
+    isCount(value.added) &&
+    Array.isArray(value.rules) &&
+    value.rules.every(isStoredFault),
+  journal_dropped: isCount,
+  events_dropped: (value) => isObject(value) && isCount(value.count) && isCount(value.last_seq),
+} satisfies Record<string, (value: Json | undefined) => boolean>
+
+export type MetaName = keyof typeof metaRules
 
 function isStoredFault(stored: Json): boolean {
   if (!isObject(stored) || !isObject(stored.rule) || !isObject(stored.count)) return false

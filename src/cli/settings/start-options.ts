@@ -25,7 +25,7 @@ const table = {
   host: {
     schema: z.string().min(1),
     flag: '--host <address>',
-    description: `address to listen on; default: ${defaultHost}`,
+    description: `address to listen on; default: ${defaultHost} and ::1`,
   },
   db: {
     schema: z.string().min(1),

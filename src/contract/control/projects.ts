@@ -100,6 +100,18 @@ export const defaultSettings: ProjectSettings = {
   secret_key_in_browser: 'reject',
 }
 
+/** Returns all settings of a project: its own, and the defaults of the others. */
+export function withDefaults(own: Partial<ProjectSettings>): ProjectSettings {
+  return {
+    ...defaultSettings,
+    ...own,
+    defaults: { ...defaultSettings.defaults, ...own.defaults },
+    consent: { ...defaultSettings.consent, ...own.consent },
+    viewability: { ...defaultSettings.viewability, ...own.viewability },
+    rate_limits: { ...defaultSettings.rate_limits, ...own.rate_limits },
+  }
+}
+
 type Patched<Shape extends z.ZodRawShape> = {
   [Name in keyof Shape]: Shape[Name] extends z.ZodObject<infer Inner extends z.ZodRawShape>
     ? z.ZodOptional<z.ZodNullable<z.ZodObject<Patched<Inner>, z.core.$strict>>>

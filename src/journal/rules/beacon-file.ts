@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { formatTime, formatValue } from '../../cli/output/text.ts'
 import { type AcceptedBeacon, type Creative, judgeBeacons } from '../../contract/beacon-verdict.ts'
 import { type ReasonCode, reasonCodes } from '../../contract/errors.ts'
-import type { LocatedFieldError } from '../../contract/field-errors.ts'
+import { isTypeWord, type LocatedFieldError, typeWord } from '../../contract/field-errors.ts'
 import { limits } from '../../contract/limits.ts'
 import {
   type AcceptCode,
@@ -180,9 +180,7 @@ function fixOfValue(at: readonly PropertyKey[], expected: string, value: unknown
     const near = nearestName(given, [...BeaconRequest.shape.event.options])
     if (near !== null) return `Send ${canonicalEvent(near as BeaconRequest['event'])}.`
   }
-  if (expected.startsWith('of type ') && given !== undefined) {
-    return `Send it ${expected}, not ${given === null ? 'null' : Array.isArray(given) ? 'an array' : typeof given}.`
-  }
+  if (isTypeWord(expected) && given !== undefined) return `Send ${expected}, not ${typeWord(given)}.`
   return fixOfExpected(expected)
 }
 

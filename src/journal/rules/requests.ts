@@ -176,8 +176,7 @@ function fieldFinding(group: readonly RefusedField[]): Finding {
 
 /** Returns what to do about a value, from what the service expected of it. */
 export function fixOfExpected(expected: string): string {
-  if (expected.startsWith('must ')) return `It ${expected}.`
-  return `Send ${expected.replace(/^of type (?=[aeiou])/, 'an ').replace(/^of type /, 'a ')}.`
+  return expected.startsWith('must ') ? `It ${expected}.` : `Send ${expected}.`
 }
 
 function oldEvents(accepted: readonly Exchange[]): Finding[] {
