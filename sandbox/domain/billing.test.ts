@@ -193,7 +193,7 @@ describe('billingVerdict', () => {
       'cpm_viewable',
       banner,
       [rendered, beacon(2, 'visible')],
-      'No viewable impression: what was seen has not been measured.',
+      'No viewable impression: it came without measurements.visible_ratio and visible_ms.',
     ],
     [
       'cpm_viewable',

@@ -16,6 +16,7 @@ import type { Metric } from '../../src/contract/control/beacons.ts'
 import type { BillingLine, BillingReport } from '../../src/contract/control/billing.ts'
 import type { BillingVerdict } from '../../src/contract/control/placements.ts'
 import type { ProjectSettings } from '../../src/contract/control/projects.ts'
+import { acceptMeanings } from '../../src/contract/error-codes.ts'
 import type { Format } from '../../src/contract/fields.ts'
 import type { AcceptCode } from '../../src/contract/v1/beacons.ts'
 
@@ -49,21 +50,22 @@ const names: Readonly<Record<Metric, string>> = {
   completed_view: 'completed view',
 }
 
-const shortfalls: readonly (readonly [AcceptCode, string])[] = [
-  ['AWAITING_RENDER', 'its beacon is there, the render beacon is not'],
-  ['COMPLETED_TOO_FAST', 'the clip completed sooner than it can play'],
-  ['VISIBILITY_UNMEASURED', 'what was seen has not been measured'],
-  ['MEASUREMENT_IMPLAUSIBLE', 'it claims to have been seen for longer than it was rendered'],
-  ['BELOW_THRESHOLD', 'what was seen is below the viewability threshold'],
-  ['PAGE_HIDDEN', 'the page was hidden'],
-]
+/** The first of them that a beacon has explains why nothing counted. */
+const shortfalls = [
+  'AWAITING_RENDER',
+  'COMPLETED_TOO_FAST',
+  'VISIBILITY_UNMEASURED',
+  'MEASUREMENT_IMPLAUSIBLE',
+  'BELOW_THRESHOLD',
+  'PAGE_HIDDEN',
+] as const
 
 function explain(metric: Metric, format: Format, codes: ReadonlySet<AcceptCode>): string {
   const name = names[metric]
   if (codes.has('OK')) return `One ${name} counted.`
   if (metric === 'completed_view' && format !== 'clip') return `No ${name}: only a clip can be completed.`
-  const shortfall = shortfalls.find(([code]) => codes.has(code))
-  return `No ${name}: ${shortfall === undefined ? 'no beacon of it was accepted' : shortfall[1]}.`
+  const shortfall = shortfalls.find((code) => codes.has(code))
+  return `No ${name}: ${shortfall === undefined ? 'no beacon of it was accepted' : acceptMeanings[shortfall]}.`
 }
 
 type Reason = BillingReport['not_counted']['reasons'][number]['reason_code']

@@ -121,7 +121,7 @@ export async function projectOf({ store }: Services, client_id: string): Promise
   if (project !== null) return project
   throw new ApiError('not_found', {
     message: 'There is no such project in this sandbox.',
-    hint: 'List them: GET /_sandbox/projects, or svc projects list.',
+    hint: 'List them: svc projects list.',
   })
 }
 

@@ -1,6 +1,7 @@
 /** Fault rules, and the scenarios that bring some of their own. */
 import { ApiError } from '../../src/contract/errors.ts'
 import type { Contract } from '../../src/contract/index.ts'
+import { nearestName } from '../../src/foundation/nearest-name.ts'
 import type { Operation } from './context.ts'
 
 export const listFaults: Operation<Contract['faults.list']> = async ({ faults }) => ({
@@ -20,7 +21,7 @@ export const removeFault: Operation<Contract['faults.remove']> = async ({ faults
   if (cleared > 0) return { cleared }
   throw new ApiError('not_found', {
     message: 'There is no such fault rule.',
-    hint: 'List them: GET /_sandbox/faults, or svc sandbox faults list.',
+    hint: 'List them: svc sandbox faults list.',
   })
 }
 
@@ -32,9 +33,11 @@ export const listScenarios: Operation<Contract['scenario.list']> = async ({ scen
 export const useScenario: Operation<Contract['scenario.use']> = async ({ scenarios }, { now_ms }, { params }) => {
   const scenario = await scenarios.use(params.name, now_ms)
   if (scenario !== null) return scenario
+  const names = scenarios.list().map(({ name }) => name)
+  const near = nearestName(params.name, names)
   throw new ApiError('not_found', {
     message: 'There is no such scenario.',
-    hint: 'List them: GET /_sandbox/scenarios, or svc sandbox scenario list.',
+    hint: near === null ? 'List them: svc sandbox scenario list.' : `Did you mean ${near}?`,
   })
 }
 

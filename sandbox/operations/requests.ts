@@ -37,7 +37,7 @@ async function findExchange({ store }: Services, request_id: string): Promise<Ex
   if (row !== null) return row
   throw new ApiError('not_found', {
     message: 'There is no such request in the journal.',
-    hint: 'The journal is bounded and drops its oldest requests. GET /_sandbox/info shows how many it keeps.',
+    hint: 'The journal is bounded and drops its oldest requests. svc sandbox info shows how many it keeps.',
   })
 }
 

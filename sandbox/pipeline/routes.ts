@@ -74,7 +74,7 @@ export function unknownPath(nearest: string | null = null): ApiError {
     message: 'There is no such path.',
     hint:
       nearest === null
-        ? 'See GET /_sandbox/contract, or svc contract show, for the paths there are.'
+        ? 'See svc contract show for the paths there are.'
         : `Send it to ${nearest}: with single slashes, and none at the end.`,
   })
 }

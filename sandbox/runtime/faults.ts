@@ -148,7 +148,7 @@ export function createFaults({ store, hash, report }: FaultServices): Faults {
 function tooManyRules(): ApiError {
   return new ApiError('schema_invalid', {
     message: `A sandbox has at most ${mostFaults} fault rules.`,
-    hint: 'Remove some: DELETE /_sandbox/faults, or svc sandbox faults clear.',
+    hint: 'Remove some: svc sandbox faults clear.',
   })
 }
 

@@ -54,8 +54,10 @@ function createProject(): Command {
       'projects create proj_shop --set allowed_origins=https://shop.example',
       'projects create proj_news --billing-model cpc --set consent.required=true -o json',
     ],
-    after: ({ host, settings }, { client_id, settings: { allowed_origins }, keys }) =>
-      saveProject(host, settings, { client_id, allowed_origins, ...keys }),
+    async after({ host, settings, out }, { client_id, settings: { allowed_origins }, keys }) {
+      await saveProject(host, settings, { client_id, allowed_origins, ...keys })
+      out.note(`Its keys are kept: --client-id ${client_id} uses them.`)
+    },
   })
   return {
     ...command,

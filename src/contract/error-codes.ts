@@ -290,3 +290,16 @@ export const reasonCodes = {
 }
 
 export type ReasonCode = keyof typeof reasonCodes
+
+/** Whether an accepted beacon counts, or why not, as a clause (A72, A75). */
+export const acceptMeanings = {
+  OK: 'it counts',
+  DUPLICATE: 'this beacon_id was received before',
+  ALREADY_COUNTED: 'an earlier beacon of the placement counts for the same',
+  AWAITING_RENDER: 'its beacon is there, the render beacon is not',
+  BELOW_THRESHOLD: 'what was seen is below the viewability threshold',
+  COMPLETED_TOO_FAST: 'the clip completed sooner than it can play',
+  PAGE_HIDDEN: 'the page was hidden',
+  VISIBILITY_UNMEASURED: 'it came without measurements.visible_ratio and visible_ms',
+  MEASUREMENT_IMPLAUSIBLE: 'it claims to have been seen for longer than it was rendered',
+} as const

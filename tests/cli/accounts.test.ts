@@ -26,7 +26,7 @@ proj_demo    true     cpm_viewable   false                           1  http://l
     const { code, stdout, stderr } = await cli.svc(
       'projects create proj_mine --label-text Ad --set consent.ttl_ms=1000 -o json',
     )
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: 'Its keys are kept: --client-id proj_mine uses them.\n' })
     const { keys, settings } = JSON.parse(stdout) as { keys: { secret_key: string }; settings: { label_text: string } }
     expect(settings).toMatchObject({ label_text: 'Ad', consent: { ttl_ms: 1000 } })
     const filled = await cli.svc(

@@ -244,6 +244,9 @@ request     req_*
     const second = await cli.svc('beacons send --event visible')
     expect(second.code, second.stderr).toBe(0)
     expect(second.stderr).toBe(stderr)
+    expect(second.stdout).toContain(
+      'reason      VISIBILITY_UNMEASURED: it came without measurements.visible_ratio and visible_ms\n',
+    )
     const { url, keys } = cli.sandbox
     const settings = { SVC_BASE_URL: url, SVC_CLIENT_ID: keys.client_id, SVC_SECRET_KEY: keys.secret_key }
     const others = { env: { ...settings, SVC_HOME: temporaryDirectory() } }

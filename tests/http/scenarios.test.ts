@@ -301,7 +301,9 @@ describe('a scenario', () => {
   test('of an unknown name is rejected, with the known names', async () => {
     await using on = await stage()
     const { body } = await on.api.refuse('scenario.use', { params: { name: 'nothing' }, body: {} })
-    expect(body.reason_code).toBe('not_found')
+    expect(body).toMatchObject({ reason_code: 'not_found', hint: 'List them: svc sandbox scenario list.' })
+    const near = await on.api.refuse('scenario.use', { params: { name: 'baner_ok' }, body: {} })
+    expect(near.body.hint).toBe('Did you mean banner_ok?')
     const problem = await startSandbox({ scenario: 'nothing' }).catch((error: unknown) => error)
     expect(problem).toBeInstanceOf(SandboxError)
     expect((problem as SandboxError).hint).toContain('banner_ok')

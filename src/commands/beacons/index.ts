@@ -3,6 +3,7 @@ import type { Body } from '../../cli/endpoint/input.ts'
 import { alignPairs, formatValue } from '../../cli/output/text.ts'
 import type { CommandInput, Noun } from '../../cli/run/command.ts'
 import type { Session } from '../../cli/run/session.ts'
+import { acceptMeanings } from '../../contract/error-codes.ts'
 import { lastPlacement } from '../placements/last-placement.ts'
 import { lint } from './lint.ts'
 import { tail } from './tail.ts'
@@ -22,7 +23,10 @@ export const beacons: Noun = {
         alignPairs(
           [
             ['verdict', result.duplicate ? 'duplicate: it was received before' : 'accepted'],
-            ['reason', result.reason_code],
+            [
+              'reason',
+              result.reason_code === 'OK' ? 'OK' : `${result.reason_code}: ${acceptMeanings[result.reason_code]}`,
+            ],
             ['billable', result.billable ? 'yes' : 'no'],
             ['would bill', meta.would_bill === null ? null : formatValue(meta.would_bill)],
             ['request', result.request_id],

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { commonErrors, declareEndpoints, publicApi } from '../endpoint.ts'
+import { acceptMeanings } from '../error-codes.ts'
 import type { ReasonCode } from '../errors.ts'
 import { ContractVersion, EpochMs, Opaque, requestIdField } from '../fields.ts'
 import { limits } from '../limits.ts'
@@ -32,18 +33,7 @@ export const beaconEventSpellings = {
 const spellings = Object.keys(beaconEventSpellings) as (keyof typeof beaconEventSpellings)[]
 export const BeaconEventInput = z.enum([...beaconEvents, ...spellings])
 
-/** Whether an accepted beacon counts, or why not (A72, A75). */
-export const acceptCodes = [
-  'OK',
-  'DUPLICATE',
-  'ALREADY_COUNTED',
-  'AWAITING_RENDER',
-  'BELOW_THRESHOLD',
-  'COMPLETED_TOO_FAST',
-  'PAGE_HIDDEN',
-  'VISIBILITY_UNMEASURED',
-  'MEASUREMENT_IMPLAUSIBLE',
-] as const
+export const acceptCodes = Object.keys(acceptMeanings) as (keyof typeof acceptMeanings)[]
 export const AcceptCode = z.enum(acceptCodes)
 export type AcceptCode = z.infer<typeof AcceptCode>
 
