@@ -38,7 +38,7 @@ export interface PipelineOptions {
   services: Services
   rates: Rates
   guard: GuardOptions
-  /** Whether v1 exchanges are recorded. */
+  /** Whether exchanges of the v1 API, and calls that miss it, are recorded. */
   isJournalOn: boolean
 }
 
@@ -82,9 +82,16 @@ export async function respondTo(
   // Files and frames too: clients learn the sandbox clock from any response.
   response.headers.date ??= httpDate(exchange.context.now_ms)
   // Before it leaves: a client that has its response finds the exchange in the journal.
-  if (pipeline.isJournalOn && request.path.startsWith('/v1/')) record(services, exchange, response)
+  if (pipeline.isJournalOn && isOfApi(request, response)) record(services, exchange, response)
   if (request.fault !== null) response = await applyFault(services, exchange, response)
   return { exchange, response }
+}
+
+/** The v1 API, and calls that miss it: a mistyped base URL or path is to be found in the journal. */
+function isOfApi({ method, path, headers }: Request, { status }: Response): boolean {
+  if (path.startsWith('/v1/')) return true
+  const isCall = headers.authorization !== undefined || (method !== 'GET' && method !== 'HEAD' && method !== 'OPTIONS')
+  return status === 404 && isCall && !path.startsWith('/_sandbox')
 }
 
 /** Takes a request of the journal through all steps again. Returns the request_id of the new exchange. */

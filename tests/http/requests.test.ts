@@ -44,6 +44,16 @@ async function listed(api: Api, query: Query = {}): Promise<string[]> {
 }
 
 describe('the list of requests', () => {
+  test('has calls that miss the API, but neither other pages nor the control plane', async () => {
+    await using on = await stage()
+    await on.api.send('POST', '/placements', { as: key, body: asked() })
+    await on.api.send('POST', '/v2/beacons', { body: {} })
+    await on.api.send('GET', '/decisions/slot_1', { as: key })
+    await on.api.send('GET', '/favicon.ico')
+    await on.api.send('POST', '/_sandbox/nothing', { body: {} })
+    expect(await listed(on.api)).toEqual(['GET /decisions/SLOT 404', 'POST /v2/beacons 404', 'POST /placements 404'])
+  })
+
   test('can be filtered by every field', async () => {
     await using on = await stage()
     await journal(on)
