@@ -122,8 +122,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const demand = JSON.parse(demandText) as { campaigns: { creatives: Record<string, unknown>[] }[] }
 
   const clock = options.clock ?? sandboxClock()
-  const catalogue = readScenarios()
-  checkScenario(catalogue, options.scenario)
+  checkScenario(options.scenario)
   const store = openStore({
     path,
     pid: process.pid,
@@ -159,10 +158,10 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       store,
       catalogueId: () => store.catalogue_id,
       demand,
-      topics: fixture('topics.json'),
-      safety: fixture('content-safety.json'),
+      topics: () => fixture('topics.json'),
+      safety: () => fixture('content-safety.json'),
     }),
-    scenarios: createScenarios(catalogue, faults),
+    scenarios: createScenarios(readScenarios, faults),
     decision_latency_ms: options.decision_latency_ms ?? null,
   }
   const waiters = createWaiters()
@@ -308,9 +307,10 @@ function faultWarningsOf({ scenario, list }: Faults): string[] {
   return [`${rules === 1 ? 'a fault rule is' : `${rules} fault rules are`} still in force: svc sandbox faults list`]
 }
 
-function checkScenario(catalogue: readonly Scenario[], wanted: string | undefined): void {
-  const names = catalogue.map(({ name }) => name)
-  if (wanted === undefined || names.includes(wanted)) return
+function checkScenario(wanted: string | undefined): void {
+  if (wanted === undefined) return
+  const names = readScenarios().map(({ name }) => name)
+  if (names.includes(wanted)) return
   throw new SandboxError('option_invalid', `There is no scenario named ${wanted}.`, `There are: ${names.join(', ')}.`)
 }
 

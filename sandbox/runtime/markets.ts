@@ -21,20 +21,23 @@ export function createMarkets(options: {
   store: Store
   catalogueId: () => number
   demand: unknown
-  topics: { topics: Record<string, string[]> }
-  safety: { blocked_topics: readonly string[]; keywords: Record<string, string[]> }
+  topics: () => { topics: Record<string, string[]> }
+  safety: () => { blocked_topics: readonly string[]; keywords: Record<string, string[]> }
 }): Markets {
-  const current = prepareMarket(options.demand as MarketData)
-  const topics = prepareTopics(options.topics)
-  const risks = prepareTopics({ topics: options.safety.keywords })
+  const current = once(() => prepareMarket(options.demand as MarketData))
+  const topics = once(() => prepareTopics(options.topics()))
+  const safety = once(options.safety)
+  const risks = once(() => prepareTopics({ topics: safety().keywords }))
   const older = new Map<number, Market>()
   return {
-    current,
+    get current() {
+      return current()
+    },
     get catalogue_id() {
       return options.catalogueId()
     },
     async at(catalogue_id) {
-      if (catalogue_id === options.catalogueId()) return current
+      if (catalogue_id === options.catalogueId()) return current()
       const cached = older.get(catalogue_id)
       if (cached !== undefined) return cached
       const demand = await options.store.catalogue(catalogue_id)
@@ -44,8 +47,17 @@ export function createMarkets(options: {
       return market
     },
     clearCache: () => older.clear(),
-    deriveTopic: (text) => deriveTopic(topics, text),
-    deriveRisk: (text) => deriveTopic(risks, text),
-    isHighRisk: (topic) => isHighRisk(options.safety.blocked_topics, topic),
+    deriveTopic: (text) => deriveTopic(topics(), text),
+    deriveRisk: (text) => deriveTopic(risks(), text),
+    isHighRisk: (topic) => isHighRisk(safety().blocked_topics, topic),
+  }
+}
+
+/** Prepares a value when it is first needed: a start does without it. */
+function once<Value>(prepare: () => Value): () => Value {
+  let prepared: { value: Value } | undefined
+  return () => {
+    prepared ??= { value: prepare() }
+    return prepared.value
   }
 }

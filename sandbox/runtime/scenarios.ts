@@ -15,14 +15,19 @@ export interface Scenarios {
 
 const unchanged: ScenarioChanges = {}
 
-export function createScenarios(catalogue: readonly Scenario[], faults: Faults): Scenarios {
-  const byName = new Map(catalogue.map((scenario) => [scenario.name, scenario]))
+/** Reads the catalogue when it is first needed: a start without a scenario does without its files. */
+export function createScenarios(read: () => readonly Scenario[], faults: Faults): Scenarios {
+  let byName: Map<string, Scenario> | undefined
+  const catalogue = () => {
+    byName ??= new Map(read().map((scenario) => [scenario.name, scenario]))
+    return byName
+  }
   return {
-    list: () => catalogue.map((scenario) => ({ ...scenario, active: scenario.name === faults.scenario })),
+    list: () => Array.from(catalogue().values(), (scenario) => ({ ...scenario, active: scenario.name === faults.scenario })),
     changesFor: (mode) =>
-      (mode === 'test' && faults.scenario !== null && byName.get(faults.scenario)?.changes) || unchanged,
+      (mode === 'test' && faults.scenario !== null && catalogue().get(faults.scenario)?.changes) || unchanged,
     async use(name, now_ms) {
-      const scenario = byName.get(name)
+      const scenario = catalogue().get(name)
       if (scenario === undefined) return null
       await faults.replaceScenario(name, scenario.changes.faults ?? [], now_ms)
       return { ...scenario, active: true }

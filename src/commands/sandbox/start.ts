@@ -1,5 +1,5 @@
 /** `svc start`: runs the emulator in the foreground until a signal stops it, or in the background. */
-import { mkdir } from 'node:fs/promises'
+import { mkdirSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { Option } from 'commander'
 import type { Sandbox, SandboxOptions } from '../../../sandbox/index.ts'
@@ -9,7 +9,6 @@ import { alignPairs } from '../../cli/output/text.ts'
 import { startInBackground } from '../../cli/process/background.ts'
 import { type Locator, removeLocator, runningSandboxes, writeLocator } from '../../cli/process/locator.ts'
 import { openPage } from '../../cli/process/open-url.ts'
-import { portHolder } from '../../cli/process/port-holder.ts'
 import type { Command } from '../../cli/run/command.ts'
 import { type Category, CliError } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
@@ -66,7 +65,6 @@ async function startHere(session: Session, options: StartOptions, isOpened: bool
   const stopped = new Promise<string>((resolve) => session.onInterrupt(resolve))
   const home = stateDirectory(session.host)
   const sandbox = await startOnFreePort(session, options)
-  session.host.keepHeapSmall()
   const { url, inspector_url, database, pid, version, projects, admin_token } = sandbox
   const isPublic = !isLoopback(options.host ?? defaultHost)
   const ready = { url, inspector_url, database, pid, version, projects, ...(isPublic ? { admin_token } : {}) }
@@ -74,6 +72,7 @@ async function startHere(session: Session, options: StartOptions, isOpened: bool
     await writeLocator(home, { ...ready, started_at_ms: session.host.now() })
     for (const warning of sandbox.warnings) session.out.note(`warning: ${warning}`)
     printReady(session, ready, null)
+    session.host.keepHeapSmall()
     if (isOpened) await openPage(session, demoOf(ready))
     const signal = await stopped
     session.out.note(`${signal}: stopping`)
@@ -125,7 +124,7 @@ async function startOptions({ host, out, flags: settings }: Session, given: Star
 export async function startOnFreePort(session: Session, options: StartOptions): Promise<Sandbox> {
   const home = stateDirectory(session.host)
   const database = options.ephemeral ? ':memory:' : resolve(session.host.cwd, options.db ?? join(home, 'sandbox.db'))
-  if (options.db === undefined) await mkdir(home, { recursive: true, mode: 0o700 })
+  if (options.db === undefined) mkdirSync(home, { recursive: true, mode: 0o700 })
   const { startSandbox, SandboxError } = await import('../../../sandbox/index.ts')
   const first = options.port ?? defaultPort
   for (let port = first; ; port++) {
@@ -177,6 +176,7 @@ async function startFailure(
 }
 
 async function holder(session: Session, port: number): Promise<string> {
+  const { portHolder } = await import('../../cli/process/port-holder.ts')
   return portHolder(port, session.host.platform, await running(session))
 }
 
