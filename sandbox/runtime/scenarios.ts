@@ -23,7 +23,8 @@ export function createScenarios(read: () => readonly Scenario[], faults: Faults)
     return byName
   }
   return {
-    list: () => Array.from(catalogue().values(), (scenario) => ({ ...scenario, active: scenario.name === faults.scenario })),
+    list: () =>
+      Array.from(catalogue().values(), (scenario) => ({ ...scenario, active: scenario.name === faults.scenario })),
     changesFor: (mode) =>
       (mode === 'test' && faults.scenario !== null && catalogue().get(faults.scenario)?.changes) || unchanged,
     async use(name, now_ms) {
