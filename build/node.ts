@@ -30,7 +30,7 @@ const codeSplitting = {
     },
     {
       name: 'output',
-      test: /node_modules\/(chalk|string-width|strip-ansi|ansi-regex|get-east-asian-width)\/|src\/cli\/output\/(output|style|text)\.ts/,
+      test: /(?<!node_modules\/[\w-]+\/)node_modules\/(chalk|string-width|get-east-asian-width)\/|src\/cli\/output\/(output|style|text)\.ts/,
     },
     {
       name: 'command',
