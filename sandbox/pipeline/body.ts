@@ -25,19 +25,13 @@ export function readBody(incoming: IncomingMessage, limit_bytes: number): Promis
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
-    const onData = (chunk: Buffer) => {
+    incoming.on('data', (chunk: Buffer) => {
       size += chunk.length
-      chunks.push(chunk)
-      if (size > limit_bytes) finish(tooLarge(limit_bytes))
-    }
-    const onEnd = () => finish(null)
-    const onError = () => finish(new ApiError('http_malformed'))
-    const finish = (error: ApiError | null) => {
-      incoming.off('data', onData).off('end', onEnd).off('error', onError)
-      if (error === null) resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size))
-      else reject(error)
-    }
-    incoming.on('data', onData).on('end', onEnd).on('error', onError)
+      if (size <= limit_bytes) chunks.push(chunk)
+      else reject(tooLarge(limit_bytes))
+    })
+    incoming.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size)))
+    incoming.on('error', () => reject(new ApiError('http_malformed')))
   })
 }
 

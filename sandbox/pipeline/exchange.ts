@@ -221,12 +221,14 @@ export async function writeResponse(
   if (broken === 'drop') return void outgoing.socket?.destroy()
   if (broken === 'reset') return void outgoing.socket?.resetAndDestroy()
   const isBodiless = status === 204 || status === 304
-  if (!isBodiless && typeof body !== 'function') headers['content-length'] = String(Buffer.byteLength(body))
+  const length = isBodiless || typeof body === 'function' ? 0 : Buffer.byteLength(body)
+  if (!isBodiless && typeof body !== 'function') headers['content-length'] = String(length)
   outgoing.writeHead(status, headers)
   if (isBodiless || method === 'HEAD') outgoing.end()
   else if (typeof body === 'function') await body(outgoing)
   else if (broken === 'truncate') {
     const bytes = Buffer.from(body)
     outgoing.write(bytes.subarray(0, bytes.length >> 1), () => outgoing.socket?.destroy())
-  } else outgoing.end(body)
+  } else if (typeof body === 'string' && length === body.length) outgoing.end(body, 'latin1')
+  else outgoing.end(body)
 }

@@ -86,3 +86,26 @@ test('while another connection writes, writes wait and reads go on; a close wait
   other.close()
   db.close()
 })
+
+test('a lone write waits for no other; under load, writes of later rounds of the event loop join a turn', async () => {
+  const db = new Database(':memory:')
+  db.exec('CREATE TABLE entry (name TEXT PRIMARY KEY) STRICT')
+  const insert = db.prepare('INSERT INTO entry VALUES (?)')
+  const turns: number[] = []
+  const { write } = groupCommit(db, {
+    beforeCommit() {},
+    afterCommit: (writes) => void turns.push(writes),
+    afterRollback() {},
+  })
+  const add = (name: string) => write(() => insert.run(name).changes)
+  const round = () => new Promise((resolve) => setImmediate(resolve))
+  const lone = add('lone')
+  await round()
+  expect(turns).toEqual([1])
+  await Promise.all([lone, add('one'), add('two')])
+  const three = add('three')
+  await round()
+  await Promise.all([three, add('four')])
+  expect(turns).toEqual([1, 2, 2])
+  db.close()
+})

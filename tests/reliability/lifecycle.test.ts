@@ -191,7 +191,7 @@ describe('storage that is full', () => {
     const restarted = lift === null ? copyOf(seen) : database
     await child.kill()
 
-    await using sandbox = await start({ database: restarted })
+    await using sandbox = await start({ database: restarted, rate_limit: 'off' })
     for (const slot_id of acknowledged) {
       expect(await get(sandbox, `/v1/decisions/${slot_id}`)).toMatchObject({ slot_id, status: 'ready' })
     }

@@ -1,6 +1,7 @@
 /**
  * Group commit: everything that arrives in the same turn of the event loop shares one transaction. Reads open it, since
- * a read outside a transaction pays for a lock of its own; writes run at the end of the turn. When one of them throws,
+ * a read outside a transaction pays for a lock of its own; writes run at the end of the turn. After a turn of several
+ * writes, the next one takes more than one round of the event loop. When one of them throws,
  * the turn is rolled back and run again with a savepoint around each write, so that one failure affects no other: a write
  * must change nothing but rows, and caches that `afterRollback` clears. A write's promise resolves only after the commit,
  * so a response is never sent before the data it acknowledges is in the file.
@@ -32,6 +33,9 @@ export interface Connection {
   close(): Promise<void>
 }
 
+/** Writes from which a turn waits for no others. */
+const mostGathered = 64
+
 /** No queued write is lost silently: a failed commit rejects every write of its turn with a StorageError. */
 export function groupCommit(
   db: Database.Database,
@@ -46,6 +50,10 @@ export function groupCommit(
 
   let queue: Pending[] = []
   let isScheduled = false
+  /** Writes of the last turn. */
+  let lastTurn = 0
+  /** Writes that were queued when this turn last let the event loop go round. */
+  let gathered = 0
   let isOpen = false
   let isClosed = false
   /** Resolves when the other connection is done; null while there is none. */
@@ -55,7 +63,15 @@ export function groupCommit(
   const schedule = () => {
     if (isScheduled) return
     isScheduled = true
-    setImmediate(flush)
+    gathered = 0
+    setImmediate(lastTurn > 1 ? gather : flush)
+  }
+
+  /** Under load, a turn grows as long as each round of the event loop brings more: a commit costs as much for fewer. */
+  const gather = () => {
+    if (queue.length <= gathered || queue.length >= mostGathered) return flush()
+    gathered = queue.length
+    setImmediate(gather)
   }
 
   const open = () => {
@@ -105,6 +121,7 @@ export function groupCommit(
     }
     const turn = queue
     queue = []
+    lastTurn = turn.length
     const resolves: (() => void)[] = []
     try {
       open()
