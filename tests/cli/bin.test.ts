@@ -65,6 +65,12 @@ test('a command that calls a running sandbox loads no schema and no contract, wh
   }
 })
 
+test('a start loads few files: each takes half a millisecond until its ready line', async () => {
+  const files = await loadedFiles(['start', '--db', temporaryDirectory()])
+  expect(files.filter((file) => file.endsWith('dist/sandbox.js'))).toHaveLength(1)
+  expect(files.length).toBeLessThan(26)
+})
+
 test('the help in the bundle is the help of the source', async () => {
   for (const args of ['placements create --help', 'sandbox faults', 'help sandbox clock set', 'exec -h']) {
     const { code, stdout, stderr } = await svc(args, {})

@@ -14,7 +14,7 @@ function interruptible() {
       return () => handlers.delete(handler)
     },
     keepHeapSmall: () => {},
-    startQuickly: () => {},
+    compileExpressionsOnce: () => {},
     exitNow: (code) => void exits.push(code),
   }
   const interruptAt = (instant: number, signal: Signal = 'SIGINT') => {

@@ -126,7 +126,7 @@ export async function startOnFreePort(session: Session, options: StartOptions): 
   const database = options.ephemeral ? ':memory:' : resolve(session.host.cwd, options.db ?? join(home, 'sandbox.db'))
   if (options.db === undefined) mkdirSync(home, { recursive: true, mode: 0o700 })
   const { startSandbox, SandboxError } = await import('../../../sandbox/index.ts')
-  session.host.startQuickly()
+  session.host.compileExpressionsOnce()
   const first = options.port ?? defaultPort
   for (let port = first; ; port++) {
     try {
