@@ -26,7 +26,7 @@ const codeSplitting = {
   groups: [
     {
       name: 'cli',
-      test: /node_modules\/commander\/|src\/(cli\/(run\/(parser|command|errors|run-command)|settings\/table)|foundation\/nearest-name)\.ts/,
+      test: /node_modules\/commander\/|src\/(cli\/(run\/(parser|command|errors|run-command)|settings\/table))\.ts/,
     },
     {
       name: 'output',
@@ -34,7 +34,7 @@ const codeSplitting = {
     },
     {
       name: 'command',
-      test: /src\/(cli\/(run\/(run-session|session|http-fetch|host)|endpoint\/\w+|output\/(quoting|placement-summary)|process\/(locator|open-url|parent-watch)|settings\/(files|settings))|client\/(client|errors|exchange)|foundation\/\w[\w-]*|contract\/(error-codes|no-fill|limits))\.ts/,
+      test: /src\/(cli\/(run\/(run-session|session|http-fetch|host)|endpoint\/\w+|output\/(quoting|placement-summary)|process\/(locator|open-url|parent-watch)|settings\/(files|settings))|client\/(client|errors|exchange)|foundation\/(?!nearest-name)\w[\w-]*|contract\/(error-codes|no-fill|limits))\.ts/,
     },
     {
       name: 'schemas',
@@ -65,10 +65,10 @@ export async function buildNode(outDir: string): Promise<void> {
       __SVC_COMMAND_TREE__: JSON.stringify(JSON.stringify(await commandTree(commands))),
       'process.env.NODE_ENV': '"production"',
     },
-    plugins: [evaluatedFacts, lazyStringWidth, patchedPackages, plainBuiltins],
+    plugins: [evaluatedFacts, lazyStringWidth, plainBuiltins],
     // Else NODE_ENV, which test runners set, chooses the development form of JSX, which the production React lacks.
     oxc: { jsx: { runtime: 'automatic', development: false } },
-    ssr: { target: 'node', noExternal: true, external: ['playwright-core'] },
+    ssr: { target: 'node', noExternal: true, external: ['better-sqlite3', 'playwright-core'] },
     build: {
       ssr: true,
       outDir,
@@ -132,43 +132,6 @@ function lateImports(module: string, names: string): string {
       return `const ${name} = function (...args) { return new.target === undefined ? ${value}(...args) : new (${value})(...args) }`
     })
     .join('\n')
-}
-
-/** A change to the source of a package. Throws when a new version of the package no longer has what is replaced. */
-type Patch = readonly [pattern: RegExp, replacement: string]
-
-/** What packages do when they are loaded, and a start does not need: 20 ms of the start of a sandbox. */
-const patches: Record<string, readonly Patch[]> = {
-  // The router compiles a function for each part of a path, and checks its own expressions at every start.
-  'find-my-way/lib/node.js': [[/^ {2}return new Function\(.*$/m, '  return (path, i) => path.startsWith(prefix, i)']],
-  'find-my-way/index.js': [
-    [/= require\('safe-regex2'\)/, "= (pattern) => require('safe-regex2')(pattern)"],
-    [/^if \(!isRegexSafe\(/gm, 'if (false && !isRegexSafe('],
-  ],
-  // Fourteen files in one. The native part is found from the package, as its own code does.
-  'better-sqlite3/lib/binding.js': [
-    [/__dirname, '\.\.'/g, "path.dirname(require.resolve('better-sqlite3/package.json'))"],
-    [/^if \(require\.main === module\) \{[^}]*\}$/m, ''],
-  ],
-  // A command that runs another has a file of its own.
-  'commander/lib/command.js': [
-    [
-      /^import childProcess from 'node:child_process';$/m,
-      "const childProcess = { spawn: (...args) => process.getBuiltinModule('node:child_process').spawn(...args) };",
-    ],
-  ],
-}
-
-const patchedPackages: Plugin = {
-  name: 'patched-packages',
-  transform(code, id) {
-    const file = Object.keys(patches).find((name) => id.endsWith(`/node_modules/${name}`))
-    if (file === undefined) return null
-    return patches[file]?.reduce((source, [pattern, replacement]) => {
-      if (source.search(pattern) === -1) throw new Error(`${file} has changed: see patches.`)
-      return source.replace(pattern, replacement)
-    }, code)
-  },
 }
 
 /**
