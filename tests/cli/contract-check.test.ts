@@ -114,7 +114,7 @@ describe('what is documented', () => {
     [
       'a field has another type',
       (passing) => isFill(passing) && Object.assign(passing.json!.placement, { width: '300' }),
-      { what: 'response placement.width', expected: 'of type number', observed: '300' },
+      { what: 'response placement.width', expected: 'a number', observed: '300' },
     ],
     [
       'another format fills',
