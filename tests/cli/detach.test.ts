@@ -14,9 +14,20 @@ interface Ready {
   log_file: string
 }
 
+const homes = new Set<string>()
+
+/** After the test, stops what is left in the background, while its directory is still there. */
+function stopsAfterTest(home: string): void {
+  if (homes.has(home)) return
+  homes.add(home)
+  onTestFinished(async () => {
+    await spawnSvc(['sandbox', 'stop', '--all'], { SVC_HOME: home }).ended
+  })
+}
+
 /** Runs a command line in a state directory. After the test, what it left in the background is stopped. */
 async function svc(home: string, ...args: string[]): Promise<Result> {
-  onTestFinished(() => void spawnSvc(['sandbox', 'stop', '--all'], { SVC_HOME: home }))
+  stopsAfterTest(home)
   return patient(await spawnSvc(args, { SVC_HOME: home }, home).ended)
 }
 
@@ -111,7 +122,7 @@ describe('options of svc.config.json', () => {
     write(home, { sandbox: { db: 'data/own.db', port: 1, rate_limit: '5/s' } })
     const words = ['start', '--detach', '--port', '0', '-o', 'json']
     const ended = patient(await spawnSvc(words, { SVC_HOME: home }, join(home, 'below')).ended)
-    onTestFinished(() => void spawnSvc(['sandbox', 'stop', '--all'], { SVC_HOME: home }))
+    stopsAfterTest(home)
     expect(ended.stderr).toBe(`From ${join(home, 'svc.config.json')}: rate_limit, db.\n`)
     const ready = JSON.parse(ended.stdout) as Ready
     expect(ready.database).toBe(join(home, 'data/own.db'))
