@@ -4,7 +4,6 @@
  * One rule applies everywhere: only consent that is granted, current and unexpired permits ads. A project that requires
  * no consent gets an implicit grant without purposes, so that the rule needs no exception.
  */
-
 import type { ProjectSettings } from '../../src/contract/control/projects.ts'
 import type { ReasonCode } from '../../src/contract/errors.ts'
 import type { AuthoritativeConsent, ConsentState, RequestConsent } from '../../src/contract/fields.ts'

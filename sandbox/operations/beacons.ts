@@ -1,5 +1,4 @@
 /** Beacons: checked in a fixed order (A73), recorded with evidence and verdict, and listed by the control plane. */
-
 import { type AcceptedBeacon, type BeaconVerdict, judgeBeacons } from '../../src/contract/beacon-verdict.ts'
 import type { BeaconItem } from '../../src/contract/control/beacons.ts'
 import { ApiError, type ReasonCode } from '../../src/contract/errors.ts'

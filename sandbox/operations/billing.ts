@@ -1,10 +1,9 @@
 /** GET /_sandbox/billing: what production would have billed (A75, A76, A78). */
-
 import type { BeaconItem } from '../../src/contract/control/beacons.ts'
 import { notCountedAtMost } from '../../src/contract/control/billing.ts'
 import type { Contract } from '../../src/contract/index.ts'
-import { nextTurn } from '../../src/foundation/next-turn.ts'
 import { createTally } from '../domain/billing.ts'
+import { nextTurn } from '../runtime/waiters.ts'
 import { acceptedItem, unacceptedItem, verdictsOf } from './beacons.ts'
 import { defined, type Operation, projectFilter, sinceOf } from './context.ts'
 

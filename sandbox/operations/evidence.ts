@@ -2,13 +2,12 @@
  * Evidence chains (A77): listed, exported with a signed checkpoint, and verified: each chain, and whether each entry still
  * matches the row that it records.
  */
-
 import { checkpointText, genesis } from '../../src/contract/control/evidence.ts'
 import { encodeId } from '../../src/contract/ids.ts'
 import type { Contract } from '../../src/contract/index.ts'
-import { nextTurn } from '../../src/foundation/next-turn.ts'
 import { verifyChain } from '../domain/evidence.ts'
 import { decisionDigest } from '../runtime/decisions.ts'
+import { nextTurn } from '../runtime/waiters.ts'
 import { type EvidenceRow, type ProjectRow, type SlotRow, StorageError } from '../store/store.ts'
 import { recordDigest } from './beacons.ts'
 import {

@@ -1,5 +1,4 @@
 /** The operation behind every endpoint that responds with JSON. The compiler reports a missing one. */
-
 import type { ReasonCode } from '../../src/contract/errors.ts'
 import type { Contract, EndpointId } from '../../src/contract/index.ts'
 import { listBeacons, recordUnreadable, sendBeacon } from './beacons.ts'

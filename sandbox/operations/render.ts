@@ -1,5 +1,4 @@
 /** The hosted frame of one fill: whether it may be shown, and the beacon token of each load (A05, A06, A65). */
-
 import type { ReasonCode } from '../../src/contract/errors.ts'
 import type { NativeTemplateId } from '../../src/contract/fields.ts'
 import { formatToken } from '../../src/contract/ids.ts'

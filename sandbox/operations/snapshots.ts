@@ -1,5 +1,4 @@
 /** Whole states: named snapshots, imports, and the reset. */
-
 import type { Output } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import type { Contract } from '../../src/contract/index.ts'

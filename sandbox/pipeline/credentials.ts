@@ -1,5 +1,4 @@
 /** The caller of a request: its Authorization header, checked in the fixed order of A13, and how often it may call. */
-
 import type { Endpoint, RateClass } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import { parseToken } from '../../src/contract/ids.ts'

@@ -1,12 +1,12 @@
 /** GET /_sandbox/events: server-sent events that start at any sequence number and never miss one. */
 import type { ServerResponse } from 'node:http'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { SandboxEvent } from '../../src/contract/control/events.ts'
 import type { Parsed } from '../../src/contract/endpoint.ts'
 import { decodeId } from '../../src/contract/ids.ts'
 import { contract } from '../../src/contract/index.ts'
 import { type Services, sinceOf } from '../operations/context.ts'
 import { toSandboxEvent } from '../operations/events.ts'
+import { nextTurn } from '../runtime/waiters.ts'
 import type { EventRow } from '../store/store.ts'
 import { validate } from './body.ts'
 import { type Exchange, headerOf, type Request, type Response, type Route } from './exchange.ts'

@@ -1,11 +1,9 @@
 /** Pending slots: decided when their latency has passed on the sandbox clock, also after a restart. */
-
 import type { AuthoritativeConsent } from '../../src/contract/fields.ts'
-import { nextTurn } from '../../src/foundation/next-turn.ts'
 import { mayProcessPrompt, resolveConsent } from '../domain/consent.ts'
 import type { SlotRow } from '../store/store.ts'
 import { capsOf, type DecisionServices, decideJobSlot, decisionEvidence } from './decisions.ts'
-import type { Waiters } from './waiters.ts'
+import { nextTurn, type Waiters } from './waiters.ts'
 
 export interface PendingDecisions {
   /** Decides the slot when the sandbox clock reaches `due_at_ms`. */

@@ -1,4 +1,5 @@
-/** Long polls that wait for the decision of a slot. */
+/** What waits: long polls for the decision of a slot, and long work for its next turn. */
+
 export interface Waiters {
   /** Resolves when the slot is decided, `wait_ms` of real time have passed, or the client has disconnected. */
   wait(slot_id: number, wait_ms: number, signal: AbortSignal): Promise<void>
@@ -36,4 +37,9 @@ export function createWaiters(): Waiters {
       for (const slot_id of [...waiting.keys()]) this.wake(slot_id)
     },
   }
+}
+
+/** Resolves when other work that is ready has had its turn: long work awaits it between its pieces. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
 }

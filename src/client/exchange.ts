@@ -4,7 +4,7 @@ import { fillPath } from '../foundation/endpoint-path.ts'
 import { isObject } from '../foundation/json.ts'
 import { RefusedError, UnreachableError } from './errors.ts'
 
-/** A file that is read while it is sent: the Blob of Node, since the browser's type lacks what Node's fetch needs. */
+/** A file that is read while it is sent: the Blob of Node, since the browser's type does not have what Node's fetch needs. */
 export type FileBody = import('node:buffer').Blob
 
 /** The parts of a call. */

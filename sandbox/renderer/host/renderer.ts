@@ -1,5 +1,4 @@
 /** What all turns and mounts of a page share: the clock, the events, the consents seen and which target is occupied. */
-
 import type { BeaconEvent } from '../../../src/contract/v1/beacons.ts'
 import type { ActivationResult } from '../../../src/contract/v1/browser.ts'
 import { type ConsentReason, openConsentMemory } from './consent.ts'

@@ -1,5 +1,4 @@
 /** Which cases there are to run: every combination of each matrix, filtered, repeated and sharded. */
-
 import { isObject, type Json } from '../../foundation/json.ts'
 import { valueAt } from '../../foundation/json-path.ts'
 import { valueWords } from '../result.ts'
