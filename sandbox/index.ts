@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 import type { Latency, ProjectSettings } from '../src/contract/control/projects.ts'
 import type { Scenario } from '../src/contract/control/scenarios.ts'
 import { isLoopback } from '../src/foundation/loopback.ts'
+import { nearestName } from '../src/foundation/nearest-name.ts'
 import { MarketData } from './domain/catalogue.ts'
 import { parseRateLimit } from './domain/rate.ts'
 import { restoreClock } from './operations/clock.ts'
@@ -311,7 +312,9 @@ function checkScenario(wanted: string | undefined): void {
   if (wanted === undefined) return
   const names = readScenarios().map(({ name }) => name)
   if (names.includes(wanted)) return
-  throw new SandboxError('option_invalid', `There is no scenario named ${wanted}.`, `There are: ${names.join(', ')}.`)
+  const near = nearestName(wanted, names)
+  const hint = near === null ? `There are: ${names.join(', ')}.` : `Did you mean ${near}?`
+  throw new SandboxError('option_invalid', `There is no scenario named ${wanted}.`, hint)
 }
 
 function checkDemand(demand: unknown): MarketData {

@@ -169,6 +169,7 @@ describe('a usage error', () => {
     ['placements lst', "Unknown command 'lst'.", 'Did you mean list?'],
     ['placements create --formt clip', "Unknown option '--formt'.", 'Did you mean --format?'],
     ['placements list --outptu json', "Unknown option '--outptu'.", 'Did you mean --output?'],
+    ['start --slot x', "Unknown option '--slot'.", 'Add --help to see what it takes.'],
     ['--verison', "Unknown option '--verison'.", 'Did you mean --version?'],
     [
       'placements explain a b',

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { BeaconItem } from '../../src/contract/control/beacons.ts'
 import type { PlacementResponse } from '../../src/contract/v1/placements.ts'
+import { observeRules } from '../../src/journal/rules/index.ts'
 import { root } from '../cli/process.ts'
 import { temporaryDirectory } from '../cli/test-cli.ts'
 import { examples, linkedFiles, readme, scripts, steps } from './readme.ts'
@@ -201,6 +202,10 @@ async function expectFrame({ stdout }: Ended, format: string, html: string): Pro
   expect(frame.status).toBe(200)
   expect(await frame.text()).toContain(html)
 }
+
+test('the number of rules is that of qa observe', () => {
+  expect(readme).toContain(`by [${Object.keys(observeRules).length} rules](docs/qa-observe.md)`)
+})
 
 interface Answer<Body> {
   status: number

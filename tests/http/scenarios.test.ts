@@ -307,5 +307,7 @@ describe('a scenario', () => {
     const problem = await startSandbox({ scenario: 'nothing' }).catch((error: unknown) => error)
     expect(problem).toBeInstanceOf(SandboxError)
     expect((problem as SandboxError).hint).toContain('banner_ok')
+    const almost = await startSandbox({ scenario: 'baner_ok' }).catch((error: unknown) => error)
+    expect((almost as SandboxError).hint).toBe('Did you mean banner_ok?')
   })
 })

@@ -52,6 +52,7 @@ export async function parseCommandLine(commands: readonly AnyCommand[], args: re
     } catch (error) {
       if (!(error instanceof CommanderError)) throw error
       if (error.code === 'commander.version') return { kind: 'version' } as const
+      error.message = withTypedFlags(error.message, args)
       if (error.code !== 'commander.help') return { kind: 'invalid', error: usageError(error) } as const
       return { kind: 'help', words: root.args, isRequested: root.opts().help === true } as const
     }
@@ -133,6 +134,15 @@ function withCurrentFlags(args: readonly string[]): string[] {
     const current = index < own && Object.hasOwn(earlierFlags, name) ? earlierFlags[name] : undefined
     return current === undefined ? word : current + word.slice(name.length)
   })
+}
+
+/** Returns a message about a command line with the flags as they were typed. */
+function withTypedFlags(message: string, args: readonly string[]): string {
+  for (const [earlier, current] of Object.entries(earlierFlags)) {
+    const isTyped = args.some((word) => word.split('=', 1)[0] === earlier)
+    if (isTyped && message.includes(`'${current}'`)) return message.replace(current, earlier)
+  }
+  return message
 }
 
 /** Returns the options that every command takes: those of the settings, and of the output. */
