@@ -1,5 +1,5 @@
 /** The reference in Markdown. */
-import type { Credential, Endpoint, Stability } from '../src/contract/endpoint.ts'
+import { type Credential, type Endpoint, failuresOf, type Stability } from '../src/contract/endpoint.ts'
 import { errorCodes, type ReasonCode, reasonCodes } from '../src/contract/errors.ts'
 import { responseHeaders } from '../src/contract/headers.ts'
 import { control, v1 } from '../src/contract/index.ts'
@@ -179,7 +179,7 @@ function responsePart(endpoint: Endpoint, fields: readonly ListedField[], descri
 }
 
 function failuresPart(endpoint: Endpoint): string {
-  const byStatus = groupByStatus(endpoint.errors, endpoint.pages)
+  const byStatus = groupByStatus(failuresOf(endpoint), endpoint.pages)
   const lines = Object.entries(byStatus).map(([status, codes]) => {
     const isPage = codes.some((code) => endpoint.pages?.[code] !== undefined)
     return `- ${status}${isPage ? ' (a page)' : ''}: ${codes.map((code) => `\`${code}\``).join(', ')}`

@@ -54,8 +54,10 @@ export interface EndpointEntry {
   readonly response: z.ZodType | { readonly media_type: string }
   /** Headers of a success, beside x-request-id. */
   readonly response_headers?: readonly ResponseHeader[]
-  /** The precise causes of failure, except those that any request can have. */
+  /** Its own causes of failure, beside those that follow from the rest of the declaration (`failuresOf`). */
   readonly errors: readonly ReasonCode[]
+  /** Whether the response comes from the program alone, so that no database can fail it. */
+  readonly is_constant?: boolean
   /** Causes that respond with a page of the response's own media type instead of the error body, with their status. */
   readonly pages?: Readonly<Partial<Record<ReasonCode, number>>>
 }
@@ -94,32 +96,6 @@ export type Parsed<E extends Endpoint> = {
 /** The output of an endpoint: its JSON, or text where the response is not JSON. */
 export type Output<E extends Endpoint> = E['response'] extends z.ZodType ? z.output<E['response']> : string
 
-/** Causes that any request with a JSON body and a credential can have. */
-export const commonErrors = [
-  'http_malformed',
-  'payload_too_large',
-  'content_type_unsupported',
-  'credential_missing',
-  'key_unknown',
-  'key_revoked',
-  'activation_token_invalid',
-  'activation_token_expired',
-  'token_in_wrong_place',
-  'key_class',
-  'origin_mismatch',
-  'origin_not_allowed',
-  'secret_key_in_browser',
-  'rate_limited',
-  'json_malformed',
-  'body_empty',
-  'field_unknown',
-  'schema_invalid',
-  'project_mismatch',
-  'internal_error',
-  'injected_fault',
-  'storage_unavailable',
-] as const satisfies readonly ReasonCode[]
-
 /** Common to most endpoints of the public API. */
 export const publicApi = {
   stability: 'stable',
@@ -128,6 +104,7 @@ export const publicApi = {
   rate: 'default',
   body_limit_bytes: limits.body_bytes,
   status: 200,
+  errors: [],
 } as const satisfies Partial<EndpointEntry>
 
 const controlPlane = {
@@ -137,6 +114,7 @@ const controlPlane = {
   rate: null,
   body_limit_bytes: limits.body_bytes,
   status: 200,
+  errors: [],
 } as const
 
 /** Common to the endpoints of the control plane that only read. */
@@ -144,26 +122,66 @@ export const reading = {
   ...controlPlane,
   method: 'GET',
   query: z.strictObject({}),
-  errors: ['origin_refused', 'internal_error'],
-} as const satisfies Partial<EndpointEntry>
-
-/** The same for lists, whose query can be malformed. */
-export const listing = {
-  ...reading,
-  errors: ['schema_invalid', 'field_unknown', 'origin_refused', 'internal_error'],
 } as const satisfies Partial<EndpointEntry>
 
 /** Common to the endpoints of the control plane that change something, or have a body. */
 export const writing = { ...controlPlane, method: 'POST' } as const
 
-/** Why a body is refused. */
-export const bodyErrors = [
-  'content_type_unsupported',
-  'json_malformed',
-  'field_unknown',
-  'origin_refused',
-  'internal_error',
-] as const satisfies readonly ReasonCode[]
+/** Nothing: what requests have in common follows from their declarations. */
+export const commonErrors = [] as const satisfies readonly ReasonCode[]
 
-/** Why a change is refused. */
-export const writeErrors = [...bodyErrors, 'storage_unavailable'] as const satisfies readonly ReasonCode[]
+/** Causes that follow from what an endpoint declares, in the order of the checks (A13). */
+const impliedErrors: readonly [applies: (endpoint: Endpoint) => boolean, causes: readonly ReasonCode[]][] = [
+  [() => true, ['http_malformed']],
+  [isControlPlane, ['origin_refused']],
+  [hasBody, ['payload_too_large', 'content_type_unsupported']],
+  [
+    ({ credentials }) => credentials.length > 0,
+    ['credential_missing', 'key_unknown', 'key_revoked', 'token_in_wrong_place', 'key_class'],
+  ],
+  [
+    ({ credentials }) => credentials.some((credential) => credential !== 'secret_key'),
+    ['activation_token_invalid', 'activation_token_expired', 'origin_mismatch', 'origin_not_allowed'],
+  ],
+  [({ credentials }) => credentials.includes('secret_key'), ['secret_key_in_browser']],
+  [({ rate }) => rate !== null, ['rate_limited']],
+  [({ body }) => body !== undefined, ['json_malformed', 'field_unknown', 'schema_invalid']],
+  [(endpoint) => endpoint.body !== undefined && !isControlPlane(endpoint), ['body_empty']],
+  [({ query, response }) => query !== undefined || response instanceof z.ZodType, ['field_unknown']],
+  [({ params, query }) => hasRules(params) || hasFields(query), ['schema_invalid']],
+  [({ is_constant }) => is_constant !== true, ['storage_unavailable']],
+  [(endpoint) => !isControlPlane(endpoint), ['injected_fault']],
+  [() => true, ['internal_error']],
+]
+
+/**
+ * Returns every cause of failure of an endpoint: those that follow from its declaration, then its own. A request for
+ * another path or method, or a body where none belongs, can fail in further ways.
+ */
+export function failuresOf(endpoint: Endpoint): ReasonCode[] {
+  const implied = impliedErrors.flatMap(([applies, causes]) => (applies(endpoint) ? causes : []))
+  return [...new Set([...implied, ...endpoint.errors])]
+}
+
+/** Whether an endpoint is one of the sandbox's own. In the control plane an empty body means `{}`. */
+export function isControlPlane({ path }: Pick<Endpoint, 'path'>): boolean {
+  return path.startsWith('/_sandbox/')
+}
+
+function hasBody({ body, body_media_type }: Endpoint): boolean {
+  return body !== undefined || body_media_type !== undefined
+}
+
+/** Whether a path parameter can be invalid: most may be any text. */
+function hasRules(params: z.ZodObject | undefined): boolean {
+  return Object.values(params?.shape ?? {}).some((schema) => !isAnyText(schema))
+}
+
+function isAnyText(schema: z.core.$ZodType): boolean {
+  return schema instanceof z.ZodString && (schema.def.checks ?? []).length === 0
+}
+
+/** A field of a query can be sent twice, which none allows. */
+function hasFields(query: z.ZodObject | undefined): boolean {
+  return Object.keys(query?.shape ?? {}).length > 0
+}

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import type { Json } from '../foundation/json.ts'
-import type { Endpoint } from './endpoint.ts'
+import { type Endpoint, failuresOf } from './endpoint.ts'
 import { ErrorBody, reasonCodes } from './errors.ts'
 import { contract } from './index.ts'
 import { openapiDocument } from './openapi.ts'
@@ -42,7 +42,7 @@ test('every cause is named under its status, every other one has an example', ()
     const named = Object.values(operation.responses as Record<string, Node>).flatMap(
       (row) => row['x-reason-codes'] ?? [],
     )
-    expect(named.toSorted(), endpoint.id).toEqual([...new Set(endpoint.errors)].toSorted())
+    expect(named.toSorted(), endpoint.id).toEqual(failuresOf(endpoint).toSorted())
   }
   expect(Object.keys(components.examples ?? {})).toEqual(Object.keys(reasonCodes))
   for (const { value } of Object.values(components.examples ?? {})) ErrorBody.parse(value)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Json, JsonObject } from '../foundation/json.ts'
-import type { Credential, Endpoint } from './endpoint.ts'
+import { type Credential, type Endpoint, failuresOf } from './endpoint.ts'
 import { ApiError, ErrorBody, errorCodes, type ReasonCode, reasonCodes } from './errors.ts'
 import { failureHeaders, type ResponseHeader, responseHeaders } from './headers.ts'
 import { contract, schemaName, v1 } from './index.ts'
@@ -229,9 +229,12 @@ function notModified({ response_headers = [] }: Endpoint): JsonObject {
 
 /** Returns one response per status: the causes with the error body, and those with a page. */
 function failures(endpoint: Endpoint): JsonObject {
-  const { errors, pages = {}, response } = endpoint
+  const { pages = {}, response } = endpoint
   const headers: Readonly<Record<string, readonly ResponseHeader[]>> = failureHeaders
-  const byStatus = Object.groupBy(errors, (code) => pages[code] ?? errorCodes[reasonCodes[code].error].status)
+  const byStatus = Object.groupBy(
+    failuresOf(endpoint),
+    (code) => pages[code] ?? errorCodes[reasonCodes[code].error].status,
+  )
   return Object.fromEntries(
     Object.entries(byStatus).map(([status, codes = []]) => {
       const bodies = codes.filter((code) => pages[code] === undefined)

@@ -5,7 +5,7 @@
 import { type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from 'node:http'
 import { expect } from 'vitest'
 import { z } from 'zod'
-import { commonErrors, type Endpoint, type Output } from '../../src/contract/endpoint.ts'
+import { type Endpoint, failuresOf, type Output } from '../../src/contract/endpoint.ts'
 import { ErrorBody, errorCodes, type ReasonCode, reasonCodes } from '../../src/contract/errors.ts'
 import { type Contract, contract, type EndpointId } from '../../src/contract/index.ts'
 
@@ -34,8 +34,14 @@ export interface Response<Body> {
   warnings: string[]
 }
 
-/** The causes of errors before any endpoint is reached. */
-const beforeRoutes: readonly ReasonCode[] = ['host_not_allowed', 'method_not_allowed', 'not_found']
+/** The causes of errors before any endpoint is reached, and of a body where none belongs. */
+const beforeRoutes: readonly ReasonCode[] = [
+  'host_not_allowed',
+  'method_not_allowed',
+  'not_found',
+  'payload_too_large',
+  'content_type_unsupported',
+]
 
 /** The requests that a test can send to one sandbox. */
 export function connect(sandbox: { url: string }) {
@@ -52,7 +58,7 @@ export function connect(sandbox: { url: string }) {
       const endpoint: Endpoint = contract[id]
       const response = await exchange(sandbox.url, endpoint.method, pathOf(endpoint, call), call)
       const body = errorBody(response)
-      expect([...endpoint.errors, ...commonErrors, ...beforeRoutes]).toContain(body.reason_code)
+      expect([...failuresOf(endpoint), ...beforeRoutes]).toContain(body.reason_code)
       return { ...response, body }
     },
     /** A call that must be refused with a page: of an endpoint that responds to errors so. */
@@ -61,7 +67,7 @@ export function connect(sandbox: { url: string }) {
       const response = await exchange(sandbox.url, endpoint.method, pathOf(endpoint, call), call)
       expect(response.headers['content-type']).toBe((endpoint.response as { media_type: string }).media_type)
       const reason_code = Object.keys(reasonCodes).find((code) => response.text.includes(code)) as ReasonCode
-      expect(endpoint.errors).toContain(reason_code)
+      expect(failuresOf(endpoint)).toContain(reason_code)
       expect(response.status).toBe(endpoint.pages?.[reason_code])
       return { ...response, body: response.text, reason_code }
     },

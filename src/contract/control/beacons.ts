@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { declareEndpoints, listing } from '../endpoint.ts'
+import { declareEndpoints, reading } from '../endpoint.ts'
 import { reasonCode } from '../errors.ts'
 import { EpochMs, Format, page, pageQuery, Since } from '../fields.ts'
 import { assumed, assumedObject } from '../provenance.ts'
@@ -32,7 +32,7 @@ export type BeaconItem = z.infer<typeof BeaconItem>
 
 export const endpoints = declareEndpoints({
   'beacons.list': {
-    ...listing,
+    ...reading,
     path: '/_sandbox/beacons',
     summary: 'List beacons',
     description:

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { declareEndpoints, listing } from '../endpoint.ts'
+import { declareEndpoints, reading } from '../endpoint.ts'
 import { reasonCode } from '../errors.ts'
 import { Format, Since } from '../fields.ts'
 import { assumed, assumedObject } from '../provenance.ts'
@@ -57,7 +57,7 @@ export type BillingReport = z.infer<typeof BillingReport>
 
 export const endpoints = declareEndpoints({
   'billing.report': {
-    ...listing,
+    ...reading,
     path: '/_sandbox/billing',
     summary: 'Report what production would have billed',
     description:

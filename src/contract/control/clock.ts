@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { declareEndpoints, reading, writeErrors, writing } from '../endpoint.ts'
+import { declareEndpoints, reading, writing } from '../endpoint.ts'
 import { assumedObject } from '../provenance.ts'
 
 /** 9000-01-01T00:00:00Z: dates in headers and JSON have a year of four digits, with room to spare. */
@@ -15,7 +15,6 @@ export type SandboxClock = z.infer<typeof SandboxClock>
 const steering = {
   ...writing,
   response: SandboxClock,
-  errors: [...writeErrors, 'schema_invalid'],
 } as const
 
 export const endpoints = declareEndpoints({
@@ -26,7 +25,6 @@ export const endpoints = declareEndpoints({
     description:
       'One clock for tokens, consent, rate windows, frequency caps, staleness and latency. It is stored in the database; a reset returns it to the system time.',
     response: SandboxClock,
-    errors: ['field_unknown', 'origin_refused', 'internal_error'],
   },
   'clock.advance': {
     ...steering,

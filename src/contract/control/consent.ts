@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { declareEndpoints, listing } from '../endpoint.ts'
+import { declareEndpoints, reading } from '../endpoint.ts'
 import { ConsentState, EpochMs, page, pageQuery, Since } from '../fields.ts'
 import { assumed, assumedObject } from '../provenance.ts'
 
@@ -21,7 +21,7 @@ export type ConsentItem = z.infer<typeof ConsentItem>
 
 export const endpoints = declareEndpoints({
   'consent.list': {
-    ...listing,
+    ...reading,
     path: '/_sandbox/consent',
     summary: 'Show the consent history of sessions',
     description:

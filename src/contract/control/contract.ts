@@ -7,6 +7,7 @@ export const endpoints = declareEndpoints({
     ...reading,
     path: '/_sandbox/contract',
     summary: 'Show what is documented, observed and assumed',
+    is_constant: true,
     description: 'Every field, value and rule of the contract with its provenance and decision id.',
     response: assumedObject('A93', {
       endpoints: z.array(z.json()).describe('Endpoints with their fields.'),
@@ -18,6 +19,7 @@ export const endpoints = declareEndpoints({
     ...reading,
     path: '/_sandbox/openapi.json',
     summary: 'Get the OpenAPI 3.1 document',
+    is_constant: true,
     description: 'v1 and the control plane, with x-provenance on every field.',
     response: z.record(z.string(), z.json()),
   },

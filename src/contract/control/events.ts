@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { declareEndpoints, listing } from '../endpoint.ts'
+import { declareEndpoints, reading } from '../endpoint.ts'
 import { EpochMs, queryNumber, Since } from '../fields.ts'
 import { assumedObject } from '../provenance.ts'
 
@@ -33,7 +33,7 @@ export type SandboxEvent = z.infer<typeof SandboxEvent>
 
 export const endpoints = declareEndpoints({
   'events.stream': {
-    ...listing,
+    ...reading,
     path: '/_sandbox/events',
     summary: 'Follow events',
     description:

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { declareEndpoints, listing, reading } from '../endpoint.ts'
+import { declareEndpoints, reading } from '../endpoint.ts'
 import { EpochMs, page, pageQuery, queryNumber, Since } from '../fields.ts'
 import { assumed, assumedFields, assumedObject } from '../provenance.ts'
 
@@ -97,7 +97,7 @@ export function checkpointText({ client_id, entries, head, at_ms }: CheckpointFa
 
 export const endpoints = declareEndpoints({
   'evidence.list': {
-    ...listing,
+    ...reading,
     path: '/_sandbox/evidence',
     summary: 'List evidence entries',
     description: 'The entries of every chain.',
@@ -127,7 +127,7 @@ export const endpoints = declareEndpoints({
       ),
     }),
     response: EvidenceExport,
-    errors: ['schema_invalid', 'field_unknown', 'not_found', 'origin_refused', 'internal_error'],
+    errors: ['not_found'],
   },
   'evidence.verify': {
     ...reading,

@@ -1,6 +1,6 @@
 /** Fault rules: a network or a service that fails on demand, reproducibly. */
 import { z } from 'zod'
-import { declareEndpoints, reading, writeErrors, writing } from '../endpoint.ts'
+import { declareEndpoints, reading, writing } from '../endpoint.ts'
 import { reasonCode } from '../errors.ts'
 import { EpochMs, Format, page } from '../fields.ts'
 import { assumed, assumedFields, assumedObject } from '../provenance.ts'
@@ -128,7 +128,6 @@ export const endpoints = declareEndpoints({
     summary: 'List the fault rules',
     description: 'Newest first, which is the order of evaluation: the first rule that applies to a request decides.',
     response: page(FaultRule),
-    errors: ['field_unknown', 'origin_refused', 'internal_error'],
   },
   'faults.add': {
     ...writing,
@@ -139,7 +138,6 @@ export const endpoints = declareEndpoints({
     body: FaultDraft,
     status: 201,
     response: FaultRule,
-    errors: [...writeErrors, 'schema_invalid'],
   },
   'faults.clear': {
     ...writing,
@@ -149,7 +147,6 @@ export const endpoints = declareEndpoints({
     description: 'Removes the rules of a scenario as well; its other changes stay in force.',
     query: z.strictObject({}),
     response: Cleared,
-    errors: ['field_unknown', 'origin_refused', 'storage_unavailable', 'internal_error'],
   },
   'faults.remove': {
     ...writing,
@@ -160,6 +157,6 @@ export const endpoints = declareEndpoints({
     params: assumedObject('A94', { fault_id: z.string().describe('Identifier of the rule.') }),
     query: z.strictObject({}),
     response: Cleared,
-    errors: ['not_found', 'field_unknown', 'origin_refused', 'storage_unavailable', 'internal_error'],
+    errors: ['not_found'],
   },
 })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { declareEndpoints, reading, writeErrors, writing } from '../endpoint.ts'
+import { declareEndpoints, reading, writing } from '../endpoint.ts'
 import { EpochMs, Mode, page, pageQuery } from '../fields.ts'
 import { assumed, assumedFields, assumedObject, documented } from '../provenance.ts'
 
@@ -42,7 +42,7 @@ export const endpoints = declareEndpoints({
     params: projectParams,
     query: z.strictObject(pageQuery),
     response: page(KeyItem),
-    errors: ['schema_invalid', 'field_unknown', 'not_found', 'origin_refused', 'internal_error'],
+    errors: ['not_found'],
   },
   'keys.create': {
     ...writing,
@@ -53,7 +53,7 @@ export const endpoints = declareEndpoints({
     body: KeyCreation,
     status: 201,
     response: KeyCreated,
-    errors: [...writeErrors, 'schema_invalid', 'not_found'],
+    errors: ['not_found'],
   },
   'keys.revoke': {
     ...writing,
@@ -64,6 +64,6 @@ export const endpoints = declareEndpoints({
     params: assumedObject('A02', { key_id: z.string().describe('Identifier of the key.') }),
     body: z.strictObject({}),
     response: KeyItem,
-    errors: [...writeErrors, 'schema_invalid', 'not_found'],
+    errors: ['not_found'],
   },
 })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { declareEndpoints, listing, reading } from '../endpoint.ts'
+import { declareEndpoints, reading } from '../endpoint.ts'
 import {
   AuthoritativeConsent,
   EpochMs,
@@ -101,7 +101,7 @@ export type PlacementDetail = z.infer<typeof PlacementDetail>
 
 export const endpoints = declareEndpoints({
   'placements.list': {
-    ...listing,
+    ...reading,
     path: '/_sandbox/placements',
     summary: 'List placements',
     description: 'Every slot of this sandbox with its status and outcome.',
@@ -123,6 +123,6 @@ export const endpoints = declareEndpoints({
       "The decision's trace, what partners would have received, consent, beacons, evidence and the billing verdict.",
     params: z.strictObject({ slot_id: documented(z.string(), 'Slot identifier.') }),
     response: PlacementDetail,
-    errors: ['not_found', 'origin_refused', 'internal_error'],
+    errors: ['not_found'],
   },
 })

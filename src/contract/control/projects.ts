@@ -1,6 +1,6 @@
 /** Projects of the sandbox and their settings: list, create, read, change. Times in milliseconds. */
 import { z } from 'zod'
-import { declareEndpoints, listing, reading, writeErrors, writing } from '../endpoint.ts'
+import { declareEndpoints, reading, writing } from '../endpoint.ts'
 import { ClientId, formats, JobType, jobTypes, page, pageQuery } from '../fields.ts'
 import { limits } from '../limits.ts'
 import { assumed, assumedFields, assumedObject, documented, sourceOf } from '../provenance.ts'
@@ -171,11 +171,10 @@ export const ProjectCreated = assumedObject('A02', {
 export type ProjectCreated = z.infer<typeof ProjectCreated>
 
 const params = z.strictObject({ client_id: documented(z.string(), 'Project ID.') })
-const settingsErrors = [...writeErrors, 'schema_invalid', 'format_unsupported'] as const
 
 export const endpoints = declareEndpoints({
   'projects.list': {
-    ...listing,
+    ...reading,
     path: '/_sandbox/projects',
     summary: 'List projects',
     description: 'The seeded projects and those created later.',
@@ -189,7 +188,7 @@ export const endpoints = declareEndpoints({
     description: 'Every setting of the project, including those of the emulator. Never a key.',
     params,
     response: ProjectDetail,
-    errors: ['not_found', 'field_unknown', 'origin_refused', 'internal_error'],
+    errors: ['not_found'],
   },
   'projects.create': {
     ...writing,
@@ -199,7 +198,7 @@ export const endpoints = declareEndpoints({
     body: ProjectCreation,
     status: 201,
     response: ProjectCreated,
-    errors: settingsErrors,
+    errors: ['format_unsupported'],
   },
   'projects.update': {
     ...writing,
@@ -211,6 +210,6 @@ export const endpoints = declareEndpoints({
     params,
     body: ProjectSettingsPatch,
     response: ProjectDetail,
-    errors: [...settingsErrors, 'not_found'],
+    errors: ['format_unsupported', 'not_found'],
   },
 })

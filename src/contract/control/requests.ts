@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { bodyErrors, declareEndpoints, listing, reading, writing } from '../endpoint.ts'
+import { declareEndpoints, reading, writing } from '../endpoint.ts'
 import { reasonCode } from '../errors.ts'
 import { EpochMs, page, pageQuery, queryNumber, Since } from '../fields.ts'
 import { assumed, assumedFields, assumedObject } from '../provenance.ts'
@@ -105,11 +105,6 @@ const matchPage = assumedFields('A93', {
   cursor: pageQuery.cursor,
 })
 
-const matching = {
-  ...writing,
-  errors: [...bodyErrors, 'schema_invalid'],
-} as const
-
 /** A part of a journalled request that was sent differently from the original. */
 export const NotRestored = assumedObject('A93', {
   path: z.string().describe('A field of the body by dotted path, or authorization.'),
@@ -129,7 +124,7 @@ export type ReplayResult = z.infer<typeof ReplayResult>
 
 export const endpoints = declareEndpoints({
   'requests.list': {
-    ...listing,
+    ...reading,
     path: '/_sandbox/requests',
     summary: 'List the request journal',
     description:
@@ -157,10 +152,10 @@ export const endpoints = declareEndpoints({
     description: 'Headers and bodies of both sides, with credentials, tokens and prompt text redacted.',
     params: assumedObject('A93', { request_id: z.string().describe('Identifier of the request.') }),
     response: RequestDetail,
-    errors: ['not_found', 'origin_refused', 'internal_error'],
+    errors: ['not_found'],
   },
   'requests.find': {
-    ...matching,
+    ...writing,
     path: '/_sandbox/requests/find',
     summary: 'Find requests, also by headers and body',
     description:
@@ -169,7 +164,7 @@ export const endpoints = declareEndpoints({
     response: page(RequestItem),
   },
   'requests.count': {
-    ...matching,
+    ...writing,
     path: '/_sandbox/requests/count',
     summary: 'Count requests that match',
     description:
@@ -181,7 +176,7 @@ export const endpoints = declareEndpoints({
     }),
   },
   'requests.nearest': {
-    ...matching,
+    ...writing,
     path: '/_sandbox/requests/nearest',
     summary: 'Show the near misses of a match',
     description:
@@ -213,15 +208,6 @@ export const endpoints = declareEndpoints({
         ),
     }),
     response: ReplayResult,
-    errors: [
-      'not_found',
-      'replay_incomplete',
-      'content_type_unsupported',
-      'json_malformed',
-      'schema_invalid',
-      'field_unknown',
-      'origin_refused',
-      'internal_error',
-    ],
+    errors: ['not_found', 'replay_incomplete'],
   },
 })

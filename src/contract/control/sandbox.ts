@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { declareEndpoints, reading, writeErrors, writing } from '../endpoint.ts'
+import { declareEndpoints, reading, writing } from '../endpoint.ts'
 import { EpochMs } from '../fields.ts'
 import { limits } from '../limits.ts'
 import { assumed, assumedObject } from '../provenance.ts'
@@ -58,6 +58,7 @@ export const endpoints = declareEndpoints({
     ...reading,
     path: '/_sandbox/livez',
     summary: 'Check that the process responds',
+    is_constant: true,
     description: 'Responds as soon as the socket is open.',
     response: assumedObject('A93', { ok: z.literal(true).describe('Always true.') }),
   },
@@ -65,6 +66,7 @@ export const endpoints = declareEndpoints({
     ...reading,
     path: '/_sandbox/readyz',
     summary: 'Check that the sandbox is ready',
+    is_constant: true,
     description: 'Ready only after migrations and seed; the socket opens no earlier.',
     response: assumedObject('A93', {
       ok: z.literal(true).describe('Always true: a sandbox that is not ready does not respond.'),
@@ -92,7 +94,6 @@ export const endpoints = declareEndpoints({
       'Restores the seeded projects, keys and demand in one transaction, and the system time. Event sequence numbers continue.',
     body: z.strictObject({}),
     response: assumedObject('A93', { ok: z.literal(true).describe('true when done.') }),
-    errors: writeErrors,
   },
   'sandbox.export': {
     ...reading,
@@ -101,7 +102,6 @@ export const endpoints = declareEndpoints({
     description:
       'A consistent copy of the database, compressed with gzip. It contains hashes of keys and tokens, never the keys themselves, and no prompt text.',
     response: { media_type: 'application/gzip' },
-    errors: ['field_unknown', 'origin_refused', 'storage_unavailable', 'internal_error'],
   },
   'sandbox.import': {
     ...writing,
@@ -116,14 +116,6 @@ export const endpoints = declareEndpoints({
       projects: z.int().describe('Number of projects.'),
       evidence_entries: z.int().describe('Number of entries in the evidence chains, all verified.'),
     }),
-    errors: [
-      'archive_invalid',
-      'archive_newer',
-      'payload_too_large',
-      'content_type_unsupported',
-      'origin_refused',
-      'storage_unavailable',
-      'internal_error',
-    ],
+    errors: ['archive_invalid', 'archive_newer'],
   },
 })

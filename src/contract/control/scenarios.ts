@@ -1,6 +1,6 @@
 /** Scenarios: named, permanent cases that an integration must handle, for developers, QA and docs. */
 import { z } from 'zod'
-import { declareEndpoints, reading, writeErrors, writing } from '../endpoint.ts'
+import { declareEndpoints, reading, writing } from '../endpoint.ts'
 import { Format, NativeTemplateId, page } from '../fields.ts'
 import { assumedObject } from '../provenance.ts'
 import { FaultDraft } from './faults.ts'
@@ -50,7 +50,6 @@ export const endpoints = declareEndpoints({
     summary: 'List the scenarios',
     description: 'The whole catalogue, by name: the purpose of each, its changes, what to do and what to expect.',
     response: page(ScenarioItem),
-    errors: ['field_unknown', 'origin_refused', 'internal_error'],
   },
   'scenario.use': {
     ...writing,
@@ -61,7 +60,7 @@ export const endpoints = declareEndpoints({
     params: assumedObject('A95', { name: z.string().describe('Name of the scenario.') }),
     body: z.strictObject({}),
     response: ScenarioItem,
-    errors: [...writeErrors, 'not_found'],
+    errors: ['not_found'],
   },
   'scenario.clear': {
     ...writing,
@@ -73,6 +72,5 @@ export const endpoints = declareEndpoints({
     response: assumedObject('A95', {
       cleared: z.string().nullable().describe('The scenario that was in use; null when there was none.'),
     }),
-    errors: ['field_unknown', 'origin_refused', 'storage_unavailable', 'internal_error'],
   },
 })

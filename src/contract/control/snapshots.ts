@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { declareEndpoints, reading, writeErrors, writing } from '../endpoint.ts'
+import { declareEndpoints, reading, writing } from '../endpoint.ts'
 import { EpochMs } from '../fields.ts'
 import { assumedObject } from '../provenance.ts'
 
@@ -27,7 +27,6 @@ export const endpoints = declareEndpoints({
     summary: 'List the snapshots',
     description: 'Newest first. The snapshots of a sandbox in memory are lost when it stops.',
     response: assumedObject('A93', { items: z.array(Snapshot).describe('All snapshots.') }),
-    errors: ['field_unknown', 'origin_refused', 'internal_error'],
   },
   'snapshots.save': {
     ...writing,
@@ -40,7 +39,7 @@ export const endpoints = declareEndpoints({
       replace: z.boolean().optional().describe('Replace the snapshot with this name, if it exists.'),
     }),
     response: Snapshot,
-    errors: [...writeErrors, 'schema_invalid', 'snapshot_exists'],
+    errors: ['snapshot_exists'],
   },
   'snapshots.restore': {
     ...writing,
@@ -51,7 +50,7 @@ export const endpoints = declareEndpoints({
       'In one transaction: every request sees the old state or the new one. Identifiers and event numbers continue, long polls end; the clock and the counters of fault rules are restored.',
     body: z.strictObject({}),
     response: Snapshot,
-    errors: [...writeErrors, 'schema_invalid', 'not_found', 'archive_invalid', 'archive_newer'],
+    errors: ['not_found', 'archive_invalid', 'archive_newer'],
   },
   'snapshots.delete': {
     ...writing,
@@ -61,6 +60,6 @@ export const endpoints = declareEndpoints({
     description: 'The state of the sandbox does not change.',
     params,
     response: assumedObject('A93', { ok: z.literal(true).describe('true when done.') }),
-    errors: ['not_found', 'schema_invalid', 'origin_refused', 'internal_error'],
+    errors: ['not_found'],
   },
 })

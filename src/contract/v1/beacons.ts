@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { commonErrors, declareEndpoints, publicApi } from '../endpoint.ts'
+import { declareEndpoints, publicApi } from '../endpoint.ts'
 import { acceptMeanings } from '../error-codes.ts'
 import type { ReasonCode } from '../errors.ts'
 import { ContractVersion, EpochMs, Opaque, requestIdField } from '../fields.ts'
@@ -177,7 +177,6 @@ export const endpoints = declareEndpoints({
     response: BeaconResult,
     response_headers: ['x-sandbox-warning', 'x-sandbox-would-bill'],
     errors: [
-      ...commonErrors,
       'batch_not_supported',
       'asset_token_invalid',
       'asset_token_expired',

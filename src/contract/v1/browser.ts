@@ -48,13 +48,6 @@ export const endpoints = declareEndpoints({
     response: ActivationResult,
     response_headers: ['date'],
     errors: [
-      'http_malformed',
-      'payload_too_large',
-      'content_type_unsupported',
-      'rate_limited',
-      'json_malformed',
-      'body_empty',
-      'field_unknown',
       'publishable_key_malformed',
       'origin_missing',
       'credential_missing',
@@ -62,9 +55,6 @@ export const endpoints = declareEndpoints({
       'key_revoked',
       'key_class',
       'origin_not_allowed',
-      'internal_error',
-      'injected_fault',
-      'storage_unavailable',
     ],
   },
 })

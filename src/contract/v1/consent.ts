@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { commonErrors, declareEndpoints, publicApi } from '../endpoint.ts'
+import { declareEndpoints, publicApi } from '../endpoint.ts'
 import { AuthoritativeConsent, ClientId, EpochMs, requestIdField, SessionId } from '../fields.ts'
 import { assumed, observed } from '../provenance.ts'
 
@@ -62,6 +62,6 @@ export const endpoints = declareEndpoints({
     body: ConsentRequest,
     response: ConsentStored,
     response_headers: ['x-sandbox-warning'],
-    errors: [...commonErrors, 'consent_revision_conflict', 'expires_at_in_seconds', 'expires_at_past'],
+    errors: ['project_mismatch', 'consent_revision_conflict', 'expires_at_in_seconds', 'expires_at_past'],
   },
 })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { commonErrors, declareEndpoints, publicApi } from '../endpoint.ts'
+import { declareEndpoints, publicApi } from '../endpoint.ts'
 import { slotIdParam, WaitMsQuery } from '../fields.ts'
 import { assumed, observed } from '../provenance.ts'
 import { PlacementResponse } from './placements.ts'
@@ -19,6 +19,6 @@ export const endpoints = declareEndpoints({
     }),
     response: assumed(PlacementResponse, 'A36', 'The placement response object.'),
     response_headers: ['date', 'x-sandbox-warning'],
-    errors: [...commonErrors, 'not_found'],
+    errors: ['not_found'],
   },
 })

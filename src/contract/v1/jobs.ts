@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { isObject } from '../../foundation/json.ts'
-import { commonErrors, declareEndpoints, publicApi } from '../endpoint.ts'
+import { declareEndpoints, publicApi } from '../endpoint.ts'
 import {
   ClientId,
   ContractVersion,
@@ -206,7 +206,7 @@ export const endpoints = declareEndpoints({
     response: JobAccepted,
     response_headers: ['x-sandbox-warning'],
     errors: [
-      ...commonErrors,
+      'project_mismatch',
       'formats_empty',
       'format_unsupported',
       'format_combination_unsupported',

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { commonErrors, declareEndpoints, publicApi } from '../endpoint.ts'
+import { declareEndpoints, publicApi } from '../endpoint.ts'
 import {
   AuthoritativeConsent,
   Currency,
@@ -174,7 +174,7 @@ export const endpoints = declareEndpoints({
     response: PlacementResponse,
     response_headers: ['date', 'x-sandbox-warning', 'x-sandbox-slot-ids'],
     errors: [
-      ...commonErrors,
+      'project_mismatch',
       'formats_empty',
       'format_unsupported',
       'format_combination_unsupported',

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { commonErrors, declareEndpoints, publicApi } from '../endpoint.ts'
+import { declareEndpoints, publicApi } from '../endpoint.ts'
 import { EpochMs, Format, Mode, NativeTemplateId, Position, requestIdField, Timing } from '../fields.ts'
 import { assumed, assumedFields, assumedObject, documented, observed } from '../provenance.ts'
 
@@ -88,6 +88,6 @@ export const endpoints = declareEndpoints({
     query: z.strictObject({}),
     response: ProjectConfig,
     response_headers: ['x-sandbox-warning', 'etag', 'cache-control'],
-    errors: [...commonErrors, 'not_found'],
+    errors: ['not_found'],
   },
 })

@@ -5,7 +5,7 @@
  *
  * Over 300 lines: the rules of one response stand together.
  */
-import type { Endpoint } from '../../contract/endpoint.ts'
+import { type Endpoint, failuresOf } from '../../contract/endpoint.ts'
 import { ErrorBody, type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from '../../contract/errors.ts'
 import { explainIssues } from '../../contract/field-errors.ts'
 import { failureHeaders, type ResponseHeader, responseHeaders } from '../../contract/headers.ts'
@@ -117,7 +117,7 @@ function failureDifferences(endpoint: Endpoint, { status, headers, json, text }:
   const code = errorCodes[error]
   const codes = (Object.keys(errorCodes) as ErrorCode[]).filter((name) => errorCodes[name].status === status)
   const reason = (expected: string) => difference('assumed', 'error.reason_code', expected, reason_code)
-  const reasons: readonly ReasonCode[] = [...endpoint.errors, ...reasonsOfAnyEndpoint]
+  const reasons: readonly ReasonCode[] = [...failuresOf(endpoint), ...reasonsOfAnyEndpoint]
   return [
     ...type,
     ...(code.status === status
@@ -137,6 +137,7 @@ const reasonsOfAnyEndpoint: readonly ReasonCode[] = [
   'not_found',
   'http_malformed',
   'payload_too_large',
+  'content_type_unsupported',
   'host_not_allowed',
 ]
 

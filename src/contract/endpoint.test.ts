@@ -1,0 +1,37 @@
+import { describe, expect, test } from 'vitest'
+import { failuresOf } from './endpoint.ts'
+import { contract, type EndpointId } from './index.ts'
+
+const causesOf = (id: EndpointId) => failuresOf(contract[id])
+
+describe('causes of failure follow from the declaration', () => {
+  test('without a body, credentials, a rate or a database there is little that can fail', () => {
+    expect(causesOf('render.script')).toEqual(['http_malformed', 'injected_fault', 'internal_error'])
+    expect(causesOf('health.live')).toEqual(['http_malformed', 'origin_refused', 'field_unknown', 'internal_error'])
+  })
+
+  test.each<[EndpointId, string[]]>([
+    ['decisions.get', ['json_malformed', 'body_empty', 'content_type_unsupported', 'payload_too_large']],
+    ['projects.config', ['json_malformed', 'body_empty', 'project_mismatch', 'schema_invalid']],
+    ['browser.activate', ['activation_token_expired', 'secret_key_in_browser', 'token_in_wrong_place']],
+    ['beacons.send', ['project_mismatch', 'not_found']],
+    ['clock.freeze', ['body_empty', 'credential_missing', 'rate_limited', 'injected_fault']],
+  ])('%s cannot fail as endpoints of another kind do', (id, others) => {
+    expect(causesOf(id).filter((code) => others.includes(code))).toEqual([])
+  })
+
+  test.each<[EndpointId, string[]]>([
+    ['decisions.get', ['rate_limited', 'schema_invalid', 'secret_key_in_browser', 'not_found']],
+    ['beacons.send', ['payload_too_large', 'body_empty', 'origin_mismatch', 'beacon_stale']],
+    ['browser.activate', ['schema_invalid', 'rate_limited', 'origin_missing']],
+    ['snapshots.delete', ['schema_invalid', 'not_found', 'storage_unavailable', 'origin_refused']],
+  ])('%s has the causes of its parts and its own', (id, causes) => {
+    expect(causesOf(id)).toEqual(expect.arrayContaining(causes))
+  })
+
+  test('each is named once', () => {
+    for (const id of Object.keys(contract) as EndpointId[]) {
+      expect(new Set(causesOf(id)).size, id).toBe(causesOf(id).length)
+    }
+  })
+})
