@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import type { SandboxOptions } from '../../sandbox/index.ts'
+import type { Pauses } from './pauses.ts'
 import type { Message } from './runner.ts'
 
 export interface Child {
@@ -11,6 +12,10 @@ export interface Child {
   readonly reports: string[]
   /** Resident memory now, bytes. */
   memory(): Promise<number>
+  /** Bytes of live objects, after everything else has been collected. */
+  heap(): Promise<number>
+  /** The longest pauses of its event loop since the last call, or since its start. */
+  pauses(): Promise<Pauses>
   /** Kills the process and waits until it has ended. */
   kill(): Promise<void>
   /** Stops the sandbox in order; resolves with the exit code. */
@@ -38,16 +43,20 @@ export async function startChild(options: Omit<SandboxOptions, 'report' | 'clock
     throw new Error(`The runner ended with ${first} before it was ready.`)
   if (first.kind === 'failed') throw Object.assign(new Error(first.message), { code: first.code, hint: first.hint })
   if (first.kind !== 'ready') throw new Error(`The runner said ${first.kind}.`)
+  const ask = async <Kind extends 'memory' | 'pauses'>(kind: Kind, question: string = kind) => {
+    const answer = Promise.race([answerOf(process_, [kind]), exited])
+    process_.send(question)
+    const message = await answer
+    if (typeof message !== 'object' || message === null) throw new Error(`The runner ended with ${message}.`)
+    return message as Extract<Message, { kind: Kind }>
+  }
   const child: Child = {
     url: first.url,
     pid: first.pid,
     reports,
-    async memory() {
-      const answer = answerOf(process_, ['memory'])
-      process_.send('memory')
-      const message = await answer
-      return message.kind === 'memory' ? message.rss_bytes : Number.NaN
-    },
+    memory: async () => (await ask('memory')).rss_bytes,
+    heap: async () => (await ask('memory', 'collect')).heap_bytes,
+    pauses: () => ask('pauses'),
     async kill() {
       process_.kill('SIGKILL')
       await exited

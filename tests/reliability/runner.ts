@@ -2,13 +2,17 @@
  * A sandbox in a process of its own, for tests that kill it, starve it or measure it. Options come as JSON in the first
  * argument; what happens goes to the parent as messages. The test beside it is the parent: see child.ts.
  */
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import type { SandboxError, SandboxOptions } from '../../sandbox/index.ts'
+import { type Pauses, watchPauses } from './pauses.ts'
 
 export type Message =
   | { kind: 'ready'; url: string; pid: number }
   | { kind: 'failed'; code: string; message: string; hint: string }
   | { kind: 'report'; text: string }
-  | { kind: 'memory'; rss_bytes: number }
+  | { kind: 'memory'; rss_bytes: number; heap_bytes: number }
+  | ({ kind: 'pauses' } & Pauses)
 
 /** A file that grows over its limit raises this signal; with a listener the write fails instead. */
 process.on('SIGXFSZ', () => {})
@@ -19,10 +23,17 @@ const built = new URL('../../dist/sandbox.js', import.meta.url).href
 const { startSandbox }: typeof import('../../sandbox/index.ts') = await import(built)
 const options = JSON.parse(process.argv[2]!) as SandboxOptions
 
+const takePauses = watchPauses()
 try {
   const sandbox = await startSandbox({ ...options, report: (error) => tell({ kind: 'report', text: describe(error) }) })
   process.on('message', (message) => {
-    if (message === 'memory') tell({ kind: 'memory', rss_bytes: process.memoryUsage.rss() })
+    if (message === 'memory') tell({ kind: 'memory', ...memory() })
+    if (message === 'collect') {
+      collectGarbage()
+      takePauses()
+      tell({ kind: 'memory', ...memory() })
+    }
+    if (message === 'pauses') tell({ kind: 'pauses', ...takePauses() })
     if (message === 'close') void sandbox.close().then(() => process.channel?.unref())
   })
   process.on('disconnect', () => process.exit())
@@ -31,6 +42,16 @@ try {
   const { code, message, hint } = error as SandboxError
   tell({ kind: 'failed', code, message, hint })
   process.disconnect?.()
+}
+
+function memory() {
+  const { rss: rss_bytes, heapUsed: heap_bytes } = process.memoryUsage()
+  return { rss_bytes, heap_bytes }
+}
+
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc')
+  runInNewContext('gc')()
 }
 
 function describe(error: unknown): string {
