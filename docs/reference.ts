@@ -2,7 +2,7 @@
 import { type Credential, type Endpoint, failuresOf, type Stability } from '../src/contract/endpoint.ts'
 import { errorCodes, type ReasonCode, reasonCodes } from '../src/contract/errors.ts'
 import { responseHeaders } from '../src/contract/headers.ts'
-import { control, v1 } from '../src/contract/index.ts'
+import { compat, control, v1 } from '../src/contract/index.ts'
 import { limits } from '../src/contract/limits.ts'
 import { endpointFields, type ListedField } from '../src/contract/listing.ts'
 import { noFillReasons } from '../src/contract/no-fill.ts'
@@ -15,6 +15,9 @@ export function referenceMarkdown(): string {
     contents(),
     '## Public API v1',
     ...endpointSections(Object.values<Endpoint>(v1)),
+    '## Compatibility',
+    'For clients that exist: a client written against an older version works by changing its base URL alone. These routes are not in the API document; `svc start --strict` turns them off. The deprecated ones respond with `Deprecation` and a `Link` to their successor.',
+    ...endpointSections(Object.values<Endpoint>(compat)),
     '## Control plane',
     'Exists in the sandbox only. No credential: it serves programs on the same host, and the inspector on its own origin.',
     ...endpointSections(Object.values<Endpoint>(control)),
@@ -51,11 +54,13 @@ as JSON. \`svc openapi\` prints the OpenAPI 3.1 document, \`GET /_sandbox/openap
 }
 
 function contents(): string {
-  const rows = [...Object.values<Endpoint>(v1), ...Object.values<Endpoint>(control)].map((endpoint) => [
-    `[${title(endpoint)}](#${anchor(title(endpoint))})`,
-    endpoint.summary,
-    stabilities[endpoint.stability],
-  ])
+  const rows = [v1, compat, control]
+    .flatMap((part) => Object.values<Endpoint>(part))
+    .map((endpoint) => [
+      `[${title(endpoint)}](#${anchor(title(endpoint))})`,
+      endpoint.summary,
+      stabilities[endpoint.stability],
+    ])
   const others = ['Beacon spellings', 'Headers', 'Error codes', 'Reason codes', 'No-fill reasons', 'Limits']
   return [
     table(['Endpoint', 'Purpose', 'Stability'], rows),
@@ -191,6 +196,7 @@ const stabilities: Record<Stability, string> = {
   stable: 'stable',
   advanced: 'advanced',
   may_change: 'contract may change',
+  deprecated: 'deprecated',
   sandbox: 'sandbox only',
 }
 

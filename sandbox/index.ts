@@ -57,6 +57,8 @@ export interface SandboxOptions {
   journal_limit?: number
   /** Most events that a stream can be resumed from. Default 100 000. */
   event_limit?: number
+  /** Serves the API document alone: no aliases of old clients, and nothing that contradicts the document. Default false. */
+  strict?: boolean
   /** Called with failures that belong to no request. Default: writes to standard error. */
   report?: (error: unknown) => void
 }
@@ -177,6 +179,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     version: version(),
     pid: process.pid,
     warnings,
+    strict: options.strict ?? false,
     resend: (request, signal) => server.replay(request, signal),
     clearRates: rates.clear,
     report,

@@ -68,12 +68,18 @@ export function resolveConsent(
 ): ConsentResolution {
   if (sent !== undefined) {
     const { semantic_targeting, prompt_shared, consent_source, ...extras } = sent
-    const source = consent_source === 'svc_consent' ? 'svc_consent' : 'wrapper_cmp'
+    const source = sourceOfRequest(consent_source)
     return revise(settings, { purposes: { semantic_targeting, prompt_shared }, source, extras }, stored, now_ms)
   }
   const isCurrent = stored !== null && now_ms < stored.expires_at_ms
   const snapshot = stored === null ? withoutConsent(settings, now_ms) : snapshotOf(stored, now_ms)
   return { snapshot, draft: null, keepsPurposes: false, isMissing: !isCurrent && requiresConsent(settings) }
+}
+
+/** `none` is stored as it is; `svc_consent`, or any other `<name>_consent`, is the project's own mechanism (A63, C02). */
+function sourceOfRequest(consent_source: string | undefined): string {
+  if (consent_source === 'none') return 'none'
+  return consent_source?.endsWith('_consent') ? 'svc_consent' : 'wrapper_cmp'
 }
 
 /** Returns the consent that POST /v1/consent stores (A66). */
@@ -107,10 +113,17 @@ export function consentProblem(
   if (bound.lifecycle_state !== 'granted') return 'consent_not_granted'
   if (latest !== null) {
     if (latest.state !== 'granted') return 'consent_not_granted'
-    if (bound.source === 'none' || latest.revision !== bound.revision) return 'consent_superseded'
+    if (isImplied(bound, latest) || latest.revision !== bound.revision) return 'consent_superseded'
     if (now_ms >= latest.expires_at_ms) return 'consent_expired'
   }
   return now_ms >= bound.expires_at_ms ? 'consent_expired' : null
+}
+
+/** Whether a bound consent was implied, where one is stored now. A stored one may have the source none too (C02). */
+function isImplied(bound: AuthoritativeConsent, latest: ConsentRecord): boolean {
+  const { semantic_targeting, prompt_shared } = bound.purposes
+  const isSame = latest.semantic_targeting === semantic_targeting && latest.prompt_shared === prompt_shared
+  return bound.source === 'none' && (latest.source !== 'none' || !isSame)
 }
 
 /** Whether prompt text, and what was derived from it, may be used (A50). */

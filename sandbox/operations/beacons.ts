@@ -11,9 +11,10 @@ import {
   clipEvents,
   isBeforeDecision,
   occurrenceOf,
+  secondsBelow,
   timeProblem,
 } from '../../src/contract/v1/beacons.ts'
-import type { Json } from '../../src/foundation/json.ts'
+import { type Json, parseJsonObject } from '../../src/foundation/json.ts'
 import { beaconEntry, canonicalJson } from '../domain/evidence.ts'
 import type { BeaconListRow, BeaconRow, EvidenceDraft, SlotRow, UnacceptedBeaconRow } from '../store/store.ts'
 import {
@@ -31,8 +32,13 @@ import {
 } from './context.ts'
 import { boundConsentProblem, type FilledSlot, findFilledSlot } from './decisions.ts'
 
-export const sendBeacon: Operation<Contract['beacons.send']> = async (services, context, { body }) => {
+export const sendBeacon: Operation<Contract['beacons.send']> = async (services, context, { body }) =>
+  receiveBeacon(services, context, body, false)
+
+/** Records a beacon. `isAlias`: it was sent to a deprecated route, in another shape. @throws ApiError 400, 403 */
+export async function receiveBeacon(services: Services, context: Context, sent: BeaconRequest, isAlias: boolean) {
   const caller = callerOf(context)
+  const body = context.is_old_client ? onSandboxClock(services, sent) : sent
   const event = canonicalEvent(body.event)
   const filled = await findFilledSlot(services, body.asset_token)
   const reject = async (reason: ReasonCode, message?: string): Promise<never> => {
@@ -61,7 +67,7 @@ export const sendBeacon: Operation<Contract['beacons.send']> = async (services, 
     return reject('event_not_supported_for_format', `${event} does not exist for ${filled.outcome.format}.`)
   }
 
-  const beacon = toRow(services, context, body, event, occurred_at_ms, filled)
+  const beacon = toRow(services, context, sent, event, occurred_at_ms, filled, isAlias)
   const problem =
     problemOfTime(filled, body, occurred_at_ms, context.now_ms) ??
     problemOfRevision(filled, body) ??
@@ -73,7 +79,8 @@ export const sendBeacon: Operation<Contract['beacons.send']> = async (services, 
   const earlier = await services.store.findBeacon(filled.slot.id, body.beacon_id)
   // Without a problem and without an earlier beacon, a reset has removed the slot meanwhile.
   if (earlier === null) return reject(problem ?? 'asset_token_invalid')
-  if (earlier.body_sha256 !== beacon.body_sha256) return reject('beacon_id_conflict')
+  const isSame = earlier.body_sha256 === beacon.body_sha256 || isFromOtherRoute(earlier, beacon)
+  if (!isSame) return reject('beacon_id_conflict')
   return duplicate(services, context, caller, filled, earlier)
 }
 
@@ -90,6 +97,28 @@ export async function recordUnreadable(services: Services, context: Context, rea
     received_at_ms: context.now_ms,
     reason_code,
   })
+}
+
+/**
+ * Returns a beacon of an old client with its time on the sandbox clock: such a client knows only its own, which stays
+ * behind when the sandbox clock is moved (C08). A time in seconds remains: it is refused.
+ */
+function onSandboxClock({ platform }: Services, body: BeaconRequest): BeaconRequest {
+  const { offset_ms } = platform.clock
+  const stated_ms = occurrenceOf(body)
+  if (offset_ms === 0 || stated_ms === null || stated_ms < secondsBelow) return body
+  const { occurred_at: _, ...others } = body
+  return { ...others, occurred_at_ms: Math.max(0, stated_ms + offset_ms) }
+}
+
+/** Whether a beacon repeats one of the other route: the shapes differ, so only event and time are compared (C06). */
+function isFromOtherRoute(earlier: BeaconRow, beacon: BeaconRow): boolean {
+  const isOther = isOfAlias(earlier) !== isOfAlias(beacon)
+  return isOther && earlier.event === beacon.event && earlier.occurred_at_ms === beacon.occurred_at_ms
+}
+
+function isOfAlias({ extras }: BeaconRow): boolean {
+  return parseJsonObject(extras)?.alias === true
 }
 
 /** Same project and mode. A beacon token is valid for its own asset token only (A06). */
@@ -129,6 +158,7 @@ function toRow(
   event: BeaconEvent,
   occurred_at_ms: number,
   { slot }: FilledSlot,
+  isAlias: boolean,
 ): BeaconRow {
   const { render_instance_id, seq, consent_revision, metadata, measurements } = body
   return {
@@ -140,7 +170,13 @@ function toRow(
     received_at_ms: context.now_ms,
     body_sha256: services.platform.digest(comparable(body)),
     measurements: measurements ?? null,
-    extras: JSON.stringify({ render_instance_id, seq, consent_revision, metadata }),
+    extras: JSON.stringify({
+      render_instance_id,
+      seq,
+      consent_revision,
+      metadata,
+      alias: isAlias ? true : undefined,
+    }),
   }
 }
 

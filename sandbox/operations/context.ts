@@ -24,6 +24,8 @@ export interface Services extends DecisionServices {
   version: string
   pid: number
   warnings: readonly string[]
+  /** Whether only the API document is served, without what old clients need. */
+  strict: boolean
   /** Sends a restored request to the sandbox itself, and resolves to the request_id of the new exchange. */
   resend(request: RestoredRequest, signal: AbortSignal): Promise<string>
   /** Refills every rate bucket. */
@@ -48,6 +50,8 @@ export interface Context {
   request_id: string
   caller: Caller | null
   origin: string | null
+  /** Whether an old client has sent it (C08); never with `strict`. */
+  is_old_client: boolean
   /** Returns a signal that is aborted when the client has disconnected. */
   signal: () => AbortSignal
   /** `x-sandbox-warning` values. */

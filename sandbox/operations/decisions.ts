@@ -7,8 +7,14 @@ import type { SlotStatus } from '../../src/contract/fields.ts'
 import { decodeId, encodeId, parseToken } from '../../src/contract/ids.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { limits } from '../../src/contract/limits.ts'
-import { isRetryable, noFillReasons } from '../../src/contract/no-fill.ts'
-import type { Decision, NativeAssets, Placement, PlacementResponse } from '../../src/contract/v1/placements.ts'
+import { isRetryable, type NoFillReason, noFillReasons } from '../../src/contract/no-fill.ts'
+import type {
+  Decision,
+  NativeAssets,
+  NoFillDecision,
+  Placement,
+  PlacementResponse,
+} from '../../src/contract/v1/placements.ts'
 import type { Campaign, Creative } from '../domain/catalogue.ts'
 import { consentDeclaration, consentProblem } from '../domain/consent.ts'
 import { assetTokenOf, decisionEvidence } from '../runtime/decisions.ts'
@@ -45,7 +51,23 @@ export const getDecision: Operation<Contract['decisions.get']> = async (services
   context.subject.slot_id = slot.id
   context.subject.session_id = slot.job.session_id
   const decided = await whenDecided(services, context, slot, wait_ms)
-  return placementResponse(services, decided, Math.max(context.now_ms, decided.decision?.decided_at_ms ?? 0))
+  const now_ms = Math.max(context.now_ms, decided.decision?.decided_at_ms ?? 0)
+  const response = await placementResponse(services, decided, now_ms)
+  return response.status === 'expired' && context.is_old_client ? expiredNoFill(response) : response
+}
+
+/** Why an expired slot does not fill, for old clients: they know no such status (C03). */
+export const expiredReason = 'slot_expired'
+
+/** Returns an expired placement as a ready no-fill. */
+function expiredNoFill(response: PlacementResponse): PlacementResponse {
+  const { ad_label_text, cs_declaration } = response.decision!
+  return {
+    ...response,
+    status: 'ready',
+    placement: null,
+    decision: noFillDecision(expiredReason, ad_label_text, cs_declaration),
+  }
 }
 
 /** Returns how long to wait: the query takes precedence over the body, the maximum caps both; each adds a warning (A22). */
@@ -178,20 +200,7 @@ function decisionOf(
   const cs_declaration = consentDeclaration(decision.consent)
   if (fill === null) {
     const reason = (decision.outcome as Extract<DecisionFacts['outcome'], { status: 'no_fill' }>).reason
-    return {
-      fill: false,
-      format: null,
-      asset_token: null,
-      delivery_url: null,
-      assets: null,
-      reason: 'no_fill',
-      no_fill_reason: reason,
-      reason_origin: noFillReasons[reason].origin,
-      nbr: noFillReasons[reason].nbr,
-      retryable: isRetryable(reason),
-      ad_label_text: decision.label_text,
-      cs_declaration,
-    }
+    return noFillDecision(reason, decision.label_text, cs_declaration)
   }
   const { outcome, campaign, creative } = fill
   const { settings } = slot.project
@@ -225,8 +234,25 @@ function decisionOf(
   }
 }
 
+function noFillDecision(reason: NoFillReason, ad_label_text: string, cs_declaration: string): NoFillDecision {
+  return {
+    fill: false,
+    format: null,
+    asset_token: null,
+    delivery_url: null,
+    assets: null,
+    reason: 'no_fill',
+    no_fill_reason: reason,
+    reason_origin: noFillReasons[reason].origin,
+    nbr: noFillReasons[reason].nbr,
+    retryable: isRetryable(reason),
+    ad_label_text,
+    cs_declaration,
+  }
+}
+
 /** The rules by which a fill is rendered and counted (A32): those of A76. */
-const ruleset = { ruleset_id: 'mrc_viewability', ruleset_version: '1' }
+const ruleset = { ruleset_id: 'mrc_viewability', ruleset_version: 1 }
 
 export interface CreativeUrls {
   image_url: string | null

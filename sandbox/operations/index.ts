@@ -1,6 +1,6 @@
 /** The operation behind every endpoint that responds with JSON. The compiler reports a missing one. */
 import type { ReasonCode } from '../../src/contract/errors.ts'
-import type { Contract, EndpointId } from '../../src/contract/index.ts'
+import type { CompatEndpointId, Contract, EndpointId } from '../../src/contract/index.ts'
 import { listBeacons, recordUnreadable, sendBeacon } from './beacons.ts'
 import { reportBilling } from './billing.ts'
 import { activateBrowser } from './browser.ts'
@@ -20,7 +20,8 @@ import { deleteSnapshot, listSnapshots, resetSandbox, restoreSnapshot, saveSnaps
 
 /** Endpoints whose body or response is not JSON: the pipeline serves them itself. */
 export type MediaEndpointId = 'render.script' | 'render.frame' | 'events.stream' | 'sandbox.export' | 'sandbox.import'
-export type JsonEndpointId = Exclude<EndpointId, MediaEndpointId>
+/** The routes of old clients are in sandbox/compat. */
+export type JsonEndpointId = Exclude<EndpointId, MediaEndpointId | CompatEndpointId>
 
 export const operations: { readonly [Id in JsonEndpointId]: Operation<Contract[Id]> } = {
   'placements.create': createPlacement,

@@ -4,19 +4,23 @@
  */
 import type { ProjectSettings } from '../../src/contract/control/projects.ts'
 import { ApiError } from '../../src/contract/errors.ts'
-import type {
-  AuthoritativeConsent,
-  Format,
-  JobType,
-  Overrides,
-  RequestConsent,
-  SlotHint,
+import {
+  type AuthoritativeConsent,
+  type Format,
+  isIabCategory,
+  type JobType,
+  maxTopic,
+  type NativeTemplateId,
+  type Overrides,
+  type RequestConsent,
+  type SlotHint,
 } from '../../src/contract/fields.ts'
 import { encodeId } from '../../src/contract/ids.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { limits } from '../../src/contract/limits.ts'
 import {
   type BrowserJobRequest,
+  type DeliveryMode,
   isBrowserBranch,
   type JobRequest,
   variantFieldNames,
@@ -37,9 +41,9 @@ export const createJob: Operation<Contract['jobs.create']> = async (services, co
   const caller = callerOf(context)
   const browser = isBrowserBranch(body) ? (body as BrowserJobRequest) : null
   if (browser !== null && !browser.contract_version.endsWith('/v1')) throw new ApiError('contract_version_unsupported')
-  const intake = browser === null ? intakeOfJob(body as JobRequest) : intakeOfBrowserJob(browser)
+  const intake = browser === null ? intakeOfJob(context, body as JobRequest) : intakeOfBrowserJob(context, browser)
   if (intake.client_id === null) {
-    if (browser === null && !hasVariantField(body as JobRequest)) {
+    if (browser === null && !hasVariantField(body as JobRequest) && !context.is_old_client) {
       throw new ApiError('schema_invalid', {
         fields: [{ path: 'client_id', message: 'is missing', expected: 'a project ID, such as proj_demo' }],
       })
@@ -56,10 +60,15 @@ export const createJob: Operation<Contract['jobs.create']> = async (services, co
     expires_at: new Date(latestExpiry(caller, slots)).toISOString(),
     decision_delivery:
       browser === null
-        ? { mode: 'polling', poll_path_template: decisionPath }
-        : { mode: 'polling', decision_path_template: decisionPath },
+        ? { mode: deliveryMode(intake, 'polling'), poll_path_template: decisionPath }
+        : { mode: deliveryMode(intake, browser.delivery?.mode), decision_path_template: decisionPath },
     request_id: context.request_id,
   }
+}
+
+/** Returns what was asked for; `callback` whenever there is a URL to call back (C02). */
+function deliveryMode({ callback_url }: JobIntake, wanted: DeliveryMode = 'polling'): DeliveryMode {
+  return callback_url === null ? wanted : 'callback'
 }
 
 function hasVariantField(body: JobRequest): boolean {
@@ -89,11 +98,18 @@ export async function openJob(
     throw new ApiError('test_outcome_requires_test_key')
   }
   context.subject.session_id = intake.session_id
+  warnOfCategories(context, intake.overrides)
   for (let attempt = 0; attempt < attempts; attempt++) {
     const opened = await tryToOpen(services, context, caller, intake)
     if (opened !== null) return opened
   }
   throw new Error('the consent or the caps of this session change faster than a job can be created')
+}
+
+/** A category that the IAB does not have blocks nothing (C02). */
+function warnOfCategories(context: Context, { blocked_categories, publisher }: Overrides): void {
+  const isKnown = (categories: readonly string[] | undefined) => categories?.every(isIabCategory) ?? true
+  if (!isKnown(blocked_categories) || !isKnown(publisher?.categories)) addWarning(context, 'category_unknown')
 }
 
 async function tryToOpen(services: Services, context: Context, caller: Caller, intake: JobIntake) {
@@ -159,6 +175,10 @@ export interface JobIntake {
   overrides: Overrides
   country: string | null
   test_forced: boolean
+  /** Where the decision of each slot is sent to (C07). */
+  callback_url: string | null
+  /** How long the generation takes that the placement accompanies, milliseconds. */
+  predicted_latency_ms: number | null
   /** Returns the path of a canonical field in the original body, for error messages. */
   pathOf: (field: CheckedField) => string
 }
@@ -178,19 +198,21 @@ export function intakeOfPlacement(body: PlacementRequest): JobIntake {
     overrides: body.overrides ?? {},
     country: null,
     test_forced: body.test_outcome === 'no_fill',
+    callback_url: null,
+    predicted_latency_ms: null,
     pathOf: (field) => (field === 'slots_requested' ? field : `overrides.${field}`),
   }
 }
 
 /** Canonical fields take precedence over their flat variants. */
-function intakeOfJob(body: JobRequest): JobIntake {
+function intakeOfJob(context: Context, body: JobRequest): JobIntake {
   const prompt = readPrompt(body.prompt)
   return {
     client_id: body.client_id ?? null,
     session_id: body.session_id ?? body.chat_session_id ?? null,
     job_type: body.job_type ?? 'chat',
     slots_requested: body.slots_requested ?? 1,
-    topic: prompt.topic ?? body.context?.topic ?? null,
+    topic: prompt.topic ?? topicOf(context, body.context?.topic),
     text: prompt.text ?? body.context?.prompt_text ?? null,
     consent: body.consent,
     needsConsent: false,
@@ -204,6 +226,8 @@ function intakeOfJob(body: JobRequest): JobIntake {
     }),
     country: countryOf(body.context?.geo),
     test_forced: false,
+    callback_url: body.callback_url ?? body.delivery?.callback_url ?? null,
+    predicted_latency_ms: body.predicted_latency_ms ?? null,
     pathOf(field) {
       if (field === 'slots_requested') return field
       return `${body.overrides?.[field] === undefined ? 'slot_config' : 'overrides'}.${field}`
@@ -211,21 +235,28 @@ function intakeOfJob(body: JobRequest): JobIntake {
   }
 }
 
-function intakeOfBrowserJob(body: BrowserJobRequest): JobIntake {
+function intakeOfBrowserJob(context: Context, body: BrowserJobRequest): JobIntake {
   const prompt = readPrompt(body.prompt)
   return {
     client_id: body.context?.client_id ?? null,
     session_id: body.context?.chat_session_id ?? null,
     job_type: body.job.job_type ?? 'chat',
     slots_requested: body.job.slots_requested ?? 1,
-    topic: prompt.topic ?? body.context?.topic ?? null,
-    text: prompt.text,
+    topic: prompt.topic ?? topicOf(context, body.context?.topic),
+    text: prompt.text ?? body.context?.prompt_text ?? null,
     consent: body.consent,
     needsConsent: false,
     hint: hintOf(body.slot_config),
-    overrides: defined({ ...overridesOf(body), timing: body.slot_config?.timing }),
-    country: null,
+    overrides: defined({
+      ...overridesOf(body),
+      frequency_cap: body.frequency_cap,
+      timing: body.slot_config?.timing,
+      preferred_partner_id: body.routing_hint?.preferred_partner_id,
+    }),
+    country: countryOf(body.context?.geo),
     test_forced: false,
+    callback_url: body.delivery?.callback_url ?? null,
+    predicted_latency_ms: body.latency_hint?.predicted_latency_ms ?? null,
     pathOf: (field) => `${field === 'slots_requested' ? 'job' : 'slot_config'}.${field}`,
   }
 }
@@ -279,6 +310,8 @@ function factsOf(intake: JobIntake, settings: ProjectSettings, derived: string |
     prompt_length: processed && intake.text !== null ? intake.text.length : undefined,
     frequency_cap: overrides.frequency_cap === undefined ? undefined : defined(overrides.frequency_cap),
     test_forced: intake.test_forced ? true : undefined,
+    predicted_latency_ms: intake.predicted_latency_ms ?? undefined,
+    callback_url: intake.callback_url ?? undefined,
   })
 }
 
@@ -286,6 +319,15 @@ function readPrompt(prompt: PlacementRequest['prompt']): { topic: string | null;
   if (prompt === undefined) return { topic: null, text: null }
   if (typeof prompt === 'string') return { topic: null, text: prompt }
   return { topic: prompt.topic ?? null, text: prompt.text ?? null }
+}
+
+/** Returns the topic of a context, which client libraries do not check: an empty one is absent, a long one is cut (C02). */
+function topicOf(context: Context, topic: string | undefined): string | null {
+  if (topic === undefined || topic === '') return null
+  if (topic.length <= maxTopic) return topic
+  addWarning(context, 'topic_cut')
+  // Half a surrogate pair has no canonical JSON.
+  return topic.slice(0, maxTopic).replace(/[\uD800-\uDBFF]$/, '')
 }
 
 type SlotConfig = NonNullable<JobRequest['slot_config']>
@@ -298,13 +340,18 @@ function hintOf(config: SlotConfig | undefined): SlotHint {
 function overridesOf(body: Pick<JobRequest, 'slot_config' | 'brand_safety' | 'publisher'>): Overrides {
   return defined({
     allowed_formats: body.slot_config?.allowed_formats as Format[] | undefined,
-    native_template_id: body.slot_config?.native_template_id,
+    native_template_id: templateOf(body.slot_config?.native_template_id),
+    bidfloors: body.slot_config?.bidfloors,
     bidfloor: body.slot_config?.bidfloor,
     bidfloor_currency: body.slot_config?.bidfloorcur,
     publisher: body.publisher,
     blocked_categories: body.brand_safety?.blocked_categories,
     blocked_domains: body.brand_safety?.blocked_domains,
   })
+}
+
+function templateOf(id: SlotConfig['native_template_id']): NativeTemplateId | undefined {
+  return id === 'list-item' ? 'list_item' : id
 }
 
 function floorsOf(overrides: Overrides): JobFacts['floors'] | undefined {

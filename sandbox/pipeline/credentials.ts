@@ -18,7 +18,7 @@ export async function findCaller(services: Services, exchange: Exchange, endpoin
   const { request } = exchange
   if (request.identity !== null) return restoreCaller(services, exchange, endpoint, request.identity)
   const text = bearerOf(request.headers.authorization)
-  if (text.startsWith('sk_')) return callerOfSecretKey(services, exchange, text)
+  if (text.startsWith('sk_')) return callerOfSecretKey(services, exchange, endpoint, text)
   if (text.startsWith('pk_'))
     throw new ApiError('key_class', { message: 'A publishable key is not a bearer credential.' })
   if (text.startsWith('ast_')) throw new ApiError('token_in_wrong_place')
@@ -75,9 +75,17 @@ function digestOf({ sha256 }: Services['platform'], text: string): Uint8Array {
   return digest
 }
 
-async function callerOfSecretKey({ store, platform }: Services, exchange: Exchange, text: string): Promise<Caller> {
+async function callerOfSecretKey(
+  { store, platform }: Services,
+  exchange: Exchange,
+  endpoint: Endpoint,
+  text: string,
+): Promise<Caller> {
   const key = await store.findKey(digestOf(platform, text))
   if (key === null || key.class !== 'secret') throw new ApiError('key_unknown')
+  if (!endpoint.credentials.includes('secret_key')) {
+    throw new ApiError('key_class', { message: 'This path is for browsers: it takes an activation token.' })
+  }
   return callerOfKey(exchange, key)
 }
 
@@ -89,6 +97,8 @@ function callerOfKey({ context, request }: Exchange, key: KeyRow): Caller {
   }
   return { credential: 'secret_key', project: key.project, mode: key.mode, key_id: key.id, slot_id: null }
 }
+
+const forServers = 'This path is for servers: it takes a secret key.'
 
 const prefixes = { activation_token: 'at', beacon_token: 'bt' } as const
 
@@ -108,7 +118,8 @@ async function callerOfToken(
   if (parsed.kind !== prefixes[credential]) throw new ApiError('activation_token_invalid')
   if (context.now_ms >= row.expires_at_ms) throw new ApiError('activation_token_expired')
   if (!endpoint.credentials.includes(credential)) {
-    throw new ApiError('key_class', { message: 'A beacon token is good for beacons only.' })
+    const message = credential === 'beacon_token' ? 'A beacon token is good for beacons only.' : forServers
+    throw new ApiError('key_class', { message })
   }
   if (credential === 'beacon_token') await pinOrigin(services, row, request.headers.origin)
   else {

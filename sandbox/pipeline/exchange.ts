@@ -3,6 +3,7 @@
  * and the response. Every handler returns a response; `writeResponse` alone writes to a socket.
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import { oldClientHeader } from '../../src/contract/compat/surface.ts'
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import { encodeId } from '../../src/contract/ids.ts'
@@ -125,7 +126,7 @@ export function headerOf({ headers }: Request, name: string): string | undefined
 }
 
 /** Opens the exchange of a request: one identifier, one timestamp of the sandbox clock for every rule. */
-export function openExchange({ platform }: Services, request: Request): Exchange {
+export function openExchange({ platform, strict }: Services, request: Request): Exchange {
   const id = platform.newId()
   return {
     id,
@@ -135,6 +136,7 @@ export function openExchange({ platform }: Services, request: Request): Exchange
       request_id: encodeId('req', id),
       caller: null,
       origin: request.headers.origin ?? null,
+      is_old_client: request.headers[oldClientHeader] !== undefined && !strict,
       signal: request.signal,
       warnings: [],
       headers: request.fault === null ? {} : { [faultHeader]: request.fault.fault_id },

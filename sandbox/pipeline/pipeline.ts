@@ -10,7 +10,8 @@
  */
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
-import { contract, type EndpointId } from '../../src/contract/index.ts'
+import { type CompatEndpointId, contract, type EndpointId } from '../../src/contract/index.ts'
+import { compatOperations, deprecationHeaders } from '../compat/index.ts'
 import { publishableKey } from '../operations/browser.ts'
 import type { Context, Services } from '../operations/context.ts'
 import { type JsonEndpointId, onRejected, operations } from '../operations/index.ts'
@@ -53,6 +54,9 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const pipeline = { ...options, checkHost: hostGuard(options.guard), routes: createRoutes() }
   for (const [id, endpoint] of Object.entries(contract) as [EndpointId, Endpoint][]) {
     if (id in operations) pipeline.routes.add(endpointRoute(pipeline, id as JsonEndpointId, endpoint))
+    else if (id in compatOperations && !options.services.strict) {
+      pipeline.routes.add(endpointRoute(pipeline, id as CompatEndpointId, endpoint))
+    }
   }
   return pipeline
 }
@@ -143,15 +147,24 @@ function hasLeft(request: Request): boolean {
 
 const noResponse: Response = { status: 0, headers: {}, body: '', broken: 'drop' }
 
-function endpointRoute(pipeline: Pipeline, id: JsonEndpointId, endpoint: Endpoint): Route {
+type ServedId = JsonEndpointId | CompatEndpointId
+
+const operationsById = { ...operations, ...compatOperations }
+
+function endpointRoute(pipeline: Pipeline, id: ServedId, endpoint: Endpoint): Route {
   const { method, path, body_limit_bytes } = endpoint
-  const respond = (exchange: Exchange) => callEndpoint(pipeline, id, endpoint, exchange)
+  const call = (exchange: Exchange) => callEndpoint(pipeline, id, endpoint, exchange)
+  const callDeprecated = (exchange: Exchange) => {
+    Object.assign(exchange.context.headers, deprecationHeaders(endpoint, exchange.request.params))
+    return call(exchange)
+  }
+  const respond = endpoint.successor === undefined ? call : callDeprecated
   return method === 'GET' ? { method, path, respond } : { method, path, body_limit_bytes, respond }
 }
 
 async function callEndpoint(
   { services, rates }: Pipeline,
-  id: JsonEndpointId,
+  id: ServedId,
   endpoint: Endpoint,
   exchange: Exchange,
 ): Promise<Response> {
@@ -163,7 +176,7 @@ async function callEndpoint(
       if (endpoint.rate !== null) rates.take(endpoint.rate, context.caller, context.now_ms)
     }
     const input = await parseInput(services, rates, id, endpoint, exchange)
-    const operation = operations[id] as (services: Services, context: Context, input: unknown) => Promise<unknown>
+    const operation = operationsById[id] as (services: Services, context: Context, input: unknown) => Promise<unknown>
     return operation(services, context, input)
   })
   const response = successResponse(endpoint.status, exchange, output)

@@ -191,6 +191,10 @@ export interface JobFacts {
   prompt_length?: number
   frequency_cap?: { session?: number; prompt_interval?: number; global_per_hour?: number; user_per_day?: number }
   test_forced?: boolean
+  /** How long the generation takes, milliseconds. */
+  predicted_latency_ms?: number
+  /** Where the decision of each slot is sent to. */
+  callback_url?: string
   /** The consent sent with a job that has no session. */
   consent?: AuthoritativeConsent
 }
@@ -274,6 +278,7 @@ export interface PlacementStore {
     caps: readonly CapGuard[],
     dropsTopic: boolean,
   ): Promise<'bound' | 'decided' | 'capped'>
+  findJob(id: number): Promise<JobRow | null>
   findSlot(id: number): Promise<SlotRow | null>
   listSlots(
     query: PageQuery & { project_id?: number; session_id?: string; format?: Format; fill?: boolean; since_ms?: number },
@@ -302,7 +307,7 @@ export interface BeaconRow {
   received_at_ms: number
   body_sha256: string
   measurements: Measurements | null
-  /** JSON of render_instance_id, seq, consent_revision, metadata: stored, not used. */
+  /** JSON of render_instance_id, seq, consent_revision, metadata, and alias for one of a deprecated route. */
   extras: string
 }
 

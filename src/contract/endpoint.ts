@@ -10,8 +10,8 @@ export type Credential = 'secret_key' | 'activation_token' | 'beacon_token'
 /** The token bucket an endpoint draws from (A20). */
 export type RateClass = 'default' | 'beacons' | 'activate'
 
-/** The stability of an endpoint's contract. `sandbox`: exists in the emulator only. */
-export type Stability = 'stable' | 'advanced' | 'may_change' | 'sandbox'
+/** The stability of an endpoint's contract. `deprecated`: for old clients; `sandbox`: exists in the emulator only. */
+export type Stability = 'stable' | 'advanced' | 'may_change' | 'deprecated' | 'sandbox'
 
 /**
  * One endpoint as a value. Server validation, the typed client, command-line flags and help, the OpenAPI document and
@@ -30,6 +30,8 @@ export interface EndpointEntry {
   readonly summary: string
   readonly description: string
   readonly stability: Stability
+  /** The path that replaces a deprecated endpoint, with the parameters of the endpoint's own path. */
+  readonly successor?: string
   readonly provenance: Provenance
   /** Empty: no Authorization header. */
   readonly credentials: readonly Credential[]

@@ -37,7 +37,7 @@ export const EpochMs = z.int().min(0)
 /** `<name>/v<major>`. */
 export const ContractVersion = z.string().regex(/^[a-z0-9_.-]{1,64}\/v[0-9]{1,4}$/, 'must be <name>/v1')
 
-const maxTopic = 200
+export const maxTopic = 200
 const maxText = 8000
 const shortText = z.string().min(1).max(256)
 export const Topic = z.string().min(1).max(maxTopic)
@@ -57,9 +57,8 @@ export const PromptObject = z.strictObject({
   ),
 })
 /** A prompt as an object, preferred, or as a string, which is text. */
-export const Prompt = z.union([PromptObject, PromptText], {
-  error: 'an object { topic, text } or a string, the text of the last message; no list of messages',
-})
+export const promptError = 'an object { topic, text } or a string, the text of the last message; no list of messages'
+export const Prompt = z.union([PromptObject, PromptText], { error: promptError })
 
 const pixels = z.int().min(1).max(4096)
 export const SlotHint = z.strictObject({
@@ -70,7 +69,14 @@ export const SlotHint = z.strictObject({
 export type SlotHint = z.infer<typeof SlotHint>
 
 export const Currency = z.string().regex(/^[A-Z]{3}$/, 'must be an ISO 4217 code, such as USD')
-export const IabCategory = z.string().regex(/^IAB[0-9]{1,2}(-[0-9]{1,2})?$/, 'must be an IAB category, such as IAB8-5')
+const iabCategory = /^IAB[0-9]{1,2}(-[0-9]{1,2})?$/
+export const IabCategory = z.string().regex(iabCategory, 'must be an IAB category, such as IAB8-5')
+/** A category in a request. A text that is no IAB category is accepted, and matches nothing (C02). */
+export const Category = z.string().min(1).max(256)
+/** Whether a text has the form of an IAB category. */
+export function isIabCategory(text: string): boolean {
+  return iabCategory.test(text)
+}
 export const Domain = z
   .string()
   .max(253)
@@ -85,7 +91,7 @@ export const Publisher = z.strictObject({
   app_name: observed(shortText.optional(), 'A39', 'Name of the product.'),
   app_domain: observed(shortText.optional(), 'A39', 'Domain of the product.'),
   app_bundle: observed(shortText.optional(), 'A39', 'Bundle identifier of an app.'),
-  categories: observed(z.array(IabCategory).max(64).optional(), 'A39', 'IAB categories of the product.'),
+  categories: observed(z.array(Category).max(64).optional(), 'A39', 'IAB categories of the product.'),
 })
 
 export const FrequencyCap = z.strictObject({
@@ -115,6 +121,13 @@ function hasFiniteNumbers(value: unknown): boolean {
   return true
 }
 
+export const Bidfloors = z.strictObject({
+  default: observed(cpm.optional(), 'A39', 'Floor of formats without their own floor, CPM.'),
+  banner: observed(cpm.optional(), 'A39', 'Floor of banner, CPM.'),
+  clip: observed(cpm.optional(), 'A39', 'Floor of clip, CPM.'),
+  native: observed(cpm.optional(), 'A39', 'Floor of native, CPM.'),
+})
+
 export const Overrides = z.strictObject({
   allowed_formats: documented(
     z.array(Format).optional(),
@@ -128,22 +141,11 @@ export const Overrides = z.strictObject({
   timing: documented(Timing.optional(), 'When the placement shows, relative to the generation.', 'A39'),
   bidfloor: documented(cpm.optional(), 'Lowest price, CPM.', 'A39'),
   bidfloor_currency: documented(Currency.optional(), 'Currency of the floors; USD when absent.', 'A39'),
-  bidfloors: observed(
-    z
-      .strictObject({
-        default: observed(cpm.optional(), 'A39', 'Floor of formats without their own floor, CPM.'),
-        banner: observed(cpm.optional(), 'A39', 'Floor of banner, CPM.'),
-        clip: observed(cpm.optional(), 'A39', 'Floor of clip, CPM.'),
-        native: observed(cpm.optional(), 'A39', 'Floor of native, CPM.'),
-      })
-      .optional(),
-    'A39',
-    'Lowest price per format, CPM. Takes precedence over bidfloor.',
-  ),
+  bidfloors: observed(Bidfloors.optional(), 'A39', 'Lowest price per format, CPM. Takes precedence over bidfloor.'),
   publisher: documented(Publisher.optional(), 'The product that shows the placement.', 'A39'),
   blocked_categories: documented(
-    z.array(IabCategory).max(256).optional(),
-    'IAB categories that may not fill; a top-level code blocks its children.',
+    z.array(Category).max(256).optional(),
+    'IAB categories that may not fill; a top-level code blocks its children, any other text nothing.',
     'A39',
   ),
   blocked_domains: observed(

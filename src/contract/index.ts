@@ -4,6 +4,10 @@
  * An endpoint stands in the file of its resource. A new file is added to one of the lists below, and nowhere else.
  */
 import { z } from 'zod'
+import * as legacyBeacons from './compat/beacons.ts'
+import * as legacyDecisions from './compat/decisions.ts'
+import * as generation from './compat/generation.ts'
+import * as legacyJobs from './compat/jobs.ts'
 import * as beaconList from './control/beacons.ts'
 import * as billing from './control/billing.ts'
 import * as clock from './control/clock.ts'
@@ -33,6 +37,9 @@ import * as render from './v1/render.ts'
 /** The files of the public API, in the order of its document. */
 const v1Files = [placements, jobs, decisions, browser, beacons, consent, projectConfig, render] as const
 
+/** The files of the routes for clients that exist, which the document does not list. Off with --strict. */
+const compatFiles = [legacyJobs, legacyDecisions, generation, legacyBeacons] as const
+
 /** The files of the sandbox's own API, under `/_sandbox/`. */
 const controlFiles = [
   sandbox,
@@ -53,10 +60,12 @@ const controlFiles = [
 ] as const
 
 export const v1 = endpointsOf(v1Files)
+export const compat = endpointsOf(compatFiles)
 export const control = endpointsOf(controlFiles)
-export const contract = { ...v1, ...control } as const
+export const contract = { ...v1, ...compat, ...control } as const
 export type Contract = typeof contract
 export type EndpointId = keyof Contract
+export type CompatEndpointId = keyof typeof compat
 
 type File = { readonly endpoints: object }
 type IdOf<Group> = Group extends unknown ? keyof Group : never
@@ -74,7 +83,7 @@ let names: Map<unknown, string> | null = null
  * other schema. OpenAPI components and the variants of a body have these names.
  */
 export function schemaName(schema: unknown): string | null {
-  names ??= new Map([errors, fields, ...v1Files, ...controlFiles].flatMap(namedSchemas))
+  names ??= new Map([errors, fields, ...v1Files, ...compatFiles, ...controlFiles].flatMap(namedSchemas))
   return names.get(schema) ?? null
 }
 

@@ -89,6 +89,13 @@ export const noFillReasons = {
   ),
   risk_suppressed: row('core_policy', 4, 'no', 'The request looks non-human.', 'The scenario no_fill_risk_suppressed.'),
   test_forced: row('test', 500, 'yes', 'test_outcome asked for it.', 'test_outcome: no_fill, with a test key.'),
+  slot_expired: row(
+    'core_policy',
+    0,
+    'next turn',
+    'The lifetime of the decision is over; for old clients, which know no such status.',
+    'The decision of an expired slot, requested by an old client.',
+  ),
   internal_error: row('core_policy', 1, 'next turn', 'The service failed.', 'The scenario no_fill_internal_error.'),
 }
 

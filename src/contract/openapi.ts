@@ -3,9 +3,9 @@ import type { Json, JsonObject } from '../foundation/json.ts'
 import { type Credential, type Endpoint, failuresOf } from './endpoint.ts'
 import { ApiError, ErrorBody, errorCodes, type ReasonCode, reasonCodes } from './errors.ts'
 import { failureHeaders, type ResponseHeader, responseHeaders } from './headers.ts'
-import { contract, schemaName, v1 } from './index.ts'
+import { compat, contract, schemaName, v1 } from './index.ts'
 
-type Part = 'v1' | 'sandbox'
+type Part = 'v1' | 'compat' | 'sandbox'
 
 /**
  * Returns the OpenAPI 3.1 document of v1 and the control plane, or of one of them with the components that it refers to,
@@ -35,6 +35,7 @@ export function openapiDocument({ server_url, only }: { server_url: string; only
     servers: [{ url: server_url }],
     tags: [
       { name: 'v1', description: 'The public API.' },
+      { name: 'deprecated', description: 'Aliases for old clients. Off with svc start --strict.' },
       { name: 'sandbox', description: 'The control plane of the sandbox. No credential; same host, same origin.' },
     ].filter(({ name }) => only === undefined || name === only),
     paths,
@@ -161,7 +162,8 @@ function operation(endpoint: Endpoint, roots: ReadonlyMap<string, JsonObject>): 
   ]
   return {
     operationId: id,
-    tags: [partOf(id)],
+    tags: [tagOf(endpoint)],
+    ...(stability === 'deprecated' ? { deprecated: true } : {}),
     summary,
     description,
     security: endpoint.credentials.map((credential) => ({ [credential]: [] })),
@@ -285,7 +287,13 @@ function securitySchemes(): JsonObject {
 }
 
 function partOf(id: string): Part {
-  return id in v1 ? 'v1' : 'sandbox'
+  return id in v1 ? 'v1' : id in compat ? 'compat' : 'sandbox'
+}
+
+/** Returns the tag of an endpoint. What clients that exist send under /v1 is a part of the public API. */
+function tagOf({ id, stability }: Endpoint): string {
+  if (stability === 'deprecated') return stability
+  return partOf(id) === 'sandbox' ? 'sandbox' : 'v1'
 }
 
 /** `placements.create` becomes `PlacementsCreate`. */

@@ -88,10 +88,25 @@ export const importTable: readonly ImportRule[] = [
     builtins: 'all',
   },
   {
+    path: 'sandbox/compat',
+    modules: [
+      'src/foundation',
+      'src/contract',
+      'sandbox/domain',
+      'sandbox/operations',
+      'sandbox/runtime',
+      'sandbox/store/store.ts',
+    ],
+    types: ['sandbox/store', 'sandbox/platform'],
+    packages: ['ws'],
+    builtins: 'all',
+  },
+  {
     path: 'sandbox/pipeline',
     modules: [
       'src/foundation',
       'src/contract',
+      'sandbox/compat',
       'sandbox/domain',
       'sandbox/operations',
       'sandbox/runtime',

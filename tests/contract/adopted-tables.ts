@@ -94,6 +94,7 @@ export const adoptedNoFillReasons: Readonly<Record<string, readonly [origin: str
   frequency_cap_exceeded: ['core_policy', 9, 'later'],
   risk_suppressed: ['core_policy', 4, 'no'],
   test_forced: ['test', 500, 'yes'],
+  slot_expired: ['core_policy', 0, 'next turn'],
   internal_error: ['core_policy', 1, 'next turn'],
 }
 

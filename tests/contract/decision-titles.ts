@@ -57,4 +57,12 @@ export const decisionTitles: Readonly<Record<string, string>> = {
   A93: 'The control plane under /_sandbox/ refuses cross-origin requests',
   A94: 'Sandbox only: fault rules break requests before credentials are checked',
   A95: 'Sandbox only: scenarios, the catalogue of named cases',
+  C01: 'Old clients: CORS of their headers and routes',
+  C02: 'Old clients: both forms of POST /v1/jobs',
+  C03: 'Old clients: the shape of a decision',
+  C04: 'Old clients: decisions pushed over WebSocket',
+  C05: 'Old clients: generation events',
+  C06: 'Old clients: the older shape of beacons',
+  C07: 'Old clients: signed callbacks',
+  C08: 'Old clients: how they are recognized, their timing and their clock',
 }

@@ -37,8 +37,8 @@ test('every header has a provenance', () => {
   }
 })
 
-test('decisions have ids such as A31', () => {
-  for (const id of Object.keys(decisionTitles)) expect(id).toMatch(/^A\d\d$/)
+test('decisions have ids such as A31, those of old clients such as C03', () => {
+  for (const id of Object.keys(decisionTitles)) expect(id).toMatch(/^[AC]\d\d$/)
 })
 
 test('every decision that a comment of the contract names exists', () => {

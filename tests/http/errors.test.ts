@@ -161,11 +161,13 @@ describe('paths and methods', () => {
 
   test('an unknown query parameter is 400 with its name at every endpoint', async () => {
     await using on = await stage()
+    const token = await activate(on.api)
     const media = ['render.script', 'render.frame']
     for (const [id, endpoint] of Object.entries(contract) as [EndpointId, Endpoint][]) {
       if (media.includes(id)) continue
+      const isForBrowsers = endpoint.credentials.length > 0 && !endpoint.credentials.includes('secret_key')
       const call = {
-        ...(endpoint.credentials.length > 0 ? { as: key } : {}),
+        ...(endpoint.credentials.length === 0 ? {} : isForBrowsers ? { as: token, origin } : { as: key }),
         params: Object.fromEntries(Object.keys(endpoint.params?.shape ?? {}).map((name) => [name, 'x'])),
         query: { surprise: '1' },
         ...(endpoint.method === 'GET' ? {} : { body: {} }),

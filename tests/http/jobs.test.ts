@@ -217,7 +217,7 @@ describe('the browser branch', () => {
       contract_version: 'csl_wrapper_ingress_accepted/v1',
       status: 'accepted',
       poll_path_template: '/v1/decisions/{slot_id}',
-      decision_delivery: { mode: 'polling', decision_path_template: '/v1/decisions/{slot_id}' },
+      decision_delivery: { mode: 'websocket', decision_path_template: '/v1/decisions/{slot_id}' },
     })
     expect(body.slot_ids).toHaveLength(2)
     expect(slot).toMatchObject({

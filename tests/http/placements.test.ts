@@ -83,7 +83,7 @@ describe('a fill', () => {
         expect(decision.constraints).toEqual({
           mode: format,
           ruleset_id: 'mrc_viewability',
-          ruleset_version: '1',
+          ruleset_version: 1,
           max_render_delay_ms: 300_000,
           require_viewability_ms: format === 'clip' ? 2_000 : 1_000,
           creative_duration_ms: decision.duration_ms ?? 0,
@@ -448,9 +448,11 @@ describe('overrides', () => {
     expect(await sponsor({ blocked_categories: ['IAB19-25', 'IAB3-4'] })).toMatch(/kilnworth-home\.example$/)
     expect(await sponsor({ blocked_categories: ['IAB19-1'] })).toMatch(/latchwell\.example$/)
     expect(await sponsor({ blocked_domains: ['latchwell.example'] })).toMatch(/notewick\.example$/)
-    for (const bad of [{ blocked_categories: ['sports'] }, { blocked_domains: ['http://a.example'] }]) {
+    for (const bad of [{ blocked_categories: [''] }, { blocked_domains: ['http://a.example'] }]) {
       expect(await refusal(on.api, { overrides: bad })).toBe('schema_invalid')
     }
+    const unknown = await place(on.api, { overrides: { blocked_categories: ['sports'] } })
+    expect([unknown.warnings, unknown.body.decision?.fill]).toEqual([['category_unknown'], true])
   })
 
   test('fields without effect are accepted', async () => {

@@ -101,7 +101,7 @@ const consent: Omit<Mutation, 'about'>[] = [
     name: 'superseded_consent_accepted',
     wrong: 'A beacon of an older consent revision is accepted.',
     file: 'sandbox/domain/consent.ts',
-    from: "if (bound.source === 'none' || latest.revision !== bound.revision) return 'consent_superseded'",
+    from: "if (isImplied(bound, latest) || latest.revision !== bound.revision) return 'consent_superseded'",
     to: '',
   },
   {
@@ -320,7 +320,7 @@ const beacons: Omit<Mutation, 'about'>[] = [
     name: 'conflict_is_a_duplicate',
     wrong: 'Another beacon under a used beacon_id passes as a duplicate.',
     file: 'sandbox/operations/beacons.ts',
-    from: "if (earlier.body_sha256 !== beacon.body_sha256) return reject('beacon_id_conflict')",
+    from: "if (!isSame) return reject('beacon_id_conflict')",
     to: '',
   },
   {
@@ -681,8 +681,8 @@ const further: Mutation[] = [
     name: 'variant_topic_lost',
     wrong: 'The topic of a flat body is not read.',
     file: 'sandbox/operations/jobs.ts',
-    from: 'topic: prompt.topic ?? body.context?.topic ?? null,\n    text: prompt.text ?? body.context?.prompt_text ?? null,',
-    to: 'topic: prompt.topic ?? null,\n    text: prompt.text ?? body.context?.prompt_text ?? null,',
+    from: 'topic: prompt.topic ?? topicOf(context, body.context?.topic),\n    text: prompt.text ?? body.context?.prompt_text ?? null,\n    consent: body.consent,\n    needsConsent: false,\n    hint: { ...hintOf',
+    to: 'topic: prompt.topic ?? null,\n    text: prompt.text ?? body.context?.prompt_text ?? null,\n    consent: body.consent,\n    needsConsent: false,\n    hint: { ...hintOf',
   },
   {
     about: 'frame',

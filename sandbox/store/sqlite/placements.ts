@@ -60,6 +60,10 @@ export function placementTable(
   const dropTopic = db.prepare(
     "UPDATE job SET facts = json_remove(facts, '$.derived_topic') WHERE id = (SELECT job_id FROM slot WHERE id = ?)",
   )
+  const findJob = db.prepare<[number], Omit<JobRow, 'facts'> & { facts: string }>(
+    `SELECT job.id, job.project_id, session.session_id, job_type, mode, key_id, job.created_at_ms, facts
+     FROM job LEFT JOIN session ON session.id = job.session WHERE job.id = ?`,
+  )
   const findStored = db.prepare<[number], StoredSlot>(`${joined} WHERE slot.id = ?`)
   const pending = db.prepare<[], { id: number; due_at_ms: number }>(
     'SELECT id, due_at_ms FROM slot WHERE decided_at_ms IS NULL ORDER BY due_at_ms',
@@ -186,6 +190,11 @@ export function placementTable(
         const { decided_at_ms: at_ms } = decision
         events.append({ type: 'placement.decided', at_ms, project_id, slot_id, ref: slot_id })
         return 'bound'
+      }),
+    findJob: async (id) =>
+      read(() => {
+        const stored = findJob.get(id)
+        return stored === undefined ? null : { ...stored, facts: parseRow<JobFacts>(stored.facts) }
       }),
     findSlot: async (id) => read(() => find(id)),
     async listSlots(query) {

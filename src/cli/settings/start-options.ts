@@ -45,6 +45,11 @@ const table = {
     flag: '--scenario <name>',
     description: 'a case of the catalogue: svc sandbox scenario list',
   },
+  strict: {
+    schema: z.boolean(),
+    flag: '--strict',
+    description: 'the API document alone, without what old clients need; also SVC_STRICT=1',
+  },
   journal_limit: {
     schema: count,
     flag: '--journal-limit <n>',

@@ -142,7 +142,7 @@ export async function startOnFreePort(session: Session, options: StartOptions): 
 }
 
 function sandboxOptions(options: StartOptions, port: number, database: string): SandboxOptions {
-  const { seed, rate_limit, decision_latency, scenario, journal_limit } = options
+  const { seed, rate_limit, decision_latency, scenario, journal_limit, strict } = options
   return {
     port,
     ...(options.host === undefined ? {} : { host: options.host }),
@@ -151,6 +151,7 @@ function sandboxOptions(options: StartOptions, port: number, database: string): 
     ...(rate_limit === undefined ? {} : { rate_limit }),
     ...(decision_latency === undefined ? {} : { decision_latency_ms: decision_latency }),
     ...(scenario === undefined ? {} : { scenario }),
+    ...(strict === undefined ? {} : { strict }),
     ...(journal_limit === undefined ? {} : { journal_limit }),
   }
 }

@@ -138,7 +138,7 @@ export function timeProblem(
 }
 
 /** Epoch seconds of this century, read as milliseconds, are before the year 2001. */
-const secondsBelow = 1e12
+export const secondsBelow = 1e12
 
 /** How long before its decision a beacon may be stamped, milliseconds: clocks differ, and a Date header has whole seconds. */
 const beforeDecision_ms = 1_000

@@ -2,28 +2,29 @@ import { z } from 'zod'
 import { isObject } from '../../foundation/json.ts'
 import { declareEndpoints, publicApi } from '../endpoint.ts'
 import {
+  Bidfloors,
+  Category,
   ClientId,
   ContractVersion,
   Currency,
   Domain,
   Format,
   FrequencyCap,
-  IabCategory,
   JobType,
-  NativeTemplateId,
+  nativeTemplates,
   Opaque,
   Overrides,
   Position,
+  PromptObject,
   PromptText,
   Publisher,
-  promptField,
+  promptError,
   RequestConsent,
   requestIdField,
   SessionId,
   SlotHint,
   slotsRequested,
   Timing,
-  Topic,
 } from '../fields.ts'
 import { documented, observed } from '../provenance.ts'
 
@@ -35,7 +36,12 @@ const SlotConfig = z.strictObject({
   max_width: observed(pixels.optional(), 'A35', 'As slot_hint.max_width.'),
   max_height: observed(pixels.optional(), 'A35', 'As slot_hint.max_height.'),
   position_hint: observed(Position.optional(), 'A35', 'As slot_hint.position.'),
-  native_template_id: observed(NativeTemplateId.optional(), 'A35', 'As overrides.native_template_id.'),
+  native_template_id: observed(
+    z.enum([...nativeTemplates, 'list-item']).optional(),
+    'A35',
+    'As overrides.native_template_id; list-item is list_item.',
+  ),
+  bidfloors: observed(Bidfloors.optional(), 'C02', 'As overrides.bidfloors.'),
   bidfloor: observed(z.number().min(0).optional(), 'A35', 'As overrides.bidfloor.'),
   bidfloorcur: observed(Currency.optional(), 'A35', 'As overrides.bidfloor_currency.'),
   timing: observed(Timing.optional(), 'A35', 'As overrides.timing.'),
@@ -43,44 +49,70 @@ const SlotConfig = z.strictObject({
 
 /** An open object: what else public clients send in it is journalled. */
 const BrandSafety = z.looseObject({
-  blocked_categories: observed(z.array(IabCategory).max(256).optional(), 'A35', 'As overrides.blocked_categories.'),
+  blocked_categories: observed(z.array(Category).max(256).optional(), 'A35', 'As overrides.blocked_categories.'),
   blocked_domains: observed(z.array(Domain).max(256).optional(), 'A35', 'As overrides.blocked_domains.'),
 })
 
+const DeliveryMode = z.enum(['polling', 'callback', 'websocket'])
+export type DeliveryMode = z.infer<typeof DeliveryMode>
+
+const CallbackUrl = z.string().max(2048)
+
 const Delivery = z.strictObject({
-  mode: observed(
-    z.enum(['polling', 'callback', 'websocket']).optional(),
-    'A35',
-    'The requested delivery of the decision.',
-  ),
-  callback_url: observed(z.string().max(2048).optional(), 'A34', 'Accepted and journalled.'),
+  mode: observed(DeliveryMode.optional(), 'A35', 'The requested delivery of the decision.'),
+  callback_url: observed(CallbackUrl.nullable().optional(), 'C07', 'Where the decision of each slot is sent to.'),
 })
+
+const latency_ms = z.number().min(0)
+
+/** A topic of any length, to be cut; an empty one counts as absent. */
+const LooseTopic = z.string()
+
+const contextFields = {
+  topic: observed(
+    LooseTopic.optional(),
+    'C02',
+    'As prompt.topic; an empty one is absent, one over 200 characters is cut.',
+  ),
+  prompt_text: observed(PromptText.optional(), 'A34', 'As prompt.text.'),
+  geo: observed(Opaque.optional(), 'A34', 'Its field country takes part in matching.'),
+  device: observed(Opaque.optional(), 'A34', 'Accepted and journalled.'),
+}
+
+/** How a client proves that it runs on a device, for a human. */
+const Verification = z.looseObject({
+  device: observed(Opaque.optional(), 'C02', 'Accepted and journalled.'),
+  human: observed(Opaque.optional(), 'C02', 'Accepted and journalled.'),
+})
+
+/** A prompt as POST /v1/placements takes it, with the estimate that clients of jobs add. */
+const JobPromptObject = z.strictObject({
+  ...PromptObject.shape,
+  token_count_estimate: observed(z.number().min(0).optional(), 'C02', 'Accepted and journalled.'),
+})
+const jobPromptField = documented(
+  z.union([JobPromptObject, PromptText], { error: promptError }).optional(),
+  'Optional context, as { topic, text } or a string.',
+)
 
 /** Fields that public clients send flat, mapped to the canonical fields on receipt (A34). */
 const variantFields = {
-  context: observed(
-    z
-      .strictObject({
-        topic: observed(Topic.optional(), 'A34', 'As prompt.topic.'),
-        prompt_text: observed(PromptText.optional(), 'A34', 'As prompt.text.'),
-        geo: observed(Opaque.optional(), 'A34', 'Its field country takes part in matching.'),
-        device: observed(Opaque.optional(), 'A34', 'Accepted and journalled.'),
-      })
-      .optional(),
-    'A34',
-    'Context in the variant form.',
-  ),
+  context: observed(z.strictObject(contextFields).optional(), 'A34', 'Context in the variant form.'),
   chat_session_id: observed(SessionId.optional(), 'A34', 'As session_id.'),
   model_id: observed(text.optional(), 'A34', 'Accepted and journalled.'),
-  predicted_latency_ms: observed(z.number().min(0).optional(), 'A34', 'Accepted and journalled.'),
+  predicted_latency_ms: observed(
+    latency_ms.optional(),
+    'C03',
+    'How long the generation takes; gives a fill its metadata.',
+  ),
   publisher: observed(Publisher.optional(), 'A34', 'As overrides.publisher.'),
   slot_config: observed(SlotConfig.optional(), 'A34', 'Preferred formats and sizes in the variant form.'),
   brand_safety: observed(BrandSafety.optional(), 'A34', 'Blocked categories and domains in the variant form.'),
   routing: observed(Opaque.optional(), 'A34', 'Accepted and journalled.'),
   ssp_partner_id: observed(text.optional(), 'A34', 'As overrides.preferred_partner_id.'),
-  delivery: observed(Delivery.optional(), 'A34', 'Only polling is acted on.'),
-  callback_url: observed(z.string().max(2048).optional(), 'A34', 'Accepted and journalled.'),
-  verification: observed(Opaque.optional(), 'A34', 'Accepted and journalled.'),
+  delivery: observed(Delivery.optional(), 'A34', 'The requested delivery of the decision.'),
+  callback_url: observed(CallbackUrl.nullable().optional(), 'C07', 'Where the decision of each slot is sent to.'),
+  verification: observed(Verification.optional(), 'C02', 'Accepted and journalled.'),
   frequency_cap: observed(FrequencyCap.optional(), 'A34', 'As overrides.frequency_cap.'),
   targeting: observed(Opaque.optional(), 'A34', 'As overrides.targeting.'),
   pacing: observed(Opaque.optional(), 'A34', 'As overrides.pacing.'),
@@ -98,7 +130,7 @@ export const JobRequest = z.strictObject({
   session_id: documented(SessionId.optional(), 'Stable publisher session identifier.'),
   job_type: documented(JobType.optional(), 'Workload category; a missing value normalizes to chat.'),
   slots_requested: documented(slotsRequested.optional(), 'Number of slots, 1 to 4; default one.', 'A21'),
-  prompt: promptField,
+  prompt: jobPromptField,
   consent: documented(RequestConsent.optional(), 'semantic_targeting, prompt_shared, gdpr_applies, consent_source.'),
   slot_hint: observed(SlotHint.optional(), 'A34', 'Position and maximum dimensions.'),
   overrides: observed(Overrides.optional(), 'A34', 'Advanced controls.'),
@@ -128,18 +160,45 @@ export const BrowserJobRequest = z.strictObject({
           'Project ID; with an activation token it comes from the token.',
         ),
         chat_session_id: observed(SessionId.optional(), 'A35', 'As session_id.'),
-        topic: observed(Topic.optional(), 'A35', 'As prompt.topic.'),
+        ...contextFields,
       })
       .optional(),
     'A35',
     'The origin of the job.',
   ),
-  prompt: observed(promptField, 'A35', 'Optional context.'),
+  prompt: observed(jobPromptField, 'A35', 'Optional context.'),
   consent: observed(RequestConsent.optional(), 'A35', 'Consent flags.'),
   publisher: observed(Publisher.optional(), 'A35', 'As overrides.publisher.'),
   slot_config: observed(SlotConfig.optional(), 'A35', 'Preferred formats and sizes.'),
   brand_safety: observed(BrandSafety.optional(), 'A35', 'Blocked categories and domains.'),
   delivery: observed(Delivery.optional(), 'A35', 'The requested delivery of the decision.'),
+  latency_hint: observed(
+    z
+      .strictObject({
+        predicted_latency_ms: observed(
+          latency_ms.optional(),
+          'C03',
+          'How long the generation takes; gives a fill its metadata.',
+        ),
+      })
+      .optional(),
+    'C02',
+    'How long the generation takes.',
+  ),
+  routing_hint: observed(
+    z
+      .strictObject({
+        preferred_partner_id: observed(text.optional(), 'C02', 'As overrides.preferred_partner_id.'),
+        candidate_partner_ids: observed(z.array(text).max(64).optional(), 'C02', 'Accepted and journalled.'),
+      })
+      .optional(),
+    'C02',
+    'Partners that the client would like.',
+  ),
+  verification: observed(Verification.optional(), 'C02', 'Accepted and journalled.'),
+  frequency_cap: observed(FrequencyCap.optional(), 'C02', 'As overrides.frequency_cap.'),
+  targeting: observed(Opaque.optional(), 'C02', 'As overrides.targeting.'),
+  pacing: observed(Opaque.optional(), 'C02', 'As overrides.pacing.'),
 })
 export type BrowserJobRequest = z.infer<typeof BrowserJobRequest>
 
@@ -152,9 +211,13 @@ export const JobAccepted = z.strictObject({
   expires_at: observed(z.string(), 'A33', 'Latest expiry of the decisions, RFC 3339.'),
   decision_delivery: observed(
     z.strictObject({
-      mode: observed(z.literal('polling'), 'A33', 'How the decision is delivered.'),
+      mode: observed(DeliveryMode, 'A33', 'As requested; callback where there is a callback URL.'),
       poll_path_template: observed(z.string().optional(), 'A33', 'Decision polling path.'),
-      decision_path_template: observed(z.string().optional(), 'A35', 'Decision polling path, in the browser branch.'),
+      decision_path_template: observed(
+        z.string().nullable().optional(),
+        'A35',
+        'Decision polling path, in the browser branch.',
+      ),
     }),
     'A33',
     'How the decision is delivered.',

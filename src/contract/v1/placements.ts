@@ -15,6 +15,7 @@ import {
   SlotStatus,
   sessionIdField,
   slotsRequested,
+  Timing,
   WaitMs,
   WaitMsQuery,
 } from '../fields.ts'
@@ -67,6 +68,35 @@ const csDeclaration = observed(
 )
 const adLabelText = z.string()
 
+export const Constraints = z.strictObject({
+  mode: observed(Format, 'A32', 'The format.'),
+  ruleset_id: observed(z.string(), 'A32', 'The rules of rendering and viewability.'),
+  ruleset_version: observed(z.number(), 'A32', 'Version of these rules.'),
+  max_render_delay_ms: observed(z.int(), 'A32', 'Latest first load of the frame, milliseconds.'),
+  require_viewability_ms: observed(z.int(), 'A32', 'Dwell for viewability, milliseconds.'),
+  creative_duration_ms: observed(z.number(), 'A32', 'Length of a clip, milliseconds; 0 for other formats.'),
+})
+
+/** When and how long a creative may show, of a job that states how long its generation takes. */
+export const DecisionMetadata = z.strictObject({
+  timing: observed(Timing, 'C03', 'When the placement shows, relative to the generation.'),
+  inference: observed(
+    z.strictObject({
+      estimated_window_ms: observed(z.number(), 'C03', 'The predicted length of the generation, milliseconds.'),
+      max_creative_duration_ms: observed(z.number(), 'C03', 'The longest creative that fits, milliseconds.'),
+      fallback_mode: observed(
+        z.literal('banner').nullable(),
+        'C03',
+        'What to show in place of a clip that is too long.',
+      ),
+      allowed_modes: observed(z.array(Format), 'C03', 'The formats that the job allows.'),
+    }),
+    'C03',
+    'The window that the generation leaves.',
+  ),
+})
+export type DecisionMetadata = z.infer<typeof DecisionMetadata>
+
 export const FillDecision = z.strictObject({
   fill: documented(z.literal(true), 'Whether there is a creative.'),
   format: documented(Format, 'banner, clip or native.'),
@@ -83,18 +113,7 @@ export const FillDecision = z.strictObject({
     'Size of the creative.',
   ),
   duration_ms: observed(z.number().nullable(), 'A32', 'Length of a clip, milliseconds.'),
-  constraints: observed(
-    z.strictObject({
-      mode: observed(Format, 'A32', 'The format.'),
-      ruleset_id: observed(z.string(), 'A32', 'The rules of rendering and viewability.'),
-      ruleset_version: observed(z.string(), 'A32', 'Version of these rules.'),
-      max_render_delay_ms: observed(z.int(), 'A32', 'Latest first load of the frame, milliseconds.'),
-      require_viewability_ms: observed(z.int(), 'A32', 'Dwell for viewability, milliseconds.'),
-      creative_duration_ms: observed(z.number(), 'A32', 'Length of a clip, milliseconds; 0 for other formats.'),
-    }),
-    'A32',
-    'Bounds of rendering.',
-  ),
+  constraints: observed(Constraints, 'A32', 'Bounds of rendering.'),
   cs_declaration: csDeclaration,
   revenue_estimate: observed(
     z.strictObject({
@@ -104,6 +123,11 @@ export const FillDecision = z.strictObject({
     }),
     'A32',
     'The value of the fill. The sandbox never pays anything.',
+  ),
+  metadata: observed(
+    DecisionMetadata.optional(),
+    'C03',
+    'When and how long to show it, where the job states how long its generation takes.',
   ),
 })
 export type FillDecision = z.infer<typeof FillDecision>

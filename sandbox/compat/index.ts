@@ -1,0 +1,37 @@
+/**
+ * What clients that exist need beyond the API document, as operations of v1 behind other paths and shapes. With
+ * `strict` the pipeline leaves all of it out.
+ */
+import type { Endpoint } from '../../src/contract/endpoint.ts'
+import type { CompatEndpointId } from '../../src/contract/index.ts'
+import { fillPath } from '../../src/foundation/endpoint-path.ts'
+import type { Context, Services } from '../operations/context.ts'
+import { createJob } from '../operations/jobs.ts'
+import { sendLegacyBeacon } from './beacons.ts'
+import { getLegacyDecision } from './decisions.ts'
+import { reportGeneration, reportLegacyGeneration } from './generation.ts'
+
+/** Both surfaces have the same shapes: an operation is typed by one of its endpoints. */
+type CompatOperation = (services: Services, context: Context, input: never) => Promise<unknown>
+
+export const compatOperations: Readonly<Record<CompatEndpointId, CompatOperation>> = {
+  'generation.report': reportGeneration,
+  'wrapper.job': createJob,
+  'wrapper.decision': getLegacyDecision,
+  'browser.decision': getLegacyDecision,
+  'wrapper.generation': reportLegacyGeneration,
+  'browser.generation': reportLegacyGeneration,
+  'wrapper.beacon': sendLegacyBeacon,
+  'browser.beacon': sendLegacyBeacon,
+}
+
+/** The headers that every response of a deprecated endpoint has: that it is one, and what replaces it. */
+export function deprecationHeaders(
+  { successor }: Pick<Endpoint, 'successor'>,
+  params: Readonly<Record<string, string | undefined>>,
+): Record<string, string> {
+  if (successor === undefined) return {}
+  const isComplete = [...successor.matchAll(/\{(\w+)\}/g)].every(([, name]) => params[name!] !== undefined)
+  const link = isComplete ? { link: `<${fillPath(successor, params)}>; rel="successor-version"` } : {}
+  return { deprecation: 'true', ...link }
+}
