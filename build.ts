@@ -28,6 +28,7 @@ async function build(): Promise<number> {
       buildBrowserCode(join(next, 'renderer')),
       buildDemo(join(next, 'demo')),
       writeOpenapi(join(next, openapi)),
+      writeDocs(join(next, 'docs')),
     ])
     for (const result of results) if (result.status === 'rejected') throw result.reason
     install(next)
@@ -58,6 +59,12 @@ async function writeOpenapi(file: string): Promise<void> {
   writeFileSync(file, `${JSON.stringify(document, null, 2)}\n`)
 }
 
+/** Writes the documentation as pages and as text. Loads its builder only here, as above. */
+async function writeDocs(outDir: string): Promise<void> {
+  const { buildDocs } = await import('./build/docs.ts')
+  await buildDocs(outDir)
+}
+
 /** Moves a finished build into dist. Keeps `dist/types`, which the compiler writes. */
 function install(next: string): void {
   const built = files(next)
@@ -86,9 +93,9 @@ function files(directory: string): string[] {
 /** Whether any source is newer than the last build, or an output is missing. The stamp has the time of its start. */
 function isStale(): boolean {
   if (!existsSync(stamp)) return true
-  if ([...Object.keys(entries), openapi].some((file) => !existsSync(join(dist, file)))) return true
+  if ([...Object.keys(entries), openapi, 'docs/index.json'].some((file) => !existsSync(join(dist, file)))) return true
   const built = statSync(stamp).mtimeMs
-  return globSync(['src/**', 'sandbox/**', 'build/**', 'fixtures/**', 'build.ts', 'package.json'], { cwd: root }).some(
-    (file) => !file.includes('.test.') && statSync(join(root, file)).mtimeMs > built,
-  )
+  return globSync(['src/**', 'sandbox/**', 'build/**', 'fixtures/**', 'docs/**', 'build.ts', 'package.json'], {
+    cwd: root,
+  }).some((file) => !file.includes('.test.') && statSync(join(root, file)).mtimeMs > built)
 }

@@ -1,15 +1,26 @@
 /**
- * Writes the generated files that are committed: docs/reference.md from the contract, the tables of rules in
- * docs/qa-observe.md, the JSON schemas of svc.config.json and of QA suites from their own. With --check it writes nothing, and exits 1 when one is out of date.
+ * Writes the generated files that are committed: docs/reference.md from the contract, docs/commands.md from the commands,
+ * the tables of rules in docs/qa-observe.md, the first paragraph of every code in docs/codes, the JSON schemas of
+ * svc.config.json and of QA suites from their own. With --check it writes nothing, and exits 1 when one is out of date.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { configFileSchema } from '../src/cli/settings/schemas.ts'
 import { allPageRules, journalRules } from '../src/journal/rules/index.ts'
 import { qaSuiteSchema } from '../src/qa/suite/schema.ts'
+import { groupNames, writeGroup } from './codes.ts'
+import { commandsMarkdown } from './commands.ts'
 import { referenceMarkdown } from './reference.ts'
 
-const files = {
+const renderer = current('renderer.md') ?? ''
+const codes = groupNames.map((group) => [
+  `codes/${group}.md`,
+  writeGroup(group, current(`codes/${group}.md`) ?? '', renderer),
+])
+
+const files: Record<string, string> = {
   'reference.md': referenceMarkdown(),
+  'commands.md': await commandsMarkdown(),
+  ...Object.fromEntries(codes),
   'qa-observe.md': withRules(current('qa-observe.md') ?? ''),
   '../fixtures/svc.config.schema.json': `${JSON.stringify(configFileSchema(), null, 2)}\n`,
   '../fixtures/svc.qa.schema.json': `${JSON.stringify(qaSuiteSchema(), null, 2)}\n`,

@@ -27,6 +27,8 @@ export interface Assets {
   testAsset(format: string | undefined, query: Request['query']): Promise<Asset | null>
   demoFile(name: 'demo.js' | 'demo.css'): Promise<Asset>
   demoPicture(file: string): Promise<Asset | null>
+  /** @param file one that the build has written */
+  docsFile(file: string): Promise<Asset>
 }
 
 const mediaTypes: Record<string, string> = {
@@ -35,6 +37,8 @@ const mediaTypes: Record<string, string> = {
   mp4: 'video/mp4',
   js: 'text/javascript; charset=utf-8',
   css: 'text/css; charset=utf-8',
+  html: 'text/html; charset=utf-8',
+  json: 'application/json; charset=utf-8',
 }
 
 const bannerSizes = new Set(['970x250', '728x90', '336x280', '300x250', '320x100', '320x50'])
@@ -65,6 +69,7 @@ export function createAssets(root: string, creatives: ReadonlySet<string>): Asse
       return file === null ? null : load(`fixtures/test-assets/${file}`)
     },
     demoFile: (name) => load(`dist/demo/${name}`),
+    docsFile: (file) => load(`dist/docs/${file}`),
     demoPicture: async (file) =>
       /^(ridges|city|botanical)-[1-4]\.webp$/.test(file) ? load(`fixtures/demo/${file}`) : null,
   }

@@ -6,10 +6,8 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Endpoint } from '../../src/contract/endpoint.ts'
-import { errorCodes, reasonCodes } from '../../src/contract/errors.ts'
 import { contract } from '../../src/contract/index.ts'
 import { fillPath } from '../../src/foundation/endpoint-path.ts'
-import { escapeHtml } from '../../src/foundation/html.ts'
 import { type JsonObject, parseJsonObject } from '../../src/foundation/json.ts'
 import type { Services } from '../operations/context.ts'
 import { type Exchange, headerOf, internalRequest, type Response, type Route } from './exchange.ts'
@@ -45,7 +43,6 @@ export function pageRoutes(pipeline: Pipeline, assets: Assets, project: DemoProj
   return [
     get('/', (exchange) => redirect(exchange, '/_sandbox/')),
     get('/_sandbox/', (exchange) => homePage(exchange, services)),
-    get('/_sandbox/errors', errorsPage),
     get('/_sandbox/demo', (exchange) => {
       const own = new URL(exchange.request.url, services.base_url)
       if (headerOf(exchange.request, 'host') !== own.host) {
@@ -168,6 +165,7 @@ function pageResponse(
 
 const links: readonly (readonly [string, string])[] = [
   ['/_sandbox/demo', 'The demo host: five AI surfaces with a sponsored slot, and a live timeline'],
+  ['/_sandbox/docs/', 'The documentation: guides, reference, and a page for every reason_code'],
   ['/_sandbox/placements', 'Placements, newest first; add the slot_id for the decision trace'],
   ['/_sandbox/beacons', 'Beacons, accepted and rejected, with their verdict'],
   ['/_sandbox/requests', 'The request journal'],
@@ -175,7 +173,6 @@ const links: readonly (readonly [string, string])[] = [
   ['/_sandbox/evidence/verify', 'The evidence chains, verified now'],
   ['/_sandbox/info', 'Version, database, clock, projects'],
   ['/_sandbox/contract', 'What is documented, observed and assumed'],
-  ['/_sandbox/errors', 'Every reason_code: what it means, and what to do'],
   ['/_sandbox/openapi.json', 'The OpenAPI 3.1 document'],
 ]
 
@@ -193,17 +190,6 @@ function homePage(exchange: Exchange, { version, base_url }: Services): Response
   const nonce = randomBytes(16).toString('base64url')
   const items = links.map(([path, text]) => `<dt><a href="${path}">${path}</a></dt><dd>${text}</dd>`).join('')
   const html = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>svc sandbox</title><style nonce="${nonce}">${homeStyle}</style><main><h1>The sandbox is running</h1><p>svc ${version} at ${base_url}</p><dl>${items}</dl></main></html>`
-  return pageResponse(exchange, html, nonce)
-}
-
-/** The page that docs_url of an error leads to: every reason_code with its status, its meaning and what to do. */
-function errorsPage(exchange: Exchange): Response {
-  const nonce = randomBytes(16).toString('base64url')
-  const items = Object.entries(reasonCodes).map(([code, { error, message, hint }]) => {
-    const { status } = errorCodes[error]
-    return `<dt id="${code}"><a href="#${code}">${code}</a> ${status} ${error}</dt><dd>${escapeHtml(`${message} ${hint}`)}</dd>`
-  })
-  const html = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Errors of the API</title><style nonce="${nonce}">${homeStyle}:target { background: var(--line) }</style><main><h1>Errors</h1><p>By reason_code, the precise cause</p><dl>${items.join('')}</dl></main></html>`
   return pageResponse(exchange, html, nonce)
 }
 

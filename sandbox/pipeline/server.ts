@@ -8,6 +8,7 @@ import { encodeId } from '../../src/contract/ids.ts'
 import type { Services } from '../operations/context.ts'
 import type { RestoredRequest } from '../runtime/replay.ts'
 import { archiveRoutes } from './archive.ts'
+import { docsRoutes } from './docs.ts'
 import { createEventStreams } from './event-stream.ts'
 import { receivedRequest, writeResponse } from './exchange.ts'
 import { type Assets, mediaRoutes } from './media.ts'
@@ -48,6 +49,7 @@ export function createServer(options: ServerOptions): SandboxServer {
     ...mediaRoutes(services, assets),
     ...archiveRoutes(services),
     ...pageRoutes(pipeline, assets, options.demo_project),
+    ...docsRoutes(pipeline.services, assets),
     streams.route,
   )
   const servers: Server[] = []

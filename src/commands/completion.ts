@@ -9,6 +9,7 @@ import { CliError } from '../cli/run/errors.ts'
 import type { Session } from '../cli/run/session.ts'
 import { profilesPath } from '../cli/settings/files.ts'
 import { ProfilesFile, readJson } from '../cli/settings/schemas.ts'
+import { readTopics } from './docs.ts'
 import { scenariosOfPackage } from './sandbox/scenario.ts'
 
 const shells = Object.keys(completionScripts)
@@ -19,7 +20,7 @@ export function completion(commands: readonly LazyCommand[]): Command {
     name: 'completion',
     summary: 'Print the completion script of a shell',
     details:
-      'Completes commands, flags and their values, and the names of profiles, scenarios and snapshots. The first lines of the script say how to install it.',
+      'Completes commands, flags and their values, and the names of profiles, scenarios, snapshots and topics. The first lines of the script say how to install it.',
     arguments: [new Argument('[shell]', 'your shell').choices(shells)],
     options: [new Option('--names <source>', 'print the names that a script asks for').choices(nameSources)],
     acceptsInvalidSettings: true,
@@ -46,6 +47,7 @@ export function completion(commands: readonly LazyCommand[]): Command {
 /** Reads the names of each source. Without a sandbox there are no snapshots, and Tab completes nothing. */
 const namesOf: Readonly<Record<NameSource, (session: Session) => Promise<string[]>>> = {
   profiles: async ({ host }) => Object.keys((await readJson(profilesPath(host), ProfilesFile))?.profiles ?? {}),
+  topics: async () => readTopics().flatMap(({ topic }) => [topic, ...topic.split('/').slice(1)]),
   scenarios: async () => scenariosOfPackage().map(({ name }) => name),
   snapshots: async ({ settings, client, signal }) =>
     settings.sandbox === null ? [] : (await client().snapshots.list({}, { signal })).items.map(({ name }) => name),

@@ -44,6 +44,7 @@ export const commands: readonly CommandEntry[] = [
     async () => (await import('./contract/index.ts')).contract,
   ),
   entry('openapi', 'Look inside', 'the OpenAPI document', async () => (await import('./contract/openapi.ts')).openapi),
+  entry('docs', 'Look inside', 'guides, reference, codes', async () => (await import('./docs.ts')).docs),
   entry('doctor', 'Look inside', 'find problems', async () => (await import('./doctor.ts')).doctor),
   entry('qa', 'Look inside', 'scripted QA: run, list', async () => (await import('./qa/index.ts')).qa),
   entry('init', 'Set up', 'a project from a template', async () => (await import('./scaffold.ts')).scaffold),

@@ -72,7 +72,7 @@ export class ApiError extends Error {
       hint: this.hint,
       fields: this.fields,
       retryable: errorCodes[error].retryable,
-      docs_url: `${base_url}/_sandbox/errors#${this.reason_code}`,
+      docs_url: `${base_url}/_sandbox/docs/errors/${this.reason_code}`,
     }
   }
 }

@@ -41,7 +41,7 @@ describe('svc --help', () => {
 
   test('shows npx svc under npm', async () => {
     const { stdout } = await cli.svc('--help', { env: { npm_execpath: 'npm' } })
-    expect(stdout).toContain('  npx svc placements create --format banner --topic coffee\n')
+    expect(stdout).toContain('  npx svc start --detach && npx svc placements create --format banner')
   })
 })
 

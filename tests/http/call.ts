@@ -110,7 +110,7 @@ function errorBody(response: Response<unknown>): ErrorBody {
   expect(response.status).toBe(errorCodes[body.error].status)
   expect(body.retryable).toBe(errorCodes[body.error].retryable)
   expect(body.hint).not.toBe('')
-  expect(body.docs_url).toMatch(new RegExp(`^http://[^/]+/_sandbox/errors#${body.reason_code}$`))
+  expect(body.docs_url).toMatch(new RegExp(`^http://[^/]+/_sandbox/docs/errors/${body.reason_code}$`))
   return body
 }
 

@@ -314,14 +314,6 @@ describe('bodies', () => {
     expect(fields).toMatchObject([{ path: 'session_id', message: 'is null; leave it out when there is none' }])
   })
 
-  test('docs_url leads to a page with the cause', async () => {
-    await using on = await stage()
-    const { docs_url } = (await on.api.refuse('placements.create', { as: key, raw: '{' })).body
-    const page = await fetch(docs_url)
-    expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
-    expect(await page.text()).toContain(`id="${new URL(docs_url).hash.slice(1)}"`)
-  })
-
   test('JSON that is no object is 400 at every endpoint that takes a body', async () => {
     await using on = await stage()
     for (const raw of ['null', '[]', '"text"', '5', 'true']) {

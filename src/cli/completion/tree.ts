@@ -34,12 +34,13 @@ export interface Flag {
   names: NameSource | null
 }
 
-/** Names that only this machine knows: when Tab is pressed, the scripts call `svc completion --names SOURCE`. */
-export const nameSources = ['profiles', 'scenarios', 'snapshots'] as const
+/** Names that change, or are too many for a script: when Tab is pressed, the scripts call `svc completion --names SOURCE`. */
+export const nameSources = ['profiles', 'scenarios', 'snapshots', 'topics'] as const
 export type NameSource = (typeof nameSources)[number]
 
 /** What the first argument of a command names. */
 const argumentNames: Readonly<Record<string, NameSource>> = {
+  docs: 'topics',
   'config use': 'profiles',
   'config delete': 'profiles',
   'sandbox scenario use': 'scenarios',

@@ -1,0 +1,229 @@
+/**
+ * Builds the documentation: a page of HTML and a text for terminals of each page of docs/pages.ts, and an index of topics,
+ * titles and headings for search, completion and `svc docs --list`. Links between files become links between pages; links
+ * to files of the checkout that are no pages, and pictures, are left out.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { Marked, type Token, type Tokens } from 'marked'
+import { transformWithOxc } from 'vite'
+import { anchorOf, isGroup, type Page, readPages, resolveLink } from '../docs/pages.ts'
+import { escapeHtml } from '../src/foundation/html.ts'
+import { terminalText } from './docs-text.ts'
+
+/** One page in dist/docs/index.json. */
+export interface IndexEntry {
+  topic: string
+  title: string
+  summary: string
+  section: string
+  /** Headings of the second level. */
+  headings: string[]
+}
+
+const site = join(import.meta.dirname, '../docs/site')
+const demoStyle = join(import.meta.dirname, '../sandbox/demo/styles/base.css')
+
+/** Where the sandbox serves the pages. */
+export const docsPath = '/_sandbox/docs/'
+
+export async function buildDocs(outDir: string): Promise<void> {
+  const pages = readPages()
+  const files = new Set(pages.map(({ file }) => file))
+  const contents = contentsOf(pages)
+  const write = (name: string, text: string) => {
+    mkdirSync(dirname(join(outDir, name)), { recursive: true })
+    writeFileSync(join(outDir, name), text)
+  }
+  const index = pages.map((page): IndexEntry => {
+    const { topic, title, summary, section, markdown } = page
+    const html = pageHtml(page, { files, contents, pages })
+    write(`${topic}.html`, html)
+    write(
+      `${topic}.txt`,
+      terminalText(markdown, (href) => linkTopic(page, href, files)),
+    )
+    return { topic, title, summary, section, headings: isCode(page) ? [] : headingsOf(markdown) }
+  })
+  write('index.json', JSON.stringify(index))
+  write('missing.html', shell({ title: 'There is no such page', topic: '', contents, content: missing, links: '' }))
+  const [colours] = /:root \{[\s\S]*?\n\}\n/.exec(readFileSync(demoStyle, 'utf8')) ?? []
+  if (colours === undefined)
+    throw new Error('The styles of the demo have no :root, whose colours the documentation uses.')
+  write('docs.css', `${colours}${readFileSync(join(site, 'docs.css'), 'utf8')}`)
+  const script = join(site, 'docs.ts')
+  write('docs.js', (await transformWithOxc(readFileSync(script, 'utf8'), script)).code)
+}
+
+const missing = `<h1>There is no such page</h1><p>Search above, or go to the <a href="${docsPath}">contents</a>.</p>`
+
+function isCode({ file, topic }: Page): boolean {
+  return isGroup(file) && topic.includes('/')
+}
+
+function headingsOf(markdown: string): string[] {
+  return markdownOf(() => null)
+    .lexer(markdown)
+    .flatMap((token) => (token.type === 'heading' && token.depth === 2 ? [plainText(token.tokens ?? [])] : []))
+}
+
+/** Returns the topic that a link of a page leads to, or null. */
+function linkTopic(page: Page, href: string, files: ReadonlySet<string>): string | null {
+  return resolveLink(page, href, files)?.topic ?? null
+}
+
+/** Returns the address that a link leads to; null when it leads to a file that is no page. */
+function address(page: Page, href: string, files: ReadonlySet<string>): string | null {
+  if (href.startsWith('/_sandbox/')) return href
+  const link = resolveLink(page, href, files)
+  if (link === null) return href
+  if (link.topic === null) return null
+  const anchor = link.anchor === null ? '' : `#${link.anchor}`
+  return link.topic === page.topic && anchor !== '' ? anchor : `${urlOf(link.topic)}${anchor}`
+}
+
+function urlOf(topic: string): string {
+  return topic === 'index' ? docsPath : `${docsPath}${topic}`
+}
+
+interface Site {
+  files: ReadonlySet<string>
+  contents: string
+  pages: readonly Page[]
+}
+
+function pageHtml(page: Page, { files, contents, pages }: Site): string {
+  const content = markdownOf((href) => address(page, href, files), isGroup(page.file) && !isCode(page)).parse(
+    page.markdown,
+    { async: false },
+  )
+  const siblings = isCode(page)
+    ? pages.filter((other) => isCode(other) && other.file === page.file)
+    : pages.filter((other) => !isCode(other))
+  const at = siblings.indexOf(page)
+  return shell({
+    title: page.title,
+    topic: isCode(page) ? page.topic.split('/')[0]! : page.topic,
+    contents,
+    content: `${isCode(page) ? trail(page, pages) : ''}${content}`,
+    links: `${neighbour('prev', 'Previous', siblings[at - 1])}${neighbour('next', 'Next', siblings[at + 1])}`,
+  })
+}
+
+function trail(page: Page, pages: readonly Page[]): string {
+  const topic = page.topic.split('/')[0]!
+  const group = pages.find((other) => other.topic === topic)
+  return `<p class="trail"><a href="${urlOf(topic)}#${page.title}">${escapeHtml(group?.title ?? topic)}</a></p>`
+}
+
+function neighbour(rel: string, label: string, page: Page | undefined): string {
+  if (page === undefined) return '<span></span>'
+  return `<a rel="${rel}" href="${urlOf(page.topic)}"><small>${label}</small>${escapeHtml(page.title)}</a>`
+}
+
+/** The list of pages by section, without the codes. */
+function contentsOf(pages: readonly Page[]): string {
+  const sections = Map.groupBy(
+    pages.filter((page) => page.section !== '' && !isCode(page)),
+    ({ section }) => section,
+  )
+  return [...sections]
+    .map(([section, own]) => {
+      const items = own.map(({ topic, title }) => `<li><a href="${urlOf(topic)}">${escapeHtml(title)}</a></li>`)
+      return `<h2>${escapeHtml(section)}</h2><ul>${items.join('')}</ul>`
+    })
+    .join('')
+}
+
+function shell(page: { title: string; topic: string; contents: string; content: string; links: string }): string {
+  const current = `<a href="${urlOf(page.topic)}"`
+  const contents = page.contents.replace(`${current}>`, `${current} aria-current="page">`)
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${escapeHtml(page.title)} · svc</title>
+<link rel="icon" href="${icon}">
+<link rel="stylesheet" href="${docsPath}docs.css">
+<script src="${docsPath}docs.js" type="module"></script>
+</head>
+<body>
+<a class="skip" href="#content">Skip to the content</a>
+<header class="top">
+<a class="brand" href="${docsPath}"><span class="logo">${logo}</span><b>svc</b> <span class="faint">docs</span></a>
+<search hidden><input type="search" placeholder="Search" aria-label="Search titles and headings" aria-controls="found" autocomplete="off"><kbd>/</kbd><ol id="found" hidden></ol></search>
+<a class="to-demo" href="/_sandbox/demo">Demo</a>
+<a class="menu" href="#pages">Menu</a>
+</header>
+<div class="columns">
+<nav id="pages" aria-label="Pages"><a class="close" href="#">Close</a>${contents}</nav>
+<main id="content" tabindex="-1">
+<article>
+${page.content}</article>
+<footer>${page.links}</footer>
+</main>
+</div>
+</body>
+</html>
+`
+}
+
+const logo =
+  '<svg viewBox="0 0 16 16" width="14" height="14" fill="none" stroke="currentColor" stroke-width="2.5" aria-hidden="true"><path d="M3 5h10M3 11h6"/></svg>'
+
+const icon =
+  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16' rx='4' fill='%230b6e4f'/%3E%3Cpath d='M4 5h8v2.500H4zm0 4h5v2H4z' fill='%23fff'/%3E%3C/svg%3E"
+
+/** Rows of a list of codes are found by the code, as docs_url named them before there were pages. */
+function markdownOf(to: (href: string) => string | null, isList = false): Marked {
+  return new Marked({
+    renderer: {
+      heading({ depth, tokens }) {
+        const id = anchorOf(plainText(tokens))
+        const text = this.parser.parseInline(tokens)
+        if (depth === 1) return `<h1>${text}</h1>\n`
+        return `<h${depth} id="${id}">${text}<a class="anchor" href="#${id}" aria-label="Link to this section">#</a></h${depth}>\n`
+      },
+      link({ href, tokens }) {
+        const text = this.parser.parseInline(tokens)
+        const target = to(href)
+        return target === null ? text : `<a href="${escapeHtml(target)}">${text}</a>`
+      },
+      image: () => '',
+      code({ text, lang = '' }) {
+        const [language = ''] = lang.split(' ')
+        return `<div class="code" data-language="${escapeHtml(language)}"><pre tabindex="0"><code>${highlighted(text, language)}</code></pre></div>\n`
+      },
+      table({ header, rows }) {
+        const cells = (tag: string, row: readonly Tokens.TableCell[]) =>
+          row.map(({ tokens }) => `<${tag}>${this.parser.parseInline(tokens)}</${tag}>`).join('')
+        const hasHead = header.some(({ text }) => text !== '')
+        const head = hasHead ? `<thead><tr>${cells('th', header)}</tr></thead>` : ''
+        const body = rows.map(
+          (row) => `<tr${isList ? ` id="${plainText(row[0]?.tokens ?? [])}"` : ''}>${cells('td', row)}</tr>`,
+        )
+        return `<div class="table${header.length < 3 ? ' pair' : ''}" tabindex="0" role="region" aria-label="Table"><table>${head}<tbody>${body.join('')}</tbody></table></div>\n`
+      },
+    },
+  })
+}
+
+function plainText(tokens: readonly Token[]): string {
+  return tokens
+    .map((token) =>
+      'tokens' in token && token.tokens ? plainText(token.tokens) : 'text' in token ? String(token.text) : '',
+    )
+    .join('')
+    .replaceAll('&lt;', '<')
+}
+
+/** Marks what readers skip: comments of shells and of YAML, the prompt of a transcript. */
+function highlighted(text: string, language: string): string {
+  const html = escapeHtml(text)
+  if (['sh', 'yaml', 'python', 'dockerfile'].includes(language)) {
+    return html.replace(/(^|\s)(#[^\n]*)/g, '$1<i>$2</i>')
+  }
+  return ['ts', 'tsx', 'js'].includes(language) ? html.replace(/(^|\s)(\/\/[^\n]*)/g, '$1<i>$2</i>') : html
+}

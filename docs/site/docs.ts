@@ -1,0 +1,124 @@
+/** What the pages of the documentation add with a script: search over titles and headings, and copying of code. */
+export {}
+
+interface Entry {
+  topic: string
+  title: string
+  summary: string
+  headings: string[]
+}
+
+interface Found {
+  href: string
+  title: string
+  detail: string
+  rank: number
+}
+
+const root = '/_sandbox/docs/'
+const most = 9
+
+const search = document.querySelector<HTMLElement>('search')!
+const input = search.querySelector('input')!
+const list = search.querySelector('ol')!
+search.hidden = false
+
+let entries: Promise<Entry[]> | undefined
+let selected = -1
+
+input.addEventListener('input', show)
+input.addEventListener('focus', show)
+input.addEventListener('keydown', (event) => {
+  const links = [...list.querySelectorAll('a')]
+  if (event.key === 'Escape') {
+    hide()
+    input.blur()
+  } else if (event.key === 'Enter') {
+    links[Math.max(0, selected)]?.click()
+  } else if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
+    event.preventDefault()
+    const step = event.key === 'ArrowDown' ? 1 : -1
+    selected = Math.min(links.length - 1, Math.max(0, selected + step))
+    for (const [at, link] of links.entries()) link.setAttribute('aria-selected', String(at === selected))
+  }
+})
+document.addEventListener('keydown', (event) => {
+  if (event.key !== '/' || event.ctrlKey || event.metaKey || document.activeElement === input) return
+  event.preventDefault()
+  input.focus()
+})
+document.addEventListener('click', (event) => {
+  if (!search.contains(event.target as Node)) hide()
+})
+
+function hide(): void {
+  list.hidden = true
+}
+
+async function show(): Promise<void> {
+  const text = input.value.trim().toLowerCase()
+  if (text === '') return hide()
+  entries ??= fetch(`${root}index.json`).then((response) => response.json() as Promise<Entry[]>)
+  const found = findIn(await entries, text)
+  if (text !== input.value.trim().toLowerCase()) return
+  selected = -1
+  list.replaceChildren(...(found.length === 0 ? [nothing()] : found.map(item)))
+  list.hidden = false
+}
+
+/** Titles that begin with the text come first, then other titles, headings, and summaries with all of its words. */
+function findIn(pages: readonly Entry[], text: string): Found[] {
+  const words = text.split(/\s+/)
+  const hasAll = (content: string) => words.every((word) => content.toLowerCase().includes(word))
+  const found = pages.flatMap(({ topic, title, summary, headings }): Found[] => {
+    const href = root + (topic === 'index' ? '' : topic)
+    const code = topic.includes('/') ? 0.5 : 0
+    const own = title.toLowerCase().startsWith(text) ? 0 : hasAll(`${title} ${topic}`) ? 1 : hasAll(summary) ? 3 : 4
+    const inside = headings
+      .filter(hasAll)
+      .map((heading) => ({ href: `${href}#${anchorOf(heading)}`, title: heading, detail: title, rank: 2 }))
+    return own === 4 ? inside : [{ href, title, detail: summary, rank: own + code }, ...inside]
+  })
+  return found.sort((a, b) => a.rank - b.rank).slice(0, most)
+}
+
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+    .replace(/\s/g, '-')
+}
+
+function item({ href, title, detail }: Found): HTMLLIElement {
+  const line = document.createElement('li')
+  const link = document.createElement('a')
+  const small = document.createElement('small')
+  link.href = href
+  link.textContent = title
+  small.textContent = detail.replace(/[*`]/g, '')
+  link.append(small)
+  link.addEventListener('click', hide)
+  line.append(link)
+  return line
+}
+
+function nothing(): HTMLLIElement {
+  const line = document.createElement('li')
+  line.className = 'none'
+  line.textContent = 'Nothing found'
+  return line
+}
+
+for (const box of document.querySelectorAll('.code')) {
+  const button = document.createElement('button')
+  button.type = 'button'
+  button.textContent = 'Copy'
+  button.addEventListener('click', async () => {
+    await navigator.clipboard.writeText(box.querySelector('code')?.textContent ?? '')
+    button.textContent = 'Copied'
+    setTimeout(() => {
+      button.textContent = 'Copy'
+    }, 1_500)
+  })
+  box.append(button)
+}

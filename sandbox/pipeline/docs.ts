@@ -1,0 +1,79 @@
+/**
+ * The documentation at /_sandbox/docs/: files that the build made of docs/*.md. Nothing of it is read before the first
+ * request. The pages name the address of a sandbox on its default port; they are served with that of this one.
+ */
+import type { Services } from '../operations/context.ts'
+import type { Exchange, Response, Route } from './exchange.ts'
+import { type Asset, type Assets, assetResponse } from './media.ts'
+
+const root = '/_sandbox/docs/'
+/** The address in the sources of the documentation. */
+const writtenAddress = 'http://127.0.0.1:4010'
+
+/** Everything of a page comes from this sandbox: one style sheet, one script, and the index that the script searches. */
+const policy = [
+  "default-src 'none'",
+  "style-src 'self'",
+  "script-src 'self'",
+  "connect-src 'self'",
+  'img-src data:',
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+const headers = {
+  'content-security-policy': policy,
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cache-control': 'no-cache',
+}
+
+export function docsRoutes(services: Services, assets: Assets): Route[] {
+  /** Topics by name, once one has been asked for. */
+  let topics: Promise<ReadonlySet<string>> | undefined
+  const readTopics = async () => {
+    const { body } = await assets.docsFile('index.json')
+    return new Set((JSON.parse(body.toString()) as { topic: string }[]).map(({ topic }) => topic))
+  }
+  const get = (path: string, respond: Route['respond']): Route => ({ method: 'GET', path: `${root}${path}`, respond })
+  const file = (name: string) =>
+    get(name, async (exchange) => assetResponse(exchange, await assets.docsFile(name), headers))
+  const page = async (exchange: Exchange, topic: string): Promise<Response> => {
+    topics ??= readTopics()
+    if (topic === 'index' || !(await topics).has(topic)) {
+      return { ...assetResponse(exchange, await load('missing'), headers), status: 404 }
+    }
+    return assetResponse(exchange, await load(topic), headers)
+  }
+  const load = async (topic: string): Promise<Asset> => {
+    const asset = await assets.docsFile(`${topic}.html`)
+    const { base_url } = services
+    if (base_url === writtenAddress) return asset
+    const body = Buffer.from(asset.body.toString().replaceAll(writtenAddress, base_url))
+    return { ...asset, body, etag: `${asset.etag.slice(0, -1)}-${new URL(base_url).host}"` }
+  }
+  return [
+    redirect('/_sandbox/docs', root),
+    redirect('/_sandbox/errors', `${root}errors`),
+    get('', async (exchange) => assetResponse(exchange, await load('index'), headers)),
+    file('docs.css'),
+    file('docs.js'),
+    file('index.json'),
+    get('{topic}', (exchange) => page(exchange, exchange.request.params.topic ?? '')),
+    get('{group}/', (exchange) => page(exchange, exchange.request.params.group ?? '')),
+    get('{group}/{code}', ({ request, ...exchange }) => {
+      const { group, code } = request.params
+      return page({ ...exchange, request }, `${group}/${code}`)
+    }),
+  ]
+}
+
+/** A fragment of the old address stays: browsers take it along. */
+function redirect(path: string, location: string): Route {
+  return {
+    method: 'GET',
+    path,
+    respond: ({ context }) => ({ status: 302, headers: { 'x-request-id': context.request_id, location }, body: '' }),
+  }
+}

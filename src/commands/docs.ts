@@ -1,0 +1,99 @@
+/** `svc docs [TOPIC]`: opens a page of the documentation in the browser, or prints it where no sandbox serves it. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Argument, Option } from 'commander'
+import type { Style } from '../cli/output/style.ts'
+import { alignPairs } from '../cli/output/text.ts'
+import { openPage } from '../cli/process/open-url.ts'
+import type { Command } from '../cli/run/command.ts'
+import { CliError, didYouMean } from '../cli/run/errors.ts'
+import type { Session } from '../cli/run/session.ts'
+import { packageRoot } from '../scaffold/templates.ts'
+
+/** A page, as dist/docs/index.json lists it. */
+interface Topic {
+  /** `server`, `errors/key_class`. */
+  topic: string
+  title: string
+  summary: string
+  section: string
+}
+
+const folder = join(packageRoot, 'dist/docs')
+const contents = 'index'
+
+export const docs: Command = {
+  name: 'docs',
+  summary: 'Open the documentation, or print it',
+  details:
+    'Opens a page that the running sandbox serves; without a browser or a terminal it prints the URL. Without a sandbox it prints the page. TOPIC is a page, a code (key_class, no-fill/below_floor, rules/busy-polling) or the docs_url of an error.',
+  arguments: [new Argument('[topic]', 'page or code; default: the contents')],
+  options: [
+    new Option('--list', 'list the topics').conflicts('text'),
+    new Option('--text', 'print the page, although a sandbox is running'),
+  ],
+  examples: ['docs --list', 'docs key_class --text'],
+  async run(session, { args: [given = contents], options }) {
+    const { out, settings } = session
+    const topics = readTopics()
+    if (options.list === true) return list(session, topics)
+    const { topic, title } = findTopic(given, topics, session)
+    if (settings.sandbox === null || options.text === true) {
+      const text = readFileSync(join(folder, `${topic}.txt`), 'utf8')
+      out.list({ topic, title, text }, [{ topic, title, text }], (style) => styledLines(text, style))
+      return 0
+    }
+    const url = `${settings.sandbox.url}/_sandbox/docs/${topic === contents ? '' : topic}`
+    const opened = await openPage(session, url)
+    out.data({ topic, title, url, opened }, () => [url])
+    return 0
+  },
+}
+
+/** Returns every topic of this package. */
+export function readTopics(): Topic[] {
+  return JSON.parse(readFileSync(join(folder, 'index.json'), 'utf8')) as Topic[]
+}
+
+/** The pages with what they are about; of the codes only their groups, in text. */
+function list({ out }: Session, topics: readonly Topic[]): number {
+  const items = topics.map(({ topic, title, summary, section }) => ({ topic, title, summary, section }))
+  out.list({ items }, items, (style) => {
+    const pages = items.filter(({ topic }) => topic !== contents && !topic.includes('/'))
+    const sections = [...Map.groupBy(pages, ({ section }) => section)]
+    const lines = sections.flatMap(([section, own]) => [
+      style.bold(section),
+      ...alignPairs(
+        own.map(({ topic, summary }) => [topic, summary.replaceAll('`', '')]),
+        style,
+      ),
+      '',
+    ])
+    return [...lines, 'A code is a topic too: svc docs key_class. All of them: svc docs --list -o jsonl']
+  })
+  return 0
+}
+
+/** Returns the topic of a page, of a code, of a code without its group, or of an address of the documentation. */
+function findTopic(given: string, topics: readonly Topic[], { out }: Session): Topic {
+  const wanted = given.replace(/^.*\/_sandbox\/docs\//, '').replace(/\/$/, '') || contents
+  const isSame = (name: string) => name.toLowerCase() === wanted.toLowerCase()
+  const [found, ...others] = [
+    ...topics.filter(({ topic }) => isSame(topic)),
+    ...topics.filter(({ topic }) => topic.includes('/') && isSame(topic.split('/')[1]!)),
+  ]
+  if (found === undefined) {
+    const names = topics.flatMap(({ topic }) => [topic, ...topic.split('/').slice(1)])
+    const hint = [didYouMean(wanted, names), 'All topics: svc docs --list'].filter((part) => part !== null).join(' ')
+    throw new CliError('usage', 'topic_unknown', `There is no topic ${JSON.stringify(given)}.`, hint)
+  }
+  if (others.length > 0) out.note(`Also: ${others.map(({ topic }) => `svc docs ${topic}`).join(', ')}`)
+  return found
+}
+
+function styledLines(text: string, style: Style): string[] {
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((line) => (/^#+ /.test(line) ? style.bold(line.replace(/^#+ /, '')) : line))
+}

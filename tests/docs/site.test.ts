@@ -1,0 +1,119 @@
+/** The documentation as the sandbox serves it, and as `svc docs` opens and prints it. */
+import { expect, test } from 'vitest'
+import { readPages } from '../../docs/pages.ts'
+import { startSandbox } from '../../sandbox/index.ts'
+import { reasonCodes } from '../../src/contract/errors.ts'
+import { startTestCli, svc, temporaryDirectory } from '../cli/test-cli.ts'
+
+test('every page is served, with the policy of a page that loads nothing from elsewhere', async () => {
+  await using sandbox = await startSandbox()
+  const pages = readPages()
+  expect(pages.length).toBeGreaterThan(200)
+  for (const { topic, title } of pages) {
+    const response = await fetch(`${sandbox.url}/_sandbox/docs/${topic === 'index' ? '' : topic}`)
+    const html = await response.text()
+    expect([topic, response.status, response.headers.get('content-type')]).toEqual([
+      topic,
+      200,
+      'text/html; charset=utf-8',
+    ])
+    expect(html).toContain(`<title>${title} · svc</title>`)
+    expect(html).not.toMatch(/<script(?! src)|<style|style=|onclick|127\.0\.0\.1:4010\b/)
+  }
+  const { headers } = await fetch(`${sandbox.url}/_sandbox/docs/errors`)
+  expect(headers.get('content-security-policy')).toBe(
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  )
+  expect(headers.get('access-control-allow-origin')).toBeNull()
+})
+
+test('the address in the pages is that of this sandbox, with a tag of its own', async () => {
+  await using sandbox = await startSandbox()
+  const page = await fetch(`${sandbox.url}/_sandbox/docs/errors/key_class`)
+  expect(await page.text()).toContain(`${sandbox.url}/_sandbox/docs/errors/key_class`)
+  const etag = page.headers.get('etag') ?? ''
+  expect(etag).toMatch(new RegExp(`-127\\.0\\.0\\.1:${sandbox.port}"$`))
+  const again = await fetch(page.url, { headers: { 'if-none-match': etag } })
+  expect(again.status).toBe(304)
+})
+
+test('docs_url of every reason code leads to its page, and the earlier address to the list', async () => {
+  await using sandbox = await startSandbox()
+  const refused = await fetch(`${sandbox.url}/v1/placements`, { method: 'POST' })
+  const { docs_url, reason_code } = (await refused.json()) as { docs_url: string; reason_code: string }
+  expect(docs_url).toBe(`${sandbox.url}/_sandbox/docs/errors/${reason_code}`)
+  const page = await (await fetch(docs_url)).text()
+  expect(page).toContain(`<h1>${reason_code}</h1>`)
+  const list = await fetch(`${sandbox.url}/_sandbox/errors`)
+  expect(list.url).toBe(`${sandbox.url}/_sandbox/docs/errors`)
+  const html = await list.text()
+  for (const code of Object.keys(reasonCodes)) expect(html).toContain(`<tr id="${code}">`)
+})
+
+test.each(['nothing', 'errors/nothing', 'index', '..%2f..%2fpackage', 'errors/..%2f..%2findex.json'])(
+  '%s is a page that says there is none',
+  async (topic) => {
+    await using sandbox = await startSandbox()
+    const response = await fetch(`${sandbox.url}/_sandbox/docs/${topic}`)
+    expect(response.status).toBe(404)
+    expect(await response.text()).toContain('There is no such page')
+  },
+)
+
+test('another host name and another origin are refused, as for any page of the sandbox', async () => {
+  await using sandbox = await startSandbox()
+  const foreign = await fetch(`${sandbox.url}/_sandbox/docs/`, { headers: { origin: 'http://evil.example' } })
+  expect(foreign.status).toBe(403)
+})
+
+test('svc docs prints the address of a page of the running sandbox', async () => {
+  await using cli = await startTestCli()
+  const { url } = cli.sandbox
+  const opened = await cli.svc('docs errors')
+  expect(opened.stdout).toBe(`${url}/_sandbox/docs/errors\n`)
+  expect(opened.stderr).toContain('Not opened, this is not a terminal')
+  expect((await cli.svc('docs -q')).stdout).toBe(`${url}/_sandbox/docs/\n`)
+  const json = JSON.parse((await cli.svc('docs key_class -o json')).stdout) as object
+  expect(json).toEqual({
+    topic: 'errors/key_class',
+    title: 'key_class',
+    url: `${url}/_sandbox/docs/errors/key_class`,
+    opened: false,
+  })
+  const fromError = await cli.svc(`docs ${url}/_sandbox/docs/errors/key_class -q`)
+  expect(fromError.stdout).toBe(`${url}/_sandbox/docs/errors/key_class\n`)
+  expect((await cli.svc('docs key_class --text')).stdout).toMatch(/^key_class\n\n403 forbidden\. /)
+})
+
+test('without a sandbox svc docs prints the page of the package', async () => {
+  const env = { SVC_HOME: temporaryDirectory() }
+  const { code, stdout } = await svc('docs below_floor', { env })
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^below_floor\n\nNo fill, partner\. /) })
+  for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
+  const several = await svc('docs consent_not_granted', { env })
+  expect(several.stdout).toMatch(/^consent_not_granted\n\n403 forbidden/)
+  expect(several.stderr).toBe('Also: svc docs no-fill/consent_not_granted, svc docs render-js/consent_not_granted\n')
+})
+
+test('svc docs --list has every topic, and a topic that is mistyped is suggested', async () => {
+  const env = { SVC_HOME: temporaryDirectory() }
+  const topics = readPages().map(({ topic }) => topic)
+  const { stdout } = await svc('docs --list -o jsonl', { env })
+  expect(
+    stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { topic: string }).topic),
+  ).toEqual(topics)
+  const text = (await svc('docs --list', { env })).stdout
+  for (const topic of topics)
+    if (topic !== 'index' && !topic.includes('/')) expect(text).toMatch(new RegExp(`^${topic} `, 'm'))
+  const refused = await svc('docs key_clas', { env })
+  expect(refused).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: 'error: There is no topic "key_clas".\nhint: Did you mean key_class? All topics: svc docs --list\n',
+  })
+  const names = (await svc('completion --names topics', { env })).stdout.split('\n')
+  expect(names).toEqual(expect.arrayContaining(['qa', 'errors', 'errors/key_class', 'key_class']))
+})
