@@ -6,10 +6,12 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { inspect } from 'node:util'
 import type { Latency, ProjectSettings } from '../src/contract/control/projects.ts'
 import type { Scenario } from '../src/contract/control/scenarios.ts'
 import { isLoopback } from '../src/foundation/loopback.ts'
 import { nearestName } from '../src/foundation/nearest-name.ts'
+import { redactSecrets } from '../src/foundation/redaction.ts'
 import { MarketData } from './domain/catalogue.ts'
 import { parseRateLimit } from './domain/rate.ts'
 import { restoreClock } from './operations/clock.ts'
@@ -113,7 +115,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const journal_limit = checkCount(options.journal_limit ?? defaultJournalLimit, 'journal_limit')
   const event_limit = checkCount(options.event_limit ?? defaultEventLimit, 'event_limit')
   const rate = readRate(options.rate_limit)
-  const report = options.report ?? ((error: unknown) => console.error(error))
+  const report = options.report ?? ((error: unknown) => console.error(redactSecrets(inspect(error))))
   const seed = options.seed === undefined ? null : checkCount(options.seed, 'seed')
 
   const fixture = <T>(name: string) => JSON.parse(readFileSync(join(root, 'fixtures', name), 'utf8')) as T

@@ -2,6 +2,7 @@
 import type { FailedCondition, RequestItem, RequestMatch } from '../../src/contract/control/requests.ts'
 import { parseJson } from '../../src/foundation/json.ts'
 import { valueAt } from '../../src/foundation/json-path.ts'
+import { redactSecrets } from '../../src/foundation/redaction.ts'
 
 /** The parts of a journaled request that a match can test. */
 export interface MatchedRequest {
@@ -28,7 +29,7 @@ export function matchRequest(conditions: Conditions, request: MatchedRequest): M
   const check = (condition: string, expected: Scalar | undefined, actual: Scalar, isMet: boolean) => {
     if (expected === undefined) return
     if (isMet) met++
-    else failed.push({ condition, expected, actual })
+    else failed.push({ condition, expected: typeof expected === 'string' ? redactSecrets(expected) : expected, actual })
   }
   const equal = (condition: string, expected: Scalar | undefined, actual: Scalar) =>
     check(condition, expected, actual, expected === actual)

@@ -5,7 +5,7 @@ import type { z } from 'zod'
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { ApiError, type FieldError } from '../../src/contract/errors.ts'
 import { explainIssues, type LocatedFieldError, unknownField } from '../../src/contract/field-errors.ts'
-import { redactSecrets } from '../../src/foundation/redaction.ts'
+import { mayHoldSecrets, redactSecrets, secretKind, withoutAssetTokens } from '../../src/foundation/redaction.ts'
 
 /** Bodies nest at most this deep; the contract's own shapes need six levels. */
 const deepest = 64
@@ -40,8 +40,8 @@ export function tooLarge(limit_bytes: number): ApiError {
   return new ApiError('payload_too_large', { hint: `Send at most ${limit_bytes} bytes here.` })
 }
 
-/** Returns the JSON value of a body. @throws ApiError 400 body_empty, json_malformed */
-export function parseJson(body: Buffer): unknown {
+/** Returns the JSON value of a body, and its text. @throws ApiError 400 body_empty, json_malformed */
+export function parseJson(body: Buffer): { json: unknown; text: string } {
   if (body.length === 0) throw new ApiError('body_empty')
   if (!isUtf8(body)) throw new ApiError('json_malformed', { message: 'The body is not UTF-8.' })
   const text = body.toString('utf8')
@@ -61,7 +61,7 @@ export function parseJson(body: Buffer): unknown {
     throw new ApiError('json_malformed', { message: 'A text of the body holds half a surrogate pair.' })
   }
   if (hasEscapes || text.includes('__proto__')) refuseProto(value, [])
-  return value
+  return { json: value, text }
 }
 
 /** Returns a value as the schema parses it. @throws ApiError 400 with every field at fault */
@@ -106,6 +106,76 @@ export function refuseQuery(query: object): void {
   if (names.length === 0) return
   const fields = names.slice(0, mostFields).map((name) => withoutSecrets(unknownField([name])))
   throw new ApiError('field_unknown', { fields })
+}
+
+/*
+ * Secrets where none belongs (A94). The text of a request is searched for their prefixes; only one that has some is
+ * looked at field by field.
+ */
+
+const noFields: readonly string[] = []
+
+/**
+ * Returns a body without asset tokens, except in the fields in which they belong, and whether it holds no key or token at
+ * all. @throws ApiError 400 secret_in_field when a field holds a secret key, an activation token or a beacon token
+ */
+export function refuseSecrets(
+  { credential_fields = noFields }: Endpoint,
+  json: unknown,
+  text: string,
+  warnings: string[],
+): { json: unknown; isPlain: boolean } {
+  if (!mayHoldSecrets(text)) return { json, isPlain: true }
+  const found = secretsIn(json, [], credential_fields)
+  if (found.length > 0) throw secretInField(found)
+  const cleaned = replaceAssetTokens(json, null, credential_fields)
+  if (cleaned !== json) warnings.push('asset_token_removed')
+  return { json: cleaned, isPlain: false }
+}
+
+/** Refuses a query, or the parameters of a path that name something new, with a secret in it. @throws ApiError 400 */
+export function refuseSecretValues(values: Readonly<Record<string, unknown>>): void {
+  const found = secretsIn(values, [], noFields)
+  if (found.length > 0) throw secretInField(found)
+}
+
+function secretInField(found: readonly FieldError[]): ApiError {
+  return new ApiError('secret_in_field', { fields: found.slice(0, mostFields) })
+}
+
+function secretsIn(value: unknown, path: readonly string[], except: readonly string[]): FieldError[] {
+  if (typeof value === 'string') {
+    const kind = secretKind(value)
+    if (kind === null) return []
+    const place = withoutSecrets({ ...unknownField(path), message: `holds ${articleOf(kind)} ${kind}` })
+    return [{ ...place, expected: 'no secret: it belongs in the Authorization header alone' }]
+  }
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([name, inner]) => {
+    if (path.length === 0 && except.includes(name)) return []
+    const inName = secretsIn(name, [...path, name], except)
+    return inName.length > 0 ? inName : secretsIn(inner, [...path, name], except)
+  })
+}
+
+function articleOf(kind: string): string {
+  return kind.startsWith('a') ? 'an' : 'a'
+}
+
+/** Returns the same value when there is nothing to replace. */
+function replaceAssetTokens(value: unknown, name: string | null, except: readonly string[]): unknown {
+  if (typeof value === 'string') return name === 'asset_token' ? value : withoutAssetTokens(value)
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) {
+    const items = value.map((item) => replaceAssetTokens(item, name, noFields))
+    return items.some((item, index) => item !== value[index]) ? items : value
+  }
+  const entries = Object.entries(value)
+  const cleaned = entries.map(([key, inner]): [string, unknown] =>
+    except.includes(key) ? [key, inner] : [withoutAssetTokens(key), replaceAssetTokens(inner, key, noFields)],
+  )
+  const isSame = cleaned.every(([key, inner], index) => key === entries[index]![0] && inner === entries[index]![1])
+  return isSame ? value : Object.fromEntries(cleaned)
 }
 
 function withoutSecrets({ path, message, expected }: LocatedFieldError): FieldError {

@@ -7,6 +7,7 @@ import { oldClientHeader } from '../../src/contract/compat/surface.ts'
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import { encodeId } from '../../src/contract/ids.ts'
+import { redactSecrets } from '../../src/foundation/redaction.ts'
 import type { Context, Services } from '../operations/context.ts'
 import type { Injection } from '../runtime/faults.ts'
 import type { Identity } from '../runtime/replay.ts'
@@ -156,12 +157,17 @@ export function successResponse(status: number, { context, request }: Exchange, 
   return { status, headers, body: JSON.stringify(output) }
 }
 
-/** The error body of the contract (A10). */
+/** The error body of the contract (A10), without any secret that a message has repeated (A12). */
 export function errorResponse({ base_url }: Services, context: ResponseContext, error: ApiError): Response {
   const headers = responseHeaders(context)
   Object.assign(headers, error.headers)
   if (error.retry_after_s !== undefined) headers['retry-after'] = String(error.retry_after_s)
-  return { status: error.status, headers, body: JSON.stringify(error.toBody(context.request_id, base_url)), error }
+  return {
+    status: error.status,
+    headers,
+    body: redactSecrets(JSON.stringify(error.toBody(context.request_id, base_url))),
+    error,
+  }
 }
 
 /** Returns anything thrown as an error of the contract. Our own failures are reported, never explained to the caller. */

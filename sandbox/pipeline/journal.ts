@@ -52,7 +52,8 @@ export function record({ store }: Services, exchange: Exchange, { status, header
     slot_id: subject.slot_id,
     request_headers: requestHeaders(request),
     request_body: exchange.journal_body ?? journalUnreadable(request.body.toString('utf8')),
-    response_headers: JSON.stringify(headers),
+    // The origin is the one header that repeats what was sent.
+    response_headers: context.origin === null ? JSON.stringify(headers) : redactSecrets(JSON.stringify(headers)),
     response_body: isJson(headers) && typeof body === 'string' ? redactSecrets(body) : '',
     key_kind: caller === null ? null : keyKind(caller),
     key_id: caller?.key_id ?? null,
@@ -90,22 +91,77 @@ function journalHeaders(headers: IncomingHttpHeaders): string {
     if (value === undefined) continue
     if (name === 'authorization') kept[name] = describeCredential(String(value))
     else if (hiddenHeaders.has(name)) kept[name] = 'redacted'
-    else kept[name] = Array.isArray(value) ? value.join(', ') : value
+    else kept[plainText.test(name) ? name : '[name]'] = keptValue(name, Array.isArray(value) ? value.join(', ') : value)
   }
   return redactSecrets(JSON.stringify(kept))
 }
 
-/** Returns what is kept of a validated body: all but prompt text. A field sent twice is there once, as it counted. */
-export function journalBody(parsed: unknown): string {
-  return redactSecrets(JSON.stringify(mayHoldPrompt(parsed) ? withoutPrompt(parsed) : parsed))
+/** Returns a header's value if it reads like one: of anything that might be prose only the length is kept. */
+function keptValue(name: string, value: string): string {
+  if (name === 'referer') return URL.parse(value)?.origin ?? removed(value)
+  const isKept = (valuePatterns[name] ?? (name.startsWith('sec-ch-') ? clientHint : undefined))?.test(value)
+  return isKept === true || hasNoProse(value) ? value : removed(value)
 }
 
-/** Path and query. A value that v1 does not know is removed: a prompt that strayed there was not shared. */
+const httpDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} [\d:]{8} GMT$/
+const clientHint = /^(?:"[^"]{0,64}"(?:;v="[\d.]{1,32}")?(?:, ?)?){1,16}$/
+
+/** The forms of values that have words in them. */
+const valuePatterns: Readonly<Record<string, RegExp>> = {
+  // Products with a version, comments in parentheses, and the word of mobile browsers.
+  'user-agent': /^[\w.+-]{1,64}\/[^\s()]{1,64}(?: (?:\([^()]{1,256}\)|[\w.+-]{1,64}\/[^\s()]{1,64}|Mobile)){0,24}$/,
+  'if-modified-since': httpDate,
+  date: httpDate,
+}
+
+/** Lists and parameters have blanks behind their commas and semicolons only. */
+function hasNoProse(value: string): boolean {
+  if (value.length > longestPath) return false
+  return value.split(/[,;] ?/).every((part) => isToken(unescaped(part)))
+}
+
+function isToken(text: string): boolean {
+  return /^[\x21-\x7e]{0,256}$/.test(text) && !/\w\+\w+\+\w/.test(text)
+}
+
+/** Returns a text with percent-encoding undone, or unchanged where it is none. */
+function unescaped(text: string): string {
+  if (!text.includes('%')) return text
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/**
+ * Returns what is kept of a validated body: all but prompt text. A field sent twice is there once, as it counted.
+ * `isPlain` is whether no key or token was found in it, but for the asset token of its field.
+ */
+export function journalBody(parsed: unknown, isPlain: boolean): string {
+  const text = JSON.stringify(mayHoldPrompt(parsed) ? withoutPrompt(parsed) : parsed)
+  return isPlain && !text.includes('ast_') ? text : redactSecrets(text)
+}
+
+/**
+ * Path and query. A segment that might be prose is removed, as is every value that v1 does not know: a prompt that strayed
+ * there was not shared.
+ */
 function journalPath(url: string): string {
   const at = url.indexOf('?')
-  if (at < 0) return redactSecrets(url.slice(0, longestPath))
+  const path = url.slice(0, at < 0 ? longestPath : Math.min(at, longestPath))
+  const kept = plainPath.test(path) ? path : path.split('/').map(plainSegment).join('/')
+  if (at < 0) return redactSecrets(kept)
   const pairs = url.slice(at + 1, longestPath).split('&')
-  return redactSecrets(`${url.slice(0, Math.min(at, longestPath))}?${pairs.map(plainPair).join('&')}`)
+  return redactSecrets(`${kept}?${pairs.map(plainPair).join('&')}`)
+}
+
+const plainPath = /^(?:\/[\w.:+~@$*!{}-]{0,128})+$/
+const plainSegments = /^[\w.:+~@$*!{}-]{0,128}$/
+
+function plainSegment(segment: string): string {
+  const redacted = redactSecrets(segment)
+  return plainSegments.test(unescaped(redacted).trim()) ? redacted : '[removed]'
 }
 
 function plainPair(pair: string): string {

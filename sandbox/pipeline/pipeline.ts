@@ -8,15 +8,25 @@
  *
  * Files, frames, pages and streams have routes of their own, which leave out steps 6 to 10.
  */
-import type { Endpoint } from '../../src/contract/endpoint.ts'
+import { type Endpoint, isControlPlane } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import { type CompatEndpointId, contract, type EndpointId } from '../../src/contract/index.ts'
+import { mayHoldSecrets } from '../../src/foundation/redaction.ts'
 import { compatOperations, deprecationHeaders } from '../compat/index.ts'
 import { publishableKey } from '../operations/browser.ts'
 import type { Context, Services } from '../operations/context.ts'
 import { type JsonEndpointId, onRejected, operations } from '../operations/index.ts'
 import type { RestoredRequest } from '../runtime/replay.ts'
-import { parseJson, readBody, refuseQuery, tooLarge, validate, validateBody } from './body.ts'
+import {
+  parseJson,
+  readBody,
+  refuseQuery,
+  refuseSecrets,
+  refuseSecretValues,
+  tooLarge,
+  validate,
+  validateBody,
+} from './body.ts'
 import { addCors, isPreflight, preflightResponse } from './cors.ts'
 import { findCaller, type Rates } from './credentials.ts'
 import {
@@ -203,6 +213,20 @@ function checkContentType({ method, headers, body }: Request): void {
   if (!jsonType.test(headers['content-type'] ?? '')) throw new ApiError('content_type_unsupported')
 }
 
+const noBody = { json: {}, text: '' }
+
+/**
+ * The first part of step 9: the query, and parameters of the path that may name something new. Other parameters only find
+ * something, or nothing (A94).
+ */
+function refuseSecretsInUrl(endpoint: Endpoint, { url, query, params }: Request): void {
+  const hasQuery = url.includes('?')
+  const mayName = isControlPlane(endpoint) && !endpoint.errors.includes('not_found')
+  if (!(hasQuery || mayName) || !mayHoldSecrets(url)) return
+  if (hasQuery) refuseSecretValues(query)
+  if (mayName) refuseSecretValues(params)
+}
+
 /** Step 9. Activation has its key in the body: its rate is taken here. */
 async function parseInput(
   services: Services,
@@ -213,19 +237,21 @@ async function parseInput(
 ): Promise<{ params: unknown; query: unknown; body: unknown }> {
   const { context, request } = exchange
   try {
+    refuseSecretsInUrl(endpoint, request)
     const params = endpoint.params === undefined ? {} : validate(endpoint.params, request.params)
     if (endpoint.query === undefined) refuseQuery(request.query)
     const query = endpoint.query === undefined ? {} : validate(endpoint.query, { ...request.query })
     if (endpoint.body === undefined) return { params, query, body: undefined }
     const isEmptyAllowed = endpoint.stability === 'sandbox' && request.body.length === 0
-    const json = isEmptyAllowed ? {} : parseJson(request.body)
+    const sent = isEmptyAllowed ? noBody : parseJson(request.body)
+    const { json, isPlain } = refuseSecrets(endpoint, sent.json, sent.text, context.warnings)
     if (Array.isArray(json) && id === 'beacons.send') throw new ApiError('batch_not_supported')
     const body = validateBody(endpoint, json, context.warnings)
     if (id === 'browser.activate') {
       const key = await publishableKey(services, (body as { publishable_key: string }).publishable_key)
       rates.take('activate', { key_id: key.id, project: key.project }, context.now_ms)
     }
-    exchange.journal_body = journalBody(body)
+    exchange.journal_body = journalBody(body, isPlain)
     return { params, query, body }
   } catch (error) {
     if (error instanceof ApiError && context.caller !== null) {

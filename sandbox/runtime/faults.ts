@@ -155,8 +155,9 @@ function tooManyRules(): ApiError {
 function refuseSecret(draft: FaultDraft): void {
   const path = secretIn(draft)
   if (path === null) return
-  throw new ApiError('schema_invalid', {
+  throw new ApiError('secret_in_field', {
     message: 'The rule contains a key or a token, which the sandbox does not store.',
+    hint: 'Name whose requests it breaks with key: of that only a hash is stored.',
     fields: [{ path, message: 'holds a key or a token', expected: 'none; in a path, * stands for it' }],
   })
 }

@@ -156,8 +156,13 @@ function tokenNote(kind: 'at' | 'bt', key_id: string): NotRestored {
 function headersOf(row: ExchangeRow, { body }: StoredRequest, authorization: string | null): Record<string, string> {
   const stored = Object.entries(JSON.parse(row.request_headers) as Record<string, string>)
   return {
-    ...Object.fromEntries(stored.filter(([name]) => !droppedHeaders.has(name))),
+    ...Object.fromEntries(stored.filter(([name, value]) => !droppedHeaders.has(name) && !isIncomplete(name, value))),
     ...(authorization === null ? {} : { authorization }),
     ...(body === null ? {} : { 'content-length': String(Buffer.byteLength(body)) }),
   }
+}
+
+/** Whether the journal has kept less of a header than was sent. */
+function isIncomplete(name: string, value: string): boolean {
+  return name === '[name]' || value.startsWith('[removed')
 }

@@ -7,7 +7,13 @@ const causesOf = (id: EndpointId) => failuresOf(contract[id])
 describe('causes of failure follow from the declaration', () => {
   test('without a body, credentials, a rate or a database there is little that can fail', () => {
     expect(causesOf('render.script')).toEqual(['http_malformed', 'injected_fault', 'internal_error'])
-    expect(causesOf('health.live')).toEqual(['http_malformed', 'origin_refused', 'field_unknown', 'internal_error'])
+    expect(causesOf('health.live')).toEqual([
+      'http_malformed',
+      'origin_refused',
+      'secret_in_field',
+      'field_unknown',
+      'internal_error',
+    ])
   })
 
   test.each<[EndpointId, string[]]>([

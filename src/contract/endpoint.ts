@@ -40,6 +40,11 @@ export interface EndpointEntry {
   readonly params?: z.ZodObject
   readonly query?: z.ZodObject
   readonly body?: z.ZodType
+  /**
+   * Top-level fields of the body in which a key or token belongs, or has an error of its own. In any other, and in any
+   * query, a secret key, an activation token or a beacon token is a 400 (A94). An asset token belongs in `asset_token`.
+   */
+  readonly credential_fields?: readonly string[]
   /** The media type of a body that is not JSON: a file. */
   readonly body_media_type?: string
   /** Returns the schema of the variant that a body was meant to be, so that errors are about that variant. */
@@ -147,9 +152,9 @@ const impliedErrors: readonly [applies: (endpoint: Endpoint) => boolean, causes:
   ],
   [({ credentials }) => credentials.includes('secret_key'), ['secret_key_in_browser']],
   [({ rate }) => rate !== null, ['rate_limited']],
-  [({ body }) => body !== undefined, ['json_malformed', 'field_unknown', 'schema_invalid']],
+  [({ body }) => body !== undefined, ['json_malformed', 'secret_in_field', 'field_unknown', 'schema_invalid']],
   [(endpoint) => endpoint.body !== undefined && !isControlPlane(endpoint), ['body_empty']],
-  [({ query, response }) => query !== undefined || response instanceof z.ZodType, ['field_unknown']],
+  [({ query, response }) => query !== undefined || response instanceof z.ZodType, ['secret_in_field', 'field_unknown']],
   [({ params, query }) => hasRules(params) || hasFields(query), ['schema_invalid']],
   [({ is_constant }) => is_constant !== true, ['storage_unavailable']],
   [(endpoint) => !isControlPlane(endpoint), ['injected_fault']],

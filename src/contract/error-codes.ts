@@ -91,6 +91,10 @@ export const reasonCodes = {
       'The request has a field that the contract does not define.',
       'Remove the fields listed in fields, or correct their spelling.',
     ],
+    secret_in_field: [
+      'A field holds a secret key or a token that does not belong there.',
+      'Nothing was stored. Find out why it was sent there, and replace it: create another key and revoke this one (svc keys create, svc keys revoke); a page activates again.',
+    ],
     formats_empty: [
       'overrides.allowed_formats is empty.',
       'Name at least one of banner, clip, native, or leave the field out to allow all.',

@@ -41,14 +41,14 @@ export const responseHeaders = {
   'x-sandbox-warning': header(
     'assumed',
     'A22',
-    'Sandbox only. What the sandbox tolerated: wait_ms_clamped, wait_ms_conflict, prompt_text_discarded, consent_purposes_kept, fields_ignored, client_id_from_key, secret_key_in_browser.',
+    'Sandbox only. What the sandbox tolerated: wait_ms_clamped, wait_ms_conflict, prompt_text_discarded, consent_purposes_kept, fields_ignored, client_id_from_key, secret_key_in_browser, asset_token_removed.',
   ),
   'x-sandbox-slot-ids': header(
     'assumed',
     'A37',
     'Sandbox only. Every slot of the job, when more than one was requested.',
   ),
-  'x-sandbox-fault': header('assumed', 'A94', 'Sandbox only. The fault rule that applied to this request.'),
+  'x-sandbox-fault': header('assumed', 'A96', 'Sandbox only. The fault rule that applied to this request.'),
   'x-sandbox-would-bill': header('assumed', 'A78', 'Sandbox only. What production would have billed for this beacon.'),
 } as const satisfies Record<string, HeaderRow>
 

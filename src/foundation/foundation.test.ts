@@ -5,7 +5,7 @@ import { escapeHtml } from './html.ts'
 import { isObject, parseJson, parseJsonObject } from './json.ts'
 import { setValue, valueAt, withoutValue, withValue } from './json-path.ts'
 import { isLoopback } from './loopback.ts'
-import { redactSecrets, replaceSecrets } from './redaction.ts'
+import { mayHoldSecrets, redactSecrets, replaceSecrets, secretKind, withoutAssetTokens } from './redaction.ts'
 import { retryAfterMs } from './retry-after.ts'
 
 describe('json', () => {
@@ -109,6 +109,40 @@ test('keys and tokens are redacted anywhere in a text', () => {
   expect(replaceSecrets(`Bearer sk_live_a and ${token}`, ({ kind, mode }) => `$${kind}${mode ?? ''}`)).toBe(
     'Bearer $sklive and $ast',
   )
+})
+
+test('encoded keys and tokens are found however often they are encoded', () => {
+  const secret = `at_${'0'.repeat(11)}_${'x'.repeat(43)}`
+  const once = secret.replaceAll('_', '%5F')
+  const escaped = secret.replaceAll('_', '\\u005f')
+  const encoded = [once, once.replaceAll('%', '%25'), encodeURIComponent(encodeURIComponent(once)), escaped]
+  encoded.push(secret.replace('t', '%74'), once.replaceAll('5', '%35'), escaped.replaceAll('\\', '\\\\'))
+  for (const text of encoded) {
+    expect(redactSecrets(`{"a":"${text}"}`), text).not.toMatch(/x{8}/)
+    expect([mayHoldSecrets(text), secretKind(text)], text).toEqual([true, 'activation token'])
+    const asset = text.replace(/^at|^a%74/, 'ast')
+    expect([mayHoldSecrets(asset), withoutAssetTokens(asset)], asset).toEqual([true, 'ast_00000000000_redacted'])
+  }
+  expect(JSON.parse(redactSecrets('{"a":"%22sk%5Ftest%5Fabc%22"}'))).toEqual({ a: '%22sk_test_redacted%22' })
+  expect(redactSecrets('100% of the 5%20 %5F')).toBe('100% of the 5%20 %5F')
+})
+
+test('a secret is told from words that look like one', () => {
+  expect(secretKind('sk_live_a')).toBe('secret key')
+  expect(secretKind('a sk_test_a, b')).toBe('secret key')
+  expect(secretKind(`desk_test_${'a'.repeat(32)}`)).toBe('secret key')
+  expect(secretKind(`bt_${'7'.repeat(11)}_${'x'.repeat(43)}`)).toBe('beacon token')
+  for (const text of ['task_test_1', 'sk_test_redacted', 'sk_test_', 'pk_test_a', 'look_at_impressions_per_placement'])
+    expect(secretKind(text), text).toBeNull()
+  const code = 'format_combination_unsupported'
+  expect(redactSecrets(code)).toBe(code)
+})
+
+test('a body with an asset token in its field, and nothing else, needs no closer look', () => {
+  const asset_token = `ast_${'0'.repeat(11)}_${'x'.repeat(43)}`
+  expect(mayHoldSecrets(JSON.stringify({ asset_token, occurred_at_ms: 1 }))).toBe(false)
+  expect(mayHoldSecrets(JSON.stringify({ asset_token }, null, 1))).toBe(false)
+  expect(mayHoldSecrets(JSON.stringify({ asset_token, beacon_id: asset_token }))).toBe(true)
 })
 
 test('Retry-After is seconds or a date', () => {

@@ -33,6 +33,7 @@ export const adoptedReasonCodes: Readonly<Record<number, readonly string[]>> = {
     'beacon_before_decision',
     'occurred_at_in_seconds',
     'occurred_at_conflict',
+    'secret_in_field',
     'consent_revision_mismatch',
     'asset_token_invalid',
     'asset_token_expired',

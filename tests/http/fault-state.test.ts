@@ -168,7 +168,7 @@ test('a rule that contains a token elsewhere is rejected, since it would be stor
     ['rewrite', { effect: 'rewrite', rewrite: { 'decision.asset_token': asset_token } }],
   ] as const) {
     const refused = (await on.api.refuse('faults.add', { body })).body
-    expect([refused.reason_code, refused.fields?.map(({ path }) => path)]).toEqual(['schema_invalid', [name]])
+    expect([refused.reason_code, refused.fields?.map(({ path }) => path)]).toEqual(['secret_in_field', [name]])
     expect(JSON.stringify(refused)).not.toContain(asset_token)
   }
   expect(await rules(on)).toEqual([])

@@ -76,7 +76,7 @@ describe('the keys of a project', () => {
     for (const body of [{ class: 'admin' }, { mode: 'prod' }]) {
       expect((await on.api.refuse('keys.create', { params, body })).body.reason_code).toBe('schema_invalid')
     }
-    expect((await on.api.refuse('keys.create', { params, body: { key: 'sk_test_mine' } })).body.reason_code).toBe(
+    expect((await on.api.refuse('keys.create', { params, body: { key: 'pk_test_mine' } })).body.reason_code).toBe(
       'field_unknown',
     )
     expect((await on.api.accept('keys.list', { params })).body.items).toHaveLength(3)

@@ -5,8 +5,9 @@ import { join } from 'node:path'
 import type Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { manualClock, startSandbox } from '../../sandbox/index.ts'
+import type { EndpointId } from '../../src/contract/index.ts'
 import { type Api, type Call, connect } from './call.ts'
-import { activate, asked, beacon, edit, fill, folder, key, origin, stage } from './stage.ts'
+import { activate, asked, beacon, edit, fill, folder, key, liveKey, origin, publishable, stage } from './stage.ts'
 
 const prose = 'my aunt Zephyrine asked about a quiet divorce'
 const oneWord = 'zephyrine-quiet-divorce'
@@ -327,6 +328,43 @@ test('no key and no token is in the file or in responses of the control plane', 
   })
   const secrets = /(ast|at|bt)_[0-9a-z]{11}_[A-Za-z0-9_-]{43}|(sk|pk)_(test|live)_(?!redacted)[a-z]/
   for (const surface of surfaces) expect(secrets.exec(surface)?.[0].slice(0, 12)).toBeUndefined()
+})
+
+test('a secret where none belongs is refused by its field, and an asset token is taken out', async () => {
+  await using on = await stage()
+  const [at, { asset_token }] = [await activate(on.api), await fill(on.api)]
+  const refusals: [EndpointId, Call, string[]][] = [
+    ['placements.create', { as: key, body: asked({ session_id: key }) }, ['session_id']],
+    ['placements.create', { as: key, body: asked({ prompt: { topic: `x ${at}` } }) }, ['prompt.topic']],
+    [
+      'jobs.create',
+      { as: key, body: asked({ callback_url: 'https://a.example/?k=sk%255Flive%255Fa' }) },
+      ['callback_url'],
+    ],
+    ['beacons.send', { as: key, body: beacon(on.clock, { asset_token }, 'render', { metadata: { [at]: 1 } }) }, []],
+    ['placements.create', { as: key, query: { wait_ms: at }, body: asked() }, ['wait_ms']],
+    ['projects.update', { params: { client_id: 'proj_demo' }, body: { label_text: liveKey } }, ['label_text']],
+    ['snapshots.save', { params: { name: key }, body: {} }, ['name']],
+  ]
+  for (const [id, call, paths] of refusals) {
+    const { body, text } = await on.api.refuse(id, call)
+    expect([id, body.reason_code]).toEqual([id, 'secret_in_field'])
+    if (paths.length > 0) expect(body.fields.map(({ path }) => path)).toEqual(paths)
+    expect(text).not.toMatch(/x{8}|sandbox_demo|_live_a/)
+    expect(text).not.toContain(at.slice(-43))
+  }
+  // Its own error says more where a publishable key belongs.
+  const activation = { origin, body: { publishable_key: key } }
+  expect((await on.api.refuse('browser.activate', activation)).body.reason_code).toBe('key_class')
+  // Names that only look like one are names, and publishable keys are public.
+  for (const session_id of ['task_test_1', 'look_at_impressions_per_placement', publishable]) {
+    await on.api.accept('placements.create', { as: key, body: asked({ session_id }) })
+  }
+  const named = beacon(on.clock, { asset_token }, 'render', { beacon_id: `${asset_token}-render` })
+  expect((await on.api.accept('beacons.send', { as: key, body: named })).warnings).toEqual(['asset_token_removed'])
+  expect((await on.api.accept('beacons.send', { as: key, body: named })).body.duplicate).toBe(true)
+  const { beacon_id } = (await on.api.accept('beacons.list', { query: { verdict: 'accepted' } })).body.items[0]!
+  expect(beacon_id).toBe(`${asset_token.slice(0, 16)}redacted-render`)
 })
 
 test('the key of the install is not in the database, and only its owner can read it', async () => {

@@ -95,7 +95,7 @@ describe('the list of requests', () => {
     expect(await withKey({ key: 'bt' })).toBe(0)
     expect(await withKey({ key: key_id! })).toBe(1)
     const { body } = await on.api.refuse('requests.list', { query: { key: 'sk_test_sandbox_demo' } })
-    expect(body.reason_code).toBe('schema_invalid')
+    expect(body.reason_code).toBe('secret_in_field')
     expect(body.fields?.map(({ path }) => path)).toEqual(['key'])
   })
 

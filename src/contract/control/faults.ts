@@ -33,7 +33,7 @@ const share = z.number().min(0).max(1)
 const wait_s = z.int().min(0).max(86_400)
 
 /** Fields that a rule may leave out. */
-const choices = assumedFields('A94', {
+const choices = assumedFields('A96', {
   method: z.string().max(10).optional().describe('Only this method.'),
   path: z
     .string()
@@ -84,14 +84,14 @@ const choices = assumedFields('A94', {
 export const FaultDraft = z
   .strictObject({
     ...choices,
-    effect: assumed(FaultEffect.optional(), 'A94', descriptions.effect),
-    served: assumed(z.boolean().optional(), 'A94', descriptions.served),
-    retry_after_s: assumed(wait_s.optional(), 'A94', descriptions.retry_after_s),
-    retry_after_format: assumed(RetryAfterFormat.optional(), 'A94', descriptions.retry_after_format),
-    latency_ms: assumed(latency.optional(), 'A94', descriptions.latency_ms),
-    rate: assumed(share.optional(), 'A94', descriptions.rate),
-    seed: assumed(whole.optional(), 'A94', descriptions.seed),
-    after: assumed(whole.optional(), 'A94', descriptions.after),
+    effect: assumed(FaultEffect.optional(), 'A96', descriptions.effect),
+    served: assumed(z.boolean().optional(), 'A96', descriptions.served),
+    retry_after_s: assumed(wait_s.optional(), 'A96', descriptions.retry_after_s),
+    retry_after_format: assumed(RetryAfterFormat.optional(), 'A96', descriptions.retry_after_format),
+    latency_ms: assumed(latency.optional(), 'A96', descriptions.latency_ms),
+    rate: assumed(share.optional(), 'A96', descriptions.rate),
+    seed: assumed(whole.optional(), 'A96', descriptions.seed),
+    after: assumed(whole.optional(), 'A96', descriptions.after),
   })
   .refine((rule) => (rule.effect === 'rewrite') === (rule.rewrite !== undefined), {
     message: 'rewrite must be given exactly when effect is rewrite',
@@ -100,7 +100,7 @@ export const FaultDraft = z
 export type FaultDraft = z.infer<typeof FaultDraft>
 
 /** A stored rule. */
-export const FaultRule = assumedObject('A94', {
+export const FaultRule = assumedObject('A96', {
   fault_id: z.string().describe('Identifier; responses that it affects have it as x-sandbox-fault.'),
   ...choices,
   effect: FaultEffect.describe(descriptions.effect),
@@ -119,7 +119,7 @@ export const FaultRule = assumedObject('A94', {
 })
 export type FaultRule = z.infer<typeof FaultRule>
 
-const Cleared = assumedObject('A94', { cleared: z.int().describe('Rules that were removed.') })
+const Cleared = assumedObject('A96', { cleared: z.int().describe('Rules that were removed.') })
 
 export const endpoints = declareEndpoints({
   'faults.list': {
@@ -136,6 +136,7 @@ export const endpoints = declareEndpoints({
     description:
       'Breaks requests of the v1 API and its files before credentials are checked, as a network would. Without any field, every request gets a 503 injected_fault. Rules are part of the state: they and their counters survive a restart and are in snapshots and exports; a reset clears them.',
     body: FaultDraft,
+    credential_fields: ['key', 'path', 'session_id', 'rewrite'],
     status: 201,
     response: FaultRule,
   },
@@ -154,7 +155,7 @@ export const endpoints = declareEndpoints({
     path: '/_sandbox/faults/{fault_id}',
     summary: 'Remove one fault rule',
     description: 'The other rules stay, with their counters.',
-    params: assumedObject('A94', { fault_id: z.string().describe('Identifier of the rule.') }),
+    params: assumedObject('A96', { fault_id: z.string().describe('Identifier of the rule.') }),
     query: z.strictObject({}),
     response: Cleared,
     errors: ['not_found'],

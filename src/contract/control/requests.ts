@@ -105,6 +105,9 @@ const matchPage = assumedFields('A93', {
   cursor: pageQuery.cursor,
 })
 
+/** Conditions are compared with what the journal has redacted, and not stored. */
+const matching = { ...writing, credential_fields: ['headers', 'body'] } as const
+
 /** A part of a journalled request that was sent differently from the original. */
 export const NotRestored = assumedObject('A93', {
   path: z.string().describe('A field of the body by dotted path, or authorization.'),
@@ -155,7 +158,7 @@ export const endpoints = declareEndpoints({
     errors: ['not_found'],
   },
   'requests.find': {
-    ...writing,
+    ...matching,
     path: '/_sandbox/requests/find',
     summary: 'Find requests, also by headers and body',
     description:
@@ -164,7 +167,7 @@ export const endpoints = declareEndpoints({
     response: page(RequestItem),
   },
   'requests.count': {
-    ...writing,
+    ...matching,
     path: '/_sandbox/requests/count',
     summary: 'Count requests that match',
     description:
@@ -176,7 +179,7 @@ export const endpoints = declareEndpoints({
     }),
   },
   'requests.nearest': {
-    ...writing,
+    ...matching,
     path: '/_sandbox/requests/nearest',
     summary: 'Show the near misses of a match',
     description:

@@ -36,6 +36,7 @@ export const endpoints = declareEndpoints({
     credentials: [],
     rate: 'activate',
     body: ActivationRequest,
+    credential_fields: ['publishable_key'],
     request_headers: {
       Origin: {
         type: 'string',
