@@ -42,7 +42,7 @@ const codeSplitting = {
     },
     {
       name: 'contract',
-      test: /src\/contract\/((control|v1)\/(?!beacons|events|evidence)\w+|index|listing|openapi)\.ts/,
+      test: /src\/contract\/(compat\/\w+|(control|v1)\/(?!beacons|events|evidence)\w+|index|listing|openapi)\.ts/,
     },
   ],
 }
@@ -65,7 +65,7 @@ export async function buildNode(outDir: string): Promise<void> {
       __SVC_COMMAND_TREE__: JSON.stringify(JSON.stringify(await commandTree(commands))),
       'process.env.NODE_ENV': '"production"',
     },
-    plugins: [evaluatedFacts, lazyStringWidth, plainBuiltins],
+    plugins: [evaluatedFacts, lazyStringWidth, plainBuiltins, noCircles],
     // Else NODE_ENV, which test runners set, chooses the development form of JSX, which the production React lacks.
     oxc: { jsx: { runtime: 'automatic', development: false } },
     ssr: { target: 'node', noExternal: true, external: ['better-sqlite3', 'playwright-core'] },
@@ -154,5 +154,27 @@ const plainBuiltins: Plugin = {
     )
     if (/^import .*"node:/m.test(plain)) throw new Error(`${fileName} imports a module of Node: see plain-builtins.`)
     return plain
+  },
+}
+
+/**
+ * Refuses chunks that import each other in a circle: one of them would run before what it needs, and fail when it starts.
+ * A file of the contract that no group above takes is the usual cause.
+ */
+const noCircles: Plugin = {
+  name: 'no-circles',
+  generateBundle(_options, bundle) {
+    const importsOf = (name: string) => {
+      const chunk = bundle[name]
+      return chunk?.type === 'chunk' ? chunk.imports : []
+    }
+    const checked = new Set<string>()
+    const check = (name: string, path: readonly string[]) => {
+      if (path.includes(name)) throw new Error(`Chunks import each other: ${[...path, name].join(' -> ')}`)
+      if (checked.has(name)) return
+      for (const next of importsOf(name)) check(next, [...path, name])
+      checked.add(name)
+    }
+    for (const name of Object.keys(bundle)) check(name, [])
   },
 }
