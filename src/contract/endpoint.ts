@@ -57,8 +57,8 @@ export interface EndpointEntry {
   /** Request headers beside Authorization and Content-Type. */
   readonly request_headers?: Readonly<Record<string, RequestHeader>>
   readonly status: 200 | 201
-  /** The JSON of a success, or the media type of a response that is not JSON. */
-  readonly response: z.ZodType | { readonly media_type: string }
+  /** The JSON of a success, or the media type of a response that is not JSON, and whether a part of it can be asked for. */
+  readonly response: z.ZodType | { readonly media_type: string; readonly has_ranges?: boolean }
   /** Headers of a success, beside x-request-id. */
   readonly response_headers?: readonly ResponseHeader[]
   /** Its own causes of failure, beside those that follow from the rest of the declaration (`failuresOf`). */
@@ -133,9 +133,6 @@ export const reading = {
 
 /** Common to the endpoints of the control plane that change something, or have a body. */
 export const writing = { ...controlPlane, method: 'POST' } as const
-
-/** Nothing: what requests have in common follows from their declarations. */
-export const commonErrors = [] as const satisfies readonly ReasonCode[]
 
 /** Causes that follow from what an endpoint declares, in the order of the checks (A13). */
 const impliedErrors: readonly [applies: (endpoint: Endpoint) => boolean, causes: readonly ReasonCode[]][] = [

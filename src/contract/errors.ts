@@ -1,34 +1,39 @@
 /** The error body, and the error that operations throw. Its codes and causes are in error-codes.ts. */
 import { z } from 'zod'
-import { type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from './error-codes.ts'
+import { errorCodes, reasonCodes } from './error-codes.ts'
 import { assumed, assumedObject, documented, observed } from './provenance.ts'
 
-export { type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from './error-codes.ts'
+export { errorCodes, reasonCodes } from './error-codes.ts'
 
-export const reasonCode = z.enum(Object.keys(reasonCodes) as [ReasonCode, ...ReasonCode[]])
-export const errorCode = z.enum(Object.keys(errorCodes) as [ErrorCode, ...ErrorCode[]])
+type NonEmpty<Name> = [Name, ...Name[]]
+
+/** The precise, stable cause of a failure (A12). */
+export const ReasonCode = z.enum(Object.keys(reasonCodes) as NonEmpty<keyof typeof reasonCodes>)
+export type ReasonCode = z.infer<typeof ReasonCode>
+
+/** Five codes are documented; the others are additions (A11). */
+export const ErrorCode = z.enum(Object.keys(errorCodes) as NonEmpty<keyof typeof errorCodes>)
+export type ErrorCode = z.infer<typeof ErrorCode>
+
+export const FieldError = assumedObject('A10', {
+  path: z.string().describe('The dotted path of the field: overrides.allowed_formats.0.'),
+  message: z.string().describe('What is wrong there.'),
+  expected: z.string().describe('What is expected there.'),
+})
+export type FieldError = z.infer<typeof FieldError>
 
 /** The error body (A10). */
 export const ErrorBody = assumedObject('A10', {
-  error: documented(errorCode, 'The error code. Five are documented; the others are additions (A11).', 'A10'),
+  error: documented(ErrorCode, 'The error code. Five are documented; the others are additions (A11).', 'A10'),
   message: observed(z.string(), 'A10', 'One sentence for readers. May change; do not match on it.'),
   request_id: observed(z.string(), 'A10', 'Support identifier, equal to the x-request-id header.'),
-  reason_code: assumed(reasonCode, 'A12', 'The precise, stable cause.'),
+  reason_code: assumed(ReasonCode, 'A12', 'The precise, stable cause.'),
   hint: z.string().describe('What to do next.'),
-  fields: z
-    .array(
-      assumedObject('A10', {
-        path: z.string().describe('The dotted path of the field: overrides.allowed_formats.0.'),
-        message: z.string().describe('What is wrong there.'),
-        expected: z.string().describe('What is expected there.'),
-      }),
-    )
-    .describe('The invalid fields; empty when the cause is not a field.'),
+  fields: z.array(FieldError).describe('The invalid fields; empty when the cause is not a field.'),
   retryable: z.boolean().describe('Whether the same request may succeed later.'),
   docs_url: z.string().describe('The page that explains the cause.'),
 })
 export type ErrorBody = z.infer<typeof ErrorBody>
-export type FieldError = ErrorBody['fields'][number]
 
 /** A mistake of the caller, thrown by operations and by the request pipeline, which responds with its error body. */
 export class ApiError extends Error {

@@ -1,7 +1,9 @@
 /** Schemas that two or more resources use. */
 import { z } from 'zod'
+import type { IdPrefix } from './ids.ts'
+import { limits } from './limits.ts'
 import { type NoFillReason, noFillReasons } from './no-fill.ts'
-import { assumedFields, assumedObject, documented, observed } from './provenance.ts'
+import { assumedFields, assumedObject, documented, observed, withKeywords } from './provenance.ts'
 
 export const jobTypes = ['chat', 'code', 'image', 'voice', 'agent'] as const
 export const formats = ['banner', 'clip', 'native'] as const
@@ -11,6 +13,7 @@ export const timings = ['during', 'before', 'after'] as const
 export const consentStates = ['pending', 'granted', 'denied', 'withdrawn', 'expired'] as const
 export const slotStatuses = ['pending', 'ready', 'expired'] as const
 export const modes = ['test', 'live'] as const
+export const consentMechanisms = ['none', 'wrapper_cmp', 'svc_consent'] as const
 
 export const JobType = z.enum(jobTypes)
 export type JobType = z.infer<typeof JobType>
@@ -26,12 +29,29 @@ export const SlotStatus = z.enum(slotStatuses)
 export type SlotStatus = z.infer<typeof SlotStatus>
 export const Mode = z.enum(modes)
 export type Mode = z.infer<typeof Mode>
+export const ConsentMechanism = z.enum(consentMechanisms)
+/** The purposes that the service acts on. */
+export const Purpose = z.enum(['semantic_targeting', 'prompt_shared'])
+/** A boolean in a query. */
+export const BooleanText = z.enum(['true', 'false'])
 export const NoFillReasonCode = z.enum(Object.keys(noFillReasons) as [NoFillReason, ...NoFillReason[]])
 
 /** `proj_` and a name (A01). */
 export const ClientId = z.string().regex(/^proj_[a-z0-9_-]{1,64}$/, 'must be proj_ and a name, such as proj_demo')
 /** Chosen by the caller, 1 to 128 characters (A01). */
 export const SessionId = z.string().regex(/^[A-Za-z0-9._:-]{1,128}$/, 'must be 1 to 128 of A-Z a-z 0-9 . _ : -')
+
+/** The pattern of an identifier that the service creates (A01). */
+const idPattern = (prefix: IdPrefix) => ({ pattern: `^${prefix}_[0-9a-hjkmnp-tv-z]{11}$` })
+
+export const JobId = withKeywords(z.string(), idPattern('job'))
+export const SlotId = withKeywords(z.string(), idPattern('slot'))
+export const RequestId = withKeywords(z.string(), idPattern('req'))
+export const KeyId = withKeywords(z.string(), idPattern('key'))
+export const ConsentId = withKeywords(z.string(), idPattern('cns'))
+/** Opaque after its prefix. The sandbox redacts it in its journal and lists. */
+export const AssetToken = withKeywords(z.string(), { pattern: '^ast_' })
+
 /** Unix epoch milliseconds. */
 export const EpochMs = z.int().min(0)
 /** `<name>/v<major>`. */
@@ -121,6 +141,10 @@ function hasFiniteNumbers(value: unknown): boolean {
   return true
 }
 
+/** Formats that a request allows. An empty array has a reason code of its own. */
+export const AllowedFormats = withKeywords(z.array(Format), { minItems: 1, uniqueItems: true })
+
+/** Lowest price per format, CPM. */
 export const Bidfloors = z.strictObject({
   default: observed(cpm.optional(), 'A39', 'Floor of formats without their own floor, CPM.'),
   banner: observed(cpm.optional(), 'A39', 'Floor of banner, CPM.'),
@@ -130,7 +154,7 @@ export const Bidfloors = z.strictObject({
 
 export const Overrides = z.strictObject({
   allowed_formats: documented(
-    z.array(Format).optional(),
+    AllowedFormats.optional(),
     'Formats that may fill; name one to test one format at a time. Empty arrays and unsupported values are rejected.',
   ),
   native_template_id: documented(
@@ -218,16 +242,23 @@ export const WaitMs = z.int().min(0)
 /** `wait_ms` in a query string. */
 export const WaitMsQuery = queryNumber(WaitMs)
 
-export const slotIdParam = documented(
-  z.string(),
-  'Slot identifier, as returned by POST /v1/placements or POST /v1/jobs.',
-)
+export const slotIdParam = documented(SlotId, 'Slot identifier, as returned by POST /v1/placements or POST /v1/jobs.')
 export const clientIdField = documented(ClientId, 'Project ID.')
 export const sessionIdField = documented(SessionId, 'Stable publisher session identifier.', 'A01')
 export const jobTypeField = documented(JobType, 'Workload category.')
 export const promptField = documented(Prompt.optional(), 'Optional context, as { topic, text } or a string.')
-export const slotsRequested = z.int()
-export const requestIdField = documented(z.string(), 'Support identifier, equal to the x-request-id header.')
+/** Out of range has a reason code of its own. */
+export const slotsRequested = withKeywords(z.int(), {
+  minimum: limits.slots_requested.min,
+  maximum: limits.slots_requested.max,
+})
+export const requestIdField = documented(RequestId, 'Support identifier, equal to the x-request-id header.')
+
+/** The body of a change without options. */
+export const NoFields = z.strictObject({})
+
+/** The response of a change that has nothing to return: a failure is an error. */
+export const Done = assumedObject('A93', { ok: z.literal(true).describe('Always true: a failure is an error.') })
 
 /** Returns the schema of a page of a control plane list: `{ items, next_cursor }`. */
 export const page = <S extends z.ZodType>(item: S) =>

@@ -26,6 +26,8 @@ export const responseHeaders = {
   'ratelimit-policy': header('assumed', 'A20', 'The rate limit of the key: burst and window.'),
   allow: header('assumed', 'A11', 'The methods that the path supports, on 405.'),
   etag: header('assumed', 'A80', 'Changes with the content. A request with it as If-None-Match gets a 304.'),
+  'accept-ranges': header('assumed', 'A91', 'bytes: a request with Range gets a part of the file.'),
+  'content-range': header('assumed', 'A91', 'Which part of the file this is, and its length.'),
   'cache-control': header('assumed', 'A80', 'How long the response may be cached.'),
   'content-security-policy': header(
     'assumed',
@@ -69,6 +71,31 @@ export const failureHeaders = {
   429: ['retry-after', 'ratelimit', 'ratelimit-policy'],
   503: ['retry-after'],
 } as const satisfies Record<number, readonly ResponseHeader[]>
+
+/** Headers of a file, whole or in part, beside x-request-id, by status. */
+export const fileHeaders = {
+  200: ['accept-ranges'],
+  206: ['accept-ranges', 'content-range'],
+  416: ['accept-ranges', 'content-range', 'etag'],
+} as const satisfies Record<number, readonly ResponseHeader[]>
+
+/** Request headers of a file. */
+export const fileRequestHeaders = {
+  Range: {
+    type: 'string',
+    provenance: 'assumed',
+    decision: 'A91',
+    required: false,
+    description: 'One part of the file: bytes=0-499.',
+  },
+  'If-None-Match': {
+    type: 'string',
+    provenance: 'assumed',
+    decision: 'A91',
+    required: false,
+    description: 'The ETag of the copy that the client has.',
+  },
+} as const satisfies Record<string, RequestHeader>
 
 /**
  * Identifies the requests of `svc contract check`, which reports do not count as those of an integration: their

@@ -79,8 +79,8 @@ function endpointsOf<Files extends readonly File[]>(files: Files): Merged<Files[
 let names: Map<unknown, string> | null = null
 
 /**
- * Returns the name of an object, a union or an enumeration: the name that its file exports it by. Returns null for any
- * other schema. OpenAPI components and the variants of a body have these names.
+ * Returns the name that the file of a schema exports it by, or null when it exports none. OpenAPI components and the
+ * variants of a body have these names. The form that a value has in a query is named after the value.
  */
 export function schemaName(schema: unknown): string | null {
   names ??= new Map([errors, fields, ...v1Files, ...compatFiles, ...controlFiles].flatMap(namedSchemas))
@@ -89,10 +89,6 @@ export function schemaName(schema: unknown): string | null {
 
 function namedSchemas(file: object): [unknown, string][] {
   return Object.entries(file).flatMap(([name, value]): [unknown, string][] =>
-    isNameable(value) && /^[A-Z]/.test(name) ? [[value, name]] : [],
+    value instanceof z.ZodType && !(value instanceof z.ZodPipe) && /^[A-Z]/.test(name) ? [[value, name]] : [],
   )
-}
-
-function isNameable(value: unknown): boolean {
-  return value instanceof z.ZodObject || value instanceof z.ZodUnion || value instanceof z.ZodEnum
 }

@@ -1,9 +1,11 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { Json } from '../foundation/json.ts'
-import { type Endpoint, failuresOf } from './endpoint.ts'
-import { ErrorBody, reasonCodes } from './errors.ts'
-import { contract } from './index.ts'
+import { type Endpoint, failuresOf, isControlPlane } from './endpoint.ts'
+import { ErrorBody, ReasonCode } from './errors.ts'
+import { examples } from './examples.ts'
+import { encodeId, formatKey } from './ids.ts'
+import { contract, type EndpointId, schemaName } from './index.ts'
 import { openapiDocument } from './openapi.ts'
 
 type Node = { [key: string]: Json }
@@ -18,7 +20,7 @@ const operations = Object.values<Endpoint>(contract).map((endpoint) => ({
 test('every endpoint is there, with its parameters, body, credentials and response', () => {
   for (const { endpoint, operation } of operations) {
     const { id, path, params, query, body, credentials, status, response } = endpoint
-    expect(operation, id).toMatchObject({ operationId: id, 'x-stability': endpoint.stability })
+    expect(operation, id).toMatchObject({ 'x-endpoint-id': id, 'x-stability': endpoint.stability })
     const names = (where: string) =>
       ((operation.parameters ?? []) as Node[]).filter((row) => row.in === where).map(({ name }) => name)
     expect(names('path'), id).toEqual([...path.matchAll(/{(\w+)}/g)].map(([, name]) => name))
@@ -27,7 +29,8 @@ test('every endpoint is there, with its parameters, body, credentials and respon
     const bodyType = body === undefined ? endpoint.body_media_type : 'application/json'
     const bodyContent = (operation.requestBody as Node | undefined)?.content as Node | undefined
     expect(Object.keys(bodyContent ?? {}), id).toEqual(bodyType === undefined ? [] : [bodyType])
-    expect((operation.security as Node[]).flatMap(Object.keys), id).toEqual([...credentials])
+    const schemes = isControlPlane(endpoint) ? ['admin_token'] : [...credentials]
+    expect((operation.security as Node[]).flatMap(Object.keys), id).toEqual(schemes)
     const { content } = (operation.responses as Node)[status] as Node
     const media_type = 'media_type' in response ? response.media_type.replace(/;.*/, '') : 'application/json'
     expect(Object.keys(content as Node), id).toEqual([media_type])
@@ -37,14 +40,16 @@ test('every endpoint is there, with its parameters, body, credentials and respon
   )
 })
 
-test('every cause is named under its status, every other one has an example', () => {
+test('every cause is named under its status, with an example; there is no example of another', () => {
   for (const { endpoint, operation } of operations) {
     const named = Object.values(operation.responses as Record<string, Node>).flatMap(
       (row) => row['x-reason-codes'] ?? [],
     )
     expect(named.toSorted(), endpoint.id).toEqual(failuresOf(endpoint).toSorted())
   }
-  expect(Object.keys(components.examples ?? {})).toEqual(Object.keys(reasonCodes))
+  const responses = operations.filter(({ endpoint }) => endpoint.pages === undefined)
+  const used = new Set<ReasonCode>(responses.flatMap(({ endpoint }) => failuresOf(endpoint)))
+  expect(Object.keys(components.examples ?? {})).toEqual(ReasonCode.options.filter((code) => used.has(code)))
   for (const { value } of Object.values(components.examples ?? {})) ErrorBody.parse(value)
 })
 
@@ -67,16 +72,132 @@ test('every property, parameter and header has a provenance', () => {
 
 test('zod leaves nothing of its own behind', () => {
   const keys = new Set(nodes(document).flatMap(Object.keys))
-  expect([...keys].filter((key) => key === '$defs' || key === '$schema' || key.startsWith('__'))).toEqual([])
+  const own = ['$defs', '$schema', 'keywords']
+  expect([...keys].filter((key) => own.includes(key) || key.startsWith('__'))).toEqual([])
+  const formats = new Set(schemaNodes(document).flatMap(({ format }) => (typeof format === 'string' ? [format] : [])))
+  expect([...formats].toSorted()).toEqual(['binary', 'date-time', 'int64'])
   expect(JSON.stringify(document)).not.toMatch(/9007199254740991|#\/\$defs/)
 })
 
 // That it is valid OpenAPI, and every reference resolves, is checked in tests/docs/openapi.test.ts.
-test('identifiers of operations are unique, and credentials are described', () => {
-  const ids = operations.map(({ operation }) => operation.operationId)
-  expect(new Set(ids).size).toBe(ids.length)
+test('identifiers of operations are unique names in any language, and credentials are described', () => {
+  const ids = operations.map(({ operation }) => String(operation.operationId))
+  expect(new Set(ids.map((id) => id.toLowerCase())).size).toBe(ids.length)
+  for (const id of ids) expect(id).toMatch(/^[a-z][A-Za-z0-9]*$/)
+  expect(ids).toEqual(expect.arrayContaining(['placementsCreate', 'beaconsSend', 'clockAdvance']))
   for (const scheme of operations.flatMap(({ operation }) => (operation.security as Node[]).flatMap(Object.keys))) {
     expect(components.securitySchemes).toHaveProperty(scheme)
+  }
+})
+
+test('every tag is described and used', () => {
+  const tags = (document.tags as Node[]).map(({ name }) => name)
+  expect(new Set(operations.flatMap(({ operation }) => operation.tags))).toEqual(new Set(tags))
+  for (const { description } of document.tags as Node[]) expect(description).toMatch(/^[A-Z].*\.$/)
+})
+
+describe('components', () => {
+  test('every shape that occurs twice is one of them', () => {
+    const inline = new Map<string, number>()
+    for (const schema of schemaNodes(document)) {
+      if (!isNameworthy(schema)) continue
+      const shape = JSON.stringify(schema, (key, value) =>
+        key === 'x-provenance' || key === 'description' ? undefined : value,
+      )
+      inline.set(shape, (inline.get(shape) ?? 0) + 1)
+    }
+    expect(inline.size).toBeGreaterThan(100)
+    expect([...inline].filter(([, count]) => count > 1)).toEqual([])
+  })
+
+  test('each is referred to', () => {
+    const text = JSON.stringify(document)
+    for (const kind of ['schemas', 'headers', 'examples']) {
+      for (const name of Object.keys(components[kind] ?? {})) expect(text).toContain(`"#/components/${kind}/${name}"`)
+    }
+  })
+
+  test('have names that the contract declares, or those of an operation', () => {
+    const declared = operations.flatMap(({ endpoint: { id } }) =>
+      ['Request', 'Response'].map(
+        (part) => `${id.replace(/(^|[._])([a-z])/g, (_, __, letter: string) => letter.toUpperCase())}${part}`,
+      ),
+    )
+    const names = Object.keys(components.schemas ?? {}).filter((name) => !declared.includes(name) && name !== 'Json')
+    expect(names.length).toBeGreaterThan(100)
+    expect(names.filter((name) => !/^[A-Z][A-Za-z]+$/.test(name))).toEqual([])
+    expect(names).toEqual(expect.arrayContaining(['ReasonCode', 'SlotId', 'Placement', 'AllowedFormats']))
+    expect(schemaName(ReasonCode)).toBe('ReasonCode')
+  })
+})
+
+describe('what the parser leaves to rules', () => {
+  test('formats: at least one, each once', () => {
+    expect(components.schemas?.AllowedFormats).toMatchObject({ minItems: 1, uniqueItems: true })
+  })
+
+  test('beacons: one of two times', () => {
+    expect(components.schemas?.BeaconRequest?.anyOf).toEqual([
+      { required: ['occurred_at'] },
+      { required: ['occurred_at_ms'] },
+    ])
+  })
+
+  test('identifiers and keys have patterns that theirs match', () => {
+    const patternOf = (name: string) => new RegExp(String(components.schemas?.[name]?.pattern))
+    expect(encodeId('slot', 1_234_567_890_123)).toMatch(patternOf('SlotId'))
+    expect(encodeId('job', Number.MAX_SAFE_INTEGER)).toMatch(patternOf('JobId'))
+    expect('slot_0000000000i').not.toMatch(patternOf('SlotId'))
+    const { publishable_key } = at(document, '#/components/schemas/ActivationRequest/properties') as Record<
+      string,
+      Node
+    >
+    expect(formatKey('publishable', 'live', 'x')).toMatch(new RegExp(String(publishable_key?.pattern)))
+    expect(formatKey('secret', 'live', 'x')).not.toMatch(new RegExp(String(publishable_key?.pattern)))
+  })
+
+  test('integers that may exceed 32 bits say so', () => {
+    expect(components.schemas?.EpochMs).toEqual({ type: 'integer', format: 'int64', minimum: 0 })
+    expect(at(document, '#/components/schemas/SlotHint/properties/max_width')).not.toHaveProperty('format')
+  })
+})
+
+test('the renderer is sent whole, in part, or not at all', () => {
+  const responses = at(document, '#/paths/~1v1~1render.js/get/responses') as Record<string, Node>
+  expect(Object.keys(responses)).toEqual(expect.arrayContaining(['200', '206', '304', '416']))
+  expect(responses['416']).not.toHaveProperty('content')
+  expect(Object.keys(responses['206']?.headers as Node)).toContain('content-range')
+})
+
+test('a body is optional where an empty one will do', () => {
+  const optional = operations.flatMap(({ endpoint, operation }) =>
+    (operation.requestBody as Node | undefined)?.required === false ? [endpoint.id] : [],
+  )
+  expect(optional.toSorted()).toEqual([
+    'clock.freeze',
+    'clock.resume',
+    'faults.add',
+    'keys.create',
+    'keys.revoke',
+    'projects.update',
+    'requests.count',
+    'requests.find',
+    'requests.nearest',
+    'requests.replay',
+    'sandbox.reset',
+    'scenario.use',
+    'snapshots.restore',
+    'snapshots.save',
+  ])
+})
+
+test.each(Object.entries(examples))('the examples of %s are valid', (id, { body = {}, response = {} }) => {
+  const endpoint: Endpoint = contract[id as EndpointId]
+  for (const [name, value] of Object.entries<unknown>(body)) {
+    expect(() => (endpoint.branch?.(value) ?? endpoint.body)?.parse(value), name).not.toThrow()
+  }
+  for (const [name, value] of Object.entries<unknown>(response)) {
+    expect(() => (endpoint.response as z.ZodType).parse(value), name).not.toThrow()
   }
 })
 
@@ -94,6 +215,18 @@ function nodes(value: Json): Node[] {
   if (Array.isArray(value)) return value.flatMap(nodes)
   if (typeof value !== 'object' || value === null) return []
   return [value, ...Object.values(value).flatMap(nodes)]
+}
+
+/** Every schema of the document, however deep. */
+function schemaNodes(value: Json): Node[] {
+  return nodes(value).filter((node) => ['type', 'anyOf', 'oneOf', 'enum', 'const'].some((key) => key in node))
+}
+
+/** A shape with fields, alternatives, values or a pattern of its own; not one that is another, a list of it, or null. */
+function isNameworthy(schema: Node): boolean {
+  if (isSchema(schema) || 'enum' in schema || typeof schema.pattern === 'string') return true
+  const options = (schema.anyOf ?? schema.oneOf ?? []) as Node[]
+  return options.filter(({ type }) => type !== 'null').length > 1 && !options.every((option) => 'required' in option)
 }
 
 function isSchema(node: Node): boolean {

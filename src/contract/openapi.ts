@@ -1,194 +1,204 @@
-import { z } from 'zod'
 import type { Json, JsonObject } from '../foundation/json.ts'
-import { type Credential, type Endpoint, failuresOf } from './endpoint.ts'
-import { ApiError, ErrorBody, errorCodes, type ReasonCode, reasonCodes } from './errors.ts'
-import { failureHeaders, type ResponseHeader, responseHeaders } from './headers.ts'
-import { compat, contract, schemaName, v1 } from './index.ts'
+import { type Credential, type Endpoint, failuresOf, isControlPlane } from './endpoint.ts'
+import { ApiError, errorCodes, type ReasonCode, reasonCodes } from './errors.ts'
+import { examples } from './examples.ts'
+import { failureHeaders, fileHeaders, type ResponseHeader, responseHeaders } from './headers.ts'
+import { contract, type EndpointId, v1 } from './index.ts'
+import { openapiSchemas, pascalCase, type Schemas } from './openapi-schemas.ts'
 
-type Part = 'v1' | 'compat' | 'sandbox'
+type Part = 'v1' | 'sandbox'
+
+/** The groups of operations. Generators make a class of each. */
+const tags = {
+  v1: 'The public API.',
+  deprecated: 'Aliases for old clients, which name the route that replaces each. Off with svc start --strict.',
+  sandbox: 'The sandbox as a whole: health, state, export and import, and the contract itself.',
+  'sandbox-snapshots': 'Named copies of the whole state.',
+  'sandbox-clock': 'The one clock of tokens, consent, rates and latency.',
+  'sandbox-projects': 'Projects and their settings.',
+  'sandbox-keys': 'Keys of projects.',
+  'sandbox-placements': 'What was decided, and why.',
+  'sandbox-beacons': 'What was received, and how it counts.',
+  'sandbox-consent': 'Every revision of the consent of a session.',
+  'sandbox-billing': 'What production would have billed.',
+  'sandbox-evidence': 'The hash chain over decisions, consent and beacons.',
+  'sandbox-requests': 'The request journal.',
+  'sandbox-events': 'What happens, as a stream.',
+  'sandbox-faults': 'Rules that break requests on purpose.',
+  'sandbox-scenario': 'Named cases that an integration must handle.',
+} as const
 
 /**
- * Returns the OpenAPI 3.1 document of v1 and the control plane, or of one of them with the components that it refers to,
- * computed from the contract. Every field has `x-provenance` with `provenance` and `decision`, every failure
- * `x-reason-codes`.
+ * Returns the OpenAPI 3.1 document of the contract, or of v1 or the control plane alone, with the components that it refers
+ * to. Every field has `x-provenance` with `provenance` and `decision`, every failure `x-reason-codes`.
  */
 export function openapiDocument({ server_url, only }: { server_url: string; only?: Part | undefined }): JsonObject {
-  const endpoints = Object.values<Endpoint>(contract).filter(({ id }) => only === undefined || partOf(id) === only)
-  const { roots, components } = schemas(endpoints)
-  const paths = pathItems(endpoints, roots)
-  const text = only === undefined ? null : JSON.stringify([paths, components])
-  const used = (kind: string, named: JsonObject) =>
-    Object.fromEntries(
-      Object.entries(named).filter(([name]) => text?.includes(`"#/components/${kind}/${name}"`) !== false),
-    )
+  const endpoints = Object.values<Endpoint>(contract).filter((endpoint) => isPartOf(only, endpoint))
+  const { parts, components } = openapiSchemas(endpoints)
+  const paths = pathItems(endpoints, parts)
+  const named = { headers: headers(), examples: errorExamples(), schemas: components }
   return {
     openapi: '3.1.0',
     info: {
       title: 'Sponsored placement service, API v1',
       version: '1',
+      summary: 'The public API of the service, and the control plane of its sandbox.',
       description: [
         'API v1 of the sponsored placement service, and the control plane of its sandbox under `/_sandbox/`.',
         'Every field carries `x-provenance`: documented (stated in the API document), observed (seen in public clients) or assumed (chosen here; may differ in production), with the id of the decision.',
-        'Any path can also respond with 404 not_found, 405 method_not_allowed and, in the sandbox, 421 host_not_allowed.',
+        'Each operation names the failures that its requests can have. Any path can also respond with 404 not_found, 405 method_not_allowed and, in the sandbox, 421 host_not_allowed; a body where none belongs with 413 or 415.',
       ].join('\n\n'),
+      contact: { name: 'The maintainers of svc' },
+      license: { name: 'Private', identifier: 'LicenseRef-Private' },
     },
     servers: [{ url: server_url }],
-    tags: [
-      { name: 'v1', description: 'The public API.' },
-      { name: 'deprecated', description: 'Aliases for old clients. Off with svc start --strict.' },
-      { name: 'sandbox', description: 'The control plane of the sandbox. No credential; same host, same origin.' },
-    ].filter(({ name }) => only === undefined || name === only),
+    tags: usedTags(endpoints),
     paths,
-    components: {
-      securitySchemes: securitySchemes(),
-      headers: used(
-        'headers',
-        Object.fromEntries(
-          Object.entries(responseHeaders).map(([name, { type, provenance, decision, description }]) => [
-            name,
-            { description, schema: { type }, 'x-provenance': { provenance, decision } },
-          ]),
-        ),
-      ),
-      examples: used(
-        'examples',
-        Object.fromEntries(
-          (Object.keys(reasonCodes) as ReasonCode[]).map((code) => [
-            code,
-            { summary: reasonCodes[code].message, value: new ApiError(code).toBody('req_00000000001', '{base_url}') },
-          ]),
-        ),
-      ),
-      schemas: used('schemas', components),
-    },
+    components: { securitySchemes: usedSchemes(endpoints), ...usedComponents(paths, named) },
   }
 }
 
-/** Returns the named schemas for `components`, and the JSON Schema of every params, query, body and response. */
-function schemas(endpoints: readonly Endpoint[]): { roots: Map<string, JsonObject>; components: JsonObject } {
-  const parts: Record<string, z.ZodType> = { ErrorBody }
-  const names = new Map<unknown, string>()
-  for (const { id, params, query, body, response } of endpoints) {
-    for (const [part, schema] of Object.entries({ params, query, body, response })) {
-      if (!(schema instanceof z.ZodType)) continue
-      parts[`${id} ${part}`] = schema
-      if (part === 'body') names.set(schema, `${pascalCase(id)}Request`)
-      if (part === 'response' && !hasNamedOrigin(schema)) names.set(schema, `${pascalCase(id)}Response`)
-    }
-  }
-  const { $defs = {}, properties = {} } = z.toJSONSchema(z.object(parts), { metadata: new NamedSchemas(names) })
-  const components = Object.entries($defs as JsonObject).filter(([name]) => !isAnyJson(name))
-  return {
-    roots: new Map(
-      Object.entries(properties as JsonObject).map(([name, schema]) => [name, rewrite(schema) as JsonObject]),
-    ),
-    components: Object.fromEntries(
-      [...components, ['Json', { description: 'Any JSON value.' }] as const]
-        .map(([name, schema]): [string, Json] => [name, rewrite(schema)])
-        .sort(([a], [b]) => (a < b ? -1 : 1)),
-    ),
-  }
+function isPartOf(only: Part | undefined, endpoint: Endpoint): boolean {
+  if (only === undefined) return true
+  return only === 'sandbox' ? isControlPlane(endpoint) : endpoint.id in v1
 }
 
-/** The metadata of schemas, with the name that makes them components as their `id`. */
-class NamedSchemas extends z.core.$ZodRegistry<z.core.GlobalMeta> {
-  readonly #names: ReadonlyMap<unknown, string>
-
-  constructor(names: ReadonlyMap<unknown, string>) {
-    super()
-    this.#names = names
-  }
-
-  override get<S extends z.core.$ZodType>(schema: S): z.core.$replace<z.core.GlobalMeta, S> | undefined {
-    const meta = z.globalRegistry.get(schema)
-    const id = schemaName(schema) ?? this.#names.get(schema)
-    return id === undefined ? meta : ({ ...meta, id } as z.core.$replace<z.core.GlobalMeta, S>)
-  }
+function usedTags(endpoints: readonly Endpoint[]): Json[] {
+  const used = new Set(endpoints.map(tagOf))
+  return Object.entries(tags).flatMap(([name, description]) => (used.has(name) ? [{ name, description }] : []))
 }
 
-/** A described copy of a named schema refers to it, and needs no name of its own. */
-function hasNamedOrigin(schema: z.core.$ZodType): boolean {
-  const parent = schema._zod.parent
-  return parent !== undefined && (schemaName(parent) !== null || hasNamedOrigin(parent))
+function tagOf(endpoint: Endpoint): string {
+  if (!isControlPlane(endpoint)) return endpoint.stability === 'deprecated' ? 'deprecated' : 'v1'
+  const name = `sandbox-${endpoint.id.slice(0, endpoint.id.indexOf('.'))}`
+  return name in tags ? name : 'sandbox'
 }
 
-/** zod numbers unnamed recursive schemas; in the contract the only one is any JSON value. */
-function isAnyJson(name: string): boolean {
-  return name.startsWith('__schema')
-}
+type Components = Readonly<Record<string, Readonly<Record<string, JsonObject>>>>
 
-/** Rewrites JSON Schema of zod for OpenAPI: components instead of `$defs`, `x-provenance`, no meaningless bounds. */
-function rewrite(node: Json): Json {
-  if (Array.isArray(node)) return node.map(rewrite)
-  if (typeof node !== 'object' || node === null) return node
-  const { provenance, decision, ...schema } = node
-  if (typeof provenance !== 'string') {
-    return Object.fromEntries(Object.entries(node).flatMap(([key, value]) => keyword(node, key, value)))
+/** Returns the components that the paths refer to, directly or through another component. */
+function usedComponents(paths: JsonObject, components: Components): JsonObject {
+  const used = new Set<string>()
+  const open: Json[] = [paths]
+  const use = (kind: string, name: string) => {
+    const component = components[kind]?.[name]
+    if (component === undefined || used.has(`${kind}/${name}`)) return
+    used.add(`${kind}/${name}`)
+    open.push(component)
   }
-  return {
-    ...Object.fromEntries(Object.entries(schema).flatMap(([key, value]) => keyword(schema, key, value))),
-    'x-provenance': { provenance, decision: decision ?? null },
+  while (open.length > 0) {
+    const text = JSON.stringify(open.pop())
+    for (const [, kind = '', name = ''] of text.matchAll(/"#\/components\/(\w+)\/([^"]+)"/g)) use(kind, name)
   }
+  return Object.fromEntries(
+    Object.entries(components).map(([kind, named]) => [
+      kind,
+      Object.fromEntries(Object.entries(named).filter(([name]) => used.has(`${kind}/${name}`))),
+    ]),
+  )
 }
 
-function keyword(schema: JsonObject, key: string, value: Json): [string, Json][] {
-  if (key === '$ref' && typeof value === 'string') {
-    const name = value.replace('#/$defs/', '')
-    return [[key, `#/components/schemas/${isAnyJson(name) ? 'Json' : name}`]]
-  }
-  if (key === 'maximum' && value === Number.MAX_SAFE_INTEGER) return []
-  if (key === 'minimum' && value === Number.MIN_SAFE_INTEGER) return []
-  if (key === 'pattern' && schema.format === 'date-time') return []
-  return [[key, rewrite(value)]]
+function usedSchemes(endpoints: readonly Endpoint[]): JsonObject {
+  const used = new Set(endpoints.flatMap(security).flatMap((alternative) => Object.keys(alternative)))
+  return Object.fromEntries(Object.entries(securitySchemes).filter(([name]) => used.has(name)))
 }
 
-function pathItems(endpoints: readonly Endpoint[], roots: ReadonlyMap<string, JsonObject>): JsonObject {
+function headers(): Components[string] {
+  return Object.fromEntries(
+    Object.entries(responseHeaders).map(([name, { type, provenance, decision, description }]) => [
+      name,
+      { description, schema: { type }, 'x-provenance': { provenance, decision } },
+    ]),
+  )
+}
+
+/** Returns the error body of each cause. */
+function errorExamples(): Components[string] {
+  return Object.fromEntries(
+    (Object.keys(reasonCodes) as ReasonCode[]).map((code) => [
+      code,
+      {
+        summary: reasonCodes[code].message,
+        value: new ApiError(code).toBody('req_00000000001', 'http://127.0.0.1:4010'),
+      },
+    ]),
+  )
+}
+
+function pathItems(endpoints: readonly Endpoint[], parts: Schemas['parts']): JsonObject {
   const items: Record<string, JsonObject> = {}
   for (const endpoint of endpoints) {
     const item = items[endpoint.path] ?? {}
-    item[endpoint.method.toLowerCase()] = operation(endpoint, roots)
+    item[endpoint.method.toLowerCase()] = operation(endpoint, parts)
     items[endpoint.path] = item
   }
   return items
 }
 
-function operation(endpoint: Endpoint, roots: ReadonlyMap<string, JsonObject>): JsonObject {
+function operation(endpoint: Endpoint, parts: Schemas['parts']): JsonObject {
   const { id, summary, description, stability, provenance, rate } = endpoint
-  const body = roots.get(`${id} body`)
   const parameters = [
-    ...fieldParameters('path', roots.get(`${id} params`)),
-    ...fieldParameters('query', roots.get(`${id} query`)),
+    ...fieldParameters('path', parts.get(`${id} params`)),
+    ...fieldParameters('query', parts.get(`${id} query`)),
     ...headerParameters(endpoint),
   ]
   return {
-    operationId: id,
+    operationId: `${id[0]}${pascalCase(id).slice(1)}`,
     tags: [tagOf(endpoint)],
-    ...(stability === 'deprecated' ? { deprecated: true } : {}),
     summary,
     description,
-    security: endpoint.credentials.map((credential) => ({ [credential]: [] })),
+    ...(stability === 'deprecated' ? { deprecated: true } : {}),
+    security: security(endpoint),
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(body === undefined && endpoint.body_media_type === undefined
-      ? {}
-      : {
-          requestBody: {
-            required: true,
-            content:
-              endpoint.body_media_type === undefined
-                ? { 'application/json': { schema: body ?? {} } }
-                : { [endpoint.body_media_type]: { schema: { type: 'string', format: 'binary' } } },
-            'x-body-limit-bytes': endpoint.body_limit_bytes,
-          },
-        }),
+    ...requestBody(endpoint, parts.get(`${id} body`)),
     responses: {
-      [endpoint.status]: success(endpoint, roots.get(`${id} response`)),
-      ...notModified(endpoint),
+      ...successes(endpoint, parts.get(`${id} response`)),
       ...failures(endpoint),
     },
+    'x-endpoint-id': id,
     'x-stability': stability,
     'x-rate-class': rate,
     'x-provenance': { provenance, decision: null },
   }
+}
+
+/** The control plane needs its token from pages and when the sandbox listens beyond loopback. */
+function security(endpoint: Endpoint): JsonObject[] {
+  if (isControlPlane(endpoint)) return [{}, { admin_token: [] }]
+  return endpoint.credentials.map((credential) => ({ [credential]: [] }))
+}
+
+function requestBody(endpoint: Endpoint, schema: JsonObject | undefined): JsonObject {
+  const { id, body, body_media_type, body_limit_bytes } = endpoint
+  if (body === undefined && body_media_type === undefined) return {}
+  const content =
+    body_media_type === undefined
+      ? { 'application/json': { schema: schema ?? {}, ...exampleValues(id, 'body') } }
+      : { [body_media_type]: { schema: binary } }
+  return { requestBody: { required: !isBodyOptional(endpoint), content, 'x-body-limit-bytes': body_limit_bytes } }
+}
+
+/** An empty body of the control plane means `{}`, which some endpoints take for an answer. */
+function isBodyOptional(endpoint: Endpoint): boolean {
+  return isControlPlane(endpoint) && endpoint.body?.safeParse({}).success === true
+}
+
+function exampleValues(id: string, part: 'body' | 'response'): JsonObject {
+  const values = examples[id as EndpointId]?.[part]
+  if (values === undefined) return {}
+  return {
+    examples: Object.fromEntries(
+      Object.entries<unknown>(values).map(([name, value]) => [
+        name,
+        { summary: sentence(name), value: value as JsonObject },
+      ]),
+    ),
+  }
+}
+
+/** `forced_no_fill` becomes `Forced no fill`. */
+function sentence(name: string): string {
+  return `${name[0]?.toUpperCase()}${name.slice(1).replaceAll('_', ' ')}`
 }
 
 function fieldParameters(where: 'path' | 'query', schema: JsonObject | undefined): Json[] {
@@ -217,22 +227,44 @@ function headerParameters({ request_headers = {} }: Endpoint): Json[] {
   }))
 }
 
-function success({ summary, response, response_headers = [] }: Endpoint, schema: JsonObject | undefined): JsonObject {
+/** Returns the success and, of files and what has an ETag, the other ways in which a request can succeed. */
+function successes(endpoint: Endpoint, schema: JsonObject | undefined): JsonObject {
+  const { id, summary, status, response, response_headers = [] } = endpoint
+  const isFile = 'media_type' in response && response.has_ranges === true
   const content =
-    'media_type' in response ? pageContent(response.media_type) : { 'application/json': { schema: schema ?? {} } }
-  return { description: summary, headers: headerReferences(response_headers), content }
-}
-
-/** A response with an ETag is a 304 for a client that has it already. */
-function notModified({ response_headers = [] }: Endpoint): JsonObject {
-  if (!response_headers.includes('etag')) return {}
-  return { 304: { description: 'Not modified: If-None-Match has the ETag.', headers: headerReferences(['etag']) } }
+    'media_type' in response
+      ? pageContent(response.media_type)
+      : { 'application/json': { schema: schema ?? {}, ...exampleValues(id, 'response') } }
+  const whole = [...response_headers, ...(isFile ? fileHeaders[200] : [])]
+  return {
+    [status]: { description: `${summary}.`, headers: headerReferences(whole), content },
+    ...(isFile
+      ? {
+          206: {
+            description: 'The part of the file that Range names.',
+            headers: headerReferences([...response_headers, ...fileHeaders[206]]),
+            content,
+          },
+        }
+      : {}),
+    ...(response_headers.includes('etag')
+      ? { 304: { description: 'Not modified: If-None-Match has the ETag.', headers: headerReferences(['etag']) } }
+      : {}),
+    ...(isFile
+      ? {
+          416: {
+            description: 'Range names no part of the file. No body.',
+            headers: headerReferences(fileHeaders[416]),
+          },
+        }
+      : {}),
+  }
 }
 
 /** Returns one response per status: the causes with the error body, and those with a page. */
 function failures(endpoint: Endpoint): JsonObject {
   const { pages = {}, response } = endpoint
-  const headers: Readonly<Record<string, readonly ResponseHeader[]>> = failureHeaders
+  const headersOf: Readonly<Record<string, readonly ResponseHeader[]>> = failureHeaders
   const byStatus = Object.groupBy(
     failuresOf(endpoint),
     (code) => pages[code] ?? errorCodes[reasonCodes[code].error].status,
@@ -245,8 +277,11 @@ function failures(endpoint: Endpoint): JsonObject {
       return [
         status,
         {
-          description: `${hasPages ? 'A page' : errorNames.join(', ')}: ${codes.join(', ')}`,
-          headers: headerReferences(headers[status] ?? []),
+          description: `${hasPages ? 'A page' : errorNames.join(', ')}: ${codes.join(', ')}.`,
+          headers: headerReferences([
+            ...(headersOf[status] ?? []),
+            ...(codes.includes('injected_fault') ? (['x-sandbox-fault'] as const) : []),
+          ]),
           content: {
             ...(bodies.length === 0 ? {} : { 'application/json': errorContent(bodies) }),
             ...(hasPages ? pageContent(response.media_type) : {}),
@@ -265,38 +300,33 @@ function errorContent(codes: readonly ReasonCode[]): JsonObject {
   }
 }
 
+const binary = { type: 'string', format: 'binary' } as const
+
 function pageContent(media_type: string): JsonObject {
-  return { [media_type.replace(/;.*/, '')]: { schema: { type: 'string' } } }
+  const isText = media_type.startsWith('text/')
+  return { [media_type.replace(/;.*/, '')]: { schema: isText ? { type: 'string' } : binary } }
 }
 
 function headerReferences(names: readonly ResponseHeader[]): JsonObject {
-  return Object.fromEntries(['x-request-id', ...names].map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+  const unique = new Set<ResponseHeader>(['x-request-id', ...names])
+  return Object.fromEntries([...unique].map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
-function securitySchemes(): JsonObject {
-  const schemes: Record<Credential, string> = {
-    secret_key:
-      'Secret key of a server: sk_test_ (Server Test Key, non-billable) or sk_live_. Never together with an Origin header.',
-    activation_token:
-      'Browser activation token, from POST /v1/browser/activate. Short-lived; bound to a project and an origin.',
-    beacon_token: 'Created by the hosted frame for render.js; valid for the beacons of one asset token.',
-  }
-  return Object.fromEntries(
-    Object.entries(schemes).map(([name, description]) => [name, { type: 'http', scheme: 'bearer', description }]),
-  )
-}
+const bearer = (description: string) => ({ type: 'http', scheme: 'bearer', description })
 
-function partOf(id: string): Part {
-  return id in v1 ? 'v1' : id in compat ? 'compat' : 'sandbox'
-}
-
-/** Returns the tag of an endpoint. What clients that exist send under /v1 is a part of the public API. */
-function tagOf({ id, stability }: Endpoint): string {
-  if (stability === 'deprecated') return stability
-  return partOf(id) === 'sandbox' ? 'sandbox' : 'v1'
-}
-
-/** `placements.create` becomes `PlacementsCreate`. */
-function pascalCase(id: string): string {
-  return id.replace(/(?:^|[._-])([a-z])/g, (_, letter: string) => letter.toUpperCase())
+const securitySchemes: Record<Credential | 'admin_token', JsonObject> = {
+  secret_key: bearer(
+    'Secret key of a server: sk_test_ (Server Test Key, non-billable) or sk_live_. Never together with an Origin header.',
+  ),
+  activation_token: bearer(
+    'Browser activation token, from POST /v1/browser/activate. Short-lived; bound to a project and an origin.',
+  ),
+  beacon_token: bearer('Created by the hosted frame for render.js; valid for the beacons of one asset token.'),
+  admin_token: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'x-sandbox-token',
+    description:
+      'Token of the control plane, printed by svc start. Programs on the same host need none. A sandbox that listens beyond loopback demands it of every request, and a page on its own origin needs it to change something.',
+  },
 }

@@ -15,10 +15,22 @@ export interface Source {
   description: string
 }
 
+/** JSON Schema that the OpenAPI document adds to what the parser checks. */
+export interface Keywords {
+  pattern?: string
+  format?: string
+  minimum?: number
+  maximum?: number
+  minItems?: number
+  uniqueItems?: boolean
+  anyOf?: { required: string[] }[]
+}
+
 declare module 'zod' {
   interface GlobalMeta {
     provenance?: Provenance
     decision?: string
+    keywords?: Keywords
   }
 }
 
@@ -51,6 +63,14 @@ export function assumedFields<Shape extends z.ZodRawShape>(decision: string, sha
     }
   }
   return shape
+}
+
+/**
+ * Adds what the parser leaves to others: to a rule that has a reason code of its own, or to the look-up of an identifier,
+ * which responds with a 404 to any other text.
+ */
+export function withKeywords<S extends z.ZodType>(schema: S, keywords: Keywords): S {
+  return schema.meta({ keywords }) as S
 }
 
 function mark<S extends z.ZodType>(schema: S, source: Source): S {

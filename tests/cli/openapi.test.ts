@@ -28,11 +28,11 @@ test('without a sandbox it prints the whole document, as text and as JSON', asyn
 })
 
 test.each([
-  ['--v1', 'v1', /^\/v1\//],
-  ['--control', 'sandbox', /^\/_sandbox\//],
+  ['--v1', /^v1$/, /^\/v1\//],
+  ['--control', /^sandbox/, /^\/_sandbox\//],
 ])('%s prints one part, with no component that it does not refer to', async (flag, tag, prefix) => {
   const { document, text } = await print(flag)
-  expect(document.tags.map(({ name }) => name)).toEqual([tag])
+  for (const { name } of document.tags) expect(name).toMatch(tag)
   expect(Object.keys(document.paths).length).toBeGreaterThan(5)
   for (const path of Object.keys(document.paths)) expect(path).toMatch(prefix)
   const references = new Set([...text.matchAll(/"#\/components\/([^"]+)"/g)].map(([, name]) => name))

@@ -1,6 +1,6 @@
 /** The decision of a slot in the shape that old clients read: polled, pushed and called back alike (C03). */
 import { z } from 'zod'
-import { commonErrors, declareEndpoints } from '../endpoint.ts'
+import { declareEndpoints } from '../endpoint.ts'
 import { Currency, Format, slotIdParam, WaitMsQuery } from '../fields.ts'
 import { observed } from '../provenance.ts'
 import { Constraints, DecisionMetadata } from '../v1/placements.ts'
@@ -75,7 +75,7 @@ const decision = {
   }),
   response: LegacyDecision,
   response_headers: ['date', 'x-sandbox-warning'],
-  errors: [...commonErrors, 'not_found'],
+  errors: ['not_found'],
 } as const
 
 export const endpoints = declareEndpoints({

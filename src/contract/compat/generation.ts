@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { commonErrors, declareEndpoints, publicApi } from '../endpoint.ts'
+import { declareEndpoints, publicApi } from '../endpoint.ts'
 import { ContractVersion } from '../fields.ts'
 import { observed } from '../provenance.ts'
 import { onBrowser, onWrapper } from './surface.ts'
@@ -43,7 +43,7 @@ const aliased = {
   description:
     'Records that a generation of a job started, finished or failed. Use POST /v1/jobs/{job_id}/generation/{event}.',
   body: LegacyGenerationReport,
-  errors: [...commonErrors, 'not_found', 'contract_version_unsupported'],
+  errors: ['not_found', 'contract_version_unsupported'],
 } as const
 
 const successor = '/v1/jobs/{job_id}/generation/{event}'
@@ -63,7 +63,7 @@ export const endpoints = declareEndpoints({
       event: observed(z.string(), 'C05', 'started, finished or failed; anything else is a 404.'),
     }),
     body: GenerationReport,
-    errors: [...commonErrors, 'not_found'],
+    errors: ['not_found'],
   },
   'wrapper.generation': {
     ...onWrapper(successor),

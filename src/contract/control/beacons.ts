@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { declareEndpoints, reading } from '../endpoint.ts'
-import { reasonCode } from '../errors.ts'
+import { ReasonCode } from '../errors.ts'
 import { EpochMs, Format, page, pageQuery, Since } from '../fields.ts'
 import { assumed, assumedObject } from '../provenance.ts'
 import { AcceptCode, BeaconEvent } from '../v1/beacons.ts'
@@ -10,6 +10,9 @@ export type Verdict = z.infer<typeof Verdict>
 export const Metric = z.enum(['viewable_impression', 'rendered_impression', 'click', 'completed_view'])
 export type Metric = z.infer<typeof Metric>
 
+/** Whether an accepted beacon counts, or why it was rejected. */
+export const BeaconReason = z.union([AcceptCode, ReasonCode])
+
 export const BeaconItem = assumedObject('A93', {
   beacon_id: assumed(z.string().nullable(), 'A70', 'Idempotency key; null when a rejected body had none.'),
   slot_id: assumed(z.string().nullable(), 'A70', 'Slot; null when the asset token named none.'),
@@ -18,7 +21,7 @@ export const BeaconItem = assumedObject('A93', {
   format: Format.nullable().describe('Format of the creative.'),
   event: assumed(BeaconEvent.nullable(), 'A71', 'Canonical event.'),
   verdict: assumed(Verdict, 'A74', 'accepted, duplicate or rejected.'),
-  reason_code: assumed(z.union([AcceptCode, reasonCode]), 'A72', 'OK, why it does not count, or why it was rejected.'),
+  reason_code: assumed(BeaconReason, 'A72', 'OK, why it does not count, or why it was rejected.'),
   would_bill: assumed(z.boolean(), 'A78', 'Whether production would bill it.'),
   metric: assumed(Metric.nullable(), 'A76', 'The metric it counts for.'),
   occurred_at_ms: assumed(

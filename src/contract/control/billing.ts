@@ -1,10 +1,9 @@
 import { z } from 'zod'
 import { declareEndpoints, reading } from '../endpoint.ts'
-import { reasonCode } from '../errors.ts'
 import { Format, Since } from '../fields.ts'
 import { assumed, assumedObject } from '../provenance.ts'
-import { AcceptCode } from '../v1/beacons.ts'
-import { BeaconItem, Metric } from './beacons.ts'
+import { BillingModel } from '../v1/projects.ts'
+import { BeaconItem, BeaconReason, Metric } from './beacons.ts'
 
 /** Maximum number of beacons that a report lists. */
 export const notCountedAtMost = 100
@@ -28,7 +27,7 @@ export const BillingReport = assumedObject('A78', {
     .array(
       assumedObject('A76', {
         client_id: assumed(z.string(), 'A93', 'Project ID.'),
-        billing_model: z.enum(['cpm_viewable', 'cpm_render', 'cpc', 'cpcv']).describe('What is billed.'),
+        billing_model: BillingModel.describe('What is billed.'),
         currency: z.string().describe('ISO 4217.'),
         count: assumed(z.int(), 'A75', 'Number billed.'),
         amount: z.number().describe('Sum of the amounts.'),
@@ -42,7 +41,7 @@ export const BillingReport = assumedObject('A78', {
       reasons: z
         .array(
           assumedObject('A75', {
-            reason_code: z.union([AcceptCode, reasonCode]).describe('Why.'),
+            reason_code: BeaconReason.describe('Why.'),
             count: z.int().describe('Number of beacons.'),
           }),
         )

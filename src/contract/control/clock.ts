@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { declareEndpoints, reading, writing } from '../endpoint.ts'
+import { NoFields } from '../fields.ts'
 import { assumedObject } from '../provenance.ts'
 
 /** 9000-01-01T00:00:00Z: dates in headers and JSON have a year of four digits, with room to spare. */
@@ -53,13 +54,13 @@ export const endpoints = declareEndpoints({
     path: '/_sandbox/clock/freeze',
     summary: 'Stop the clock',
     description: 'Nothing expires until it is moved or resumed; advance and set still move it.',
-    body: z.strictObject({}),
+    body: NoFields,
   },
   'clock.resume': {
     ...steering,
     path: '/_sandbox/clock/resume',
     summary: 'Resume the clock from its current time',
     description: 'It keeps its offset from the system clock.',
-    body: z.strictObject({}),
+    body: NoFields,
   },
 })

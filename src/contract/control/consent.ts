@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { declareEndpoints, reading } from '../endpoint.ts'
-import { ConsentState, EpochMs, page, pageQuery, Since } from '../fields.ts'
+import { ConsentId, ConsentState, EpochMs, page, pageQuery, Since } from '../fields.ts'
 import { assumed, assumedObject } from '../provenance.ts'
 
 export const ConsentItem = assumedObject('A66', {
-  consent_id: z.string().describe('Identifier of the consent record.'),
+  consent_id: ConsentId.describe('Identifier of the consent record.'),
   client_id: assumed(z.string(), 'A93', 'Project ID.'),
   session_id: z.string().describe('Session.'),
   revision: assumed(z.int(), 'A62', 'Incremented when state, purposes or source change.'),

@@ -3,9 +3,11 @@ import { declareEndpoints, reading } from '../endpoint.ts'
 import { EpochMs, page, pageQuery, queryNumber, Since } from '../fields.ts'
 import { assumed, assumedFields, assumedObject } from '../provenance.ts'
 
+export const EvidenceKind = z.enum(['decision', 'consent', 'beacon'])
+
 const entry = assumedFields('A77', {
   seq: z.int().min(1).describe('Position in the chain of its project, from 1.'),
-  kind: z.enum(['decision', 'consent', 'beacon']).describe('What it records.'),
+  kind: EvidenceKind.describe('What it records.'),
   at_ms: EpochMs.describe('When it was recorded.'),
   entry: z.string().describe('RFC 8785 canonical JSON. Asset tokens appear only as hashes.'),
   hash: z.string().describe('SHA-256 over the previous hash and the entry, hexadecimal.'),
@@ -105,7 +107,7 @@ export const endpoints = declareEndpoints({
       ...pageQuery,
       client_id: z.string().optional().describe('Only this project.'),
       slot_id: z.string().optional().describe('Only entries about this slot.'),
-      kind: z.enum(['decision', 'consent', 'beacon']).optional().describe('Only entries of this kind.'),
+      kind: EvidenceKind.optional().describe('Only entries of this kind.'),
       since: Since.optional().describe('Only entries recorded since then.'),
     }),
     response: page(EvidenceItem),

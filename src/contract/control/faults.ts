@@ -1,7 +1,7 @@
 /** Fault rules: a network or a service that fails on demand, reproducibly. */
 import { z } from 'zod'
 import { declareEndpoints, reading, writing } from '../endpoint.ts'
-import { reasonCode } from '../errors.ts'
+import { ReasonCode } from '../errors.ts'
 import { EpochMs, Format, page } from '../fields.ts'
 import { assumed, assumedFields, assumedObject } from '../provenance.ts'
 
@@ -32,17 +32,15 @@ const descriptions = {
 const share = z.number().min(0).max(1)
 const wait_s = z.int().min(0).max(86_400)
 
+/** The beginning of a path, or a pattern with `*`. */
+export const FaultPath = z.string().regex(/^\//, 'must begin with /').max(256)
+
 /** Fields that a rule may leave out. */
 const choices = assumedFields('A96', {
   method: z.string().max(10).optional().describe('Only this method.'),
-  path: z
-    .string()
-    .startsWith('/', 'must begin with /')
-    .max(256)
-    .optional()
-    .describe(
-      'Only paths that begin with this, such as /v1/beacons; with a * in it, only paths that match it completely, * for any text.',
-    ),
+  path: FaultPath.optional().describe(
+    'Only paths that begin with this, such as /v1/beacons; with a * in it, only paths that match it completely, * for any text.',
+  ),
   key: z
     .string()
     .min(1)
@@ -62,9 +60,9 @@ const choices = assumedFields('A96', {
     .max(599)
     .optional()
     .describe('HTTP status of an error; default: the status of the reason code.'),
-  reason_code: reasonCode
-    .optional()
-    .describe('Cause of an error; default: the cause of the status, if it has only one, else injected_fault.'),
+  reason_code: ReasonCode.optional().describe(
+    'Cause of an error; default: the cause of the status, if it has only one, else injected_fault.',
+  ),
   rewrite: z
     .record(z.string().min(1).max(256), z.unknown())
     .optional()

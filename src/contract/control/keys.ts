@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { declareEndpoints, reading, writing } from '../endpoint.ts'
-import { EpochMs, Mode, page, pageQuery } from '../fields.ts'
+import { EpochMs, KeyId, Mode, NoFields, page, pageQuery } from '../fields.ts'
 import { assumed, assumedFields, assumedObject, documented } from '../provenance.ts'
 
 const keyClasses = ['secret', 'publishable'] as const
@@ -8,7 +8,7 @@ export const KeyClass = z.enum(keyClasses)
 export type KeyClass = z.infer<typeof KeyClass>
 
 const item = assumedFields('A02', {
-  key_id: z.string().describe('Identifier of the key; not a credential.'),
+  key_id: KeyId.describe('Identifier of the key; not a credential.'),
   client_id: assumed(z.string(), 'A93', 'Project ID.'),
   class: KeyClass.describe('secret for servers, publishable for pages.'),
   mode: Mode.describe('test or live.'),
@@ -61,8 +61,8 @@ export const endpoints = declareEndpoints({
     summary: 'Revoke a key',
     description:
       'From the next request on, the key and the activation tokens issued for it get a 401 key_revoked. A reset restores the seeded keys.',
-    params: assumedObject('A02', { key_id: z.string().describe('Identifier of the key.') }),
-    body: z.strictObject({}),
+    params: assumedObject('A02', { key_id: KeyId.describe('Identifier of the key.') }),
+    body: NoFields,
     response: KeyItem,
     errors: ['not_found'],
   },

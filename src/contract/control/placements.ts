@@ -2,24 +2,27 @@ import { z } from 'zod'
 import { declareEndpoints, reading } from '../endpoint.ts'
 import {
   AuthoritativeConsent,
+  BooleanText,
   EpochMs,
   Format,
+  JobId,
   JobType,
   Mode,
   NoFillReasonCode,
   page,
   pageQuery,
   Since,
+  SlotId,
   SlotStatus,
 } from '../fields.ts'
 import { assumed, assumedFields, assumedObject, documented } from '../provenance.ts'
 import { Decision } from '../v1/placements.ts'
-import { BeaconItem } from './beacons.ts'
+import { BeaconItem, Metric } from './beacons.ts'
 import { EvidenceEntry } from './evidence.ts'
 
 const item = assumedFields('A93', {
-  slot_id: z.string().describe('Slot identifier.'),
-  job_id: z.string().describe('Job identifier.'),
+  slot_id: SlotId.describe('Slot identifier.'),
+  job_id: JobId.describe('Job identifier.'),
   client_id: z.string().describe('Project ID.'),
   session_id: z.string().nullable().describe('Session, if the job named one.'),
   job_type: JobType.describe('Workload category.'),
@@ -62,9 +65,7 @@ export const PartnerRequest = assumedObject('A51', {
 export type PartnerRequest = z.infer<typeof PartnerRequest>
 
 export const BillingVerdict = assumedObject('A76', {
-  metric: z
-    .enum(['viewable_impression', 'rendered_impression', 'click', 'completed_view'])
-    .describe('What the billing model counts.'),
+  metric: Metric.describe('What the billing model counts.'),
   would_bill: assumed(z.boolean(), 'A78', 'Whether production would bill this placement.'),
   gross_cpm: z.number().nullable().describe('Price, CPM.'),
   currency: z.string().nullable().describe('ISO 4217.'),
@@ -110,7 +111,7 @@ export const endpoints = declareEndpoints({
       client_id: z.string().optional().describe('Only this project.'),
       session_id: z.string().optional().describe('Only this session.'),
       format: Format.optional().describe('Only fills of this format.'),
-      fill: z.enum(['true', 'false']).optional().describe('Only fills, or only no-fills.'),
+      fill: BooleanText.optional().describe('Only fills, or only no-fills.'),
       since: Since.optional().describe('Only placements created since then.'),
     }),
     response: page(PlacementItem),
@@ -121,7 +122,7 @@ export const endpoints = declareEndpoints({
     summary: 'Explain one placement',
     description:
       "The decision's trace, what partners would have received, consent, beacons, evidence and the billing verdict.",
-    params: z.strictObject({ slot_id: documented(z.string(), 'Slot identifier.') }),
+    params: z.strictObject({ slot_id: documented(SlotId, 'Slot identifier.') }),
     response: PlacementDetail,
     errors: ['not_found'],
   },

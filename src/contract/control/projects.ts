@@ -4,7 +4,7 @@ import { declareEndpoints, reading, writing } from '../endpoint.ts'
 import { ClientId, formats, JobType, jobTypes, page, pageQuery } from '../fields.ts'
 import { limits } from '../limits.ts'
 import { assumed, assumedFields, assumedObject, documented, sourceOf } from '../provenance.ts'
-import { BillingModel, consentRules, placementDefaults, viewabilityRules } from '../v1/projects.ts'
+import { BillingModel, ConsentRules, placementDefaults, viewabilityRules } from '../v1/projects.ts'
 
 /** Latency of decisions, by the sandbox clock (A44). */
 export const Latency = z.union([
@@ -29,16 +29,26 @@ export const RateText = z
 
 const span = z.int().min(1)
 
+export const PlacementDefaults = z.strictObject(placementDefaults)
+export const ViewabilityRules = z.strictObject(viewabilityRules)
+export const RateLimits = assumedObject('A20', {
+  default: RateText.nullable().describe('null: 100/s, burst 200.'),
+  beacons: RateText.nullable().describe('null: 500/s, burst 1000.'),
+  activate: RateText.nullable().describe('null: 20/s, burst 40.'),
+})
+/** How to treat a secret key that is sent with an Origin. */
+export const SecretKeyInBrowser = z.enum(['reject', 'warn'])
+
 export const ProjectSettings = assumedObject('A80', {
   enabled: z.boolean().describe('false makes every decision a no-fill policy_block.'),
   job_types: assumed(z.array(JobType), 'A43', 'Job types that may fill; others are unsupported_surface.'),
   allowed_origins: assumed(z.array(z.string()), 'A07', 'Origins that may activate and embed.'),
-  defaults: z.strictObject(placementDefaults).describe('Defaults for fields that a request leaves out.'),
+  defaults: PlacementDefaults.describe('Defaults for fields that a request leaves out.'),
   label_text: z.string().min(1).max(64).describe('The ad label.'),
   label_required: z.boolean().describe('Whether the label must be drawn.'),
-  consent: assumed(z.strictObject(consentRules), 'A61', 'Consent.'),
+  consent: assumed(ConsentRules, 'A61', 'Consent.'),
   billing_model: assumed(BillingModel, 'A76', 'What is billed.'),
-  viewability: assumed(z.strictObject(viewabilityRules), 'A76', 'When an impression is viewable.'),
+  viewability: assumed(ViewabilityRules, 'A76', 'When an impression is viewable.'),
   publisher_share: assumed(z.number().min(0).max(1), 'A32', "Publisher's share of the price."),
   fill_rate: assumed(z.number().min(0).max(1), 'A43', 'Share of opportunities that demand bids on.'),
   decision_latency_ms: assumed(Latency, 'A44', 'Latency of decisions.'),
@@ -50,20 +60,8 @@ export const ProjectSettings = assumedObject('A80', {
   beacon_max_age_ms: assumed(span, 'A73', 'Older beacons are stale.'),
   beacon_max_future_skew_ms: assumed(z.int().min(0), 'A73', 'Beacons further ahead are in the future.'),
   heartbeat_interval_ms: span.describe('Time between two heartbeats.'),
-  rate_limits: assumed(
-    assumedObject('A20', {
-      default: RateText.nullable().describe('null: 100/s, burst 200.'),
-      beacons: RateText.nullable().describe('null: 500/s, burst 1000.'),
-      activate: RateText.nullable().describe('null: 20/s, burst 40.'),
-    }),
-    'A20',
-    'Rate limits per key.',
-  ),
-  secret_key_in_browser: assumed(
-    z.enum(['reject', 'warn']),
-    'A92',
-    'How to treat a secret key that is sent with an Origin.',
-  ),
+  rate_limits: assumed(RateLimits, 'A20', 'Rate limits per key.'),
+  secret_key_in_browser: assumed(SecretKeyInBrowser, 'A92', 'How to treat a secret key that is sent with an Origin.'),
 })
 export type ProjectSettings = z.infer<typeof ProjectSettings>
 
@@ -133,6 +131,12 @@ function patchShape<Shape extends z.ZodRawShape>(shape: Shape): Patched<Shape> {
 
 export const ProjectSettingsPatch = z.strictObject(patchShape(ProjectSettings.shape))
 export type ProjectSettingsPatch = z.infer<typeof ProjectSettingsPatch>
+
+const patches = ProjectSettingsPatch.shape
+export const PlacementDefaultsPatch = patches.defaults.unwrap().unwrap()
+export const ConsentRulesPatch = patches.consent.unwrap().unwrap()
+export const ViewabilityRulesPatch = patches.viewability.unwrap().unwrap()
+export const RateLimitsPatch = patches.rate_limits.unwrap().unwrap()
 
 export const ProjectCreation = assumedObject('A01', {
   client_id: ClientId.describe('Project ID: proj_ and a name.'),

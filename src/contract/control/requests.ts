@@ -1,20 +1,28 @@
 import { z } from 'zod'
 import { declareEndpoints, reading, writing } from '../endpoint.ts'
-import { reasonCode } from '../errors.ts'
-import { EpochMs, page, pageQuery, queryNumber, Since } from '../fields.ts'
+import { ReasonCode } from '../errors.ts'
+import { BooleanText, EpochMs, page, pageQuery, queryNumber, RequestId, Since } from '../fields.ts'
 import { assumed, assumedFields, assumedObject } from '../provenance.ts'
 
 /** Kinds of credential, by their prefix: secret keys of both modes, activation and beacon tokens. */
 export const KeyKind = z.enum(['sk_test', 'sk_live', 'at', 'bt'])
 export type KeyKind = z.infer<typeof KeyKind>
 
+/** Class of an HTTP status. */
+export const StatusClass = z.enum(['1xx', '2xx', '3xx', '4xx', '5xx'])
+
+/** A kind of credential, or a key by its id. */
+export const KeyFilter = z
+  .string()
+  .regex(/^(sk_test|sk_live|at|bt|key_[0-9a-z]{11})$/, 'must be sk_test, sk_live, at, bt or the id of a key')
+
 const item = assumedFields('A93', {
-  request_id: z.string().describe('Equal to the x-request-id header of the response.'),
+  request_id: RequestId.describe('Equal to the x-request-id header of the response.'),
   at_ms: EpochMs.describe('When it arrived.'),
   method: z.string().describe('HTTP method.'),
   path: z.string().describe('Path and query, tokens redacted.'),
   status: z.int().describe('HTTP status of the response; 0 when a fault rule prevented it.'),
-  reason_code: assumed(reasonCode.nullable(), 'A12', 'Cause of a failure.'),
+  reason_code: assumed(ReasonCode.nullable(), 'A12', 'Cause of a failure.'),
   duration_ms: z.number().describe('From the complete request to the response, milliseconds.'),
   client_id: z.string().nullable().describe('Project of the credential.'),
   key: KeyKind.nullable().describe('Kind of the credential, if it was valid.'),
@@ -56,13 +64,9 @@ const conditions = assumedFields('A93', {
     .max(256)
     .optional()
     .describe('Only paths that begin with this; with a * in it, only paths that match it completely, * for any text.'),
-  status_class: z.enum(['1xx', '2xx', '3xx', '4xx', '5xx']).optional().describe('Only statuses of this class.'),
-  reason: reasonCode.optional().describe('Only this cause.'),
-  key: z
-    .string()
-    .regex(/^(sk_test|sk_live|at|bt|key_[0-9a-z]{11})$/, 'must be sk_test, sk_live, at, bt or the id of a key')
-    .optional()
-    .describe('Only this kind of credential (sk_test, sk_live, at, bt), or this key by its id.'),
+  status_class: StatusClass.optional().describe('Only statuses of this class.'),
+  reason: ReasonCode.optional().describe('Only this cause.'),
+  key: KeyFilter.optional().describe('Only this kind of credential (sk_test, sk_live, at, bt), or this key by its id.'),
   client_id: z.string().optional().describe('Only this project.'),
   session_id: z.string().optional().describe('Only this session.'),
   since: Since.optional().describe('Only requests since then: epoch milliseconds, or a span such as 10m.'),
@@ -70,7 +74,8 @@ const conditions = assumedFields('A93', {
 })
 const anyStatus = z.int().min(100).max(599)
 
-const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()])
+/** A JSON value without parts. */
+export const Scalar = z.union([z.string(), z.number(), z.boolean(), z.null()])
 
 /** Conditions that a request must meet to match. Those that are left out do not matter. */
 export const RequestMatch = assumedObject('A93', {
@@ -81,7 +86,7 @@ export const RequestMatch = assumedObject('A93', {
     .optional()
     .describe('Only requests with these headers, as the journal stores them; names in any case.'),
   body: z
-    .record(z.string().min(1).max(256), scalar)
+    .record(z.string().min(1).max(256), Scalar)
     .optional()
     .describe('Only bodies with these fields, by dotted path: measurements.visible_ms. Numbers index arrays.'),
 })
@@ -89,8 +94,8 @@ export type RequestMatch = z.infer<typeof RequestMatch>
 
 export const FailedCondition = assumedObject('A93', {
   condition: z.string().describe('Name of the condition: status, headers.origin, body.event.'),
-  expected: scalar.describe('The expected value.'),
-  actual: scalar.describe('The value of the request; null when it has none.'),
+  expected: Scalar.describe('The expected value.'),
+  actual: Scalar.describe('The value of the request; null when it has none.'),
 })
 export type FailedCondition = z.infer<typeof FailedCondition>
 
@@ -141,10 +146,9 @@ export const endpoints = declareEndpoints({
         .regex(/^req_[0-9a-z]{11}$/, 'must be the id of a request')
         .optional()
         .describe('Only requests that arrived after this one, by its request_id.'),
-      details: z
-        .enum(['true', 'false'])
-        .optional()
-        .describe('true: items have headers and bodies; such a page has at most 250 items. Default false.'),
+      details: BooleanText.optional().describe(
+        'true: items have headers and bodies; such a page has at most 250 items. Default false.',
+      ),
     }),
     response: page(ListedRequest),
   },
@@ -153,7 +157,7 @@ export const endpoints = declareEndpoints({
     path: '/_sandbox/requests/{request_id}',
     summary: 'Show one exchange',
     description: 'Headers and bodies of both sides, with credentials, tokens and prompt text redacted.',
-    params: assumedObject('A93', { request_id: z.string().describe('Identifier of the request.') }),
+    params: assumedObject('A93', { request_id: RequestId.describe('Identifier of the request.') }),
     response: RequestDetail,
     errors: ['not_found'],
   },
@@ -196,7 +200,7 @@ export const endpoints = declareEndpoints({
     summary: 'Send a request of the journal again',
     description:
       'The sandbox sends the request to itself over its own socket: fault rules, rate limits, validation and the journal treat it like any other request. It acts for the key of the original request and issues new asset tokens, so that no secret is needed or revealed. Prompt text is not stored: the request is sent without it. Anything else that the journal does not store must be given, or nothing is sent.',
-    params: assumedObject('A93', { request_id: z.string().describe('Identifier of the request.') }),
+    params: assumedObject('A93', { request_id: RequestId.describe('Identifier of the request.') }),
     body: assumedObject('A93', {
       set: z
         .record(z.string().min(1).max(256), z.unknown())

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { declareEndpoints, reading, writing } from '../endpoint.ts'
-import { EpochMs } from '../fields.ts'
+import { Done, EpochMs, NoFields } from '../fields.ts'
 import { limits } from '../limits.ts'
 import { assumed, assumedObject } from '../provenance.ts'
 import { EvidenceVerification } from './evidence.ts'
@@ -60,7 +60,7 @@ export const endpoints = declareEndpoints({
     summary: 'Check that the process responds',
     is_constant: true,
     description: 'Responds as soon as the socket is open.',
-    response: assumedObject('A93', { ok: z.literal(true).describe('Always true.') }),
+    response: Done,
   },
   'health.ready': {
     ...reading,
@@ -68,9 +68,7 @@ export const endpoints = declareEndpoints({
     summary: 'Check that the sandbox is ready',
     is_constant: true,
     description: 'Ready only after migrations and seed; the socket opens no earlier.',
-    response: assumedObject('A93', {
-      ok: z.literal(true).describe('Always true: a sandbox that is not ready does not respond.'),
-    }),
+    response: Done,
   },
   'sandbox.info': {
     ...reading,
@@ -92,8 +90,8 @@ export const endpoints = declareEndpoints({
     summary: 'Reset to the seed',
     description:
       'Restores the seeded projects, keys and demand in one transaction, and the system time. Event sequence numbers continue.',
-    body: z.strictObject({}),
-    response: assumedObject('A93', { ok: z.literal(true).describe('true when done.') }),
+    body: NoFields,
+    response: Done,
   },
   'sandbox.export': {
     ...reading,

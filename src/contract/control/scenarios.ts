@@ -1,7 +1,7 @@
 /** Scenarios: named, permanent cases that an integration must handle, for developers, QA and docs. */
 import { z } from 'zod'
 import { declareEndpoints, reading, writing } from '../endpoint.ts'
-import { Format, NativeTemplateId, page } from '../fields.ts'
+import { Format, NativeTemplateId, NoFields, page } from '../fields.ts'
 import { assumedObject } from '../provenance.ts'
 import { FaultDraft } from './faults.ts'
 
@@ -58,7 +58,7 @@ export const endpoints = declareEndpoints({
     description:
       'It replaces the previous scenario and is part of the state: it survives a restart and is in snapshots and exports; a reset ends it. Its changes to decisions apply to requests with test keys; its fault rules apply to all requests.',
     params: assumedObject('A95', { name: z.string().describe('Name of the scenario.') }),
-    body: z.strictObject({}),
+    body: NoFields,
     response: ScenarioItem,
     errors: ['not_found'],
   },

@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import { declareEndpoints, reading, writing } from '../endpoint.ts'
-import { EpochMs } from '../fields.ts'
+import { Done, EpochMs, NoFields } from '../fields.ts'
 import { assumedObject } from '../provenance.ts'
 
-const name = z
+/** Lower-case letters, digits, dots, hyphens and underscores. */
+export const SnapshotName = z
   .string()
   .max(64)
   .regex(/^[a-z0-9][a-z0-9._-]*$/)
@@ -17,7 +18,7 @@ export const Snapshot = assumedObject('A93', {
 export type Snapshot = z.infer<typeof Snapshot>
 
 const params = assumedObject('A93', {
-  name: name.describe('Lower-case letters, digits, dots, hyphens and underscores; at most 64.'),
+  name: SnapshotName.describe('Lower-case letters, digits, dots, hyphens and underscores; at most 64.'),
 })
 
 export const endpoints = declareEndpoints({
@@ -48,7 +49,7 @@ export const endpoints = declareEndpoints({
     summary: 'Restore a snapshot',
     description:
       'In one transaction: every request sees the old state or the new one. Identifiers and event numbers continue, long polls end; the clock and the counters of fault rules are restored.',
-    body: z.strictObject({}),
+    body: NoFields,
     response: Snapshot,
     errors: ['not_found', 'archive_invalid', 'archive_newer'],
   },
@@ -59,7 +60,7 @@ export const endpoints = declareEndpoints({
     summary: 'Delete a snapshot',
     description: 'The state of the sandbox does not change.',
     params,
-    response: assumedObject('A93', { ok: z.literal(true).describe('true when done.') }),
+    response: Done,
     errors: ['not_found'],
   },
 })

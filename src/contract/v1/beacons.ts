@@ -2,9 +2,9 @@ import { z } from 'zod'
 import { declareEndpoints, publicApi } from '../endpoint.ts'
 import { acceptMeanings } from '../error-codes.ts'
 import type { ReasonCode } from '../errors.ts'
-import { ContractVersion, EpochMs, Opaque, requestIdField } from '../fields.ts'
+import { AssetToken, ContractVersion, EpochMs, Opaque, requestIdField, SlotId } from '../fields.ts'
 import { limits } from '../limits.ts'
-import { assumed, assumedObject, documented, observed } from '../provenance.ts'
+import { assumed, assumedObject, documented, observed, withKeywords } from '../provenance.ts'
 
 /** Canonical beacon kinds, as they are stored. */
 export const beaconEvents = [
@@ -52,13 +52,13 @@ export const Measurements = assumedObject('A70', {
 })
 export type Measurements = z.infer<typeof Measurements>
 
-export const BeaconRequest = z.strictObject({
+const beaconFields = {
   beacon_id: observed(
     z.string().regex(/^[A-Za-z0-9._:-]{8,128}$/, 'must be 8 to 128 of A-Z a-z 0-9 . _ : -'),
     'A70',
     'Idempotency key: repeat it only to retry the same beacon.',
   ),
-  asset_token: documented(z.string().min(1).max(256), 'Token of the fill.', 'A70'),
+  asset_token: documented(AssetToken.min(1).max(256), 'Token of the fill.', 'A70'),
   event: observed(
     BeaconEventInput,
     'A71',
@@ -70,7 +70,7 @@ export const BeaconRequest = z.strictObject({
     'When it happened, RFC 3339. Either this or occurred_at_ms; both must be the same time.',
   ),
   occurred_at_ms: assumed(EpochMs.optional(), 'A70', 'When it happened, Unix epoch milliseconds.'),
-  slot_id: observed(z.string().max(64).optional(), 'A70', 'Must be the slot of the asset token.'),
+  slot_id: observed(SlotId.max(64).optional(), 'A70', 'Must be the slot of the asset token.'),
   render_instance_id: assumed(z.string().min(1).max(128).optional(), 'A70', 'One mount of one frame.'),
   seq: assumed(z.int().min(0).optional(), 'A70', 'Position within the render instance.'),
   consent_revision: assumed(
@@ -81,6 +81,10 @@ export const BeaconRequest = z.strictObject({
   measurements: assumed(Measurements.optional(), 'A70', 'What was measured at that time.'),
   metadata: observed(Opaque.optional(), 'A70', "The integrator's own data; stored, not acted on."),
   contract_version: assumed(ContractVersion.optional(), 'A70', '<name>/v1.'),
+}
+
+export const BeaconRequest = withKeywords(z.strictObject(beaconFields), {
+  anyOf: [{ required: ['occurred_at'] }, { required: ['occurred_at_ms'] }],
 })
 export type BeaconRequest = z.infer<typeof BeaconRequest>
 

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { declareEndpoints, publicApi } from '../endpoint.ts'
-import { EpochMs } from '../fields.ts'
-import { documented } from '../provenance.ts'
+import { EpochMs, KeyId } from '../fields.ts'
+import { documented, withKeywords } from '../provenance.ts'
 
 export const ActivationRequest = z.strictObject({
   publishable_key: documented(
-    z.string(),
+    withKeywords(z.string(), { pattern: '^pk_(test|live)_' }),
     'Publishable key. The Origin header must match one of its allowed origins.',
     'A08',
   ),
@@ -14,12 +14,12 @@ export const ActivationRequest = z.strictObject({
 export const ActivationResult = z.strictObject({
   ok: documented(z.literal(true), 'true on success.'),
   activation_token: documented(
-    z.string(),
+    withKeywords(z.string(), { pattern: '^at_' }),
     'Short-lived, bound to project and origin. Sent as Authorization: Bearer.',
     'A04',
   ),
   expires_at_ms: documented(EpochMs, 'Expiry, Unix epoch milliseconds.'),
-  key_id: documented(z.string(), 'Activated publishable key identifier.'),
+  key_id: documented(KeyId, 'Activated publishable key identifier.'),
   wrapper_tenant_id: documented(z.string(), 'Wrapper tenant bound to the token.'),
   project_id: documented(z.string(), 'Project bound to the token.'),
 })

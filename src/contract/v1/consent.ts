@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { declareEndpoints, publicApi } from '../endpoint.ts'
-import { AuthoritativeConsent, ClientId, EpochMs, requestIdField, SessionId } from '../fields.ts'
+import { AuthoritativeConsent, ClientId, ConsentId, EpochMs, requestIdField, SessionId } from '../fields.ts'
 import { assumed, observed } from '../provenance.ts'
 
 export const consentDecisions = ['granted', 'denied', 'withdrawn'] as const
@@ -45,7 +45,7 @@ export type ConsentRequest = z.infer<typeof ConsentRequest>
 
 export const ConsentStored = z.strictObject({
   ok: observed(z.literal(true), 'A66', 'true when stored.'),
-  consent_id: observed(z.string(), 'A66', 'Identifier of the consent record.'),
+  consent_id: observed(ConsentId, 'A66', 'Identifier of the consent record.'),
   authoritative_consent: observed(AuthoritativeConsent, 'A66', 'The snapshot now in force.'),
   request_id: assumed(requestIdField, 'A66', 'Support identifier, equal to the x-request-id header.'),
 })

@@ -2,14 +2,15 @@ import { z } from 'zod'
 import { isObject } from '../../foundation/json.ts'
 import { declareEndpoints, publicApi } from '../endpoint.ts'
 import {
+  AllowedFormats,
   Bidfloors,
   Category,
   ClientId,
   ContractVersion,
   Currency,
   Domain,
-  Format,
   FrequencyCap,
+  JobId,
   JobType,
   nativeTemplates,
   Opaque,
@@ -23,16 +24,17 @@ import {
   requestIdField,
   SessionId,
   SlotHint,
+  SlotId,
   slotsRequested,
   Timing,
 } from '../fields.ts'
-import { documented, observed } from '../provenance.ts'
+import { documented, observed, withKeywords } from '../provenance.ts'
 
 const text = z.string().max(256)
 const pixels = z.int().min(1).max(4096)
 
-const SlotConfig = z.strictObject({
-  allowed_formats: observed(z.array(Format).optional(), 'A35', 'As overrides.allowed_formats.'),
+export const SlotConfig = z.strictObject({
+  allowed_formats: observed(AllowedFormats.optional(), 'A35', 'As overrides.allowed_formats.'),
   max_width: observed(pixels.optional(), 'A35', 'As slot_hint.max_width.'),
   max_height: observed(pixels.optional(), 'A35', 'As slot_hint.max_height.'),
   position_hint: observed(Position.optional(), 'A35', 'As slot_hint.position.'),
@@ -48,17 +50,17 @@ const SlotConfig = z.strictObject({
 })
 
 /** An open object: what else public clients send in it is journalled. */
-const BrandSafety = z.looseObject({
+export const BrandSafety = z.looseObject({
   blocked_categories: observed(z.array(Category).max(256).optional(), 'A35', 'As overrides.blocked_categories.'),
   blocked_domains: observed(z.array(Domain).max(256).optional(), 'A35', 'As overrides.blocked_domains.'),
 })
 
-const DeliveryMode = z.enum(['polling', 'callback', 'websocket'])
+export const DeliveryMode = z.enum(['polling', 'callback', 'websocket'])
 export type DeliveryMode = z.infer<typeof DeliveryMode>
 
-const CallbackUrl = z.string().max(2048)
+export const CallbackUrl = z.string().max(2048)
 
-const Delivery = z.strictObject({
+export const Delivery = z.strictObject({
   mode: observed(DeliveryMode.optional(), 'A35', 'The requested delivery of the decision.'),
   callback_url: observed(CallbackUrl.nullable().optional(), 'C07', 'Where the decision of each slot is sent to.'),
 })
@@ -80,20 +82,18 @@ const contextFields = {
 }
 
 /** How a client proves that it runs on a device, for a human. */
-const Verification = z.looseObject({
+export const Verification = z.looseObject({
   device: observed(Opaque.optional(), 'C02', 'Accepted and journalled.'),
   human: observed(Opaque.optional(), 'C02', 'Accepted and journalled.'),
 })
 
 /** A prompt as POST /v1/placements takes it, with the estimate that clients of jobs add. */
-const JobPromptObject = z.strictObject({
+export const JobPromptObject = z.strictObject({
   ...PromptObject.shape,
   token_count_estimate: observed(z.number().min(0).optional(), 'C02', 'Accepted and journalled.'),
 })
-const jobPromptField = documented(
-  z.union([JobPromptObject, PromptText], { error: promptError }).optional(),
-  'Optional context, as { topic, text } or a string.',
-)
+export const JobPrompt = z.union([JobPromptObject, PromptText], { error: promptError })
+const jobPromptField = documented(JobPrompt.optional(), 'Optional context, as { topic, text } or a string.')
 
 /** Fields that public clients send flat, mapped to the canonical fields on receipt (A34). */
 const variantFields = {
@@ -204,11 +204,15 @@ export type BrowserJobRequest = z.infer<typeof BrowserJobRequest>
 
 export const JobAccepted = z.strictObject({
   contract_version: observed(z.string().optional(), 'A35', 'In the browser branch: the accepted family.'),
-  job_id: documented(z.string(), 'Created job identifier.'),
-  slot_ids: documented(z.array(z.string()), 'Slots to render or poll.'),
+  job_id: documented(JobId, 'Created job identifier.'),
+  slot_ids: documented(z.array(SlotId), 'Slots to render or poll.'),
   status: observed(z.literal('accepted'), 'A33', 'Always accepted.'),
   poll_path_template: documented(z.string(), 'Canonical decision polling path, /v1/decisions/{slot_id}.'),
-  expires_at: observed(z.string(), 'A33', 'Latest expiry of the decisions, RFC 3339.'),
+  expires_at: observed(
+    withKeywords(z.string(), { format: 'date-time' }),
+    'A33',
+    'Latest expiry of the decisions, RFC 3339.',
+  ),
   decision_delivery: observed(
     z.strictObject({
       mode: observed(DeliveryMode, 'A33', 'As requested; callback where there is a callback URL.'),

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { declareEndpoints, publicApi } from '../endpoint.ts'
 import {
+  AssetToken,
   AuthoritativeConsent,
   Currency,
   clientIdField,
@@ -12,6 +13,7 @@ import {
   promptField,
   RequestConsent,
   SlotHint,
+  SlotId,
   SlotStatus,
   sessionIdField,
   slotsRequested,
@@ -55,7 +57,7 @@ export const Placement = z.strictObject({
   width: documented(size, 'CSS pixels.'),
   height: documented(size, 'CSS pixels.'),
   format: documented(Format, 'banner, clip or native.'),
-  asset_token: documented(z.string(), 'Token of this fill: renders the creative and is sent with beacons.', 'A05'),
+  asset_token: documented(AssetToken, 'Token of this fill: renders the creative and is sent with beacons.', 'A05'),
   ad_label_text: documented(z.string(), 'The ad label.'),
   render: documented(Render, 'How to render it.'),
 })
@@ -100,7 +102,7 @@ export type DecisionMetadata = z.infer<typeof DecisionMetadata>
 export const FillDecision = z.strictObject({
   fill: documented(z.literal(true), 'Whether there is a creative.'),
   format: documented(Format, 'banner, clip or native.'),
-  asset_token: documented(z.string(), 'Token of this fill.', 'A05'),
+  asset_token: documented(AssetToken, 'Token of this fill.', 'A05'),
   delivery_url: documented(url.nullable(), 'Banner image or clip video; null for native.'),
   assets: documented(NativeAssets.nullable(), 'Native only; null for banner and clip.'),
   click_url: observed(url, 'A32', 'Landing page.'),
@@ -153,7 +155,7 @@ export type Decision = z.infer<typeof Decision>
 
 /** The canonical placement response, of both POST /v1/placements and GET /v1/decisions/{slot_id}. */
 export const PlacementResponse = z.strictObject({
-  slot_id: documented(z.string(), 'Slot identifier.'),
+  slot_id: documented(SlotId, 'Slot identifier.'),
   status: documented(SlotStatus, 'Decision state: pending, ready, and expired after its lifetime.', 'A30'),
   placement: documented(Placement.nullable(), 'Hosted-render descriptor when a fill is ready.'),
   decision: documented(Decision.nullable(), 'Canonical decision payload; null while pending.'),

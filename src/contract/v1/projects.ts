@@ -1,6 +1,17 @@
 import { z } from 'zod'
 import { declareEndpoints, publicApi } from '../endpoint.ts'
-import { EpochMs, Format, Mode, NativeTemplateId, Position, requestIdField, Timing } from '../fields.ts'
+import {
+  ConsentMechanism,
+  EpochMs,
+  Format,
+  Mode,
+  NativeTemplateId,
+  Position,
+  Purpose,
+  requestIdField,
+  Timing,
+} from '../fields.ts'
+import { fileRequestHeaders } from '../headers.ts'
 import { assumed, assumedFields, assumedObject, documented, observed } from '../provenance.ts'
 
 /* Groups of settings that the configuration shows as they are. */
@@ -19,12 +30,10 @@ export const placementDefaults = assumedFields('A38', {
     .describe('Maximum height of the creative, CSS pixels; null: no limit.'),
 })
 
-const purpose = z.enum(['semantic_targeting', 'prompt_shared'])
-
-export const consentRules = assumedFields('A64', {
+export const ConsentRules = assumedObject('A64', {
   required: z.boolean().describe('Whether a placement needs consent.'),
-  mechanism: assumed(z.enum(['none', 'wrapper_cmp', 'svc_consent']), 'A63', 'Consent mechanism of the project.'),
-  required_purposes: assumed(z.array(purpose), 'A61', 'Purposes that a grant needs.'),
+  mechanism: assumed(ConsentMechanism, 'A63', 'Consent mechanism of the project.'),
+  required_purposes: assumed(z.array(Purpose), 'A61', 'Purposes that a grant needs.'),
   ttl_ms: assumed(z.int().min(1), 'A62', 'Lifetime of a grant, milliseconds.'),
 })
 
@@ -55,7 +64,7 @@ export const ProjectConfig = assumedObject('A80', {
     label_text: z.string().describe('The ad label.'),
     label_required: z.boolean().describe('Whether the label must be drawn.'),
   }).describe('Disclosure labels.'),
-  consent: z.strictObject(consentRules).describe('Consent-related defaults.'),
+  consent: ConsentRules.describe('Consent-related defaults.'),
   viewability: assumed(
     assumedObject('A76', { ...viewabilityRules, billing_model: BillingModel.describe('What is billed.') }),
     'A76',
@@ -86,6 +95,7 @@ export const endpoints = declareEndpoints({
     description: 'Non-secret runtime configuration for browser renderers and debug tooling. Never a key.',
     params: z.strictObject({ client_id: documented(z.string(), 'Project ID.') }),
     query: z.strictObject({}),
+    request_headers: { 'If-None-Match': fileRequestHeaders['If-None-Match'] },
     response: ProjectConfig,
     response_headers: ['x-sandbox-warning', 'etag', 'cache-control'],
     errors: ['not_found'],

@@ -1,5 +1,7 @@
 import { z } from 'zod'
 import { declareEndpoints, publicApi } from '../endpoint.ts'
+import { AssetToken } from '../fields.ts'
+import { fileRequestHeaders } from '../headers.ts'
 import { documented } from '../provenance.ts'
 
 export const endpoints = declareEndpoints({
@@ -12,7 +14,8 @@ export const endpoints = declareEndpoints({
     description: 'The script that mounts hosted placement frames and manages the turn lifecycle. No authorization.',
     credentials: [],
     rate: null,
-    response: { media_type: 'text/javascript; charset=utf-8' },
+    request_headers: fileRequestHeaders,
+    response: { media_type: 'text/javascript; charset=utf-8', has_ranges: true },
     response_headers: ['etag', 'access-control-allow-origin', 'cross-origin-resource-policy'],
   },
   'render.frame': {
@@ -24,7 +27,7 @@ export const endpoints = declareEndpoints({
       'Isolated creative HTML for one asset token. Unknown or expired tokens are an HTML 404, consent no longer granted an HTML 403.',
     credentials: [],
     rate: null,
-    params: z.strictObject({ asset_token: documented(z.string(), 'Token of the fill.') }),
+    params: z.strictObject({ asset_token: documented(AssetToken, 'Token of the fill.') }),
     response: { media_type: 'text/html; charset=utf-8' },
     response_headers: ['content-security-policy', 'cache-control', 'cross-origin-resource-policy'],
     errors: [
