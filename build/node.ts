@@ -26,15 +26,15 @@ const codeSplitting = {
   groups: [
     {
       name: 'cli',
-      test: /node_modules\/commander\/|src\/(cli\/(run\/(parser|command|errors|run-command)|settings\/table))\.ts/,
+      test: /node_modules\/commander\/|src\/(cli\/(run\/(parser|command|errors|run-command|host)|output\/printable|settings\/table))\.ts/,
     },
     {
       name: 'output',
-      test: /(?<!node_modules\/[\w-]+\/)node_modules\/(chalk|string-width|get-east-asian-width)\/|src\/cli\/output\/(output|style|text)\.ts/,
+      test: /(?<!node_modules\/[\w-]+\/)node_modules\/(string-width|get-east-asian-width)\/|src\/cli\/output\/(output|style|text)\.ts/,
     },
     {
       name: 'command',
-      test: /src\/(cli\/(run\/(run-session|session|http-fetch|host)|endpoint\/\w+|output\/(quoting|placement-summary)|process\/(locator|open-url|parent-watch)|settings\/(files|settings))|client\/(client|errors|exchange)|foundation\/(?!nearest-name)\w[\w-]*|contract\/(error-codes|no-fill|limits))\.ts/,
+      test: /src\/(cli\/(run\/(run-session|session|http-fetch)|endpoint\/\w+|output\/(quoting|placement-summary)|process\/(locator|open-url|parent-watch)|settings\/(files|settings))|client\/(client|errors|exchange)|foundation\/(?!nearest-name)\w[\w-]*|contract\/(error-codes|no-fill|limits))\.ts/,
     },
     {
       name: 'schemas',

@@ -1,6 +1,7 @@
 /** A question whose answer is chosen from a list with the arrow keys. It is loaded only where one is asked. */
 import { Box, render, Text, useInput, useStdin } from 'ink'
 import { useEffect, useState } from 'react'
+import { oneLine } from '../cli/output/printable.ts'
 
 interface Choice {
   name: string
@@ -53,13 +54,13 @@ function Select<Item extends Choice>({ title, items, onEnd }: SelectProps<Item>)
   useEffect(() => {
     if (isChosen) onEnd(items[index]!, stdin)
   }, [isChosen, index, items, onEnd, stdin])
-  if (isChosen) return <Text>{`${title}: ${items[index]!.name}`}</Text>
+  if (isChosen) return <Text>{oneLine(`${title}: ${items[index]!.name}`)}</Text>
   return (
     <Box flexDirection="column">
       <Text wrap="truncate">{`${title} (up and down to move, Enter to choose):`}</Text>
       {items.map(({ name, summary }, at) => (
         <Text key={name} wrap="truncate" inverse={at === index}>
-          {`${at === index ? '>' : ' '} ${at + 1}  ${name.padEnd(width)}  ${summary}`}
+          {oneLine(`${at === index ? '>' : ' '} ${at + 1}  ${name.padEnd(width)}  ${summary}`)}
         </Text>
       ))}
     </Box>

@@ -1,6 +1,7 @@
 /** The screen of `svc beacons tail` in Ink. Loaded only when it is shown: ink and react are heavy. */
 import { Box, render, Text, useInput, useWindowSize } from 'ink'
 import { useSyncExternalStore } from 'react'
+import { oneLine, streamText } from '../cli/output/printable.ts'
 import type { Style } from '../cli/output/style.ts'
 import { actionOf, type Effect, type Key, keysOf } from './keys.ts'
 import type { TailAction } from './model.ts'
@@ -49,10 +50,13 @@ function BeaconsTail({ store, base_url, style, onAction, onInterrupt }: BeaconsT
     <Box flexDirection="column" width={size.columns} height={size.rows}>
       <Lines lines={head} height={head.length} />
       <Lines lines={body} height={pageOf(state, size)} />
-      <Text wrap="truncate">{foot}</Text>
+      <Text wrap="truncate">{terminalText(foot)}</Text>
     </Box>
   )
 }
+
+/** Ink writes to the terminal by itself, past the guard of the host's streams. */
+const terminalText = (line: string) => streamText(oneLine(line), true)
 
 /** Styled lines, cut where they are too long. */
 function Lines({ lines, height }: { lines: readonly string[]; height: number }) {
@@ -61,7 +65,7 @@ function Lines({ lines, height }: { lines: readonly string[]; height: number }) 
       {lines.slice(0, height).map((line, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: a line is its place on the screen
         <Text key={index} wrap="truncate">
-          {line === '' ? ' ' : line}
+          {line === '' ? ' ' : terminalText(line)}
         </Text>
       ))}
     </Box>

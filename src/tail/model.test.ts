@@ -1,6 +1,6 @@
-import { Chalk } from 'chalk'
 import stringWidth from 'string-width'
 import { describe, expect, test } from 'vitest'
+import { plainStyle } from '../cli/output/style.ts'
 import { beaconLine, columnHead } from './beacon-text.ts'
 import { lastMinute, rate } from './counts.ts'
 import type { TailBeacon } from './feed.ts'
@@ -170,10 +170,9 @@ test('the details of another slot than the shown one are ignored', () => {
 })
 
 test('the columns of a line stay aligned when an identifier has wide characters', () => {
-  const style = new Chalk({ level: 0 })
-  const head = columnHead(120, style)
+  const head = columnHead(120, plainStyle)
   for (const session_id of ['s1', '会話の番号', 'e\u0301🙂', '会'.repeat(20)]) {
-    const line = beaconLine(beacon(1, { session_id }), 120, style, false)
+    const line = beaconLine(beacon(1, { session_id }), 120, plainStyle, false)
     const before = line.slice(0, line.indexOf('✓'))
     expect(stringWidth(before), line).toBe(head.indexOf('verdict'))
   }

@@ -1,8 +1,8 @@
 import { readdir } from 'node:fs/promises'
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
-import { Chalk } from 'chalk'
 import { afterEach, describe, expect, test } from 'vitest'
+import { plainStyle } from '../../src/cli/output/style.ts'
 import { startBlock } from '../../src/commands/sandbox/start.ts'
 import { type Running, spawnSvc } from './process.ts'
 import { temporaryDirectory } from './test-cli.ts'
@@ -110,8 +110,7 @@ test('the start block shows the URLs, the keys, and commands to copy', () => {
       allowed_origins: ['http://localhost:*', 'http://127.0.0.1:*'],
     })),
   }
-  const plain = new Chalk({ level: 0 })
-  expect(startBlock(sandbox, { command_name: 'npx svc', home: '/home/dev' }, plain).join('\n')).toBe(`\
+  expect(startBlock(sandbox, { command_name: 'npx svc', home: '/home/dev' }, plainStyle).join('\n')).toBe(`\
 svc 0.1.0: the sandbox is ready
 
   URL              http://127.0.0.1:4010

@@ -1,8 +1,9 @@
 /** The reporters for people: plain lines in a pipe, a line that is redrawn on a terminal, failures in full at the end. */
 
 import { stripVTControlCharacters } from 'node:util'
-import { Chalk } from 'chalk'
 import { expect, test } from 'vitest'
+import { streamText } from '../../src/cli/output/printable.ts'
+import { styleOf } from '../../src/cli/output/style.ts'
 import { diffOf } from '../../src/qa/report/failure.ts'
 import { createReporters } from '../../src/qa/report/reporters.ts'
 import type { Paint } from '../../src/qa/report/text.ts'
@@ -206,9 +207,12 @@ test('on a terminal a line at the foot follows the run, and leaves nothing behin
   const screen = createTerminalScreen(60, 24)
   const both = {
     ...tools,
-    stdout: { ...tools.stdout, write: (text: string) => screen.write(text.replaceAll('\n', '\r\n')) },
+    stdout: { ...tools.stdout, write: (text: string) => screen.write(streamText(text, true).replaceAll('\n', '\r\n')) },
   }
-  both.progress = { ...tools.progress, write: (text: string) => screen.write(text.replaceAll('\n', '\r\n')) }
+  both.progress = {
+    ...tools.progress,
+    write: (text: string) => screen.write(streamText(text, true).replaceAll('\n', '\r\n')),
+  }
   const foot = () =>
     screen
       .lines()
@@ -261,9 +265,12 @@ test('a value of the matrix is in words, and only where the name does not contai
 
 test('colours change nothing else: a style of the command line is a paint', async () => {
   const tools = testTools()
-  const paint: Paint = new Chalk({ level: 1 })
+  const paint: Paint = styleOf({ write: () => {}, is_terminal: false, columns: undefined }, 'always', {})
   await reportRun(
-    createReporters(['list'], { ...tools, stdout: { ...tools.stdout, paint, write: tools.stdout.write } }),
+    createReporters(['list'], {
+      ...tools,
+      stdout: { ...tools.stdout, paint, write: (text) => tools.stdout.write(streamText(text, true)) },
+    }),
     everything(),
   )
   expect(tools.out()).toContain('\u001b[31m✗\u001b[39m')

@@ -4,6 +4,7 @@ import { stripVTControlCharacters } from 'node:util'
 import type { Failure } from '../run/errors.ts'
 import type { Host } from '../run/host.ts'
 import type { ColorChoice, OutputFormat } from '../settings/table.ts'
+import { jsonText, ownControl, printable, streamText } from './printable.ts'
 import { type Style, styleOf } from './style.ts'
 import { textWidth } from './text.ts'
 
@@ -29,9 +30,9 @@ export interface Output {
   list(whole: unknown, items: readonly unknown[], text: (style: Style) => readonly string[]): void
   /** Prints one item of an endless list. */
   item(value: unknown, text: (style: Style) => string): void
-  /** Prints a document that is not JSON; in JSON formats as `{media_type, text}`. */
+  /** Prints a document that is not JSON, exact where it does not go to a terminal; in JSON formats as `{media_type, text}`. */
   document(text: string, media_type: string): void
-  /** Prints text in every format but none: for JSON lines that are written elsewhere. */
+  /** Prints text in every format but none, exact where it does not go to a terminal: for JSON lines that are written elsewhere. */
   raw(text: string): void
   /** Prints a note on stderr, unless quiet. */
   note(text: string): void
@@ -42,6 +43,11 @@ export interface Output {
 }
 
 const progressDelay_ms = 1_000
+
+/** Returns the control codes that erase the line of the cursor. */
+export function eraseLine(): string {
+  return ownControl('G') + ownControl('K')
+}
 
 export function createOutput(host: Host, { format, quiet, color, isPaged }: OutputOptions): Output {
   // Asking what a stream is opens it, so each is asked when something is printed on it.
@@ -56,13 +62,16 @@ export function createOutput(host: Host, { format, quiet, color, isPaged }: Outp
     return errStyle
   }
   const isJson = format === 'json' || format === 'jsonl'
-  const print = (lines: readonly string[]) => host.stdout.write(lines.map((line) => `${line}\n`).join(''))
+  /** Lines are printable in a pipe too, because what reads one often prints it. */
+  const textOf = (lines: readonly string[]) => lines.map((line) => `${printable(line)}\n`).join('')
+  const print = (lines: readonly string[]) => host.stdout.write(textOf(lines))
   const printPages = (lines: readonly string[]) => {
-    if (!isPaged || !showInPager(host, lines.map((line) => `${line}\n`).join(''))) print(lines)
+    const text = textOf(lines)
+    if (!isPaged || !showInPager(host, streamText(text, true))) host.stdout.write(text)
   }
   /** Prints one document: indented on a terminal, one line for programs. */
   const printJson = (value: unknown) =>
-    print([JSON.stringify(value, null, format === 'json' && host.stdout.is_terminal ? 2 : undefined)])
+    print([jsonText(value, format === 'json' && host.stdout.is_terminal ? 2 : undefined)])
 
   return {
     format,
@@ -78,12 +87,12 @@ export function createOutput(host: Host, { format, quiet, color, isPaged }: Outp
       else if (format === 'text') print(text(out()))
     },
     list(whole, items, text) {
-      if (format === 'jsonl') print(items.map((item) => JSON.stringify(item)))
+      if (format === 'jsonl') print(items.map((item) => jsonText(item)))
       else if (format === 'json') printJson(whole)
       else if (format === 'text') printPages(text(out()))
     },
     item(value, text) {
-      if (isJson) print([JSON.stringify(value)])
+      if (isJson) print([jsonText(value)])
       else if (format === 'text') print([text(out())])
     },
     document(text, media_type) {
@@ -94,23 +103,23 @@ export function createOutput(host: Host, { format, quiet, color, isPaged }: Outp
       if (format !== 'none') host.stdout.write(text)
     },
     note(text) {
-      if (!quiet) host.stderr.write(`${err().dim(text)}\n`)
+      if (!quiet) host.stderr.write(`${err().dim(printable(text))}\n`)
     },
     failure(failure) {
-      host.stderr.write(isJson ? `${JSON.stringify({ error: failure })}\n` : failureText(failure, err()))
+      host.stderr.write(isJson ? `${jsonText({ error: failure })}\n` : printable(failureText(failure, err())))
     },
     async progress(text, work) {
       if (quiet) return work
       let isShown = false
       const timer = setTimeout(() => {
         isShown = true
-        host.stderr.write(host.stderr.is_terminal ? err().dim(text) : `${text}\n`)
+        host.stderr.write(host.stderr.is_terminal ? err().dim(text) : `${printable(text)}\n`)
       }, progressDelay_ms)
       try {
         return await work
       } finally {
         clearTimeout(timer)
-        if (isShown && host.stderr.is_terminal) host.stderr.write('\r\u001b[K')
+        if (isShown && host.stderr.is_terminal) host.stderr.write(eraseLine())
       }
     },
   }

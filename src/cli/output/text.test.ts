@@ -1,9 +1,8 @@
-import { Chalk } from 'chalk'
 import { expect, test } from 'vitest'
-import type { Style } from './style.ts'
+import { plainStyle, type Style } from './style.ts'
 import { alignPairs, alignTable, cutText } from './text.ts'
 
-const style = (columns?: number): Style => Object.assign(new Chalk({ level: 0 }), { columns })
+const style = (columns?: number): Style => ({ ...plainStyle, columns })
 const head = ['slot_id', 'why']
 const rows = [['slot_0388zjvr001', 'Buys other topics; a topic counts only with semantic_targeting.']]
 

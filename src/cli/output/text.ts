@@ -1,13 +1,14 @@
 /** Values as aligned text. Widths are terminal columns: East Asian characters and emoji take two. */
 import { stripVTControlCharacters } from 'node:util'
 import stringWidth from 'string-width'
+import { jsonText, oneLine } from './printable.ts'
 import type { Style } from './style.ts'
 
 /** Returns `name  value` lines with the values in one column. Rows without a value are left out. */
 export function alignPairs(rows: readonly (readonly [name: string, value: string | null])[], style: Style): string[] {
   const shown = rows.filter((row): row is readonly [string, string] => row[1] !== null)
   const width = widest(shown.map(([name]) => name))
-  return shown.map(([name, value]) => `${style.dim(padEnd(name, width))}  ${value}`)
+  return shown.map(([name, value]) => `${style.dim(padEnd(name, width))}  ${oneLine(value)}`)
 }
 
 /**
@@ -113,11 +114,11 @@ export function describeValue(value: unknown, style: Style): string[] {
   if (Array.isArray(value)) return value.flatMap((item) => describeItem(item, style))
   if (typeof value !== 'object' || value === null) return [formatValue(value)]
   const fields = Object.entries(value)
-  const width = widest(fields.filter(([, field]) => !isNested(field)).map(([name]) => name))
+  const width = widest(fields.filter(([, field]) => !isNested(field)).map(([name]) => oneLine(name)))
   return fields.flatMap(([name, field]) =>
     isNested(field)
-      ? [style.dim(name), ...describeValue(field, style).map((line) => `  ${line}`)]
-      : [`${style.dim(padEnd(name, width))}  ${formatField(name, field)}`],
+      ? [style.dim(oneLine(name)), ...describeValue(field, style).map((line) => `  ${line}`)]
+      : [`${style.dim(padEnd(oneLine(name), width))}  ${formatField(name, field)}`],
   )
 }
 
@@ -136,12 +137,12 @@ export function formatTime(epoch_ms: number): string {
   return new Date(epoch_ms).toISOString()
 }
 
-/** Returns a scalar, or a list of them, on one line. Control characters, which could steer a terminal, are removed. */
+/** Returns a scalar, or a list of them, on one line, with the control characters written out that could steer a terminal. */
 export function formatValue(value: unknown): string {
   if (value === null || value === undefined) return '-'
   if (Array.isArray(value)) return value.length === 0 ? '-' : value.map(formatValue).join(', ')
-  if (typeof value === 'object') return Object.keys(value).length === 0 ? '-' : JSON.stringify(value)
-  return String(value).replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ')
+  if (typeof value === 'object') return Object.keys(value).length === 0 ? '-' : jsonText(value)
+  return oneLine(String(value))
 }
 
 function describeItem(item: unknown, style: Style): string[] {

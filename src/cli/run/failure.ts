@@ -2,14 +2,16 @@
 import { ContractError, RefusedError, ServiceError, UnreachableError } from '../../client/errors.ts'
 import { type ErrorCode, errorCodes } from '../../contract/error-codes.ts'
 import type { FieldError } from '../../contract/errors.ts'
+import { oneLine } from '../output/printable.ts'
 import { type Category, categoryOf, type Failure } from './errors.ts'
 
 /** Describes an error that is not a CliError: the client's errors by the contract's tables, anything else as a bug. */
 export function describeFailure(error: unknown): Failure {
   if (error instanceof ServiceError) {
-    const message = [error.message, ...(error.body?.fields ?? []).map(describeField)].join('\n  ')
+    // The service wrote them: a line end in one would forge a line of this program.
+    const message = [error.message, ...(error.body?.fields ?? []).map(describeField)].map(oneLine).join('\n  ')
     const wait = error.retry_after_s === null ? null : `Retry-After: ${error.retry_after_s} s.`
-    const hint = [error.hint, wait].filter((part) => part !== null).join(' ') || null
+    const hint = oneLine([error.hint, wait].filter((part) => part !== null).join(' ')) || null
     const { reason_code, request_id } = error
     return failure(categoryOfError(error.code), error.code, message, { reason_code, hint, request_id })
   }

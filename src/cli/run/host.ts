@@ -50,6 +50,11 @@ export interface HostStream {
   readonly rows?: number | undefined
 }
 
+/** Returns a host with some of its properties replaced; the others are read from it when they are asked for. */
+export function hostWith(host: Host, replaced: Partial<Host>): Host {
+  return Object.create(host, Object.getOwnPropertyDescriptors(replaced))
+}
+
 /** Reads stdin to its end. */
 export async function readStdin({ stdin }: Pick<Host, 'stdin'>): Promise<Buffer> {
   const chunks: Uint8Array[] = []

@@ -1,5 +1,6 @@
 /** Parses a command line, prints help or runs the command, and reports whatever fails. */
 import type { OutputOptions } from '../output/output.ts'
+import { guardedHost } from '../output/printable.ts'
 import { outputFormats } from '../settings/table.ts'
 import type { AnyCommand } from './command.ts'
 import { CliError, exitCodes, type Failure } from './errors.ts'
@@ -14,8 +15,9 @@ export async function runCommand(
   commands: readonly AnyCommand[],
   rootHelp: () => string,
   args: readonly string[],
-  host: Host,
+  bare: Host,
 ): Promise<number> {
+  const host = guardedHost(bare)
   const output: OutputOptions = { format: 'text', quiet: false, color: 'auto', isPaged: false }
   try {
     const [first, ...rest] = args

@@ -6,7 +6,7 @@ import { resolveSettings, type Settings } from '../settings/settings.ts'
 import type { SettingValues } from '../settings/table.ts'
 import type { Command } from './command.ts'
 import { CliError, exitCodes, noSandbox } from './errors.ts'
-import type { Host } from './host.ts'
+import { type Host, hostWith } from './host.ts'
 import type { ParsedLine } from './parser.ts'
 import { commandName } from './program-info.ts'
 import { type Session, sessionClient, severalSandboxesNote } from './session.ts'
@@ -36,7 +36,7 @@ export async function runSession(
   let note = severalSandboxesNote(settings, command_name)
   try {
     const session: Session = {
-      host: common.isInteractive ? host : { ...host, stdin_is_terminal: false },
+      host: common.isInteractive ? host : hostWith(host, { stdin_is_terminal: false }),
       settings,
       flags: common.settings,
       out,

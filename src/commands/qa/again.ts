@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
+import { ownControl } from '../../cli/output/printable.ts'
 import { CliError } from '../../cli/run/errors.ts'
 import type { Host } from '../../cli/run/host.ts'
 import type { Session } from '../../cli/run/session.ts'
@@ -62,7 +63,7 @@ function pathOf(host: Host): string {
 
 /** Time between two looks at the files. */
 const look_ms = 200
-const clearScreen = '\u001b[2J\u001b[H'
+const clearScreen = () => ownControl('2J') + ownControl('H')
 
 /**
  * Calls `run` now, and again whenever one of the suite files among `names` has changed, until an interrupt. What is wrong
@@ -82,7 +83,7 @@ export async function runOnChange(
   const read = () => files.map((file) => textOf(resolve(host.cwd, file))).join('\0')
   for (;;) {
     const before = read()
-    if (host.stdout.is_terminal) host.stdout.write(clearScreen)
+    if (host.stdout.is_terminal) host.stdout.write(clearScreen())
     const code = await run().catch((error: unknown) => {
       if (!(error instanceof CliError) || !['suite_invalid', 'no_case'].includes(error.code)) throw error
       const { category, code, message, hint } = error

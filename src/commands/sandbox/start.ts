@@ -1,9 +1,11 @@
 /** `svc start`: runs the emulator in the foreground until a signal stops it, or in the background. */
 import { mkdirSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { inspect } from 'node:util'
 import { Option } from 'commander'
 import type { Sandbox, SandboxOptions } from '../../../sandbox/index.ts'
 import { flagValues } from '../../cli/endpoint/input.ts'
+import { printable } from '../../cli/output/printable.ts'
 import type { Style } from '../../cli/output/style.ts'
 import { alignPairs } from '../../cli/output/text.ts'
 import { startInBackground } from '../../cli/process/background.ts'
@@ -127,10 +129,11 @@ export async function startOnFreePort(session: Session, options: StartOptions): 
   if (options.db === undefined) mkdirSync(home, { recursive: true, mode: 0o700 })
   const { startSandbox, SandboxError } = await import('../../../sandbox/index.ts')
   session.host.compileExpressionsOnce()
+  const report = (error: unknown) => session.host.stderr.write(`${printable(inspect(error))}\n`)
   const first = options.port ?? defaultPort
   for (let port = first; ; port++) {
     try {
-      const sandbox = await startSandbox(sandboxOptions(options, port, database))
+      const sandbox = await startSandbox({ ...sandboxOptions(options, port, database), report })
       if (port !== first) session.out.note(`Port ${first} is taken by ${await holder(session, first)}: using ${port}.`)
       return sandbox
     } catch (error) {

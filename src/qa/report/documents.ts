@@ -1,5 +1,7 @@
 /** The reporters for programs: JSON with the whole result, JUnit's XML for build servers, and the Test Anything Protocol. */
+
 import { stringify } from 'yaml'
+import { printable } from '../../cli/output/printable.ts'
 import { escapeHtml } from '../../foundation/html.ts'
 import {
   type CaseResult,
@@ -21,7 +23,6 @@ import {
   reasonOf,
   scalarText,
   titleOf,
-  visible,
 } from './text.ts'
 
 /** Writes indented JSON to files and terminals, one line to a pipe. Fields are always in the same order. */
@@ -247,11 +248,11 @@ function diagnostics(item: CaseResult): string {
     duration_ms: item.duration_ms,
     steps,
   }
-  const yaml = visible(stringify(data, { lineWidth: 0, aliasDuplicateObjects: false })).trimEnd()
+  const yaml = printable(stringify(data, { lineWidth: 0, aliasDuplicateObjects: false })).trimEnd()
   return `  ---\n${yaml.replace(/^(?=.)/gm, '  ')}\n  ...\n`
 }
 
 /** Returns text for a test point: on one line, where only the directive has an unescaped `#`. */
 function line(text: string): string {
-  return visible(text).replace(/\s+/g, ' ').trim().replace(/[\\#]/g, '\\$&')
+  return printable(text).replace(/\s+/g, ' ').trim().replace(/[\\#]/g, '\\$&')
 }

@@ -1,8 +1,10 @@
 /** A failed case in full, as lines for people: what was checked, the two values, what to do, how to repeat the request. */
+
 import { diffArrays } from 'diff'
+import { printable } from '../../cli/output/printable.ts'
 import { isObject, type Json } from '../../foundation/json.ts'
 import type { CaseResult, Check, Exchange, StepResult } from '../result.ts'
-import { type Paint, placeText, titleOf, visible } from './text.ts'
+import { type Paint, placeText, titleOf } from './text.ts'
 
 /** Lines of one value; the reports in files have all of it. */
 const most_lines = 40
@@ -13,7 +15,7 @@ export function failureLines(item: CaseResult, paint: Paint): string[] {
   const failed = item.steps.filter(({ outcome }) => outcome === 'failed')
   const isOwnReason = item.reason !== null && !failed.some(({ reason }) => reason === item.reason)
   return [
-    `${paint.red('✗')} ${paint.bold(`${visible(item.suite)} › ${titleOf(item)}`)}`,
+    `${paint.red('✗')} ${paint.bold(`${printable(item.suite)} › ${titleOf(item)}`)}`,
     paint.dim(`  ${placeText(item.place)}`),
     ...(isOwnReason ? indent(2, textLines(item.reason ?? '')) : []),
     ...failed.flatMap((step) => ['', ...indent(2, stepLines(step, paint)), ...commandLines(step, paint)]),
@@ -25,8 +27,8 @@ function stepLines(step: StepResult, paint: Paint): string[] {
   const exchange = step.exchanges.at(-1)
   const reason = step.reason === null ? [] : textLines(step.reason).map((line) => paint.red(line))
   return [
-    `${paint.cyan(visible(step.title))}  ${paint.dim(placeText(step.place))}`,
-    ...(exchange === undefined ? [] : [paint.dim(visible(exchangeLine(exchange)))]),
+    `${paint.cyan(printable(step.title))}  ${paint.dim(placeText(step.place))}`,
+    ...(exchange === undefined ? [] : [paint.dim(printable(exchangeLine(exchange)))]),
     ...indent(2, reason),
     ...checks.flatMap((check) => indent(2, checkLines(check, step, paint))),
   ]
@@ -50,7 +52,7 @@ function checkLines(check: Check, step: StepResult, paint: Paint): string[] {
   const isElsewhere = place !== undefined && placeText(place) !== placeText(step.place)
   const hints = hint === undefined ? [] : textLines(hint)
   return [
-    `${paint.bold(visible(subject))}${isElsewhere ? `  ${paint.dim(placeText(place))}` : ''}`,
+    `${paint.bold(printable(subject))}${isElsewhere ? `  ${paint.dim(placeText(place))}` : ''}`,
     ...indent(2, valueLines(expected, actual, paint)),
     ...hints.map((line, index) => `  ${index === 0 ? paint.cyan('hint') : '    '}      ${line}`),
   ]
@@ -61,7 +63,7 @@ function valueLines(expected: Json, actual: Json, paint: Paint): string[] {
   if (diff === null) return [...named('expected', expected, paint.green), ...named('actual  ', actual, paint.red)]
   const lines = diff.map(({ kind, text }) => {
     if (kind === 'gap') return paint.dim(`  … ${text}`)
-    const line = shortened(visible(text))
+    const line = shortened(printable(text))
     if (kind === 'same') return `  ${line}`
     return kind === 'expected' ? paint.green(`- ${line}`) : paint.red(`+ ${line}`)
   })
@@ -84,7 +86,7 @@ function shortened(line: string): string {
 }
 
 function textLines(text: string): string[] {
-  return visible(text).trimEnd().split('\n')
+  return printable(text).trimEnd().split('\n')
 }
 
 function indent(width: number, lines: readonly string[]): string[] {

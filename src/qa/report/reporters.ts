@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { printable } from '../../cli/output/printable.ts'
 import { measuredTime } from '../../foundation/duration.ts'
 import { nearestName } from '../../foundation/nearest-name.ts'
 import { QaError, type Reporter, totalsOf } from '../result.ts'
@@ -39,7 +40,9 @@ export function createReporters(specs: readonly string[], tools: ReportTools, ow
   const isDrawn = shown !== 'dot' && !(shown !== undefined && shown !== 'list' && tools.stdout.is_terminal)
   return together([
     ...parsed.map(({ name, file }) =>
-      file === null ? creator(name)(toStdout(tools, progress)) : toFile(name, creator(name), file, tools, progress),
+      file === null
+        ? creator(name)(toStdout(name, tools, progress))
+        : toFile(name, creator(name), file, tools, progress),
     ),
     ...(isDrawn ? [progress] : []),
     ...(shown === 'list' || shown === 'dot' ? [] : [noteOfTotals(tools, progress)]),
@@ -67,13 +70,15 @@ function together(reporters: readonly Reporter[]): Reporter {
   }
 }
 
-function toStdout({ stdout }: ReportTools, progress: ProgressLine): Destination {
+/** Documents stay exact in a pipe; what is read by people is printable there too. */
+function toStdout(name: ReporterName, { stdout }: ReportTools, progress: ProgressLine): Destination {
+  const isDocument = name === 'junit' || name === 'json' || name === 'html'
   return {
     stream: stdout,
     paint: stdout.paint,
     write(text) {
       progress.clear()
-      stdout.write(text)
+      stdout.write(isDocument ? text : printable(text))
     },
   }
 }
@@ -116,7 +121,7 @@ function noteOfTotals(tools: ReportTools, progress: ProgressLine): Reporter {
 function note({ progress: sink, quiet }: ReportTools, progress: ProgressLine, text: string): void {
   if (quiet) return
   progress.clear()
-  sink.write(`${sink.paint.dim(text)}\n`)
+  sink.write(`${sink.paint.dim(printable(text))}\n`)
 }
 
 interface ReporterSpec {

@@ -1,4 +1,6 @@
 /** The reporters for people, `list` and `dot`: lines as suites end, failures in full, totals, and a progress line. */
+import { eraseLine } from '../../cli/output/output.ts'
+import { printable } from '../../cli/output/printable.ts'
 import { measuredTime } from '../../foundation/duration.ts'
 import { type CaseResult, type Outcome, type Reporter, type RunResult, totalsOf } from '../result.ts'
 import { failureLines } from './failure.ts'
@@ -14,7 +16,6 @@ import {
   reasonsOf,
   targetText,
   titleOf,
-  visible,
 } from './text.ts'
 
 /** Prints a line for each suite once its cases have ended; without `suites` in the start, at the end of the run. */
@@ -60,7 +61,7 @@ export function createListReporter({ write, paint }: Destination): Reporter {
 }
 
 function widthOf(suites: Iterable<string>): number {
-  return Math.min(32, Math.max(0, ...[...suites].map((suite) => visible(suite).length)))
+  return Math.min(32, Math.max(0, ...[...suites].map((suite) => printable(suite).length)))
 }
 
 function suiteLines(suite: string, cases: readonly CaseResult[], width: number, paint: Paint): string[] {
@@ -69,7 +70,7 @@ function suiteLines(suite: string, cases: readonly CaseResult[], width: number, 
   const counts = countsText(totals)
   const failed = cases.filter(({ outcome }) => outcome === 'failed')
   return [
-    `${mark} ${visible(suite).padEnd(width)}  ${totals.failed > 0 ? paint.red(counts) : paint.dim(counts)}${timeText(cases, paint)}`,
+    `${mark} ${printable(suite).padEnd(width)}  ${totals.failed > 0 ? paint.red(counts) : paint.dim(counts)}${timeText(cases, paint)}`,
     ...[...Map.groupBy(failed, ({ id }) => id).values()].map((attempts) => {
       const times = attempts.length === 1 ? '' : paint.red(`  ${attempts.length} times`)
       return `    ${paint.red('✗')} ${titleOf(attempts[0]!)}${times}${timeText(attempts, paint)}`
@@ -152,7 +153,7 @@ function reasonLines(result: RunResult, outcome: 'not_applicable' | 'not_run', t
     '',
     paint.yellow(title),
     ...reasons.map(
-      ({ reason, count }) => `  ${String(count).padStart(width)}  ${visible(reason).replaceAll('\n', ' ')}`,
+      ({ reason, count }) => `  ${String(count).padStart(width)}  ${printable(reason).replaceAll('\n', ' ')}`,
     ),
   ]
 }
@@ -163,7 +164,7 @@ function flakyLines(result: RunResult, paint: Paint): string[] {
   return [
     '',
     paint.yellow('Passed in one attempt, failed in another'),
-    ...cases.map(({ id, failed, attempts }) => `  ${visible(id)}: failed ${failed} of ${attempts}`),
+    ...cases.map(({ id, failed, attempts }) => `  ${printable(id)}: failed ${failed} of ${attempts}`),
   ]
 }
 
@@ -174,7 +175,7 @@ function totalLines(result: RunResult, paint: Paint): string[] {
   return [
     ...(result.interrupted === null
       ? []
-      : [paint.yellow(`Interrupted by ${visible(result.interrupted)}: this is not the whole run.`)]),
+      : [paint.yellow(`Interrupted by ${printable(result.interrupted)}: this is not the whole run.`)]),
     `${paint.dim('Cases ')}  ${color(countsText(totals))}${totals.passed === totals.cases ? '' : ` of ${totals.cases}`}`,
     `${paint.dim('Checks')}  ${checks}`,
     `${paint.dim('Time  ')}  ${measuredTime(durationOf(result.cases))} of cases, run in ${measuredTime(result.duration_ms)}`,
@@ -189,7 +190,6 @@ export interface ProgressLine extends Reporter {
 
 /** For runs of a thousand short cases. */
 const min_redraw_interval_ms = 60
-const eraseLine = '\r\u001b[K'
 
 export function createProgressLine({ progress, quiet, now }: ReportTools): ProgressLine {
   const isOn = progress.is_terminal && !quiet
@@ -209,7 +209,7 @@ export function createProgressLine({ progress, quiet, now }: ReportTools): Progr
     const time = `  ${secondsText(now() - started_at_ms)}`
     const room = columns - head.length - bad.length - time.length - 3
     const [oldest = ''] = running.values()
-    const name = [...visible(oldest).replaceAll('\n', ' ')]
+    const name = [...printable(oldest).replaceAll('\n', ' ')]
     const shown = name.length <= room ? name.join('') : `${name.slice(0, Math.max(0, room - 1)).join('')}…`
     return `${paint.bold(head)}${paint.red(bad)}${paint.dim(time)}${room > 8 ? `  ${shown}` : ''}`
   }
@@ -218,14 +218,14 @@ export function createProgressLine({ progress, quiet, now }: ReportTools): Progr
     if (!isOn || total === 0) return
     drawn_at_ms = now()
     isShown = true
-    progress.write(`${eraseLine}${text()}`)
+    progress.write(`${eraseLine()}${text()}`)
   }
   const drawSoon = () => {
     if (!isShown || now() - drawn_at_ms >= min_redraw_interval_ms) draw()
   }
 
   const clear = () => {
-    if (isShown) progress.write(eraseLine)
+    if (isShown) progress.write(eraseLine())
     isShown = false
   }
   return {

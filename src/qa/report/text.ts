@@ -1,4 +1,5 @@
 /** What every reporter is given, and how it writes: names, counts and values, the same in each of them. */
+import { printable } from '../../cli/output/printable.ts'
 import { isObject, type Json } from '../../foundation/json.ts'
 import {
   type CaseResult,
@@ -26,11 +27,11 @@ export function titleOf({ name, matrix, attempt }: Pick<CaseResult, 'name' | 'ma
   const missing = Object.entries(matrix).filter(([, value]) => !isNamed(value))
   const values =
     missing.length === 0 ? '' : ` [${missing.map(([key, value]) => `${key}=${valueWords(value)}`).join(' ')}]`
-  return visible(`${name}${values}${attempt > 1 ? ` (attempt ${attempt})` : ''}`)
+  return printable(`${name}${values}${attempt > 1 ? ` (attempt ${attempt})` : ''}`)
 }
 
 export function placeText({ file, line, column }: Place): string {
-  return visible(line === 0 ? file : `${file}:${line}:${column}`)
+  return printable(line === 0 ? file : `${file}:${line}:${column}`)
 }
 
 /** Returns a size for reading: `412 bytes`, `38 kB`, `1.4 MB`. */
@@ -59,7 +60,7 @@ const kinds: Record<TargetSummary['kind'], string> = {
 
 /** Returns a target in words: `a fresh sandbox 0.1.0 at http://127.0.0.1:4010, test key`. */
 export function targetText({ kind, version, base_url, key_mode }: TargetSummary): string {
-  return visible(`${kinds[kind]}${version === null ? '' : ` ${version}`} at ${base_url}, ${key_mode} key`)
+  return printable(`${kinds[kind]}${version === null ? '' : ` ${version}`} at ${base_url}, ${key_mode} key`)
 }
 
 /** Returns a value on one line. */
@@ -100,17 +101,6 @@ export function flakyCases({ cases }: Pick<RunResult, 'cases'>): { id: string; f
     const passed = attempts.filter(({ outcome }) => outcome === 'passed').length
     return failed > 0 && passed > 0 ? [{ id, failed, attempts: attempts.length }] : []
   })
-}
-
-/**
- * Returns text of a response with the characters written out that steer a terminal or change the reading direction:
- * `\u001b`. Tabs and line ends stay.
- */
-export function visible(text: string): string {
-  return text.replace(
-    /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff]|\p{Surrogate}/gu,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
 }
 
 /** Colours of one stream. Without colours each function returns its text. */

@@ -1,7 +1,8 @@
 /** Markup whose values are escaped unless they are markup themselves, and the small parts that all of the page uses. */
+import { printable } from '../../../cli/output/printable.ts'
 import { escapeHtml } from '../../../foundation/html.ts'
 import type { CaseResult, Outcome } from '../../result.ts'
-import { outcomeWords, visible } from '../text.ts'
+import { outcomeWords } from '../text.ts'
 
 export interface Markup {
   readonly markup: string
@@ -21,7 +22,7 @@ export function trusted(markup: string): Markup {
 
 function textOf(hole: Hole): string {
   if (hole === null || hole === false) return ''
-  if (typeof hole === 'string') return escapeHtml(visible(hole))
+  if (typeof hole === 'string') return escapeHtml(printable(hole))
   if (typeof hole === 'number') return String(hole)
   return 'markup' in hole ? hole.markup : hole.map(textOf).join('')
 }

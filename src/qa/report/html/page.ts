@@ -2,8 +2,10 @@
  * The html reporter: a run as one page with every case folded, all exchanges included. The page loads nothing, sends
  * nothing, and runs only the one script that its policy names by hash.
  */
+
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { printable } from '../../../cli/output/printable.ts'
 import { measuredTime } from '../../../foundation/duration.ts'
 import { isObject, type Json } from '../../../foundation/json.ts'
 import {
@@ -29,7 +31,6 @@ import {
   reasonsOf,
   targetText,
   titleOf,
-  visible,
 } from '../text.ts'
 import { caseLink, caseMarkup, createScreenshotBudget, type Numbered, open_cases, open_failures } from './case.ts'
 import { bar, glyphs, html, lookOf, type Markup, mark, trusted } from './markup.ts'
@@ -284,7 +285,7 @@ function cellMarkup(attempts: readonly Numbered[]): Markup | null {
   const [worst] = attempts.toSorted((a, b) => severity.indexOf(a.item.outcome) - severity.indexOf(b.item.outcome))
   if (worst === undefined) return null
   const { outcome } = worst.item
-  const label = `${outcomeWords[outcome]}: ${visible(worst.item.name)}`
+  const label = `${outcomeWords[outcome]}: ${printable(worst.item.name)}`
   return html`<a class="mark ${outcome}" href="#case-${worst.number}" aria-label="${label}" title="${label}">${glyphs[outcome]}</a>`
 }
 
