@@ -32,7 +32,7 @@ export interface ClientOptions extends Sender {
   /** Time limit of a response, milliseconds. Default 30 000. */
   timeout_ms?: number | undefined
   /** Whether responses are compared with the contract, or how to decide it. Default true. */
-  validate?: Validation | ((response: RawResponse) => Validation) | undefined
+  validate?: Validation | ((response: RawResponse, endpoint: EndpointId) => Validation) | undefined
 }
 
 /** What a client knows of the contract. Its schemas may be loaded when they are needed. */
@@ -139,7 +139,7 @@ export function clientOf({ endpoints, schemas }: KnownContract, options: ClientO
     if (mediaTypeOf(endpoint) !== undefined) return { data: response.text, meta }
     const json = parseJson(response.text)
     if (json === undefined) throw new ContractError(id, response.status, ['the body is not JSON'], meta.request_id)
-    const validation = typeof validate === 'function' ? validate(response) : validate
+    const validation = typeof validate === 'function' ? validate(response, id) : validate
     if (validation === false) return { data: json, meta }
     const { data, differences } = (await schemas()).compareResponse(id, json)
     const { status } = endpoint

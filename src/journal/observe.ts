@@ -2,7 +2,7 @@
  * `svc qa observe`: judges an integration by every rule about requests and pages. Returns the verdicts as a run of a suite,
  * for all reporters, and prints them as a list of its own.
  */
-import { printable } from '../cli/output/printable.ts'
+import { oneLine } from '../cli/output/printable.ts'
 import { hangingLines } from '../cli/output/text.ts'
 import { measuredTime } from '../foundation/duration.ts'
 import { type Destination, type Paint, plural, targetText } from '../qa/report/text.ts'
@@ -259,7 +259,7 @@ function listLines(
     `${not_seen.length} not seen`,
   ]
   return [
-    `${paint.bold('svc qa observe')}  ${printable(what)}: ${plural(watched.exchanges.length, 'request')} in ${measuredTime(duration_ms)}`,
+    `${paint.bold('svc qa observe')}  ${oneLine(what)}: ${plural(watched.exchanges.length, 'request')} in ${measuredTime(duration_ms)}`,
     paint.dim(`against ${targetText(target)}`),
     ...violated.flatMap((verdict) => ['', ...verdictLines(verdict, sheet)]),
     ...(show === null && violated.length > 0
@@ -278,14 +278,14 @@ function listLines(
 function verdictLines({ rule, findings, standing }: Verdict, { paint, width, show }: Sheet): string[] {
   const mark = standing === 'error' ? paint.red('✗ error  ') : paint.yellow('! warning')
   const named = (name: string, text: string) =>
-    hangingLines(`    ${paint.cyan(name.padEnd(5))}  `, printable(text), width)
+    hangingLines(`    ${paint.cyan(name.padEnd(5))}  `, oneLine(text), width)
   const listed = new Set<Exchange>()
   const findingLines = ({ message, fix = rule.fix, requests = [] }: Finding) => {
     // A request with two wrong fields is evidence of both, and is listed once.
     const fresh = requests.filter((exchange) => !listed.has(exchange))
     for (const exchange of fresh) listed.add(exchange)
     return [
-      ...hangingLines('    ', printable(message), width),
+      ...hangingLines('    ', oneLine(message), width),
       ...fresh.slice(0, maxRequests).map((exchange) => `      ${requestLine(exchange, paint)}`),
       ...(fresh.length > maxRequests ? [`      … ${fresh.length - maxRequests} more`] : []),
       ...named('do', fix),
@@ -302,5 +302,5 @@ function verdictLines({ rule, findings, standing }: Verdict, { paint, width, sho
 /** Returns a request with its time of day, UTC. */
 function requestLine({ request_id, at_ms, method, path, status }: Exchange, paint: Paint): string {
   const time = new Date(at_ms).toISOString().slice(11, 23)
-  return `${paint.dim(time)}  ${method} ${printable(path)} → ${status || 'no response'}  ${paint.dim(request_id)}`
+  return `${paint.dim(time)}  ${method} ${oneLine(path)} → ${status || 'no response'}  ${paint.dim(request_id)}`
 }

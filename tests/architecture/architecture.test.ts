@@ -12,6 +12,7 @@ import {
   leftovers,
   silencedTests,
   unexplainedLength,
+  unguardedWrites,
 } from './rules.ts'
 import { parse, readSources } from './source.ts'
 
@@ -86,6 +87,12 @@ describe('clock, dice and environment', () => {
     expect(impurities(parse('sandbox/renderer/a.ts', 'Date.now(); performance.now()'))).toEqual([])
     expect(impurities(parse('sandbox/renderer/a.ts', 'process.env.HOME'))).toHaveLength(1)
   })
+})
+
+test('everything is printed through the guarded streams of the host', () => {
+  expect(product.flatMap(unguardedWrites)).toEqual([])
+  for (const text of ['console.log(x)', 'process.stdout.write(x)', "import { render } from 'ink'"])
+    expect(unguardedWrites(parse('src/commands/a.ts', text)), text).toHaveLength(1)
 })
 
 describe('files', () => {

@@ -55,6 +55,24 @@ function readingOf(node: SyntaxNode): string | null {
   return node.type === 'Identifier' && node.name === 'randomUUID' ? 'randomUUID' : null
 }
 
+/** Writing to the terminal past the streams of the host, which are guarded (src/cli/output/printable.ts). */
+export function unguardedWrites({ path, text, nodes, imports }: Source): string[] {
+  if (isTest(path) || !isIn(path, 'src') || path === 'src/main.ts') return []
+  const writes = nodes.filter((node) => {
+    const object = node.type === 'MemberExpression' ? nameOf(node.object) : null
+    return object === 'console' || (object === 'process' && /^std(out|err)$/.test(nameOf(node.property) ?? ''))
+  })
+  return [
+    ...writes.map(({ start }) => `${path}:${lineOf(text, start)} writes past the guard of the host's streams`),
+    ...imports
+      .filter(({ specifier }) => specifier === 'ink' && !drawnFiles.includes(path))
+      .map(({ line }) => `${path}:${line} draws with ink, which writes past the guard: draw printable text only`),
+  ]
+}
+
+/** They pass every text through `oneLine` before ink draws it. */
+const drawnFiles = ['src/tail/BeaconsTail.tsx', 'src/commands/Select.tsx']
+
 /** Files over 400 lines, except tests, that do not begin with a comment saying why. */
 export function unexplainedLength({ path, text }: Source): string[] {
   const lines = text.split('\n').length - 1

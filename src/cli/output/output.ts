@@ -4,7 +4,7 @@ import { stripVTControlCharacters } from 'node:util'
 import type { Failure } from '../run/errors.ts'
 import type { Host } from '../run/host.ts'
 import type { ColorChoice, OutputFormat } from '../settings/table.ts'
-import { jsonText, ownControl, printable, streamText } from './printable.ts'
+import { jsonText, oneLine, ownControl, printable, streamText } from './printable.ts'
 import { type Style, styleOf } from './style.ts'
 import { textWidth } from './text.ts'
 
@@ -29,7 +29,7 @@ export interface Output {
   /** Prints a list: as jsonl one item a line; as text in a pager when it is longer than the screen. */
   list(whole: unknown, items: readonly unknown[], text: (style: Style) => readonly string[]): void
   /** Prints one item of an endless list. */
-  item(value: unknown, text: (style: Style) => string): void
+  item(value: unknown, text: (style: Style) => string | readonly string[]): void
   /** Prints a document that is not JSON, exact where it does not go to a terminal; in JSON formats as `{media_type, text}`. */
   document(text: string, media_type: string): void
   /** Prints text in every format but none, exact where it does not go to a terminal: for JSON lines that are written elsewhere. */
@@ -62,8 +62,8 @@ export function createOutput(host: Host, { format, quiet, color, isPaged }: Outp
     return errStyle
   }
   const isJson = format === 'json' || format === 'jsonl'
-  /** Lines are printable in a pipe too, because what reads one often prints it. */
-  const textOf = (lines: readonly string[]) => lines.map((line) => `${printable(line)}\n`).join('')
+  /** A value cannot begin a line of its own. Lines are printable in a pipe too, because what reads one often prints it. */
+  const textOf = (lines: readonly string[]) => lines.map((line) => `${oneLine(line)}\n`).join('')
   const print = (lines: readonly string[]) => host.stdout.write(textOf(lines))
   const printPages = (lines: readonly string[]) => {
     const text = textOf(lines)
@@ -71,7 +71,7 @@ export function createOutput(host: Host, { format, quiet, color, isPaged }: Outp
   }
   /** Prints one document: indented on a terminal, one line for programs. */
   const printJson = (value: unknown) =>
-    print([jsonText(value, format === 'json' && host.stdout.is_terminal ? 2 : undefined)])
+    host.stdout.write(`${jsonText(value, format === 'json' && host.stdout.is_terminal ? 2 : undefined)}\n`)
 
   return {
     format,
@@ -87,13 +87,13 @@ export function createOutput(host: Host, { format, quiet, color, isPaged }: Outp
       else if (format === 'text') print(text(out()))
     },
     list(whole, items, text) {
-      if (format === 'jsonl') print(items.map((item) => jsonText(item)))
+      if (format === 'jsonl') host.stdout.write(items.map((item) => `${jsonText(item)}\n`).join(''))
       else if (format === 'json') printJson(whole)
       else if (format === 'text') printPages(text(out()))
     },
     item(value, text) {
-      if (isJson) print([jsonText(value)])
-      else if (format === 'text') print([text(out())])
+      if (isJson) host.stdout.write(`${jsonText(value)}\n`)
+      else if (format === 'text') print([text(out())].flat())
     },
     document(text, media_type) {
       if (isJson) printJson({ media_type, text })
@@ -103,7 +103,7 @@ export function createOutput(host: Host, { format, quiet, color, isPaged }: Outp
       if (format !== 'none') host.stdout.write(text)
     },
     note(text) {
-      if (!quiet) host.stderr.write(`${err().dim(printable(text))}\n`)
+      if (!quiet) host.stderr.write(`${err().dim(oneLine(text))}\n`)
     },
     failure(failure) {
       host.stderr.write(isJson ? `${jsonText({ error: failure })}\n` : printable(failureText(failure, err())))

@@ -13,6 +13,7 @@ const unsafe =
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff]|\r(?!\n)|\p{Surrogate}/gu
 /** Most texts are checked by this alone. */
 const isPlain = /^[\t\n -~]*$/
+const isOneLine = /^[^\t\n\r]*$/
 
 /** Drawn once a process, where a stream has colours or redraws a line. Its form is one that measures of width strip. */
 let secret: string | undefined
@@ -35,7 +36,7 @@ export function printable(text: string): string {
 
 /** Returns a text for one line: as `printable`, with a blank in place of tabs and line ends. */
 export function oneLine(text: string): string {
-  return printable(text.replace(/[\t\n\r]+/g, ' '))
+  return printable(isOneLine.test(text) ? text : text.replace(/[\t\n\r]+/g, ' '))
 }
 
 /** Returns JSON that is safe on a terminal and equal to the value: JSON.stringify escapes C0 only. */

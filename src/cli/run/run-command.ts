@@ -1,6 +1,6 @@
 /** Parses a command line, prints help or runs the command, and reports whatever fails. */
 import type { OutputOptions } from '../output/output.ts'
-import { guardedHost } from '../output/printable.ts'
+import { guardedHost, oneLine } from '../output/printable.ts'
 import { outputFormats } from '../settings/table.ts'
 import type { AnyCommand } from './command.ts'
 import { CliError, exitCodes, type Failure } from './errors.ts'
@@ -86,7 +86,9 @@ function outputOptions(common: CommonOptions, env: Host['env']): OutputOptions {
 async function describe(error: unknown): Promise<Failure> {
   if (error instanceof CliError) {
     const { category, code, message, hint } = error
-    return { category, code, reason_code: null, message, hint, request_id: null }
+    // Only the problems of a suite are lines of their own: elsewhere a line end is of a name or a value.
+    const text = code === 'suite_invalid' ? message : oneLine(message)
+    return { category, code, reason_code: null, message: text, hint: hint && oneLine(hint), request_id: null }
   }
   const { describeFailure } = await import('./failure.ts')
   return describeFailure(error)

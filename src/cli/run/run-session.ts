@@ -9,7 +9,7 @@ import { CliError, exitCodes, noSandbox } from './errors.ts'
 import { type Host, hostWith } from './host.ts'
 import type { ParsedLine } from './parser.ts'
 import { commandName } from './program-info.ts'
-import { type Session, sessionClient, severalSandboxesNote } from './session.ts'
+import { brokenResponse, type Received, type Session, sessionClient, severalSandboxesNote } from './session.ts'
 
 /** npm forwards the terminal's SIGINT a second time; two within this time count as one. */
 const doubledSignalMs = 100
@@ -33,6 +33,7 @@ export async function runSession(
   }
   const unwatch = host.env.npm_lifecycle_event === undefined ? () => {} : watchParents(host, onParentEnd)
   const command_name = commandName(host.env)
+  const received: Received[] = []
   let note = severalSandboxesNote(settings, command_name)
   try {
     const session: Session = {
@@ -49,10 +50,14 @@ export async function runSession(
         if (settings.source.base_url === 'default') throw noSandbox()
         if (note !== null) out.note(note)
         note = null
-        return sessionClient(host, settings, credential)
+        return sessionClient(host, settings, credential, received)
       },
     }
     return await command.run(session, input)
+  } catch (error) {
+    // A command that stumbles over a response says what was wrong with it.
+    if (received.length === 0 || !(error instanceof TypeError || error instanceof RangeError)) throw error
+    throw (await brokenResponse(received)) ?? error
   } finally {
     unwatch()
     removeHandler()

@@ -1,5 +1,9 @@
 /** What a command gets to run with: settings, output, client, and what interrupts it. */
 import { type Client, type ClientOptions, clientOf } from '../../client/client.ts'
+import { ContractError } from '../../client/errors.ts'
+import type { RawResponse } from '../../client/exchange.ts'
+import type { EndpointId } from '../../contract/index.ts'
+import { parseJson } from '../../foundation/json.ts'
 import { endpoints } from '../endpoint/facts.ts'
 import type { Output } from '../output/output.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -35,6 +39,24 @@ export function severalSandboxesNote({ running, source, base_url }: Settings, co
 
 const known = { endpoints, schemas: () => import('../../client/response.ts') }
 
+/** A response as it came, for the case that a command cannot work with it. */
+export interface Received {
+  endpoint: EndpointId
+  response: RawResponse
+}
+
+const mostReceived = 20
+
+/** Returns the error of the first response that breaks the contract, or null when none does. */
+export async function brokenResponse(received: readonly Received[]): Promise<ContractError | null> {
+  const { compareResponse } = await known.schemas()
+  for (const { endpoint, response } of received) {
+    const { differences } = compareResponse(endpoint, parseJson(response.text) ?? null)
+    if (differences.length > 0) return new ContractError(endpoint, response.status, differences, response.request_id)
+  }
+  return null
+}
+
 /** Returns a client for commands: it loads the schemas of the contract when it compares something with them. */
 export function commandClient({ env }: Pick<Host, 'env'>, options: ClientOptions): Client {
   return clientOf(known, { fetch: httpFetch(env), ...options })
@@ -44,14 +66,17 @@ export function commandClient({ env }: Pick<Host, 'env'>, options: ClientOptions
  * Returns the client of a service with its settings. It compares responses with the contract, except those of a sandbox of
  * this very version that no fault rule has changed: its tests do that, and loading the schemas takes longer than the call.
  */
-export function sessionClient(host: Host, settings: Settings, credential?: string): Client {
+export function sessionClient(host: Host, settings: Settings, credential?: string, received?: Received[]): Client {
   const { sandbox } = settings
   return commandClient(host, {
     base_url: settings.base_url,
     credential: credential ?? settings.secret_key ?? undefined,
     origin: settings.origin ?? undefined,
     headers: sandbox?.admin_token === undefined ? {} : { 'x-sandbox-token': sandbox.admin_token },
-    validate: ({ headers }) =>
-      sandbox?.version === version && headers.get('x-sandbox-fault') === null ? false : 'report',
+    validate: (response, endpoint) => {
+      received?.push({ endpoint, response })
+      if (received !== undefined && received.length > mostReceived) received.shift()
+      return sandbox?.version === version && response.headers.get('x-sandbox-fault') === null ? false : 'report'
+    },
   })
 }

@@ -17,7 +17,7 @@ export const openapi: Command = {
   async run({ out, settings }, { options }) {
     const only = options.v1 === true ? 'v1' : options.control === true ? 'sandbox' : undefined
     const document = openapiDocument({ server_url: settings.base_url, only })
-    out.data(document, () => [JSON.stringify(document, null, 2)])
+    out.data(document, () => JSON.stringify(document, null, 2).split('\n'))
     return 0
   },
 }

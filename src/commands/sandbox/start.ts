@@ -102,7 +102,7 @@ async function startDetached(session: Session, options: StartOptions, isOpened: 
 
 function printReady({ host, out, command_name }: Session, ready: Ready, log_file: string | null): void {
   out.item(log_file === null ? ready : { ...ready, log_file }, (style) =>
-    startBlock(ready, { command_name, home: host.home, log_file }, style).join('\n'),
+    startBlock(ready, { command_name, home: host.home, log_file }, style),
   )
 }
 

@@ -1,7 +1,7 @@
 /** A failed case in full, as lines for people: what was checked, the two values, what to do, how to repeat the request. */
 
 import { diffArrays } from 'diff'
-import { printable } from '../../cli/output/printable.ts'
+import { oneLine, printable } from '../../cli/output/printable.ts'
 import { isObject, type Json } from '../../foundation/json.ts'
 import type { CaseResult, Check, Exchange, StepResult } from '../result.ts'
 import { type Paint, placeText, titleOf } from './text.ts'
@@ -15,7 +15,7 @@ export function failureLines(item: CaseResult, paint: Paint): string[] {
   const failed = item.steps.filter(({ outcome }) => outcome === 'failed')
   const isOwnReason = item.reason !== null && !failed.some(({ reason }) => reason === item.reason)
   return [
-    `${paint.red('✗')} ${paint.bold(`${printable(item.suite)} › ${titleOf(item)}`)}`,
+    `${paint.red('✗')} ${paint.bold(`${oneLine(item.suite)} › ${titleOf(item)}`)}`,
     paint.dim(`  ${placeText(item.place)}`),
     ...(isOwnReason ? indent(2, textLines(item.reason ?? '')) : []),
     ...failed.flatMap((step) => ['', ...indent(2, stepLines(step, paint)), ...commandLines(step, paint)]),
@@ -27,8 +27,8 @@ function stepLines(step: StepResult, paint: Paint): string[] {
   const exchange = step.exchanges.at(-1)
   const reason = step.reason === null ? [] : textLines(step.reason).map((line) => paint.red(line))
   return [
-    `${paint.cyan(printable(step.title))}  ${paint.dim(placeText(step.place))}`,
-    ...(exchange === undefined ? [] : [paint.dim(printable(exchangeLine(exchange)))]),
+    `${paint.cyan(oneLine(step.title))}  ${paint.dim(placeText(step.place))}`,
+    ...(exchange === undefined ? [] : [paint.dim(oneLine(exchangeLine(exchange)))]),
     ...indent(2, reason),
     ...checks.flatMap((check) => indent(2, checkLines(check, step, paint))),
   ]
@@ -52,7 +52,7 @@ function checkLines(check: Check, step: StepResult, paint: Paint): string[] {
   const isElsewhere = place !== undefined && placeText(place) !== placeText(step.place)
   const hints = hint === undefined ? [] : textLines(hint)
   return [
-    `${paint.bold(printable(subject))}${isElsewhere ? `  ${paint.dim(placeText(place))}` : ''}`,
+    `${paint.bold(oneLine(subject))}${isElsewhere ? `  ${paint.dim(placeText(place))}` : ''}`,
     ...indent(2, valueLines(expected, actual, paint)),
     ...hints.map((line, index) => `  ${index === 0 ? paint.cyan('hint') : '    '}      ${line}`),
   ]

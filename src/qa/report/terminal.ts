@@ -1,6 +1,6 @@
 /** The reporters for people, `list` and `dot`: lines as suites end, failures in full, totals, and a progress line. */
 import { eraseLine } from '../../cli/output/output.ts'
-import { printable } from '../../cli/output/printable.ts'
+import { oneLine } from '../../cli/output/printable.ts'
 import { measuredTime } from '../../foundation/duration.ts'
 import { type CaseResult, type Outcome, type Reporter, type RunResult, totalsOf } from '../result.ts'
 import { failureLines } from './failure.ts'
@@ -61,7 +61,7 @@ export function createListReporter({ write, paint }: Destination): Reporter {
 }
 
 function widthOf(suites: Iterable<string>): number {
-  return Math.min(32, Math.max(0, ...[...suites].map((suite) => printable(suite).length)))
+  return Math.min(32, Math.max(0, ...[...suites].map((suite) => oneLine(suite).length)))
 }
 
 function suiteLines(suite: string, cases: readonly CaseResult[], width: number, paint: Paint): string[] {
@@ -70,7 +70,7 @@ function suiteLines(suite: string, cases: readonly CaseResult[], width: number, 
   const counts = countsText(totals)
   const failed = cases.filter(({ outcome }) => outcome === 'failed')
   return [
-    `${mark} ${printable(suite).padEnd(width)}  ${totals.failed > 0 ? paint.red(counts) : paint.dim(counts)}${timeText(cases, paint)}`,
+    `${mark} ${oneLine(suite).padEnd(width)}  ${totals.failed > 0 ? paint.red(counts) : paint.dim(counts)}${timeText(cases, paint)}`,
     ...[...Map.groupBy(failed, ({ id }) => id).values()].map((attempts) => {
       const times = attempts.length === 1 ? '' : paint.red(`  ${attempts.length} times`)
       return `    ${paint.red('✗')} ${titleOf(attempts[0]!)}${times}${timeText(attempts, paint)}`
@@ -152,9 +152,7 @@ function reasonLines(result: RunResult, outcome: 'not_applicable' | 'not_run', t
   return [
     '',
     paint.yellow(title),
-    ...reasons.map(
-      ({ reason, count }) => `  ${String(count).padStart(width)}  ${printable(reason).replaceAll('\n', ' ')}`,
-    ),
+    ...reasons.map(({ reason, count }) => `  ${String(count).padStart(width)}  ${oneLine(reason)}`),
   ]
 }
 
@@ -164,7 +162,7 @@ function flakyLines(result: RunResult, paint: Paint): string[] {
   return [
     '',
     paint.yellow('Passed in one attempt, failed in another'),
-    ...cases.map(({ id, failed, attempts }) => `  ${printable(id)}: failed ${failed} of ${attempts}`),
+    ...cases.map(({ id, failed, attempts }) => `  ${oneLine(id)}: failed ${failed} of ${attempts}`),
   ]
 }
 
@@ -175,7 +173,7 @@ function totalLines(result: RunResult, paint: Paint): string[] {
   return [
     ...(result.interrupted === null
       ? []
-      : [paint.yellow(`Interrupted by ${printable(result.interrupted)}: this is not the whole run.`)]),
+      : [paint.yellow(`Interrupted by ${oneLine(result.interrupted)}: this is not the whole run.`)]),
     `${paint.dim('Cases ')}  ${color(countsText(totals))}${totals.passed === totals.cases ? '' : ` of ${totals.cases}`}`,
     `${paint.dim('Checks')}  ${checks}`,
     `${paint.dim('Time  ')}  ${measuredTime(durationOf(result.cases))} of cases, run in ${measuredTime(result.duration_ms)}`,
@@ -209,7 +207,7 @@ export function createProgressLine({ progress, quiet, now }: ReportTools): Progr
     const time = `  ${secondsText(now() - started_at_ms)}`
     const room = columns - head.length - bad.length - time.length - 3
     const [oldest = ''] = running.values()
-    const name = [...printable(oldest).replaceAll('\n', ' ')]
+    const name = [...oneLine(oldest)]
     const shown = name.length <= room ? name.join('') : `${name.slice(0, Math.max(0, room - 1)).join('')}…`
     return `${paint.bold(head)}${paint.red(bad)}${paint.dim(time)}${room > 8 ? `  ${shown}` : ''}`
   }

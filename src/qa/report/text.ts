@@ -1,5 +1,5 @@
 /** What every reporter is given, and how it writes: names, counts and values, the same in each of them. */
-import { printable } from '../../cli/output/printable.ts'
+import { oneLine } from '../../cli/output/printable.ts'
 import { isObject, type Json } from '../../foundation/json.ts'
 import {
   type CaseResult,
@@ -27,11 +27,11 @@ export function titleOf({ name, matrix, attempt }: Pick<CaseResult, 'name' | 'ma
   const missing = Object.entries(matrix).filter(([, value]) => !isNamed(value))
   const values =
     missing.length === 0 ? '' : ` [${missing.map(([key, value]) => `${key}=${valueWords(value)}`).join(' ')}]`
-  return printable(`${name}${values}${attempt > 1 ? ` (attempt ${attempt})` : ''}`)
+  return oneLine(`${name}${values}${attempt > 1 ? ` (attempt ${attempt})` : ''}`)
 }
 
 export function placeText({ file, line, column }: Place): string {
-  return printable(line === 0 ? file : `${file}:${line}:${column}`)
+  return oneLine(line === 0 ? file : `${file}:${line}:${column}`)
 }
 
 /** Returns a size for reading: `412 bytes`, `38 kB`, `1.4 MB`. */
@@ -60,7 +60,7 @@ const kinds: Record<TargetSummary['kind'], string> = {
 
 /** Returns a target in words: `a fresh sandbox 0.1.0 at http://127.0.0.1:4010, test key`. */
 export function targetText({ kind, version, base_url, key_mode }: TargetSummary): string {
-  return printable(`${kinds[kind]}${version === null ? '' : ` ${version}`} at ${base_url}, ${key_mode} key`)
+  return oneLine(`${kinds[kind]}${version === null ? '' : ` ${version}`} at ${base_url}, ${key_mode} key`)
 }
 
 /** Returns a value on one line. */

@@ -1,0 +1,68 @@
+/** Every example of every command, run in this process until it ends; endless ones until an interrupt. */
+import { type Command, loadAll } from '../../src/cli/run/command.ts'
+import type { Signal } from '../../src/cli/run/host.ts'
+import { commands } from '../../src/commands/index.ts'
+import { type Result, type RunOptions, svc } from './test-cli.ts'
+
+export interface Example {
+  /** `placements create` */
+  path: string
+  command: Command
+  words: string
+}
+
+/** Examples that start other processes, which write by themselves, or a run of every suite. Each of them must exist. */
+const elsewhere: Readonly<Record<string, string>> = {
+  'start --detach --open': 'start --port 0 --ephemeral --scenario none',
+  'exec -- npm test': 'exec -- true',
+  'exec --seed 1 -q -- node --test': 'exec --seed 1 -q -- true',
+  'qa run --fresh': 'qa run errors',
+  'qa run formats --fresh --reporter list --reporter html=qa.html':
+    'qa run formats --reporter list --reporter html=qa.html',
+  'qa observe -- npm test': 'qa observe -- true',
+  'qa observe --url http://localhost:3000 --for 30s': 'qa observe',
+  'qa observe --url http://localhost:3000 --steps ask.yaml -- npm start': 'qa observe --since 10m -o json',
+}
+
+/** The commands that go on until they are interrupted. */
+const endless = /^(start|events stream|beacons tail|requests tail|qa observe$)/
+
+export async function everyExample(): Promise<Example[]> {
+  const all = (await loadAll(commands)).flatMap(({ command, path }) =>
+    command.examples.map((words) => ({ path, command, words })),
+  )
+  const gone = Object.keys(elsewhere).filter((replaced) => !all.some(({ words }) => words === replaced))
+  if (gone.length > 0) throw new Error(`no command has the example ${gone.join(', ')}`)
+  return all.map((example) => ({ ...example, words: elsewhere[example.words] ?? example.words }))
+}
+
+/** Runs a command line, and interrupts it when it goes on. */
+export async function runExample(words: string, options: RunOptions): Promise<Result> {
+  if (!endless.test(words)) return svc(words, { ...options, host: { ...stoppable(), ...options.host } })
+  let interrupt = (_signal: Signal) => {}
+  const timer = setTimeout(() => interrupt('SIGINT'), /^start/.test(words) ? 1_500 : 400)
+  const host = {
+    ...options.host,
+    onSignal: (handler: (signal: Signal) => void) => {
+      interrupt = handler
+      return () => {}
+    },
+  }
+  try {
+    return await svc(words, { ...options, host })
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** A process that ends when it is asked to, as a sandbox does. */
+function stoppable() {
+  let isStopped = false
+  return {
+    isRunning: (pid: number) => pid === process.pid && !isStopped,
+    terminate: () => {
+      isStopped = true
+      return true
+    },
+  }
+}

@@ -1,0 +1,20 @@
+/** Every command with hostile text in everything that it may print. `tests/cli/printed.test.ts` tries a sample of it. */
+import { expect, test } from 'vitest'
+import { loadAll } from '../../src/cli/run/command.ts'
+import { commands } from '../../src/commands/index.ts'
+import { walkHostileFiles, walkHostileOutput } from '../cli/hostile-output.ts'
+
+test('no text that was stored or received steers a terminal, whatever the command', async () => {
+  const { cases, bytes, commands: tried, problems } = await walkHostileOutput({ step: 3 })
+  process.stdout.write(`hostile output: ${cases} cases of ${tried.size} commands, ${bytes} bytes looked at\n`)
+  expect(problems).toEqual([])
+  expect([...tried].sort()).toEqual([...new Set((await loadAll(commands)).map(({ path }) => path))].sort())
+  expect(cases).toBeGreaterThan(1_200)
+})
+
+test('nor does text of files and arguments', async () => {
+  const { cases, bytes, problems } = await walkHostileFiles()
+  process.stdout.write(`hostile files and arguments: ${cases} cases, ${bytes} bytes looked at\n`)
+  expect(problems).toEqual([])
+  expect(cases).toBeGreaterThan(500)
+})
