@@ -65,7 +65,7 @@ export function unguardedWrites({ path, text, nodes, imports }: Source): string[
   return [
     ...writes.map(({ start }) => `${path}:${lineOf(text, start)} writes past the guard of the host's streams`),
     ...imports
-      .filter(({ specifier }) => specifier === 'ink' && !drawnFiles.includes(path))
+      .filter(({ specifier, isTypeOnly }) => specifier === 'ink' && !isTypeOnly && !drawnFiles.includes(path))
       .map(({ line }) => `${path}:${line} draws with ink, which writes past the guard: draw printable text only`),
   ]
 }
