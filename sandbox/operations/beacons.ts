@@ -113,12 +113,9 @@ function onSandboxClock({ platform }: Services, body: BeaconRequest): BeaconRequ
 
 /** Whether a beacon repeats one of the other route: the shapes differ, so only event and time are compared (C06). */
 function isFromOtherRoute(earlier: BeaconRow, beacon: BeaconRow): boolean {
-  const isOther = isOfAlias(earlier) !== isOfAlias(beacon)
-  return isOther && earlier.event === beacon.event && earlier.occurred_at_ms === beacon.occurred_at_ms
-}
-
-function isOfAlias({ extras }: BeaconRow): boolean {
-  return parseJsonObject(extras)?.alias === true
+  const [one, other] = [earlier, beacon].map(({ extras }) => parseJsonObject(extras))
+  if (one?.alias === other?.alias || earlier.event !== beacon.event) return false
+  return (one?.stated_at_ms ?? earlier.occurred_at_ms) === (other?.stated_at_ms ?? beacon.occurred_at_ms)
 }
 
 /** Same project and mode. A beacon token is valid for its own asset token only (A06). */
@@ -161,6 +158,7 @@ function toRow(
   isAlias: boolean,
 ): BeaconRow {
   const { render_instance_id, seq, consent_revision, metadata, measurements } = body
+  const stated_at_ms = occurrenceOf(body)
   return {
     id: services.platform.newId(),
     slot_id: slot.id,
@@ -176,6 +174,7 @@ function toRow(
       consent_revision,
       metadata,
       alias: isAlias ? true : undefined,
+      stated_at_ms: stated_at_ms === occurred_at_ms ? undefined : stated_at_ms,
     }),
   }
 }

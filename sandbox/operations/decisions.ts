@@ -10,6 +10,7 @@ import { limits } from '../../src/contract/limits.ts'
 import { isRetryable, type NoFillReason, noFillReasons } from '../../src/contract/no-fill.ts'
 import type {
   Decision,
+  DecisionMetadata,
   NativeAssets,
   NoFillDecision,
   Placement,
@@ -230,6 +231,30 @@ function decisionOf(
       gross_cpm: outcome.gross_cpm,
       estimated_net_per_impression: Number(((outcome.gross_cpm / 1000) * settings.publisher_share).toFixed(8)),
       currency: outcome.currency,
+    },
+    ...metadataOf(slot),
+  }
+}
+
+/**
+ * Returns when and how long a fill may show, for a job that states how long its generation takes (C03). A creative may
+ * take as long as the generation; where a clip is too long for it, a banner can take its place.
+ */
+function metadataOf({ job, project }: SlotRow): { metadata?: DecisionMetadata } {
+  const { predicted_latency_ms, timing, allowed_formats } = job.facts
+  if (predicted_latency_ms === undefined) return {}
+  const { defaults } = project.settings
+  const allowed_modes = allowed_formats ?? defaults.allowed_formats
+  const hasFallback = allowed_modes.includes('clip') && allowed_modes.includes('banner')
+  return {
+    metadata: {
+      timing: timing ?? defaults.timing,
+      inference: {
+        estimated_window_ms: predicted_latency_ms,
+        max_creative_duration_ms: predicted_latency_ms,
+        fallback_mode: hasFallback ? 'banner' : null,
+        allowed_modes: [...allowed_modes],
+      },
     },
   }
 }

@@ -82,4 +82,6 @@ export const onRejected: {
   readonly [Id in EndpointId]?: (services: Services, context: Context, reason_code: ReasonCode) => Promise<void>
 } = {
   'beacons.send': recordUnreadable,
+  'wrapper.beacon': recordUnreadable,
+  'browser.beacon': recordUnreadable,
 }

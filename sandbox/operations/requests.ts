@@ -1,8 +1,12 @@
 /** The request journal: listed, searched by a match, shown, and replayed. */
+
+import { oldClientHeader } from '../../src/contract/compat/surface.ts'
 import type { NearMiss, RequestDetail, RequestItem, RequestMatch } from '../../src/contract/control/requests.ts'
+import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import { decodeId, encodeId } from '../../src/contract/ids.ts'
-import type { Contract } from '../../src/contract/index.ts'
+import { type Contract, compat } from '../../src/contract/index.ts'
+import { pathPattern, withoutQuery } from '../../src/foundation/endpoint-path.ts'
 import { type Conditions, type MatchedRequest, matchRequest } from '../domain/request-match.ts'
 import { restoreRequest } from '../runtime/replay.ts'
 import type { ExchangeFilter, ExchangeRow, ExchangeSummary } from '../store/store.ts'
@@ -172,7 +176,12 @@ async function requestDetail(services: Services, row: ExchangeRow): Promise<Requ
   }
 }
 
-async function requestItem({ store }: Services, row: ExchangeSummary): Promise<RequestItem> {
+/** An exchange that is read whole has its headers, a summary what they say of an old client. */
+type AnyExchange = ExchangeRow | ExchangeSummary
+
+async function requestItem({ store }: Services, row: AnyExchange): Promise<RequestItem> {
+  const alias = aliasOf(row.method, row.path)
+  const old_client = 'old_client' in row ? row.old_client : headerIn(row.request_headers, oldClientHeader)
   return {
     request_id: encodeId('req', row.id),
     at_ms: row.at_ms,
@@ -186,5 +195,23 @@ async function requestItem({ store }: Services, row: ExchangeSummary): Promise<R
     key_id: row.key_id === null ? null : encodeId('key', row.key_id),
     session_id: row.session_id,
     slot_id: row.slot_id === null ? null : encodeId('slot', row.slot_id),
+    ...(alias === null ? {} : { alias }),
+    ...(old_client === null ? {} : { old_client }),
   }
+}
+
+const aliases = Object.values<Endpoint>(compat)
+  .filter(({ successor }) => successor !== undefined)
+  .map(({ id, method, path }) => ({ id, method, pattern: pathPattern(path) }))
+
+/** Returns the id of the deprecated endpoint that a request went to, or null. */
+function aliasOf(method: string, path: string): string | null {
+  if (!path.startsWith('/public/')) return null
+  const bare = withoutQuery(path)
+  return aliases.find((alias) => alias.method === method && alias.pattern.test(bare))?.id ?? null
+}
+
+function headerIn(request_headers: string, name: string): string | null {
+  if (!request_headers.includes(`"${name}":`)) return null
+  return (JSON.parse(request_headers) as Record<string, string>)[name] ?? null
 }

@@ -6,6 +6,7 @@ import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { ApiError, type FieldError } from '../../src/contract/errors.ts'
 import { explainIssues, type LocatedFieldError, unknownField } from '../../src/contract/field-errors.ts'
 import { mayHoldSecrets, redactSecrets, secretKind, withoutAssetTokens } from '../../src/foundation/redaction.ts'
+import type { Context } from '../operations/context.ts'
 
 /** Bodies nest at most this deep; the contract's own shapes need six levels. */
 const deepest = 64
@@ -73,10 +74,15 @@ export function validate<S extends z.ZodType>(schema: S, value: unknown): z.outp
 }
 
 /**
- * Returns a body as its schema parses it. A field of another form is refused with its right place; other unknown fields
- * are ignored, with a warning, where the endpoint says so (A14). @throws ApiError 400
+ * Returns a body as its schema parses it. A field of another form is refused with its right place, unless an old client
+ * has sent it; other unknown fields are ignored, with a warning, where the endpoint says so (A14, C02).
+ * @throws ApiError 400
  */
-export function validateBody(endpoint: Endpoint, json: unknown, warnings: string[]): unknown {
+export function validateBody(
+  endpoint: Endpoint,
+  json: unknown,
+  { is_old_client, warnings }: Pick<Context, 'is_old_client' | 'warnings'>,
+): unknown {
   const schema = endpoint.branch?.(json) ?? endpoint.body!
   if (endpoint.misplaced === undefined) return validate(schema, json)
   const result = schema.safeParse(json)
@@ -84,7 +90,7 @@ export function validateBody(endpoint: Endpoint, json: unknown, warnings: string
   const unknown = explainIssues(result.error.issues).fields.filter(({ isUnknown }) => isUnknown)
   const { places, ignoresOthers } = endpoint.misplaced(json)
   const misplaced = unknown.filter(({ at }) => at.length === 1 && Object.hasOwn(places, String(at[0])))
-  if (misplaced.length > 0) {
+  if (misplaced.length > 0 && !(is_old_client && ignoresOthers)) {
     const fields = misplaced.map(({ path }) => ({ path, message: 'is in the wrong place', expected: places[path]! }))
     throw new ApiError('field_unknown', { hint: 'Move the fields listed in fields to where they belong.', fields })
   }

@@ -1,5 +1,5 @@
 /**
- * What pages of other origins may read (A90, A91): v1 responses by the origins that some project allows, files by any.
+ * What pages of other origins may read (A90, A91, C01): v1 responses by the origins that some project allows, files by any.
  * Credentials are never allowed; the control plane has no CORS at all (A93).
  */
 import { ApiError } from '../../src/contract/errors.ts'
@@ -12,6 +12,10 @@ import { type Exchange, headerOf, type Request, type Response } from './exchange
 const exposedHeaders =
   'x-request-id, date, retry-after, ratelimit, ratelimit-policy, x-sandbox-warning, x-sandbox-would-bill, x-sandbox-slot-ids, x-sandbox-fault'
 
+/** What a page may send: also what old clients send (C01), and what tracing libraries add to every request of a page. */
+const allowedHeaders =
+  'authorization, content-type, if-none-match, x-csl-wrapper-version, traceparent, tracestate, sentry-trace, baggage'
+
 /** The headers of files that any page may load (A91). */
 export const publicHeaders = {
   'access-control-allow-origin': '*',
@@ -22,11 +26,21 @@ export const publicHeaders = {
 /** Lets the page that sent a v1 request read the response, if its origin is known or it posts an activation (A90). */
 export async function addCors(services: Services, { context, request }: Exchange, response: Response): Promise<void> {
   const { origin } = context
-  if (origin === null || !request.path.startsWith('/v1/')) return
+  if (origin === null || !isPublic(services, request)) return
   if (response.error?.reason_code === 'origin_mismatch') return
-  const { method, path } = contract['browser.activate']
-  const isActivation = request.method === method && request.path === path && serializeOrigin(origin) !== null
-  if (isActivation || (await isKnownOrigin(services, origin))) Object.assign(response.headers, readableBy(origin))
+  if (isActivation(request, origin) || (await isKnownOrigin(services, origin))) {
+    Object.assign(response.headers, readableBy(origin))
+  }
+}
+
+/** Whether a request is to the API, the routes of old clients included. */
+function isPublic({ strict }: Services, { path }: Request): boolean {
+  return path.startsWith('/v1/') || (!strict && path.startsWith('/public/'))
+}
+
+/** Whether any page may read the response: its key is in the body, and the developer must see why it is refused. */
+function isActivation({ path }: Request, origin: string): boolean {
+  return path === contract['browser.activate'].path && serializeOrigin(origin) !== null
 }
 
 /** Whether a request asks what a page may send. */
@@ -41,7 +55,11 @@ export async function preflightResponse(
   methods: readonly string[],
 ): Promise<Response> {
   const { origin, request_id } = context
-  if (origin === null || !request.path.startsWith('/v1/') || !(await isKnownOrigin(services, origin))) {
+  const isAllowed =
+    origin !== null &&
+    isPublic(services, request) &&
+    (isActivation(request, origin) || (await isKnownOrigin(services, origin)))
+  if (!isAllowed) {
     throw new ApiError('origin_not_allowed', {
       message: `No project of this sandbox allows the origin ${origin === null ? '(none)' : origin.slice(0, 256)}.`,
     })
@@ -52,7 +70,7 @@ export async function preflightResponse(
     vary: 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers',
     ...readableBy(origin),
     'access-control-allow-methods': methods.join(', '),
-    'access-control-allow-headers': 'authorization, content-type, if-none-match',
+    'access-control-allow-headers': allowedHeaders,
     'access-control-max-age': '600',
     ...(isPrivate ? { 'access-control-allow-private-network': 'true' } : {}),
   }

@@ -103,7 +103,7 @@ export async function respondTo(
 
 /** The v1 API, and calls that miss it: a mistyped base URL or path is to be found in the journal. */
 function isOfApi({ method, path, headers }: Request, { status }: Response): boolean {
-  if (path.startsWith('/v1/')) return true
+  if (path.startsWith('/v1/') || path.startsWith('/public/')) return true
   const isCall = headers.authorization !== undefined || (method !== 'GET' && method !== 'HEAD' && method !== 'OPTIONS')
   return status === 404 && isCall && !path.startsWith('/_sandbox')
 }
@@ -145,9 +145,9 @@ async function receiveBody(request: Request, limit_bytes: number): Promise<void>
   else if (request.body.length > limit_bytes) throw tooLarge(limit_bytes)
 }
 
-/** Fault rules meet the v1 API and its files. */
+/** Fault rules meet the v1 API, its aliases and its files. */
 function isFaultable({ path }: Route): boolean {
-  return path.startsWith('/v1/') || path.startsWith('/assets/')
+  return path.startsWith('/v1/') || path.startsWith('/public/') || path.startsWith('/assets/')
 }
 
 /** Whether the client left while a fault delayed its request: then the request takes no effect. */
@@ -246,7 +246,7 @@ async function parseInput(
     const sent = isEmptyAllowed ? noBody : parseJson(request.body)
     const { json, isPlain } = refuseSecrets(endpoint, sent.json, sent.text, context.warnings)
     if (Array.isArray(json) && id === 'beacons.send') throw new ApiError('batch_not_supported')
-    const body = validateBody(endpoint, json, context.warnings)
+    const body = validateBody(endpoint, json, context)
     if (id === 'browser.activate') {
       const key = await publishableKey(services, (body as { publishable_key: string }).publishable_key)
       rates.take('activate', { key_id: key.id, project: key.project }, context.now_ms)

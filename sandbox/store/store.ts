@@ -175,7 +175,7 @@ export interface JobFacts {
   allowed_formats?: Format[]
   native_template_id?: NativeTemplateId
   position?: string
-  timing?: string
+  timing?: 'before' | 'during' | 'after'
   max_width?: number
   max_height?: number
   floors?: { banner: number; clip: number; native: number }
@@ -307,7 +307,10 @@ export interface BeaconRow {
   received_at_ms: number
   body_sha256: string
   measurements: Measurements | null
-  /** JSON of render_instance_id, seq, consent_revision, metadata, and alias for one of a deprecated route. */
+  /**
+   * JSON of render_instance_id, seq, consent_revision and metadata; with alias for one of a deprecated route, and the
+   * stated_at_ms of an old client whose time was shifted.
+   */
   extras: string
 }
 
@@ -429,10 +432,11 @@ export interface ExchangeRow {
   key_id: number | null
 }
 
+/** `old_client`: the version that an old client states in its request headers. */
 export type ExchangeSummary = Omit<
   ExchangeRow,
   'request_headers' | 'request_body' | 'response_headers' | 'response_body'
->
+> & { old_client: string | null }
 
 export interface ExchangeFilter {
   method?: string

@@ -8,11 +8,11 @@ import { CliError, noSandbox } from '../cli/run/errors.ts'
 import type { Signal } from '../cli/run/host.ts'
 import { type Session, severalSandboxesNote } from '../cli/run/session.ts'
 import { environmentOf, pageOrigin } from '../cli/settings/settings.ts'
-import { type StartOptionName, type StartOptions, startFlags } from '../cli/settings/start-options.ts'
+import { type StartOptionName, type StartOptions, startEnvironment, startFlags } from '../cli/settings/start-options.ts'
 import { startOnFreePort } from './sandbox/start.ts'
 
 /** Options of `start` that make sense for a sandbox in memory, on a free port. */
-const startOptions = new Set<StartOptionName>(['seed', 'rate_limit', 'decision_latency'])
+const startOptions = new Set<StartOptionName>(['seed', 'rate_limit', 'decision_latency', 'strict'])
 const flags = new Map([...startFlags()].filter(([name]) => startOptions.has(name)))
 
 export const exec: Command = {
@@ -93,7 +93,12 @@ export async function runWithSandbox(
   use: (program: SandboxProgram) => Promise<number>,
 ): Promise<number> {
   const { host, out } = session
-  const sandbox = await startOnFreePort(session, { ...options, port: 0, ephemeral: true })
+  const sandbox = await startOnFreePort(session, {
+    ...startEnvironment(host.env),
+    ...options,
+    port: 0,
+    ephemeral: true,
+  })
   try {
     out.note(`sandbox ${sandbox.url} for ${words.join(' ')}`)
     if (interrupt.aborted) return codeOfSignal(interrupt.reason as Signal)

@@ -40,10 +40,12 @@ export const responseHeaders = {
     '* for render.js and assets; the allowed origin of the caller elsewhere.',
   ),
   'cross-origin-resource-policy': header('assumed', 'A91', 'cross-origin, so that any host page may embed it.'),
+  deprecation: header('observed', 'C08', 'true on routes that are there for old clients.'),
+  link: header('observed', 'C08', 'The route that replaces a deprecated one, with rel="successor-version".'),
   'x-sandbox-warning': header(
     'assumed',
     'A22',
-    'Sandbox only. What the sandbox tolerated: wait_ms_clamped, wait_ms_conflict, prompt_text_discarded, consent_purposes_kept, fields_ignored, client_id_from_key, secret_key_in_browser, asset_token_removed.',
+    'Sandbox only. What the sandbox tolerated: wait_ms_clamped, wait_ms_conflict, prompt_text_discarded, consent_purposes_kept, fields_ignored, topic_cut, category_unknown, client_id_from_key, secret_key_in_browser, asset_token_removed.',
   ),
   'x-sandbox-slot-ids': header(
     'assumed',

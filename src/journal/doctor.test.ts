@@ -402,6 +402,35 @@ test('pages that are not of this machine need the permission of Local Network Ac
   expect(from('null')).toMatchObject([{ level: 'warning', message: expect.stringContaining('(null)') }])
 })
 
+test('who still uses deprecated routes is named, with version, project and page, and which they use', () => {
+  const alias = (id: string, more: object = {}) =>
+    exchange('POST /public/wrapper/v1/jobs', { alias: id, client_id: 'proj_demo', ...more })
+  const version = { old_client: '3.2.1' }
+  const page = { detail: { request_headers: { origin: 'http://localhost:3000' } } }
+  const seen = [
+    alias('wrapper.job', version),
+    alias('wrapper.decision', version),
+    alias('wrapper.decision', version),
+    alias('browser.beacon', { ...version, ...page }),
+    alias('wrapper.beacon', { client_id: null }),
+    exchange('POST /v1/jobs', version),
+  ]
+  const found = find('old clients', journal(seen))
+  expect(found.map(({ level, message }) => [level, message.replace(/ Last: .*/, '')])).toEqual([
+    [
+      'warning',
+      'An old client, version 3.2.1, of proj_demo uses deprecated routes: wrapper.job (once), wrapper.decision (2 times).',
+    ],
+    [
+      'warning',
+      'An old client, version 3.2.1, of proj_demo at http://localhost:3000 uses deprecated routes: browser.beacon (once).',
+    ],
+    ['warning', 'A client uses deprecated routes: wrapper.beacon (once).'],
+  ])
+  expect(found[0]?.fix).toContain('Link header')
+  expect(find('old clients', journal([exchange('POST /v1/jobs', version)]))).toMatchObject([{ level: 'ok' }])
+})
+
 test('secret keys in served files are reported by file and line, without their secret', () => {
   const keys = secretKeysIn('const a = 1\nconst key = "sk_live_abcdef123"; // sk_test_redacted')
   expect(keys).toEqual([{ line: 2, key: 'sk_live_…' }])

@@ -104,6 +104,11 @@ export const checks: readonly Check[] = [
     holds: 'Every request went to an endpoint of the contract.',
   },
   {
+    name: 'old clients',
+    rules: ['deprecated-route'],
+    holds: 'No client uses a deprecated route.',
+  },
+  {
     name: 'beacon fields',
     rules: [
       'unknown-fields',

@@ -38,7 +38,8 @@ export function routeOf({ method, path }: Pick<Exchange, 'method' | 'path'>): st
 const goesTo = (route: string) => (exchange: Exchange) => routeOf(exchange) === route
 
 export const isPlacementRequest = goesTo('POST /v1/placements')
-export const isJobRequest = goesTo('POST /v1/jobs')
+const isJobAlias = goesTo('POST /public/wrapper/v1/jobs')
+export const isJobRequest = (exchange: Exchange) => goesTo('POST /v1/jobs')(exchange) || isJobAlias(exchange)
 export const isBeacon = goesTo('POST /v1/beacons')
 export const isActivation = goesTo('POST /v1/browser/activate')
 
@@ -83,9 +84,12 @@ export function hasWarning({ response_headers }: Exchange, warning: string): boo
   return response_headers['x-sandbox-warning']?.includes(warning) === true
 }
 
+const poll = /^GET \/(?:v1\/decisions\/([^/]+)|public\/(?:wrapper|browser)\/v1\/slots\/([^/]+)\/decision)$/
+
 /** Returns the slot that a request polls, or null when it is no poll. */
 export function polledSlot(exchange: Exchange): string | null {
-  return /^GET \/v1\/decisions\/([^/]+)$/.exec(routeOf(exchange))?.[1] ?? null
+  const [, canonical, alias] = poll.exec(routeOf(exchange)) ?? []
+  return canonical ?? alias ?? null
 }
 
 /** Returns the slots that a response leaves to be polled: a pending slot, or the slots of a job. */

@@ -39,7 +39,7 @@ describe('preflight', () => {
   test('refuses an origin that no project allows, and grants it nothing', async () => {
     await using on = await stage()
     for (const from of [stranger, 'null', 'http://app.example.com', 'http://localhost.evil.example']) {
-      for (const path of ['/v1/placements', '/v1/browser/activate']) {
+      for (const path of ['/v1/placements', '/v1/beacons']) {
         const { status, headers, body } = await on.api.send('OPTIONS', path, preflight(from))
         expect([from, path, status]).toEqual([from, path, 403])
         expect(body).toMatchObject({ reason_code: 'origin_not_allowed' })

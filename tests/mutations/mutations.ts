@@ -477,8 +477,8 @@ const others: Mutation[] = [
     name: 'preflight_without_authorization',
     wrong: 'A page may not send its credential.',
     file: 'sandbox/pipeline/cors.ts',
-    from: "'authorization, content-type, if-none-match'",
-    to: "'content-type, if-none-match'",
+    from: "'authorization, content-type, if-none-match, x-csl",
+    to: "'content-type, if-none-match, x-csl",
   },
   {
     about: 'frame',

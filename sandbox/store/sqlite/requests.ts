@@ -6,6 +6,7 @@
  * newest first, and returns where it stopped. A co-routine reads rows in the order of the key: a page that is full early
  * reads no further.
  */
+import { oldClientHeader } from '../../../src/contract/compat/surface.ts'
 import type { ExchangeFilter, ExchangeRow, ExchangeSummary, Page, PageQuery, RequestStore } from '../store.ts'
 import type { Connection } from './group-commit.ts'
 import type { ProjectTable } from './projects.ts'
@@ -17,6 +18,8 @@ const summaryColumns = columns
   .split(', ')
   .filter((name) => !/_(headers|body)$/.test(name))
   .join(', ')
+/** The version that an old client states. Most rows have none, and their headers are not parsed. */
+const oldClient = `CASE WHEN instr(request_headers, '"${oldClientHeader}":') > 0 THEN request_headers ->> '$."${oldClientHeader}"' END`
 
 /** Rows over the limit that may pile up before they are removed together. */
 const slack = 64
@@ -52,11 +55,15 @@ export function requestTable({ db, flush, nudge }: Connection, projects: Project
     dropped = storedDropped.find() ?? 0
   }
 
-  const list = <Row extends { id: number }>(names: string, query: PageQuery & ExchangeFilter): Page<Row> => {
+  const list = <Row extends { id: number }>(
+    names: string,
+    query: PageQuery & ExchangeFilter,
+    computed = '',
+  ): Page<Row> => {
     flush()
     const { text, values, range } = conditions(query)
     const rows = db
-      .prepare<(string | number)[], Row>(`SELECT ${names} FROM (${newest(names, range)}) WHERE ${text} LIMIT ?`)
+      .prepare<(string | number)[], Row>(`SELECT * FROM (${newest(names + computed, range)}) WHERE ${text} LIMIT ?`)
       .all(...range.values, ...values, query.limit + 1)
     return rows.length <= query.limit ? { rows, next: endOf(range) } : toPage(rows, query.limit)
   }
@@ -84,7 +91,7 @@ export function requestTable({ db, flush, nudge }: Connection, projects: Project
       flush()
       return find.get(id) ?? null
     },
-    listExchanges: async (query) => list<ExchangeSummary>(summaryColumns, query),
+    listExchanges: async (query) => list<ExchangeSummary>(summaryColumns, query, `, ${oldClient} AS old_client`),
     readExchanges: async (query) => list<ExchangeRow>(columns, query),
     async countExchanges(query) {
       flush()

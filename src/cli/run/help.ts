@@ -108,6 +108,7 @@ async function settingsTopic(style: Style): Promise<string[]> {
     ...alignTable(['flag', 'environment', 'file', 'what'], rows, style),
     '',
     'A list longer than the terminal goes to SVC_PAGER, PAGER or less; --no-pager prints it directly.',
+    'SVC_STRICT=1 starts every sandbox as svc start --strict does.',
     '--json is short for -o json. -q prints no notes. --no-input never asks. --color auto|always|never; NO_COLOR and FORCE_COLOR count.',
   ]
 }

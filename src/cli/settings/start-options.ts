@@ -3,6 +3,7 @@ import { InvalidArgumentError, Option } from 'commander'
 import { z } from 'zod'
 import { RateText } from '../../contract/control/projects.ts'
 import { requirementOf } from '../../contract/field-errors.ts'
+import { CliError } from '../run/errors.ts'
 
 const count = z.int('must be a whole number').min(0, 'must be 0 or more')
 
@@ -15,6 +16,9 @@ interface StartRow {
 /** The first port to try when none is given. */
 export const defaultPort = 4010
 export const defaultHost = '127.0.0.1'
+
+/** Sets --strict without a flag: `1` or `true`; `0` or `false` takes the strict of a config file back. */
+export const strictVariable = 'SVC_STRICT'
 
 const table = {
   port: {
@@ -48,7 +52,7 @@ const table = {
   strict: {
     schema: z.boolean(),
     flag: '--strict',
-    description: 'the API document alone, without what old clients need; also SVC_STRICT=1',
+    description: `the API document alone, without what old clients need; also ${strictVariable}=1`,
   },
   journal_limit: {
     schema: count,
@@ -90,6 +94,17 @@ export function mergeStartOptions(flags: StartOptions, section: StartOptions): S
   const database = isDatabaseGiven ? {} : { ...(db === undefined ? {} : { db }), ...(ephemeral ? { ephemeral } : {}) }
   return { ...others, ...database, ...flags }
 }
+
+/** Returns the options that environment variables set. Throws CliError for one that is neither on nor off. */
+export function startEnvironment(env: Readonly<Record<string, string | undefined>>): StartOptions {
+  const text = env[strictVariable] ?? ''
+  if (text === '') return {}
+  const strict = switches[text.toLowerCase()]
+  if (strict !== undefined) return { strict }
+  throw new CliError('usage', 'setting_invalid', `${strictVariable} must be 1 or 0.`, `Unset it, or set it to 1.`)
+}
+
+const switches: Readonly<Record<string, boolean | undefined>> = { 1: true, true: true, 0: false, false: false }
 
 /** Returns the options as words of a command line. */
 export function startWords(options: StartOptions): string[] {

@@ -20,6 +20,7 @@ import {
   defaultPort,
   mergeStartOptions,
   type StartOptions,
+  startEnvironment,
   startFlags,
   startWords,
 } from '../../cli/settings/start-options.ts'
@@ -110,8 +111,9 @@ function demoOf({ url }: Ready): string {
   return `${url}/_sandbox/demo`
 }
 
-/** Adds what the section `sandbox` of the config file says; flags win. Notes which options come from there. */
-async function startOptions({ host, out, flags: settings }: Session, given: StartOptions): Promise<StartOptions> {
+/** Adds what the environment and the section `sandbox` of the config file say; flags win, then the environment. Notes which options come from there. */
+async function startOptions({ host, out, flags: settings }: Session, flags: StartOptions): Promise<StartOptions> {
+  const given = { ...startEnvironment(host.env), ...flags }
   const { config } = await readSettingFiles(host, settings)
   if (config?.values.sandbox === undefined) return given
   const { db, ...others } = config.values.sandbox

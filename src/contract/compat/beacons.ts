@@ -45,7 +45,7 @@ const beacon = {
   body: LegacyBeacon,
   misplaced: () => ({ places: {}, ignoresOthers: true }),
   response: BeaconResult,
-  response_headers,
+  response_headers: [...response_headers, 'deprecation', 'link'],
   errors,
 } as const
 

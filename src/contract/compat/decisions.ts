@@ -74,7 +74,7 @@ const decision = {
     wait_ms: observed(WaitMsQuery.optional(), 'C03', 'Long-poll wait, milliseconds; 0 when absent, clamped to 5000.'),
   }),
   response: LegacyDecision,
-  response_headers: ['date', 'x-sandbox-warning'],
+  response_headers: ['date', 'deprecation', 'link', 'x-sandbox-warning'],
   errors: ['not_found'],
 } as const
 

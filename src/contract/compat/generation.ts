@@ -43,6 +43,7 @@ const aliased = {
   description:
     'Records that a generation of a job started, finished or failed. Use POST /v1/jobs/{job_id}/generation/{event}.',
   body: LegacyGenerationReport,
+  response_headers: ['deprecation', 'link'],
   errors: ['not_found', 'contract_version_unsupported'],
 } as const
 

@@ -16,7 +16,7 @@ export const endpoints = declareEndpoints({
     misplaced,
     status: 201,
     response,
-    response_headers,
+    response_headers: [...response_headers, 'deprecation', 'link'],
     errors,
   },
 })

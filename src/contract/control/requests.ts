@@ -29,6 +29,11 @@ const item = assumedFields('A93', {
   key_id: z.string().nullable().describe('The key, or the key that the token was issued for.'),
   session_id: z.string().nullable().describe('Session, if the body named one.'),
   slot_id: z.string().nullable().describe('Slot that the response is about.'),
+  alias: z
+    .string()
+    .optional()
+    .describe('The deprecated endpoint that it was sent to, by its id, such as wrapper.decision.'),
+  old_client: z.string().optional().describe('The version that an old client states, in x-csl-wrapper-version.'),
 })
 
 export const RequestItem = z.strictObject(item)

@@ -7,6 +7,7 @@ import { beaconCheckRules, beaconRules } from './beacons.ts'
 import { consentRules } from './consent.ts'
 import { fillCheckRules, fillRules } from './fills.ts'
 import { configRules, keyRules } from './keys.ts'
+import { oldClientRules } from './old-clients.ts'
 import { originRules } from './origins.ts'
 import { pageRules, servedRules } from './page.ts'
 import { pollingRules } from './polling.ts'
@@ -35,6 +36,7 @@ export const observeRules = { ...allPageRules, ...journalRules }
 export const checkableRules = {
   ...journalRules,
   ...configRules,
+  ...oldClientRules,
   ...originRules,
   ...fillCheckRules,
   ...beaconCheckRules,
