@@ -42,7 +42,7 @@ const codeSplitting = {
     },
     {
       name: 'contract',
-      test: /src\/contract\/(compat\/\w+|(control|v1)\/(?!beacons|events|evidence)\w+|index|listing|openapi)\.ts/,
+      test: /src\/contract\/(compat\/\w+|(control|v1)\/(?!beacons|events|evidence)\w+|index|listing|openapi[\w-]*)\.ts/,
     },
   ],
 }
