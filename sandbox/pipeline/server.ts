@@ -56,9 +56,11 @@ export function createServer(options: ServerOptions): SandboxServer {
   let isClosing = false
 
   const handle = async (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    const connection = connectionOf(incoming, outgoing)
     try {
       const request = receivedRequest(incoming, outgoing)
       const { response } = await respondTo(pipeline, request)
+      if (connection.isBroken && !incoming.complete) return
       if (isClosing) outgoing.shouldKeepAlive = false
       await writeResponse(outgoing, request, response)
     } catch (error) {
@@ -126,25 +128,81 @@ function stop(server: Server): Promise<void> {
   })
 }
 
-/** Responds to what is not HTTP all the same, then closes the connection. */
-function respondToBroken({ platform, base_url }: Services, error: Error & { code?: string }, socket: Socket): void {
+/** The last requests of a connection: a client may send the next one before it has the response. */
+interface Connection {
+  incoming: IncomingMessage
+  outgoing: ServerResponse
+  /** The response before `outgoing`. */
+  before: ServerResponse | null
+  /** Set once nothing more can be read. A request that is incomplete then gets the error in the place of its response. */
+  isBroken: boolean
+}
+
+const connections = new WeakMap<Socket, Connection>()
+
+function connectionOf(incoming: IncomingMessage, outgoing: ServerResponse): Connection {
+  const known = connections.get(incoming.socket)
+  if (known !== undefined) {
+    known.before = known.outgoing
+    known.incoming = incoming
+    known.outgoing = outgoing
+    return known
+  }
+  const connection = { incoming, outgoing, before: null, isBroken: false }
+  connections.set(incoming.socket, connection)
+  return connection
+}
+
+/** How long a connection stays half open after its last response, for the client to read it, milliseconds. */
+const linger_ms = 1_000
+
+/**
+ * Responds to what is not HTTP, or did not arrive, then closes the connection. Bytes on a connection are responses in the
+ * order of their requests, one each: the error waits for responses under way, and is left out for a request that has its
+ * response already, such as one whose body is too large and then stalls.
+ */
+function respondToBroken(services: Services, error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
     return
   }
-  const isLate = error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+  const connection = connections.get(socket)
+  if (connection === undefined) {
+    endWith(socket, brokenResponse(services, error))
+    return
+  }
+  const { incoming, outgoing, before, isBroken } = connection
+  if (isBroken) return
+  connection.isBroken = true
+  if (incoming.complete) after(outgoing, () => endWith(socket, brokenResponse(services, error)))
+  else if (outgoing.headersSent) after(outgoing, () => endWith(socket, ''))
+  else after(before, () => endWith(socket, brokenResponse(services, error)))
+}
+
+/** Calls back once a response has been handed to the socket, or has been given up. */
+function after(outgoing: ServerResponse | null, then: () => void): void {
+  if (outgoing === null || outgoing.writableFinished) then()
+  else outgoing.once('close', then)
+}
+
+function endWith(socket: Socket, bytes: string): void {
+  if (!socket.writable) return
+  socket.end(bytes)
+  socket.setTimeout(linger_ms, () => socket.destroy())
+}
+
+function brokenResponse({ platform, base_url }: Services, { code }: { code?: string }): string {
+  const isLate = code === 'ERR_HTTP_REQUEST_TIMEOUT'
   const request_id = encodeId('req', platform.newId())
   const problem = new ApiError('http_malformed', isLate ? { message: 'The request did not arrive in time.' } : {})
   const body = JSON.stringify(problem.toBody(request_id, base_url))
-  socket.end(
-    [
-      'HTTP/1.1 400 Bad Request',
-      'content-type: application/json; charset=utf-8',
-      `x-request-id: ${request_id}`,
-      `content-length: ${Buffer.byteLength(body)}`,
-      'connection: close',
-      '',
-      body,
-    ].join('\r\n'),
-  )
+  return [
+    'HTTP/1.1 400 Bad Request',
+    'content-type: application/json; charset=utf-8',
+    `x-request-id: ${request_id}`,
+    `content-length: ${Buffer.byteLength(body)}`,
+    'connection: close',
+    '',
+    body,
+  ].join('\r\n')
 }

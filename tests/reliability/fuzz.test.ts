@@ -16,7 +16,7 @@ import { heldCases, wireCase } from './malformed-http.ts'
 import { type Malformed, malformed } from './malformed-request.ts'
 import { type Known, type Sample, samples } from './requests.ts'
 import { problemOf, type Response } from './responses.ts'
-import { exchange, responsesIn } from './wire.ts'
+import { exchange, responsesIn, statusesOf } from './wire.ts'
 
 const seed = Number(process.env.SVC_FUZZ_SEED ?? 20260101)
 const counts = { requests: 17_000, wires: 4_000 }
@@ -194,3 +194,10 @@ async function inParallel(lanes: number, count: number, lane: (left: () => boole
 function firstFew(problems: string[]): string[] {
   return problems.length > 12 ? [...problems.slice(0, 12), `and ${problems.length - 12} more`] : problems
 }
+
+test('a body that stalls after its response brings no second one', async () => {
+  const head = 'host: localhost\r\ncontent-type: application/json\r\ncontent-length: 90000'
+  const requests = [`POST /v1/beacons HTTP/1.1\r\n${head}\r\n\r\n{`, `POST /v1/none HTTP/1.1\r\n${head}\r\n\r\n{`]
+  const all = await Promise.all(requests.map((request) => statusesOf(sandbox.url, [request])))
+  expect(all).toEqual([[413], [404]])
+})

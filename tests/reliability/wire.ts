@@ -1,5 +1,6 @@
 /** Bytes over a socket, without an HTTP client's good manners. */
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
 import type { Response } from './responses.ts'
 
 export interface WireCase {
@@ -81,4 +82,27 @@ export function responsesIn(received: Buffer): Response[] {
 
 function fromLatin1(text: string): string {
   return Buffer.from(text, 'latin1').toString('utf8')
+}
+
+/** Sends pieces, each after the server has responded to the one before, and returns the statuses until the close. */
+export async function statusesOf(url: string, pieces: readonly string[]): Promise<number[]> {
+  const { hostname, port } = new URL(url)
+  const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true })
+  let received = ''
+  const closed = new Promise<void>((resolve) => socket.on('close', resolve).on('end', () => socket.end()))
+  socket.on('data', (bytes: Buffer) => {
+    received += bytes.toString('latin1')
+  })
+  socket.on('error', () => {})
+  for (const piece of pieces) {
+    const before = received.length
+    await written(socket, piece)
+    while (received.length === before && !socket.readableEnded && !socket.destroyed) await wait(2)
+  }
+  await closed
+  return [...received.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status))
+}
+
+function written(socket: Socket, text: string): Promise<void> {
+  return new Promise((resolve) => socket.write(text, () => resolve()))
 }
