@@ -10,6 +10,7 @@ export const matrices: readonly string[] = [
   'tests/mutations/**/*.test.ts',
   'tests/reliability/{damaged-files,fuzz,hostile-exports,hostile-output,key-destinations,odd-answers,kill,kill-reset}.test.ts',
   'tests/browser/viewability-cross-check.test.ts',
+  'tests/docs/programs.test.ts',
 ]
 
 export default defineConfig({

@@ -1,10 +1,12 @@
 /**
  * Writes the generated files that are committed: docs/reference.md from the contract, docs/commands.md from the commands,
- * the tables of rules in docs/qa-observe.md, the first paragraph of every code in docs/codes, the JSON schemas of
+ * the tables of rules in docs/qa-observe.md and of settings in docs/guides/settings.md, the first paragraph of every code in docs/codes, the JSON schemas of
  * svc.config.json and of QA suites from their own. With --check it writes nothing, and exits 1 when one is out of date.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { configFileSchema } from '../src/cli/settings/schemas.ts'
+import { startFlags } from '../src/cli/settings/start-options.ts'
+import { settingNames, settingsTable } from '../src/cli/settings/table.ts'
 import { allPageRules, journalRules } from '../src/journal/rules/index.ts'
 import { qaSuiteSchema } from '../src/qa/suite/schema.ts'
 import { groupNames, writeGroup } from './codes.ts'
@@ -22,6 +24,7 @@ const files: Record<string, string> = {
   'commands.md': await commandsMarkdown(),
   ...Object.fromEntries(codes),
   'qa-observe.md': withRules(current('qa-observe.md') ?? ''),
+  'guides/settings.md': withSettings(current('guides/settings.md') ?? ''),
   '../fixtures/svc.config.schema.json': `${JSON.stringify(configFileSchema(), null, 2)}\n`,
   '../fixtures/svc.qa.schema.json': `${JSON.stringify(qaSuiteSchema(), null, 2)}\n`,
 }
@@ -43,9 +46,30 @@ function withRules(text: string): string {
     const rows = Object.values(rules).map(
       ({ id, severity, title, costs, fix }) => `| \`${id}\` | ${severity} | ${title} | ${costs} ${fix} |\n`,
     )
-    const table = new RegExp(`(## ${heading}\\n\\n.*\\n.*\\n)(?:\\|.*\\n)*`)
-    return written.replace(table, (_, head: string) => head + rows.join(''))
+    return withRows(written, heading, rows)
   }, text)
+}
+
+/** Replaces the rows of the tables of settings and of the options of `svc start`. */
+function withSettings(text: string): string {
+  const settings = settingNames.map((name) => {
+    const { flag, env, isFileSetting, description } = settingsTable[name]
+    return row([isFileSetting ? `\`${name}\`` : '', flag === null ? '' : `\`${flag}\``, `\`${env}\``, description])
+  })
+  const start = [...startFlags()].map(([name, { flags, description }]) =>
+    row([`\`${name}\``, `\`${flags}\``, description]),
+  )
+  return withRows(withRows(text, 'Flags and variables', settings), 'Start options', start)
+}
+
+function row(cells: readonly string[]): string {
+  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |\n`
+}
+
+/** Replaces the rows of the first table below a heading. */
+function withRows(text: string, heading: string, rows: readonly string[]): string {
+  const table = new RegExp(`(## ${heading}\\n(?:(?![|#]).*\\n)*\\|.*\\n\\|.*\\n)(?:\\|.*\\n)*`)
+  return text.replace(table, (_, head: string) => head + rows.join(''))
 }
 
 function current(name: string): string | null {

@@ -23,7 +23,7 @@ export interface Keywords {
   maximum?: number
   minItems?: number
   uniqueItems?: boolean
-  allOf?: { anyOf: { required: string[]; properties: Record<string, object> }[] }[]
+  anyOf?: { required: string[] }[]
 }
 
 declare module 'zod' {

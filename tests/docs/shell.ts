@@ -1,68 +1,168 @@
-/** `npx svc` of the README: the checkout's command line as processes in a directory of the test. */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
+/**
+ * Runs shell blocks. A block of plain `svc` commands runs in this process, which takes milliseconds; any other block runs in a
+ * shell, where `svc` is this checkout. Both find the sandbox of their page.
+ */
+import { spawn } from 'node:child_process'
+import { chmodSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
+import { type Sandbox, startSandbox } from '../../sandbox/index.ts'
+import { writeLocator } from '../../src/cli/process/locator.ts'
+import type { Signal } from '../../src/cli/run/host.ts'
 import { root } from '../cli/process.ts'
-import type { Result } from '../cli/test-cli.ts'
+import { type Result, svc, temporaryDirectory } from '../cli/test-cli.ts'
+import type { Block } from './markdown.ts'
 
-export type Ended = Result
-
-/** A sandbox that is ready. */
-export interface Ready {
-  url: string
-  stdout: string
-  child: ChildProcess
+/** What a page is run with. */
+export interface Page {
+  /** Where the commands run. */
+  directory: string
+  /** Its state directory. */
+  home: string
+  /** The sandbox that its commands find: with a clock that runs. */
+  sandbox: Sandbox
+  [Symbol.asyncDispose](): Promise<void>
 }
 
-const started = new Set<ChildProcess>()
+/** The address in the documentation: that of a sandbox on its default port. */
+const writtenAddress = 'http://127.0.0.1:4010'
 
-/** Runs a command to its end; the directory is also its state directory. */
-export async function run(args: readonly string[], directory: string): Promise<Ended> {
-  const { child, result } = spawnIn(args, directory)
-  const [code] = await once(child, 'close')
-  return { ...result, code: code as number }
+export async function openPage(): Promise<Page> {
+  const home = temporaryDirectory()
+  const sandbox = await startSandbox({ seed: 1 })
+  const { url, inspector_url, database, pid, version, projects } = sandbox
+  const started_at_ms = Date.now()
+  await writeLocator(home, { url, inspector_url, database, pid, version, projects, started_at_ms })
+  return { directory: temporaryDirectory(), home, sandbox, [Symbol.asyncDispose]: () => sandbox.close() }
 }
 
-/** Starts a sandbox and waits until it names its URL. */
-export async function start(args: readonly string[], directory: string): Promise<Ready> {
-  const { child, result } = spawnIn(args, directory)
-  started.add(child)
-  child.once('close', () => started.delete(child))
-  return new Promise((resolve, reject) => {
-    child.stdout?.on('data', () => {
-      const url = /http:\/\/127\.0\.0\.1:\d+/.exec(result.stdout)?.[0]
-      if (url !== undefined && result.stdout.endsWith('\n')) resolve({ url, stdout: result.stdout, child })
+/** Writes the file that a block is, as a reader would; with the package beside it for what imports it. */
+export function writeFile({ directory }: Pick<Page, 'directory'>, name: string, text: string): void {
+  mkdirSync(dirname(join(directory, name)), { recursive: true })
+  writeFileSync(join(directory, name), text)
+  linkPackages(directory)
+}
+
+export function linkPackages(directory: string): void {
+  for (const name of ['svc', 'vitest', 'typescript', '@types/node', 'react', '@types/react']) {
+    const link = join(directory, 'node_modules', name)
+    if (existsSync(link)) continue
+    mkdirSync(dirname(link), { recursive: true })
+    symlinkSync(name === 'svc' ? root : join(root, 'node_modules', name), link)
+  }
+  if (!existsSync(join(directory, 'package.json')))
+    writeFileSync(join(directory, 'package.json'), '{ "type": "module" }')
+}
+
+/** Runs a block to its end. What it prints is both streams together. */
+export async function runBlock(page: Page, block: Block): Promise<{ code: number; output: string }> {
+  const { url } = page.sandbox
+  const text = block.text.replaceAll('npx svc', 'svc').replaceAll(writtenAddress, url)
+  const commands = commandsOf(text)
+  const isPlain = !('own' in block.flags) && commands.every((command) => plainCommand.test(command))
+  const home = 'own' in block.flags ? temporaryDirectory() : page.home
+  const { code, output } = isPlain ? await runPlain(page, commands) : await runShell(page.directory, home, text)
+  return { code, output: output.replaceAll(url, writtenAddress) }
+}
+
+/** A call of svc with words, numbers and texts in single quotes; none that runs another program. */
+const plainCommand = /^svc(?!.* -- )( ([\w@%+=:,./*[\]-]+|'[^']*'|[\w@%+=:,./-]+'[^']*'))*$/
+
+/** Returns the commands of a text: lines without comments, those that end with a backslash joined. */
+export function commandsOf(text: string): string[] {
+  return text
+    .replace(/\\\n\s*/g, '')
+    .split('\n')
+    .map((line) => line.replace(/(^|\s+)#\s.*$/, '').trim())
+    .filter((line) => line !== '')
+}
+
+async function runPlain(page: Page, commands: readonly string[]): Promise<{ code: number; output: string }> {
+  let output = ''
+  for (const [at, command] of commands.entries()) {
+    const args = command.replace(/^svc ?/, '').replace(/(\S+=)'([^']*)'/g, "'$1$2'")
+    const { code, stdout, stderr } = await (/^start( |$)/.test(args) ? runStart(args) : runInPage(page, args))
+    output += stdout + stderr
+    if (code !== 0) return { code: at === commands.length - 1 ? code : -1, output: `${output}\n${command}` }
+  }
+  return { code: 0, output }
+}
+
+function runInPage({ directory, home }: Page, args: string): Promise<Result> {
+  return svc(args, { cwd: directory, env: { SVC_HOME: home }, host: { now: Date.now } })
+}
+
+/** Starts a sandbox as a block does, and stops it by Ctrl-C when it is ready. */
+async function runStart(args: string): Promise<Result> {
+  const handlers: ((signal: Signal) => void)[] = []
+  const home = temporaryDirectory()
+  const free = args.includes('--port') ? args : `${args} --port 0`
+  const stop = setInterval(() => {
+    if (existsSync(join(home, 'sandboxes', `${process.pid}.json`))) handlers.at(-1)?.('SIGINT')
+  }, 20)
+  try {
+    return await svc(free, {
+      env: { SVC_HOME: home },
+      host: {
+        onSignal: (handler) => {
+          handlers.push(handler)
+          return () => {}
+        },
+      },
     })
-    child.once('close', () => reject(new Error(`svc ${args.join(' ')} ended: ${result.stderr}`)))
+  } finally {
+    clearInterval(stop)
+  }
+}
+
+async function runShell(directory: string, home: string, text: string): Promise<{ code: number; output: string }> {
+  const bin = join(home, 'bin')
+  if (!existsSync(bin)) {
+    mkdirSync(bin)
+    writeFileSync(join(bin, 'svc'), `#!/bin/sh\nexec "${process.execPath}" "${join(root, 'bin/svc.js')}" "$@"\n`)
+    chmodSync(join(bin, 'svc'), 0o755)
+  }
+  const path = [bin, dirname(process.execPath), join(root, 'node_modules/.bin'), process.env.PATH].join(delimiter)
+  const env = { PATH: path, SVC_HOME: home, HOME: home, TMPDIR: tmpdir(), NO_COLOR: '1' }
+  return new Promise((resolve, reject) => {
+    const child = spawn('sh', ['-eu'], { cwd: directory, env, stdio: ['pipe', 'pipe', 'pipe'] })
+    let output = ''
+    const keep = (chunk: Buffer) => {
+      output += chunk.toString()
+    }
+    child.stdout.on('data', keep)
+    child.stderr.on('data', keep)
+    child.once('error', reject)
+    child.once('close', (code) => resolve({ code: code ?? -1, output }))
+    child.stdin.end(text)
   })
 }
 
-/** Stops a sandbox. Resolves to its exit code. */
-export async function stop({ child }: Ready): Promise<number> {
-  const closed = once(child, 'close')
-  child.kill('SIGTERM')
-  const [code] = await closed
-  return code as number
+/** Returns the line that is shown and not printed; null when all are printed in their order. `...` stands for any lines. */
+export function missingLine(shown: string, printed: string): string | null {
+  const lines = printed.split('\n').map(loosely)
+  let at = 0
+  for (const line of shown.split('\n')) {
+    if (line.trim() === '' || line.trim() === '...') continue
+    const wanted = loosely(line)
+    const found = lines.findIndex((other, index) => index >= at && other.includes(wanted))
+    if (found === -1) return line
+    at = found + 1
+  }
+  return null
 }
 
-/** Stops the sandboxes that are still running. */
-export async function endStarted(): Promise<void> {
-  await Promise.all([...started].map((child) => stop({ child, url: '', stdout: '' })))
-}
-
-function spawnIn(args: readonly string[], directory: string): { child: ChildProcess; result: Result } {
-  const child = spawn(process.execPath, [join(root, 'bin/svc.js'), ...args], {
-    cwd: directory,
-    env: { PATH: process.env.PATH, TMPDIR: tmpdir(), SVC_HOME: directory },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  const result: Result = { code: -1, stdout: '', stderr: '' }
-  child.stdout.on('data', (chunk: Buffer) => {
-    result.stdout += chunk.toString()
-  })
-  child.stderr.on('data', (chunk: Buffer) => {
-    result.stderr += chunk.toString()
-  })
-  return { child, result }
+/** Replaces what differs from run to run: ids, tokens, ports, times, durations, sizes and the widths of columns. */
+function loosely(line: string): string {
+  return line
+    .replace(/\b(slot|job|req|ast|at|bt|cns|key|proj|cmp|evt|rpl|flt)_[0-9a-zA-Z_-]{6,}/g, '$1_ID')
+    .replace(/\b(sk|pk)_(test|live)_[0-9A-Za-z]{12,}/g, '$1_$2_KEY')
+    .replace(/127\.0\.0\.1:\d+/g, '127.0.0.1:PORT')
+    .replace(/\b\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
+    .replace(/\b\d\d:\d\d:\d\d(\.\d+)?/g, 'TIME')
+    .replace(/\b\d{13}\b/g, 'TIME')
+    .replace(/\b\d+(\.\d+)? ?(ms|s|min|h|kB|MB|B)\b/g, 'N')
+    .replace(/\b[0-9a-f]{8,}\b/g, 'HASH')
+    .replace(/\s+/g, ' ')
+    .trim()
 }

@@ -83,10 +83,9 @@ const beaconFields = {
   contract_version: assumed(ContractVersion.optional(), 'A70', '<name>/v1.'),
 }
 
-/** Generators make a type of it that needs one of the two times. */
-const oneTime = ['occurred_at', 'occurred_at_ms'].map((name) => ({ required: [name], properties: { [name]: {} } }))
-
-export const BeaconRequest = withKeywords(z.strictObject(beaconFields), { allOf: [{ anyOf: oneTime }] })
+export const BeaconRequest = withKeywords(z.strictObject(beaconFields), {
+  anyOf: [{ required: ['occurred_at'] }, { required: ['occurred_at_ms'] }],
+})
 export type BeaconRequest = z.infer<typeof BeaconRequest>
 
 export const BeaconResult = z.strictObject({

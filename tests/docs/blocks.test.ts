@@ -1,0 +1,138 @@
+/**
+ * Every code block of the documentation and the README. Shell blocks are run as written, page by page, each page against a
+ * sandbox and in a folder of its own; what is shown below them is compared loosely. TypeScript and JavaScript are checked by
+ * the compiler in strict mode against the types of this package; JSON, YAML and Python are parsed. Blocks that start sandboxes
+ * of their own are in programs.test.ts.
+ */
+import { execFile, spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { parseAllDocuments } from 'yaml'
+import { reasonCodes } from '../../src/contract/errors.ts'
+import { root } from '../cli/process.ts'
+import { temporaryDirectory } from '../cli/test-cli.ts'
+import { type Block, blocksOf, docFiles, unrunReasons } from './markdown.ts'
+import { linkPackages, missingLine, openPage, runBlock, writeFile } from './shell.ts'
+
+const blocks = docFiles.flatMap(blocksOf)
+const name = ({ file, line }: Pick<Block, 'file' | 'line'>) => `${file}:${line}`
+
+const languages = ['sh', 'text', 'ts', 'tsx', 'js', 'json', 'yaml', 'html', 'python', 'dockerfile', 'dotenv']
+
+test('each block has a language that is checked', () => {
+  expect(blocks.filter(({ language }) => !languages.includes(language)).map(name)).toEqual([])
+})
+
+describe('shell blocks', () => {
+  const pages = Map.groupBy(
+    blocks.filter(({ language, flags }) => language === 'sh' || 'file' in flags),
+    ({ file }) => file,
+  )
+  const run = [...pages].filter(([, own]) => own.some(({ language }) => language === 'sh'))
+
+  test.concurrent.each(run)('%s', async (_, own) => {
+    await using page = await openPage()
+    for (const block of own) {
+      const { flags, language, output, heading, text } = block
+      if (flags.file !== undefined) writeFile(page, flags.file, text)
+      if (language !== 'sh' || 'own' in flags) continue
+      if (flags.unrun !== undefined) {
+        expect(Object.keys(unrunReasons), name(block)).toContain(flags.unrun)
+        const { status, stderr } = spawnSync('sh', ['-n'], { input: text, encoding: 'utf8' })
+        expect({ at: name(block), status, stderr }).toEqual({ at: name(block), status: 0, stderr: '' })
+        continue
+      }
+      const ended = await runBlock(page, block)
+      const said = `${name(block)}\n${text}\n${ended.output}`
+      expect(ended.code, said).toBe(Number(flags.exit ?? 0))
+      // Below the name of an error, a command that fails shows that error.
+      if (ended.code !== 0 && heading in reasonCodes && block.file.endsWith('codes/errors.md')) {
+        expect(ended.output, said).toContain(`reason ${heading}`)
+      }
+      if (output !== null) expect({ missing: missingLine(output, ended.output), said }).toEqual({ missing: null, said })
+    }
+  })
+
+  test('a line that a command does not print is noticed', () => {
+    const printed = 'status   ready, fill\nslot     slot_038k9tmm001\ntook     12 ms\n'
+    expect(missingLine('status  ready, fill\n...\ntook  7 ms\n', printed)).toBeNull()
+    expect(missingLine('status  ready, no fill\n', printed)).toBe('status  ready, no fill')
+    expect(missingLine('took  7 ms\nstatus  ready, fill\n', printed)).toBe('status  ready, fill')
+  })
+})
+
+describe('code blocks', () => {
+  const code = blocks.filter(({ language }) => ['ts', 'tsx', 'js'].includes(language))
+
+  test('TypeScript and JavaScript have no type errors, and tests among them pass', async () => {
+    expect(code.length).toBeGreaterThan(10)
+    const project = temporaryDirectory()
+    linkPackages(project)
+    for (const [at, { language, text, flags }] of code.entries()) {
+      // Each page may have files of the same name.
+      writeFileSync(join(project, `block-${at}${flags.file?.includes('.test.') ? '.test' : ''}.${language}`), text)
+    }
+    writeFileSync(join(project, 'tsconfig.json'), JSON.stringify(settings))
+    const [types, suite] = await Promise.all([
+      execute([join(root, 'node_modules/typescript/bin/tsc'), '-p', project, '--pretty', 'false'], project),
+      execute([join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--root', project, '--reporter', 'dot'], project),
+    ])
+    const named = types.output.replace(/block-(\d+)(?:\.test)?\.\w+\((\d+),/g, (_, index: string, line: string) => {
+      const { file, line: first } = code[Number(index)]!
+      return `${file}:${first + Number(line)} (`
+    })
+    expect(named).toBe('')
+    expect(suite.code, suite.output).toBe(0)
+  })
+
+  test.each(blocks.filter(({ language }) => language === 'json').map((block) => [name(block), block.text]))(
+    '%s is JSON',
+    (_, text) => {
+      expect(() => JSON.parse(text)).not.toThrow()
+    },
+  )
+
+  test.each(blocks.filter(({ language }) => language === 'yaml').map((block) => [name(block), block.text]))(
+    '%s is YAML',
+    (_, text) => {
+      const problems = parseAllDocuments(text).flatMap((document) => ('errors' in document ? document.errors : []))
+      expect(problems).toEqual([])
+    },
+  )
+
+  test('Python compiles', () => {
+    const python = blocks.filter(({ language }) => language === 'python')
+    expect(python.length).toBeGreaterThan(0)
+    for (const block of python) {
+      const program = 'import ast, sys; ast.parse(sys.stdin.read())'
+      const { status, stderr, error } = spawnSync('python3', ['-c', program], { input: block.text, encoding: 'utf8' })
+      // Where CI has no Python, that is a mistake of its image; elsewhere this is checked by the next one who has it.
+      if (error !== undefined && process.env.CI === undefined) return
+      expect({ at: name(block), status, stderr }).toEqual({ at: name(block), status: 0, stderr: '' })
+    }
+  })
+})
+
+/** Types from the sources, which are there before a build; what runs is the built package. */
+const settings = {
+  extends: join(root, 'tsconfig.json'),
+  compilerOptions: {
+    allowJs: true,
+    checkJs: true,
+    noUnusedLocals: false,
+    noUnusedParameters: false,
+    paths: { 'svc/sandbox': [join(root, 'sandbox/index.ts')], 'svc/client': [join(root, 'src/client/index.ts')] },
+  },
+  include: ['block-*', join(root, 'tests/docs/context.d.ts')],
+}
+
+function execute(args: string[], cwd: string): Promise<{ code: number; output: string }> {
+  const PATH = `${dirname(process.execPath)}${delimiter}${process.env.PATH}`
+  return new Promise((resolve) => {
+    execFile(process.execPath, args, { cwd, env: { PATH, NO_COLOR: '1' } }, (error, stdout, stderr) => {
+      const code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1
+      resolve({ code, output: `${stdout}${stderr}` })
+    })
+  })
+}

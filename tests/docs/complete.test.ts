@@ -1,0 +1,204 @@
+/**
+ * The documentation is complete and leads nowhere wrong: every command, flag, setting, variable and code is explained, every
+ * link and anchor exists, and every command that the text names exists.
+ */
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { Option } from 'commander'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { bodyOf, groupNames, writeGroup } from '../../docs/codes.ts'
+import { commandsMarkdown } from '../../docs/commands.ts'
+import { anchorOf, readPages } from '../../docs/pages.ts'
+import { type CommandNode, commandTree } from '../../src/cli/run/command-tree.ts'
+import { commonOptions } from '../../src/cli/run/parser.ts'
+import { startFlags } from '../../src/cli/settings/start-options.ts'
+import { settingNames, settingsTable } from '../../src/cli/settings/table.ts'
+import { commands } from '../../src/commands/index.ts'
+import { acceptMeanings, reasonCodes } from '../../src/contract/error-codes.ts'
+import { noFillReasons } from '../../src/contract/no-fill.ts'
+import { observeRules } from '../../src/journal/rules/index.ts'
+import { root } from '../cli/process.ts'
+import { blocksOf, docFiles, linkedFiles, textOf } from './markdown.ts'
+
+/** The text without its code blocks. */
+const proseOf = (file: string) => textOf(file).replace(/^```.*?^```$/gms, '')
+
+describe('links', () => {
+  const anchors = new Map<string, Set<string>>()
+  const anchorsOf = (file: string) => {
+    const known =
+      anchors.get(file) ?? new Set([...textOf(file).matchAll(/^#+ (.+)$/gm)].map(([, text]) => anchorOf(text!)))
+    anchors.set(file, known)
+    return known
+  }
+
+  test.each(linkedFiles)('of %s lead somewhere', (file) => {
+    const dead = [...proseOf(file).matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, href = '']) => {
+      if (/^(https?:|\/_sandbox\/)/.test(href)) return []
+      const [path = '', anchor] = href.split('#')
+      const target = path === '' ? file : normalize(join(dirname(file), path))
+      if (!existsSync(join(root, target))) return [href]
+      const isDead = anchor !== undefined && target.endsWith('.md') && !anchorsOf(target).has(anchor)
+      return isDead ? [href] : []
+    })
+    expect(dead).toEqual([])
+  })
+
+  test('every page is in the table of contents, and its title is that of its link', () => {
+    const pages = readPages()
+    const files = globSync('docs/**/*.md', { cwd: root, exclude: ['docs/decisions/**', 'docs/architecture.md'] })
+    expect(docFiles.filter((file) => file !== 'README.md').toSorted()).toEqual(files.toSorted())
+    const topics = pages.map(({ topic }) => topic)
+    expect(new Set(topics).size).toBe(topics.length)
+    for (const { title, summary } of pages) expect([title !== '', summary !== ''], title).toEqual([true, true])
+  })
+
+  test('npm scripts that the text names exist', () => {
+    const { scripts } = JSON.parse(textOf('package.json')) as { scripts: Record<string, string> }
+    for (const file of docFiles) {
+      for (const [, name] of textOf(file).matchAll(/npm run ([\w:]+)/g))
+        expect(Object.keys(scripts), file).toContain(name)
+    }
+  })
+})
+
+describe('commands', () => {
+  let tree: readonly CommandNode[]
+  beforeAll(async () => {
+    tree = await commandTree(commands)
+  })
+
+  test('docs/commands.md has every command and flag: npm run docs', async () => {
+    const text = textOf('docs/commands.md')
+    expect(text === (await commandsMarkdown())).toBe(true)
+    for (const { path, node } of leaves(tree)) {
+      expect(text).toContain(`\n### svc ${path}\n`)
+      for (const { flags } of node.options ?? [])
+        expect(text, path).toContain(`| \`${flags.replaceAll('|', '\\|')}\` |`)
+    }
+    for (const { flags } of commonOptions()) expect(text).toContain(`| \`${flags.replaceAll('|', '\\|')}\` |`)
+  })
+
+  test.each(docFiles)('every command that %s names exists, with its flags', (file) => {
+    const named = [
+      ...[...proseOf(file).matchAll(/`(?:npx )?(svc [a-z][^`]*)`/g)].map(([, command]) => command!),
+      ...blocksOf(file).flatMap(({ language, text }) =>
+        [...text.matchAll(language === 'sh' ? /^(?:npx )?(svc [a-z][^|>\n]*)/gm : /^\$ (svc [^|>\n]*)/gm)].map(
+          ([, command]) => command!,
+        ),
+      ),
+    ]
+    expect(named.flatMap((command) => problemOf(command, tree) ?? [])).toEqual([])
+  })
+
+  test('a command and a flag that do not exist are noticed', () => {
+    expect(problemOf('svc placements crate', tree)).toBe('svc placements crate')
+    expect(problemOf('svc placements create --formats banner', tree)).toBe('svc placements create --formats')
+    expect(problemOf('svc placements create --format banner', tree)).toBeNull()
+  })
+})
+
+/** Returns what a command line names and there is not; null when it names only what there is. */
+function problemOf(command: string, tree: readonly CommandNode[]): string | null {
+  const words = command
+    .replace(/(^|\s)#.*$/, '')
+    .split(' -- ')[0]!
+    .split(/\s+/)
+    .slice(1)
+  if (words[0] === 'help' || words[0]?.startsWith('-')) return null
+  let nodes: readonly CommandNode[] | undefined = tree
+  let node: CommandNode | undefined
+  const path = ['svc']
+  while (nodes !== undefined && words.length > 0 && !/^[A-Z.-]/.test(words[0]!)) {
+    path.push(words.shift()!)
+    const [names = ''] = path.slice(-1)
+    node = nodes.find(({ name }) => name === names.replace(/[.,:;]$/, ''))
+    if (node === undefined) return path.join(' ')
+    nodes = node.commands
+  }
+  const own = [...(node?.options ?? []), ...commonOptions()].flatMap(({ flags }) => {
+    const { long, short } = new Option(flags)
+    return [long, short]
+  })
+  const known = new Set([
+    ...own,
+    '--help',
+    '-h',
+    '--overwrite',
+    '--force',
+    '--no-color',
+    ...(node?.flagCommands ? Object.keys(node.flagCommands) : []),
+  ])
+  if (nodes !== undefined) return null
+  const wrong = words.map((word) => word.split('=')[0]!).find((word) => /^--?[a-z]/.test(word) && !known.has(word))
+  return wrong === undefined ? null : `${path.join(' ')} ${wrong}`
+}
+
+function leaves(nodes: readonly CommandNode[], path: readonly string[] = []): { path: string; node: CommandNode }[] {
+  return nodes.flatMap((node) => {
+    const words = [...path, node.name]
+    return node.commands === undefined ? [{ path: words.join(' '), node }] : leaves(node.commands, words)
+  })
+}
+
+describe('settings', () => {
+  const text = textOf('docs/guides/settings.md')
+
+  test('every setting and every option of svc start is explained: npm run docs', () => {
+    for (const name of settingNames) {
+      const { env, flag, description } = settingsTable[name]
+      expect(text).toContain(`${flag === null ? '' : `\`${flag}\``} | \`${env}\` | ${description} |`)
+    }
+    for (const [name, { flags, description }] of startFlags()) {
+      expect(text).toContain(`| \`${name}\` | \`${flags}\` | ${description.replaceAll('|', '\\|')} |`)
+    }
+  })
+
+  test('every environment variable that the source reads is explained', () => {
+    const sources = globSync(['src/**/*.{ts,tsx}', 'sandbox/**/*.ts'], { cwd: root, exclude: ['**/*.test.*'] })
+    const read = sources.flatMap((file) => {
+      const source = readFileSync(join(root, file), 'utf8')
+      return [...source.matchAll(/\benv\.([A-Z][A-Z_]+)|'(SVC_[A-Z_]+)'|env\['(\w+)/g)].map(
+        ([, a, b, c]) => a ?? b ?? c!,
+      )
+    })
+    expect(read.length).toBeGreaterThan(10)
+    expect([...new Set(read)].filter((name) => !text.includes(name))).toEqual([])
+  })
+})
+
+describe('codes', () => {
+  const renderer = textOf('docs/renderer.md')
+
+  test.each(groupNames)('docs/codes/%s.md is up to date: npm run docs', (group) => {
+    const text = textOf(`docs/codes/${group}.md`)
+    expect(text === writeGroup(group, text, renderer)).toBe(true)
+  })
+
+  test.each([
+    ['errors', Object.keys(reasonCodes)],
+    ['no-fill', Object.keys(noFillReasons)],
+    ['beacons', Object.keys(acceptMeanings)],
+  ] as const)('every code of %s is explained beyond its one sentence', (group, codes) => {
+    const parts = textOf(`docs/codes/${group}.md`).split(/^## /m).slice(1)
+    const explained = parts.filter((part) => bodyOf(part) !== '').map((part) => part.split('\n', 1)[0])
+    expect(codes.filter((code) => !explained.includes(code))).toEqual([])
+  })
+
+  test('every code of the page and every rule has a page', () => {
+    const topics = new Set(readPages().map(({ topic }) => topic))
+    const events = [...renderer.matchAll(/^\| `(\w+)` \|/gm)].map(([, code]) => code!)
+    for (const code of ['consent_missing', 'render_timeout', 'label_removed']) expect(events).toContain(code)
+    for (const code of Object.keys(reasonCodes)) expect(topics).toContain(`errors/${code}`)
+    for (const rule of Object.keys(observeRules)) expect(topics).toContain(`rules/${rule}`)
+  })
+})
+
+test('what the README states of the checkout is so', () => {
+  const readme = textOf('README.md')
+  const { engines } = JSON.parse(textOf('package.json')) as { engines: { node: string } }
+  const { campaigns } = JSON.parse(textOf('fixtures/demand.json')) as { campaigns: unknown[] }
+  expect(readme).toContain(`${campaigns.length} campaigns`)
+  expect(readme).toContain(`Node ${engines.node.replace('>=', '')} or later`)
+  expect(readme).toContain(`by [${Object.keys(observeRules).length} rules](docs/qa-observe.md)`)
+})
