@@ -5,6 +5,7 @@ import { ApiError } from '../../src/contract/errors.ts'
 import type { Mode } from '../../src/contract/fields.ts'
 import { decodeId, decodeInteger, encodeInteger } from '../../src/contract/ids.ts'
 import { parseSince, sinceMs } from '../../src/foundation/duration.ts'
+import { isOriginAllowed, serializeOrigin } from '../domain/settings.ts'
 import type { DecisionServices } from '../runtime/decisions.ts'
 import type { DrainLock } from '../runtime/drain-lock.ts'
 import type { Faults } from '../runtime/faults.ts'
@@ -19,7 +20,9 @@ export interface Services extends DecisionServices {
   pendingDecisions: PendingDecisions
   faults: Faults
   drainLock: DrainLock
-  /** The address of the sandbox, without a slash at the end. */
+  /** The address that the sandbox listens on, without a slash at the end. */
+  url: string
+  /** What frame URLs, links and callers of it are given: the public URL, else the address. No slash at the end. */
   base_url: string
   version: string
   pid: number
@@ -73,6 +76,13 @@ export type Operation<E extends Endpoint> = (
 export function callerOf(context: Context): Caller {
   if (context.caller === null) throw new Error('an endpoint without credentials has no caller')
   return context.caller
+}
+
+/** Whether pages of an origin may act for a project: those on its allow-list, and in test mode those of the public URL. */
+export function allowsOrigin(services: Services, { settings }: ProjectRow, origin: string, mode: Mode): boolean {
+  if (isOriginAllowed(origin, settings.allowed_origins, mode)) return true
+  const { url, base_url } = services
+  return mode === 'test' && base_url !== url && serializeOrigin(origin) === base_url
 }
 
 /** Returns the kind of a credential, named in the journal by its prefix. */

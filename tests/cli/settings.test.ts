@@ -2,7 +2,7 @@ import { mkdir, readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { runningSandboxes, writeLocator } from '../../src/cli/process/locator.ts'
-import { stateDirectory } from '../../src/cli/settings/files.ts'
+import { stateDirectory } from '../../src/cli/settings/state-directory.ts'
 import { svc, temporaryDirectory } from './test-cli.ts'
 
 const body = async (args: string, options: Parameters<typeof svc>[1]) => {

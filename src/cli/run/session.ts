@@ -62,6 +62,11 @@ export function commandClient({ env }: Pick<Host, 'env'>, options: ClientOptions
   return clientOf(known, { fetch: httpFetch(env), ...options })
 }
 
+/** Returns the header that the control plane of a sandbox beyond loopback demands. */
+export function adminHeaders(admin_token: string | undefined): Record<string, string> {
+  return admin_token === undefined ? {} : { 'x-sandbox-token': admin_token }
+}
+
 /**
  * Returns the client of a service with its settings. It compares responses with the contract, except those of a sandbox of
  * this very version that no fault rule has changed: its tests do that, and loading the schemas takes longer than the call.
@@ -72,7 +77,7 @@ export function sessionClient(host: Host, settings: Settings, credential?: strin
     base_url: settings.base_url,
     credential: credential ?? settings.secret_key ?? undefined,
     origin: settings.origin ?? undefined,
-    headers: sandbox?.admin_token === undefined ? {} : { 'x-sandbox-token': sandbox.admin_token },
+    headers: adminHeaders(sandbox?.admin_token),
     validate: (response, endpoint) => {
       received?.push({ endpoint, response })
       if (received !== undefined && received.length > mostReceived) received.shift()

@@ -6,9 +6,9 @@ import { portHolder } from '../../cli/process/port-holder.ts'
 import type { Command } from '../../cli/run/command.ts'
 import { CliError, noSandbox } from '../../cli/run/errors.ts'
 import { version } from '../../cli/run/program-info.ts'
-import type { Session } from '../../cli/run/session.ts'
-import { stateDirectory } from '../../cli/settings/files.ts'
+import { adminHeaders, type Session } from '../../cli/run/session.ts'
 import { isSameService } from '../../cli/settings/settings.ts'
+import { stateDirectory } from '../../cli/settings/state-directory.ts'
 import { UnreachableError } from '../../client/errors.ts'
 import { createClient } from '../../client/index.ts'
 import { noteForeignLocators, responseTimeout_ms } from './status.ts'
@@ -59,8 +59,12 @@ async function confirmedSandboxes({ host, out }: Session): Promise<Locator[]> {
 /** The process is the sandbox when it says so itself, or, too busy to respond, listens on the port of the sandbox. */
 async function stateOf(sandbox: Locator, platform: string): Promise<'running' | 'silent' | 'ended'> {
   const { url, pid, admin_token } = sandbox
-  const headers = admin_token === undefined ? {} : { 'x-sandbox-token': admin_token }
-  const client = createClient({ base_url: url, headers, timeout_ms: responseTimeout_ms, validate: false })
+  const client = createClient({
+    base_url: url,
+    headers: adminHeaders(admin_token),
+    timeout_ms: responseTimeout_ms,
+    validate: false,
+  })
   try {
     return (await client.sandbox.info()).pid === pid ? 'running' : 'ended'
   } catch (error) {
