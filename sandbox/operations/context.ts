@@ -11,8 +11,8 @@ import type { DrainLock } from '../runtime/drain-lock.ts'
 import type { Faults } from '../runtime/faults.ts'
 import type { PendingDecisions } from '../runtime/pending-decisions.ts'
 import type { RestoredRequest } from '../runtime/replay.ts'
-import type { Waiters } from '../runtime/waiters.ts'
-import type { PageQuery, ProjectRow } from '../store/store.ts'
+import { nextTurn, type Waiters } from '../runtime/waiters.ts'
+import type { Page, PageQuery, ProjectRow } from '../store/store.ts'
 
 /** Everything an operation may use. Built once, in sandbox/index.ts. */
 export interface Services extends DecisionServices {
@@ -107,6 +107,22 @@ export function pageOf(query: { limit?: number | undefined; cursor?: string | un
     })
   }
   return { limit: query.limit ?? defaultLimit, before }
+}
+
+/** Resolves to a whole page of a list that the store reads in parts. Other requests have their turn between two. */
+export async function fullPage<Row>(
+  { signal }: Pick<Context, 'signal'>,
+  { limit, before }: PageQuery,
+  read: (part: PageQuery) => Promise<Page<Row>>,
+): Promise<Page<Row>> {
+  const rows: Row[] = []
+  for (let next = before; ; ) {
+    const part = await read({ limit: limit - rows.length, before: next })
+    rows.push(...part.rows)
+    next = part.next
+    if (next === null || rows.length >= limit || signal().aborted) return { rows, next }
+    await nextTurn()
+  }
 }
 
 export function cursorOf(next: number | null): string | null {

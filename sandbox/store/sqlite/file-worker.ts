@@ -4,6 +4,8 @@
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import Database from 'better-sqlite3'
+import type { BillingCounts } from '../store.ts'
+import { countBilling } from './billing.ts'
 import type { FileWork } from './file-work.ts'
 
 /* What each row must keep to beyond its schema: times, JSON objects, words and references. */
@@ -53,6 +55,9 @@ const references = [
   ['evidence', 'project_id', 'project'],
 ] as const
 
+/** Rows that an index may find for a report: here nothing waits meanwhile. */
+const mostSelected = 100_000
+
 const work = workerData as FileWork
 const db = new Database(work.path, { readonly: true, timeout: 2000 })
 try {
@@ -61,7 +66,13 @@ try {
   db.close()
 }
 
-function done(work: FileWork): string[] {
+function done(work: FileWork): string[] | BillingCounts {
+  if (work.kind === 'billing') {
+    for (const pieces = countBilling(db, work.scope, work.rules, work.newest, mostSelected); ; ) {
+      const { done: isDone, value } = pieces.next()
+      if (isDone) return value
+    }
+  }
   if (work.kind === 'copy') return copy(work.to)
   if (work.kind === 'check') return check(work.pragma, work.limit)
   const problem = rowProblem(db, work.latest_ms)
