@@ -586,7 +586,7 @@ export interface SnapshotStore {
     at_ms: number,
   ): Promise<'missing' | Refusal | { status: 'restored'; snapshot: SnapshotRow }>
   /** Writes one consistent copy of everything to a file that the caller removes. */
-  exportState(): Promise<{ path: string; remove(): void }>
+  exportState(): Promise<{ path: string; remove(): Promise<void> }>
   /** Opens an imported copy beside this store: nothing changes here before `replace`. */
   receiveState(bytes: AsyncIterable<Uint8Array>): Promise<ReceivedState | Refusal>
 }

@@ -191,7 +191,7 @@ function sourceOf(table: 'beacon' | 'aside_beacon', query: BeaconQuery): ListSou
       ...indexedBy(
         `SELECT ${table}.id FROM (${slotsOfSession}) found CROSS JOIN ${table} ON ${table}.slot_id = found.id`,
         query.session_id,
-      ),
+      ).map((ids) => ({ ...ids, through: slotsOfSession })),
       ...indexedBy(`SELECT id FROM ${table} WHERE received_at_ms >= ?`, query.since_ms),
     ],
   }

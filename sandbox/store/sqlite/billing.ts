@@ -31,7 +31,7 @@ interface BilledSlot {
 type StoredBeacon = Omit<AcceptedBeacon, 'measurements'> & { measurements: string | null }
 
 /** Slots that are counted in one piece. */
-const slotsAtOnce = 100
+const slotsAtOnce = 50
 /** Rejected and duplicate beacons that are counted in one piece. */
 const unacceptedAtOnce = 5_000
 /** The most beacons of one slot that are judged together. */

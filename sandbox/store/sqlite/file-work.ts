@@ -6,12 +6,14 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import type Database from 'better-sqlite3'
 import { latest_ms } from '../../../src/contract/control/clock.ts'
-import type { BeaconScope, BillingCounts } from '../store.ts'
+import { type BeaconScope, type BillingCounts, StorageError } from '../store.ts'
 import { type BillingRules, countBilling } from './billing.ts'
 import type { ProjectTable } from './projects.ts'
+import type { Seed } from './state.ts'
 
 export type FileWork =
   | { kind: 'copy'; path: string; to: string }
+  | ({ kind: 'replace'; path: string } & Replacement)
   | { kind: 'check'; path: string; pragma: Check; limit: number }
   | { kind: 'rows'; path: string; latest_ms: number }
   | { kind: 'billing'; path: string; scope: BeaconScope; rules: BillingRules; newest: number }
@@ -26,6 +28,37 @@ export async function copyFile(path: string, to: string): Promise<void> {
   await run({ kind: 'copy', path, to })
 }
 
+/** What replaces every row of a database file. */
+export interface Replacement {
+  /** The file with the rows, of the same schema. */
+  from: string
+  seed: Seed
+  at_ms: number
+  /** The event that reports the replacement has a larger number. */
+  last_event_seq: number
+}
+
+/** What a store caches of rows that were replaced. */
+export interface Replaced {
+  catalogue_id: number
+  event_seq: number
+  events: number
+  exchanges: number
+}
+
+/**
+ * Replaces every row of a database file in one transaction, from a connection of the thread: until this resolves, nothing
+ * else may write. A failure changes nothing.
+ * @throws StorageError
+ */
+export async function replaceFile(path: string, replacement: Replacement): Promise<Replaced> {
+  try {
+    return await run<Replaced>({ kind: 'replace', path, ...replacement })
+  } catch (error) {
+    throw new StorageError(error)
+  }
+}
+
 /** Resolves to what SQLite finds wrong in the file, at most `limit` lines; none when it is intact. */
 export function checkFile(path: string, pragma: Check, limit: number): Promise<string[]> {
   return run({ kind: 'check', path, pragma, limit })
@@ -37,7 +70,7 @@ export async function findRowProblem(path: string): Promise<string | null> {
 }
 
 /** Pieces after which a report moves to the thread; its start costs about as much. */
-const mostPieces = 10
+const mostPieces = 20
 /** Rows that an index may find in one go. */
 const mostSelected = 1_000
 

@@ -6,7 +6,7 @@ import { backgroundCheckpoints } from './checkpoints.ts'
 import { consentTable } from './consent.ts'
 import { type EventTable, eventTable, prepareEvent } from './events.ts'
 import { evidenceTable } from './evidence.ts'
-import { billingReports, checkFile } from './file-work.ts'
+import { billingReports, checkFile, replaceFile } from './file-work.ts'
 import { type Connection, groupCommit } from './group-commit.ts'
 import { migrations } from './migrations.ts'
 import { damaged, explain, type OpenDatabase, openDatabase } from './open.ts'
@@ -95,6 +95,7 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Sqlite
     path,
     pid,
     open: (other) => openSqliteStore({ ...options, path: other }),
+    replaceFile: replaceAll,
     onReplaced(at_ms) {
       catalogue_id = applySeed(db, seed, at_ms)
       events.continueAfter(lastEventSeq())
@@ -173,6 +174,17 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Sqlite
     })
   }
 
+  /** On a thread: rows are copied for as long as there are some. */
+  function replaceAll(from: string, at_ms: number): Promise<void> {
+    return connection.withOtherConnection(async () => {
+      const replaced = await replaceFile(path, { from, seed, at_ms, last_event_seq: lastEventSeq() })
+      catalogue_id = replaced.catalogue_id
+      events.reload(replaced.events)
+      startGeneration(replaced.event_seq, replaced.exchanges)
+      afterReplacement(pageCount())
+    })
+  }
+
   function pageCount(): number {
     return db.pragma('page_count', { simple: true }) as number
   }
@@ -184,9 +196,9 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Sqlite
   }
 
   /** Every row was replaced, as the event of that number announces: nothing of the old rows stays in memory. */
-  function startGeneration(event_seq: number): void {
+  function startGeneration(event_seq: number, exchanges?: number): void {
     clearCaches()
-    requests.clear()
+    requests.clear(exchanges)
     generation.count++
     generation.event_seq = event_seq
   }

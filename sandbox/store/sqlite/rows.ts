@@ -47,6 +47,8 @@ const mostFound = 1_000
 /** A query of the ids of a list's rows that uses an index of one of its filters. */
 export interface IndexedIds {
   sql: string
+  /** The rows of another table that lead to them, when there may be many of those without any of these. */
+  through?: string
   values: readonly (string | number)[]
 }
 
@@ -81,11 +83,15 @@ const unselective = new Set<string>()
 const mostUnselective = 1_000
 
 /** Whether an indexed filter matches no more rows than a part may read. */
-function isSelective(db: Database.Database, { sql, values }: IndexedIds): boolean {
+function isSelective(db: Database.Database, { sql, values, through }: IndexedIds): boolean {
   const name = JSON.stringify([db.name, sql, values])
   if (unselective.has(name)) return false
-  const count = db.prepare<(string | number)[], number>(`SELECT count(*) FROM (${sql} LIMIT ${mostFound + 1})`).pluck()
-  if (count.get(...values)! <= mostFound) return true
+  const isFew = (query: string) =>
+    db
+      .prepare<(string | number)[], number>(`SELECT count(*) FROM (${query} LIMIT ${mostFound + 1})`)
+      .pluck()
+      .get(...values)! <= mostFound
+  if ((through === undefined || isFew(through)) && isFew(sql)) return true
   if (unselective.size >= mostUnselective) unselective.clear()
   unselective.add(name)
   return false
