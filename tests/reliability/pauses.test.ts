@@ -222,7 +222,6 @@ function isShort({ real_ms, processor_ms }: Pause): boolean {
 
 function note(name: string, { real_ms, processor_ms }: Pause, took_ms: number): void {
   const text = [processor_ms, real_ms, took_ms].map((value) => value.toFixed(1).padStart(9)).join('')
-  if (process.env.PL) process.getBuiltinModule('node:fs').appendFileSync(process.env.PL, `${name} ${text}\n`)
   figures.push(`${name.slice(0, 60).padEnd(60)} ${text} ms`)
 }
 
