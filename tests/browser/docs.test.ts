@@ -1,0 +1,83 @@
+/** The pages of the documentation in a browser: both themes, wide and narrow, found by search, copied, accessible. */
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Sandbox, startSandbox } from '../../sandbox/index.ts'
+import { violations } from './axe.ts'
+import { sharedChromium } from './chromium.ts'
+
+let sandbox: Sandbox
+beforeAll(async () => {
+  sandbox = await startSandbox({ seed: 1 })
+})
+afterAll(() => sandbox.close())
+
+async function open(
+  topic: string,
+  width: number,
+  colorScheme: 'light' | 'dark',
+): Promise<{ page: Page; log: string[] }> {
+  const browser = await sharedChromium()
+  const context = await browser.newContext({ viewport: { width, height: 844 }, colorScheme })
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+  const page = await context.newPage()
+  const log: string[] = []
+  page.on('console', (message) => log.push(message.text()))
+  page.on('pageerror', (error) => log.push(String(error)))
+  await page.goto(`${sandbox.url}/_sandbox/docs/${topic}`)
+  return { page, log }
+}
+
+test.each([
+  ['', 1280, 'light'],
+  ['getting-started', 390, 'dark'],
+  ['errors/event_not_supported_for_format', 390, 'light'],
+  ['reference', 390, 'light'],
+] as const)(
+  '%s at %i pixels, %s: nothing is cut off, nothing is blocked, no violation',
+  async (topic, width, scheme) => {
+    const { page, log } = await open(topic, width, scheme)
+    expect(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)).toBeLessThanOrEqual(0)
+    const ground = await page.evaluate(() => getComputedStyle(document.body).backgroundColor)
+    expect(ground).toBe(scheme === 'dark' ? 'rgb(17, 17, 20)' : 'rgb(255, 255, 255)')
+    if (topic !== 'reference') expect(await violations(page)).toEqual([])
+    expect(log).toEqual([])
+    await page.context().close()
+  },
+)
+
+test('search finds pages before codes, and Enter opens the first', async () => {
+  const { page, log } = await open('', 1280, 'light')
+  await page.keyboard.press('/')
+  await page.keyboard.type('consent')
+  await page.waitForSelector('#found a')
+  const found = await page.$$eval('#found a', (links) => links.map((link) => link.getAttribute('href')))
+  expect(found[0]).toBe('/_sandbox/docs/consent')
+  expect(found).toContain('/_sandbox/docs/errors/consent_required')
+  await page.keyboard.press('Enter')
+  await page.waitForURL('**/docs/consent')
+  await page.keyboard.press('/')
+  await page.keyboard.type('nothing like this')
+  await page.waitForSelector('#found .none')
+  expect(log).toEqual([])
+  await page.context().close()
+})
+
+test('a block of code is copied as it is, with the address of this sandbox', async () => {
+  const { page } = await open('errors/batch_not_supported', 1280, 'light')
+  await page.hover('.code')
+  await page.click('.code button')
+  await page.waitForFunction(() => document.querySelector('.code button')?.textContent === 'Copied')
+  const copied = await page.evaluate(() => navigator.clipboard.readText())
+  expect(copied).toContain(`curl -s ${sandbox.url}/v1/beacons -H 'Authorization: Bearer sk_test_sandbox_demo' \\\n  -H`)
+  await page.context().close()
+})
+
+test('on a phone the pages are in a menu', async () => {
+  const { page } = await open('faults', 390, 'light')
+  expect(await page.isVisible('nav')).toBe(false)
+  await page.click('.menu')
+  await page.click('nav >> text=Time travel')
+  await page.waitForURL('**/docs/time-travel')
+  expect(await page.isVisible('nav')).toBe(false)
+  await page.context().close()
+})
