@@ -14,9 +14,8 @@ export const getInfo: Operation<Contract['sandbox.info']> = async (services, { n
   return {
     version: services.version,
     pid: services.pid,
-    url: services.url,
-    public_url: services.base_url,
-    inspector_url: `${services.url}/_sandbox/`,
+    url: services.base_url,
+    inspector_url: `${services.base_url}/_sandbox/`,
     database: store.path,
     schema_version: store.schema_version,
     seed: platform.seed,

@@ -174,6 +174,7 @@ export function clientOf({ endpoints, schemas }: KnownContract, options: ClientO
       text,
       retry_after_s: retryAfterSeconds(response),
       request_id,
+      location: response.headers.get('location'),
     })
   }
 

@@ -19,11 +19,16 @@ export class ServiceError extends Error {
     text: string
     retry_after_s: number | null
     request_id: string | null
+    /** The address of a redirect. */
+    location?: string | null
   }) {
+    const { location } = details
     const excerpt = details.text.replace(/\s+/g, ' ').trim().slice(0, 200)
     super(
       details.body?.message ??
-        `${details.method} ${details.path} responded with ${details.status}, without the error body of the contract${excerpt === '' ? '.' : `: ${excerpt}`}`,
+        (details.status >= 300 && details.status < 400
+          ? `${details.method} ${details.path} responded with ${details.status}, a redirect${location ? ` to ${location}` : ''}. It was not followed.`
+          : `${details.method} ${details.path} responded with ${details.status}, without the error body of the contract${excerpt === '' ? '.' : `: ${excerpt}`}`),
     )
     this.status = details.status
     this.body = details.body

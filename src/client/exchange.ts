@@ -17,8 +17,8 @@ export interface CallInput {
 /** The parts of a request beside its input. */
 export interface Sender {
   base_url: string
-  /** Secret key or token for `Authorization: Bearer`. */
-  credential?: string | undefined
+  /** Secret key or token for `Authorization: Bearer`; a function is called for each request that takes one. */
+  credential?: string | (() => string | undefined) | undefined
   /** Origin of the page this client speaks for. Never sent together with a secret key. */
   origin?: string | undefined
   /** Sent with every request. */
@@ -41,11 +41,13 @@ export interface SentEndpoint extends Pick<Endpoint, 'id' | 'method' | 'path' | 
 
 /** Turns a call into its HTTP request. Throws RefusedError for test_outcome with a production key. */
 export function buildRequest(endpoint: SentEndpoint, input: CallInput, sender: Sender): HttpRequest {
-  const { credential } = sender
+  const isTaken = endpoint.credentials.length > 0
+  const given = sender.credential
+  const credential = typeof given === 'function' ? (isTaken ? given() : undefined) : given
   if (credential !== undefined && isProductionKey(credential) && hasTestOutcome(input.body)) {
     throw new RefusedError('test_outcome_requires_test_key')
   }
-  const isSecretSent = endpoint.credentials.length > 0 && credential !== undefined && isSecretKey(credential)
+  const isSecretSent = isTaken && credential !== undefined && isSecretKey(credential)
   const origin = endpoint.path.startsWith('/v1/') && !isSecretSent ? sender.origin : undefined
   return {
     method: endpoint.method,
@@ -53,7 +55,7 @@ export function buildRequest(endpoint: SentEndpoint, input: CallInput, sender: S
     headers: {
       accept: mediaTypeOf(endpoint) ?? 'application/json',
       ...(input.body === undefined ? {} : { 'content-type': endpoint.body_media_type ?? 'application/json' }),
-      ...(endpoint.credentials.length > 0 && credential !== undefined ? { authorization: `Bearer ${credential}` } : {}),
+      ...(isTaken && credential !== undefined ? { authorization: `Bearer ${credential}` } : {}),
       ...(origin === undefined ? {} : { origin }),
       ...sender.headers,
     },
@@ -128,7 +130,11 @@ export interface RawResponse {
 }
 
 /** The fetch of Node or the browser, looked up at each call. */
-export const globalFetch: Fetch = (url, init) => fetch(url, init as RequestInit)
+export const globalFetch = (
+  url: string,
+  init: FetchInit,
+  redirect: RequestRedirect = 'follow',
+): Promise<FetchResponse> => fetch(url, { ...init, redirect } as RequestInit)
 
 /** Sends a request and passes its response to `read` under the same time limit. Throws UnreachableError. */
 export async function exchange<T>(

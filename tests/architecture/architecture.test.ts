@@ -13,6 +13,7 @@ import {
   silencedTests,
   unexplainedLength,
   unguardedWrites,
+  unpermittedSenders,
 } from './rules.ts'
 import { parse, readSources } from './source.ts'
 
@@ -93,6 +94,18 @@ test('everything is printed through the guarded streams of the host', () => {
   expect(product.flatMap(unguardedWrites)).toEqual([])
   for (const text of ['console.log(x)', 'process.stdout.write(x)', "import { render } from 'ink'"])
     expect(unguardedWrites(parse('src/commands/a.ts', text)), text).toHaveLength(1)
+})
+
+test('keys are sent by clients that take permitted ones only', () => {
+  expect(product.flatMap(unpermittedSenders)).toEqual([])
+  for (const text of [
+    'await fetch(url, { headers })',
+    "import { createClient } from '../client/index.ts'",
+    "import { request } from 'node:https'",
+    'const key = settings.secret_key as PermittedKey',
+    'const key = settings.secret_key as unknown as PermittedKey',
+  ])
+    expect(unpermittedSenders(parse('src/commands/a.ts', text)).length, text).toBeGreaterThan(0)
 })
 
 describe('files', () => {

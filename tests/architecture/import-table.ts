@@ -27,11 +27,12 @@ export const importTable: readonly ImportRule[] = [
     // The type of a Blob.
     builtins: ['node:buffer'],
   },
-  { path: 'src/cli', modules: base, packages: ['commander', 'string-width', 'zod', 'selfsigned'], builtins: 'all' },
+  { path: 'src/cli', modules: base, packages: ['commander', 'string-width', 'zod'], builtins: 'all' },
   { path: 'src/tail', modules: [...base, 'src/cli'], packages: ['ink', 'react', 'zod'], builtins: 'all' },
   {
     path: 'src/qa',
     modules: [...base, 'src/cli/output'],
+    types: ['src/cli/settings/key-destination.ts'],
     packages: ['yaml', 'zod', 'playwright-core', 'pixelmatch', 'pngjs', 'diff'],
     builtins: 'all',
   },
@@ -126,11 +127,6 @@ export const importTable: readonly ImportRule[] = [
     builtins: 'none',
   },
   { path: 'sandbox/sandbox-error.ts', builtins: 'none' },
-  {
-    path: 'sandbox/address.ts',
-    modules: ['src/foundation', 'sandbox/sandbox-error.ts'],
-    builtins: ['node:crypto', 'node:net'],
-  },
   {
     path: 'sandbox/index.ts',
     modules: ['src/foundation', 'src/contract', 'sandbox'],

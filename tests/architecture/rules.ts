@@ -70,6 +70,48 @@ export function unguardedWrites({ path, text, nodes, imports }: Source): string[
   ]
 }
 
+/**
+ * Requests of the command line that are sent past the clients that take permitted keys only, and keys that are permitted
+ * elsewhere than in src/cli/settings/key-destination.ts.
+ */
+export function unpermittedSenders({ path, text, nodes, imports }: Source): string[] {
+  if (isTest(path) || !isIn(path, 'src') || isIn(path, 'src/client')) return []
+  const calls = nodes.filter((node) => node.type === 'CallExpression' && nameOf(node.callee) === 'fetch')
+  const names = nodes.filter((node) => {
+    if (node.type !== 'ImportSpecifier') return false
+    return senderNames.has(nameOf(node.imported) ?? '')
+  })
+  const casts = nodes.filter((node) => {
+    if (node.type !== 'TSAsExpression' || path === 'src/cli/settings/key-destination.ts') return false
+    return text.slice(node.start, node.end as number).includes('PermittedKey')
+  })
+  const isKeyless = keylessSenders.has(path)
+  return [
+    ...(isKeyless
+      ? []
+      : [...calls, ...names].map(({ start }) => `${path}:${lineOf(text, start)} sends past the clients`)),
+    ...(isKeyless ? [] : imports)
+      .filter(({ specifier, isTypeOnly }) => !isTypeOnly && /^(node:(http|https|http2|tls)|undici|ws)$/.test(specifier))
+      .map(({ specifier, line }) => `${path}:${line} sends past the clients, by ${specifier}`),
+    ...casts.map(({ start }) => `${path}:${lineOf(text, start)} permits a key by itself`),
+  ]
+}
+
+const senderNames = new Set(['createClient', 'clientOf', 'fetchRaw', 'exchange', 'globalFetch', 'HttpClient'])
+
+/** Each takes permitted keys by its type, or sends none. */
+const keylessSenders = new Set([
+  // The two clients: their parameters are permitted keys.
+  'src/cli/run/session.ts',
+  'src/cli/run/http-fetch.ts',
+  'src/qa/run/target.ts',
+  'src/qa/run/http.ts',
+  // Requests without a credential: an OpenAPI document, a page and its files, whether a page responds.
+  'src/commands/contract/check.ts',
+  'src/journal/facts/served-files.ts',
+  'src/commands/qa/observe.ts',
+])
+
 /** They pass every text through `oneLine` before ink draws it. */
 const drawnFiles = ['src/tail/BeaconsTail.tsx', 'src/commands/Select.tsx']
 

@@ -79,17 +79,19 @@ describe('quoting', () => {
   ]
 
   test.each(values)('a shell reads %s unchanged', async (value) => {
-    const { stdout } = await cli.svc('env -o shell', { env: { SVC_SECRET_KEY: value } })
+    const { stdout } = await cli.svc('env -o shell', { env: { SVC_BASE_URL: cli.sandbox.url, SVC_SECRET_KEY: value } })
     expect(shellReads(stdout, 'SVC_SECRET_KEY')).toBe(value)
   })
 
   test.each(values)('a reader of .env files reads %s unchanged', async (value) => {
-    const { stdout } = await cli.svc('env', { env: { SVC_SECRET_KEY: value } })
+    const { stdout } = await cli.svc('env', { env: { SVC_BASE_URL: cli.sandbox.url, SVC_SECRET_KEY: value } })
     expect(parseEnv(stdout).SVC_SECRET_KEY).toBe(value)
   })
 
   test('a value that no .env file can hold is refused', async () => {
-    const { code, stdout, stderr } = await cli.svc('env', { env: { SVC_SECRET_KEY: `'"\`` } })
+    const { code, stdout, stderr } = await cli.svc('env', {
+      env: { SVC_BASE_URL: cli.sandbox.url, SVC_SECRET_KEY: `'"\`` },
+    })
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain('SVC_SECRET_KEY holds quotes that a .env file cannot.')
   })

@@ -1,12 +1,15 @@
 import { mkdir, readdir, stat, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { runningSandboxes, writeLocator } from '../../src/cli/process/locator.ts'
-import { stateDirectory } from '../../src/cli/settings/state-directory.ts'
+import { stateDirectory } from '../../src/cli/settings/files.ts'
+import { startRecorders, walkKeyDestinations } from './key-destinations.ts'
 import { svc, temporaryDirectory } from './test-cli.ts'
 
 const body = async (args: string, options: Parameters<typeof svc>[1]) => {
-  const { stdout, stderr } = await svc(`placements create --curl --session s ${args}`, options)
+  const { stdout, stderr } = await svc(`placements create --curl --session s -q ${args}`, options)
   expect(stderr).toBe('')
   return {
     url: /'(http.*)\/v1\/placements'/.exec(stdout)?.[1],
@@ -74,6 +77,97 @@ hint: Set SVC_SECRET_KEY, or give --secret-key KEY.
     expect(await messageOf('')).toBe(`error: ${join(home, 'svc.config.json')}: has no field base_ulr.`)
     await writeFile(join(home, 'svc.config.json'), '{')
     expect(await messageOf('')).toContain('svc.config.json is not JSON')
+  })
+})
+
+describe('keys', () => {
+  test('reach no service that did not come from the same source or was not named: a sample', async () => {
+    const { cases, sent, refused, problems } = await walkKeyDestinations({ step: 23 })
+    expect(problems).toEqual([])
+    expect(Math.min(cases, sent, refused)).toBeGreaterThan(5)
+  })
+
+  test('the refusal names both places, and what to do', async () => {
+    const home = temporaryDirectory()
+    await writeFile(join(home, 'svc.config.json'), '{"base_url": "http://127.0.0.1:9377", "client_id": "proj_demo"}')
+    const options = { env: { SVC_HOME: home, SVC_SECRET_KEY: 'sk_live_mine' }, cwd: home }
+    expect(await svc('placements create', options)).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `\
+error: Nothing was sent. The secret key is from SVC_SECRET_KEY, but the service from ${join(home, 'svc.config.json')}: http://127.0.0.1:9377.
+hint: A key goes only to a service from the same place, or one that you name. If it may go there: --base-url http://127.0.0.1:9377
+`,
+    })
+    const named = await svc('placements create --base-url http://service.example', options)
+    expect({ code: named.code, stderr: named.stderr }).toEqual({
+      code: 2,
+      stderr: `\
+error: Nothing was sent. The secret key would travel to http://service.example without encryption.
+hint: Use https. If everyone on the way may read it, add --allow-http.
+`,
+    })
+  })
+
+  test('a redirect is not followed', async () => {
+    await using recorders = await startRecorders()
+    const server = createServer((_, response) =>
+      response.writeHead(307, { location: `${recorders.decoy}/v1/placements` }).end(),
+    )
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const env = {
+      SVC_HOME: temporaryDirectory(),
+      SVC_BASE_URL: url,
+      SVC_SECRET_KEY: 'sk_test_mine',
+      SVC_CLIENT_ID: 'proj_demo',
+    }
+    const { code, stderr } = await svc('placements create', { env })
+    server.close()
+    expect({ code, stderr }).toEqual({
+      code: 3,
+      stderr: `error: POST /v1/placements responded with 307, a redirect to ${recorders.decoy}/v1/placements. It was not followed.\n`,
+    })
+    expect(recorders.count()).toBe(0)
+  })
+
+  test('a suite sends none to another service, in whatever part of a request', async () => {
+    await using recorders = await startRecorders()
+    const { decoy } = recorders
+    const requests = [
+      `{ path: '${decoy}/a' }, key: secret`,
+      `{ path: '${decoy}/{{secret_key}}' }`,
+      `{ path: '${decoy}/a?k={{secret_key}}' }`,
+      `{ path: '${decoy}/a', method: POST, body: { k: '{{secret_key}}' } }`,
+      `{ path: '${decoy}/a' }, headers: { x-k: '{{secret_key}}' }`,
+    ]
+    const cases = requests.map((request, index) => `  - name: c${index}\n    steps:\n      - { request: ${request} }\n`)
+    const home = temporaryDirectory()
+    await writeFile(join(home, 'suite.yaml'), `suite: shop\ntitle: A shop\ncases:\n${cases.join('')}`)
+    const env = {
+      SVC_HOME: home,
+      SVC_BASE_URL: recorders.urls.loopback,
+      SVC_SECRET_KEY: 'sk_test_mine',
+      SVC_CLIENT_ID: 'proj_demo',
+    }
+    const { code, stdout, stderr } = await svc('qa run suite.yaml', { env, cwd: home })
+    expect(recorders.seenBy('sk_test_mine')).toEqual([])
+    expect(code, stderr).toBe(5)
+    expect(stdout.match(/Not sent: a key of/g)?.length, stdout).toBe(5)
+  })
+
+  test('a config file above the working directory is named, once', async () => {
+    const home = temporaryDirectory()
+    const cwd = join(home, 'project/deep')
+    await mkdir(cwd, { recursive: true })
+    const path = join(home, 'project/svc.config.json')
+    await writeFile(path, '{"base_url": "http://127.0.0.1:1", "client_id": "proj_demo", "secret_key": "sk_test_x"}')
+    const stderr = async (args: string, directory: string) =>
+      (await svc(args, { env: { SVC_HOME: home }, cwd: directory })).stderr
+    expect((await stderr('placements create --consent denied', cwd)).split(`Settings from ${path}\n`)).toHaveLength(2)
+    expect(await stderr('placements create', join(home, 'project'))).not.toContain('Settings from')
+    expect(await stderr(`placements create --config ${path}`, cwd)).not.toContain('Settings from')
+    expect(await stderr('placements create -q', cwd)).not.toContain('Settings from')
   })
 })
 

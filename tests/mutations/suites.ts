@@ -1,5 +1,7 @@
 /** Runs built-in suites in this process against a sandbox by its address: what a mutation must not survive. */
+
 import chromium from '@sparticuz/chromium'
+import { keyOfStarted } from '../../src/cli/settings/key-destination.ts'
 import { type BrowserHost, openBrowserHost } from '../../src/qa/browser/launch.ts'
 import type { RunResult } from '../../src/qa/result.ts'
 import { expand, needsBrowser, type PlannedCase } from '../../src/qa/run/plan.ts'
@@ -59,7 +61,7 @@ export async function runCases(
     base_url: url,
     client_id: 'proj_demo',
     origin: null,
-    keys: { secret: keys.secret_key, publishable: keys.publishable_key },
+    keys: { secret: keyOfStarted({ keys }), publishable: keys.publishable_key },
     browser: cases.some(needsBrowser) ? await sharedBrowser() : null,
   })
   try {

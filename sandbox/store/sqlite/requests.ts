@@ -46,12 +46,12 @@ export function requestTable({ db, flush, nudge }: Connection, projects: Project
   let dropped = storedDropped.find() ?? 0
 
   /** Called after a rollback: buffers the written rows again, up to a limit, and counts those that are lost. */
-  const rolledBack = (stored?: number) => {
+  const rolledBack = () => {
     const rows = [...written, ...buffer]
     written = []
     buffer = rows.slice(-maxBuffered)
     lost += rows.length - buffer.length
-    size = stored ?? (count.get() as number)
+    size = count.get() as number
     dropped = storedDropped.find() ?? 0
   }
 
@@ -145,13 +145,13 @@ export function requestTable({ db, flush, nudge }: Connection, projects: Project
     committed(): void {
       written = []
     },
-    rolledBack: () => rolledBack(),
-    /** Drops the buffer too, when the table was replaced; by one of that many rows, where they were counted. */
-    clear(stored?: number): void {
+    rolledBack,
+    /** Drops the buffer too, when the table was replaced. */
+    clear(): void {
       buffer = []
       written = []
       lost = 0
-      rolledBack(stored)
+      rolledBack()
     },
     /** Ignores further exchanges. */
     close(): void {

@@ -7,6 +7,7 @@
  */
 import {
   closeSync,
+  copyFileSync,
   existsSync,
   fsyncSync,
   mkdirSync,
@@ -18,7 +19,7 @@ import {
   rmSync,
   statSync,
 } from 'node:fs'
-import { copyFile as copyBytes, rm, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
@@ -35,9 +36,7 @@ export interface SnapshotOptions {
   pid: number
   /** Opens another database with the same options. */
   open(path: string): Store
-  /** Replaces every row of the file with those of another. */
-  replaceFile(from: string, at_ms: number): Promise<void>
-  /** In memory: called within the transaction that has replaced every row. */
+  /** Called within the transaction that has replaced every row. */
   onReplaced(at_ms: number): void
   onCommitted(): void
   /** Called after a failure, which has changed nothing. */
@@ -50,8 +49,7 @@ export function snapshotMethods(
 ): { methods: SnapshotStore; close(): void } {
   const copies = snapshotFolder(db, options.path, runExclusive)
 
-  const replace = async (path: string, at_ms: number): Promise<void> => {
-    if (options.path !== ':memory:') return options.replaceFile(path, at_ms)
+  const replace = (path: string, at_ms: number) =>
     runExclusive(() => {
       try {
         replaceTables(db, path, () => options.onReplaced(at_ms))
@@ -61,7 +59,6 @@ export function snapshotMethods(
       }
       options.onCommitted()
     })
-  }
 
   const openReceived = async (path: string, folder: string): Promise<ReceivedState | Refusal> => {
     const refusal = await refusalOf(path, 'integrity_check')
@@ -84,11 +81,11 @@ export function snapshotMethods(
       store,
       async replace(at_ms) {
         await store.close()
-        await replace(path, at_ms)
+        replace(path, at_ms)
       },
       async discard() {
         await store.close()
-        await copies.remove(folder)
+        copies.remove(folder)
       },
     }
   }
@@ -100,7 +97,7 @@ export function snapshotMethods(
         if (!mayReplace && copies.find(name) !== null) return null
         const written = await copies.write()
         if (!copies.moveTo(name, written, mayReplace)) {
-          await copies.remove(written)
+          copies.remove(written)
           return null
         }
         const { path: _, ...row } = copies.find(name)!
@@ -116,19 +113,19 @@ export function snapshotMethods(
         if (refusal !== null) return refusal
         const { path, ...snapshot } = found
         if (snapshot.schema_version === migrations.length) {
-          await replace(path, at_ms)
+          replace(path, at_ms)
           return { status: 'restored', snapshot }
         }
         // A copy is migrated, not the snapshot itself.
         const folder = copies.folder()
         const working = join(folder, 'state.db')
-        await copyBytes(path, working)
+        copyFileSync(path, working)
         try {
           openDatabase(working, options.pid).close()
-          await replace(working, at_ms)
+          replace(working, at_ms)
           return { status: 'restored', snapshot }
         } finally {
-          await copies.remove(folder)
+          copies.remove(folder)
         }
       },
 
@@ -143,10 +140,10 @@ export function snapshotMethods(
         try {
           await writeFile(path, stateBytes(bytes), { mode: 0o600 })
           const received = await openReceived(path, folder)
-          if (received.status === 'refused') await copies.remove(folder)
+          if (received.status === 'refused') copies.remove(folder)
           return received
         } catch (error) {
-          await copies.remove(folder)
+          copies.remove(folder)
           if (error instanceof NoState) return invalid(error.message)
           throw error
         }
@@ -216,13 +213,12 @@ function snapshotFolder(db: Database.Database, path: string, runExclusive: Conne
     async write(): Promise<string> {
       const to = temporaryPath()
       try {
-        if (isInMemory) {
-          runExclusive(() => db.prepare('VACUUM INTO ?').run(to))
-          sync(to)
-        } else {
+        if (isInMemory) runExclusive(() => db.prepare('VACUUM INTO ?').run(to))
+        else {
           runExclusive(() => {})
           await copyFile(path, to)
         }
+        sync(to)
         return to
       } catch (error) {
         rmSync(to, { force: true })
@@ -235,7 +231,7 @@ function snapshotFolder(db: Database.Database, path: string, runExclusive: Conne
       mkdirSync(folder, { mode: 0o700 })
       return folder
     },
-    remove: (file: string): Promise<void> => rm(file, { recursive: true, force: true }),
+    remove: (file: string) => rmSync(file, { recursive: true, force: true }),
     /** Moves a copy to its name; false when the name is taken and may not be replaced. */
     moveTo(name: string, file: string, mayReplace: boolean): boolean {
       const to = pathOf(name)!

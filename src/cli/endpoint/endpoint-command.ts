@@ -10,6 +10,7 @@ import { alignTable, describeValue, formatField, isTime } from '../output/text.t
 import type { Command, CommandInput } from '../run/command.ts'
 import { CliError, didYouMean, noSandbox } from '../run/errors.ts'
 import type { Session } from '../run/session.ts'
+import type { PermittedKey } from '../settings/key-destination.ts'
 import { type EndpointFacts, endpoints } from './facts.ts'
 import { type Body, bodyOptions, buildBody, checkRequired, endpointOptions, flagValues, variantOf } from './input.ts'
 
@@ -97,7 +98,7 @@ export async function callEndpoint<Id extends EndpointId>(
   session: Session,
   id: Id,
   input: CallInput,
-  credential?: string,
+  credential?: PermittedKey,
 ): Promise<{ data: Response<Contract[Id]>; meta: ResponseMeta }> {
   const { settings, out, signal } = session
   const { method, path, credentials } = endpoints[id]

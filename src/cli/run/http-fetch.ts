@@ -2,17 +2,18 @@
 import { type IncomingMessage, request } from 'node:http'
 import { type Fetch, type FetchResponse, globalFetch } from '../../client/exchange.ts'
 
-/** Sends plain HTTP by itself. Leaves TLS, files, redirects and proxies to the global fetch. */
+/**
+ * Sends plain HTTP by itself. Leaves TLS, files and proxies to the global fetch. Redirects are responses: no service of the
+ * contract sends one, and following it would carry headers and bodies to a service that nobody named.
+ */
 export function httpFetch(env: Readonly<Record<string, string | undefined>>): Fetch {
   return (url, init) => {
     const { body, headers } = init
-    if (!url.startsWith('http:') || typeof body === 'object' || env.NODE_USE_ENV_PROXY) return globalFetch(url, init)
+    if (!url.startsWith('http:') || typeof body === 'object' || env.NODE_USE_ENV_PROXY)
+      return globalFetch(url, init, 'manual')
     return new Promise((resolve, reject) => {
       const sent = request(url, { ...init, headers: { 'user-agent': 'node', ...headers } }, (incoming) => {
-        const { statusCode: status = 0, headers } = incoming
-        const isRedirect = status >= 300 && status < 400 && headers.location !== undefined
-        resolve(isRedirect ? globalFetch(url, init) : responseOf(incoming, status, init.signal))
-        if (isRedirect) incoming.destroy()
+        resolve(responseOf(incoming, incoming.statusCode ?? 0, init.signal))
       })
       sent.once('error', reject).end(body)
     })

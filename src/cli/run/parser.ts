@@ -6,7 +6,7 @@
  * loaded. The common options belong to the root, which reads them anywhere on the line. `--help` is one of them.
  */
 import { Command as Commander, CommanderError, Option } from 'commander'
-import { type ColorChoice, colorChoices, type SettingName, settingNames, settingsTable } from '../settings/table.ts'
+import { type ColorChoice, colorChoices, type Flags, settingNames, settingsTable } from '../settings/table.ts'
 import { type AnyCommand, type Command, type CommandGroup, type CommandInput, isGroup, load } from './command.ts'
 import { CliError, didYouMean } from './errors.ts'
 
@@ -20,7 +20,7 @@ export type ParsedLine = { common: CommonOptions } & (
 
 /** Options that every command takes. */
 export interface CommonOptions {
-  settings: Partial<Record<SettingName, string>>
+  settings: Flags
   quiet: boolean
   color: ColorChoice
   /** Whether a command may ask on a terminal. */
@@ -154,6 +154,7 @@ export function commonOptions(): Option[] {
   return [
     ...settings,
     new Option('--json', 'short for -o json'),
+    new Option('--allow-http', 'send keys without TLS beyond this computer too'),
     new Option('-q, --quiet', 'print no notes on stderr'),
     new Option('--no-input', 'never ask, not even on a terminal'),
     new Option('--no-pager', 'print long lists without a pager'),
@@ -174,7 +175,11 @@ function readCommonOptions(options: Record<string, unknown>): CommonOptions {
     if (typeof value === 'string') settings[name] = value
   }
   return {
-    settings: options.json === true ? { ...settings, output: 'json' } : settings,
+    settings: {
+      ...settings,
+      ...(options.json === true ? { output: 'json' } : {}),
+      ...(options.allowHttp === true ? { allow_http: true } : {}),
+    },
     quiet: options.quiet === true,
     color: options.color as ColorChoice,
     isInteractive: options.input !== false,

@@ -1,9 +1,9 @@
 /** Runs one parsed command in a session: settings are resolved, signals and the end of the parent process interrupt it. */
 import { createOutput, type OutputOptions } from '../output/output.ts'
 import { watchParents } from '../process/parent-watch.ts'
-import { loadSettings } from '../settings/files.ts'
+import { configAbove, loadSettings } from '../settings/files.ts'
 import { resolveSettings, type Settings } from '../settings/settings.ts'
-import type { SettingValues } from '../settings/table.ts'
+import type { Flags } from '../settings/table.ts'
 import type { Command } from './command.ts'
 import { CliError, exitCodes, noSandbox } from './errors.ts'
 import { type Host, hostWith } from './host.ts'
@@ -27,6 +27,8 @@ export async function runSession(
     interrupt.abort(new CliError('interrupted', 'interrupted', `Interrupted by ${signal}.`))
   const out = createOutput(host, output)
   const removeHandler = handleSignals(host, (signal) => onInterrupt(signal))
+  const above = await configAbove(host, common.settings)
+  if (above !== null) out.note(`Settings from ${above}`)
   const onParentEnd = (pid: number) => {
     out.note(`The process that started this one (pid ${pid}) has ended.`)
     onInterrupt('SIGHUP')
@@ -65,13 +67,20 @@ export async function runSession(
 }
 
 /** Returns the settings of a command. A format that only this command has counts as text for everything else. */
-async function settingsOf(command: Command, values: SettingValues, host: Host): Promise<Settings> {
+async function settingsOf(command: Command, values: Flags, host: Host): Promise<Settings> {
   const flags = { ...values }
   if (command.formats?.includes(flags.output ?? '')) flags.output = 'text'
   return loadSettings(host, flags).catch((error) => {
     if (!command.acceptsInvalidSettings) throw error
     const { output } = flags
-    return resolveSettings({ flags: { output }, environment: {}, config: {}, profile: {}, sandboxes: [] })
+    return resolveSettings({
+      flags: { output },
+      allow_http: flags.allow_http === true,
+      environment: {},
+      config: {},
+      profile: {},
+      sandboxes: [],
+    })
   })
 }
 

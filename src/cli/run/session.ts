@@ -6,8 +6,9 @@ import type { EndpointId } from '../../contract/index.ts'
 import { parseJson } from '../../foundation/json.ts'
 import { endpoints } from '../endpoint/facts.ts'
 import type { Output } from '../output/output.ts'
+import { type PermittedKey, permittedAdminToken, permittedSecretKey } from '../settings/key-destination.ts'
 import type { Settings } from '../settings/settings.ts'
-import type { SettingValues } from '../settings/table.ts'
+import type { Flags } from '../settings/table.ts'
 import type { Host } from './host.ts'
 import { httpFetch } from './http-fetch.ts'
 import { version } from './program-info.ts'
@@ -17,7 +18,7 @@ export interface Session {
   readonly out: Output
   readonly settings: Settings
   /** Settings as the command line gave them, before the environment and the files. */
-  readonly flags: SettingValues
+  readonly flags: Flags
   /** How you would call this program again: `svc`, or `npx svc` under npm. */
   readonly command_name: string
   /** Aborted by the first Ctrl-C. */
@@ -28,7 +29,7 @@ export interface Session {
    * Returns the client of the service in the settings. It notes responses that break the contract; it does not throw for
    * them. Throws CliError when no sandbox is running and no service is named.
    */
-  client(options?: { credential?: string | undefined }): Client
+  client(options?: { credential?: PermittedKey | undefined }): Client
 }
 
 /** Returns a note that several sandboxes are running and which one is used; null when the choice is clear. */
@@ -57,27 +58,35 @@ export async function brokenResponse(received: readonly Received[]): Promise<Con
   return null
 }
 
-/** Returns a client for commands: it loads the schemas of the contract when it compares something with them. */
-export function commandClient({ env }: Pick<Host, 'env'>, options: ClientOptions): Client {
-  return clientOf(known, { fetch: httpFetch(env), ...options })
+/** Secrets as the settings permit them for this service. */
+interface CommandClientOptions extends Omit<ClientOptions, 'credential' | 'headers' | 'fetch'> {
+  credential?: PermittedKey | (() => PermittedKey | undefined) | undefined
+  admin_token?: PermittedKey | undefined
 }
 
-/** Returns the header that the control plane of a sandbox beyond loopback demands. */
-export function adminHeaders(admin_token: string | undefined): Record<string, string> {
-  return admin_token === undefined ? {} : { 'x-sandbox-token': admin_token }
+/** Returns a client for commands: it loads the schemas of the contract when it compares something with them. */
+export function commandClient({ env }: Pick<Host, 'env'>, { admin_token, ...options }: CommandClientOptions): Client {
+  const headers = admin_token === undefined ? {} : { 'x-sandbox-token': admin_token }
+  return clientOf(known, { fetch: httpFetch(env), headers, ...options })
 }
 
 /**
  * Returns the client of a service with its settings. It compares responses with the contract, except those of a sandbox of
  * this very version that no fault rule has changed: its tests do that, and loading the schemas takes longer than the call.
  */
-export function sessionClient(host: Host, settings: Settings, credential?: string, received?: Received[]): Client {
+export function sessionClient(
+  host: Host,
+  settings: Settings,
+  credential?: PermittedKey,
+  received?: Received[],
+): Client {
   const { sandbox } = settings
   return commandClient(host, {
     base_url: settings.base_url,
-    credential: credential ?? settings.secret_key ?? undefined,
+    // Asked for by the first request that takes a credential: others work without one.
+    credential: () => credential ?? permittedSecretKey(settings) ?? undefined,
     origin: settings.origin ?? undefined,
-    headers: adminHeaders(sandbox?.admin_token),
+    admin_token: permittedAdminToken(settings),
     validate: (response, endpoint) => {
       received?.push({ endpoint, response })
       if (received !== undefined && received.length > mostReceived) received.shift()

@@ -1,6 +1,6 @@
 /** The files that settings are read from: svc.config.json, and profiles.json in the state directory. */
 import { existsSync } from 'node:fs'
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { parseJsonObject } from '../../foundation/json.ts'
 import { isLocatorProject, type LocatorProject, runningSandboxes } from '../process/locator.ts'
@@ -8,8 +8,7 @@ import { CliError, didYouMean } from '../run/errors.ts'
 import type { Host } from '../run/host.ts'
 import type { ConfigFile, ProfilesFile } from './schemas.ts'
 import { resolveSettings, type Settings } from './settings.ts'
-import { stateDirectory, stateFailure } from './state-directory.ts'
-import { environmentValues, type SettingValues } from './table.ts'
+import { environmentValues, type Flags, type SettingValues } from './table.ts'
 
 export const configFileName = 'svc.config.json'
 
@@ -21,20 +20,18 @@ export interface SettingFiles {
 }
 
 /** Reads every layer and resolves the settings. Throws CliError for an invalid file or value. */
-export async function loadSettings(host: Host, flags: SettingValues): Promise<Settings> {
+export async function loadSettings(host: Host, flags: Flags): Promise<Settings> {
   const files = await readSettingFiles(host, flags)
   const { profile: _profile, $schema: _schema, sandbox: _sandbox, ...config } = files.config?.values ?? {}
-  const sandboxes = await runningSandboxes(stateDirectory(host), host)
-  if (sandboxes.some(({ certificate }) => certificate !== undefined)) {
-    const { trustCertificates } = await import('../process/certificate.ts')
-    await trustCertificates(sandboxes)
-  }
   const layers = {
     flags,
     environment: environmentValues(host.env),
     config,
     profile: files.profile === undefined ? {} : profileNamed(files.profile, files.profiles),
-    sandboxes,
+    sandboxes: await runningSandboxes(stateDirectory(host), host),
+    config_path: files.config?.path,
+    profile_name: files.profile,
+    allow_http: flags.allow_http === true,
   }
   const settings = resolveSettings(layers)
   // The file is read for a project whose keys are not in the locator.
@@ -90,6 +87,13 @@ async function readSettingFile<Value>(path: string, name: 'ConfigFile' | 'Profil
   return schemas.readJson(path, schemas[name]) as Promise<Value | null>
 }
 
+/** Returns the config file in use when it lies above the working directory and nothing names it; null otherwise. */
+export async function configAbove(host: Host, flags: SettingValues): Promise<string | null> {
+  if ((flags.config ?? environmentValues(host.env).config) !== undefined) return null
+  const path = await findConfig(host, flags)
+  return path === null || dirname(path) === resolve(host.cwd) ? null : path
+}
+
 /** Returns the config file that is named, whether or not it exists, or the nearest one; null when there is none. */
 export async function findConfig(host: Host, flags: SettingValues): Promise<string | null> {
   const named = flags.config ?? environmentValues(host.env).config
@@ -125,13 +129,16 @@ export function profileNamed<P>(name: string, { path, values: { profiles } }: Na
 
 /** Writes a JSON file beside the old one, then renames it. It may hold keys: only its owner can read it by default. */
 export async function writeJson(path: string, value: unknown, mode = 0o600): Promise<void> {
-  try {
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-    // A file that was left half-written keeps its old mode.
-    await rm(`${path}.new`, { force: true })
-    await writeFile(`${path}.new`, `${JSON.stringify(value, null, 2)}\n`, { mode })
-    await rename(`${path}.new`, path)
-  } catch (error) {
-    throw stateFailure(path, error)
-  }
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  await writeFile(`${path}.new`, `${JSON.stringify(value, null, 2)}\n`, { mode })
+  await rename(`${path}.new`, path)
+}
+
+/** Returns the state directory: `$SVC_HOME`, else the platform's own place. Nothing is kept in the current directory. */
+export function stateDirectory({ env, home, platform }: Pick<Host, 'env' | 'home' | 'platform'>): string {
+  if (env.SVC_HOME) return env.SVC_HOME
+  if (env.XDG_STATE_HOME) return join(env.XDG_STATE_HOME, 'svc')
+  if (platform === 'win32') return join(env.LOCALAPPDATA || join(home, 'AppData', 'Local'), 'svc')
+  if (platform === 'darwin') return join(home, 'Library', 'Application Support', 'svc')
+  return join(home, '.local', 'state', 'svc')
 }

@@ -45,6 +45,11 @@ export interface Layers {
   sandboxes: readonly Locator[]
   /** Projects of the service that this user created, with their keys. */
   created?: readonly LocatorProject[]
+  /** Path of the config file, and name of the profile, as messages name them. */
+  config_path?: string | undefined
+  profile_name?: string | undefined
+  /** Whether keys may travel without TLS: --allow-http. */
+  allow_http?: boolean
 }
 
 export interface Settings {
@@ -59,6 +64,10 @@ export interface Settings {
   /** Number of running sandboxes. */
   running: number
   source: Record<FileSettingName, Source>
+  /** Where the service and the key come from, in words: `SVC_BASE_URL`, `/shop/svc.config.json`, `profile local`. */
+  where: Record<'base_url' | 'secret_key', string>
+  /** Whether keys may travel without TLS. */
+  allow_http: boolean
 }
 
 const defaultBaseUrl = 'http://127.0.0.1:4010'
@@ -83,6 +92,11 @@ export function resolveSettings(layers: Layers): Settings {
     origin: origin.value,
     sandbox: sandbox && { ...sandbox, projects },
     running: layers.sandboxes.length,
+    where: {
+      base_url: placeOf('base_url', base_url.source, layers),
+      secret_key: placeOf('secret_key', secret_key.source, layers),
+    },
+    allow_http: layers.allow_http === true,
     source: {
       base_url: base_url.source,
       output: output.source,
@@ -91,6 +105,24 @@ export function resolveSettings(layers: Layers): Settings {
       publishable_key: publishable_key.source,
       origin: origin.source,
     },
+  }
+}
+
+function placeOf(name: 'base_url' | 'secret_key', source: Source, { config_path, profile_name }: Layers): string {
+  const { flag, env } = settingsTable[name]
+  switch (source) {
+    case 'flag':
+      return flag.replace(/ <.*$/, '')
+    case 'environment':
+      return env
+    case 'config file':
+      return config_path ?? 'the config file'
+    case 'profile':
+      return profile_name === undefined ? 'the profile' : `profile ${profile_name}`
+    case 'sandbox':
+      return 'the running sandbox'
+    case 'default':
+      return 'the default'
   }
 }
 
@@ -135,26 +167,20 @@ const exported = ['base_url', 'client_id', 'secret_key', 'publishable_key', 'ori
 
 /**
  * Returns the SVC_* variables by which another program finds the service, without those that are not set: what `svc exec`
- * sets and `svc env` prints. NODE_EXTRA_CA_CERTS lets it accept the certificate of a sandbox.
+ * sets and `svc env` prints.
  */
-export function environmentOf(
-  values: Pick<Settings, (typeof exported)[number]> & { sandbox: Pick<Locator, 'certificate'> | null },
-): Record<string, string> {
-  const { certificate } = values.sandbox ?? {}
-  const variables: [string, string][] = certificate === undefined ? [] : [['NODE_EXTRA_CA_CERTS', certificate]]
-  return Object.fromEntries([
-    ...variables,
-    ...exported.flatMap((name) => {
+export function environmentOf(values: Pick<Settings, (typeof exported)[number]>): Record<string, string> {
+  return Object.fromEntries(
+    exported.flatMap((name) => {
       const value = values[name]
       return value === null ? [] : [[settingsTable[name].env, value]]
     }),
-  ])
+  )
 }
 
 /** Returns the sandbox at a URL, or null. Its own address wins over another name of loopback. */
 function sandboxAt(base_url: string, sandboxes: readonly Locator[]): Locator | null {
-  const { origin } = new URL(base_url)
-  const isOwn = ({ url, public_url = url }: Locator) => new URL(url).origin === origin || public_url === origin
+  const isOwn = ({ url }: Locator) => new URL(url).origin === new URL(base_url).origin
   return sandboxes.find(isOwn) ?? sandboxes.find(({ url }) => isSameService(url, base_url)) ?? null
 }
 

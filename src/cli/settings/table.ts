@@ -85,6 +85,9 @@ export const fileSettingNames = settingNames.filter((name) => settingsTable[name
 /** Unchecked values by setting: a flag or a variable may hold anything. */
 export type SettingValues = Partial<Record<SettingName, string | undefined>>
 
+/** What the command line says about settings. */
+export type Flags = SettingValues & { allow_http?: boolean }
+
 /** Returns the values of the environment variables. An empty variable counts as unset. */
 export function environmentValues(env: Readonly<Record<string, string | undefined>>): SettingValues {
   return Object.fromEntries(settingNames.map((name) => [name, env[settingsTable[name].env] || undefined]))

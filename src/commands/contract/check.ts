@@ -5,6 +5,7 @@ import { CliError, exitCodes, noSandbox } from '../../cli/run/errors.ts'
 import { version } from '../../cli/run/program-info.ts'
 import type { Session } from '../../cli/run/session.ts'
 import { loadSettings } from '../../cli/settings/files.ts'
+import { type PermittedKey, permittedKey } from '../../cli/settings/key-destination.ts'
 import { isValidSetting, type Settings } from '../../cli/settings/settings.ts'
 import { fetchRaw, type HttpRequest, isProductionKey } from '../../client/exchange.ts'
 import { contractCheckClient } from '../../contract/headers.ts'
@@ -60,7 +61,7 @@ async function settingsOf({ host, flags }: Session, url: string): Promise<Settin
 /** Settings with a project and a secret key. */
 interface Subject extends Settings {
   client_id: string
-  secret_key: string
+  secret_key: PermittedKey
 }
 
 function subjectOf(settings: Settings, mayBeLive: boolean): Subject {
@@ -78,7 +79,7 @@ function subjectOf(settings: Settings, mayBeLive: boolean): Subject {
     const hint = 'Use a key that begins with sk_test_, or add --allow-live: then nothing is sent that makes traffic.'
     throw new CliError('credentials', 'production_key', 'This is a production key.', hint)
   }
-  return { ...settings, client_id, secret_key }
+  return { ...settings, client_id, secret_key: permittedKey(settings, secret_key) }
 }
 
 interface OpenapiReport {

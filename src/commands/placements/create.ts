@@ -10,6 +10,7 @@ import { openPage } from '../../cli/process/open-url.ts'
 import { type CommandInput, suggestValues } from '../../cli/run/command.ts'
 import { CliError, didYouMean } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
+import { permittedKey } from '../../cli/settings/key-destination.ts'
 import { buildRequest, isProductionKey } from '../../client/exchange.ts'
 import { limits } from '../../contract/limits.ts'
 import { noFillReasons } from '../../contract/no-fill.ts'
@@ -98,17 +99,18 @@ async function run(session: Session, input: CommandInput): Promise<number> {
   const options = input.options as unknown as CreateOptions
   const body = await createBody(session, options)
   const query = options.wait === undefined ? {} : { wait_ms: options.wait }
-  const credential = options.live ? liveKey(session) : undefined
+  const live_key = options.live ? liveKey(session) : undefined
   const denial = options.consent === 'denied' ? denialOf(body) : null
 
   if (options.curl) {
     const lines = [
-      ...(denial === null ? [] : [curlLine(session, 'consent.set', { body: denial }, credential)]),
-      curlLine(session, 'placements.create', { query, body }, credential),
+      ...(denial === null ? [] : [curlLine(session, 'consent.set', { body: denial }, live_key)]),
+      curlLine(session, 'placements.create', { query, body }, live_key),
     ]
     session.out.document(lines.join(''), shellMediaType)
     return 0
   }
+  const credential = live_key === undefined ? undefined : permittedKey(session.settings, live_key)
   if (options.data === undefined && session.settings.secret_key !== null) checkRequired('placements.create', body, [])
   if (denial !== null) {
     await callEndpoint(session, 'consent.set', { body: denial }, credential)

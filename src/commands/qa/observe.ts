@@ -7,9 +7,8 @@ import { curlCommand } from '../../cli/output/quoting.ts'
 import type { Command } from '../../cli/run/command.ts'
 import { CliError, exitCodes } from '../../cli/run/errors.ts'
 import { version } from '../../cli/run/program-info.ts'
-import { type Session, sessionClient } from '../../cli/run/session.ts'
+import { commandClient, type Session, sessionClient } from '../../cli/run/session.ts'
 import type { Client } from '../../client/client.ts'
-import { createClient } from '../../client/index.ts'
 import { isLoopback } from '../../foundation/loopback.ts'
 import { isAdRequest } from '../../journal/exchange.ts'
 import { findService } from '../../journal/facts/machine.ts'
@@ -136,7 +135,7 @@ function observeProgram(session: Session, flags: Watching, words: readonly strin
     if (isStopped) group.end('SIGTERM')
     const code = await group.ended
     const judged = await report(session, flags, {
-      client: createClient({ base_url, credential: secret_key, validate: 'report' }),
+      client: commandClient(session.host, { base_url, credential: secret_key, validate: 'report' }),
       base_url,
       kind: 'fresh',
       is_ended: true,

@@ -7,6 +7,7 @@ import { resolve } from 'node:path'
 import { Option } from 'commander'
 import { CliError } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
+import { keyOfStarted, permittedAdminToken, permittedSecretKey } from '../../cli/settings/key-destination.ts'
 import type { BrowserHost, BrowserOptions } from '../../qa/browser/launch.ts'
 import type { Target, TargetOptions } from '../../qa/run/target.ts'
 import { startOnFreePort } from '../sandbox/start.ts'
@@ -75,10 +76,10 @@ async function startFresh(
   const choices: TargetChoice[] = []
   while (choices.length < Math.max(1, Math.min(workers ?? most, most))) {
     const options = { port: 0, host: '127.0.0.1', ephemeral: true as const, ...(seed === undefined ? {} : { seed }) }
-    const { sandbox } = await startOnFreePort(session, options)
+    const sandbox = await startOnFreePort(session, options)
     closing.push(() => sandbox.close())
-    const { client_id, secret_key, publishable_key } = sandbox.keys
-    const keys = { secret: secret_key, publishable: publishable_key }
+    const { client_id, publishable_key } = sandbox.keys
+    const keys = { secret: keyOfStarted(sandbox), publishable: publishable_key }
     choices.push({ kind: 'fresh', base_url: sandbox.url, client_id, origin: null, keys })
   }
   return choices
@@ -103,8 +104,8 @@ function chosenService({ settings }: Session, { allowLive }: TargetFlags): Targe
     )
   }
   const kind = sandbox === null ? 'service' : 'sandbox'
-  const keys = { secret: secret_key, publishable: publishable_key }
-  return { kind, base_url, client_id, origin, keys, admin_token: sandbox?.admin_token }
+  const keys = { secret: permittedSecretKey(settings), publishable: publishable_key }
+  return { kind, base_url, client_id, origin, keys, admin_token: permittedAdminToken(settings) }
 }
 
 export const browserPathOption = new Option(

@@ -6,9 +6,9 @@ import { foreignLocators, type Locator, runningSandboxes } from '../../cli/proce
 import type { Command, Noun } from '../../cli/run/command.ts'
 import { CliError, exitCodes, noSandbox } from '../../cli/run/errors.ts'
 import type { Host } from '../../cli/run/host.ts'
-import { adminHeaders, commandClient, type Session, sessionClient } from '../../cli/run/session.ts'
+import { commandClient, type Session, sessionClient } from '../../cli/run/session.ts'
+import { stateDirectory } from '../../cli/settings/files.ts'
 import type { Source } from '../../cli/settings/settings.ts'
-import { stateDirectory } from '../../cli/settings/state-directory.ts'
 import { settingsTable } from '../../cli/settings/table.ts'
 import { formatDuration } from '../../foundation/duration.ts'
 
@@ -110,9 +110,8 @@ export async function noteForeignLocators({ host, out }: Pick<Session, 'host' | 
     out.note(`Left alone, another version of svc wrote it: ${path}`)
 }
 
-async function isReady(host: Host, { url, admin_token }: Locator): Promise<boolean> {
-  const headers = adminHeaders(admin_token)
-  const client = commandClient(host, { base_url: url, headers, timeout_ms: responseTimeout_ms, validate: false })
+async function isReady(host: Host, { url }: Locator): Promise<boolean> {
+  const client = commandClient(host, { base_url: url, timeout_ms: responseTimeout_ms, validate: false })
   return client.health.ready().then(
     () => true,
     () => false,

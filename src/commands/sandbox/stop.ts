@@ -5,12 +5,13 @@ import { type Locator, removeLocator, runningSandboxes } from '../../cli/process
 import { portHolder } from '../../cli/process/port-holder.ts'
 import type { Command } from '../../cli/run/command.ts'
 import { CliError, noSandbox } from '../../cli/run/errors.ts'
+import type { Host } from '../../cli/run/host.ts'
 import { version } from '../../cli/run/program-info.ts'
-import { adminHeaders, type Session } from '../../cli/run/session.ts'
+import { commandClient, type Session } from '../../cli/run/session.ts'
+import { stateDirectory } from '../../cli/settings/files.ts'
+import { permittedAdminToken } from '../../cli/settings/key-destination.ts'
 import { isSameService } from '../../cli/settings/settings.ts'
-import { stateDirectory } from '../../cli/settings/state-directory.ts'
 import { UnreachableError } from '../../client/errors.ts'
-import { createClient } from '../../client/index.ts'
 import { noteForeignLocators, responseTimeout_ms } from './status.ts'
 
 /** The sandbox itself takes at most 5 s to finish the requests in flight. */
@@ -40,12 +41,12 @@ export const stop: Command = {
 }
 
 /** Returns the sandboxes that are what their locators say. Notes the others, and removes the locators of this version. */
-async function confirmedSandboxes({ host, out }: Session): Promise<Locator[]> {
+async function confirmedSandboxes({ host, out, flags }: Session): Promise<Locator[]> {
   const home = stateDirectory(host)
   const confirmed: Locator[] = []
   for (const sandbox of await runningSandboxes(home, host)) {
     const { url, pid } = sandbox
-    const state = await stateOf(sandbox, host.platform)
+    const state = await stateOf(sandbox, host, flags.allow_http === true)
     if (state === 'running') confirmed.push(sandbox)
     else if (state === 'silent') out.note(`${url} does not respond. If pid ${pid} is its process, end it: kill ${pid}`)
     else {
@@ -57,19 +58,16 @@ async function confirmedSandboxes({ host, out }: Session): Promise<Locator[]> {
 }
 
 /** The process is the sandbox when it says so itself, or, too busy to respond, listens on the port of the sandbox. */
-async function stateOf(sandbox: Locator, platform: string): Promise<'running' | 'silent' | 'ended'> {
-  const { url, pid, admin_token } = sandbox
-  const client = createClient({
-    base_url: url,
-    headers: adminHeaders(admin_token),
-    timeout_ms: responseTimeout_ms,
-    validate: false,
-  })
+async function stateOf(sandbox: Locator, host: Host, allow_http: boolean): Promise<'running' | 'silent' | 'ended'> {
+  const { url, pid } = sandbox
+  const admin_token = permittedAdminToken({ base_url: url, allow_http, sandbox })
+  const options = { base_url: url, timeout_ms: responseTimeout_ms, validate: false } as const
+  const client = commandClient(host, { ...options, admin_token })
   try {
     return (await client.sandbox.info()).pid === pid ? 'running' : 'ended'
   } catch (error) {
     if (!(error instanceof UnreachableError && error.timed_out)) return 'ended'
-    const holder = await portHolder(Number(new URL(url).port), platform, [])
+    const holder = await portHolder(Number(new URL(url).port), host.platform, [])
     return holder.startsWith(`pid ${pid} `) ? 'running' : 'silent'
   }
 }

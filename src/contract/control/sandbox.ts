@@ -8,8 +8,7 @@ import { EvidenceVerification } from './evidence.ts'
 export const SandboxInfo = assumedObject('A93', {
   version: z.string().describe('Version of svc.'),
   pid: z.int().describe('Process identifier.'),
-  url: z.string().describe('Base URL on this computer.'),
-  public_url: z.string().describe('What frame URLs and links say: svc start --public-url, else the base URL.'),
+  url: z.string().describe('Base URL.'),
   inspector_url: z.string().describe('Address of the inspector.'),
   database: z.string().describe('Path of the database file, or :memory:.'),
   schema_version: z.int().describe('Number of the last migration.'),
@@ -60,7 +59,7 @@ export const endpoints = declareEndpoints({
     path: '/_sandbox/livez',
     summary: 'Check that the process responds',
     is_constant: true,
-    description: 'Responds as soon as the socket is open. Probes need no admin token.',
+    description: 'Responds as soon as the socket is open.',
     response: Done,
   },
   'health.ready': {
@@ -68,7 +67,7 @@ export const endpoints = declareEndpoints({
     path: '/_sandbox/readyz',
     summary: 'Check that the sandbox is ready',
     is_constant: true,
-    description: 'Ready only after migrations and seed; the socket opens no earlier. Probes need no admin token.',
+    description: 'Ready only after migrations and seed; the socket opens no earlier.',
     response: Done,
   },
   'sandbox.info': {

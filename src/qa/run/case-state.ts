@@ -183,6 +183,13 @@ export class CaseState {
     return key
   }
 
+  /** Returns the keys and tokens that this case holds. */
+  async keysInUse(): Promise<string[]> {
+    const taken = await Promise.all([...this.#keys].map(([name, key]) => (name === 'publishable' ? '' : key)))
+    const own = this.own_keys === null ? [] : [this.own_keys.secret_key, this.own_keys.live_secret_key]
+    return [...taken, ...own, this.#activation?.token ?? ''].filter((key) => key !== '')
+  }
+
   /** Resolves with the time of the service, epoch milliseconds. */
   async now(): Promise<number> {
     const { target, hostNow } = this.#options

@@ -4,6 +4,7 @@ import { contract } from '../../contract/index.ts'
 import { fillPath, pathPattern } from '../../foundation/endpoint-path.ts'
 import { isObject, type Json, parseJson } from '../../foundation/json.ts'
 import { withoutValue, withValue } from '../../foundation/json-path.ts'
+import { isLoopback } from '../../foundation/loopback.ts'
 import { redactSecrets, replaceSecrets } from '../../foundation/redaction.ts'
 import { retryAfterMs } from '../../foundation/retry-after.ts'
 import { contractCheck } from '../expect/contract.ts'
@@ -65,6 +66,7 @@ export function createStepContext(
   async function send(request: HttpRequest, endpoint: Endpoint | null): Promise<StepResponse> {
     const exchange = exchangeOf(withoutOpaqueKeys(request, target.keys.opaque), target, environment)
     recording.exchanges.push(exchange)
+    if (isElsewhere(request.url, target.base_url)) refuseKeys(request, target, await state.keysInUse())
     try {
       const { status, headers, text, duration_ms } = await target.http.send(request, signal)
       const response_body = text === '' ? null : keptBody(text)
@@ -179,6 +181,27 @@ function queryText(query: Readonly<Record<string, Json>>): string {
 function endpointAt(method: string, path: string): Endpoint | null {
   const endpoints = Object.values<Endpoint>(contract)
   return endpoints.find((endpoint) => endpoint.method === method && pathPattern(endpoint.path).test(path)) ?? null
+}
+
+/** A suite may name any address. A key goes to the service under test only. Throws Error. */
+function refuseKeys({ url, headers, body }: HttpRequest, { base_url, secrets }: Target, own: string[]): void {
+  const text = [url, ...Object.values(headers), body ?? ''].join('\n')
+  const sent = decodedForms(text).join('\n')
+  if (![...secrets, ...own].some((secret) => sent.includes(secret))) return
+  throw new Error(`Not sent: a key of ${base_url} would go to ${new URL(url).origin}`)
+}
+
+function isElsewhere(url: string, base_url: string): boolean {
+  if (!URL.canParse(url)) return false
+  const [one, other] = [new URL(url), new URL(base_url)]
+  const isSameHost = one.hostname === other.hostname || (isLoopback(one.hostname) && isLoopback(other.hostname))
+  return one.protocol !== other.protocol || one.port !== other.port || !isSameHost
+}
+
+/** Returns a text as it is, and with its percent-encoding undone. */
+function decodedForms(text: string): string[] {
+  const decoded = text.replace(/%[0-9a-f]{2}/gi, (code) => String.fromCharCode(Number.parseInt(code.slice(1), 16)))
+  return decoded === text ? [text] : [text, decoded]
 }
 
 /** Returns a request without keys that do not look like keys: a shell variable stands in their place. */

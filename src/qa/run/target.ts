@@ -1,4 +1,5 @@
 /** The service that a run tests: what it offers, its control plane, and the keys that cases use. */
+import type { PermittedKey } from '../../cli/settings/key-destination.ts'
 import type { SandboxInfo } from '../../contract/control/sandbox.ts'
 import { contract, type EndpointId } from '../../contract/index.ts'
 import { fillPath } from '../../foundation/endpoint-path.ts'
@@ -20,7 +21,7 @@ export interface TargetOptions {
   /** For the steps that need a browser; null for a run without. */
   browser: BrowserHost | null
   /** The token that the control plane of a sandbox beyond loopback requires. */
-  admin_token?: string | undefined
+  admin_token?: PermittedKey | undefined
   /** Uses v1 only, with the given keys, even when the service is a sandbox. Default: false. */
   is_plain_client?: boolean
   /** Sent with every request; default: none. */
@@ -108,6 +109,8 @@ export async function openTarget(options: TargetOptions) {
     browser: options.browser,
     keys,
     http,
+    /** What must not reach another service. */
+    secrets: [options.keys.secret, options.admin_token].filter((secret) => secret !== null && secret !== undefined),
     /** Headers that the control plane requires. */
     control_headers,
     /** Returns what is missing, in words, or null when the target has it. */
@@ -151,7 +154,7 @@ function refusal(method: string, path: string, { status, text }: HttpResponse): 
 
 /** The keys of the settings. */
 interface GivenKeys {
-  secret: string | null
+  secret: PermittedKey | null
   publishable: string | null
 }
 
