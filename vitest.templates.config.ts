@@ -1,4 +1,4 @@
-/** `npm run test:templates`: each template as a newcomer gets it. Apart from `npm test`, since it installs from the registry. */
+/** `npm run test:templates`: each template as a newcomer gets it, and the single binary. Apart from `npm test`, since it installs from the registry. */
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
@@ -18,7 +18,7 @@ class SlowestFirst extends BaseSequencer {
 
 export default defineConfig({
   test: {
-    include: ['tests/templates/**/*.test.ts'],
+    include: ['tests/{binary,templates}/**/*.test.ts'],
     globalSetup: 'tests/templates/installed.ts',
     testTimeout: 300_000,
     hookTimeout: 300_000,

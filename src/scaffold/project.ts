@@ -96,11 +96,11 @@ function styleSheet(source: string, shared: string): Uint8Array {
 }
 
 function filesWithin(directory: string, folder = ''): string[] {
-  return readdirSync(join(directory, folder), { withFileTypes: true })
-    .filter((entry) => !leftovers.has(entry.name))
-    .flatMap((entry) => {
-      const path = folder === '' ? entry.name : `${folder}/${entry.name}`
-      return entry.isDirectory() ? filesWithin(directory, path) : [path]
+  return readdirSync(join(directory, folder))
+    .filter((name) => !leftovers.has(name))
+    .flatMap((name) => {
+      const path = folder === '' ? name : `${folder}/${name}`
+      return statSync(join(directory, path)).isDirectory() ? filesWithin(directory, path) : [path]
     })
 }
 

@@ -37,9 +37,9 @@ export interface Template {
 /** Returns every template, sorted by name. */
 export function listTemplates(folder: string = join(packageRoot, 'templates')): Template[] {
   if (!existsSync(folder)) return []
-  return readdirSync(folder, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory() && existsSync(join(folder, entry.name, 'package.json')))
-    .map(({ name }) => readTemplate(name, join(folder, name)))
+  return readdirSync(folder)
+    .filter((name) => existsSync(join(folder, name, 'package.json')))
+    .map((name) => readTemplate(name, join(folder, name)))
     .toSorted((one, other) => one.name.localeCompare(other.name))
 }
 

@@ -5,6 +5,7 @@
  * Under steady load the thread never reaches the end of the log, since commits go on behind it. When the log has grown
  * long, the short rest is copied here, so that the next commit starts the log over.
  */
+import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type Database from 'better-sqlite3'
 
@@ -20,10 +21,9 @@ const writesBetween = 400
 /** Pages from which the log is started over. */
 const longLog = 6_000
 
-const workerUrl = new URL(
-  import.meta.url.endsWith('.ts') ? './checkpoint-worker.ts' : './checkpoint-worker.js',
-  import.meta.url,
-)
+const workerFile = import.meta.url.endsWith('.ts') ? 'checkpoint-worker.ts' : 'checkpoint-worker.js'
+/** A path: the single binary finds its own files by path only. */
+const workerPath = join(import.meta.dirname, workerFile)
 
 /** When the thread fails, `report` is called, and SQLite copies the log itself as it does by default. */
 export function backgroundCheckpoints(
@@ -60,7 +60,7 @@ export function backgroundCheckpoints(
   }
 
   const start = () => {
-    const thread = new Worker(workerUrl, {
+    const thread = new Worker(workerPath, {
       workerData: { path },
       resourceLimits: { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 2 },
     })

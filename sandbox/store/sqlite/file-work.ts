@@ -2,6 +2,7 @@
  * Long work on a whole database file: copies and checks. A thread does it from a connection of its own, which sees the
  * database at one point in time, so that requests go on meanwhile.
  */
+import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { latest_ms } from '../../../src/contract/control/clock.ts'
 
@@ -13,7 +14,8 @@ export type FileWork =
 /** `quick_check` reads every page; `integrity_check` also compares each index with its table. */
 export type Check = 'quick_check' | 'integrity_check'
 
-const workerUrl = new URL(import.meta.url.endsWith('.ts') ? './file-worker.ts' : './file-worker.js', import.meta.url)
+/** A path: the single binary finds its own files by path only. */
+const workerPath = join(import.meta.dirname, import.meta.url.endsWith('.ts') ? 'file-worker.ts' : 'file-worker.js')
 
 /** Writes one consistent copy of the database into a new file. */
 export async function copyFile(path: string, to: string): Promise<void> {
@@ -32,7 +34,7 @@ export async function findRowProblem(path: string): Promise<string | null> {
 
 function run(work: FileWork): Promise<string[]> {
   return new Promise((resolve, reject) => {
-    const thread = new Worker(workerUrl, { workerData: work })
+    const thread = new Worker(workerPath, { workerData: work })
     thread.once('message', resolve)
     thread.once('error', reject)
     thread.once('exit', () => reject(new Error('the thread ended before its work was done')))

@@ -1,0 +1,1 @@
+"""The chat server: the placements that it shows are requested here."""

@@ -1,0 +1,1 @@
+"""Tests against a sandbox that npm test starts."""
