@@ -29,6 +29,7 @@ import { createScenarios } from './runtime/scenarios.ts'
 import { createWaiters } from './runtime/waiters.ts'
 import { listenError, SandboxError, unwritable } from './sandbox-error.ts'
 import { installKey } from './store/install-key.ts'
+import { realPath } from './store/private-file.ts'
 import { openSqliteStore } from './store/sqlite/index.ts'
 import { OpenError } from './store/sqlite/open.ts'
 import type { Seed } from './store/sqlite/state.ts'
@@ -111,7 +112,8 @@ const defaultEventLimit = 100_000
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const host = options.host ?? defaultHost
-  const path = options.database ?? ':memory:'
+  const database = options.database ?? ':memory:'
+  const path = database === ':memory:' ? database : readPath(database)
   const journal_limit = checkCount(options.journal_limit ?? defaultJournalLimit, 'journal_limit')
   const event_limit = checkCount(options.event_limit ?? defaultEventLimit, 'event_limit')
   const rate = readRate(options.rate_limit)
@@ -232,7 +234,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     url,
     port,
     inspector_url: `${url}/_sandbox/`,
-    database: path,
+    database,
     pid: process.pid,
     version: services.version,
     projects,
@@ -244,10 +246,18 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   }
 }
 
+function readPath(database: string): string {
+  try {
+    return realPath(database)
+  } catch (error) {
+    throw unwritable(database, error)
+  }
+}
+
 function openStore(options: Parameters<typeof openSqliteStore>[0]) {
   const folder = dirname(options.path)
   try {
-    if (options.path !== ':memory:') mkdirSync(folder, { recursive: true })
+    if (options.path !== ':memory:') mkdirSync(folder, { recursive: true, mode: 0o700 })
   } catch (error) {
     throw unwritable(folder, error)
   }

@@ -7,6 +7,7 @@
  */
 import { existsSync, renameSync, rmSync, statSync } from 'node:fs'
 import Database from 'better-sqlite3'
+import { createPrivate, makePrivate } from '../private-file.ts'
 import { StorageError } from '../store.ts'
 import { applicationId, migrations } from './migrations.ts'
 
@@ -44,9 +45,12 @@ export function openDatabase(
   pid: number,
   page_bytes = path === ':memory:' ? memoryPageBytes : filePageBytes,
 ): OpenDatabase {
-  const release = path === ':memory:' ? () => {} : claim(path, pid)
+  const isInMemory = path === ':memory:'
+  const release = isInMemory ? () => {} : claim(path, pid)
   let db: Database.Database | undefined
+  let isCreated = false
   try {
+    isCreated = !isInMemory && createPrivate(path)
     db = new Database(path, { timeout: 2000 })
     const version = db.pragma('user_version', { simple: true }) as number
     refuseForeign(db, path, version)
@@ -57,12 +61,13 @@ export function openDatabase(
     db.pragma('cache_size = -2000')
     db.pragma('foreign_keys = OFF')
     const backup = migrate(db, path, version)
+    for (const file of isInMemory ? [] : [path, `${path}-wal`, `${path}-shm`]) makePrivate(file)
     const opened = db
     return {
       db,
       backup,
       close() {
-        if (path !== ':memory:') opened.pragma('wal_checkpoint(TRUNCATE)')
+        if (!isInMemory) opened.pragma('wal_checkpoint(TRUNCATE)')
         opened.close()
         release()
       },
@@ -73,6 +78,7 @@ export function openDatabase(
     }
   } catch (error) {
     db?.close()
+    if (isCreated && statSync(path, { throwIfNoEntry: false })?.size === 0) rmSync(path, { force: true })
     release()
     throw explain(error, path)
   }
@@ -81,21 +87,50 @@ export function openDatabase(
 /** Claims the database for a process. The returned function releases it and removes the lock file. */
 function claim(path: string, pid: number): () => void {
   const lockPath = `${path}.lock`
+  let release = () => {}
   try {
     const held = lockFile(lockPath, pid)
-    return () => {
+    release = () => {
       removeLock(lockPath)
       held.exec('ROLLBACK')
       held.close()
     }
+    refuseOtherName(path)
+    return release
   } catch (error) {
-    if (!isBusy(error)) throw explain(error, path)
-    const owner = readOwner(lockPath)
+    const isOtherName = error instanceof OtherName
+    const owner = isOtherName ? null : readOwner(lockPath)
+    release()
+    if (!isOtherName && !isBusy(error)) throw explain(error, path)
+    const name = isOtherName ? ', under another name of the same file' : owner === null ? '' : ` (pid ${owner})`
     throw new OpenError(
       'database_in_use',
-      `${path} is in use by another sandbox${owner === null ? '' : ` (pid ${owner})`}.`,
+      `${path} is in use by another sandbox${name}.`,
       'Stop that sandbox, or start this one with --db and another file, or with --ephemeral.',
     )
+  }
+}
+
+/** The database is open under another of its names. */
+class OtherName extends Error {}
+
+/**
+ * Hard links give one file several names, and each name a lock of its own. SQLite's own lock is on device and inode: every
+ * sandbox shares it for as long as it runs, so that nobody can hold it alone.
+ */
+function refuseOtherName(path: string): void {
+  if ((statSync(path, { throwIfNoEntry: false })?.nlink ?? 1) < 2) return
+  let probe: Database.Database | undefined
+  try {
+    probe = new Database(path, { timeout: 0 })
+    probe.pragma('locking_mode = EXCLUSIVE')
+    probe.exec('BEGIN EXCLUSIVE; ROLLBACK')
+  } catch (error) {
+    if (isBusy(error)) throw new OtherName()
+    // Whatever else is wrong with the file is explained when it is opened.
+    if (!(error instanceof Database.SqliteError)) throw error
+  } finally {
+    probe?.close()
   }
 }
 
@@ -201,6 +236,7 @@ function migrate(db: Database.Database, path: string, version: number): string |
 function backUp(db: Database.Database, path: string, version: number): string {
   const unfinished = `${path}.backup.new`
   rmSync(unfinished, { force: true })
+  createPrivate(unfinished)
   db.prepare('VACUUM INTO ?').run(unfinished)
   for (let count = 1; ; count++) {
     const name = `${path}.schema-${version}${count === 1 ? '' : `-${count}`}.bak`

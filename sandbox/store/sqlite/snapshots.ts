@@ -23,6 +23,7 @@ import { writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
+import { createPrivate } from '../private-file.ts'
 import type { ReceivedState, Refusal, SnapshotRow, SnapshotStore, Store } from '../store.ts'
 import { type Check, checkFile, copyFile, findRowProblem } from './file-work.ts'
 import type { Connection } from './group-commit.ts'
@@ -213,6 +214,7 @@ function snapshotFolder(db: Database.Database, path: string, runExclusive: Conne
     async write(): Promise<string> {
       const to = temporaryPath()
       try {
+        createPrivate(to)
         if (isInMemory) runExclusive(() => db.prepare('VACUUM INTO ?').run(to))
         else {
           runExclusive(() => {})
