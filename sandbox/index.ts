@@ -9,9 +9,9 @@ import { fileURLToPath } from 'node:url'
 import { inspect } from 'node:util'
 import type { Latency, ProjectSettings } from '../src/contract/control/projects.ts'
 import type { Scenario } from '../src/contract/control/scenarios.ts'
-import { isLoopback } from '../src/foundation/loopback.ts'
 import { nearestName } from '../src/foundation/nearest-name.ts'
 import { redactSecrets } from '../src/foundation/redaction.ts'
+import { readAddress, type TlsFiles } from './address.ts'
 import { MarketData } from './domain/catalogue.ts'
 import { parseRateLimit } from './domain/rate.ts'
 import { restoreClock } from './operations/clock.ts'
@@ -44,6 +44,15 @@ export interface SandboxOptions {
   host?: string
   /** A file, or `:memory:`. Default `:memory:`. */
   database?: string
+  /**
+   * Origin that frame URLs, links and CORS name, such as `http://192.168.1.5:4010` or a tunnel's. Default: the address. It
+   * is one of the allowed hosts.
+   */
+  public_url?: string
+  /** Host names and addresses that requests may name in their Host header, beside loopback and `host`. */
+  allowed_hosts?: readonly string[]
+  /** Serves https with this certificate and private key, both PEM. Default: http. */
+  tls?: TlsFiles
   /** The same identifiers, tokens and decisions in every run. */
   seed?: number
   /** Default: the system time until it is moved; the database stores it. A manual clock belongs to its owner. */
@@ -76,6 +85,8 @@ export interface SandboxProject {
 
 export interface Sandbox {
   readonly url: string
+  /** The public URL, else the url. */
+  readonly public_url: string
   readonly port: number
   readonly inspector_url: string
   readonly database: string
@@ -88,6 +99,8 @@ export interface Sandbox {
   readonly warnings: string[]
   /** The control plane demands it of browsers that write, and of every client when it listens beyond loopback. */
   readonly admin_token: string
+  /** Whether clients beyond this computer may reach it, so that the control plane demands the token of all. */
+  readonly is_public: boolean
   /** Stops accepting, finishes what is under way, closes the database. */
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
@@ -118,6 +131,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const event_limit = checkCount(options.event_limit ?? defaultEventLimit, 'event_limit')
   const rate = readRate(options.rate_limit)
   const report = options.report ?? ((error: unknown) => console.error(redactSecrets(inspect(error))))
+  const { public_url, allowed_hosts, tls } = options
+  const address = readAddress({ host, public_url, allowed_hosts, tls })
   const seed = options.seed === undefined ? null : checkCount(options.seed, 'seed')
 
   const fixture = <T>(name: string) => JSON.parse(readFileSync(join(root, 'fixtures', name), 'utf8')) as T
@@ -151,9 +166,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const platform = createPlatform({ clock, seed, signingKey: await keyOf(path, store) })
   platform.seenId(store.largestId())
 
-  const isPublic = !isLoopback(host)
   const admin_token = `sbx_${randomBytes(24).toString('base64url')}`
-  const warnings = isPublic ? ['listens beyond loopback: the control plane needs the admin token'] : []
+  const warnings = [...address.warnings]
   if (store.backup !== null) warnings.push(`the database was migrated; a copy of it as it was is at ${store.backup}`)
 
   const rates = createRates(rate)
@@ -179,6 +193,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     pendingDecisions,
     faults,
     drainLock: createDrainLock(),
+    url: '',
     base_url: '',
     version: version(),
     pid: process.pid,
@@ -197,7 +212,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const server = createServer({
     services,
     rates,
-    guard: { host, isPublic, admin_token },
+    guard: { hosts: address.hosts, isPublic: address.isPublic, admin_token },
+    tls,
     isJournalOn: journal_limit > 0,
     assets: createAssets(root, creativeFiles(demand.campaigns)),
     demo_project: keys,
@@ -215,8 +231,9 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     await store.close()
     throw listenError(error, host, options.port ?? 0)
   }
-  const url = `http://${urlHost(host)}:${port}`
-  services.base_url = url
+  const url = address.urlAt(port)
+  services.url = url
+  services.base_url = address.public_url ?? url
   await pendingDecisions.restore()
 
   let closing: Promise<void> | undefined
@@ -232,6 +249,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   }
   return {
     url,
+    public_url: services.base_url,
     port,
     inspector_url: `${url}/_sandbox/`,
     database,
@@ -241,6 +259,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     keys,
     warnings: [...warnings, ...(isMoved ? ['the clock was moved: svc sandbox clock show'] : []), ...faultWarnings],
     admin_token,
+    is_public: address.isPublic,
     close,
     [Symbol.asyncDispose]: close,
   }
@@ -347,11 +366,6 @@ function checkDemand(demand: unknown): MarketData {
 function checkCount(value: number, name: string): number {
   if (Number.isSafeInteger(value) && value >= 0) return value
   throw new SandboxError('option_invalid', `${name} must be a whole number, not ${value}.`, `Give ${name} 0 or more.`)
-}
-
-function urlHost(host: string): string {
-  if (host === '0.0.0.0' || host === '::') return 'localhost'
-  return host.includes(':') ? `[${host}]` : host
 }
 
 function version(): string {

@@ -19,7 +19,7 @@ let stderr: HostStream | undefined
 const host: Host = {
   env: process.env,
   cwd: process.cwd(),
-  home: homedir(),
+  home: homeDirectory(),
   platform: process.platform,
   pid: process.pid,
   // A program in one file, with its runtime inside, has no script.
@@ -87,6 +87,15 @@ function hostStream(stream: NodeJS.WriteStream): HostStream {
     get rows() {
       return stream.rows
     },
+  }
+}
+
+/** Returns the home directory; empty for a user without one, as in a container with a user of no name. */
+function homeDirectory(): string {
+  try {
+    return homedir()
+  } catch {
+    return ''
   }
 }
 

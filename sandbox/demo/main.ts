@@ -33,7 +33,7 @@ const page = createPage(
       if (name !== 'keep' && product !== undefined) void run(product, product.prompt, true)
     },
     withdraw,
-    address: () => `${location.origin}${location.pathname}${writeChoices(choices)}`,
+    address: () => `${location.origin}${location.pathname}${writeChoices(choices, location.search)}`,
   },
   timeline.element,
 )
@@ -63,7 +63,7 @@ show()
 
 /** Another surface is a step of the history; the other choices are not. */
 function choose(some: Partial<Choices>): void {
-  const address = (change: Choices) => writeChoices(change) || location.pathname
+  const address = (change: Choices) => writeChoices(change, location.search) || location.pathname
   const isStep = some.surface !== undefined && some.surface !== choices.surface
   choices = { ...choices, ...some }
   if (choices.integration === 'browser' && choices.outcome === 'slow') choices.outcome = 'fill'

@@ -94,7 +94,7 @@ export function createPage({ choose, control, withdraw, address }: PageActions, 
       document.documentElement.dataset.theme = choices.theme
       document.title = `${options.surface[choices.surface].label} · Demo host`
       for (const { surface, tab } of tabs) {
-        tab.href = writeChoices({ ...choices, surface }) || location.pathname
+        tab.href = writeChoices({ ...choices, surface }, location.search) || location.pathname
         if (surface === choices.surface) tab.setAttribute('aria-current', 'page')
         else tab.removeAttribute('aria-current')
       }

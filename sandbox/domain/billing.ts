@@ -73,8 +73,13 @@ type Total = BillingReport['totals'][number]
 
 /** Sums verdicts. It is fed slot by slot, so that a report over many placements holds few of them at a time. */
 export interface Tally {
-  /** Adds one metric that counted. */
-  count(project: TallyProject, facts: { format: Format; gross_cpm: number; currency: string }, metric: Metric): void
+  /** Adds metrics that counted. */
+  count(
+    project: TallyProject,
+    facts: { format: Format; gross_cpm: number; currency: string },
+    metric: Metric,
+    count: number,
+  ): void
   /** Adds beacons that did not count. */
   miss(reason: Reason, count: number): void
   /** What counted, by project, format, metric and price, and what did not, by reason. */
@@ -90,12 +95,12 @@ export function createTally(): Tally {
   const lines = new Map<string, { line: BillingLine; project: TallyProject }>()
   const reasons = new Map<Reason, number>()
   return {
-    count(project, { format, gross_cpm, currency }, metric) {
+    count(project, { format, gross_cpm, currency }, metric, count) {
       const { client_id, settings } = project
       const name = `${client_id} ${format} ${metric} ${gross_cpm} ${currency}`
       const known = lines.get(name)
       if (known !== undefined) {
-        known.line.count++
+        known.line.count += count
         return
       }
       const is_billed = isBilled(settings.billing_model, metric)
@@ -106,7 +111,7 @@ export function createTally(): Tally {
         is_billed,
         gross_cpm,
         currency,
-        count: 1,
+        count,
         amount: 0,
         publisher_amount: 0,
       }

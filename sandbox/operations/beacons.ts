@@ -16,6 +16,7 @@ import {
 } from '../../src/contract/v1/beacons.ts'
 import { type Json, parseJsonObject } from '../../src/foundation/json.ts'
 import { beaconEntry, canonicalJson } from '../domain/evidence.ts'
+import { nextTurn } from '../runtime/waiters.ts'
 import type { BeaconListRow, BeaconRow, EvidenceDraft, SlotRow, UnacceptedBeaconRow } from '../store/store.ts'
 import {
   type Caller,
@@ -23,6 +24,7 @@ import {
   callerOf,
   cursorOf,
   defined,
+  fullPage,
   type Operation,
   pageOf,
   projectFilter,
@@ -275,21 +277,24 @@ async function recordRejected(
   })
 }
 
-export const listBeacons: Operation<Contract['beacons.list']> = async (services, { now_ms }, { query }) => {
-  const { rows, next } = await services.store.listBeacons({
-    ...pageOf(query),
-    ...defined({
-      slot_id: slotFilter(query.slot_id),
-      event: query.event,
-      verdict: query.verdict,
-      format: query.format,
-      session_id: query.session_id,
-      project_id: await projectFilter(services, query.client_id),
-      since_ms: sinceOf(query.since, now_ms),
-    }),
+export const listBeacons: Operation<Contract['beacons.list']> = async (services, context, { query }) => {
+  const filter = defined({
+    slot_id: slotFilter(query.slot_id),
+    event: query.event,
+    verdict: query.verdict,
+    format: query.format,
+    session_id: query.session_id,
+    project_id: await projectFilter(services, query.client_id),
+    since_ms: sinceOf(query.since, context.now_ms),
   })
+  const { rows, next } = await fullPage(context, pageOf(query), (part) =>
+    services.store.listBeacons({ ...part, ...filter }),
+  )
   return { items: await beaconItems(services, rows), next_cursor: cursorOf(next) }
 }
+
+/** Slots whose beacons are judged before other requests get a turn. */
+const slotsAtOnce = 50
 
 /** Each beacon with its verdict among the beacons of its slot. */
 async function beaconItems({ store }: Services, rows: readonly BeaconListRow[]): Promise<BeaconItem[]> {
@@ -301,6 +306,7 @@ async function beaconItems({ store }: Services, rows: readonly BeaconListRow[]):
       items.push(unacceptedItem(client_id, row.slot, row.beacon))
       continue
     }
+    if (verdicts.size % slotsAtOnce === 0) await nextTurn()
     const ofSlot = verdicts.get(row.slot.id) ?? verdictsOf(row.slot, await store.beaconsOf(row.slot.id))
     verdicts.set(row.slot.id, ofSlot)
     items.push(acceptedItem(row.slot, row.beacon, ofSlot.get(row.beacon.id)))

@@ -5,13 +5,14 @@ import type { Contract } from '../../src/contract/index.ts'
 import { createTally } from '../domain/billing.ts'
 import { nextTurn } from '../runtime/waiters.ts'
 import { acceptedItem, unacceptedItem, verdictsOf } from './beacons.ts'
-import { defined, type Operation, projectFilter, sinceOf } from './context.ts'
+import { defined, fullPage, type Operation, projectFilter, sinceOf } from './context.ts'
 
-/** Slots that are judged before other requests get a turn. */
-const chunk = 250
+/** Slots whose beacons are judged before other requests get a turn. */
+const slotsAtOnce = 25
 
-export const reportBilling: Operation<Contract['billing.report']> = async (services, { now_ms, signal }, { query }) => {
+export const reportBilling: Operation<Contract['billing.report']> = async (services, context, { query }) => {
   const { store } = services
+  const { now_ms } = context
   const scope = defined({
     project_id: await projectFilter(services, query.client_id),
     session_id: query.session_id,
@@ -20,30 +21,22 @@ export const reportBilling: Operation<Contract['billing.report']> = async (servi
   })
   const tally = createTally()
   const missed = newestBeacons()
-  for (let after: number | null = 0; after !== null && !signal().aborted; ) {
-    const slots = await store.slotsWithBeacons({ ...scope, after, limit: chunk })
-    for (const { slot, beacons } of slots) {
-      const outcome = slot.decision?.outcome
-      if (outcome?.status !== 'filled') continue
-      const verdicts = verdictsOf(slot, beacons)
-      for (const beacon of beacons) {
-        const isInScope =
-          beacon.received_at_ms >= (scope.since_ms ?? 0) && beacon.received_at_ms < (scope.until_ms ?? Infinity)
-        const verdict = verdicts.get(beacon.id)
-        if (!isInScope || verdict === undefined) continue
-        if (verdict.metric !== null) tally.count(slot.project, outcome, verdict.metric)
-        else if (verdict.reason_code !== 'OK') {
-          tally.miss(verdict.reason_code, 1)
-          missed.add(acceptedItem(slot, beacon, verdict))
-        }
-      }
-    }
-    after = slots.length < chunk ? null : slots.at(-1)!.slot.id
-    await nextTurn()
+  const { counted, missed: reasons, newest } = await store.countBilling(scope, notCountedAtMost)
+  for (const { project_id, metric, count, ...facts } of counted) {
+    tally.count(await store.projectById(project_id), facts, metric, count)
   }
-  for (const { reason_code, count } of await store.countUnaccepted(scope)) tally.miss(reason_code, count)
+  for (const { reason_code, count } of reasons) tally.miss(reason_code, count)
+  for (const [index, { slot_id, id }] of newest.entries()) {
+    if (index % slotsAtOnce === 0) await nextTurn()
+    const slot = await store.findSlot(slot_id)
+    const beacons = await store.beaconsOf(slot_id)
+    const beacon = beacons.find((candidate) => candidate.id === id)
+    if (slot !== null && beacon !== undefined) missed.add(acceptedItem(slot, beacon, verdictsOf(slot, beacons).get(id)))
+  }
   for (const verdict of ['rejected', 'duplicate'] as const) {
-    const { rows } = await store.listBeacons({ ...scope, verdict, limit: notCountedAtMost, before: null })
+    const { rows } = await fullPage(context, { limit: notCountedAtMost, before: null }, (part) =>
+      store.listBeacons({ ...part, ...scope, verdict }),
+    )
     for (const row of rows) {
       if (row.kind !== 'unaccepted') continue
       const { client_id } = await store.projectById(row.beacon.project_id)

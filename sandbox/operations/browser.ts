@@ -2,15 +2,15 @@
 import { ApiError } from '../../src/contract/errors.ts'
 import { encodeId, formatToken } from '../../src/contract/ids.ts'
 import type { Contract } from '../../src/contract/index.ts'
-import { isOriginAllowed, serializeOrigin } from '../domain/settings.ts'
+import { serializeOrigin } from '../domain/settings.ts'
 import type { KeyRow } from '../store/store.ts'
-import type { Operation, Services } from './context.ts'
+import { allowsOrigin, type Operation, type Services } from './context.ts'
 
 export const activateBrowser: Operation<Contract['browser.activate']> = async (services, context, { body }) => {
   if (context.origin === null) throw new ApiError('origin_missing')
   const key = await publishableKey(services, body.publishable_key)
   const origin = serializeOrigin(context.origin)
-  if (origin === null || !isOriginAllowed(origin, key.project.settings.allowed_origins, key.mode)) {
+  if (origin === null || !allowsOrigin(services, key.project, origin, key.mode)) {
     throw new ApiError('origin_not_allowed', {
       message: `The origin ${context.origin.slice(0, 256)} is not allowed for this project.`,
     })

@@ -11,6 +11,7 @@ import {
   callerOf,
   cursorOf,
   defined,
+  fullPage,
   type Operation,
   pageOf,
   projectFilter,
@@ -98,15 +99,16 @@ export function consentWrite(
 }
 
 /** GET /_sandbox/consent: every revision, in its present state. */
-export const listConsent: Operation<Contract['consent.list']> = async (services, { now_ms }, { query }) => {
-  const { rows, next } = await services.store.listConsent({
-    ...pageOf(query),
-    ...defined({
-      project_id: await projectFilter(services, query.client_id),
-      session_id: query.session_id,
-      since_ms: sinceOf(query.since, now_ms),
-    }),
+export const listConsent: Operation<Contract['consent.list']> = async (services, context, { query }) => {
+  const { now_ms } = context
+  const filter = defined({
+    project_id: await projectFilter(services, query.client_id),
+    session_id: query.session_id,
+    since_ms: sinceOf(query.since, now_ms),
   })
+  const { rows, next } = await fullPage(context, pageOf(query), (part) =>
+    services.store.listConsent({ ...part, ...filter }),
+  )
   const items = []
   for (const row of rows) {
     const { client_id } = await services.store.projectById(row.project_id)

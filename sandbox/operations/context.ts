@@ -5,13 +5,14 @@ import { ApiError } from '../../src/contract/errors.ts'
 import type { Mode } from '../../src/contract/fields.ts'
 import { decodeId, decodeInteger, encodeInteger } from '../../src/contract/ids.ts'
 import { parseSince, sinceMs } from '../../src/foundation/duration.ts'
+import { isOriginAllowed, serializeOrigin } from '../domain/settings.ts'
 import type { DecisionServices } from '../runtime/decisions.ts'
 import type { DrainLock } from '../runtime/drain-lock.ts'
 import type { Faults } from '../runtime/faults.ts'
 import type { PendingDecisions } from '../runtime/pending-decisions.ts'
 import type { RestoredRequest } from '../runtime/replay.ts'
-import type { Waiters } from '../runtime/waiters.ts'
-import type { PageQuery, ProjectRow } from '../store/store.ts'
+import { nextTurn, type Waiters } from '../runtime/waiters.ts'
+import type { Page, PageQuery, ProjectRow } from '../store/store.ts'
 
 /** Everything an operation may use. Built once, in sandbox/index.ts. */
 export interface Services extends DecisionServices {
@@ -19,7 +20,9 @@ export interface Services extends DecisionServices {
   pendingDecisions: PendingDecisions
   faults: Faults
   drainLock: DrainLock
-  /** The address of the sandbox, without a slash at the end. */
+  /** The address that the sandbox listens on, without a slash at the end. */
+  url: string
+  /** What frame URLs, links and callers of it are given: the public URL, else the address. No slash at the end. */
   base_url: string
   version: string
   pid: number
@@ -75,6 +78,13 @@ export function callerOf(context: Context): Caller {
   return context.caller
 }
 
+/** Whether pages of an origin may act for a project: those on its allow-list, and in test mode those of the public URL. */
+export function allowsOrigin(services: Services, { settings }: ProjectRow, origin: string, mode: Mode): boolean {
+  if (isOriginAllowed(origin, settings.allowed_origins, mode)) return true
+  const { url, base_url } = services
+  return mode === 'test' && base_url !== url && serializeOrigin(origin) === base_url
+}
+
 /** Returns the kind of a credential, named in the journal by its prefix. */
 export function keyKind({ credential, mode }: Pick<Caller, 'credential' | 'mode'>): KeyKind {
   if (credential === 'secret_key') return mode === 'test' ? 'sk_test' : 'sk_live'
@@ -97,6 +107,22 @@ export function pageOf(query: { limit?: number | undefined; cursor?: string | un
     })
   }
   return { limit: query.limit ?? defaultLimit, before }
+}
+
+/** Resolves to a whole page of a list that the store reads in parts. Other requests have their turn between two. */
+export async function fullPage<Row>(
+  { signal }: Pick<Context, 'signal'>,
+  { limit, before }: PageQuery,
+  read: (part: PageQuery) => Promise<Page<Row>>,
+): Promise<Page<Row>> {
+  const rows: Row[] = []
+  for (let next = before; ; ) {
+    const part = await read({ limit: limit - rows.length, before: next })
+    rows.push(...part.rows)
+    next = part.next
+    if (next === null || rows.length >= limit || signal().aborted) return { rows, next }
+    await nextTurn()
+  }
 }
 
 export function cursorOf(next: number | null): string | null {

@@ -13,6 +13,7 @@ import { recordDigest } from './beacons.ts'
 import {
   cursorOf,
   defined,
+  fullPage,
   type Operation,
   pageOf,
   projectFilter,
@@ -27,16 +28,16 @@ const defaultLimit = 1_000
 /** Entries, or sessions, that are verified before other requests get a turn. */
 const chunk = 250
 
-export const listEvidence: Operation<Contract['evidence.list']> = async (services, { now_ms }, { query }) => {
-  const { rows, next } = await services.store.listEvidence({
-    ...pageOf(query),
-    ...defined({
-      project_id: await projectFilter(services, query.client_id),
-      slot_id: slotFilter(query.slot_id),
-      kind: query.kind,
-      since_ms: sinceOf(query.since, now_ms),
-    }),
+export const listEvidence: Operation<Contract['evidence.list']> = async (services, context, { query }) => {
+  const filter = defined({
+    project_id: await projectFilter(services, query.client_id),
+    slot_id: slotFilter(query.slot_id),
+    kind: query.kind,
+    since_ms: sinceOf(query.since, context.now_ms),
   })
+  const { rows, next } = await fullPage(context, pageOf(query), (part) =>
+    services.store.listEvidence({ ...part, ...filter }),
+  )
   const items = []
   for (const row of rows) {
     const { client_id } = await services.store.projectById(row.project_id)

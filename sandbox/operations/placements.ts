@@ -15,6 +15,7 @@ import {
   callerOf,
   cursorOf,
   defined,
+  fullPage,
   type Operation,
   pageOf,
   projectFilter,
@@ -42,17 +43,18 @@ export const createPlacement: Operation<Contract['placements.create']> = async (
   return placementResponse(services, await whenDecided(services, context, slot, wait_ms), context.now_ms)
 }
 
-export const listPlacements: Operation<Contract['placements.list']> = async (services, { now_ms }, { query }) => {
-  const { rows, next } = await services.store.listSlots({
-    ...pageOf(query),
-    ...defined({
-      project_id: await projectFilter(services, query.client_id),
-      session_id: query.session_id,
-      format: query.format,
-      fill: query.fill === undefined ? undefined : query.fill === 'true',
-      since_ms: sinceOf(query.since, now_ms),
-    }),
+export const listPlacements: Operation<Contract['placements.list']> = async (services, context, { query }) => {
+  const { now_ms } = context
+  const filter = defined({
+    project_id: await projectFilter(services, query.client_id),
+    session_id: query.session_id,
+    format: query.format,
+    fill: query.fill === undefined ? undefined : query.fill === 'true',
+    since_ms: sinceOf(query.since, now_ms),
   })
+  const { rows, next } = await fullPage(context, pageOf(query), (part) =>
+    services.store.listSlots({ ...part, ...filter }),
+  )
   return { items: rows.map((slot) => placementItem(slot, now_ms)), next_cursor: cursorOf(next) }
 }
 

@@ -48,7 +48,7 @@ export async function loadFrame(
   const filled = await findFilledSlot(services, asset_token)
   if (filled === null) return refused(404, 'asset_token_invalid', null)
   const { slot, decision } = filled
-  const { allowed_origins } = slot.project.settings
+  const allowed_origins = embedders(services, slot)
   context.subject.slot_id = slot.id
   context.subject.session_id = slot.job.session_id
   if (!isFrameOpen(filled, context.now_ms)) return refused(404, 'asset_token_expired', allowed_origins)
@@ -66,6 +66,12 @@ export async function loadFrame(
     click_url: fill.campaign.click_url,
     allowed_origins,
   }
+}
+
+/** The origins whose pages may embed the frame; in test mode those of the public URL too, where the demo is. */
+function embedders({ url, base_url }: Services, { job, project }: SlotRow): readonly string[] {
+  const { allowed_origins } = project.settings
+  return job.mode === 'test' && base_url !== url ? [...allowed_origins, base_url] : allowed_origins
 }
 
 /** Whether the frame may be loaded: first within its window, again for as long as beacons are accepted. */

@@ -9,6 +9,7 @@ import { type Contract, compat } from '../../src/contract/index.ts'
 import { pathPattern, withoutQuery } from '../../src/foundation/endpoint-path.ts'
 import { type Conditions, type MatchedRequest, matchRequest } from '../domain/request-match.ts'
 import { restoreRequest } from '../runtime/replay.ts'
+import { nextTurn } from '../runtime/waiters.ts'
 import type { ExchangeFilter, ExchangeRow, ExchangeSummary } from '../store/store.ts'
 import { cursorOf, defined, type Operation, pageOf, projectFilter, type Services, sinceOf } from './context.ts'
 
@@ -82,6 +83,7 @@ export const nearestRequests: Operation<Contract['requests.nearest']> = async (s
       if (met > 0 && failed.length > 0) misses.push({ ...request.item, failed })
     }
     if (next === null) break
+    await nextTurn()
     before = next
   }
   return { items: misses.sort((a, b) => a.failed.length - b.failed.length).slice(0, limit) }
@@ -122,6 +124,7 @@ async function matchesWithin(
     }
     next = page.next
     if (next === null || page.rows.length < chunk) break
+    await nextTurn()
   }
   return { items, next }
 }

@@ -14,8 +14,9 @@ export const getInfo: Operation<Contract['sandbox.info']> = async (services, { n
   return {
     version: services.version,
     pid: services.pid,
-    url: services.base_url,
-    inspector_url: `${services.base_url}/_sandbox/`,
+    url: services.url,
+    public_url: services.base_url,
+    inspector_url: `${services.url}/_sandbox/`,
     database: store.path,
     schema_version: store.schema_version,
     seed: platform.seed,

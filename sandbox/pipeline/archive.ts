@@ -47,7 +47,7 @@ async function exportResponse({ store }: Services, { context, request }: Exchang
       try {
         await pipe(createReadStream(copy.path), createGzip({ level: 1 }), sink).catch(() => sink.destroy())
       } finally {
-        copy.remove()
+        await copy.remove()
       }
     },
   }

@@ -4,8 +4,8 @@
  */
 import { ApiError } from '../../src/contract/errors.ts'
 import { contract } from '../../src/contract/index.ts'
-import { isOriginAllowed, serializeOrigin } from '../domain/settings.ts'
-import type { Services } from '../operations/context.ts'
+import { serializeOrigin } from '../domain/settings.ts'
+import { allowsOrigin, type Services } from '../operations/context.ts'
 import { type Exchange, headerOf, type Request, type Response } from './exchange.ts'
 
 /** `date` beside those of A90: the renderer corrects a wrong client clock by it. */
@@ -81,7 +81,7 @@ export async function preflightResponse(
 async function isKnownOrigin(services: Services, origin: string): Promise<boolean> {
   if (serializeOrigin(origin) === null) return false
   const projects = await services.store.listProjects()
-  return projects.some(({ settings }) => isOriginAllowed(origin, settings.allowed_origins, 'test'))
+  return projects.some((project) => allowsOrigin(services, project, origin, 'test'))
 }
 
 /** Headers that let a page of `origin` read the response. */

@@ -4,8 +4,8 @@ import { ApiError } from '../../src/contract/errors.ts'
 import { parseToken } from '../../src/contract/ids.ts'
 import { limits } from '../../src/contract/limits.ts'
 import { type Bucket, parseRateLimit, type RateLimit, rateHeaders, take } from '../domain/rate.ts'
-import { isOriginAllowed, serializeOrigin } from '../domain/settings.ts'
-import type { Caller, Services } from '../operations/context.ts'
+import { serializeOrigin } from '../domain/settings.ts'
+import { allowsOrigin, type Caller, type Services } from '../operations/context.ts'
 import type { Identity } from '../runtime/replay.ts'
 import type { ActivationRow, KeyRow, ProjectRow } from '../store/store.ts'
 import { type Exchange, headerOf, type Request } from './exchange.ts'
@@ -31,13 +31,13 @@ export async function findCaller(services: Services, exchange: Exchange, endpoin
  * activated just now, a frame as if it were loaded. Whatever the key, its kind or the origin no longer permits is refused.
  */
 async function restoreCaller(
-  { store }: Services,
+  services: Services,
   exchange: Exchange,
   endpoint: Endpoint,
   { kind, key_id, slot_id }: Identity,
 ): Promise<Caller> {
   const { request } = exchange
-  const key = await store.keyById(key_id)
+  const key = await services.store.keyById(key_id)
   if (key === null) throw new ApiError('key_unknown')
   if (kind === 'sk_test' || kind === 'sk_live') return callerOfKey(exchange, key)
   if (kind === 'at' && key.revoked_at_ms !== null) throw new ApiError('key_revoked')
@@ -45,7 +45,7 @@ async function restoreCaller(
   if (!endpoint.credentials.includes(credential)) throw new ApiError('key_class')
   const origin = request.headers.origin === undefined ? null : serializeOrigin(request.headers.origin)
   const isOwnPage = kind === 'at' && origin === null && isSameOriginRead(request)
-  if (!isOwnPage && (origin === null || !isOriginAllowed(origin, key.project.settings.allowed_origins, key.mode))) {
+  if (!isOwnPage && (origin === null || !allowsOrigin(services, key.project, origin, key.mode))) {
     throw new ApiError('origin_not_allowed', { message: 'The origin of the replayed request is no longer allowed.' })
   }
   return { credential, project: key.project, mode: key.mode, key_id, slot_id }
@@ -125,7 +125,7 @@ async function callerOfToken(
   else {
     if (row.is_key_revoked)
       throw new ApiError('key_revoked', { message: 'The key of this activation token was revoked.' })
-    checkOrigin(row, request)
+    checkOrigin(services, row, request)
   }
   return { credential, project: row.project, mode: row.mode, key_id: row.key_id, slot_id: row.slot_id }
 }
@@ -134,9 +134,9 @@ async function callerOfToken(
  * Requires the bound origin, which the project must still allow (A08). A same-origin GET has no Origin, and
  * Sec-Fetch-Site instead (A04).
  */
-function checkOrigin(row: ActivationRow, request: Request): void {
+function checkOrigin(services: Services, row: ActivationRow, request: Request): void {
   const { origin } = request.headers
-  if (row.origin === null || !isOriginAllowed(row.origin, row.project.settings.allowed_origins, row.mode)) {
+  if (row.origin === null || !allowsOrigin(services, row.project, row.origin, row.mode)) {
     throw new ApiError('origin_not_allowed', { message: 'The origin of this activation token is no longer allowed.' })
   }
   if (isSameOriginRead(request)) return
@@ -155,9 +155,10 @@ function isSameOriginRead(request: Request): boolean {
 }
 
 /** Pins the origin of a beacon token with its first beacon; the project must allow it (A06). */
-async function pinOrigin({ store }: Services, row: ActivationRow, origin: string | undefined): Promise<void> {
+async function pinOrigin(services: Services, row: ActivationRow, origin: string | undefined): Promise<void> {
+  const { store } = services
   const serialized = origin === undefined ? null : serializeOrigin(origin)
-  if (serialized === null || !isOriginAllowed(serialized, row.project.settings.allowed_origins, row.mode)) {
+  if (serialized === null || !allowsOrigin(services, row.project, serialized, row.mode)) {
     throw new ApiError('origin_not_allowed', { message: 'A beacon token needs an allowed Origin.' })
   }
   if (row.origin === serialized) return

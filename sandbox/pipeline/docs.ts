@@ -36,7 +36,12 @@ export function docsRoutes(services: Services, assets: Assets): Route[] {
     const { body } = await assets.docsFile('index.json')
     return new Set((JSON.parse(body.toString()) as { topic: string }[]).map(({ topic }) => topic))
   }
-  const get = (path: string, respond: Route['respond']): Route => ({ method: 'GET', path: `${root}${path}`, respond })
+  const get = (path: string, respond: Route['respond']): Route => ({
+    method: 'GET',
+    path: `${root}${path}`,
+    respond,
+    isOpen: true,
+  })
   const file = (name: string) =>
     get(name, async (exchange) => assetResponse(exchange, await assets.docsFile(name), headers))
   const page = async (exchange: Exchange, topic: string): Promise<Response> => {
@@ -74,6 +79,7 @@ function redirect(path: string, location: string): Route {
   return {
     method: 'GET',
     path,
+    isOpen: true,
     respond: ({ context }) => ({ status: 302, headers: { 'x-request-id': context.request_id, location }, body: '' }),
   }
 }

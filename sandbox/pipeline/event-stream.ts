@@ -1,18 +1,20 @@
-/** GET /_sandbox/events: server-sent events that start at any sequence number and never miss one. */
+/**
+ * GET /_sandbox/events: server-sent events that start at any sequence number and never miss one. All followers are notified
+ * together: the more there are, the longer new events are gathered, so that writing to sockets leaves time for requests.
+ */
 import type { ServerResponse } from 'node:http'
-import type { SandboxEvent } from '../../src/contract/control/events.ts'
 import type { Parsed } from '../../src/contract/endpoint.ts'
 import { decodeId } from '../../src/contract/ids.ts'
 import { contract } from '../../src/contract/index.ts'
 import { type Services, sinceOf } from '../operations/context.ts'
-import { toSandboxEvent } from '../operations/events.ts'
 import { nextTurn } from '../runtime/waiters.ts'
-import type { EventRow } from '../store/store.ts'
 import { validate } from './body.ts'
+import { createEventBatches, type EventBatches, type EventFilter, eventText } from './event-batches.ts'
 import { type Exchange, headerOf, type Request, type Response, type Route } from './exchange.ts'
 
 const streamEvents = contract['events.stream']
-const rowsAtOnce = 200
+/** How much longer new events are gathered for each follower, milliseconds: one write takes a fiftieth of one. */
+const gatheredPerFollower_ms = 0.2
 const noSubject = { client_id: null, slot_id: null }
 const keepAlive_ms = 15_000
 
@@ -23,7 +25,19 @@ export interface EventStreams {
 }
 
 export function createEventStreams(services: Services): EventStreams {
-  const open = new Set<() => void>()
+  const open = new Set<Follower>()
+  const batches = createEventBatches(services)
+  let timer: NodeJS.Timeout | undefined
+  const deliver = () => {
+    timer = undefined
+    for (const follower of open) follower.pump()
+  }
+  services.store.onEvents(() => {
+    if (open.size === 0 || timer !== undefined) return
+    const gathered_ms = Math.floor(open.size * gatheredPerFollower_ms)
+    if (gathered_ms === 0) deliver()
+    else timer = setTimeout(deliver, gathered_ms)
+  })
   const respond = async ({ context, request }: Exchange): Promise<Response> => {
     const query = validate(streamEvents.query, { ...request.query })
     const filter = await filterOf(services, query)
@@ -38,11 +52,11 @@ export function createEventStreams(services: Services): EventStreams {
       },
       body(sink) {
         if (sink.destroyed) return
-        const stop = stream(services, sink, start, filter)
-        open.add(stop)
+        const follower = follow(services, batches, sink, start, filter)
+        open.add(follower)
         sink.once('close', () => {
-          stop()
-          open.delete(stop)
+          follower.stop()
+          open.delete(follower)
         })
       },
     }
@@ -50,24 +64,26 @@ export function createEventStreams(services: Services): EventStreams {
   return {
     route: { method: 'GET', path: streamEvents.path, respond },
     close() {
-      for (const stop of open) stop()
+      clearTimeout(timer)
+      for (const follower of open) follower.stop()
       open.clear()
     },
   }
 }
 
-type Filter = (event: EventRow) => boolean
-
 type Query = Parsed<typeof streamEvents>['query']
 
-async function filterOf({ store }: Services, query: Query): Promise<Filter> {
+async function filterOf({ store }: Services, query: Query): Promise<EventFilter> {
   const types = query.type?.split(',').map((type) => type.trim()) ?? null
   const project_id = query.client_id === undefined ? null : ((await store.findProject(query.client_id))?.id ?? -1)
   const slot_id = query.slot_id === undefined ? null : (decodeId('slot', query.slot_id) ?? -1)
-  return (event) =>
-    (types === null || types.some((type) => matches(event.type, type))) &&
-    (project_id === null || event.project_id === project_id) &&
-    (slot_id === null || event.slot_id === slot_id)
+  return {
+    key: JSON.stringify([types, project_id, slot_id]),
+    matches: (event) =>
+      (types === null || types.some((type) => matches(event.type, type))) &&
+      (project_id === null || event.project_id === project_id) &&
+      (slot_id === null || event.slot_id === slot_id),
+  }
 }
 
 function matches(type: string, pattern: string): boolean {
@@ -88,54 +104,64 @@ async function startOf(
   return since_ms === undefined ? store.lastEventSeq() : store.eventSeqBefore(since_ms)
 }
 
-/** Writes the events there are, then waits for more. One pump at a time: a slow reader stops it, nothing piles up. */
-function stream(services: Services, sink: ServerResponse, start: number, filter: Filter): () => void {
+interface Follower {
+  /** Writes the events that there are now. */
+  pump(): void
+  stop(): void
+}
+
+/** Writes the events there are, then more on each `pump`. One at a time: a slow reader stops it, nothing piles up. */
+function follow(
+  services: Services,
+  batches: EventBatches,
+  sink: ServerResponse,
+  start: number,
+  filter: EventFilter,
+): Follower {
+  const { store, platform } = services
   sink.write(': connected\n\n')
   let seq = start
-  let generation = services.store.stateGeneration().count
+  let generation = store.stateGeneration().count
   let isPumping = false
+  let isNotified = false
   let isStopped = false
   /** After the state was replaced, continues with the event that reports it: earlier ones belong to another state. */
   const skipToGeneration = () => {
-    const { count, event_seq } = services.store.stateGeneration()
+    const { count, event_seq } = store.stateGeneration()
     if (count === generation) return
     generation = count
     seq = Math.max(seq, event_seq - 1)
   }
-  const write = async (event: SandboxEvent) => {
-    const isFlowing = sink.write(`id: ${event.seq}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
-    if (!isFlowing) await flowing(sink)
+  const write = async (bytes: string | Buffer) => {
+    if (bytes.length > 0 && !sink.write(bytes)) await flowing(sink)
+  }
+  /** Returns false when there is nothing more to write now. */
+  const writeNext = async (): Promise<boolean> => {
+    if (isStopped || store.lastEventSeq() <= seq) return false
+    skipToGeneration()
+    const { last_dropped_seq } = store.eventLog()
+    if (seq < last_dropped_seq) {
+      const gone = { ...noSubject, type: 'events.dropped', seq: last_dropped_seq } as const
+      await write(eventText({ ...gone, at_ms: platform.clock.now(), data: { after_seq: seq } }))
+      seq = last_dropped_seq
+    }
+    const batch = await batches.next(filter, seq)
+    if (isStopped) return false
+    if (batch === null || generation !== store.stateGeneration().count) return true
+    seq = batch.last_seq
+    await write(batch.bytes)
+    // A long history must not hold up other requests: a reader that keeps up would never make it wait.
+    if (batch.isFull) await nextTurn()
+    return batch.isFull
   }
   const pump = async () => {
+    isNotified = true
     if (isPumping || isStopped) return
     isPumping = true
     try {
-      while (!isStopped && services.store.lastEventSeq() > seq) {
-        skipToGeneration()
-        const { last_dropped_seq } = services.store.eventLog()
-        if (seq < last_dropped_seq) {
-          const gone = { ...noSubject, type: 'events.dropped', seq: last_dropped_seq } as const
-          const at_ms = services.platform.clock.now()
-          await write({ ...gone, at_ms, data: { after_seq: seq } })
-          seq = last_dropped_seq
-        }
-        const rows = await services.store.events(seq, rowsAtOnce)
-        if (rows.length === 0) break
-        for (const row of rows) {
-          if (generation !== services.store.stateGeneration().count) break
-          seq = row.seq
-          if (!filter(row)) continue
-          const event = await services.drainLock.run(async () =>
-            generation === services.store.stateGeneration().count
-              ? toSandboxEvent(services, row, services.platform.clock.now())
-              : null,
-          )
-          if (event === null) break
-          await write(event)
-          if (isStopped) break
-        }
-        // A long history must not hold up other requests: a reader that keeps up would never make it wait.
-        if (rows.length === rowsAtOnce) await nextTurn()
+      while (isNotified) {
+        isNotified = false
+        while (await writeNext());
       }
     } catch (error) {
       services.report(error)
@@ -144,15 +170,16 @@ function stream(services: Services, sink: ServerResponse, start: number, filter:
       isPumping = false
     }
   }
-  const off = services.store.onEvents(() => void pump())
   const timer = setInterval(() => sink.write(': still here\n\n'), keepAlive_ms)
   void pump()
-  return () => {
-    if (isStopped) return
-    isStopped = true
-    clearInterval(timer)
-    off()
-    sink.end()
+  return {
+    pump: () => void pump(),
+    stop() {
+      if (isStopped) return
+      isStopped = true
+      clearInterval(timer)
+      sink.end()
+    },
   }
 }
 

@@ -44,6 +44,8 @@ export interface Route {
   path: string
   /** The longest body that is read before `respond` is called; left out where none is read. */
   body_limit_bytes?: number
+  /** Of the control plane: whether it shows nothing of this sandbox, so that no admin token is needed beyond loopback. */
+  isOpen?: boolean
   /** @throws ApiError */
   respond(exchange: Exchange): Response | Promise<Response>
 }

@@ -13,6 +13,7 @@ import type { Services } from '../operations/context.ts'
 import { type Exchange, headerOf, internalRequest, type Response, type Route } from './exchange.ts'
 import { type Asset, type Assets, assetResponse } from './media.ts'
 import { createPipeline, type Pipeline, respondTo } from './pipeline.ts'
+import type { GuardOptions } from './routes.ts'
 
 const { 'consent.set': setConsent, 'decisions.get': getDecision, 'placements.create': createPlacement } = contract
 
@@ -35,22 +36,27 @@ type Complete = (body: JsonObject) => JsonObject
 export function pageRoutes(pipeline: Pipeline, assets: Assets, project: DemoProject): Route[] {
   const { services, guard } = pipeline
   const get = (path: string, respond: Route['respond']): Route => ({ method: 'GET', path, respond })
+  const open = (path: string, respond: Route['respond']): Route => ({ ...get(path, respond), isOpen: true })
   const file = (path: string, find: (params: Exchange['request']['params']) => Promise<Asset | null>) =>
-    get(`/_sandbox/demo/${path}`, async (exchange) => {
+    open(`/_sandbox/demo/${path}`, async (exchange) => {
       const headers = { 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' }
       return assetResponse(exchange, await find(exchange.request.params), headers)
     })
   return [
     get('/', (exchange) => redirect(exchange, '/_sandbox/')),
-    get('/_sandbox/', (exchange) => homePage(exchange, services)),
+    get('/_sandbox/', (exchange) => homePage(exchange, services, guard)),
     get('/_sandbox/demo', (exchange) => {
-      const own = new URL(exchange.request.url, services.base_url)
-      if (headerOf(exchange.request, 'host') !== own.host) {
-        return redirect(exchange, `${services.base_url}/_sandbox/demo${own.search}`)
-      }
+      const { url, base_url, store } = services
+      const isOwn = [url, base_url].some((own) => new URL(own).host === headerOf(exchange.request, 'host'))
+      if (!isOwn) return redirect(exchange, `${base_url}/_sandbox/demo${new URL(exchange.request.url, url).search}`)
       const { client_id, publishable_key } = project
-      const since_seq = services.store.lastEventSeq()
-      return demoPage(exchange, { token: guard.admin_token, client_id, publishable_key, since_seq })
+      const since_seq = store.lastEventSeq()
+      return demoPage(exchange, base_url === url ? '' : ` ${base_url}`, {
+        token: guard.admin_token,
+        client_id,
+        publishable_key,
+        since_seq,
+      })
     }),
     file('demo.js', () => assets.demoFile('demo.js')),
     file('demo.css', () => assets.demoFile('demo.css')),
@@ -121,7 +127,7 @@ function backendRoutes(pipeline: Pipeline, project: DemoProject): Route[] {
   ): Promise<Response> {
     const headers = {
       ...call.headers,
-      host: new URL(services.base_url).host,
+      host: new URL(services.url).host,
       authorization: `Bearer ${project.secret_key}`,
       'user-agent': 'demo-host',
     }
@@ -186,9 +192,16 @@ dl { margin: 0 } dt { border-top: 1px solid var(--line); padding-top: .75rem } d
 a { color: var(--accent); font: 15px ui-monospace, monospace }`
 
 /** What a browser sees at the sandbox's own address: that it runs, and where to look. */
-function homePage(exchange: Exchange, { version, base_url }: Services): Response {
+function homePage(
+  exchange: Exchange,
+  { version, base_url }: Services,
+  { isPublic, admin_token }: GuardOptions,
+): Response {
   const nonce = randomBytes(16).toString('base64url')
-  const items = links.map(([path, text]) => `<dt><a href="${path}">${path}</a></dt><dd>${text}</dd>`).join('')
+  // Whoever sees this page has the token.
+  const address = (path: string) =>
+    isPublic ? `${path}${path.includes('?') ? '&amp;' : '?'}token=${admin_token}` : path
+  const items = links.map(([path, text]) => `<dt><a href="${address(path)}">${path}</a></dt><dd>${text}</dd>`).join('')
   const html = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>svc sandbox</title><style nonce="${nonce}">${homeStyle}</style><main><h1>The sandbox is running</h1><p>svc ${version} at ${base_url}</p><dl>${items}</dl></main></html>`
   return pageResponse(exchange, html, nonce)
 }
@@ -205,8 +218,11 @@ interface DemoSettings {
   since_seq: number
 }
 
-/** The document of the demo host. Its script builds everything; its policy lets in nothing from elsewhere. */
-function demoPage(exchange: Exchange, settings: DemoSettings): Response {
+/**
+ * The document of the demo host. Its script builds everything; its policy lets in nothing from elsewhere. `frames` is the
+ * origin of frames where it is not that of the page, after a space.
+ */
+function demoPage(exchange: Exchange, frames: string, settings: DemoSettings): Response {
   const nonce = randomBytes(16).toString('base64url')
   const json = JSON.stringify(settings).replaceAll('<', '\\u003c')
   const html = `<!doctype html>
@@ -226,7 +242,12 @@ function demoPage(exchange: Exchange, settings: DemoSettings): Response {
 </html>
 `
   return pageResponse(exchange, html, nonce, {
-    policy: [`script-src 'nonce-${nonce}'`, "img-src 'self' data:", "connect-src 'self'", "frame-src 'self'"],
+    policy: [
+      `script-src 'nonce-${nonce}'`,
+      `img-src 'self' data:${frames}`,
+      `connect-src 'self'${frames}`,
+      `frame-src 'self'${frames}`,
+    ],
     headers: { 'cross-origin-opener-policy': 'same-origin' },
   })
 }

@@ -54,7 +54,7 @@ export interface PipelineOptions {
 }
 
 export interface Pipeline extends PipelineOptions {
-  /** @throws ApiError 421 when the Host header names neither loopback nor the configured host */
+  /** @throws ApiError 421 when the Host header names neither loopback nor a configured host */
   checkHost(header: string | undefined): void
   routes: Routes
 }
@@ -129,7 +129,9 @@ export async function replay(
 /** Step 2, with the guard of the control plane, which depends on the route. */
 function findRoute({ services, guard, routes }: Pipeline, request: Request): Route {
   const route = routes.find(request)
-  if (request.path.startsWith('/_sandbox')) checkControlPlane(request, services.base_url, guard)
+  if (request.path.startsWith('/_sandbox')) {
+    checkControlPlane(request, [services.url, services.base_url], guard, route?.isOpen === true)
+  }
   if (route !== null) return route
   if (!isPreflight(request)) throw missingRoute(routes, request)
   return {
@@ -157,6 +159,9 @@ function hasLeft(request: Request): boolean {
 
 const noResponse: Response = { status: 0, headers: {}, body: '', broken: 'drop' }
 
+/** Container platforms and load balancers know no admin token. */
+const probes: ReadonlySet<string> = new Set<EndpointId>(['health.live', 'health.ready'])
+
 type ServedId = JsonEndpointId | CompatEndpointId
 
 const operationsById = { ...operations, ...compatOperations }
@@ -169,7 +174,9 @@ function endpointRoute(pipeline: Pipeline, id: ServedId, endpoint: Endpoint): Ro
     return call(exchange)
   }
   const respond = endpoint.successor === undefined ? call : callDeprecated
-  return method === 'GET' ? { method, path, respond } : { method, path, body_limit_bytes, respond }
+  return method === 'GET'
+    ? { method, path, respond, isOpen: probes.has(id) }
+    : { method, path, body_limit_bytes, respond }
 }
 
 async function callEndpoint(

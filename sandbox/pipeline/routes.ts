@@ -80,9 +80,9 @@ export function unknownPath(nearest: string | null = null): ApiError {
 }
 
 export interface GuardOptions {
-  /** The host that the sandbox was started with. */
-  host: string
-  /** Whether it listens beyond loopback. */
+  /** Host names and addresses beside loopback that a request may name, in lower case; IPv6 in brackets. */
+  hosts: ReadonlySet<string>
+  /** Whether it listens beyond loopback, or goes by a name beyond it. */
   isPublic: boolean
   /** Proves to the control plane that a write comes from its own pages. */
   admin_token: string
@@ -92,10 +92,9 @@ const ownHosts = new Set(['localhost', '127.0.0.1', '[::1]'])
 const mostKnownHosts = 64
 
 /** Checks Host headers. One that was accepted is cached by its text: a client sends the same with every request. */
-export function hostGuard({ host: configured }: GuardOptions): (header: string | undefined) => void {
-  const own = configured.toLowerCase()
+export function hostGuard({ hosts }: GuardOptions): (header: string | undefined) => void {
   const known = new Set<string | undefined>()
-  /** @throws ApiError 400 without a Host header, 421 when it names neither loopback nor the configured host */
+  /** @throws ApiError 400 without a Host header, 421 when it names neither loopback nor a configured host */
   return (header) => {
     if (known.has(header)) return
     if (header === undefined) {
@@ -105,30 +104,45 @@ export function hostGuard({ host: configured }: GuardOptions): (header: string |
       })
     }
     const host = header.toLowerCase().replace(/:\d{1,5}$/, '')
-    if (!ownHosts.has(host) && host !== own && host !== `[${own}]`) throw new ApiError('host_not_allowed')
+    if (!ownHosts.has(host) && !hosts.has(host)) throw new ApiError('host_not_allowed')
     if (known.size < mostKnownHosts) known.add(header)
   }
 }
 
 /**
  * Programs on loopback need nothing. A browser, known by Origin or Sec-Fetch-Site, must be on the sandbox's own origin,
- * and must carry the token of this start to write. A sandbox that listens beyond loopback demands the token of all.
+ * and must carry the token of this start to write. Beyond loopback all clients must carry it, except to open routes. A
+ * browser can send no header with an address, so that there a read may carry it in the query.
  * @throws ApiError 403 origin_refused
  */
-export function checkControlPlane(request: Request, own_origin: string, { admin_token, isPublic }: GuardOptions): void {
-  const hasToken = headerOf(request, 'x-sandbox-token') === admin_token
-  if (isPublic && !hasToken) {
+export function checkControlPlane(
+  request: Request,
+  own_origins: readonly string[],
+  { admin_token, isPublic }: GuardOptions,
+  isOpen: boolean,
+): void {
+  const isRead = request.method === 'GET' || request.method === 'HEAD'
+  const token = headerOf(request, 'x-sandbox-token') ?? (isPublic && isRead ? takeQueryToken(request) : undefined)
+  const hasToken = token === admin_token
+  if (isPublic && !hasToken && !isOpen) {
     throw new ApiError('origin_refused', {
       message: 'This sandbox listens beyond loopback: its control plane needs the admin token.',
-      hint: 'Send the admin token that svc start has printed in the x-sandbox-token header.',
+      hint: 'Send the admin token that svc start has printed in the x-sandbox-token header; in a browser, add ?token=TOKEN.',
     })
   }
   const { origin } = request.headers
   const sec_fetch_site = headerOf(request, 'sec-fetch-site')
   if (origin === undefined && sec_fetch_site === undefined) return
-  const isOwn = (origin === undefined || origin === own_origin) && isOwnSite(sec_fetch_site)
-  const isRead = request.method === 'GET' || request.method === 'HEAD'
+  const isOwn = (origin === undefined || own_origins.includes(origin)) && isOwnSite(sec_fetch_site)
   if (!isOwn || (!isRead && !hasToken)) throw new ApiError('origin_refused')
+}
+
+/** Returns the admin token of the query, which the endpoint does not see. */
+function takeQueryToken(request: Request): string | undefined {
+  const { token, ...query } = request.query
+  if (typeof token !== 'string') return undefined
+  request.query = query
+  return token
 }
 
 /** `none` is an address that was typed. */

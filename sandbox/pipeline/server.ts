@@ -1,7 +1,14 @@
 /** The HTTP server: sockets, timeouts, input that is not HTTP, and the stop. What happens to a request: pipeline.ts. */
 import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
-import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
+import type { ServerOptions as TlsServerOptions } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import { ApiError } from '../../src/contract/errors.ts'
 import { encodeId } from '../../src/contract/ids.ts'
@@ -17,6 +24,8 @@ import { createPipeline, type PipelineOptions, replay, respondTo } from './pipel
 
 export interface ServerOptions extends PipelineOptions {
   assets: Assets
+  /** Certificate and private key of https; undefined for http. */
+  tls: { cert: string; key: string } | undefined
   demo_project: DemoProject
 }
 
@@ -42,7 +51,7 @@ const stop_ms = 5_000
 const idle_check_ms = 20
 
 export function createServer(options: ServerOptions): SandboxServer {
-  const { services, assets } = options
+  const { services, assets, tls } = options
   const pipeline = createPipeline(options)
   const streams = createEventStreams(services)
   pipeline.routes.add(
@@ -70,17 +79,16 @@ export function createServer(options: ServerOptions): SandboxServer {
   }
 
   const bind = async (host: string, port: number): Promise<Server> => {
-    const server = createHttpServer(
-      {
-        headersTimeout: arrival_ms,
-        requestTimeout: arrival_ms,
-        keepAliveTimeout: idle_ms,
-        connectionsCheckingInterval: 1_000,
-        // Its absence is a 400 of the contract.
-        requireHostHeader: false,
-      },
-      handle,
-    )
+    const times = {
+      headersTimeout: arrival_ms,
+      requestTimeout: arrival_ms,
+      keepAliveTimeout: idle_ms,
+      connectionsCheckingInterval: 1_000,
+      // Its absence is a 400 of the contract.
+      requireHostHeader: false,
+    }
+    const server =
+      tls === undefined ? createHttpServer(times, handle) : await createTlsServer({ ...times, ...tls }, handle)
     // An expectation that is not 100-continue is ignored, which RFC 9110 allows.
     server.on('checkExpectation', handle)
     server.on('clientError', (error, socket) => respondToBroken(services, error, socket as Socket))
@@ -115,6 +123,12 @@ export function createServer(options: ServerOptions): SandboxServer {
     const others = addresses.filter((other) => other.address !== address)
     await Promise.allSettled(others.map((other) => bind(other.address, port)))
   }
+}
+
+/** Loads the module only where it is needed. */
+async function createTlsServer(options: TlsServerOptions, handle: RequestListener): Promise<Server> {
+  const { createServer } = await import('node:https')
+  return createServer({ ...options, handshakeTimeout: arrival_ms }, handle)
 }
 
 /** Resolves when the last connection has ended. One that is idle, now or once it has its response, is closed. */
@@ -162,7 +176,9 @@ const linger_ms = 1_000
  * response already, such as one whose body is too large and then stalls.
  */
 function respondToBroken(services: Services, error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+  // A failed handshake has no one who could read a response.
+  const isHandshake = /^(ERR_SSL|ERR_TLS|EPROTO)/.test(error.code ?? '')
+  if (error.code === 'ECONNRESET' || isHandshake || !socket.writable) {
     socket.destroy()
     return
   }

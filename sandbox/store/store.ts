@@ -8,13 +8,14 @@
  * Over 400 lines because it is all that the author of a second adapter has to read, one resource after the other.
  */
 import type { AcceptedBeacon } from '../../src/contract/beacon-verdict.ts'
+import type { Metric } from '../../src/contract/control/beacons.ts'
 import type { EventType } from '../../src/contract/control/events.ts'
 import type { ProjectSettings } from '../../src/contract/control/projects.ts'
 import type { KeyKind } from '../../src/contract/control/requests.ts'
 import type { ErrorCode, ReasonCode } from '../../src/contract/errors.ts'
 import type { AuthoritativeConsent, Format, JobType, Mode, NativeTemplateId } from '../../src/contract/fields.ts'
 import type { NoFillReason } from '../../src/contract/no-fill.ts'
-import type { BeaconEvent, Measurements } from '../../src/contract/v1/beacons.ts'
+import type { AcceptCode, BeaconEvent, Measurements } from '../../src/contract/v1/beacons.ts'
 import type { ConsentDraft, ConsentRecord } from '../domain/consent.ts'
 import type { Fault, FaultCount } from '../domain/faults.ts'
 
@@ -23,6 +24,7 @@ export interface Store
     ConsentStore,
     PlacementStore,
     BeaconStore,
+    BillingStore,
     EvidenceStore,
     RequestStore,
     EventStore,
@@ -57,7 +59,10 @@ export interface Page<Row> {
   next: number | null
 }
 
-/** Lists are newest first. */
+/**
+ * Lists are newest first. One call reads a bounded number of rows, so that no filter delays other requests: `next` may be
+ * set with fewer rows than `limit`, or none.
+ */
 export interface PageQuery {
   limit: number
   /** Only rows with smaller identifiers. */
@@ -339,6 +344,20 @@ export interface BeaconScope {
   until_ms?: number
 }
 
+/** What would be billed, by project, price and metric, and what would not, by reason. */
+export interface BillingCounts {
+  counted: {
+    project_id: number
+    format: Format
+    gross_cpm: number
+    currency: string
+    metric: Metric
+    count: number
+  }[]
+  missed: { reason_code: UnacceptedBeaconRow['reason_code'] | AcceptCode; count: number }[]
+  newest: { slot_id: number; id: number }[]
+}
+
 export interface BeaconStore {
   /**
    * Stores a beacon with its evidence and resolves to those of the slot's beacons that billing judges; null when the slot
@@ -364,14 +383,14 @@ export interface BeaconStore {
         format?: Format
       },
   ): Promise<Page<BeaconListRow>>
+}
+
+export interface BillingStore {
   /**
-   * Resolves to the slots with accepted beacons in scope, oldest first, each with all beacons that billing judges, in
-   * scope or not. Heartbeats are left out.
+   * Counts what production would bill of the beacons in scope, with the settings that each project has now. Beside the
+   * counts it names the `newest` accepted beacons that do not count, newest first.
    */
-  slotsWithBeacons(
-    query: BeaconScope & { after: number; limit: number },
-  ): Promise<{ slot: SlotRow; beacons: BeaconRow[] }[]>
-  countUnaccepted(query: BeaconScope): Promise<{ reason_code: UnacceptedBeaconRow['reason_code']; count: number }[]>
+  countBilling(scope: BeaconScope, newest: number): Promise<BillingCounts>
 }
 
 /* Evidence */
@@ -460,10 +479,7 @@ export interface RequestStore {
   /** Adds an exchange to the journal with the next commit. Never waits, never fails a request. */
   appendExchange(row: ExchangeRow): void
   findExchange(id: number): Promise<ExchangeRow | null>
-  /**
-   * This and the next two methods read at most the newest 5 000 exchanges before the cursor, so that a filter that matches
-   * little costs little: `next` may be set with fewer rows than `limit`, or none.
-   */
+  /** This and the next two methods read at most the newest 5 000 exchanges before the cursor. */
   listExchanges(query: PageQuery & ExchangeFilter): Promise<Page<ExchangeSummary>>
   /** The same with headers and bodies. */
   readExchanges(query: PageQuery & ExchangeFilter): Promise<Page<ExchangeRow>>
@@ -570,7 +586,7 @@ export interface SnapshotStore {
     at_ms: number,
   ): Promise<'missing' | Refusal | { status: 'restored'; snapshot: SnapshotRow }>
   /** Writes one consistent copy of everything to a file that the caller removes. */
-  exportState(): Promise<{ path: string; remove(): void }>
+  exportState(): Promise<{ path: string; remove(): Promise<void> }>
   /** Opens an imported copy beside this store: nothing changes here before `replace`. */
   receiveState(bytes: AsyncIterable<Uint8Array>): Promise<ReceivedState | Refusal>
 }

@@ -1,7 +1,11 @@
 /** `svc exec -- CMD...` runs a program against its own sandbox; `svc env` prints the SVC_* variables of the running one. */
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { Argument } from 'commander'
 import { flagValues } from '../cli/endpoint/input.ts'
 import { dotenvLines, shellLines } from '../cli/output/quoting.ts'
+import type { Certificate } from '../cli/process/certificate.ts'
 import { codeOfSignal, type ProcessGroup, startGroup } from '../cli/process/process-group.ts'
 import type { Command } from '../cli/run/command.ts'
 import { CliError, noSandbox } from '../cli/run/errors.ts'
@@ -9,18 +13,32 @@ import type { Signal } from '../cli/run/host.ts'
 import { type Session, severalSandboxesNote } from '../cli/run/session.ts'
 import { keyOfStarted, type PermittedKey, permittedSecretKey } from '../cli/settings/key-destination.ts'
 import { environmentOf, pageOrigin } from '../cli/settings/settings.ts'
-import { type StartOptionName, type StartOptions, startEnvironment, startFlags } from '../cli/settings/start-options.ts'
+import {
+  mergeStartOptions,
+  type StartOptionName,
+  type StartOptions,
+  startEnvironment,
+  startFlags,
+} from '../cli/settings/start-options.ts'
 import { startOnFreePort } from './sandbox/start.ts'
 
 /** Options of `start` that make sense for a sandbox in memory, on a free port. */
-const startOptions = new Set<StartOptionName>(['seed', 'rate_limit', 'decision_latency', 'strict'])
+const startOptions = new Set<StartOptionName>([
+  'seed',
+  'rate_limit',
+  'decision_latency',
+  'strict',
+  'tls',
+  'tls_cert',
+  'tls_key',
+])
 const flags = new Map([...startFlags()].filter(([name]) => startOptions.has(name)))
 
 export const exec: Command = {
   name: 'exec',
   summary: 'Run a command against a fresh sandbox, and end both',
   details: [
-    'Starts a sandbox in memory on a free port, sets SVC_BASE_URL, SVC_CLIENT_ID, SVC_SECRET_KEY, SVC_PUBLISHABLE_KEY and SVC_ORIGIN, and runs the command after --.',
+    'Starts a sandbox in memory on a free port, sets SVC_BASE_URL, SVC_CLIENT_ID, SVC_SECRET_KEY, SVC_PUBLISHABLE_KEY and SVC_ORIGIN, and runs the command after --. With TLS it sets NODE_EXTRA_CA_CERTS too, so that Node accepts the certificate.',
     "The exit code is the command's own, or 128 + n when signal n ended it. SIGINT, SIGTERM and SIGHUP reach the command once; it is killed when it has not ended 5 s later. Processes that it leaves behind are ended too.",
   ].join('\n\n'),
   arguments: [new Argument('[-- command...]', 'the command, with its arguments')],
@@ -96,17 +114,15 @@ export async function runWithSandbox(
   use: (program: SandboxProgram) => Promise<number>,
 ): Promise<number> {
   const { host, out } = session
-  const sandbox = await startOnFreePort(session, {
-    ...startEnvironment(host.env),
-    ...options,
-    port: 0,
-    ephemeral: true,
-  })
+  const given = mergeStartOptions(options, startEnvironment(host.env, startOptions))
+  const { sandbox, certificate } = await startOnFreePort(session, { ...given, port: 0, ephemeral: true })
+  const bundle = certificate === null ? null : bundleOf(certificate, host.env.NODE_EXTRA_CA_CERTS)
   try {
     out.note(`sandbox ${sandbox.url} for ${words.join(' ')}`)
     if (interrupt.aborted) return codeOfSignal(interrupt.reason as Signal)
     const origin = sandbox.projects.map(pageOrigin)[0] ?? null
-    const variables = environmentOf({ base_url: sandbox.url, ...sandbox.keys, origin })
+    const trusted = bundle === null ? null : { certificate: bundle.path }
+    const variables = environmentOf({ base_url: sandbox.url, ...sandbox.keys, origin, sandbox: trusted })
     const group = startGroup(host, words, { ...host.env, ...variables })
     if (forwards) interrupt.addEventListener('abort', () => group.end(interrupt.reason as Signal))
     let exit_code: number | null = null
@@ -125,5 +141,15 @@ export async function runWithSandbox(
     }
   } finally {
     await sandbox.close()
+    bundle?.remove()
   }
+}
+
+/** A file with a certificate and those of the NODE_EXTRA_CA_CERTS that it takes the place of; Node reads one file. */
+function bundleOf({ path, cert }: Certificate, others: string | undefined): { path: string; remove(): void } {
+  if (!others || !existsSync(others)) return { path, remove() {} }
+  const folder = mkdtempSync(join(tmpdir(), 'svc-exec-'))
+  const file = join(folder, 'certificates.pem')
+  writeFileSync(file, `${readFileSync(others, 'utf8').trimEnd()}\n${cert}`, { mode: 0o600 })
+  return { path: file, remove: () => rmSync(folder, { recursive: true, force: true }) }
 }

@@ -263,7 +263,7 @@ export const reasonCodes = {
   ...causes('misdirected_request', {
     host_not_allowed: [
       'The Host header does not name this sandbox.',
-      'Use localhost, 127.0.0.1 or [::1]; start with --host to serve another name.',
+      'Use localhost, 127.0.0.1 or [::1]; to serve another name, start with --allowed-host NAME or --public-url URL.',
     ],
   }),
   ...causes('forbidden', {

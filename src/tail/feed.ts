@@ -6,7 +6,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { runningSandboxes } from '../cli/process/locator.ts'
 import { type Session, sessionClient } from '../cli/run/session.ts'
-import { stateDirectory } from '../cli/settings/files.ts'
+import { stateDirectory } from '../cli/settings/state-directory.ts'
 import type { Client } from '../client/client.ts'
 import { UnreachableError } from '../client/errors.ts'
 import { BeaconItem } from '../contract/control/beacons.ts'

@@ -27,7 +27,7 @@ export const importTable: readonly ImportRule[] = [
     // The type of a Blob.
     builtins: ['node:buffer'],
   },
-  { path: 'src/cli', modules: base, packages: ['commander', 'string-width', 'zod'], builtins: 'all' },
+  { path: 'src/cli', modules: base, packages: ['commander', 'string-width', 'zod', 'selfsigned'], builtins: 'all' },
   { path: 'src/tail', modules: [...base, 'src/cli'], packages: ['ink', 'react', 'zod'], builtins: 'all' },
   {
     path: 'src/qa',
@@ -127,6 +127,11 @@ export const importTable: readonly ImportRule[] = [
     builtins: 'none',
   },
   { path: 'sandbox/sandbox-error.ts', builtins: 'none' },
+  {
+    path: 'sandbox/address.ts',
+    modules: ['src/foundation', 'sandbox/sandbox-error.ts'],
+    builtins: ['node:crypto', 'node:net'],
+  },
   {
     path: 'sandbox/index.ts',
     modules: ['src/foundation', 'src/contract', 'sandbox'],

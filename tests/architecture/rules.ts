@@ -101,6 +101,8 @@ const senderNames = new Set(['createClient', 'clientOf', 'fetchRaw', 'exchange',
 
 /** Each takes permitted keys by its type, or sends none. */
 const keylessSenders = new Set([
+  // Certificates only: no connection.
+  'src/cli/process/certificate.ts',
   // The two clients: their parameters are permitted keys.
   'src/cli/run/session.ts',
   'src/cli/run/http-fetch.ts',

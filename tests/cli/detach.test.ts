@@ -123,7 +123,7 @@ describe('options of svc.config.json', () => {
     const words = ['start', '--detach', '--port', '0', '-o', 'json']
     const ended = patient(await spawnSvc(words, { SVC_HOME: home }, join(home, 'below')).ended)
     stopsAfterTest(home)
-    expect(ended.stderr).toBe(`From ${join(home, 'svc.config.json')}: rate_limit, db.\n`)
+    expect(ended.stderr).toBe(`From ${join(home, 'svc.config.json')}: db, rate_limit.\n`)
     const ready = JSON.parse(ended.stdout) as Ready
     expect(ready.database).toBe(join(home, 'data/own.db'))
     const asked = Array.from({ length: 30 }, () =>

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { runningSandboxes, writeLocator } from '../../src/cli/process/locator.ts'
-import { stateDirectory } from '../../src/cli/settings/files.ts'
+import { stateDirectory } from '../../src/cli/settings/state-directory.ts'
 import { startRecorders, walkKeyDestinations } from './key-destinations.ts'
 import { svc, temporaryDirectory } from './test-cli.ts'
 

@@ -146,7 +146,7 @@ const credentials: Omit<Mutation, 'about'>[] = [
     name: 'activation_origin_ignored',
     wrong: 'Any page may activate, whatever its origin.',
     file: 'sandbox/operations/browser.ts',
-    from: 'origin === null || !isOriginAllowed(origin, key.project.settings.allowed_origins, key.mode)',
+    from: 'origin === null || !allowsOrigin(services, key.project, origin, key.mode)',
     to: 'origin === null',
   },
   {
@@ -461,7 +461,7 @@ const others: Mutation[] = [
     name: 'cors_for_everyone',
     wrong: 'Any page may read responses.',
     file: 'sandbox/pipeline/cors.ts',
-    from: "return projects.some(({ settings }) => isOriginAllowed(origin, settings.allowed_origins, 'test'))",
+    from: "return projects.some((project) => allowsOrigin(services, project, origin, 'test'))",
     to: 'return projects.length > 0',
   },
   {

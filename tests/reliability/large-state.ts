@@ -61,6 +61,146 @@ export function addBeacons(database: string, count: number): void {
   db.close()
 }
 
+/** What `addTraffic` adds to a state. */
+export interface Traffic {
+  /** Accepted beacons, ten to a placement, each with its evidence entry. */
+  beacons: number
+  /** Beacons that were rejected, or duplicates. */
+  unaccepted: number
+  /** Exchanges of the journal. */
+  exchanges: number
+  events: number
+}
+
+/** Times of neighbouring rows are so far apart. */
+export const traffic_step_ms = 10
+
+/**
+ * Adds placements with their beacons, evidence, events, journal and consent, all copies of the newest placement of
+ * proj_demo. Session `old` has the first fifth of the placements, `hot` every second one of the others, and each tenth of
+ * the rest a session of its own, from `s0` on. The last row of each table has the time of the newest placement.
+ */
+export function addTraffic(database: string, { beacons, unaccepted, exchanges, events }: Traffic): void {
+  const db = new Database(database)
+  db.pragma('cache_size = -200000')
+  db.pragma('synchronous = OFF')
+  const one = <Row>(sql: string) => db.prepare(sql).get() as Row
+  const newest = one<{ id: number; job_id: number; now_ms: number }>(
+    'SELECT id, job_id, decided_at_ms AS now_ms FROM slot ORDER BY id DESC LIMIT 1',
+  )
+  const columnsOf = (table: string) => (db.pragma(`table_info(${table})`) as { name: string }[]).map(({ name }) => name)
+  const copyOf = (table: string, changed: readonly string[]) =>
+    db.prepare(
+      `INSERT INTO ${table} (${columnsOf(table).join(', ')})
+       SELECT ${columnsOf(table)
+         .map((name) => (changed.includes(name) ? '?' : name))
+         .join(', ')} FROM ${table} WHERE id = ?`,
+    )
+  const copyJob = copyOf('job', ['id', 'session', 'created_at_ms'])
+  const copySlot = copyOf('slot', ['id', 'job_id', 'due_at_ms', 'decided_at_ms'])
+  const insertSession = db.prepare('INSERT INTO session (project_id, session_id) VALUES (1, ?)')
+  const insertConsent = db.prepare(
+    `INSERT INTO consent (id, session, revision, state, source, semantic_targeting, prompt_shared, extras,
+       updated_at_ms, expires_at_ms) VALUES (?, ?, 1, 'granted', 'wrapper_cmp', 1, 0, '{}', ?, ?)`,
+  )
+  const insertBeacon = db.prepare(
+    `INSERT INTO beacon (id, slot_id, beacon_id, event, occurred_at_ms, received_at_ms, body_sha256, measurements, extras)
+     VALUES (?, ?, ?, ?, ?, ?, 'body', ?, '{}')`,
+  )
+  const insertUnaccepted = db.prepare(
+    `INSERT INTO aside_beacon (id, verdict, project_id, slot_id, beacon_id, event, occurred_at_ms, received_at_ms,
+       reason_code) VALUES (?, 'rejected', 1, ?, ?, 'render', ?, ?, ?)`,
+  )
+  const insertEntry = db.prepare(
+    `INSERT INTO evidence (project_id, seq, kind, ref, slot_id, at_ms, entry, hash) VALUES (1, ?, 'beacon', ?, ?, ?, ?, ?)`,
+  )
+  const insertEvent = db.prepare(
+    "INSERT INTO event (type, at_ms, project_id, slot_id, ref) VALUES ('beacon.accepted', ?, 1, ?, ?)",
+  )
+  const insertExchange = db.prepare(
+    `INSERT INTO exchange (id, at_ms, method, path, status, duration_us, project_id, session_id, slot_id,
+       request_headers, request_body, response_headers, response_body, key_kind, key_id)
+     VALUES (?, ?, 'POST', ?, 200, 900, 1, ?, ?, ?, ?, '{}', '{"ok":true}', 'sk_test', 1)`,
+  )
+  const headers = JSON.stringify({ authorization: 'Bearer sk_test_redacted', 'user-agent': 'x'.repeat(100) })
+  const measured = JSON.stringify({ visible_ratio: 1, visible_ms: 1_500, page_visible: true })
+  const happened = ['render', 'visible', 'click', ...Array<'heartbeat'>(7).fill('heartbeat')] as const
+  const last = one<{ seq: number; hash: Buffer }>(
+    'SELECT seq, hash FROM evidence WHERE project_id = 1 ORDER BY seq DESC LIMIT 1',
+  )
+  const digests = { none: digestOf('null{}'), measured: digestOf(`${measured}{}`) }
+  const sessions = new Map<string, number>()
+  let id = newest.id
+  let hash = last.hash.toString('hex')
+
+  const sessionOf = (placement: number, all: number, at_ms: number): number => {
+    const isHot = placement % 2 === 0
+    const name = placement < all / 5 ? 'old' : isHot ? 'hot' : `s${Math.floor(placement / 20)}`
+    const known = sessions.get(name)
+    if (known !== undefined) return known
+    const session = Number(insertSession.run(name).lastInsertRowid)
+    sessions.set(name, session)
+    insertConsent.run(++id, session, at_ms, at_ms + 1e10)
+    return session
+  }
+
+  db.transaction(() => {
+    const timeOf = (index: number, all: number) => newest.now_ms - (all - 1 - index) * traffic_step_ms
+    let slot = newest.id
+    let slot_id = ''
+    for (let index = 0; index < beacons; index++) {
+      const at_ms = timeOf(index, beacons)
+      if (index % happened.length === 0) {
+        const job = ++id
+        slot = ++id
+        slot_id = encodeId('slot', slot)
+        const session = sessionOf(index / happened.length, beacons / happened.length, at_ms)
+        copyJob.run(job, session, at_ms, newest.job_id)
+        copySlot.run(slot, job, at_ms, at_ms, newest.id)
+      }
+      const event = happened[index % happened.length]!
+      const beacon = ++id
+      const beacon_id = `beacon-${index}`
+      const isMeasured = event === 'visible'
+      insertBeacon.run(beacon, slot, beacon_id, event, at_ms, at_ms, isMeasured ? measured : null)
+      const entry = beaconEntry({
+        seq: last.seq + 1 + index,
+        at_ms,
+        client_id: 'proj_demo',
+        slot_id,
+        asset_token_sha256: 'token',
+        beacon_id,
+        event,
+        occurred_at_ms: at_ms,
+        received_at_ms: at_ms,
+        consent_revision: 1,
+        body_sha256: 'body',
+        record_sha256: isMeasured ? digests.measured : digests.none,
+      })
+      hash = sha256(`${hash}${entry}`).digest('hex')
+      insertEntry.run(last.seq + 1 + index, beacon, slot, at_ms, entry, Buffer.from(hash, 'hex'))
+      if (index >= beacons - events) insertEvent.run(at_ms, slot, beacon)
+    }
+    for (let index = 0; index < unaccepted; index++) {
+      const at_ms = timeOf(index, unaccepted)
+      const reason = index % 3 === 0 ? 'beacon_stale' : 'asset_token_invalid'
+      insertUnaccepted.run(++id, index % 2 === 0 ? slot : null, `refused-${index}`, at_ms, at_ms, reason)
+    }
+    for (let index = 0; index < exchanges; index++) {
+      const isBeacon = index % 2 === 1
+      const path = isBeacon ? '/v1/beacons' : '/v1/placements'
+      const session = `s${Math.floor(index / 100)}`
+      const body = JSON.stringify({ beacon_id: `beacon-${index}`, event: 'render', session_id: session })
+      insertExchange.run(++id, timeOf(index, exchanges), path, session, slot, headers, body)
+    }
+  })()
+  db.close()
+}
+
+function digestOf(text: string): string {
+  return sha256(text).digest('base64url')
+}
+
 /** Adds `count` pending slots, each with its job, that become due at `due_at_ms`. */
 export function addPending(database: string, count: number, due_at_ms: number): void {
   const db = new Database(database)

@@ -13,7 +13,7 @@ export interface FeedOptions {
 
 /** Follows the events of one project. */
 export function openFeed({ client_id, since_seq, onEvent, onLive }: FeedOptions): void {
-  const source = new EventSource(`/_sandbox/events?client_id=${client_id}&since_seq=${since_seq}`)
+  const source = new EventSource(withToken(`/_sandbox/events?client_id=${client_id}&since_seq=${since_seq}`))
   for (const type of recordedTypes) {
     source.addEventListener(type, ({ data }: MessageEvent<string>) => onEvent(JSON.parse(data) as SandboxEvent))
   }
@@ -54,7 +54,13 @@ export async function readMeanings(): Promise<Meanings> {
   ])
 }
 
+/** Adds the admin token of the page's own address, which it has beyond loopback. An EventSource sends no header. */
+function withToken(address: string): string {
+  const token = new URLSearchParams(location.search).get('token')
+  return token === null ? address : `${address}${address.includes('?') ? '&' : '?'}token=${encodeURIComponent(token)}`
+}
+
 async function getJson<Body>(address: string): Promise<Body | null> {
-  const response = await fetch(address).catch(() => null)
+  const response = await fetch(withToken(address)).catch(() => null)
   return response?.ok ? ((await response.json()) as Body) : null
 }

@@ -1,12 +1,22 @@
 /** Beacons: accepted ones with their evidence, and those that were rejected or duplicates. */
 import type { AcceptedBeacon } from '../../../src/contract/beacon-verdict.ts'
 import type { Measurements } from '../../../src/contract/v1/beacons.ts'
-import type { BeaconListRow, BeaconRow, BeaconScope, BeaconStore, UnacceptedBeaconRow } from '../store.ts'
+import type { BeaconListRow, BeaconRow, BeaconStore, Page, UnacceptedBeaconRow } from '../store.ts'
+import { maxJudged } from './billing.ts'
 import type { EventTable } from './events.ts'
 import type { EvidenceTable } from './evidence.ts'
 import type { Connection } from './group-commit.ts'
 import type { PlacementTable } from './placements.ts'
-import { cacheRow, createFilter, parseRow } from './rows.ts'
+import {
+  cacheRow,
+  createFilter,
+  indexedBy,
+  type ListSource,
+  listPart,
+  parseRow,
+  sessionsNamed,
+  slotsOfSession,
+} from './rows.ts'
 
 type Stored<Row> = Omit<Row, 'measurements'> & { measurements: string | null }
 type StoredBeacon = Stored<BeaconRow>
@@ -18,9 +28,6 @@ const cacheSize = 1_024
 const columns = 'id, slot_id, beacon_id, event, occurred_at_ms, received_at_ms, body_sha256, measurements, extras'
 const unacceptedColumns =
   'id, verdict, project_id, slot_id, beacon_id, event, occurred_at_ms, received_at_ms, reason_code'
-
-/** The most beacons of one slot that are judged together; an honest client sends a few dozen. */
-const maxJudged = 500
 
 export function beaconTable(
   { db, read, write }: Connection,
@@ -36,9 +43,6 @@ export function beaconTable(
   const judged = db.prepare<[number, number], Stored<AcceptedBeacon>>(
     `SELECT id, event, occurred_at_ms, received_at_ms, measurements FROM beacon
      WHERE slot_id = ? AND event <> 'heartbeat' ORDER BY id LIMIT ?`,
-  )
-  const countable = db.prepare<[number, number], StoredBeacon>(
-    `SELECT ${columns} FROM beacon WHERE slot_id = ? AND event <> 'heartbeat' ORDER BY id LIMIT ?`,
   )
   const find = db.prepare<[number, string], StoredBeacon>(
     `SELECT ${columns} FROM beacon WHERE slot_id = ? AND beacon_id = ?`,
@@ -83,46 +87,28 @@ export function beaconTable(
     return set
   }
 
-  const list = (query: BeaconQuery): BeaconListRow[] => {
-    if (query.verdict !== undefined && query.verdict !== 'accepted') return []
-    const { where, values } = conditions('beacon', 'job.project_id', query)
-    return db
-      .prepare<(string | number)[], StoredBeacon>(
-        `SELECT beacon.* FROM beacon JOIN slot ON slot.id = beacon.slot_id JOIN job ON job.id = slot.job_id
-         LEFT JOIN session ON session.id = job.session
-         WHERE ${where} ORDER BY beacon.id DESC LIMIT ?`,
-      )
-      .all(...values, query.limit + 1)
-      .map(withMeasurements)
-      .map((beacon) => ({ kind: 'accepted', beacon, slot: placements.find(beacon.slot_id)! }))
+  const list = (query: BeaconQuery): Page<BeaconListRow & { kind: 'accepted' }> => {
+    if (query.verdict !== undefined && query.verdict !== 'accepted') return nothing
+    const { rows, next } = listPart<StoredBeacon>(db, sourceOf('beacon', query), query)
+    return {
+      rows: rows.map((stored) => ({
+        kind: 'accepted',
+        beacon: withMeasurements(stored),
+        slot: placements.find(stored.slot_id)!,
+      })),
+      next,
+    }
   }
 
-  const listUnaccepted = (query: BeaconQuery): BeaconListRow[] => {
-    if (query.verdict === 'accepted') return []
-    const { where, values } = conditions('aside_beacon', 'aside_beacon.project_id', query)
-    const verdict = query.verdict === undefined ? '1' : 'aside_beacon.verdict = ?'
-    return db
-      .prepare<(string | number)[], UnacceptedBeaconRow>(
-        `SELECT aside_beacon.* FROM aside_beacon LEFT JOIN slot ON slot.id = aside_beacon.slot_id
-         LEFT JOIN job ON job.id = slot.job_id LEFT JOIN session ON session.id = job.session
-         WHERE ${where} AND ${verdict} ORDER BY aside_beacon.id DESC LIMIT ?`,
-      )
-      .all(...values, ...(query.verdict === undefined ? [] : [query.verdict]), query.limit + 1)
-      .map((beacon) => {
+  const listUnaccepted = (query: BeaconQuery): Page<BeaconListRow & { kind: 'unaccepted' }> => {
+    if (query.verdict === 'accepted') return nothing
+    const { rows, next } = listPart<UnacceptedBeaconRow>(db, sourceOf('aside_beacon', query), query)
+    return {
+      rows: rows.map((beacon) => {
         return { kind: 'unaccepted', beacon, slot: beacon.slot_id === null ? null : placements.find(beacon.slot_id) }
-      })
-  }
-
-  const slotIds = ({ after, limit, ...scope }: BeaconScope & { after: number; limit: number }): number[] => {
-    const { where, values } = conditions('beacon', 'job.project_id', scope)
-    return db
-      .prepare<(string | number)[], number>(
-        `SELECT DISTINCT beacon.slot_id FROM beacon CROSS JOIN slot ON slot.id = beacon.slot_id
-         CROSS JOIN job ON job.id = slot.job_id LEFT JOIN session ON session.id = job.session
-         WHERE beacon.slot_id > ? AND ${where} ORDER BY beacon.slot_id LIMIT ?`,
-      )
-      .pluck()
-      .all(after, ...values, limit)
+      }),
+      next,
+    }
   }
 
   const found = (stored: StoredBeacon | undefined) => (stored === undefined ? null : withMeasurements(stored))
@@ -159,25 +145,15 @@ export function beaconTable(
     unacceptedBeaconsOf: async (slot_id) => read(() => unacceptedBySlot.all(slot_id)),
     unacceptedBeaconById: async (id) => read(() => unacceptedById.get(id) ?? null),
     async listBeacons(query) {
-      const rows = read(() => [...list(query), ...listUnaccepted(query)]).sort((a, b) => b.beacon.id - a.beacon.id)
+      const parts = read(() => [list(query), listUnaccepted(query)])
+      // Both were read as far as the one that stopped first.
+      const reached = Math.max(...parts.map(({ next }) => next ?? 0))
+      const rows = parts
+        .flatMap((part): BeaconListRow[] => part.rows)
+        .filter(({ beacon }) => beacon.id >= reached)
+        .sort((a, b) => b.beacon.id - a.beacon.id)
       const page = rows.slice(0, query.limit)
-      return { rows: page, next: rows.length > query.limit ? page.at(-1)!.beacon.id : null }
-    },
-    slotsWithBeacons: async (query) =>
-      read(() =>
-        slotIds(query).map((id) => ({
-          slot: placements.find(id)!,
-          beacons: countable.all(id, maxJudged).map(withMeasurements),
-        })),
-      ),
-    async countUnaccepted(scope) {
-      const { where, values } = conditions('aside_beacon', 'aside_beacon.project_id', scope)
-      const count = db.prepare<(string | number)[], { reason_code: UnacceptedBeaconRow['reason_code']; count: number }>(
-        `SELECT reason_code, count(*) AS count FROM aside_beacon LEFT JOIN slot ON slot.id = aside_beacon.slot_id
-         LEFT JOIN job ON job.id = slot.job_id LEFT JOIN session ON session.id = job.session
-         WHERE ${where} GROUP BY reason_code`,
-      )
-      return read(() => count.all(...values))
+      return { rows: page, next: rows.length > query.limit ? page.at(-1)!.beacon.id : reached || null }
     },
   }
 
@@ -187,17 +163,38 @@ export function beaconTable(
   }
 }
 
-function conditions(table: string, projectColumn: string, query: Partial<BeaconQuery>) {
+const nothing = { rows: [], next: null }
+
+/** Returns the list of one of the two tables. Others are joined where a filter needs them. */
+function sourceOf(table: 'beacon' | 'aside_beacon', query: BeaconQuery): ListSource {
   const filter = createFilter()
-  filter.add(`${table}.id < ?`, query.before)
-  filter.add(`${table}.slot_id = ?`, query.slot_id)
+  filter.add(`+${table}.slot_id = ?`, query.slot_id)
   filter.add(`${table}.event = ?`, query.event)
   filter.add('slot.format = ?', query.format)
-  filter.add('session.session_id = ?', query.session_id)
-  filter.add(`${projectColumn} = ?`, query.project_id)
-  filter.add(`${table}.received_at_ms >= ?`, query.since_ms)
-  filter.add(`${table}.received_at_ms < ?`, query.until_ms)
-  return { where: filter.where(), values: filter.values }
+  filter.add(`+job.session IN (${sessionsNamed})`, query.session_id)
+  filter.add(`${table === 'beacon' ? 'job' : table}.project_id = ?`, query.project_id)
+  filter.add(`+${table}.received_at_ms >= ?`, query.since_ms)
+  filter.add(`+${table}.received_at_ms < ?`, query.until_ms)
+  if (table === 'aside_beacon') filter.add('aside_beacon.verdict = ?', query.verdict)
+  const text = filter.where()
+  const needsJob = text.includes('job.')
+  const joins = [
+    needsJob || text.includes('slot.format') ? `CROSS JOIN slot ON slot.id = ${table}.slot_id` : '',
+    needsJob ? 'CROSS JOIN job ON job.id = slot.job_id' : '',
+  ]
+  return {
+    table,
+    select: `SELECT ${table}.* FROM ${table} ${joins.join(' ')}`,
+    filter,
+    indexed: [
+      ...indexedBy(`SELECT id FROM ${table} WHERE slot_id = ?`, query.slot_id),
+      ...indexedBy(
+        `SELECT ${table}.id FROM (${slotsOfSession}) found CROSS JOIN ${table} ON ${table}.slot_id = found.id`,
+        query.session_id,
+      ).map((ids) => ({ ...ids, through: slotsOfSession })),
+      ...indexedBy(`SELECT id FROM ${table} WHERE received_at_ms >= ?`, query.since_ms),
+    ],
+  }
 }
 
 function withMeasurements<Row extends { measurements: string | null }>(stored: Row) {

@@ -4,7 +4,7 @@ import type { ConsentListRow, ConsentStore, ConsentWrite } from '../store.ts'
 import type { EventTable } from './events.ts'
 import type { EvidenceTable } from './evidence.ts'
 import type { Connection } from './group-commit.ts'
-import { cacheRow, createFilter, toPage } from './rows.ts'
+import { cacheRow, createFilter, indexedBy, listPart, sessionsNamed } from './rows.ts'
 
 type Stored<Row extends ConsentRecord> = Omit<Row, 'semantic_targeting' | 'prompt_shared' | 'is_current'> & {
   semantic_targeting: number
@@ -104,23 +104,26 @@ export function consentTable(
     saveConsent: (consent) => write(() => save(consent)),
     async listConsent(query) {
       const filter = createFilter()
-      filter.add('consent.id < ?', query.before)
-      filter.add('session.project_id = ?', query.project_id)
-      filter.add('session.session_id = ?', query.session_id)
+      filter.add('+session.project_id = ?', query.project_id)
+      filter.add('+session.session_id = ?', query.session_id)
       filter.add('consent.updated_at_ms >= ?', query.since_ms)
-      const list = db.prepare<(string | number)[], Stored<ConsentListRow> & { is_current: number }>(
-        `SELECT consent.id, revision, state, source, semantic_targeting, prompt_shared, extras, updated_at_ms,
+      const ofSession = `SELECT id FROM consent WHERE session IN (${sessionsNamed})`
+      const select = `SELECT consent.id, revision, state, source, semantic_targeting, prompt_shared, extras, updated_at_ms,
            expires_at_ms, project_id, session_id,
            NOT EXISTS (SELECT 1 FROM consent later WHERE later.session = session.id AND later.revision > consent.revision)
              AS is_current
-         FROM consent JOIN session ON session.id = consent.session
-         WHERE ${filter.where()} ORDER BY consent.id DESC LIMIT ?`,
+         FROM consent CROSS JOIN session ON session.id = consent.session`
+      const { rows, next } = read(() =>
+        listPart<Stored<ConsentListRow> & { is_current: number }>(
+          db,
+          { table: 'consent', select, filter, indexed: indexedBy(ofSession, query.session_id) },
+          query,
+        ),
       )
-      const rows = read(() => list.all(...filter.values, query.limit + 1))
-      return toPage(
-        rows.map((stored) => ({ ...stored, ...purposesOf(stored), is_current: stored.is_current === 1 })),
-        query.limit,
-      )
+      return {
+        rows: rows.map((stored) => ({ ...stored, ...purposesOf(stored), is_current: stored.is_current === 1 })),
+        next,
+      }
     },
   }
 

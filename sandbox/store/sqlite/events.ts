@@ -39,9 +39,9 @@ export function eventTable({ db, read }: Connection, limit: number) {
   let size = count.get() as number
   let dropped = stored.find() ?? noneDropped
 
-  const reload = (): void => {
+  const reload = (rows?: number): void => {
     lastSeq = max.get() as number
-    size = count.get() as number
+    size = rows ?? (count.get() as number)
     dropped = stored.find() ?? noneDropped
   }
 
@@ -73,7 +73,7 @@ export function eventTable({ db, read }: Connection, limit: number) {
       dropped = { count: dropped.count + changes, last_seq }
       stored.save(dropped)
     },
-    /** Reads the counts again: after a rollback, or when every row was replaced. */
+    /** Reads the counts again: after a rollback, or when every row was replaced by `stored` others. */
     reload,
     /** When every row was replaced: continues after the largest number of this table or the one before it. */
     continueAfter(seq: number): void {

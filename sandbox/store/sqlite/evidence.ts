@@ -2,7 +2,7 @@
 import { chainHash, genesis, type Sha256Hex } from '../../../src/contract/control/evidence.ts'
 import type { EvidenceDraft, EvidenceListRow, EvidenceRow, EvidenceStore } from '../store.ts'
 import type { Connection } from './group-commit.ts'
-import { createFilter, toPage } from './rows.ts'
+import { createFilter, indexedBy, listPart } from './rows.ts'
 
 type Stored = Omit<EvidenceRow, 'hash'> & { hash: Buffer }
 type StoredListed = Stored & Pick<EvidenceListRow, 'id' | 'project_id' | 'slot_id'>
@@ -34,16 +34,19 @@ export function evidenceTable({ db, read }: Connection, sha256Hex: Sha256Hex) {
     evidenceOf: async (slot_id) => read(() => bySlot.all(slot_id).map(toRow)),
     async listEvidence(query) {
       const filter = createFilter()
-      filter.add('id < ?', query.before)
-      filter.add('project_id = ?', query.project_id)
-      filter.add('slot_id = ?', query.slot_id)
+      filter.add('+project_id = ?', query.project_id)
+      filter.add('+slot_id = ?', query.slot_id)
       filter.add('kind = ?', query.kind)
       filter.add('at_ms >= ?', query.since_ms)
-      const list = db.prepare<(string | number)[], StoredListed>(
-        `SELECT id, project_id, slot_id, seq, kind, ref, at_ms, entry, hash FROM evidence
-         WHERE ${filter.where()} ORDER BY id DESC LIMIT ?`,
+      const indexed = [
+        ...indexedBy('SELECT id FROM evidence WHERE slot_id = ?', query.slot_id),
+        ...indexedBy('SELECT id FROM evidence WHERE project_id = ?', query.project_id),
+      ]
+      const select = 'SELECT id, project_id, slot_id, seq, kind, ref, at_ms, entry, hash FROM evidence'
+      const { rows, next } = read(() =>
+        listPart<StoredListed>(db, { table: 'evidence', select, filter, indexed }, query),
       )
-      return toPage(read(() => list.all(...filter.values, query.limit + 1)).map(toRow), query.limit)
+      return { rows: rows.map(toRow), next }
     },
   }
 

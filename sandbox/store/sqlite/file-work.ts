@@ -1,15 +1,23 @@
 /**
- * Long work on a whole database file: copies and checks. A thread does it from a connection of its own, which sees the
+ * Long work on a whole database file: copies, checks and reports. A thread does it from a connection of its own, which sees the
  * database at one point in time, so that requests go on meanwhile.
  */
 import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
+import type Database from 'better-sqlite3'
 import { latest_ms } from '../../../src/contract/control/clock.ts'
+import { type BeaconScope, type BillingCounts, StorageError } from '../store.ts'
+import { type BillingRules, countBilling } from './billing.ts'
+import type { ProjectTable } from './projects.ts'
+import type { Seed } from './state.ts'
 
 export type FileWork =
   | { kind: 'copy'; path: string; to: string }
+  | ({ kind: 'replace'; path: string } & Replacement)
   | { kind: 'check'; path: string; pragma: Check; limit: number }
   | { kind: 'rows'; path: string; latest_ms: number }
+  | { kind: 'billing'; path: string; scope: BeaconScope; rules: BillingRules; newest: number }
 
 /** `quick_check` reads every page; `integrity_check` also compares each index with its table. */
 export type Check = 'quick_check' | 'integrity_check'
@@ -22,6 +30,37 @@ export async function copyFile(path: string, to: string): Promise<void> {
   await run({ kind: 'copy', path, to })
 }
 
+/** What replaces every row of a database file. */
+export interface Replacement {
+  /** The file with the rows, of the same schema. */
+  from: string
+  seed: Seed
+  at_ms: number
+  /** The event that reports the replacement has a larger number. */
+  last_event_seq: number
+}
+
+/** What a store caches of rows that were replaced. */
+export interface Replaced {
+  catalogue_id: number
+  event_seq: number
+  events: number
+  exchanges: number
+}
+
+/**
+ * Replaces every row of a database file in one transaction, from a connection of the thread: until this resolves, nothing
+ * else may write. A failure changes nothing.
+ * @throws StorageError
+ */
+export async function replaceFile(path: string, replacement: Replacement): Promise<Replaced> {
+  try {
+    return await run<Replaced>({ kind: 'replace', path, ...replacement })
+  } catch (error) {
+    throw new StorageError(error)
+  }
+}
+
 /** Resolves to what SQLite finds wrong in the file, at most `limit` lines; none when it is intact. */
 export function checkFile(path: string, pragma: Check, limit: number): Promise<string[]> {
   return run({ kind: 'check', path, pragma, limit })
@@ -32,7 +71,56 @@ export async function findRowProblem(path: string): Promise<string | null> {
   return (await run({ kind: 'rows', path, latest_ms }))[0] ?? null
 }
 
-function run(work: FileWork): Promise<string[]> {
+/** Pieces after which a report moves to the thread; its start costs about as much. */
+const mostPieces = 20
+/** Rows that an index may find in one go. */
+const mostSelected = 1_000
+
+/**
+ * Billing reports beside the requests: a small one in pieces between them, a large one on a thread, one at a time. Calls
+ * with the same scope that wait for the thread share a report: it has not started, so it sees what they have seen.
+ * @param path the file; null for a database in memory, of which no other thread can read
+ */
+export function billingReports(db: Database.Database, path: string | null, projects: ProjectTable) {
+  const waiting = new Map<string, Promise<BillingCounts>>()
+  let last: Promise<unknown> = Promise.resolve()
+
+  const rulesOf = async (): Promise<BillingRules> => {
+    const rules: Record<number, BillingRules[number]> = {}
+    for (const { id, settings } of await projects.methods.listProjects()) {
+      rules[id] = { billing_model: settings.billing_model, viewability: settings.viewability }
+    }
+    return rules
+  }
+
+  const onThread = (file: string, scope: BeaconScope, newest: number): Promise<BillingCounts> => {
+    const name = JSON.stringify([scope, newest])
+    const shared = waiting.get(name)
+    if (shared !== undefined) return shared
+    const report = last.then(async () => {
+      waiting.delete(name)
+      return run<BillingCounts>({ kind: 'billing', path: file, scope, rules: await rulesOf(), newest })
+    })
+    waiting.set(name, report)
+    last = report.catch(() => {})
+    return report
+  }
+
+  return async (scope: BeaconScope, newest: number): Promise<BillingCounts> => {
+    const pieces = countBilling(db, scope, await rulesOf(), newest, mostSelected)
+    for (let piece = 0; ; piece++) {
+      const { done, value } = pieces.next()
+      if (done === true) return value
+      if (path !== null && piece >= mostPieces) {
+        pieces.return({ counted: [], missed: [], newest: [] })
+        return onThread(path, scope, newest)
+      }
+      await nextTurn()
+    }
+  }
+}
+
+function run<Result = string[]>(work: FileWork): Promise<Result> {
   return new Promise((resolve, reject) => {
     const thread = new Worker(workerPath, { workerData: work })
     thread.once('message', resolve)

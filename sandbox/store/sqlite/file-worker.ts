@@ -2,9 +2,14 @@
  * Does one piece of long work on a database file (see file-work.ts), on a thread and a connection of its own. Nothing that
  * takes time to load is imported here.
  */
+import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import Database from 'better-sqlite3'
-import type { FileWork } from './file-work.ts'
+import type { BillingCounts } from '../store.ts'
+import { countBilling } from './billing.ts'
+import { prepareEvent } from './events.ts'
+import type { FileWork, Replaced, Replacement } from './file-work.ts'
+import { applySeed, replaceTables } from './state.ts'
 
 /* What each row must keep to beyond its schema: times, JSON objects, words and references. */
 
@@ -53,15 +58,25 @@ const references = [
   ['evidence', 'project_id', 'project'],
 ] as const
 
+/** Rows that an index may find for a report: here nothing waits meanwhile. */
+const mostSelected = 100_000
+
 const work = workerData as FileWork
-const db = new Database(work.path, { readonly: true, timeout: 2000 })
+const db = new Database(work.path, { readonly: work.kind !== 'replace', timeout: 2000 })
 try {
   parentPort!.postMessage(done(work))
 } finally {
   db.close()
 }
 
-function done(work: FileWork): string[] {
+function done(work: FileWork): string[] | BillingCounts | Replaced {
+  if (work.kind === 'replace') return replace(work)
+  if (work.kind === 'billing') {
+    for (const pieces = countBilling(db, work.scope, work.rules, work.newest, mostSelected); ; ) {
+      const { done: isDone, value } = pieces.next()
+      if (isDone) return value
+    }
+  }
   if (work.kind === 'copy') return copy(work.to)
   if (work.kind === 'check') return check(work.pragma, work.limit)
   const problem = rowProblem(db, work.latest_ms)
@@ -70,7 +85,26 @@ function done(work: FileWork): string[] {
 
 function copy(to: string): string[] {
   db.prepare('VACUUM INTO ?').run(to)
+  const file = openSync(to, 'r+')
+  fsyncSync(file)
+  closeSync(file)
   return []
+}
+
+function replace({ from, seed, at_ms, last_event_seq }: Replacement): Replaced {
+  const replaced = { catalogue_id: 0, event_seq: 0, events: 0, exchanges: 0 }
+  const count = (sql: string) => db.prepare<[], number>(sql).pluck().get() ?? 0
+  db.pragma('synchronous = NORMAL')
+  db.pragma('foreign_keys = OFF')
+  db.pragma('wal_autocheckpoint = 0')
+  replaceTables(db, from, () => {
+    replaced.catalogue_id = applySeed(db, seed, at_ms)
+    replaced.event_seq = Math.max(last_event_seq, count('SELECT max(seq) FROM main.event')) + 1
+    prepareEvent(db).run(replaced.event_seq, 'sandbox.restored', at_ms, null, null, null)
+  })
+  replaced.events = count('SELECT count(*) FROM event')
+  replaced.exchanges = count('SELECT count(*) FROM exchange')
+  return replaced
 }
 
 function check(pragma: string, limit: number): string[] {

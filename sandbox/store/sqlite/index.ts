@@ -1,19 +1,19 @@
 /** The SQLite adapter: the tables of each resource, composed into a store whose writes share a group commit. */
 import type { Sha256Hex } from '../../../src/contract/control/evidence.ts'
-import type { Store } from '../store.ts'
+import type { ClockAndFaultStore, ClockRow, FaultState, Store } from '../store.ts'
 import { beaconTable } from './beacons.ts'
 import { backgroundCheckpoints } from './checkpoints.ts'
 import { consentTable } from './consent.ts'
-import { eventTable, prepareEvent } from './events.ts'
+import { type EventTable, eventTable, prepareEvent } from './events.ts'
 import { evidenceTable } from './evidence.ts'
-import { checkFile } from './file-work.ts'
-import { groupCommit } from './group-commit.ts'
-import { clockAndFaultMethods } from './meta.ts'
+import { billingReports, checkFile, replaceFile } from './file-work.ts'
+import { type Connection, groupCommit } from './group-commit.ts'
 import { migrations } from './migrations.ts'
 import { damaged, explain, type OpenDatabase, openDatabase } from './open.ts'
 import { placementTable } from './placements.ts'
 import { projectTable } from './projects.ts'
 import { requestTable } from './requests.ts'
+import { metaValue } from './rows.ts'
 import { snapshotMethods } from './snapshots.ts'
 import { applySeed, clearAll, overwriteFile, type Seed } from './state.ts'
 import { stateProblem } from './state-check.ts'
@@ -95,6 +95,7 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Sqlite
     path,
     pid,
     open: (other) => openSqliteStore({ ...options, path: other }),
+    replaceFile: replaceAll,
     onReplaced(at_ms) {
       catalogue_id = applySeed(db, seed, at_ms)
       events.continueAfter(lastEventSeq())
@@ -106,6 +107,7 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Sqlite
       events.reload()
     },
   })
+  const billing = billingReports(db, isInMemory ? null : path, projects)
   const { lastEventSeq } = events.methods
   const generation = { count: 0, event_seq: 0 }
   let isClosed = false
@@ -126,6 +128,7 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Sqlite
       return catalogue_id
     },
     backup: opened.backup,
+    countBilling: (scope, newest) => billing(scope, newest),
     stateGeneration: () => ({ ...generation }),
     reset: (at_ms) => (isInMemory ? resetMemory(at_ms) : resetFile(at_ms)),
     /** Broken pages, and rows that their own table forbids. In memory there is no file that could be damaged. */
@@ -171,6 +174,17 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Sqlite
     })
   }
 
+  /** On a thread: rows are copied for as long as there are some. */
+  function replaceAll(from: string, at_ms: number): Promise<void> {
+    return connection.withOtherConnection(async () => {
+      const replaced = await replaceFile(path, { from, seed, at_ms, last_event_seq: lastEventSeq() })
+      catalogue_id = replaced.catalogue_id
+      events.reload(replaced.events)
+      startGeneration(replaced.event_seq, replaced.exchanges)
+      afterReplacement(pageCount())
+    })
+  }
+
   function pageCount(): number {
     return db.pragma('page_count', { simple: true }) as number
   }
@@ -182,9 +196,9 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Sqlite
   }
 
   /** Every row was replaced, as the event of that number announces: nothing of the old rows stays in memory. */
-  function startGeneration(event_seq: number): void {
+  function startGeneration(event_seq: number, exchanges?: number): void {
     clearCaches()
-    requests.clear()
+    requests.clear(exchanges)
     generation.count++
     generation.event_seq = event_seq
   }
@@ -196,4 +210,24 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Sqlite
 
 function generationEvent(type: 'sandbox.reset' | 'sandbox.restored', at_ms: number) {
   return { type, at_ms, project_id: null, slot_id: null, ref: null }
+}
+
+/** The clock and the fault rules: each is one value of the table `meta`, missing until the first change. */
+function clockAndFaultMethods({ db, read, write }: Connection, events: EventTable): ClockAndFaultStore {
+  const clock = metaValue<ClockRow>(db, 'clock')
+  const faults = metaValue<FaultState>(db, 'faults')
+  return {
+    findClock: async () => read(clock.find),
+    saveClock: ({ offset_ms, frozen_at_ms }, at_ms) =>
+      write(() => {
+        clock.save({ offset_ms, frozen_at_ms })
+        events.append({ type: 'clock.changed', at_ms, project_id: null, slot_id: null, ref: frozen_at_ms })
+      }),
+    findFaults: async () => read(faults.find),
+    saveFaults: (state) =>
+      write(() => {
+        const { scenario, added, rules } = state()
+        faults.save({ scenario, added, rules })
+      }),
+  }
 }

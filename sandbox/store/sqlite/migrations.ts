@@ -174,6 +174,10 @@ export const migrations: readonly string[] = [
   ALTER TABLE exchange ADD COLUMN key_kind TEXT;     -- sk_test, sk_live, at, bt; null: no credential that is known
   ALTER TABLE exchange ADD COLUMN key_id INTEGER;
   `,
+  `
+  CREATE INDEX beacon_by_time ON beacon (received_at_ms);
+  CREATE INDEX aside_beacon_by_time ON aside_beacon (received_at_ms);
+  `,
 ]
 
 /** Marks the file as ours: "SvcS". */

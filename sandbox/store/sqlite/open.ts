@@ -39,6 +39,9 @@ const filePageBytes = 8_192
 /** A reset in memory visits every page, and nothing is written to a disk: half as many pages take two thirds of the time. */
 const memoryPageBytes = 16_384
 
+/** The log is cut to this when it starts over, whatever it grew to while a reader kept it from that. */
+const longestLog_bytes = 64 * 1_048_576
+
 /** Opens or creates the database at `path` (`:memory:` for none), claims it for process `pid`, migrates it. */
 export function openDatabase(
   path: string,
@@ -57,10 +60,12 @@ export function openDatabase(
     if (version === 0) db.pragma(`page_size = ${page_bytes}`)
     db.pragma('journal_mode = WAL')
     db.pragma('synchronous = NORMAL')
+    db.pragma(`journal_size_limit = ${longestLog_bytes}`)
     db.pragma('temp_store = MEMORY')
     db.pragma('cache_size = -2000')
     db.pragma('foreign_keys = OFF')
     const backup = migrate(db, path, version)
+    if (!isInMemory) shortenLog(db, path)
     for (const file of isInMemory ? [] : [path, `${path}-wal`, `${path}-shm`]) makePrivate(file)
     const opened = db
     return {
@@ -219,6 +224,15 @@ function refuseForeign(db: Database.Database, path: string, version: number): vo
       'Update svc, or give --db another file; this one is left untouched.',
     )
   }
+}
+
+/**
+ * Copies a long log into the file. A process that was killed leaves its log behind, and the next one only adds to it: after
+ * many kills, none of which came late enough for a checkpoint to reach the end, it would grow with each.
+ */
+function shortenLog(db: Database.Database, path: string): void {
+  const size = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0
+  if (size > longestLog_bytes / 4) db.pragma('wal_checkpoint(TRUNCATE)')
 }
 
 function migrate(db: Database.Database, path: string, version: number): string | null {

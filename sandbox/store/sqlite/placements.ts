@@ -7,7 +7,7 @@ import type { EventTable } from './events.ts'
 import type { EvidenceTable } from './evidence.ts'
 import type { Connection } from './group-commit.ts'
 import type { ProjectTable } from './projects.ts'
-import { cacheRow, createFilter, parseRow, toPage } from './rows.ts'
+import { cacheRow, createFilter, indexedBy, listPart, parseRow, sessionsNamed, slotsOfSession } from './rows.ts'
 
 type FilledOutcome = Extract<DecisionFacts['outcome'], { status: 'filled' }>
 type Nullable<Row> = { [Name in keyof Row]: Row[Name] | null }
@@ -32,7 +32,7 @@ const cacheSize = 1_024
 
 const joined = `
   SELECT slot.*, job.project_id, session.session_id, job.job_type, job.mode, job.key_id, job.created_at_ms, job.facts
-  FROM slot JOIN job ON job.id = slot.job_id LEFT JOIN session ON session.id = job.session`
+  FROM slot CROSS JOIN job ON job.id = slot.job_id LEFT JOIN session ON session.id = job.session`
 
 /** The columns of a decision, in the order of `decisionValues`. */
 const decisionColumns =
@@ -199,17 +199,17 @@ export function placementTable(
     findSlot: async (id) => read(() => find(id)),
     async listSlots(query) {
       const filter = createFilter()
-      filter.add('slot.id < ?', query.before)
       filter.add('job.project_id = ?', query.project_id)
-      filter.add('session.session_id = ?', query.session_id)
+      filter.add(`+job.session IN (${sessionsNamed})`, query.session_id)
       filter.add('slot.format = ?', query.format)
       filter.add('job.created_at_ms >= ?', query.since_ms)
       if (query.fill !== undefined)
         filter.add(query.fill ? 'slot.format IS NOT NULL' : 'slot.no_fill_reason IS NOT NULL')
-      const rows = db
-        .prepare<(string | number)[], StoredSlot>(`${joined} WHERE ${filter.where()} ORDER BY slot.id DESC LIMIT ?`)
-        .all(...filter.values, query.limit + 1)
-      return toPage(rows.map(toSlot), query.limit)
+      const indexed = indexedBy(slotsOfSession, query.session_id)
+      const { rows, next } = read(() =>
+        listPart<StoredSlot>(db, { table: 'slot', select: joined, filter, indexed }, query),
+      )
+      return { rows: rows.map(toSlot), next }
     },
     pendingSlots: async () => read(() => pending.all()),
     recordFrame: (slot_id, at_ms, token) =>

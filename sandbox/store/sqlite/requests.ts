@@ -46,12 +46,12 @@ export function requestTable({ db, flush, nudge }: Connection, projects: Project
   let dropped = storedDropped.find() ?? 0
 
   /** Called after a rollback: buffers the written rows again, up to a limit, and counts those that are lost. */
-  const rolledBack = () => {
+  const rolledBack = (stored?: number) => {
     const rows = [...written, ...buffer]
     written = []
     buffer = rows.slice(-maxBuffered)
     lost += rows.length - buffer.length
-    size = count.get() as number
+    size = stored ?? (count.get() as number)
     dropped = storedDropped.find() ?? 0
   }
 
@@ -145,13 +145,13 @@ export function requestTable({ db, flush, nudge }: Connection, projects: Project
     committed(): void {
       written = []
     },
-    rolledBack,
-    /** Drops the buffer too, when the table was replaced. */
-    clear(): void {
+    rolledBack: () => rolledBack(),
+    /** Drops the buffer too, when the table was replaced; by one of that many rows, where they were counted. */
+    clear(stored?: number): void {
       buffer = []
       written = []
       lost = 0
-      rolledBack()
+      rolledBack(stored)
     },
     /** Ignores further exchanges. */
     close(): void {

@@ -1,7 +1,12 @@
-/** What the tables share: the conditions and pages of lists, bounded caches of rows, and values of the table `meta`. */
+/**
+ * What the tables share: the conditions and pages of lists, bounded caches of rows, and values of the table `meta`.
+ *
+ * A list is read in parts of a few milliseconds, whatever its filters match: other requests have their turn between two.
+ * When an index leads to few rows, a part is all of those; else it is the next rows in the order of ids.
+ */
 import type Database from 'better-sqlite3'
 import { parseJson, parseJsonObject } from '../../../src/foundation/json.ts'
-import { type Page, StorageError } from '../store.ts'
+import { type Page, type PageQuery, StorageError } from '../store.ts'
 import type { MetaName } from './state-check.ts'
 
 /** The conditions of a list, collected one by one. */
@@ -32,6 +37,96 @@ export function createFilter(): Filter {
 export function toPage<Row extends { id: number }>(rows: Row[], limit: number): Page<Row> {
   const page = rows.slice(0, limit)
   return { rows: page, next: rows.length > limit ? page.at(-1)!.id : null }
+}
+
+/** Rows that one part of a list reads in the order of ids. */
+const rowsAtOnce = 2_000
+/** Rows that one part reads by an index, each from another page. */
+const mostFound = 1_000
+
+/** A query of the ids of a list's rows that uses an index of one of its filters. */
+export interface IndexedIds {
+  sql: string
+  /** The rows of another table that lead to them, when there may be many of those without any of these. */
+  through?: string
+  values: readonly (string | number)[]
+}
+
+/** A list: what is selected from which table, and the filters of which an index can find the rows. */
+export interface ListSource {
+  table: string
+  /** SELECT and FROM, with the table first and the others joined by CROSS JOIN, which keeps that order. */
+  select: string
+  filter: Filter
+  indexed: readonly IndexedIds[]
+}
+
+/** Returns the ids that an indexed filter matches, when its values are given. */
+export function indexedBy(sql: string, ...wanted: readonly (string | number | null | undefined)[]): IndexedIds[] {
+  const values = wanted.filter((value) => value !== undefined && value !== null)
+  return values.length < wanted.length ? [] : [{ sql, values }]
+}
+
+/** The sessions of that name: one of each project. */
+export const sessionsNamed =
+  'SELECT session.id FROM project CROSS JOIN session ON session.project_id = project.id WHERE session.session_id = ?'
+
+/** The slots of those sessions. */
+export const slotsOfSession = `
+  SELECT slot.id FROM job CROSS JOIN slot ON slot.job_id = job.id WHERE job.session IN (${sessionsNamed})`
+
+/**
+ * Filters that were found to match more rows than a part, by query and values, the newest few. They still do: rows are
+ * only added, and a state that has replaced another is read in the order of ids, which is as right.
+ */
+const unselective = new Set<string>()
+const mostUnselective = 1_000
+
+/** Whether an indexed filter matches no more rows than a part may read. */
+function isSelective(db: Database.Database, { sql, values, through }: IndexedIds): boolean {
+  const name = JSON.stringify([db.name, sql, values])
+  if (unselective.has(name)) return false
+  const isFew = (query: string) =>
+    db
+      .prepare<(string | number)[], number>(`SELECT count(*) FROM (${query} LIMIT ${mostFound + 1})`)
+      .pluck()
+      .get(...values)! <= mostFound
+  if ((through === undefined || isFew(through)) && isFew(sql)) return true
+  if (unselective.size >= mostUnselective) unselective.clear()
+  unselective.add(name)
+  return false
+}
+
+/** Returns the next part of a list, newest first: `next` may be set with fewer rows than `limit`. */
+export function listPart<Row extends { id: number }>(
+  db: Database.Database,
+  { table, select, filter, indexed }: ListSource,
+  { limit, before }: PageQuery,
+): Page<Row> {
+  const end = before ?? Number.MAX_SAFE_INTEGER
+  const selective = indexed.find((ids) => isSelective(db, ids))
+  if (selective !== undefined) {
+    const { sql, values } = selective
+    const rows = db
+      .prepare<(string | number)[], Row>(
+        `${select} WHERE ${table}.id IN (${sql}) AND +${table}.id < ? AND ${filter.where()} ORDER BY ${table}.id DESC LIMIT ?`,
+      )
+      .all(...values, end, ...filter.values, limit + 1)
+    return toPage(rows, limit)
+  }
+  const start =
+    db
+      .prepare<[number], number>(
+        `SELECT id FROM ${table} WHERE id < ? ORDER BY id DESC LIMIT 1 OFFSET ${rowsAtOnce - 1}`,
+      )
+      .pluck()
+      .get(end) ?? 0
+  const rows = db
+    .prepare<(string | number)[], Row>(
+      `${select} WHERE ${table}.id >= ? AND ${table}.id < ? AND ${filter.where()} ORDER BY ${table}.id DESC LIMIT ?`,
+    )
+    .all(start, end, ...filter.values, limit + 1)
+  return rows.length > limit ? toPage(rows, limit) : { rows, next: start === 0 ? null : start }
 }
 
 /** Adds a row to a cache of at most `size` rows. A full cache drops its older half. */

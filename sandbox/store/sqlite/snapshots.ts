@@ -7,7 +7,6 @@
  */
 import {
   closeSync,
-  copyFileSync,
   existsSync,
   fsyncSync,
   mkdirSync,
@@ -19,7 +18,7 @@ import {
   rmSync,
   statSync,
 } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
+import { copyFile as copyBytes, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
@@ -37,7 +36,9 @@ export interface SnapshotOptions {
   pid: number
   /** Opens another database with the same options. */
   open(path: string): Store
-  /** Called within the transaction that has replaced every row. */
+  /** Replaces every row of the file with those of another. */
+  replaceFile(from: string, at_ms: number): Promise<void>
+  /** In memory: called within the transaction that has replaced every row. */
   onReplaced(at_ms: number): void
   onCommitted(): void
   /** Called after a failure, which has changed nothing. */
@@ -50,7 +51,8 @@ export function snapshotMethods(
 ): { methods: SnapshotStore; close(): void } {
   const copies = snapshotFolder(db, options.path, runExclusive)
 
-  const replace = (path: string, at_ms: number) =>
+  const replace = async (path: string, at_ms: number): Promise<void> => {
+    if (options.path !== ':memory:') return options.replaceFile(path, at_ms)
     runExclusive(() => {
       try {
         replaceTables(db, path, () => options.onReplaced(at_ms))
@@ -60,6 +62,7 @@ export function snapshotMethods(
       }
       options.onCommitted()
     })
+  }
 
   const openReceived = async (path: string, folder: string): Promise<ReceivedState | Refusal> => {
     const refusal = await refusalOf(path, 'integrity_check')
@@ -82,11 +85,11 @@ export function snapshotMethods(
       store,
       async replace(at_ms) {
         await store.close()
-        replace(path, at_ms)
+        await replace(path, at_ms)
       },
       async discard() {
         await store.close()
-        copies.remove(folder)
+        await copies.remove(folder)
       },
     }
   }
@@ -98,7 +101,7 @@ export function snapshotMethods(
         if (!mayReplace && copies.find(name) !== null) return null
         const written = await copies.write()
         if (!copies.moveTo(name, written, mayReplace)) {
-          copies.remove(written)
+          await copies.remove(written)
           return null
         }
         const { path: _, ...row } = copies.find(name)!
@@ -114,19 +117,19 @@ export function snapshotMethods(
         if (refusal !== null) return refusal
         const { path, ...snapshot } = found
         if (snapshot.schema_version === migrations.length) {
-          replace(path, at_ms)
+          await replace(path, at_ms)
           return { status: 'restored', snapshot }
         }
         // A copy is migrated, not the snapshot itself.
         const folder = copies.folder()
         const working = join(folder, 'state.db')
-        copyFileSync(path, working)
+        await copyBytes(path, working)
         try {
           openDatabase(working, options.pid).close()
-          replace(working, at_ms)
+          await replace(working, at_ms)
           return { status: 'restored', snapshot }
         } finally {
-          copies.remove(folder)
+          await copies.remove(folder)
         }
       },
 
@@ -141,10 +144,10 @@ export function snapshotMethods(
         try {
           await writeFile(path, stateBytes(bytes), { mode: 0o600 })
           const received = await openReceived(path, folder)
-          if (received.status === 'refused') copies.remove(folder)
+          if (received.status === 'refused') await copies.remove(folder)
           return received
         } catch (error) {
-          copies.remove(folder)
+          await copies.remove(folder)
           if (error instanceof NoState) return invalid(error.message)
           throw error
         }
@@ -215,12 +218,13 @@ function snapshotFolder(db: Database.Database, path: string, runExclusive: Conne
       const to = temporaryPath()
       try {
         createPrivate(to)
-        if (isInMemory) runExclusive(() => db.prepare('VACUUM INTO ?').run(to))
-        else {
+        if (isInMemory) {
+          runExclusive(() => db.prepare('VACUUM INTO ?').run(to))
+          sync(to)
+        } else {
           runExclusive(() => {})
           await copyFile(path, to)
         }
-        sync(to)
         return to
       } catch (error) {
         rmSync(to, { force: true })
@@ -233,7 +237,7 @@ function snapshotFolder(db: Database.Database, path: string, runExclusive: Conne
       mkdirSync(folder, { mode: 0o700 })
       return folder
     },
-    remove: (file: string) => rmSync(file, { recursive: true, force: true }),
+    remove: (file: string): Promise<void> => rm(file, { recursive: true, force: true }),
     /** Moves a copy to its name; false when the name is taken and may not be replaced. */
     moveTo(name: string, file: string, mayReplace: boolean): boolean {
       const to = pathOf(name)!

@@ -4,12 +4,13 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync, rmSync } from 'node:fs'
-import { mkdir, readdir } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hasTypes, parseJsonObject } from '../../foundation/json.ts'
 import { formatTime } from '../output/text.ts'
 import { CliError, type Failure } from '../run/errors.ts'
 import type { Host } from '../run/host.ts'
+import { createStateDirectory } from '../settings/state-directory.ts'
 
 /** A start takes well under a second; the migration of a large database takes longer. */
 const readyTimeout_ms = 60_000
@@ -119,7 +120,7 @@ function linesOf(log_file: string): string[] {
 /** Returns `logs/2026-01-31T12-00-00-000Z-4711.log` in the state directory, and removes the oldest logs. */
 async function newLogFile(host: Host, home: string): Promise<string> {
   const directory = join(home, 'logs')
-  await mkdir(directory, { recursive: true, mode: 0o700 })
+  createStateDirectory(directory)
   const logs = (await readdir(directory)).filter((name) => name.endsWith('.log')).toSorted()
   for (const name of logs.slice(0, Math.max(0, logs.length - logsKept + 1)))
     rmSync(join(directory, name), { force: true })

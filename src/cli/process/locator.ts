@@ -6,6 +6,7 @@ import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promise
 import { join } from 'node:path'
 import { hasTypes, parseJson } from '../../foundation/json.ts'
 import type { Host } from '../run/host.ts'
+import { stateFailure } from '../settings/state-directory.ts'
 
 /** What `svc start -o json` prints, and the time of the start. */
 export interface Locator {
@@ -17,6 +18,10 @@ export interface Locator {
   projects: LocatorProject[]
   /** The control plane requires it when the sandbox listens beyond loopback. */
   admin_token?: string | undefined
+  /** What frame URLs and links say, where it is not the url. */
+  public_url?: string | undefined
+  /** The file with the certificate of a sandbox that serves https. */
+  certificate?: string | undefined
   started_at_ms: number
 }
 
@@ -39,19 +44,25 @@ const projectTypes = {
 }
 const locatorTypes = {
   ...{ url: text, inspector_url: text, database: text, version: text, admin_token: 'string|undefined' },
+  ...{ public_url: 'string|undefined', certificate: 'string|undefined' },
   ...{ pid: 'number', projects: 'array', started_at_ms: 'number' },
 }
 
 /** Writes a locator beside its path and renames it, so that no reader sees half of it. */
 export async function writeLocator(home: string, locator: Locator): Promise<void> {
   const path = pathOf(home, locator.pid)
-  await mkdir(directoryOf(home), { recursive: true, mode: 0o700 })
-  await writeFile(`${path}.new`, `${JSON.stringify(locator)}\n`, { mode: 0o600 })
-  await rename(`${path}.new`, path)
+  try {
+    await mkdir(directoryOf(home), { recursive: true, mode: 0o700 })
+    await writeFile(`${path}.new`, `${JSON.stringify(locator)}\n`, { mode: 0o600 })
+    await rename(`${path}.new`, path)
+  } catch (error) {
+    throw stateFailure(path, error)
+  }
 }
 
+/** Removes a locator. One that cannot be removed counts as left behind by a crash: its process has ended. */
 export async function removeLocator(home: string, pid: number): Promise<void> {
-  await rm(pathOf(home, pid), { force: true })
+  await rm(pathOf(home, pid), { force: true }).catch(() => {})
 }
 
 /** Returns the sandboxes whose process is running, newest first. Removes locators that a crash left behind. */
@@ -76,7 +87,7 @@ async function readLocators(home: string, host: Pick<Host, 'isRunning'>) {
     const value = parseJson(text)
     const locator = isLocator(value) ? value : null
     if (value !== undefined && host.isRunning(locator?.pid ?? Number(pid))) found.push({ path, locator })
-    else await rm(path, { force: true })
+    else await rm(path, { force: true }).catch(() => {})
   }
   return found
 }

@@ -1,6 +1,6 @@
 /** The files that settings are read from: svc.config.json, and profiles.json in the state directory. */
 import { existsSync } from 'node:fs'
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { parseJsonObject } from '../../foundation/json.ts'
 import { isLocatorProject, type LocatorProject, runningSandboxes } from '../process/locator.ts'
@@ -8,6 +8,7 @@ import { CliError, didYouMean } from '../run/errors.ts'
 import type { Host } from '../run/host.ts'
 import type { ConfigFile, ProfilesFile } from './schemas.ts'
 import { resolveSettings, type Settings } from './settings.ts'
+import { stateDirectory, stateFailure } from './state-directory.ts'
 import { environmentValues, type Flags, type SettingValues } from './table.ts'
 
 export const configFileName = 'svc.config.json'
@@ -23,12 +24,17 @@ export interface SettingFiles {
 export async function loadSettings(host: Host, flags: Flags): Promise<Settings> {
   const files = await readSettingFiles(host, flags)
   const { profile: _profile, $schema: _schema, sandbox: _sandbox, ...config } = files.config?.values ?? {}
+  const sandboxes = await runningSandboxes(stateDirectory(host), host)
+  if (sandboxes.some(({ certificate }) => certificate !== undefined)) {
+    const { trustCertificates } = await import('../process/certificate.ts')
+    await trustCertificates(sandboxes)
+  }
   const layers = {
     flags,
     environment: environmentValues(host.env),
     config,
     profile: files.profile === undefined ? {} : profileNamed(files.profile, files.profiles),
-    sandboxes: await runningSandboxes(stateDirectory(host), host),
+    sandboxes,
     config_path: files.config?.path,
     profile_name: files.profile,
     allow_http: flags.allow_http === true,
@@ -129,16 +135,13 @@ export function profileNamed<P>(name: string, { path, values: { profiles } }: Na
 
 /** Writes a JSON file beside the old one, then renames it. It may hold keys: only its owner can read it by default. */
 export async function writeJson(path: string, value: unknown, mode = 0o600): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-  await writeFile(`${path}.new`, `${JSON.stringify(value, null, 2)}\n`, { mode })
-  await rename(`${path}.new`, path)
-}
-
-/** Returns the state directory: `$SVC_HOME`, else the platform's own place. Nothing is kept in the current directory. */
-export function stateDirectory({ env, home, platform }: Pick<Host, 'env' | 'home' | 'platform'>): string {
-  if (env.SVC_HOME) return env.SVC_HOME
-  if (env.XDG_STATE_HOME) return join(env.XDG_STATE_HOME, 'svc')
-  if (platform === 'win32') return join(env.LOCALAPPDATA || join(home, 'AppData', 'Local'), 'svc')
-  if (platform === 'darwin') return join(home, 'Library', 'Application Support', 'svc')
-  return join(home, '.local', 'state', 'svc')
+  try {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+    // A file that was left half-written keeps its old mode.
+    await rm(`${path}.new`, { force: true })
+    await writeFile(`${path}.new`, `${JSON.stringify(value, null, 2)}\n`, { mode })
+    await rename(`${path}.new`, path)
+  } catch (error) {
+    throw stateFailure(path, error)
+  }
 }

@@ -167,20 +167,26 @@ const exported = ['base_url', 'client_id', 'secret_key', 'publishable_key', 'ori
 
 /**
  * Returns the SVC_* variables by which another program finds the service, without those that are not set: what `svc exec`
- * sets and `svc env` prints.
+ * sets and `svc env` prints. NODE_EXTRA_CA_CERTS lets it accept the certificate of a sandbox.
  */
-export function environmentOf(values: Pick<Settings, (typeof exported)[number]>): Record<string, string> {
-  return Object.fromEntries(
-    exported.flatMap((name) => {
+export function environmentOf(
+  values: Pick<Settings, (typeof exported)[number]> & { sandbox: Pick<Locator, 'certificate'> | null },
+): Record<string, string> {
+  const { certificate } = values.sandbox ?? {}
+  const variables: [string, string][] = certificate === undefined ? [] : [['NODE_EXTRA_CA_CERTS', certificate]]
+  return Object.fromEntries([
+    ...variables,
+    ...exported.flatMap((name) => {
       const value = values[name]
       return value === null ? [] : [[settingsTable[name].env, value]]
     }),
-  )
+  ])
 }
 
 /** Returns the sandbox at a URL, or null. Its own address wins over another name of loopback. */
 function sandboxAt(base_url: string, sandboxes: readonly Locator[]): Locator | null {
-  const isOwn = ({ url }: Locator) => new URL(url).origin === new URL(base_url).origin
+  const { origin } = new URL(base_url)
+  const isOwn = ({ url, public_url = url }: Locator) => new URL(url).origin === origin || public_url === origin
   return sandboxes.find(isOwn) ?? sandboxes.find(({ url }) => isSameService(url, base_url)) ?? null
 }
 

@@ -11,14 +11,13 @@ interface StartRow {
   schema: z.ZodType
   flag: string
   description: string
+  /** The variable of containers and services, whose command line is fixed. A flag wins over it, and it over the file. */
+  env?: string
 }
 
 /** The first port to try when none is given. */
 export const defaultPort = 4010
 export const defaultHost = '127.0.0.1'
-
-/** Sets --strict without a flag: `1` or `true`; `0` or `false` takes the strict of a config file back. */
-export const strictVariable = 'SVC_STRICT'
 
 const table = {
   port: {
@@ -30,6 +29,36 @@ const table = {
     schema: z.string().min(1),
     flag: '--host <address>',
     description: `address to listen on; default: ${defaultHost} and ::1`,
+  },
+  public_url: {
+    schema: z.string().min(1),
+    flag: '--public-url <url>',
+    description: 'origin that frame URLs, links and CORS name, for phones and tunnels; default: the address',
+    env: 'SVC_PUBLIC_URL',
+  },
+  allowed_host: {
+    schema: z.array(z.string().min(1)),
+    flag: '--allowed-host <name>',
+    description: 'name or address that requests may be sent to, beside loopback; repeatable',
+    env: 'SVC_ALLOWED_HOST',
+  },
+  tls: {
+    schema: z.boolean(),
+    flag: '--tls',
+    description: 'serve https, with a certificate made for it and kept in the state directory',
+    env: 'SVC_TLS',
+  },
+  tls_cert: {
+    schema: z.string().min(1),
+    flag: '--tls-cert <file>',
+    description: 'serve https with this certificate, PEM; needs --tls-key',
+    env: 'SVC_TLS_CERT',
+  },
+  tls_key: {
+    schema: z.string().min(1),
+    flag: '--tls-key <file>',
+    description: 'private key of --tls-cert, PEM without passphrase',
+    env: 'SVC_TLS_KEY',
   },
   db: {
     schema: z.string().min(1),
@@ -52,7 +81,8 @@ const table = {
   strict: {
     schema: z.boolean(),
     flag: '--strict',
-    description: `the API document alone, without what old clients need; also ${strictVariable}=1`,
+    description: 'the API document alone, without what old clients need',
+    env: 'SVC_STRICT',
   },
   journal_limit: {
     schema: count,
@@ -77,6 +107,10 @@ export const StartSection = z
     path: ['ephemeral'],
     error: 'cannot be together with db',
   })
+  .refine(({ tls, tls_cert, tls_key }) => tls !== true || (tls_cert ?? tls_key) === undefined, {
+    path: ['tls'],
+    error: 'cannot be together with tls_cert and tls_key',
+  })
 
 export type StartOptions = z.infer<typeof StartSection>
 
@@ -84,24 +118,43 @@ export type StartOptions = z.infer<typeof StartSection>
 export function startFlags(): Map<StartOptionName, Option> {
   const flags = new Map(names.map((name) => [name, flagOf(table[name])]))
   flags.get('ephemeral')?.conflicts('db')
+  flags.get('tls')?.conflicts(['tlsCert', 'tlsKey'])
   return flags
 }
 
-/** Merges flags with the section of the file. Flags win, and a flag about the database replaces both of its fields. */
-export function mergeStartOptions(flags: StartOptions, section: StartOptions): StartOptions {
-  const { db, ephemeral, ...others } = section
-  const isDatabaseGiven = flags.db !== undefined || flags.ephemeral !== undefined
-  const database = isDatabaseGiven ? {} : { ...(db === undefined ? {} : { db }), ...(ephemeral ? { ephemeral } : {}) }
-  return { ...others, ...database, ...flags }
+/** Options that mean something only together: one that is given replaces all of them in the layer below. */
+const groups: readonly (readonly StartOptionName[])[] = [
+  ['db', 'ephemeral'],
+  ['tls', 'tls_cert', 'tls_key'],
+]
+
+/** Merges options with those of the layer below: of the environment, or of the file. */
+export function mergeStartOptions(given: StartOptions, below: StartOptions): StartOptions {
+  const replaced = groups.filter((group) => group.some((name) => given[name] !== undefined)).flat()
+  const kept = Object.entries(below).filter(([name]) => !replaced.includes(name as StartOptionName))
+  return { ...Object.fromEntries(kept), ...given }
 }
 
-/** Returns the options that environment variables set. Throws CliError for one that is neither on nor off. */
-export function startEnvironment(env: Readonly<Record<string, string | undefined>>): StartOptions {
-  const text = env[strictVariable] ?? ''
-  if (text === '') return {}
-  const strict = switches[text.toLowerCase()]
-  if (strict !== undefined) return { strict }
-  throw new CliError('usage', 'setting_invalid', `${strictVariable} must be 1 or 0.`, `Unset it, or set it to 1.`)
+/** Returns the options that variables give. Throws CliError for a value that an option does not take. */
+export function startEnvironment(
+  env: Readonly<Record<string, string | undefined>>,
+  wanted: ReadonlySet<StartOptionName> = new Set(names),
+): StartOptions {
+  const values: Record<string, unknown> = {}
+  for (const name of wanted) {
+    const { schema, env: variable }: StartRow = table[name]
+    const text = variable === undefined ? '' : (env[variable]?.trim() ?? '')
+    if (variable === undefined || text === '') continue
+    if (schema instanceof z.ZodArray) values[name] = text.split(/[\s,]+/)
+    else values[name] = schema instanceof z.ZodBoolean ? isOn(variable, text) : text
+  }
+  return values
+}
+
+function isOn(variable: string, text: string): boolean {
+  const value = switches[text.toLowerCase()]
+  if (value !== undefined) return value
+  throw new CliError('usage', 'setting_invalid', `${variable} must be 1 or 0.`, `Unset it, or set it to 1.`)
 }
 
 const switches: Readonly<Record<string, boolean | undefined>> = { 1: true, true: true, 0: false, false: false }
@@ -112,13 +165,17 @@ export function startWords(options: StartOptions): string[] {
     const value = options[name]
     if (value === undefined || value === false) return []
     const [flag = ''] = table[name].flag.split(' ')
-    return [value === true ? flag : `${flag}=${value}`]
+    if (value === true) return [flag]
+    return (Array.isArray(value) ? value : [value]).map((each) => `${flag}=${each}`)
   })
 }
 
-function flagOf({ schema, flag, description }: StartRow): Option {
-  const option = new Option(flag, description)
+function flagOf({ schema, flag, description, env }: StartRow): Option {
+  const option = new Option(flag, env === undefined ? description : `${description}; ${env}`)
   if (option.isBoolean()) return option
+  if (schema instanceof z.ZodArray) {
+    return option.argParser((text, previous: readonly string[] | undefined) => [...(previous ?? []), text])
+  }
   return option.argParser((text) => {
     const isNumber = schema instanceof z.ZodNumber
     const parsed = schema.safeParse(isNumber && /^\d{1,15}$/.test(text) ? Number(text) : text)

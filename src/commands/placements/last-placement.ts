@@ -6,8 +6,8 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CliError } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
-import { stateDirectory } from '../../cli/settings/files.ts'
 import { isSameService } from '../../cli/settings/settings.ts'
+import { stateDirectory } from '../../cli/settings/state-directory.ts'
 import type { ResponseMeta } from '../../client/client.ts'
 import type { PlacementResponse } from '../../contract/v1/placements.ts'
 import { hasTypes, parseJson } from '../../foundation/json.ts'
@@ -23,16 +23,21 @@ interface LastPlacement {
 const types = { base_url: 'string', slot_id: 'string', asset_token: 'string|null', request_id: 'string|null' }
 
 export async function savePlacement(
-  { host, settings: { base_url } }: Session,
+  { host, settings: { base_url }, out }: Session,
   { slot_id, decision }: Pick<PlacementResponse, 'slot_id' | 'decision'>,
   { request_id }: Pick<ResponseMeta, 'request_id'>,
 ): Promise<void> {
   const path = pathOf(host)
   const asset_token = decision?.asset_token ?? (await readSaved(host, base_url))?.asset_token ?? null
   const last: LastPlacement = { base_url, slot_id, asset_token, request_id }
-  await mkdir(stateDirectory(host), { recursive: true, mode: 0o700 })
-  await writeFile(`${path}.${host.pid}`, `${JSON.stringify(last)}\n`, { mode: 0o600 })
-  await rename(`${path}.${host.pid}`, path)
+  try {
+    await mkdir(stateDirectory(host), { recursive: true, mode: 0o700 })
+    await writeFile(`${path}.${host.pid}`, `${JSON.stringify(last)}\n`, { mode: 0o600 })
+    await rename(`${path}.${host.pid}`, path)
+  } catch (error) {
+    // There is a placement, so that the command has succeeded.
+    out.note(`Not saved as the last placement: ${error instanceof Error ? error.message : error}`)
+  }
 }
 
 /** Returns a field of the last placement of this service, and notes it. Throws CliError when there is none. */

@@ -7,8 +7,9 @@ import { ownControl } from '../../cli/output/printable.ts'
 import { CliError } from '../../cli/run/errors.ts'
 import type { Host } from '../../cli/run/host.ts'
 import type { Session } from '../../cli/run/session.ts'
-import { stateDirectory, writeJson } from '../../cli/settings/files.ts'
+import { writeJson } from '../../cli/settings/files.ts'
 import { readJson } from '../../cli/settings/schemas.ts'
+import { stateDirectory } from '../../cli/settings/state-directory.ts'
 import type { CaseResult } from '../../qa/result.ts'
 
 /** The last run in a directory. */

@@ -76,7 +76,7 @@ async function startFresh(
   const choices: TargetChoice[] = []
   while (choices.length < Math.max(1, Math.min(workers ?? most, most))) {
     const options = { port: 0, host: '127.0.0.1', ephemeral: true as const, ...(seed === undefined ? {} : { seed }) }
-    const sandbox = await startOnFreePort(session, options)
+    const { sandbox } = await startOnFreePort(session, options)
     closing.push(() => sandbox.close())
     const { client_id, publishable_key } = sandbox.keys
     const keys = { secret: keyOfStarted(sandbox), publishable: publishable_key }

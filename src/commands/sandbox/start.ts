@@ -1,5 +1,4 @@
 /** `svc start`: runs the emulator in the foreground until a signal stops it, or in the background. */
-import { mkdirSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { inspect } from 'node:util'
 import { Option } from 'commander'
@@ -9,14 +8,15 @@ import { printable } from '../../cli/output/printable.ts'
 import type { Style } from '../../cli/output/style.ts'
 import { alignPairs } from '../../cli/output/text.ts'
 import { startInBackground } from '../../cli/process/background.ts'
+import type { Certificate } from '../../cli/process/certificate.ts'
 import { type Locator, removeLocator, runningSandboxes, writeLocator } from '../../cli/process/locator.ts'
 import { openPage } from '../../cli/process/open-url.ts'
 import type { Command } from '../../cli/run/command.ts'
 import { type Category, CliError } from '../../cli/run/errors.ts'
+import type { Host } from '../../cli/run/host.ts'
 import type { Session } from '../../cli/run/session.ts'
-import { configFileName, readSettingFiles, stateDirectory } from '../../cli/settings/files.ts'
+import { configFileName, readSettingFiles } from '../../cli/settings/files.ts'
 import {
-  defaultHost,
   defaultPort,
   mergeStartOptions,
   type StartOptions,
@@ -24,7 +24,7 @@ import {
   startFlags,
   startWords,
 } from '../../cli/settings/start-options.ts'
-import { isLoopback } from '../../foundation/loopback.ts'
+import { createStateDirectory, stateDirectory, stateProblem } from '../../cli/settings/state-directory.ts'
 
 /** How many ports after the default one are tried when it is taken. */
 const portsTried = 50
@@ -49,7 +49,8 @@ export const start: Command = {
   summary: 'Start the sandbox',
   details: [
     'Prints its URL and keys when it is ready. Other commands find it without settings. Ctrl-C stops it cleanly, with exit code 0; a second Ctrl-C ends it at once, with 130.',
-    `Options may also stand in the section sandbox of ${configFileName}, by the same names: {"sandbox": {"port": 4010, "seed": 1, "rate_limit": "5/s"}}. A flag wins; db is relative to the file.`,
+    `Options may also stand in the section sandbox of ${configFileName}, by the same names: {"sandbox": {"port": 4010, "seed": 1, "rate_limit": "5/s"}}. A flag wins, then a variable; files are relative to the file that names them.`,
+    'Phones and containers reach it with --host 0.0.0.0 --public-url http://NAME:4010, where NAME is how they find this computer. Requests to any name that was not given are refused, and the control plane then demands the admin token of all clients: in the x-sandbox-token header, or as ?token= in a browser. Commands on this computer find it by themselves.',
   ].join('\n\n'),
   options: [
     ...flags.values(),
@@ -67,12 +68,20 @@ export const start: Command = {
 async function startHere(session: Session, options: StartOptions, isOpened: boolean): Promise<number> {
   const stopped = new Promise<string>((resolve) => session.onInterrupt(resolve))
   const home = stateDirectory(session.host)
-  const sandbox = await startOnFreePort(session, options)
-  const { url, inspector_url, database, pid, version, projects, admin_token } = sandbox
-  const isPublic = !isLoopback(options.host ?? defaultHost)
-  const ready = { url, inspector_url, database, pid, version, projects, ...(isPublic ? { admin_token } : {}) }
+  const unwritable = stateProblem(home)
+  // In memory it needs no file; commands then find it by its URL.
+  if (unwritable !== null && options.ephemeral !== true) throw unwritable
+  const { sandbox, certificate } = await startOnFreePort(session, options)
+  const { url, public_url, inspector_url, database, pid, version, projects, admin_token } = sandbox
+  const ready = {
+    ...{ url, inspector_url, database, pid, version, projects },
+    ...(public_url === url ? {} : { public_url }),
+    ...(sandbox.is_public ? { admin_token } : {}),
+    ...(certificate === null ? {} : { certificate: certificate.path }),
+  }
   try {
-    await writeLocator(home, { ...ready, started_at_ms: session.host.now() })
+    if (unwritable === null) await writeLocator(home, { ...ready, started_at_ms: session.host.now() })
+    else session.out.note(`warning: ${unwritable.message} Other commands need --base-url ${url} and the keys.`)
     for (const warning of sandbox.warnings) session.out.note(`warning: ${warning}`)
     printReady(session, ready, null)
     session.host.keepHeapSmall()
@@ -107,17 +116,24 @@ function printReady({ host, out, command_name }: Session, ready: Ready, log_file
   )
 }
 
-function demoOf({ url }: Ready): string {
-  return `${url}/_sandbox/demo`
+/** Returns the address of a page of the sandbox; beyond loopback with the admin token, which a browser cannot send. */
+function pageOf({ url, public_url = url, admin_token }: Ready, path: string): string {
+  return `${public_url}${path}${admin_token === undefined ? '' : `?token=${admin_token}`}`
 }
 
-/** Adds what the environment and the section `sandbox` of the config file say; flags win, then the environment. Notes which options come from there. */
+function demoOf(ready: Ready): string {
+  return pageOf(ready, '/_sandbox/demo')
+}
+
+/** Adds what the environment and the section `sandbox` of the config file say; flags win. Notes which options come from there. */
 async function startOptions({ host, out, flags: settings }: Session, flags: StartOptions): Promise<StartOptions> {
-  const given = { ...startEnvironment(host.env), ...flags }
+  const given = mergeStartOptions(flags, startEnvironment(host.env))
   const { config } = await readSettingFiles(host, settings)
   if (config?.values.sandbox === undefined) return given
-  const { db, ...others } = config.values.sandbox
-  const section = db === undefined ? others : { ...others, db: resolve(dirname(config.path), db) }
+  const section = { ...config.values.sandbox }
+  for (const name of ['db', 'tls_cert', 'tls_key'] as const) {
+    if (section[name] !== undefined) section[name] = resolve(dirname(config.path), section[name])
+  }
   const merged = mergeStartOptions(given, section)
   const used = Object.keys(merged).filter((name) => !(name in given))
   if (used.length > 0) out.note(`From ${config.path}: ${used.join(', ')}.`)
@@ -125,19 +141,23 @@ async function startOptions({ host, out, flags: settings }: Session, flags: Star
 }
 
 /** Starts a sandbox, on the next free port when the default one is taken. Throws CliError when it cannot start. */
-export async function startOnFreePort(session: Session, options: StartOptions): Promise<Sandbox> {
+export async function startOnFreePort(
+  session: Session,
+  options: StartOptions,
+): Promise<{ sandbox: Sandbox; certificate: Certificate | null }> {
   const home = stateDirectory(session.host)
   const database = options.ephemeral ? ':memory:' : resolve(session.host.cwd, options.db ?? join(home, 'sandbox.db'))
-  if (options.db === undefined) mkdirSync(home, { recursive: true, mode: 0o700 })
+  if (database !== ':memory:' && options.db === undefined) createStateDirectory(home)
+  const certificate = await certificateOf(session.host, home, options)
   const { startSandbox, SandboxError } = await import('../../../sandbox/index.ts')
   session.host.compileExpressionsOnce()
   const report = (error: unknown) => session.host.stderr.write(`${printable(inspect(error))}\n`)
   const first = options.port ?? defaultPort
   for (let port = first; ; port++) {
     try {
-      const sandbox = await startSandbox({ ...sandboxOptions(options, port, database), report })
+      const sandbox = await startSandbox({ ...sandboxOptions(options, port, database, certificate), report })
       if (port !== first) session.out.note(`Port ${first} is taken by ${await holder(session, first)}: using ${port}.`)
-      return sandbox
+      return { sandbox, certificate }
     } catch (error) {
       if (!(error instanceof SandboxError)) throw error
       const isNextTried = error.code === 'port_in_use' && options.port === undefined && port < first + portsTried
@@ -146,11 +166,31 @@ export async function startOnFreePort(session: Session, options: StartOptions): 
   }
 }
 
-function sandboxOptions(options: StartOptions, port: number, database: string): SandboxOptions {
-  const { seed, rate_limit, decision_latency, scenario, journal_limit, strict } = options
+/** Returns the certificate of --tls, or of the files that are named; null for http. */
+async function certificateOf(host: Host, home: string, options: StartOptions): Promise<Certificate | null> {
+  const { tls, tls_cert: cert, tls_key: key, public_url = '', allowed_host = [] } = options
+  if (tls !== true && cert === undefined && key === undefined) return null
+  const { ownCertificate, readCertificate } = await import('../../cli/process/certificate.ts')
+  if (cert !== undefined && key !== undefined) return readCertificate(host, { cert, key })
+  if (tls === true) return ownCertificate(host, home, [...allowed_host, URL.parse(public_url)?.hostname ?? ''])
+  const [given, missing] = cert === undefined ? ['--tls-key', '--tls-cert'] : ['--tls-cert', '--tls-key']
+  const hint = 'Give both, or --tls for a certificate that svc makes.'
+  throw new CliError('usage', 'option_missing', `${given} needs ${missing} FILE.`, hint)
+}
+
+function sandboxOptions(
+  options: StartOptions,
+  port: number,
+  database: string,
+  certificate: Certificate | null,
+): SandboxOptions {
+  const { public_url, allowed_host, seed, rate_limit, decision_latency, scenario, journal_limit, strict } = options
   return {
     port,
     ...(options.host === undefined ? {} : { host: options.host }),
+    ...(public_url === undefined ? {} : { public_url }),
+    ...(allowed_host === undefined ? {} : { allowed_hosts: allowed_host }),
+    ...(certificate === null ? {} : { tls: certificate }),
     database,
     ...(seed === undefined ? {} : { seed }),
     ...(rate_limit === undefined ? {} : { rate_limit }),
@@ -206,8 +246,10 @@ export function startBlock(
       alignPairs(
         [
           ['URL', style.cyan(sandbox.url)],
-          ['demo', style.cyan(`${sandbox.url}/_sandbox/demo`)],
-          ['inspector', style.cyan(sandbox.inspector_url)],
+          ['public URL', sandbox.public_url === undefined ? null : style.cyan(sandbox.public_url)],
+          ['demo', style.cyan(demoOf(sandbox))],
+          ['inspector', style.cyan(pageOf(sandbox, '/_sandbox/'))],
+          ['certificate', sandbox.certificate === undefined ? null : shorten(sandbox.certificate, home)],
           [
             'database',
             sandbox.database === ':memory:' ? 'in memory, gone at the end' : shorten(sandbox.database, home),

@@ -8,7 +8,8 @@ import { EvidenceVerification } from './evidence.ts'
 export const SandboxInfo = assumedObject('A93', {
   version: z.string().describe('Version of svc.'),
   pid: z.int().describe('Process identifier.'),
-  url: z.string().describe('Base URL.'),
+  url: z.string().describe('Base URL on this computer.'),
+  public_url: z.string().describe('What frame URLs and links say: svc start --public-url, else the base URL.'),
   inspector_url: z.string().describe('Address of the inspector.'),
   database: z.string().describe('Path of the database file, or :memory:.'),
   schema_version: z.int().describe('Number of the last migration.'),
@@ -59,7 +60,7 @@ export const endpoints = declareEndpoints({
     path: '/_sandbox/livez',
     summary: 'Check that the process responds',
     is_constant: true,
-    description: 'Responds as soon as the socket is open.',
+    description: 'Responds as soon as the socket is open. Probes need no admin token.',
     response: Done,
   },
   'health.ready': {
@@ -67,7 +68,7 @@ export const endpoints = declareEndpoints({
     path: '/_sandbox/readyz',
     summary: 'Check that the sandbox is ready',
     is_constant: true,
-    description: 'Ready only after migrations and seed; the socket opens no earlier.',
+    description: 'Ready only after migrations and seed; the socket opens no earlier. Probes need no admin token.',
     response: Done,
   },
   'sandbox.info': {

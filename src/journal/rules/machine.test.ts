@@ -193,6 +193,7 @@ describe('the sandbox', () => {
     version: '1.0.0',
     pid: 1,
     url,
+    public_url: url,
     inspector_url: `${url}/_sandbox/`,
     database: '/d/svc.db',
     schema_version: 1,

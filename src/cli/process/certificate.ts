@@ -1,0 +1,167 @@
+/**
+ * Certificates of local sandboxes: made for the occasion and kept in the state directory, so that one stays the same
+ * between starts, or given as files.
+ *
+ * `tls/NAMES.pem` holds key and certificate together and appears at once: two starts at a time never mix two pairs.
+ * `tls/NAMES.crt` is the certificate alone, which clients trust.
+ */
+import { X509Certificate } from 'node:crypto'
+import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { isIP } from 'node:net'
+import { join, resolve } from 'node:path'
+import { CliError } from '../run/errors.ts'
+import type { Host } from '../run/host.ts'
+import { stateFailure } from '../settings/state-directory.ts'
+import type { Locator } from './locator.ts'
+
+export interface Certificate {
+  /** Both PEM. */
+  cert: string
+  key: string
+  /** The file that holds the certificate without the key. */
+  path: string
+}
+
+const day_ms = 86_400_000
+/** Browsers accept no more than 398 days. */
+const lifetime_days = 397
+/** A certificate is replaced this long before it expires: a sandbox may run for days. */
+const renewal_ms = 30 * day_ms
+/** Of the names in a file name. */
+const longestName = 120
+
+/** Reads the certificate and key that you name. Throws CliError when one cannot be read, or has expired. */
+export function readCertificate(host: Host, files: { cert: string; key: string }): Certificate {
+  const path = resolve(host.cwd, files.cert)
+  const cert = readPem(path, '--tls-cert')
+  const key = readPem(resolve(host.cwd, files.key), '--tls-key')
+  return { cert, key, path }
+}
+
+function readPem(path: string, flag: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    const problem = code === 'ENOENT' ? 'There is no file' : 'This file cannot be read:'
+    const detail = code === 'ENOENT' ? '' : ` (${message})`
+    throw new CliError('usage', 'certificate_unreadable', `${flag}: ${problem} ${path}${detail}.`, 'Give a PEM file.')
+  }
+}
+
+/**
+ * Returns the certificate of the state directory `home` for loopback and `names`; makes it when there is none, or it
+ * expires soon. Throws CliError when the directory cannot be written.
+ */
+export async function ownCertificate(host: Host, home: string, names: readonly string[]): Promise<Certificate> {
+  const all = [...new Set(['localhost', '127.0.0.1', '::1', ...names.map(bare).filter((name) => name !== '')])]
+  const folder = join(home, 'tls')
+  const stem = join(folder, fileName(all))
+  const path = `${stem}.crt`
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    const pair = readPair(`${stem}.pem`, host.now(), all) ?? (await createPair(host, `${stem}.pem`, all))
+    replace(host, path, pair.cert)
+    return { ...pair, path }
+  } catch (error) {
+    throw stateFailure(folder, error)
+  }
+}
+
+/** Returns a host name as a certificate has it: lower case, IPv6 without brackets. */
+function bare(name: string): string {
+  return name.toLowerCase().replace(/^\[|\]$/g, '')
+}
+
+/** `localhost`, or `localhost+devbox.local+192.168.1.5`: the names beside loopback. */
+function fileName(names: readonly string[]): string {
+  const others = names.slice(3).toSorted()
+  const text = ['localhost', ...others].join('+').replace(/[^a-z0-9.+-]/g, '-')
+  return text.length <= longestName ? text : `${text.slice(0, longestName)}-${others.length}`
+}
+
+/** Returns the pair of a file; null when it has to be made again. */
+function readPair(file: string, now_ms: number, names: readonly string[]): { cert: string; key: string } | null {
+  const text = readOptional(file)
+  const [key] = /-----BEGIN PRIVATE KEY-----[^-]+-----END PRIVATE KEY-----\n?/.exec(text) ?? []
+  const [cert] = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----\n?/.exec(text) ?? []
+  if (key === undefined || cert === undefined) return null
+  const certificate = new X509Certificate(cert)
+  const isCurrent = Date.parse(certificate.validTo) - now_ms > renewal_ms
+  const isComplete = names.every((name) => (isIP(name) === 0 ? certificate.checkHost(name) : certificate.checkIP(name)))
+  return isCurrent && isComplete ? { cert, key } : null
+}
+
+function readOptional(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''
+    throw error
+  }
+}
+
+/** Writes a new pair. When another start was faster, its pair is returned. */
+async function createPair(host: Host, file: string, names: readonly string[]) {
+  const { generate } = await import('selfsigned')
+  const made = await generate([{ name: 'commonName', value: 'svc sandbox' }], {
+    keyType: 'ec',
+    algorithm: 'sha256',
+    // A minute ago: clocks of phones and containers differ.
+    notBeforeDate: new Date(host.now() - 60_000),
+    notAfterDate: new Date(host.now() + lifetime_days * day_ms),
+    extensions: [
+      { name: 'basicConstraints', cA: false, critical: true },
+      { name: 'keyUsage', digitalSignature: true, critical: true },
+      { name: 'extKeyUsage', serverAuth: true },
+      {
+        name: 'subjectAltName',
+        altNames: names.map((name) => (isIP(name) === 0 ? { type: 2, value: name } : { type: 7, ip: name })),
+      },
+    ],
+  })
+  const pair = { cert: `${made.cert.trim()}\n`, key: `${made.private.trim()}\n` }
+  const partial = `${file}.${host.pid}.part`
+  writeFileSync(partial, pair.key + pair.cert, { mode: 0o600 })
+  try {
+    // Fails when there is one: then it is current and somebody else's, or it is to be replaced.
+    linkSync(partial, file)
+    rmSync(partial)
+  } catch {
+    const others = readPair(file, host.now(), names)
+    if (others !== null) {
+      rmSync(partial, { force: true })
+      return others
+    }
+    renameSync(partial, file)
+  }
+  return pair
+}
+
+function replace(host: Host, file: string, text: string): void {
+  if (readOptional(file) === text) return
+  const partial = `${file}.${host.pid}.part`
+  writeFileSync(partial, text, { mode: 0o600 })
+  renameSync(partial, file)
+}
+
+/**
+ * Lets this process accept the certificates of running sandboxes: every client of it, the global fetch too. Those of the
+ * system count as well: that of a local authority such as mkcert's is there.
+ */
+export async function trustCertificates(sandboxes: readonly Pick<Locator, 'certificate'>[]): Promise<void> {
+  const paths = sandboxes.flatMap(({ certificate }) => certificate ?? [])
+  if (paths.length === 0) return
+  const { getCACertificates, setDefaultCACertificates } = await import('node:tls')
+  const files = paths.map((path) => readFileOrNothing(path))
+  setDefaultCACertificates([...getCACertificates('default'), ...getCACertificates('system'), ...files.flat()])
+}
+
+/** Returns every certificate of a file. One that has gone is not needed: its sandbox cannot be reached then. */
+function readFileOrNothing(path: string): string[] {
+  try {
+    return readFileSync(path, 'utf8').match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,189 @@
+/** Names beyond loopback: the public URL, allowed hosts, the admin token, and https. */
+import { request } from 'node:https'
+import { generate } from 'selfsigned'
+import { describe, expect, test } from 'vitest'
+import { SandboxError, startSandbox } from '../../sandbox/index.ts'
+import { activate, asked, fill, key, stage } from './stage.ts'
+
+const public_url = 'http://192.168.1.5:4010'
+const named = { public_url, allowed_hosts: ['Sandbox', 'fe80::1'] }
+
+describe('a public URL', () => {
+  test('is what frame URLs, links, config and info say; the address stays in info', async () => {
+    await using on = await stage(named)
+    const { placement } = await fill(on.api)
+    expect(placement.render.frame_url).toMatch(`${public_url}/v1/render/ast_`)
+    expect(placement.render.script_url).toBe(`${public_url}/v1/render.js`)
+    const { body: config } = await on.api.accept('projects.config', { as: key, params: { client_id: 'proj_demo' } })
+    expect(config.renderer.script_url).toBe(`${public_url}/v1/render.js`)
+    const missing = await on.api.send('GET', '/v1/nothing')
+    expect(missing.body).toMatchObject({ docs_url: `${public_url}/_sandbox/docs/errors/not_found` })
+    const headers = { 'x-sandbox-token': on.sandbox.admin_token }
+    const { body: info } = await on.api.accept('sandbox.info', { headers })
+    expect(info).toMatchObject({ url: on.sandbox.url, public_url })
+    expect([on.sandbox.url, on.sandbox.public_url]).toEqual([expect.stringContaining('127.0.0.1'), public_url])
+  })
+
+  test('its pages may act for every project in test mode, and embed frames; other origins as before', async () => {
+    await using on = await stage(named)
+    const token = await activate(on.api, undefined, public_url)
+    const call = { as: token, origin: public_url, body: asked() }
+    const { headers, body } = await on.api.accept('placements.create', call)
+    expect(headers['access-control-allow-origin']).toBe(public_url)
+    const frame = await on.api.send('GET', new URL(body.placement!.render.frame_url).pathname)
+    expect(frame.headers['content-security-policy']).toContain(
+      `frame-ancestors http://localhost:* http://127.0.0.1:* ${public_url}`,
+    )
+    const other = await on.api.refuse('browser.activate', {
+      origin: 'http://192.168.1.6:4010',
+      body: { publishable_key: 'pk_test_sandbox_demo' },
+    })
+    expect(other.body.reason_code).toBe('origin_not_allowed')
+  })
+
+  test.each([
+    ['http://host/path', 'is not an origin'],
+    ['ftp://host', 'is not an origin'],
+    ['host:4010', 'is not an origin'],
+    ['http://user@host', 'is not an origin'],
+  ])('%s is refused', async (wrong, problem) => {
+    await expect(startSandbox({ public_url: wrong })).rejects.toThrow(problem)
+  })
+})
+
+describe('the Host header', () => {
+  test('may name the public URL and allowed hosts, whatever their port; any other name is misdirected', async () => {
+    await using on = await stage(named)
+    const statusOf = async (host: string) =>
+      (await on.api.send('GET', '/_sandbox/readyz', { headers: { host } })).status
+    for (const host of ['192.168.1.5:4010', '192.168.1.5', 'sandbox:80', 'SANDBOX', '[fe80::1]:4010', 'localhost:1']) {
+      expect([host, await statusOf(host)]).toEqual([host, 200])
+    }
+    for (const host of ['192.168.1.6:4010', 'sandbox.evil.example', 'evil.example', 'xsandbox', 'fe80::1', '0.0.0.0']) {
+      expect([host, await statusOf(host)]).toEqual([host, 421])
+    }
+  })
+
+  test.each(['http://name', 'name:4010', 'a/b', '', '*'])('an allowed host %j is refused', async (name) => {
+    await expect(startSandbox({ allowed_hosts: [name] })).rejects.toThrow('is not a host name')
+  })
+})
+
+describe('beyond loopback the control plane', () => {
+  test.each([
+    ['a public URL', named],
+    ['an allowed host', { allowed_hosts: ['sandbox'] }],
+    ['an address', { host: '0.0.0.0' }],
+  ])('with %s demands the admin token of every client; probes and static files need none', async (_, options) => {
+    await using on = await stage(options)
+    const { admin_token, is_public, warnings } = on.sandbox
+    expect([is_public, warnings[0]]).toEqual([
+      true,
+      'reachable beyond loopback: the control plane needs the admin token',
+    ])
+    expect((await on.api.refuse('sandbox.info')).body.reason_code).toBe('origin_refused')
+    expect((await on.api.refuse('sandbox.reset')).body.reason_code).toBe('origin_refused')
+    expect((await on.api.send('GET', '/_sandbox/demo')).status).toBe(403)
+    for (const path of ['/_sandbox/livez', '/_sandbox/readyz', '/_sandbox/docs/', '/_sandbox/docs/errors/not_found']) {
+      expect([path, (await on.api.send('GET', path)).status]).toEqual([path, 200])
+    }
+    const evil = { origin: 'https://evil.example' }
+    expect((await on.api.send('GET', '/_sandbox/readyz', evil)).status).toBe(403)
+    const headers = { 'x-sandbox-token': admin_token }
+    await on.api.accept('sandbox.info', { headers })
+    await on.api.accept('sandbox.reset', { headers })
+    expect((await on.api.refuse('sandbox.info', { headers: { 'x-sandbox-token': 'sbx_guess' } })).status).toBe(403)
+  })
+
+  test('takes the token from the query of a read, so that a browser opens its pages; never of a write', async () => {
+    await using on = await stage(named)
+    const query = `?token=${on.sandbox.admin_token}`
+    const headers = { host: '192.168.1.5:4010', 'sec-fetch-site': 'none' }
+    const home = await on.api.send('GET', `/_sandbox/${query}`, { headers })
+    expect(home.status).toBe(200)
+    const links = [...home.text.matchAll(/href="([^"]+)"/g)].map(([, href]) => href!.replaceAll('&amp;', '&'))
+    expect(links.length).toBeGreaterThan(5)
+    for (const href of links.filter((href) => !href.includes('/events'))) {
+      expect([href, (await on.api.send('GET', href, { headers })).status]).toEqual([href, 200])
+    }
+    const demo = await on.api.send('GET', `/_sandbox/demo${query}`, { headers })
+    expect([demo.status, demo.text.includes(on.sandbox.admin_token)]).toEqual([200, true])
+    expect((await on.api.send('GET', '/_sandbox/?token=sbx_guess', { headers })).status).toBe(403)
+    expect((await on.api.send('POST', `/_sandbox/reset${query}`)).status).toBe(403)
+  })
+
+  test('on loopback alone a token in the query is an unknown parameter', async () => {
+    await using on = await stage()
+    const { status } = await on.api.send('GET', `/_sandbox/info?token=${on.sandbox.admin_token}`)
+    expect(status).toBe(400)
+  })
+
+  test('writes from the pages of the public URL, with the token', async () => {
+    await using on = await stage(named)
+    const headers = { 'x-sandbox-token': on.sandbox.admin_token, 'sec-fetch-site': 'same-origin' }
+    await on.api.accept('sandbox.reset', { origin: public_url, headers })
+    const other = await on.api.refuse('sandbox.reset', { origin: 'http://192.168.1.5:4011', headers })
+    expect(other.body.reason_code).toBe('origin_refused')
+  })
+})
+
+describe('https', () => {
+  test('a client that knows the certificate completes a handshake, one that does not refuses it', async () => {
+    const tls = await pair(['localhost', '127.0.0.1'])
+    await using on = await stage({ tls, public_url: 'https://sandbox.test:4010' })
+    expect(on.sandbox.url).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/)
+    expect(await statusOf(`${on.sandbox.url}/_sandbox/readyz`, tls.cert)).toBe(200)
+    await expect(statusOf(`${on.sandbox.url}/_sandbox/readyz`)).rejects.toThrow('self-signed')
+    // Neither plain HTTP nor a broken handshake is reported as a failure of the sandbox.
+    await expect(fetch(on.sandbox.url.replace('https', 'http'))).rejects.toThrow()
+  })
+
+  test('the address is a name of the certificate; a certificate without one is warned of', async () => {
+    await using local = await startSandbox({ tls: await pair(['localhost']) })
+    expect([new URL(local.url).hostname, local.warnings]).toEqual(['localhost', []])
+    await using other = await startSandbox({ tls: await pair(['sandbox.test']) })
+    expect(new URL(other.url).hostname).toBe('127.0.0.1')
+    expect(other.warnings[0]).toContain('does not name 127.0.0.1')
+  })
+
+  test('a key of another certificate, and files that are neither, are refused', async () => {
+    const [one, other] = [await pair(['localhost']), await pair(['localhost'])]
+    const failure = async (tls: { cert: string; key: string }, public_url?: string) => {
+      const error = await startSandbox({ tls, ...(public_url === undefined ? {} : { public_url }) }).catch(
+        (error) => error,
+      )
+      expect(error).toBeInstanceOf(SandboxError)
+      return [error.code, error.message]
+    }
+    expect(await failure({ cert: one.cert, key: other.key })).toEqual([
+      'option_invalid',
+      'The TLS key does not belong to the certificate.',
+    ])
+    expect((await failure({ cert: 'nothing', key: one.key }))[1]).toContain('The TLS certificate cannot be read')
+    expect((await failure({ cert: one.cert, key: 'nothing' }))[1]).toContain('The TLS key cannot be read')
+    expect((await failure(one, 'http://a:1'))[1]).toContain('is http, and the sandbox serves https')
+  })
+})
+
+async function pair(names: readonly string[]): Promise<{ cert: string; key: string }> {
+  const altNames = names.map((name) =>
+    /^\d/.test(name) ? { type: 7 as const, ip: name } : { type: 2 as const, value: name },
+  )
+  const made = await generate([{ name: 'commonName', value: 'test' }], {
+    keyType: 'ec',
+    algorithm: 'sha256',
+    extensions: [{ name: 'subjectAltName', altNames }],
+  })
+  return { cert: made.cert, key: made.private }
+}
+
+function statusOf(url: string, ca?: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    request(url, { ...(ca === undefined ? {} : { ca }), agent: false }, (response) => {
+      response.resume()
+      resolve(response.statusCode)
+    })
+      .on('error', reject)
+      .end()
+  })
+}
