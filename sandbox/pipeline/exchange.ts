@@ -154,6 +154,8 @@ export function openExchange({ platform, strict }: Services, request: Request): 
 export function successResponse(status: number, { context, request }: Exchange, output: unknown): Response {
   const headers = responseHeaders(context)
   if (headers.etag !== undefined && namesTag(request.headers['if-none-match'], headers.etag)) {
+    // There is no content that this could be the type of (RFC 9110, 15.4.5): strict clients would parse it.
+    delete headers['content-type']
     return { status: 304, headers, body: '' }
   }
   return { status, headers, body: JSON.stringify(output) }

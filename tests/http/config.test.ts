@@ -85,6 +85,7 @@ describe('caching', () => {
     const headers = { 'if-none-match': first.headers.etag }
     const again = await on.api.send('GET', '/v1/projects/proj_demo/config', { as: key, headers })
     expect([again.status, again.text]).toEqual([304, ''])
+    expect(again.headers['content-type']).toBeUndefined()
     expect(again.headers.etag).toBe(first.headers.etag)
     expect(again.headers['cache-control']).toBe('private, max-age=60')
     expect(again.headers.vary).toContain('Origin')

@@ -1,0 +1,77 @@
+/** Types and clients that two generators make of the document: they type-check strictly, and work with a sandbox. */
+import { copyFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, inject, test } from 'vitest'
+import { startSandbox } from '../../sandbox/index.ts'
+import { openapiDocument } from '../../src/contract/openapi.ts'
+import { checkout, run } from '../templates/run.ts'
+import { temporaryDirectory } from '../temporary.ts'
+
+interface Integration {
+  integrate(base_url: string): Promise<unknown>
+}
+
+const project = temporaryDirectory()
+const modules = join(inject('tools'), 'node_modules')
+
+const generators = {
+  'openapi-fetch': ['openapi-typescript/bin/cli.js', 'openapi.json', '--output', 'openapi-typescript.ts'],
+  'hey-api': [
+    '@hey-api/openapi-ts/bin/run.js',
+    ...['--input', 'openapi.json', '--output', 'hey-api', '--client', '@hey-api/client-fetch', '--no-log-file'],
+  ],
+} as const
+const names = Object.keys(generators) as (keyof typeof generators)[]
+
+beforeAll(async () => {
+  symlinkSync(modules, join(project, 'node_modules'))
+  writeFileSync(join(project, 'package.json'), '{ "type": "module" }')
+  writeFileSync(join(project, 'openapi.json'), JSON.stringify(openapiDocument({ server_url: 'http://127.0.0.1:4010' })))
+  await Promise.all(
+    names.map(async (name) => {
+      copyFileSync(join(import.meta.dirname, `clients/${name}.mts`), join(project, `${name}.ts`))
+      const [script, ...args] = generators[name]
+      await run(process.execPath, [join(modules, script), ...args], project, { DO_NOT_TRACK: '1' })
+    }),
+  )
+})
+
+describe.each(names)('%s', (name) => {
+  test('type-checks strictly, and refuses mistakes', async () => {
+    const config = join(project, `tsconfig.${name}.json`)
+    const { compilerOptions } = strictest
+    writeFileSync(config, JSON.stringify({ compilerOptions, files: [`${name}.ts`] }))
+    await run(process.execPath, [join(checkout, 'node_modules/typescript/bin/tsc'), '--project', config], project)
+  })
+
+  test('places, sends beacons and reads errors', async () => {
+    await using sandbox = await startSandbox({ seed: 1 })
+    const { integrate } = (await import(join(project, `${name}.ts`))) as Integration
+    expect(await integrate(sandbox.url)).toEqual({
+      format: 'banner',
+      accepted: ['OK', 'OK'],
+      reasons: ['project_mismatch', 'not_found'],
+      statuses: [403, 404],
+      frozen: true,
+      listed: [
+        ['click', 'accepted'],
+        ['render', 'accepted'],
+      ],
+    })
+  })
+})
+
+const strictest = {
+  compilerOptions: {
+    target: 'es2024',
+    lib: ['es2024', 'dom', 'dom.iterable'],
+    module: 'esnext',
+    moduleResolution: 'bundler',
+    allowImportingTsExtensions: true,
+    noEmit: true,
+    types: [],
+    strict: true,
+    noUncheckedIndexedAccess: true,
+    skipLibCheck: false,
+  },
+}
