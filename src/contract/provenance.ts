@@ -23,7 +23,7 @@ export interface Keywords {
   maximum?: number
   minItems?: number
   uniqueItems?: boolean
-  anyOf?: { required: string[] }[]
+  allOf?: { anyOf: { required: string[]; properties: Record<string, object> }[] }[]
 }
 
 declare module 'zod' {

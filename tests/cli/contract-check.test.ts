@@ -304,6 +304,11 @@ describe('the OpenAPI document', () => {
       { what: 'response placement.width', observed: 'not required' },
     ],
     [
+      'a field beside alternatives is gone',
+      ({ components }) => delete components.schemas.BeaconRequest!.properties.beacon_id,
+      { endpoint: 'beacons.send', what: 'body beacon_id', observed: 'missing' },
+    ],
+    [
       'a query parameter is gone',
       ({ paths }) => Object.assign(paths['/v1/placements']!.post!, { parameters: [] }),
       { what: 'query wait_ms', weight: 'documented' },

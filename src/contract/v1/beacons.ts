@@ -83,9 +83,10 @@ const beaconFields = {
   contract_version: assumed(ContractVersion.optional(), 'A70', '<name>/v1.'),
 }
 
-export const BeaconRequest = withKeywords(z.strictObject(beaconFields), {
-  anyOf: [{ required: ['occurred_at'] }, { required: ['occurred_at_ms'] }],
-})
+/** Generators make a type of it that needs one of the two times. */
+const oneTime = ['occurred_at', 'occurred_at_ms'].map((name) => ({ required: [name], properties: { [name]: {} } }))
+
+export const BeaconRequest = withKeywords(z.strictObject(beaconFields), { allOf: [{ anyOf: oneTime }] })
 export type BeaconRequest = z.infer<typeof BeaconRequest>
 
 export const BeaconResult = z.strictObject({

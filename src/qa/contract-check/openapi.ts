@@ -179,12 +179,13 @@ function merge(before: Field | undefined, field: Field): Field {
   }
 }
 
-/** Returns the alternatives of a schema, each without references. */
+/** Returns the alternatives of a schema, each without references, and what stands beside them. */
 function shapesOf(document: Document, schema: unknown, depth = 0): Document[] {
   if (depth > deepest) return []
-  const shape = resolve(document, schema)
-  const inner = [shape.anyOf, shape.oneOf, shape.allOf].flatMap(listOf)
-  return inner.length === 0 ? [shape] : inner.flatMap((each) => shapesOf(document, each, depth + 1))
+  const { anyOf, oneOf, allOf, ...own } = resolve(document, schema)
+  const inner = [anyOf, oneOf, allOf].flatMap(listOf)
+  const hasOwn = inner.length === 0 || own.properties !== undefined
+  return [...(hasOwn ? [own] : []), ...inner.flatMap((each) => shapesOf(document, each, depth + 1))]
 }
 
 function resolve(document: Document, value: unknown): Document {
