@@ -41,6 +41,7 @@ export function docsRoutes(services: Services, assets: Assets): Route[] {
     path: `${root}${path}`,
     respond,
     isOpen: true,
+    isPage: true,
   })
   const file = (name: string) =>
     get(name, async (exchange) => assetResponse(exchange, await assets.docsFile(name), headers))
@@ -80,6 +81,7 @@ function redirect(path: string, location: string): Route {
     method: 'GET',
     path,
     isOpen: true,
+    isPage: true,
     respond: ({ context }) => ({ status: 302, headers: { 'x-request-id': context.request_id, location }, body: '' }),
   }
 }

@@ -46,6 +46,8 @@ export interface Route {
   body_limit_bytes?: number
   /** Of the control plane: whether it shows nothing of this sandbox, so that no admin token is needed beyond loopback. */
   isOpen?: boolean
+  /** A page that does nothing by being opened: a link on any other site may lead to it. */
+  isPage?: boolean
   /** @throws ApiError */
   respond(exchange: Exchange): Response | Promise<Response>
 }

@@ -130,7 +130,7 @@ export async function replay(
 function findRoute({ services, guard, routes }: Pipeline, request: Request): Route {
   const route = routes.find(request)
   if (request.path.startsWith('/_sandbox')) {
-    checkControlPlane(request, [services.url, services.base_url], guard, route?.isOpen === true)
+    checkControlPlane(request, [services.url, services.base_url], guard, route ?? {})
   }
   if (route !== null) return route
   if (!isPreflight(request)) throw missingRoute(routes, request)

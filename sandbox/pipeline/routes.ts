@@ -111,7 +111,8 @@ export function hostGuard({ hosts }: GuardOptions): (header: string | undefined)
 
 /**
  * Programs on loopback need nothing. A browser, known by Origin or Sec-Fetch-Site, must be on the sandbox's own origin,
- * and must carry the token of this start to write. Beyond loopback all clients must carry it, except to open routes. A
+ * and must carry the token of this start to write. A link elsewhere opens a page: the page that has the link reads nothing
+ * of it. Beyond loopback all clients must carry it, except to open routes. A
  * browser can send no header with an address, so that there a read may carry it in the query.
  * @throws ApiError 403 origin_refused
  */
@@ -119,7 +120,7 @@ export function checkControlPlane(
   request: Request,
   own_origins: readonly string[],
   { admin_token, isPublic }: GuardOptions,
-  isOpen: boolean,
+  { isOpen = false, isPage = false }: Pick<Route, 'isOpen' | 'isPage'>,
 ): void {
   const isRead = request.method === 'GET' || request.method === 'HEAD'
   const token = headerOf(request, 'x-sandbox-token') ?? (isPublic && isRead ? takeQueryToken(request) : undefined)
@@ -133,6 +134,7 @@ export function checkControlPlane(
   const { origin } = request.headers
   const sec_fetch_site = headerOf(request, 'sec-fetch-site')
   if (origin === undefined && sec_fetch_site === undefined) return
+  if (isPage && isNavigation(request)) return
   const isOwn = (origin === undefined || own_origins.includes(origin)) && isOwnSite(sec_fetch_site)
   if (!isOwn || (!isRead && !hasToken)) throw new ApiError('origin_refused')
 }
@@ -148,4 +150,15 @@ function takeQueryToken(request: Request): string | undefined {
 /** `none` is an address that was typed. */
 function isOwnSite(sec_fetch_site: string | undefined): boolean {
   return sec_fetch_site === undefined || sec_fetch_site === 'same-origin' || sec_fetch_site === 'none'
+}
+
+/** Whether a browser opens the address in a tab of its own. What it fetches ahead, nobody has opened. */
+function isNavigation(request: Request): boolean {
+  return (
+    request.method === 'GET' &&
+    request.headers.origin === undefined &&
+    headerOf(request, 'sec-fetch-mode') === 'navigate' &&
+    headerOf(request, 'sec-fetch-dest') === 'document' &&
+    headerOf(request, 'sec-purpose') === undefined
+  )
 }
