@@ -1,8 +1,14 @@
 /** The request journal: listed, searched by a match, shown, and replayed. */
 
 import { oldClientHeader } from '../../src/contract/compat/surface.ts'
-import type { NearMiss, RequestDetail, RequestItem, RequestMatch } from '../../src/contract/control/requests.ts'
-import type { Endpoint } from '../../src/contract/endpoint.ts'
+import type {
+  ListedRequest,
+  NearMiss,
+  RequestDetail,
+  RequestItem,
+  RequestMatch,
+} from '../../src/contract/control/requests.ts'
+import type { Endpoint, Parsed } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import { decodeId, encodeId } from '../../src/contract/ids.ts'
 import { type Contract, compat } from '../../src/contract/index.ts'
@@ -18,8 +24,10 @@ const chunk = 250
 const maxPerCall = 1_000
 const nearestOf = 1_000
 const defaultNearest = 3
+const mostForeign = 100
 
 export const listRequests: Operation<Contract['requests.list']> = async (services, { now_ms }, { query }) => {
+  if (query.foreign === 'true') return listForeign(services, now_ms, query)
   const after = query.after === undefined ? undefined : (decodeId('req', query.after) ?? undefined)
   const filter = { ...pageOf(query), ...(await filterOf(services, query, now_ms)), ...defined({ after }) }
   if (query.details === 'true') {
@@ -29,6 +37,24 @@ export const listRequests: Operation<Contract['requests.list']> = async (service
   }
   const { rows, next } = await services.store.listExchanges(filter)
   return { items: await requestItems(services, rows), next_cursor: cursorOf(next) }
+}
+
+/** The few requests of foreign pages are in memory: one page has all that meet the conditions. */
+async function listForeign(
+  services: Services,
+  now_ms: number,
+  query: Parsed<Contract['requests.list']>['query'],
+): Promise<{ items: ListedRequest[]; next_cursor: null }> {
+  const { limit = mostForeign, after = '', details, cursor: _cursor, foreign: _foreign, ...match } = query
+  const conditions = conditionsOf(match, now_ms)
+  const items: ListedRequest[] = []
+  for (const row of services.store.foreignExchanges()) {
+    const request = await matchedRequest(services, row)
+    if (request.item.request_id <= after || items.length === limit) break
+    if (matchRequest(conditions, request).failed.length > 0) continue
+    items.push(details === 'true' ? await requestDetail(services, row) : request.item)
+  }
+  return { items, next_cursor: null }
 }
 
 export const getRequest: Operation<Contract['requests.show']> = async (services, _context, { params }) => {

@@ -77,6 +77,18 @@ export async function preflightResponse(
   return { status: 204, headers, body: '' }
 }
 
+/** Whether a browser may have sent a request for a page elsewhere: it had no valid credential, and loaded no frame. */
+export function mayBeForeign({ context, request }: Exchange): boolean {
+  if (context.caller !== null || context.subject.slot_id !== null) return false
+  return context.origin !== null || headerOf(request, 'sec-fetch-site') === 'cross-site'
+}
+
+/** Whether the page that such a request is of has an origin that no project allows, or does not say which it has. */
+export async function isForeign(services: Services, { context, request }: Exchange): Promise<boolean> {
+  const origin = context.origin ?? URL.parse(request.headers.referer ?? '')?.origin ?? 'null'
+  return origin !== services.base_url && origin !== services.url && !(await isKnownOrigin(services, origin))
+}
+
 /** Whether some project of this sandbox allows the origin, in the mode that allows most. */
 async function isKnownOrigin(services: Services, origin: string): Promise<boolean> {
   if (serializeOrigin(origin) === null) return false

@@ -5,6 +5,7 @@ import { reasonCodes } from '../../src/contract/errors.ts'
 import { isObject, parseJson } from '../../src/foundation/json.ts'
 import { redactSecrets } from '../../src/foundation/redaction.ts'
 import { keyKind, type Services } from '../operations/context.ts'
+import type { ExchangeRow } from '../store/store.ts'
 import type { Exchange, Request, Response } from './exchange.ts'
 
 const hiddenHeaders = new Set(['authorization', 'cookie', 'proxy-authorization', 'x-sandbox-token'])
@@ -34,11 +35,16 @@ const plainFields = new Set([
 ])
 const plainText = /^[A-Za-z0-9._:+-]{1,128}$/
 
-/** Records an exchange in the journal, with the next commit. */
-export function record({ store }: Services, exchange: Exchange, { status, headers, body, error }: Response): void {
+/** Records an exchange in the journal, with the next commit, or among those of pages that no project allows. */
+export function record(
+  { store }: Services,
+  exchange: Exchange,
+  { status, headers, body, error }: Response,
+  place: 'journal' | 'foreign',
+): void {
   const { id, context, request, started } = exchange
   const { caller, subject } = context
-  store.appendExchange({
+  const row: ExchangeRow = {
     id,
     at_ms: context.now_ms,
     method: request.method,
@@ -57,7 +63,9 @@ export function record({ store }: Services, exchange: Exchange, { status, header
     response_body: isJson(headers) && typeof body === 'string' ? redactSecrets(body) : '',
     key_kind: caller === null ? null : keyKind(caller),
     key_id: caller?.key_id ?? null,
-  })
+  }
+  if (place === 'journal') store.appendExchange(row)
+  else store.appendForeign(row)
 }
 
 /** Only JSON is kept: a frame holds a beacon token, and files are large. */

@@ -27,7 +27,7 @@ import {
   validate,
   validateBody,
 } from './body.ts'
-import { addCors, isPreflight, preflightResponse } from './cors.ts'
+import { addCors, isForeign, isPreflight, mayBeForeign, preflightResponse } from './cors.ts'
 import { findCaller, type Rates } from './credentials.ts'
 import {
   type Exchange,
@@ -96,7 +96,10 @@ export async function respondTo(
   // Files and frames too: clients learn the sandbox clock from any response.
   response.headers.date ??= httpDate(exchange.context.now_ms)
   // Before it leaves: a client that has its response finds the exchange in the journal.
-  if (pipeline.isJournalOn && isOfApi(request, response)) record(services, exchange, response)
+  if (pipeline.isJournalOn && isOfApi(request, response)) {
+    const isApart = mayBeForeign(exchange) && (await isForeign(services, exchange))
+    record(services, exchange, response, isApart ? 'foreign' : 'journal')
+  }
   if (request.fault !== null) response = await applyFault(services, exchange, response)
   return { exchange, response }
 }

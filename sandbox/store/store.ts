@@ -478,13 +478,21 @@ export interface ExchangeFilter {
 export interface RequestStore {
   /** Adds an exchange to the journal with the next commit. Never waits, never fails a request. */
   appendExchange(row: ExchangeRow): void
+  /**
+   * Counts an exchange of a page that no project allows, and keeps the last 100 in memory: any website can send them, and
+   * the journal drops its oldest rows for new ones. The next reset or restore clears them.
+   */
+  appendForeign(row: ExchangeRow): void
+  /** Newest first. */
+  foreignExchanges(): readonly ExchangeRow[]
+  /** Of the journal, or one of the foreign exchanges. */
   findExchange(id: number): Promise<ExchangeRow | null>
   /** This and the next two methods read at most the newest 5 000 exchanges before the cursor. */
   listExchanges(query: PageQuery & ExchangeFilter): Promise<Page<ExchangeSummary>>
   /** The same with headers and bodies. */
   readExchanges(query: PageQuery & ExchangeFilter): Promise<Page<ExchangeRow>>
   countExchanges(query: Omit<PageQuery, 'limit'> & ExchangeFilter): Promise<{ count: number; next: number | null }>
-  journal(): { enabled: boolean; limit: number; size: number; dropped: number }
+  journal(): { enabled: boolean; limit: number; size: number; dropped: number; foreign: number }
 }
 
 /* Events */

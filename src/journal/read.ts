@@ -32,9 +32,14 @@ export async function readJournal(
   const listed = await readPages(limit, (page) =>
     client.requests.list({ query: { ...query, ...(after ? { after } : {}), ...page, details: 'true' } }),
   )
+  // Pages that are not allowed yet are what an integration most often gets wrong.
+  const foreign = await client.requests.list({
+    query: { ...query, ...(after ? { after } : {}), foreign: 'true', details: 'true' },
+  })
   const placements = await readPages(limit, (page) => client.placements.list({ query: { ...query, ...page } }))
   const beacons = await readPages(limit, (page) => client.beacons.list({ query: { ...query, ...page } }))
-  const exchanges = listed
+  const exchanges = [...listed, ...foreign.items]
+    .sort((one, other) => (one.request_id < other.request_id ? 1 : -1))
     .map(exchangeOf)
     .filter(({ request_headers }) => request_headers['user-agent'] !== contractCheckClient.user_agent)
     .reverse()

@@ -590,6 +590,66 @@ describe('callers', () => {
     }
   })
 
+  test('a link elsewhere opens the home page and the documentation, and nothing that a page could use', async () => {
+    await using on = await stage()
+    const link = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
+    const statusOf = async (method: string, path: string, headers: Call['headers'] = link) =>
+      (await on.api.send(method, path, { headers })).status
+    expect(await statusOf('GET', '/_sandbox/')).toBe(200)
+    expect(await statusOf('GET', '/_sandbox/docs')).toBe(302)
+    for (const headers of [
+      { ...link, 'sec-fetch-dest': 'iframe' },
+      { ...link, 'sec-fetch-dest': 'script', 'sec-fetch-mode': 'no-cors' },
+      { ...link, 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' },
+      { ...link, 'sec-purpose': 'prefetch;prerender' },
+      { ...link, origin: 'https://evil.example' },
+    ]) {
+      expect([headers, await statusOf('GET', '/_sandbox/', headers)]).toEqual([headers, 403])
+    }
+    for (const path of ['/_sandbox/info', '/_sandbox/demo', '/_sandbox/export', '/_sandbox/events', '/_sandbox/none']) {
+      expect([path, await statusOf('GET', path)]).toEqual([path, 403])
+    }
+    for (const method of ['POST', 'HEAD']) expect(await statusOf(method, '/_sandbox/')).toBe(403)
+  })
+
+  test('requests of pages that no project allows are counted and kept apart, the last 100', async () => {
+    await using on = await stage({ journal_limit: 10 })
+    const journal = async () => (await on.api.accept('sandbox.info')).body.journal
+    const foreign = async (query = {}) =>
+      (await on.api.accept('requests.list', { query: { foreign: 'true', ...query } })).body.items
+    await fill(on.api)
+    const evil = 'https://evil.example'
+    const elsewhere = { 'sec-fetch-site': 'cross-site' }
+    for (let count = 0; count < 60; count++) {
+      await on.api.refuse('browser.activate', { origin: evil, body: { publishable_key: publishable } })
+      await on.api.send('GET', '/v1/render.js', { headers: { ...elsewhere, referer: `${evil}/x` } })
+    }
+    await on.api.send('OPTIONS', '/v1/placements', {
+      origin: evil,
+      headers: { 'access-control-request-method': 'POST' },
+    })
+    await on.api.send('POST', '/v1/none', { headers: elsewhere, raw: 'x' })
+    expect(await journal()).toMatchObject({ size: 1, dropped: 0, foreign: 122 })
+    const kept = await foreign()
+    expect(kept.length).toBe(100)
+    expect(kept.slice(0, 2).map(({ path, status }) => [path, status])).toEqual([
+      ['/v1/none', 404],
+      ['/v1/placements', 403],
+    ])
+    const { request_id } = kept[2]!
+    expect((await on.api.accept('requests.show', { params: { request_id } })).body.request_headers).toMatchObject({
+      referer: evil,
+    })
+    expect(await foreign({ reason: 'origin_not_allowed', limit: 3, details: 'true' })).toHaveLength(3)
+    expect(await foreign({ after: request_id })).toHaveLength(2)
+    // Pages that are allowed, of whatever site, and programs are in the journal.
+    await on.api.refuse('browser.activate', { origin, body: { publishable_key: 'pk_test_none' } })
+    await on.api.send('GET', '/v1/render.js', { headers: { ...elsewhere, referer: 'http://127.0.0.1:3000/' } })
+    expect(await journal()).toMatchObject({ size: 3, foreign: 122 })
+    await on.api.accept('sandbox.reset', { body: {} })
+    expect([await journal(), await foreign()]).toMatchObject([{ foreign: 0 }, []])
+  })
+
   test('a write of a page has no effect, in any spelling of the path', async () => {
     await using on = await stage()
     const { slot_id } = await fill(on.api)

@@ -27,6 +27,9 @@ const slack = 64
 /** Rows that stay buffered while the database refuses writes. */
 const maxBuffered = 1_000
 
+/** Exchanges of foreign pages that are kept. */
+const mostForeign = 100
+
 /** Rows that one query reads. */
 const maxRead = 5_000
 
@@ -42,6 +45,8 @@ export function requestTable({ db, flush, nudge }: Connection, projects: Project
   let written: ExchangeRow[] = []
   /** Rows that were lost while the database refused writes. */
   let lost = 0
+  let foreign: ExchangeRow[] = []
+  let foreignCount = 0
   let size = count.get() as number
   let dropped = storedDropped.find() ?? 0
 
@@ -87,9 +92,16 @@ export function requestTable({ db, flush, nudge }: Connection, projects: Project
       buffer.push(isOrphan ? { ...row, project_id: null } : row)
       nudge()
     },
+    appendForeign(row) {
+      if (isClosed || limit === 0) return
+      foreignCount++
+      foreign.unshift(row)
+      if (foreign.length > mostForeign) foreign.pop()
+    },
+    foreignExchanges: () => foreign,
     async findExchange(id) {
       flush()
-      return find.get(id) ?? null
+      return find.get(id) ?? foreign.find((row) => row.id === id) ?? null
     },
     listExchanges: async (query) => list<ExchangeSummary>(summaryColumns, query, `, ${oldClient} AS old_client`),
     readExchanges: async (query) => list<ExchangeRow>(columns, query),
@@ -102,7 +114,13 @@ export function requestTable({ db, flush, nudge }: Connection, projects: Project
         .get(...range.values, ...values)!
       return { count: matching, next: endOf(range) }
     },
-    journal: () => ({ enabled: limit > 0, limit, size: size + buffer.length, dropped: dropped + lost }),
+    journal: () => ({
+      enabled: limit > 0,
+      limit,
+      size: size + buffer.length,
+      dropped: dropped + lost,
+      foreign: foreignCount,
+    }),
   }
 
   return {
@@ -151,6 +169,8 @@ export function requestTable({ db, flush, nudge }: Connection, projects: Project
       buffer = []
       written = []
       lost = 0
+      foreign = []
+      foreignCount = 0
       rolledBack(stored)
     },
     /** Ignores further exchanges. */

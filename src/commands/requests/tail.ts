@@ -14,7 +14,7 @@ import { connect, follow, type Interruption, noteOf } from '../../tail/feed.ts'
 import { listOptions, listQuery } from './match.ts'
 
 const options = listOptions()
-for (const name of ['limit', 'cursor', 'until', 'after', 'details']) options.delete(name)
+for (const name of ['limit', 'cursor', 'until', 'after', 'details', 'foreign']) options.delete(name)
 const since = options.get('since')
 /** How many requests `logs` starts with. */
 const defaultLines = 20
@@ -171,8 +171,27 @@ async function latestRequests(
   return (await collect(client, query, latest, new Set(), signal)).reverse()
 }
 
-/** Returns requests that are not in `seen`, newest first, and stops at a page of which all are. */
+/**
+ * Returns requests that are not in `seen`, newest first, with those of pages that no project allows: they are what somebody
+ * who follows the journal looks for.
+ */
 async function collect(
+  client: Client,
+  query: RequestQuery,
+  most: number,
+  seen: ReadonlySet<string>,
+  signal: AbortSignal,
+): Promise<RequestItem[]> {
+  const found = await collectJournal(client, query, most, seen, signal)
+  const { items } = await list(client, { ...query, foreign: 'true' }, signal)
+  const foreign = items.filter(({ request_id }) => !seen.has(request_id))
+  if (foreign.length === 0) return found
+  const all = [...found, ...foreign].sort((one, other) => (one.request_id < other.request_id ? 1 : -1))
+  return all.slice(0, most)
+}
+
+/** Returns requests of the journal that are not in `seen`, newest first, and stops at a page of which all are. */
+async function collectJournal(
   client: Client,
   query: RequestQuery,
   most: number,

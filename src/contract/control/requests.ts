@@ -151,6 +151,9 @@ export const endpoints = declareEndpoints({
         .regex(/^req_[0-9a-z]{11}$/, 'must be the id of a request')
         .optional()
         .describe('Only requests that arrived after this one, by its request_id.'),
+      foreign: BooleanText.optional().describe(
+        'true: instead of the journal, the last 100 requests of pages that no project allows. They are kept apart, so that no website can push others out of the journal. Default false.',
+      ),
       details: BooleanText.optional().describe(
         'true: items have headers and bodies; such a page has at most 250 items. Default false.',
       ),

@@ -24,6 +24,9 @@ export const SandboxInfo = assumedObject('A93', {
     limit: z.int().describe('Maximum number of stored exchanges; the oldest are dropped first.'),
     size: z.int().describe('Stored exchanges.'),
     dropped: z.int().describe('Exchanges dropped because of the limit.'),
+    foreign: z
+      .int()
+      .describe('Requests of pages that no project allows, since the start or the last reset: not in the journal.'),
   }).describe('The request journal. Its size is limited.'),
   events: assumedObject('A93', {
     limit: z.int().describe('Maximum number of stored events; the oldest are dropped first.'),

@@ -199,7 +199,7 @@ describe('the sandbox', () => {
     schema_version: 1,
     seed: null,
     clock: { now_ms: 1_769_860_800_000, offset_ms: 0, frozen: false },
-    journal: { enabled: true, limit: 10, size: 0, dropped: 0 },
+    journal: { enabled: true, limit: 10, size: 0, dropped: 0, foreign: 0 },
     events: { limit: 10, size: 0, dropped: 0, last_dropped_seq: 0 },
     projects: [],
     warnings: [],
