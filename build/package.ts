@@ -86,6 +86,7 @@ function stagePackage({ addon }: Target): string {
   for (const path of ['lib', 'package.json', 'LICENSE', `prebuilds/${addon}.node`]) {
     cpSync(join(root, database, path), join(stage, database, path), { recursive: true })
   }
+  cpSync(join(import.meta.dirname, 'binding.cjs'), join(stage, database, 'lib/binding.js'))
   const everything = ['dist', 'fixtures', 'templates', 'node_modules'].flatMap((path) => [
     `${path}/**/*`,
     `${path}/**/.*`,

@@ -9,6 +9,8 @@ const checkout = join(import.meta.dirname, '../..')
 const largest_bytes = 110 * 2 ** 20
 const folder = temporaryDirectory()
 const home = temporaryDirectory()
+/** Nothing can be written there: the path leads through a file. */
+const readOnlyHome = join(checkout, 'package.json', 'home')
 const env = { HOME: home, PATH: '/usr/bin:/bin', NO_COLOR: '1' }
 let binary: string
 let stop: (() => Promise<number | null>) | undefined
@@ -65,6 +67,11 @@ test('exec, and scripted QA of a sandbox of its own', async () => {
   expect(code, output).toBe(0)
 })
 
+test('without a home that can be written, exec and a sandbox in memory work', async () => {
+  const { code, output } = await svc(['exec', '--', 'sh', '-c', 'test -n "$SVC_BASE_URL"'], { HOME: readOnlyHome })
+  expect(code, output).toBe(0)
+})
+
 test('init writes a project with the package in it', async () => {
   const { code, output } = await svc(['init', 'python-server', 'app'])
   expect(code, output).toBe(0)
@@ -72,9 +79,9 @@ test('init writes a project with the package in it', async () => {
   expect(existsSync(join(folder, 'app/app/__main__.py'))).toBe(true)
 })
 
-function svc(args: string[]): Promise<{ code: number; output: string }> {
+function svc(args: string[], more: Record<string, string> = {}): Promise<{ code: number; output: string }> {
   return new Promise((resolve) => {
-    execFile(binary, args, { cwd: folder, env }, (error, stdout, stderr) => {
+    execFile(binary, args, { cwd: folder, env: { ...env, ...more } }, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : Number(error.code), output: stdout + stderr })
     })
   })
