@@ -97,8 +97,12 @@ test('followers see each event once, in order', () => {
 
 test(`nothing keeps the process from others for ${longestPause_ms} ms`, () => {
   expect(pauses.filter(({ busy_ms }) => busy_ms > longestPause_ms)).toEqual([])
-  // Of the time by the clock, what this process had to wait too is the machine's.
-  expect(pauses.filter(({ longest_ms, here_ms }) => longest_ms > longestPause_ms + here_ms)).toEqual([])
+  // By the clock a pause contains what the machine did meanwhile, so that one of them says little: but work that waits for
+  // the disk would do so each time.
+  for (const name of new Set(pauses.map(({ during }) => during))) {
+    const times = pauses.filter(({ during }) => during === name).map(({ longest_ms }) => longest_ms)
+    expect(quantile(times, 0.5), name).toBeLessThan(longestPause_ms)
+  }
 })
 
 test(`99 of 100 requests take less than ${slowest_ms} ms`, () => {
