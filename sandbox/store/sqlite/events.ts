@@ -2,6 +2,7 @@
  * Events: an always growing sequence in the database, so that a tail can resume. The table is bounded and drops its oldest
  * rows; how many were dropped, and up to which number, is stored, so that a tail that resumes too late is notified.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type Database from 'better-sqlite3'
 import type { EventRow, EventStore } from '../store.ts'
 import type { Connection } from './group-commit.ts'
@@ -9,6 +10,9 @@ import { metaValue } from './rows.ts'
 
 /** Rows over the limit that may pile up before they are removed together. */
 const slack = 256
+
+/** Rows in which a time is looked for before other requests get a turn. */
+const searchedAtOnce = 10_000
 
 /** Events that were dropped for the limit: their count, and the number of the last. */
 interface Dropped {
@@ -27,8 +31,15 @@ export function eventTable({ db, read }: Connection, limit: number) {
   const after = db.prepare<[number, number], EventRow>(
     'SELECT seq, type, at_ms, project_id, slot_id, ref FROM event WHERE seq > ? ORDER BY seq LIMIT ?',
   )
+  const partStart = db
+    .prepare<[number], number>(
+      `SELECT seq FROM event WHERE seq < ? ORDER BY seq DESC LIMIT 1 OFFSET ${searchedAtOnce - 1}`,
+    )
+    .pluck()
   const lastBefore = db
-    .prepare<[number], number>('SELECT seq FROM event WHERE at_ms < ? ORDER BY seq DESC LIMIT 1')
+    .prepare<[number, number, number], number>(
+      'SELECT seq FROM event WHERE seq >= ? AND seq < ? AND at_ms < ? ORDER BY seq DESC LIMIT 1',
+    )
     .pluck()
   const nth = db.prepare<[number], number>('SELECT seq FROM event ORDER BY seq LIMIT 1 OFFSET ?').pluck()
   const prune = db.prepare('DELETE FROM event WHERE seq <= ?')
@@ -49,7 +60,14 @@ export function eventTable({ db, read }: Connection, limit: number) {
     events: async (after_seq, most) => read(() => after.all(after_seq, most)),
     lastEventSeq: () => announced,
     /** By number, not by time: when the clock was moved back, older events have later times. */
-    eventSeqBefore: async (at_ms) => read(() => lastBefore.get(at_ms) ?? 0),
+    async eventSeqBefore(at_ms) {
+      for (let end = Number.MAX_SAFE_INTEGER; ; await nextTurn()) {
+        const start = read(() => partStart.get(end)) ?? 0
+        const found = read(() => lastBefore.get(start, end, at_ms))
+        if (found !== undefined || start === 0) return found ?? 0
+        end = start
+      }
+    },
     eventLog: () => ({ limit, size, dropped: dropped.count, last_dropped_seq: dropped.last_seq }),
     onEvents(listener) {
       listeners.add(listener)

@@ -1,0 +1,94 @@
+/**
+ * No list and no report reads a table from end to end in one query: each statement that is prepared while every endpoint
+ * with every filter, and every pair of them, is called must find its rows by a key or an index, or read a bounded part.
+ */
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { expect, test } from 'vitest'
+import { addTraffic } from '../reliability/large-state.ts'
+import { type Asked, readers, requestsOf, unplaced } from '../reliability/list-requests.ts'
+import { edit, fill, folder, stage } from './stage.ts'
+
+/** Tables that grow with traffic. */
+const large = 'job|slot|beacon|aside_beacon|evidence|event|exchange|consent|session|activation'
+
+/** A part of a table in the order of its key, which a limit ends: nothing but the key is compared. */
+const bounded =
+  /FROM (\w+) WHERE (1|(\w+\.)?(id|seq) [<>]=? \?( AND (id|seq) [<>]=? \?)*) ORDER BY (id|seq)( DESC)? LIMIT/
+
+test('of every list with every filter', async () => {
+  expect(unplaced()).toEqual([])
+  using place = folder()
+  const database = join(place.path, 'sandbox.db')
+  {
+    await using on = await stage({ database })
+    await fill(on.api, { format: 'banner' })
+  }
+  addTraffic(database, { beacons: 10_500, unaccepted: 1_500, exchanges: 200, events: 200 })
+  const prepared = new Set<string>()
+  const { prepare } = Database.prototype
+  let requests = 0
+  try {
+    Database.prototype.prepare = function (this: Database.Database, sql: string) {
+      prepared.add(sql)
+      return prepare.call(this, sql)
+    } as typeof prepare
+    await using on = await stage({ database })
+    prepared.clear()
+    for (const endpoint of readers) {
+      const single = Object.values(requestsOf(endpoint)).filter(({ query }) => query?.includes('limit=') !== true)
+      const nameOf = ({ query }: Asked) => query?.split('=')[0] ?? ''
+      const firsts = single.filter((one) => one.query && single.find((other) => nameOf(other) === nameOf(one)) === one)
+      // The journal compares all of its filters with the same bounded number of rows.
+      const pairs = (endpoint.id === 'requests.list' ? [] : firsts).flatMap((one, index) =>
+        firsts.slice(index + 1).map(({ query }) => ({ ...one, query: `${one.query}&${query}` })),
+      )
+      if (endpoint.id === 'events.stream') continue
+      for (const { path, method, query, body } of [...single, ...pairs]) {
+        const response = await fetch(`${on.sandbox.url}${path}${query === undefined ? '' : `?${query}`}`, {
+          method: method ?? 'GET',
+          ...(body === undefined
+            ? {}
+            : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+        })
+        expect(response.status, `${path}?${query} ${await response.text()}`).toBe(200)
+        requests++
+      }
+    }
+  } finally {
+    Database.prototype.prepare = prepare
+  }
+  expect(requests).toBeGreaterThan(100)
+  expect(prepared.size).toBeGreaterThan(50)
+  expect(problemsOf(database, [...prepared])).toEqual([])
+})
+
+test('a query without an index, and one that compares more than the key, are found', async () => {
+  using place = folder()
+  const database = join(place.path, 'sandbox.db')
+  await (await stage({ database })).sandbox.close()
+  const faulty = [
+    'SELECT * FROM beacon WHERE received_at_ms % 2 = ? ORDER BY id DESC LIMIT 5',
+    "SELECT * FROM beacon WHERE id < ? AND event = 'click' ORDER BY id DESC LIMIT 5",
+    'SELECT * FROM slot ORDER BY decided_at_ms LIMIT ?',
+  ]
+  expect(problemsOf(database, faulty)).toHaveLength(faulty.length)
+  expect(problemsOf(database, ['SELECT id FROM beacon WHERE id < ? ORDER BY id DESC LIMIT 1 OFFSET 1999'])).toEqual([])
+})
+
+/** Returns the statements that may read a whole table, each with that part of its plan. */
+function problemsOf(database: string, statements: readonly string[]): string[] {
+  const problems: string[] = []
+  const scan = new RegExp(`^SCAN (${large}|found)\\b`)
+  const oneSided = new RegExp(`^SEARCH (${large}) USING INTEGER PRIMARY KEY \\(rowid[<>]\\?\\)`)
+  edit(database, (db) => {
+    for (const statement of statements.filter((sql) => /^\s*SELECT/.test(sql))) {
+      const sql = statement.replaceAll(/\s+/g, ' ').trim()
+      const values = Array.from(sql.matchAll(/\?/g), () => 1)
+      const plan = db.prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all(...values)
+      const bad = plan.filter(({ detail }) => scan.test(detail) || oneSided.test(detail))
+      if (bad.length > 0 && !bounded.test(sql)) problems.push(`${sql}: ${bad.map(({ detail }) => detail).join(', ')}`)
+    }
+  })
+  return problems
+}
