@@ -1,0 +1,137 @@
+/**
+ * Lists and reports at 2.6 million beacons: how long each takes over HTTP, median and slowest of several calls, and how
+ * many placements a second are left while a billing report is polled. Then what an insert pays for the index of times:
+ * rounds with and without it, in turn. `node bench/lists.ts`
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { addTraffic } from '../tests/reliability/large-state.ts'
+import { loadPlacements } from './load.ts'
+import { median } from './processes.ts'
+import { sandboxCommand } from './rounds.ts'
+import { startServer } from './server.ts'
+
+const beacons = 2_600_000
+const calls = 9
+const limit_ms = 20
+/** Those of a session whose placements are among hundreds of thousands of others have no limit: they are read past. */
+const lists: Record<string, { query: string; limit_ms: number | null }> = {
+  'beacons, no filter': { query: 'beacons', limit_ms },
+  'beacons, a session': { query: 'beacons?session_id=s100000', limit_ms },
+  'beacons, a busy session': { query: 'beacons?session_id=hot', limit_ms },
+  'beacons, a session that is nowhere': { query: 'beacons?session_id=nowhere', limit_ms },
+  'beacons, an old session of 520,000': { query: 'beacons?session_id=old', limit_ms: null },
+  'beacons, since 1 minute': { query: 'beacons?since=1m', limit_ms },
+  'beacons, since 1 hour': { query: 'beacons?since=1h', limit_ms },
+  'beacons, since 100 days': { query: 'beacons?since=100d', limit_ms },
+  'beacons, an event that is nowhere': { query: 'beacons?event=play_completed', limit_ms: null },
+  'placements, a session': { query: 'placements?session_id=s100000', limit_ms },
+  'placements, a busy session': { query: 'placements?session_id=hot', limit_ms },
+  'placements, an old session of 52,000': { query: 'placements?session_id=old', limit_ms: null },
+  'placements, since 1 hour': { query: 'placements?since=1h', limit_ms: null },
+  'billing, a session': { query: 'billing?session_id=s100000', limit_ms: null },
+  'billing, since 1 minute': { query: 'billing?since=1m', limit_ms: null },
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'svc-bench-lists-'))
+try {
+  await measureLists(join(folder, 'sandbox.db'))
+  measureInserts()
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}
+
+async function measureLists(database: string): Promise<void> {
+  const command = sandboxCommand.map((word) => (word === '{db}' ? database : word))
+  const first = await startServer(command)
+  await loadPlacements(first.url, 1)
+  await first.stop()
+  addTraffic(database, { beacons, unaccepted: beacons / 10, exchanges: 0, events: 0 })
+  const server = await startServer(command)
+  try {
+    console.log(`${beacons.toLocaleString('en')} beacons`)
+    for (const [name, { query, limit_ms: limit }] of Object.entries(lists)) {
+      const times: number[] = []
+      for (let call = 0; call < calls; call++) times.push(await timed(`${server.url}/_sandbox/${query}`))
+      const verdict = limit === null ? '' : median(times) <= limit ? 'met' : `misses ${limit} ms`
+      print(name, times, verdict)
+    }
+    print('billing, everything', [await timed(`${server.url}/_sandbox/billing`)], '')
+    await measurePolling(server.url)
+  } finally {
+    await server.stop()
+  }
+}
+
+/** Placements a second, alone and while the whole report is asked for again and again. */
+async function measurePolling(url: string): Promise<void> {
+  const shares: number[] = []
+  for (let round = 0; round < 3; round++) {
+    const alone = await loadPlacements(url, 1_500)
+    let isPolling = true
+    const polling = (async () => {
+      while (isPolling) await timed(`${url}/_sandbox/billing`)
+    })()
+    const polled = await loadPlacements(url, 1_500)
+    isPolling = false
+    await polling
+    shares.push(polled.per_second / alone.per_second)
+  }
+  console.log(`placements while billing is polled: ${(100 * median(shares)).toFixed(0)} % of those without`)
+}
+
+/** The rows of the table alone: a request costs some hundred microseconds beside this. */
+function measureInserts(): void {
+  const open = (indexes: readonly string[]) => {
+    const db = new Database(join(folder, `inserts-${indexes.length}.db`))
+    db.pragma('journal_mode = WAL')
+    db.pragma('synchronous = NORMAL')
+    db.exec(`CREATE TABLE beacon (id INTEGER PRIMARY KEY, slot_id INTEGER, beacon_id TEXT, event TEXT, occurred_at_ms INTEGER,
+      received_at_ms INTEGER, body_sha256 TEXT, measurements TEXT, extras TEXT, UNIQUE (slot_id, beacon_id))`)
+    for (const index of indexes) db.exec(index)
+    const insert = db.prepare("INSERT INTO beacon VALUES (?, ?, ?, 'visible', ?, ?, ?, ?, '{}')")
+    let id = 0
+    return {
+      close: () => db.close(),
+      round(): number {
+        const started = process.cpuUsage()
+        for (let turn = 0; turn < 500; turn++) {
+          db.transaction(() => {
+            for (let row = 0; row < 20; row++) {
+              id++
+              insert.run(id * 4_096, Math.floor(id / 10), `beacon-${id}`, id, id, 'x'.repeat(43), `{"visible_ratio":1}`)
+            }
+          })()
+        }
+        const { user, system } = process.cpuUsage(started)
+        return (user + system) / 10_000
+      },
+    }
+  }
+  const without = open([])
+  const withIndex = open(['CREATE INDEX beacon_by_time ON beacon (received_at_ms)'])
+  const costs = { without: [] as number[], withIndex: [] as number[] }
+  for (let round = 0; round < 30; round++) {
+    costs.without.push(without.round())
+    costs.withIndex.push(withIndex.round())
+  }
+  without.close()
+  withIndex.close()
+  const [plain, indexed] = [median(costs.without), median(costs.withIndex)]
+  console.log(`insert of a beacon: ${plain.toFixed(1)} µs, with the index of times ${indexed.toFixed(1)} µs`)
+}
+
+async function timed(url: string): Promise<number> {
+  const started = performance.now()
+  const response = await fetch(url)
+  const text = await response.text()
+  if (!response.ok) throw new Error(`${url}: ${text}`)
+  return performance.now() - started
+}
+
+function print(name: string, times: readonly number[], verdict: string): void {
+  const text = `${median(times).toFixed(1).padStart(8)} ms  slowest ${Math.max(...times).toFixed(1)} ms`
+  console.log(`${name.padEnd(40)} ${text}  ${verdict}`)
+}
