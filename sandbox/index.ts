@@ -12,6 +12,7 @@ import type { Scenario } from '../src/contract/control/scenarios.ts'
 import { nearestName } from '../src/foundation/nearest-name.ts'
 import { redactSecrets } from '../src/foundation/redaction.ts'
 import { readAddress, type TlsFiles } from './address.ts'
+import { decisionText } from './compat/push.ts'
 import { MarketData } from './domain/catalogue.ts'
 import { parseRateLimit } from './domain/rate.ts'
 import { restoreClock } from './operations/clock.ts'
@@ -21,11 +22,13 @@ import { createAssets } from './pipeline/media.ts'
 import { createServer, defaultHost } from './pipeline/server.ts'
 import { type Clock, sandboxClock } from './platform/clock.ts'
 import { createPlatform, sha256, sha256Hex } from './platform/platform.ts'
+import { createCallbacks } from './runtime/callbacks.ts'
 import { createDrainLock } from './runtime/drain-lock.ts'
 import { createFaults, type Faults } from './runtime/faults.ts'
 import { createMarkets } from './runtime/markets.ts'
 import { createPendingDecisions } from './runtime/pending-decisions.ts'
 import { createScenarios } from './runtime/scenarios.ts'
+import { createTickets } from './runtime/tickets.ts'
 import { createWaiters } from './runtime/waiters.ts'
 import { listenError, SandboxError, unwritable } from './sandbox-error.ts'
 import { installKey } from './store/install-key.ts'
@@ -186,11 +189,27 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     decision_latency_ms: options.decision_latency_ms ?? null,
   }
   const waiters = createWaiters()
-  const pendingDecisions = createPendingDecisions({ ...decisions, waiters, report })
+  const network = lazily(async () => {
+    const { createCallbackNetwork } = await import('./pipeline/callback-network.ts')
+    return createCallbackNetwork(() => port)
+  })
+  const callbacks = createCallbacks({
+    store,
+    platform,
+    messageOf: async (slot_id) => (await services.drainLock.run(() => decisionText(services, slot_id))) ?? null,
+    network: {
+      problemOf: async (url) => (await network()).problemOf(url),
+      post: async (...request) => (await network()).post(...request),
+    },
+    report,
+  })
+  const pendingDecisions = createPendingDecisions({ ...decisions, waiters, callbacks, report })
   const services: Services = {
     ...decisions,
     waiters,
     pendingDecisions,
+    callbacks,
+    tickets: createTickets(platform.newSecret),
     faults,
     drainLock: createDrainLock(),
     url: '',
@@ -224,7 +243,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   if (options.scenario !== undefined) await services.scenarios.use(options.scenario, clock.now())
   const isMoved = options.clock === undefined && (clock.frozen || clock.offset_ms !== 0)
   const faultWarnings = options.scenario === undefined ? faultWarningsOf(faults) : []
-  let port: number
+  let port = 0
   try {
     port = await server.listen(options.host, options.port ?? 0)
   } catch (error) {
@@ -234,6 +253,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const url = address.urlAt(port)
   services.url = url
   services.base_url = address.public_url ?? url
+  await callbacks.restore()
   await pendingDecisions.restore()
 
   let closing: Promise<void> | undefined
@@ -243,6 +263,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       await server.close()
       // Requests that came in with the stop have set alarms of their own.
       pendingDecisions.cancel()
+      await callbacks.close()
       await store.close()
     })()
     return closing
@@ -271,6 +292,12 @@ function readPath(database: string): string {
   } catch (error) {
     throw unwritable(database, error)
   }
+}
+
+/** Calls `load` once, when its value is first needed. */
+function lazily<Value>(load: () => Promise<Value>): () => Promise<Value> {
+  let value: Promise<Value> | undefined
+  return () => (value ??= load())
 }
 
 function openStore(options: Parameters<typeof openSqliteStore>[0]) {

@@ -3,22 +3,30 @@
  * `strict` the pipeline leaves all of it out.
  */
 import type { Endpoint } from '../../src/contract/endpoint.ts'
-import type { CompatEndpointId } from '../../src/contract/index.ts'
+import type { CompatEndpointId, Contract } from '../../src/contract/index.ts'
 import { fillPath } from '../../src/foundation/endpoint-path.ts'
 import type { Context, Services } from '../operations/context.ts'
 import { createJob } from '../operations/jobs.ts'
 import { sendLegacyBeacon } from './beacons.ts'
 import { getLegacyDecision } from './decisions.ts'
 import { reportGeneration, reportLegacyGeneration } from './generation.ts'
+import { issueTicket } from './push.ts'
 
 /** Both surfaces have the same shapes: an operation is typed by one of its endpoints. */
 type CompatOperation = (services: Services, context: Context, input: never) => Promise<unknown>
 
-export const compatOperations: Readonly<Record<CompatEndpointId, CompatOperation>> = {
+/** Their responses are no JSON: the pipeline opens them. */
+type SocketEndpointId = { [Id in CompatEndpointId]: Contract[Id]['status'] extends 101 ? Id : never }[CompatEndpointId]
+
+export type CompatOperationId = Exclude<CompatEndpointId, SocketEndpointId>
+
+export const compatOperations: Readonly<Record<CompatOperationId, CompatOperation>> = {
   'generation.report': reportGeneration,
   'wrapper.job': createJob,
   'wrapper.decision': getLegacyDecision,
   'browser.decision': getLegacyDecision,
+  'wrapper.ticket': issueTicket('wrapper'),
+  'browser.ticket': issueTicket('browser'),
   'wrapper.generation': reportLegacyGeneration,
   'browser.generation': reportLegacyGeneration,
   'wrapper.beacon': sendLegacyBeacon,

@@ -6,11 +6,13 @@ import type { Mode } from '../../src/contract/fields.ts'
 import { decodeId, decodeInteger, encodeInteger } from '../../src/contract/ids.ts'
 import { parseSince, sinceMs } from '../../src/foundation/duration.ts'
 import { isOriginAllowed, serializeOrigin } from '../domain/settings.ts'
+import type { Callbacks } from '../runtime/callbacks.ts'
 import type { DecisionServices } from '../runtime/decisions.ts'
 import type { DrainLock } from '../runtime/drain-lock.ts'
 import type { Faults } from '../runtime/faults.ts'
 import type { PendingDecisions } from '../runtime/pending-decisions.ts'
 import type { RestoredRequest } from '../runtime/replay.ts'
+import type { Tickets } from '../runtime/tickets.ts'
 import { nextTurn, type Waiters } from '../runtime/waiters.ts'
 import type { Page, PageQuery, ProjectRow } from '../store/store.ts'
 
@@ -18,6 +20,8 @@ import type { Page, PageQuery, ProjectRow } from '../store/store.ts'
 export interface Services extends DecisionServices {
   waiters: Waiters
   pendingDecisions: PendingDecisions
+  callbacks: Callbacks
+  tickets: Tickets<Caller>
   faults: Faults
   drainLock: DrainLock
   /** The address that the sandbox listens on, without a slash at the end. */
@@ -53,6 +57,8 @@ export interface Context {
   request_id: string
   caller: Caller | null
   origin: string | null
+  /** The Authorization header. Only a callback needs more of it than its caller: the key that signs. */
+  authorization: string | undefined
   /** Whether an old client has sent it (C08); never with `strict`. */
   is_old_client: boolean
   /** Returns a signal that is aborted when the client has disconnected. */

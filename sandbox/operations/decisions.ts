@@ -39,9 +39,18 @@ export interface FilledSlot {
 }
 
 export const getDecision: Operation<Contract['decisions.get']> = async (services, context, { params, query }) => {
-  const caller = callerOf(context)
   const wait_ms = waitOf(context, query.wait_ms, undefined, limits.wait_ms.decisions_default)
-  const id = decodeId('slot', params.slot_id)
+  const slot = await slotOfCaller(services, context, params.slot_id)
+  const decided = await whenDecided(services, context, slot, wait_ms)
+  const now_ms = Math.max(context.now_ms, decided.decision?.decided_at_ms ?? 0)
+  const response = await placementResponse(services, decided, now_ms)
+  return response.status === 'expired' && context.is_old_client ? expiredNoFill(response) : response
+}
+
+/** Resolves to a slot of the caller, and notes it for the journal. @throws ApiError 404 for any other */
+export async function slotOfCaller(services: Services, context: Context, slot_id: string): Promise<SlotRow> {
+  const caller = callerOf(context)
+  const id = decodeId('slot', slot_id)
   const slot = id === null ? null : await services.store.findSlot(id)
   if (slot === null || slot.project.id !== caller.project.id || slot.job.mode !== caller.mode) {
     throw new ApiError('not_found', {
@@ -51,10 +60,7 @@ export const getDecision: Operation<Contract['decisions.get']> = async (services
   }
   context.subject.slot_id = slot.id
   context.subject.session_id = slot.job.session_id
-  const decided = await whenDecided(services, context, slot, wait_ms)
-  const now_ms = Math.max(context.now_ms, decided.decision?.decided_at_ms ?? 0)
-  const response = await placementResponse(services, decided, now_ms)
-  return response.status === 'expired' && context.is_old_client ? expiredNoFill(response) : response
+  return slot
 }
 
 /** Why an expired slot does not fill, for old clients: they know no such status (C03). */

@@ -3,6 +3,7 @@ import type { SandboxEvent } from '../../src/contract/control/events.ts'
 import { encodeId } from '../../src/contract/ids.ts'
 import type { EventRow, ProjectRow, SlotRow } from '../store/store.ts'
 import { acceptedItem, unacceptedItem, verdictsOf } from './beacons.ts'
+import { callbackItem } from './callbacks.ts'
 import type { Services } from './context.ts'
 import { placementItem } from './placements.ts'
 
@@ -22,17 +23,28 @@ export async function toSandboxEvent(services: Services, row: EventRow, now_ms: 
 }
 
 async function dataOf(
-  { store }: Services,
+  services: Services,
   row: EventRow,
   project: ProjectRow | null,
   slot: SlotRow | null,
   now_ms: number,
 ): Promise<SandboxEvent['data']> {
+  const { store } = services
   switch (row.type) {
     case 'job.created':
     case 'placement.decided':
     case 'frame.loaded':
+    case 'ticket.issued':
+    case 'socket.opened':
+    case 'socket.sent':
+    case 'socket.closed':
       return slot === null ? {} : placementItem(slot, now_ms)
+    case 'callback.delivered':
+    case 'callback.retried':
+    case 'callback.failed': {
+      const callback = row.ref === null ? null : await store.findCallback(row.ref)
+      return callback === null ? {} : callbackItem(services, callback)
+    }
     case 'beacon.accepted': {
       const beacons = slot === null ? [] : await store.beaconsOf(slot.id)
       const beacon = beacons.find((candidate) => candidate.id === row.ref)

@@ -4,6 +4,7 @@ import type { CompatEndpointId, Contract, EndpointId } from '../../src/contract/
 import { listBeacons, recordUnreadable, sendBeacon } from './beacons.ts'
 import { reportBilling } from './billing.ts'
 import { activateBrowser } from './browser.ts'
+import { listCallbacks, resendCallback } from './callbacks.ts'
 import { advanceClock, freezeClock, resumeClock, setClock, showClock } from './clock.ts'
 import { listConsent, setConsent } from './consent.ts'
 import type { Context, Operation, Services } from './context.ts'
@@ -66,6 +67,8 @@ export const operations: { readonly [Id in JsonEndpointId]: Operation<Contract[I
   'requests.count': countRequests,
   'requests.nearest': nearestRequests,
   'requests.replay': replayRequest,
+  'callbacks.list': listCallbacks,
+  'callbacks.resend': resendCallback,
   'faults.list': listFaults,
   'faults.add': addFault,
   'faults.clear': clearFaults,

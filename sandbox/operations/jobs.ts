@@ -29,6 +29,7 @@ import type { PlacementRequest } from '../../src/contract/v1/placements.ts'
 import { mayProcessPrompt, resolveConsent } from '../domain/consent.ts'
 import { capsOf, decideJobSlot, decisionEvidence, drawLatency } from '../runtime/decisions.ts'
 import type { JobFacts, JobRow, NewSlot } from '../store/store.ts'
+import { acceptCallback } from './callbacks.ts'
 import { consentWrite } from './consent.ts'
 import { addWarning, type Caller, type Context, callerOf, defined, type Operation, type Services } from './context.ts'
 
@@ -41,7 +42,10 @@ export const createJob: Operation<Contract['jobs.create']> = async (services, co
   const caller = callerOf(context)
   const browser = isBrowserBranch(body) ? (body as BrowserJobRequest) : null
   if (browser !== null && !browser.contract_version.endsWith('/v1')) throw new ApiError('contract_version_unsupported')
-  const intake = browser === null ? intakeOfJob(context, body as JobRequest) : intakeOfBrowserJob(context, browser)
+  const intake =
+    browser === null
+      ? intakeOfJob(services, context, body as JobRequest)
+      : intakeOfBrowserJob(services, context, browser)
   if (intake.client_id === null) {
     if (browser === null && !hasVariantField(body as JobRequest) && !context.is_old_client) {
       throw new ApiError('schema_invalid', {
@@ -96,6 +100,9 @@ export async function openJob(
   checkIntake(intake, project.settings)
   if (intake.test_forced && (caller.mode !== 'test' || caller.credential !== 'secret_key')) {
     throw new ApiError('test_outcome_requires_test_key')
+  }
+  if (intake.callback_url !== null) {
+    await acceptCallback(services, context, intake.callback_url, intake.pathOf('callback_url'))
   }
   context.subject.session_id = intake.session_id
   warnOfCategories(context, intake.overrides)
@@ -155,7 +162,10 @@ async function tryToOpen(services: Services, context: Context, caller: Caller, i
   const created = await store.createJob(job, slots, write, capsOf(job, now_ms))
   if (!created) return null
   context.subject.slot_id = slots[0]!.id
-  for (const slot of slots) if (slot.decision === null) services.pendingDecisions.schedule(slot.id, slot.due_at_ms)
+  for (const slot of slots) {
+    if (slot.decision === null) services.pendingDecisions.schedule(slot.id, slot.due_at_ms)
+    else if (facts.callback_url !== undefined) services.callbacks.deliver(slot.id)
+  }
   return { job, slots, consent: snapshot }
 }
 
@@ -183,7 +193,7 @@ export interface JobIntake {
   pathOf: (field: CheckedField) => string
 }
 
-type CheckedField = 'slots_requested' | 'allowed_formats' | 'native_template_id'
+type CheckedField = 'slots_requested' | 'allowed_formats' | 'native_template_id' | 'callback_url'
 
 export function intakeOfPlacement(body: PlacementRequest): JobIntake {
   return {
@@ -205,7 +215,7 @@ export function intakeOfPlacement(body: PlacementRequest): JobIntake {
 }
 
 /** Canonical fields take precedence over their flat variants. */
-function intakeOfJob(context: Context, body: JobRequest): JobIntake {
+function intakeOfJob({ strict }: Services, context: Context, body: JobRequest): JobIntake {
   const prompt = readPrompt(body.prompt)
   return {
     client_id: body.client_id ?? null,
@@ -226,16 +236,17 @@ function intakeOfJob(context: Context, body: JobRequest): JobIntake {
     }),
     country: countryOf(body.context?.geo),
     test_forced: false,
-    callback_url: body.callback_url ?? body.delivery?.callback_url ?? null,
+    callback_url: strict ? null : (body.callback_url ?? body.delivery?.callback_url ?? null),
     predicted_latency_ms: body.predicted_latency_ms ?? null,
     pathOf(field) {
       if (field === 'slots_requested') return field
+      if (field === 'callback_url') return body.callback_url === undefined ? 'delivery.callback_url' : field
       return `${body.overrides?.[field] === undefined ? 'slot_config' : 'overrides'}.${field}`
     },
   }
 }
 
-function intakeOfBrowserJob(context: Context, body: BrowserJobRequest): JobIntake {
+function intakeOfBrowserJob({ strict }: Services, context: Context, body: BrowserJobRequest): JobIntake {
   const prompt = readPrompt(body.prompt)
   return {
     client_id: body.context?.client_id ?? null,
@@ -255,11 +266,13 @@ function intakeOfBrowserJob(context: Context, body: BrowserJobRequest): JobIntak
     }),
     country: countryOf(body.context?.geo),
     test_forced: false,
-    callback_url: body.delivery?.callback_url ?? null,
+    callback_url: strict ? null : (body.delivery?.callback_url ?? null),
     predicted_latency_ms: body.latency_hint?.predicted_latency_ms ?? null,
-    pathOf: (field) => `${field === 'slots_requested' ? 'job' : 'slot_config'}.${field}`,
+    pathOf: (field) => `${browserParents[field] ?? 'slot_config'}.${field}`,
   }
 }
+
+const browserParents: Partial<Record<CheckedField, string>> = { slots_requested: 'job', callback_url: 'delivery' }
 
 /** Checks the rules that have a reason code of their own and so are not in the schema. @throws ApiError 400 */
 function checkIntake(intake: JobIntake, settings: ProjectSettings): void {

@@ -118,6 +118,7 @@ export const nearestRequests: Operation<Contract['requests.nearest']> = async (s
 /** POST /_sandbox/requests/{request_id}/replay: restores a request and sends it like any other. */
 export const replayRequest: Operation<Contract['requests.replay']> = async (services, context, { params, body }) => {
   const row = await findExchange(services, params.request_id)
+  if (!row.path.startsWith('/')) throw sentByUs(row)
   const { request, not_restored } = await restoreRequest(services, row, body)
   // The new request takes the drain lock itself: within it, a reset that waits for this one would wait for both.
   const request_id = await services.drainLock.runOutside(() => services.resend(request, context.signal()))
@@ -127,6 +128,15 @@ export const replayRequest: Operation<Contract['requests.replay']> = async (serv
     not_restored,
     exchange: await requestDetail(services, await findExchange(services, request_id)),
   }
+}
+
+/** A callback is in the journal too, but it went the other way. */
+function sentByUs({ slot_id }: ExchangeRow): ApiError {
+  const id = slot_id === null ? 'SLOT_ID' : encodeId('slot', slot_id)
+  return new ApiError('replay_incomplete', {
+    message: 'This is a callback, which the sandbox has sent.',
+    hint: `Send it again: svc callbacks resend ${id}`,
+  })
 }
 
 /** Resolves to matches that depend on headers or bodies, up to `limit`, within the exchanges that one call may read. */

@@ -55,7 +55,7 @@ export async function importState(
 
 /** Replaces the whole state while no other request runs, and restores what lives in the process. */
 async function replaceState<Result>(services: Services, replace: () => Promise<Result>): Promise<Result> {
-  const { store, platform, markets, drainLock, pendingDecisions } = services
+  const { store, platform, markets, drainLock, pendingDecisions, callbacks, tickets } = services
   return drainLock.runExclusive(async () => {
     const before = store.stateGeneration().count
     try {
@@ -65,8 +65,10 @@ async function replaceState<Result>(services: Services, replace: () => Promise<R
         platform.seenId(store.largestId())
         markets.clearCache()
         services.clearRates()
+        tickets.clear()
         await restoreClock(services)
         await services.faults.restore()
+        await callbacks.restore()
       }
       await pendingDecisions.restore()
     }

@@ -141,6 +141,7 @@ export function openExchange({ platform, strict }: Services, request: Request): 
       request_id: encodeId('req', id),
       caller: null,
       origin: request.headers.origin ?? null,
+      authorization: request.headers.authorization,
       is_old_client: request.headers[oldClientHeader] !== undefined && !strict,
       signal: request.signal,
       warnings: [],

@@ -10,9 +10,9 @@
  */
 import { type Endpoint, isControlPlane } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
-import { type CompatEndpointId, contract, type EndpointId } from '../../src/contract/index.ts'
+import { contract, type EndpointId } from '../../src/contract/index.ts'
 import { mayHoldSecrets } from '../../src/foundation/redaction.ts'
-import { compatOperations, deprecationHeaders } from '../compat/index.ts'
+import { type CompatOperationId, compatOperations, deprecationHeaders } from '../compat/index.ts'
 import { publishableKey } from '../operations/browser.ts'
 import type { Context, Services } from '../operations/context.ts'
 import { type JsonEndpointId, onRejected, operations } from '../operations/index.ts'
@@ -65,7 +65,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   for (const [id, endpoint] of Object.entries(contract) as [EndpointId, Endpoint][]) {
     if (id in operations) pipeline.routes.add(endpointRoute(pipeline, id as JsonEndpointId, endpoint))
     else if (id in compatOperations && !options.services.strict) {
-      pipeline.routes.add(endpointRoute(pipeline, id as CompatEndpointId, endpoint))
+      pipeline.routes.add(endpointRoute(pipeline, id as CompatOperationId, endpoint))
     }
   }
   return pipeline
@@ -165,7 +165,7 @@ const noResponse: Response = { status: 0, headers: {}, body: '', broken: 'drop' 
 /** Container platforms and load balancers know no admin token. */
 const probes: ReadonlySet<string> = new Set<EndpointId>(['health.live', 'health.ready'])
 
-type ServedId = JsonEndpointId | CompatEndpointId
+type ServedId = JsonEndpointId | CompatOperationId
 
 const operationsById = { ...operations, ...compatOperations }
 

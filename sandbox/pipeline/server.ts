@@ -12,6 +12,7 @@ import type { ServerOptions as TlsServerOptions } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import { ApiError } from '../../src/contract/errors.ts'
 import { encodeId } from '../../src/contract/ids.ts'
+import { decisionText } from '../compat/push.ts'
 import type { Services } from '../operations/context.ts'
 import type { RestoredRequest } from '../runtime/replay.ts'
 import { archiveRoutes } from './archive.ts'
@@ -21,6 +22,7 @@ import { receivedRequest, writeResponse } from './exchange.ts'
 import { type Assets, mediaRoutes } from './media.ts'
 import { type DemoProject, pageRoutes } from './pages.ts'
 import { createPipeline, type PipelineOptions, replay, respondTo } from './pipeline.ts'
+import { createUpgrades } from './upgrades.ts'
 
 export interface ServerOptions extends PipelineOptions {
   assets: Assets
@@ -54,12 +56,14 @@ export function createServer(options: ServerOptions): SandboxServer {
   const { services, assets, tls } = options
   const pipeline = createPipeline(options)
   const streams = createEventStreams(services)
+  const upgrades = services.strict ? null : createUpgrades(loadSockets, services.report)
   pipeline.routes.add(
     ...mediaRoutes(services, assets),
     ...archiveRoutes(services),
     ...pageRoutes(pipeline, assets, options.demo_project),
     ...docsRoutes(pipeline.services, assets),
     streams.route,
+    ...(upgrades?.routes ?? []),
   )
   const servers: Server[] = []
   let isClosing = false
@@ -91,6 +95,7 @@ export function createServer(options: ServerOptions): SandboxServer {
       tls === undefined ? createHttpServer(times, handle) : await createTlsServer({ ...times, ...tls }, handle)
     // An expectation that is not 100-continue is ignored, which RFC 9110 allows.
     server.on('checkExpectation', handle)
+    upgrades?.attach(server)
     server.on('clientError', (error, socket) => respondToBroken(services, error, socket as Socket))
     server.listen({ host, port })
     await once(server, 'listening')
@@ -112,9 +117,15 @@ export function createServer(options: ServerOptions): SandboxServer {
       const force = setTimeout(() => {
         for (const server of servers) server.closeAllConnections()
       }, stop_ms)
-      await Promise.all(servers.map(stop))
+      await Promise.all([upgrades?.close(), ...servers.map(stop)])
       clearTimeout(force)
     },
+  }
+
+  async function loadSockets() {
+    const { createDecisionSockets } = await import('./decision-sockets.ts')
+    const messageOf = (slot_id: number) => decisionText(services, slot_id)
+    return createDecisionSockets({ services, messageOf, respondTo: (request) => respondTo(pipeline, request) })
   }
 
   /** `localhost` may be an IPv4 and an IPv6 address: a client may try either. One that cannot be bound is left out. */

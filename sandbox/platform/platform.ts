@@ -1,6 +1,7 @@
 /** What pure rules may not do: read the clock, create identifiers and randomness, sign and hash. */
 import {
   createHash,
+  createHmac,
   createPrivateKey,
   createPublicKey,
   hash,
@@ -27,6 +28,8 @@ export interface Platform {
   deriveSecret(text: string): DerivedSecret
   /** An Ed25519 signature under the key of this install, and the key to check it with; both base64url. */
   signPublicly(text: string): { signature: string; public_key: string }
+  /** HMAC-SHA256 of UTF-8 text under the UTF-8 text of a key, 64 lower-case hexadecimal digits. */
+  hmacSha256Hex(key: string, text: string): string
   /** SHA-256 of `text`. */
   sha256(text: string): Buffer
   /** SHA-256 of `text`, base64url (43 characters). */
@@ -99,6 +102,7 @@ export function createPlatform(options: { clock?: Clock; seed?: number | null; s
       const signature = signWith(null, Buffer.from(text), publicSigner.key).toString('base64url')
       return { signature, public_key: publicSigner.public_key }
     },
+    hmacSha256Hex: (secret, text) => createHmac('sha256', secret).update(text).digest('hex'),
     sha256,
     digest: (text) => hash('sha256', text, 'base64url'),
     sha256Hex,

@@ -2,6 +2,7 @@
 import type { AuthoritativeConsent } from '../../src/contract/fields.ts'
 import { mayProcessPrompt, resolveConsent } from '../domain/consent.ts'
 import type { SlotRow } from '../store/store.ts'
+import type { Callbacks } from './callbacks.ts'
 import { capsOf, type DecisionServices, decideJobSlot, decisionEvidence } from './decisions.ts'
 import { nextTurn, type Waiters } from './waiters.ts'
 
@@ -18,6 +19,7 @@ export interface PendingDecisions {
 
 export interface PendingDecisionServices extends DecisionServices {
   waiters: Waiters
+  callbacks: Pick<Callbacks, 'deliver'>
   /** Called with failures that concern no request. */
   report(error: unknown): void
 }
@@ -114,7 +116,7 @@ export function createPendingDecisions(services: PendingDecisionServices): Pendi
 }
 
 async function decidePending(services: PendingDecisionServices, slot_id: number): Promise<void> {
-  const { store, platform, waiters } = services
+  const { store, platform, waiters, callbacks } = services
   for (;;) {
     const slot = await store.findSlot(slot_id)
     if (slot === null || slot.decision !== null) return
@@ -127,6 +129,7 @@ async function decidePending(services: PendingDecisionServices, slot_id: number)
     const bound = await store.bindDecision(slot.id, decision, evidence, capsOf(job, now_ms), dropsTopic)
     if (bound === 'capped') continue
     waiters.wake(slot.id)
+    if (bound === 'bound' && job.facts.callback_url !== undefined) callbacks.deliver(slot.id)
     return
   }
 }

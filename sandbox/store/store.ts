@@ -9,6 +9,7 @@
  */
 import type { AcceptedBeacon } from '../../src/contract/beacon-verdict.ts'
 import type { Metric } from '../../src/contract/control/beacons.ts'
+import type { CallbackStatus } from '../../src/contract/control/callbacks.ts'
 import type { EventType } from '../../src/contract/control/events.ts'
 import type { ProjectSettings } from '../../src/contract/control/projects.ts'
 import type { KeyKind } from '../../src/contract/control/requests.ts'
@@ -23,6 +24,7 @@ export interface Store
   extends ProjectStore,
     ConsentStore,
     PlacementStore,
+    CallbackStore,
     BeaconStore,
     BillingStore,
     EvidenceStore,
@@ -301,6 +303,44 @@ export interface PlacementStore {
   catalogue(id: number): Promise<string | null>
 }
 
+/* Callbacks: the decisions that are posted to a URL of their job */
+
+/** The delivery of one slot's decision. */
+export interface CallbackRow {
+  slot_id: number
+  project_id: number
+  /** The key that created the job: its text signs. */
+  key_id: number
+  url: string
+  status: CallbackStatus
+  /** Attempts so far, resends included. */
+  attempts: number
+  /** HTTP status of the last attempt; null when there was no response, or no attempt yet. */
+  http_status: number | null
+  /** Why the last attempt failed, or why there was none. */
+  problem: string | null
+  created_at_ms: number
+  attempted_at_ms: number | null
+}
+
+/** What became of a callback, to be stored. */
+export type CallbackUpdate = Pick<
+  CallbackRow,
+  'slot_id' | 'status' | 'attempts' | 'http_status' | 'problem' | 'attempted_at_ms'
+>
+
+/** The deliveries of a job's slots are created with the job, in one transaction. */
+export interface CallbackStore {
+  findCallback(slot_id: number): Promise<CallbackRow | null>
+  listCallbacks(
+    query: PageQuery & { project_id?: number; slot_id?: number; status?: CallbackStatus },
+  ): Promise<Page<CallbackRow>>
+  /** Resolves to those that are neither delivered nor given up, with whether their slot is decided. */
+  unfinishedCallbacks(): Promise<{ slot_id: number; key_id: number; is_decided: boolean }[]>
+  /** Stores what became of a callback, with an event. */
+  updateCallback(update: CallbackUpdate, event: EventType, at_ms: number): Promise<void>
+}
+
 /* Beacons */
 
 export interface BeaconRow {
@@ -503,11 +543,13 @@ export interface EventRow {
   at_ms: number
   project_id: number | null
   slot_id: number | null
-  /** The row it is about: a slot, beacon, unaccepted beacon, consent or activation. */
+  /** The row it is about: a slot, callback, beacon, unaccepted beacon, consent or activation. */
   ref: number | null
 }
 
 export interface EventStore {
+  /** Appends an event that changes nothing else. */
+  appendEvent(event: Omit<EventRow, 'seq'>): Promise<void>
   events(after_seq: number, limit: number): Promise<EventRow[]>
   lastEventSeq(): number
   /** Resolves to the number of the last event before a time; 0 when none is stored. */

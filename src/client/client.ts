@@ -69,18 +69,21 @@ type WithMeta<E extends Endpoint> = [Stream<E>] extends [never]
   ? Promise<{ data: Output<E>; meta: ResponseMeta }>
   : Stream<E>
 
+/** What a request alone can call: not the handshake of a socket. */
+type CallableId = { [Id in EndpointId]: Contract[Id]['status'] extends 101 ? never : Id }[EndpointId]
+
 type GroupOf<Id extends string> = Id extends `${infer Group}.${string}` ? Group : never
 type VerbOf<Id extends string, Group extends string> = Id extends `${Group}.${infer Verb}` ? Verb : never
 type At<Group extends string, Verb extends string> = Contract[`${Group}.${Verb}` & EndpointId]
 
 type DataMethods = {
-  readonly [Group in GroupOf<EndpointId>]: {
-    readonly [Verb in VerbOf<EndpointId, Group>]: Call<At<Group, Verb>, Data<At<Group, Verb>>>
+  readonly [Group in GroupOf<CallableId>]: {
+    readonly [Verb in VerbOf<CallableId, Group>]: Call<At<Group, Verb>, Data<At<Group, Verb>>>
   }
 }
 type MetaMethods = {
-  readonly [Group in GroupOf<EndpointId>]: {
-    readonly [Verb in VerbOf<EndpointId, Group>]: Call<At<Group, Verb>, WithMeta<At<Group, Verb>>>
+  readonly [Group in GroupOf<CallableId>]: {
+    readonly [Verb in VerbOf<CallableId, Group>]: Call<At<Group, Verb>, WithMeta<At<Group, Verb>>>
   }
 }
 
@@ -179,7 +182,7 @@ export function clientOf({ endpoints, schemas }: KnownContract, options: ClientO
   }
 
   const isStreamed = (id: EndpointId) => [eventsType, fileType].includes(mediaTypeOf(endpoints[id]) ?? '')
-  const ids = Object.keys(endpoints)
+  const ids = Object.keys(endpoints).filter((id) => endpoints[id as EndpointId].status !== 101)
   const withResponse = methods(
     ids,
     (id) =>

@@ -35,6 +35,12 @@ export const commands: readonly CommandEntry[] = [
   entry('render', 'API v1', 'open a hosted frame', async () => (await import('./render.ts')).render),
   entry('requests', 'Look inside', 'the request journal', async () => (await import('./requests/index.ts')).requests),
   entry('events', 'Look inside', 'follow all events', async () => (await import('./events.ts')).events),
+  entry(
+    'callbacks',
+    'Look inside',
+    'listen, list, resend',
+    async () => (await import('./callbacks/index.ts')).callbacks,
+  ),
   entry('billing', 'Look inside', 'what would be billed', async () => (await import('./billing.ts')).billing),
   entry('evidence', 'Look inside', 'verify, export, list', async () => (await import('./evidence/index.ts')).evidence),
   entry(

@@ -56,7 +56,8 @@ export interface EndpointEntry {
   readonly misplaced?: (body: unknown) => { places: Readonly<Record<string, string>>; ignoresOthers: boolean }
   /** Request headers beside Authorization and Content-Type. */
   readonly request_headers?: Readonly<Record<string, RequestHeader>>
-  readonly status: 200 | 201
+  /** 101: the request is the handshake of a WebSocket. */
+  readonly status: 101 | 200 | 201
   /** The JSON of a success, or the media type of a response that is not JSON, and whether a part of it can be asked for. */
   readonly response: z.ZodType | { readonly media_type: string; readonly has_ranges?: boolean }
   /** Headers of a success, beside x-request-id. */
@@ -151,8 +152,11 @@ const impliedErrors: readonly [applies: (endpoint: Endpoint) => boolean, causes:
   [({ rate }) => rate !== null, ['rate_limited']],
   [({ body }) => body !== undefined, ['json_malformed', 'secret_in_field', 'field_unknown', 'schema_invalid']],
   [(endpoint) => endpoint.body !== undefined && !isControlPlane(endpoint), ['body_empty']],
-  [({ query, response }) => query !== undefined || response instanceof z.ZodType, ['secret_in_field', 'field_unknown']],
-  [({ params, query }) => hasRules(params) || hasFields(query), ['schema_invalid']],
+  [(endpoint) => isQueryChecked(endpoint), ['secret_in_field', 'field_unknown']],
+  [
+    (endpoint) => hasRules(endpoint.params) || (isQueryChecked(endpoint) && hasFields(endpoint.query)),
+    ['schema_invalid'],
+  ],
   [({ is_constant }) => is_constant !== true, ['storage_unavailable']],
   [(endpoint) => !isControlPlane(endpoint), ['injected_fault']],
   [() => true, ['internal_error']],
@@ -170,6 +174,11 @@ export function failuresOf(endpoint: Endpoint): ReasonCode[] {
 /** Whether an endpoint is one of the sandbox's own. In the control plane an empty body means `{}`. */
 export function isControlPlane({ path }: Pick<Endpoint, 'path'>): boolean {
   return path.startsWith('/_sandbox/')
+}
+
+/** The query of a handshake is its credential, and is judged as one. */
+function isQueryChecked({ query, response, status }: Endpoint): boolean {
+  return status !== 101 && (query !== undefined || response instanceof z.ZodType)
 }
 
 function hasBody({ body, body_media_type }: Endpoint): boolean {

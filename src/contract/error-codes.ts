@@ -36,6 +36,7 @@ export const errorCodes = {
     'documented',
     'A non-empty body without Content-Type: application/json.',
   ),
+  upgrade_required: code(426, 3, 'final', 'assumed', 'The path is a WebSocket: the request must be its handshake.'),
   misdirected_request: code(421, 3, 'final', 'assumed', 'Sandbox only: the Host header names another host.'),
   rate_limited: code(
     429,
@@ -191,6 +192,22 @@ export const reasonCodes = {
       'Export it again with svc sandbox export. Nothing here was changed.',
     ],
     archive_newer: ['This state was made by a newer version.', 'Update svc. Nothing here was changed.'],
+    callback_url_refused: [
+      'The callback URL is not one that callbacks may go to.',
+      'Send an https URL of a public host, or an http URL of this host: http://localhost:4020. svc callbacks listen receives them there.',
+    ],
+    callback_key_missing: [
+      'A callback is signed with the secret key that creates the job, and this request has another credential.',
+      'Create the job on your server, with its secret key; in a page, poll the decision or wait for its push.',
+    ],
+    callback_undecided: [
+      'The slot is not decided yet, so there is nothing to send.',
+      'Wait for its decision; it is posted by itself.',
+    ],
+    callback_key_lost: [
+      'The text of the key that created the job is not in memory, so nothing can be signed.',
+      'Send it as secret_key: svc callbacks resend SLOT_ID --secret-key KEY.',
+    ],
     http_malformed: [
       'The request is not well-formed HTTP, or its head is too large.',
       'Check the request line, the headers (at most 16 KiB together) and the encoding of the path.',
@@ -204,6 +221,10 @@ export const reasonCodes = {
     activation_token_expired: [
       'The activation token has expired.',
       'Activate again before expires_at_ms; render.js does so by itself.',
+    ],
+    ticket_invalid: [
+      'The ticket is missing, used, expired, or of another slot, surface or origin.',
+      'Get a new one with POST .../decision-ticket, from the same origin, and open one socket with it within 60 seconds.',
     ],
     token_in_wrong_place: [
       'An asset token was sent as a credential.',
@@ -260,6 +281,12 @@ export const reasonCodes = {
       'Send Content-Type: application/json. navigator.sendBeacon with a string sends text/plain: use fetch with keepalive.',
     ],
   }),
+  ...causes('upgrade_required', {
+    upgrade_required: [
+      'This path is a WebSocket.',
+      'Open it with a WebSocket client, version 13: new WebSocket(url + "?ticket=" + ticket).',
+    ],
+  }),
   ...causes('misdirected_request', {
     host_not_allowed: [
       'The Host header does not name this sandbox.',
@@ -285,6 +312,7 @@ export const reasonCodes = {
     ],
   }),
   ...causes('unavailable', {
+    too_many_sockets: ['Too many sockets are open.', 'Close sockets that have their decision, or poll instead.'],
     injected_fault: ['The service is not available.', 'Retry after Retry-After seconds.'],
     storage_unavailable: [
       'The sandbox cannot write its database.',

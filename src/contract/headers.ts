@@ -25,6 +25,7 @@ export const responseHeaders = {
   ratelimit: header('assumed', 'A20', 'The remaining quota of the key, and when it is full again.'),
   'ratelimit-policy': header('assumed', 'A20', 'The rate limit of the key: burst and window.'),
   allow: header('assumed', 'A11', 'The methods that the path supports, on 405.'),
+  upgrade: header('observed', 'C04', 'websocket, on 426: what a request of the path must become.'),
   etag: header('assumed', 'A80', 'Changes with the content. A request with it as If-None-Match gets a 304.'),
   'accept-ranges': header('assumed', 'A91', 'bytes: a request with Range gets a part of the file.'),
   'content-range': header('assumed', 'A91', 'Which part of the file this is, and its length.'),
@@ -70,6 +71,7 @@ export type ResponseHeader = keyof typeof responseHeaders
 /** Headers of a failure, beside x-request-id, by status. */
 export const failureHeaders = {
   405: ['allow'],
+  426: ['upgrade'],
   429: ['retry-after', 'ratelimit', 'ratelimit-policy'],
   503: ['retry-after'],
 } as const satisfies Record<number, readonly ResponseHeader[]>
@@ -104,3 +106,6 @@ export const fileRequestHeaders = {
  * User-Agent, and the prefix of their session and beacon ids.
  */
 export const contractCheckClient = { user_agent: 'svc-contract-check', session_prefix: 'svc_contract_check_' } as const
+
+/** In the journal, among the response headers of a callback that got no response: why. */
+export const problemHeader = 'x-sandbox-problem'

@@ -8,8 +8,10 @@ import * as legacyBeacons from './compat/beacons.ts'
 import * as legacyDecisions from './compat/decisions.ts'
 import * as generation from './compat/generation.ts'
 import * as legacyJobs from './compat/jobs.ts'
+import * as push from './compat/push.ts'
 import * as beaconList from './control/beacons.ts'
 import * as billing from './control/billing.ts'
+import * as callbacks from './control/callbacks.ts'
 import * as clock from './control/clock.ts'
 import * as consentHistory from './control/consent.ts'
 import * as contractItself from './control/contract.ts'
@@ -38,7 +40,7 @@ import * as render from './v1/render.ts'
 const v1Files = [placements, jobs, decisions, browser, beacons, consent, projectConfig, render] as const
 
 /** The files of the routes for clients that exist, which the document does not list. Off with --strict. */
-const compatFiles = [legacyJobs, legacyDecisions, generation, legacyBeacons] as const
+const compatFiles = [legacyJobs, legacyDecisions, push, generation, legacyBeacons] as const
 
 /** The files of the sandbox's own API, under `/_sandbox/`. */
 const controlFiles = [
@@ -53,6 +55,7 @@ const controlFiles = [
   billing,
   evidence,
   requests,
+  callbacks,
   events,
   faults,
   scenarios,

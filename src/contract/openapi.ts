@@ -231,6 +231,8 @@ function headerParameters({ request_headers = {} }: Endpoint): Json[] {
 function successes(endpoint: Endpoint, schema: JsonObject | undefined): JsonObject {
   const { id, summary, status, response, response_headers = [] } = endpoint
   const isFile = 'media_type' in response && response.has_ranges === true
+  if (status === 101)
+    return { [status]: { description: `${summary}: the socket is open.`, headers: headerReferences([]) } }
   const content =
     'media_type' in response
       ? pageContent(response.media_type)

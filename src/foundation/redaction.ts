@@ -5,8 +5,11 @@
  */
 
 const anyKey = /(sk|pk)_(test|live)_[A-Za-z0-9_-]+/g
-/** A token of which the end is missing is one, and what follows a complete one stays. */
-const anyToken = /(ast|at|bt)_([0-7][0-9a-z]{10})_(?!redacted)(?:[A-Za-z0-9_-]{43}|[A-Za-z0-9_-]{8,42})/g
+/**
+ * A token of which the end is missing is one, and what follows a complete one stays. `wst` is a ticket, which opens a
+ * socket (C04).
+ */
+const anyToken = /([aw]st|at|bt)_([0-7][0-9a-z]{10})_(?!redacted)(?:[A-Za-z0-9_-]{43}|[A-Za-z0-9_-]{8,42})/g
 const tokenHere = new RegExp(anyToken.source, 'y')
 const idLength = 11
 
@@ -132,9 +135,9 @@ export function withoutAssetTokens(text: string): string {
 /** Calls `replace` for every key and token of a text: for other replacements than `redactSecrets` makes. */
 export function replaceSecrets(
   text: string,
-  replace: (secret: { kind: 'sk' | 'pk' | 'ast' | 'at' | 'bt'; mode: 'test' | 'live' | null }) => string,
+  replace: (secret: { kind: 'sk' | 'pk' | 'ast' | 'wst' | 'at' | 'bt'; mode: 'test' | 'live' | null }) => string,
 ): string {
   return text
-    .replace(anyToken, (_, kind: 'ast' | 'at' | 'bt') => replace({ kind, mode: null }))
+    .replace(anyToken, (_, kind: 'ast' | 'wst' | 'at' | 'bt') => replace({ kind, mode: null }))
     .replace(anyKey, (_, kind: 'sk' | 'pk', mode: 'test' | 'live') => replace({ kind, mode }))
 }

@@ -50,6 +50,7 @@ function find(name: string, journal: Observed) {
 function journal(list: readonly Exchange[], more: Partial<Observed> = {}): Observed {
   return {
     exchanges: list,
+    callbacks: [],
     placements: [],
     beacons: [],
     projects: [{ client_id: 'proj_demo', allowed_origins: ['http://localhost:*'], config_revision: 3 }],

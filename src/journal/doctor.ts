@@ -133,6 +133,12 @@ export const checks: readonly Check[] = [
     holds: 'Every pending slot was polled.',
   },
   {
+    name: 'callbacks',
+    rules: ['callback-failing'],
+    holds: 'Every callback was delivered.',
+    unseen: 'No job asked for a callback.',
+  },
+  {
     name: 'no-fill',
     rules: ['no-fill-retried'],
     holds: 'No request was repeated right after a no-fill.',

@@ -19,6 +19,8 @@ export interface Exchange extends RequestItem {
 export interface Journal {
   /** Oldest first. */
   exchanges: readonly Exchange[]
+  /** The attempts to deliver callbacks, which go from the sandbox to the integration. Oldest first. */
+  callbacks: readonly Exchange[]
   placements: readonly PlacementItem[]
   beacons: readonly BeaconItem[]
   projects: SandboxInfo['projects']

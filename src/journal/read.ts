@@ -38,16 +38,18 @@ export async function readJournal(
   })
   const placements = await readPages(limit, (page) => client.placements.list({ query: { ...query, ...page } }))
   const beacons = await readPages(limit, (page) => client.beacons.list({ query: { ...query, ...page } }))
-  const exchanges = [...listed, ...foreign.items]
+  const read = [...listed, ...foreign.items]
     .sort((one, other) => (one.request_id < other.request_id ? 1 : -1))
     .map(exchangeOf)
     .filter(({ request_headers }) => request_headers['user-agent'] !== contractCheckClient.user_agent)
     .reverse()
+  const exchanges = read.filter(({ path }) => path.startsWith('/'))
   const slots = after === undefined ? null : new Set(exchanges.flatMap((each) => [each.slot_id, ...openSlots(each)]))
   const isConcerned = ({ slot_id }: { slot_id: string | null }) => slots === null || slots.has(slot_id)
   const isOfCheck = (id: string | null) => id?.startsWith(contractCheckClient.session_prefix) === true
   return {
     exchanges,
+    callbacks: read.filter(({ path }) => !path.startsWith('/')),
     placements: placements.filter((each) => isConcerned(each) && !isOfCheck(each.session_id)),
     beacons: beacons.filter((each) => isConcerned(each) && !isOfCheck(each.beacon_id)),
     projects,

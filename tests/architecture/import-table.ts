@@ -99,8 +99,7 @@ export const importTable: readonly ImportRule[] = [
       'sandbox/store/store.ts',
     ],
     types: ['sandbox/store', 'sandbox/platform'],
-    packages: ['ws'],
-    builtins: 'all',
+    builtins: 'none',
   },
   {
     path: 'sandbox/pipeline',
@@ -116,7 +115,7 @@ export const importTable: readonly ImportRule[] = [
       'sandbox/store/store.ts',
     ],
     types: ['sandbox/store'],
-    packages: ['find-my-way', 'zod'],
+    packages: ['find-my-way', 'zod', 'ws'],
     builtins: 'all',
   },
   { path: 'sandbox/renderer', modules: ['src/foundation'], types: ['src/contract'], builtins: 'none' },

@@ -101,6 +101,8 @@ const senderNames = new Set(['createClient', 'clientOf', 'fetchRaw', 'exchange',
 
 /** Each takes permitted keys by its type, or sends none. */
 const keylessSenders = new Set([
+  // Receives callbacks and forwards them as they came: it sends no key.
+  'src/commands/callbacks/listen.ts',
   // Certificates only: no connection.
   'src/cli/process/certificate.ts',
   // The two clients: their parameters are permitted keys.

@@ -6,6 +6,7 @@ import { manualClock, startSandbox } from '../../sandbox/index.ts'
 import { loadAll } from '../../src/cli/run/command.ts'
 import { commands } from '../../src/commands/index.ts'
 import { compat, contract } from '../../src/contract/index.ts'
+import { receiver } from '../http/receiver.ts'
 import { root } from './process.ts'
 import { exampleFolder, noon, startTestCli, type TestCli, temporaryDirectory } from './test-cli.ts'
 
@@ -294,8 +295,9 @@ describe('example requests', () => {
 
 describe('examples in the help', () => {
   test('work as written, with only JSON on stdout where they ask for it', async () => {
+    await using hook = await receiver()
     for (const { command, path } of await loadAll(commands)) {
-      if (['start', 'stop', 'stream', 'tail', 'exec', 'observe'].includes(command.name)) continue
+      if (['start', 'stop', 'stream', 'tail', 'listen', 'exec', 'observe'].includes(command.name)) continue
       const cwd = exampleFolder(cli, path)
       for (const example of command.examples) {
         // Every suite takes a while: tests/cli/qa.test.ts runs them.
@@ -303,6 +305,7 @@ describe('examples in the help', () => {
         // It judges what the other examples sent: a frame without a beacon is a problem after some seconds.
         if (path === 'doctor') await cli.svc('sandbox reset')
         await cli.svc('placements create --format banner -q')
+        if (path.startsWith('callbacks')) await cli.svc(`jobs create --callback-url ${hook.url} -q`)
         const { code, stdout, stderr } = await cli.svc(example, { cwd })
         expect(code, `svc ${example}: ${stderr}${stdout}`).toBe(0)
         expect(example.startsWith(short[path] ?? path), `${example} is of ${path}`).toBe(true)

@@ -215,7 +215,7 @@ describe('a usage error', () => {
     ],
     [
       'contract show placement.create',
-      "Command-argument value 'placement.create' is invalid for argument 'endpoint'. Allowed choices are placements.create, jobs.create, decisions.get, browser.activate, beacons.send, consent.set, projects.config, render.script, render.frame, health.live, health.ready, sandbox.info, sandbox.integrity, sandbox.reset, ...",
+      "Command-argument value 'placement.create' is invalid for argument 'endpoint'. Allowed choices are placements.create, jobs.create, decisions.get, browser.activate, beacons.send, consent.set, projects.config, render.script, render.frame, wrapper.job, wrapper.decision, browser.decision, wrapper.ticket, browser.ticket, ...",
       'Did you mean placements.create?',
     ],
     ['placements create --data @missing.json', '', ''],

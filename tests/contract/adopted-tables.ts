@@ -5,6 +5,7 @@ export const additionalErrors: Readonly<Record<string, number>> = {
   not_found: 404,
   method_not_allowed: 405,
   payload_too_large: 413,
+  upgrade_required: 426,
   misdirected_request: 421,
   internal_error: 500,
   unavailable: 503,
@@ -70,12 +71,24 @@ export const adoptedReasonCodes: Readonly<Record<number, readonly string[]>> = {
   503: ['injected_fault'],
 }
 
-/** Reason codes that only a sandbox has. */
+/** Reason codes that only a sandbox has, and those of push and callbacks (C04, C07). */
 export const sandboxReasonCodes: Readonly<Record<number, readonly string[]>> = {
-  400: ['snapshot_exists', 'replay_incomplete', 'archive_invalid', 'archive_newer', 'http_malformed'],
+  400: [
+    'snapshot_exists',
+    'replay_incomplete',
+    'archive_invalid',
+    'archive_newer',
+    'http_malformed',
+    'callback_url_refused',
+    'callback_key_missing',
+    'callback_undecided',
+    'callback_key_lost',
+  ],
+  401: ['ticket_invalid'],
   403: ['origin_refused'],
   421: ['host_not_allowed'],
-  503: ['storage_unavailable'],
+  426: ['upgrade_required'],
+  503: ['storage_unavailable', 'too_many_sockets'],
 }
 
 /** No-fill reasons (A31): origin, OpenRTB no-bid reason, when to request again. */

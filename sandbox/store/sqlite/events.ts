@@ -24,7 +24,7 @@ const noneDropped: Dropped = { count: 0, last_seq: 0 }
 
 export type EventTable = ReturnType<typeof eventTable>
 
-export function eventTable({ db, read }: Connection, limit: number) {
+export function eventTable({ db, read, write }: Connection, limit: number) {
   const insert = prepareEvent(db)
   const max = db.prepare('SELECT coalesce(max(seq), 0) FROM event').pluck()
   const count = db.prepare('SELECT count(*) FROM event').pluck()
@@ -56,7 +56,14 @@ export function eventTable({ db, read }: Connection, limit: number) {
     dropped = stored.find() ?? noneDropped
   }
 
+  const append = (event: Omit<EventRow, 'seq'>): number => {
+    insert.run(++lastSeq, event.type, event.at_ms, event.project_id, event.slot_id, event.ref)
+    size++
+    return lastSeq
+  }
+
   const methods: EventStore = {
+    appendEvent: (event) => write(() => void append(event)),
     events: async (after_seq, most) => read(() => after.all(after_seq, most)),
     lastEventSeq: () => announced,
     /** By number, not by time: when the clock was moved back, older events have later times. */
@@ -77,11 +84,7 @@ export function eventTable({ db, read }: Connection, limit: number) {
 
   return {
     /** Appends an event within the running transaction and returns its number. */
-    append(event: Omit<EventRow, 'seq'>): number {
-      insert.run(++lastSeq, event.type, event.at_ms, event.project_id, event.slot_id, event.ref)
-      size++
-      return lastSeq
-    },
+    append,
     /** Removes what is over the limit, within the running transaction. */
     prune(): void {
       if (size <= limit + slack) return

@@ -24,6 +24,7 @@ const times: Readonly<Record<string, readonly string[]>> = {
   evidence: ['at_ms'],
   event: ['at_ms'],
   exchange: ['at_ms'],
+  callback: ['created_at_ms', 'attempted_at_ms'],
 }
 
 const objects: Readonly<Record<string, readonly string[]>> = {
@@ -43,6 +44,7 @@ const words: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
   slot: { format: ['banner', 'clip', 'native'] },
   aside_beacon: { verdict: ['rejected', 'duplicate'] },
   evidence: { kind: ['decision', 'consent', 'beacon'] },
+  callback: { status: ['waiting', 'retrying', 'delivered', 'failed', 'key_lost'] },
 }
 
 const references = [
@@ -56,6 +58,8 @@ const references = [
   ['beacon', 'slot_id', 'slot'],
   ['aside_beacon', 'project_id', 'project'],
   ['evidence', 'project_id', 'project'],
+  ['callback', 'id', 'slot'],
+  ['callback', 'project_id', 'project'],
 ] as const
 
 /** Rows that an index may find for a report: here nothing waits meanwhile. */

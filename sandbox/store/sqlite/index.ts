@@ -2,6 +2,7 @@
 import type { Sha256Hex } from '../../../src/contract/control/evidence.ts'
 import type { ClockAndFaultStore, ClockRow, FaultState, Store } from '../store.ts'
 import { beaconTable } from './beacons.ts'
+import { callbackTable } from './callbacks.ts'
 import { backgroundCheckpoints } from './checkpoints.ts'
 import { consentTable } from './consent.ts'
 import { type EventTable, eventTable, prepareEvent } from './events.ts'
@@ -15,8 +16,7 @@ import { projectTable } from './projects.ts'
 import { requestTable } from './requests.ts'
 import { metaValue } from './rows.ts'
 import { snapshotMethods } from './snapshots.ts'
-import { applySeed, clearAll, overwriteFile, type Seed } from './state.ts'
-import { stateProblem } from './state-check.ts'
+import { applySeed, clearAll, overwriteFile, type Seed, stateProblem } from './state.ts'
 
 export interface SqliteStoreOptions {
   /** A file, or `:memory:`. */
@@ -88,7 +88,8 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Sqlite
   const evidence = evidenceTable(connection, options.sha256Hex)
   const consent = consentTable(connection, { evidence, events })
   const projects = projectTable(connection, events, () => placements.clear())
-  const placements = placementTable(connection, { projects, consent, evidence, events })
+  const callbacks = callbackTable(connection, events)
+  const placements = placementTable(connection, { projects, consent, evidence, events, callbacks })
   const beacons = beaconTable(connection, { placements, evidence, events })
   const requests = requestTable(connection, projects, options.journal_limit)
   const snapshots = snapshotMethods(connection, {
@@ -116,6 +117,7 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Sqlite
     ...projects.methods,
     ...consent.methods,
     ...placements.methods,
+    ...callbacks.methods,
     ...beacons.methods,
     ...evidence.methods,
     ...requests.methods,

@@ -178,6 +178,21 @@ export const migrations: readonly string[] = [
   CREATE INDEX beacon_by_time ON beacon (received_at_ms);
   CREATE INDEX aside_beacon_by_time ON aside_beacon (received_at_ms);
   `,
+  `
+  CREATE TABLE callback (
+    id INTEGER PRIMARY KEY,              -- that of its slot
+    project_id INTEGER NOT NULL,
+    key_id INTEGER NOT NULL,             -- its text, which signs, is in memory alone
+    url TEXT NOT NULL,
+    status TEXT NOT NULL,                -- waiting, retrying, delivered, failed, key_lost
+    attempts INTEGER NOT NULL,
+    http_status INTEGER,                 -- of the last attempt; null: no response
+    problem TEXT,                        -- why the last attempt failed
+    created_at_ms INTEGER NOT NULL,
+    attempted_at_ms INTEGER
+  ) STRICT;
+  CREATE INDEX callback_unfinished ON callback (id) WHERE status IN ('waiting', 'retrying');
+  `,
 ]
 
 /** Marks the file as ours: "SvcS". */

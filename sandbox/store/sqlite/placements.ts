@@ -2,6 +2,7 @@
 import type { AuthoritativeConsent } from '../../../src/contract/fields.ts'
 import type { NoFillReason } from '../../../src/contract/no-fill.ts'
 import type { CapGuard, DecisionFacts, JobFacts, JobRow, NewSlot, PlacementStore, SlotRow } from '../store.ts'
+import type { CallbackTable } from './callbacks.ts'
 import type { ConsentTable } from './consent.ts'
 import type { EventTable } from './events.ts'
 import type { EvidenceTable } from './evidence.ts'
@@ -44,9 +45,15 @@ export type PlacementTable = ReturnType<typeof placementTable>
 
 export function placementTable(
   { db, read, write }: Connection,
-  tables: { projects: ProjectTable; consent: ConsentTable; evidence: EvidenceTable; events: EventTable },
+  tables: {
+    projects: ProjectTable
+    consent: ConsentTable
+    evidence: EvidenceTable
+    events: EventTable
+    callbacks: CallbackTable
+  },
 ) {
-  const { projects, consent, evidence, events } = tables
+  const { projects, consent, evidence, events, callbacks } = tables
   const insertJob = db.prepare(
     'INSERT INTO job (id, project_id, session, job_type, mode, key_id, created_at_ms, facts) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
   )
@@ -112,7 +119,9 @@ export function placementTable(
       created_at_ms,
       JSON.stringify(job.facts),
     )
+    const { callback_url } = job.facts
     for (const { id, due_at_ms, decision } of slots) {
+      if (callback_url !== undefined) callbacks.insert(job, id, callback_url)
       if (decision === null) {
         insertPending.run(id, job_id, due_at_ms)
         continue

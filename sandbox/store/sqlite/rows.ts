@@ -7,7 +7,7 @@
 import type Database from 'better-sqlite3'
 import { parseJson, parseJsonObject } from '../../../src/foundation/json.ts'
 import { type Page, type PageQuery, StorageError } from '../store.ts'
-import type { MetaName } from './state-check.ts'
+import type { MetaName } from './state.ts'
 
 /** The conditions of a list, collected one by one. */
 export interface Filter {

@@ -28,8 +28,7 @@ import { type Check, checkFile, copyFile, findRowProblem } from './file-work.ts'
 import type { Connection } from './group-commit.ts'
 import { applicationId, migrations } from './migrations.ts'
 import { OpenError, openDatabase } from './open.ts'
-import { replaceTables, schemaOf } from './state.ts'
-import { stateProblem } from './state-check.ts'
+import { replaceTables, schemaOf, stateProblem } from './state.ts'
 
 export interface SnapshotOptions {
   path: string

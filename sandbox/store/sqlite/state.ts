@@ -1,10 +1,14 @@
 /**
  * The whole state: the seeded rows of a fresh one, and how one state replaces another, in a single transaction. A reset
- * writes a fresh state row by row in memory, or over the file; a restore copies the tables of another file.
+ * writes a fresh state row by row in memory, or over the file; a restore copies the tables of another file. And what a
+ * state must keep to beyond its schema.
  */
 import type Database from 'better-sqlite3'
-import type { ProjectSettings } from '../../../src/contract/control/projects.ts'
+import { latest_ms } from '../../../src/contract/control/clock.ts'
+import { FaultDraft } from '../../../src/contract/control/faults.ts'
+import { ProjectSettings, withDefaults } from '../../../src/contract/control/projects.ts'
 import type { Mode } from '../../../src/contract/fields.ts'
+import { isObject, type Json, parseJson } from '../../../src/foundation/json.ts'
 import { type KeyClass, StorageError } from '../store.ts'
 import { openDatabase } from './open.ts'
 
@@ -117,4 +121,97 @@ function tablesOf(db: Database.Database): string[] {
 export function schemaOf(db: Database.Database): string {
   const rows = db.prepare('SELECT type, name, tbl_name, sql FROM main.sqlite_schema ORDER BY type, name').all()
   return JSON.stringify(rows)
+}
+
+/*
+ * What a state must keep to beyond its schema, since it can come from another machine or from a damaged disk: the few values
+ * that everything else depends on. file-worker.ts has what each row must keep to.
+ */
+
+/** Identifiers and sequences grow: larger numbers leave no room for later ones. */
+const largestNumber = 2 ** 52
+
+const numbered = [
+  ['project', 'id'],
+  ['api_key', 'id'],
+  ['activation', 'id'],
+  ['session', 'id'],
+  ['consent', 'id'],
+  ['job', 'id'],
+  ['slot', 'id'],
+  ['beacon', 'id'],
+  ['aside_beacon', 'id'],
+  ['evidence', 'id'],
+  ['event', 'seq'],
+  ['catalogue', 'id'],
+  ['exchange', 'id'],
+  ['callback', 'id'],
+] as const
+
+/** Returns the first problem of the projects, the clock, the fault rules and the numbers, as `table row: problem`. */
+export function stateProblem(db: Database.Database): string | null {
+  for (const [table, column] of numbered) {
+    const [least, most] = db
+      .prepare(`SELECT min(${column}), max(${column}) FROM ${table}`)
+      .raw()
+      .safeIntegers()
+      .get() as [bigint | null, bigint | null]
+    if ((least ?? 1n) < 0n) return `${table} ${least}: ${column} is negative`
+    if ((most ?? 1n) > largestNumber) return `${table} ${most}: ${column} is larger than any that is given`
+  }
+  const projects = db.prepare('SELECT id, settings FROM project').all() as { id: number; settings: string }[]
+  for (const { id, settings } of projects) {
+    const own = parseJson(settings)
+    if (!isObject(own)) return `project ${id}: settings are not a JSON object`
+    const issue = ProjectSettings.safeParse(withDefaults(own as Partial<ProjectSettings>)).error?.issues[0]
+    if (issue !== undefined) return `project ${id}: settings.${issue.path.join('.')} ${issue.message}`
+  }
+  const meta = db.prepare('SELECT name, value FROM meta').all() as { name: string; value: string }[]
+  for (const { name, value } of meta) {
+    if (!Object.hasOwn(metaRules, name)) return `meta ${name}: no sandbox has a value of this name`
+    if (!metaRules[name as MetaName](parseJson(value))) return `meta ${name}: its value is not valid`
+  }
+  return null
+}
+
+/** Every value of `meta`, with what it must be. */
+const metaRules = {
+  clock: (value) =>
+    isObject(value) &&
+    Number.isSafeInteger(value.offset_ms) &&
+    Math.abs(Number(value.offset_ms)) <= latest_ms &&
+    (value.frozen_at_ms === null || isTime(value.frozen_at_ms)),
+  faults: (value) =>
+    isObject(value) &&
+    (value.scenario === null || typeof value.scenario === 'string') &&
+    isCount(value.added) &&
+    Array.isArray(value.rules) &&
+    value.rules.every(isStoredFault),
+  journal_dropped: isCount,
+  events_dropped: (value) => isObject(value) && isCount(value.count) && isCount(value.last_seq),
+} satisfies Record<string, (value: Json | undefined) => boolean>
+
+export type MetaName = keyof typeof metaRules
+
+function isStoredFault(stored: Json): boolean {
+  if (!isObject(stored) || !isObject(stored.rule) || !isObject(stored.count)) return false
+  const { key, ...rule } = stored.rule
+  const isKey = key === undefined || (isObject(key) && typeof key.shown === 'string' && isCount(key.length))
+  return (
+    isKey &&
+    FaultDraft.safeParse(rule).success &&
+    typeof stored.fault_id === 'string' &&
+    (stored.scenario === null || typeof stored.scenario === 'string') &&
+    isTime(stored.created_at_ms) &&
+    isCount(stored.count.matched) &&
+    isCount(stored.count.injected)
+  )
+}
+
+function isTime(value: unknown): boolean {
+  return isCount(value) && Number(value) <= latest_ms
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && Number(value) >= 0
 }

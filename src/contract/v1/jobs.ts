@@ -279,6 +279,8 @@ export const endpoints = declareEndpoints({
       'format_combination_unsupported',
       'slots_requested_out_of_range',
       'contract_version_unsupported',
+      'callback_url_refused',
+      'callback_key_missing',
     ],
   },
 })

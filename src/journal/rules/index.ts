@@ -4,6 +4,7 @@
  * `svc beacons lint` in `beacon-file.ts`. Ids are public and permanent.
  */
 import { beaconCheckRules, beaconRules } from './beacons.ts'
+import { callbackRules } from './callbacks.ts'
 import { consentRules } from './consent.ts'
 import { fillCheckRules, fillRules } from './fills.ts'
 import { configRules, keyRules } from './keys.ts'
@@ -37,6 +38,7 @@ export const checkableRules = {
   ...journalRules,
   ...configRules,
   ...oldClientRules,
+  ...callbackRules,
   ...originRules,
   ...fillCheckRules,
   ...beaconCheckRules,

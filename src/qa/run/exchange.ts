@@ -270,6 +270,7 @@ const variables = {
   ast: '$ASSET_TOKEN',
   at: '$ACTIVATION_TOKEN',
   bt: '$BEACON_TOKEN',
+  wst: '$TICKET',
 } as const
 
 /** Returns a text for a shell, `Bearer $SVC_SECRET_KEY`: variables in place of keys and tokens. */

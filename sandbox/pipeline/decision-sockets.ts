@@ -1,0 +1,236 @@
+/**
+ * Decisions that are pushed over WebSocket (compat.md 4): a socket is opened with a ticket, gets one text frame when its
+ * slot is decided, at once when it is already, and is left for the client to close. This file and the library behind it
+ * are loaded with the first handshake.
+ *
+ * The sockets of a slot wait together: one waiter, one read and one text for all of them.
+ */
+import { type IncomingMessage, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { type WebSocket, WebSocketServer } from 'ws'
+import type { EventType } from '../../src/contract/control/events.ts'
+import { ApiError } from '../../src/contract/errors.ts'
+import { decodeId } from '../../src/contract/ids.ts'
+import type { Caller, Services } from '../operations/context.ts'
+import type { Surface } from '../runtime/tickets.ts'
+import { type Exchange, type Request, type Response, receivedRequest, writeResponse } from './exchange.ts'
+
+export interface DecisionSockets {
+  /** Responds to the request of a handshake: 101 when its ticket is good. @throws ApiError 401, 426, 503 */
+  respond(surface: Surface, exchange: Exchange): Response
+  /** Takes a handshake through the pipeline, and opens the socket or refuses it. */
+  upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>
+  /** Ends every socket, and resolves when all have ended. */
+  close(): Promise<void>
+}
+
+export interface DecisionSocketOptions {
+  services: Services
+  /** Resolves to the decision of a slot as JSON text. */
+  messageOf(slot_id: number): Promise<SlotMessage>
+  respondTo(request: Request): Promise<{ exchange: Exchange; response: Response }>
+}
+
+/** The text of a decided slot; null while it is pending, undefined when it is gone. */
+export type SlotMessage = string | null | undefined
+
+/** Sockets at a time. */
+const mostSockets = 1_000
+/** Clients have nothing to say: a longer message ends the socket. */
+const mostPayloadBytes = 1_024
+/** How often sockets are asked whether they live, and how long one stays open after its frame, real milliseconds. */
+const heartbeat_ms = 20_000
+const linger_ms = 60_000
+/** How long the waiters of pending slots wait at a time, and how long a stop waits for closing handshakes. */
+const wait_ms = 60_000
+const stop_ms = 500
+
+/** Close codes of RFC 6455. */
+const closed = { normal: 1000, goingAway: 1001, internalError: 1011 } as const
+
+interface OpenSocket {
+  slot_id: number
+  project_id: number
+  /** Whether it has responded since the last ping. */
+  isAlive: boolean
+  /** `performance.now()` when its frame was sent; null before. */
+  sent_at: number | null
+}
+
+/** The sockets that wait for one slot. */
+interface Group {
+  sockets: Set<WebSocket>
+  /** Aborted when nobody waits any more. */
+  done: AbortController
+}
+
+export function createDecisionSockets(options: DecisionSocketOptions): DecisionSockets {
+  const { services } = options
+  const server = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload: mostPayloadBytes,
+    handleProtocols: () => false,
+  })
+  /** Requests that came as handshakes, with what their tickets were good for once they were redeemed. */
+  const handshakes = new WeakMap<Request, { slot_id: number; caller: Caller } | null>()
+  /** The request ids of handshakes that were accepted. */
+  const accepted = new WeakMap<IncomingMessage, string>()
+  const open = new Map<WebSocket, OpenSocket>()
+  const groups = new Map<number, Group>()
+  const records = new Set<Promise<void>>()
+  let heartbeat: NodeJS.Timeout | undefined
+  let isClosing = false
+  server.on('headers', (headers, incoming) => headers.push(`x-request-id: ${accepted.get(incoming)}`))
+
+  const record = (type: EventType, { slot_id, project_id }: OpenSocket) => {
+    const at_ms = services.platform.clock.now()
+    const generation = services.store.stateGeneration().count
+    const written = services.drainLock
+      .run(async () => {
+        if (generation !== services.store.stateGeneration().count) return
+        await services.store.appendEvent({ type, at_ms, project_id, slot_id, ref: slot_id })
+      })
+      .catch(services.report)
+      .finally(() => records.delete(written))
+    records.add(written)
+  }
+
+  const join = (socket: WebSocket, slot_id: number, { project }: Caller) => {
+    const state = { slot_id, project_id: project.id, isAlive: true, sent_at: null }
+    open.set(socket, state)
+    socket.on('error', () => {})
+    socket.on('pong', () => {
+      state.isAlive = true
+    })
+    socket.once('close', () => leave(socket, state))
+    heartbeat ??= setInterval(beat, heartbeat_ms).unref()
+    record('socket.opened', state)
+    const group = groups.get(slot_id)
+    if (group !== undefined) return void group.sockets.add(socket)
+    const created = { sockets: new Set([socket]), done: new AbortController() }
+    groups.set(slot_id, created)
+    serve(slot_id, created).catch((error) => {
+      services.report(error)
+      end(slot_id, created, closed.internalError)
+    })
+  }
+
+  const leave = (socket: WebSocket, state: OpenSocket) => {
+    open.delete(socket)
+    record('socket.closed', state)
+    const group = groups.get(state.slot_id)
+    if (group?.sockets.delete(socket) && group.sockets.size === 0) dissolve(state.slot_id, group)
+    if (open.size > 0) return
+    clearInterval(heartbeat)
+    heartbeat = undefined
+  }
+
+  const dissolve = (slot_id: number, group: Group) => {
+    if (groups.get(slot_id) === group) groups.delete(slot_id)
+    group.done.abort()
+  }
+
+  const end = (slot_id: number, group: Group, code: number) => {
+    dissolve(slot_id, group)
+    for (const socket of group.sockets) socket.close(code)
+  }
+
+  /** Waits until the slot is decided, and sends its decision to every socket that waits by then. */
+  const serve = async (slot_id: number, group: Group) => {
+    while (groups.get(slot_id) === group) {
+      const waited = services.waiters.wait(slot_id, wait_ms, group.done.signal)
+      const message = await services.drainLock.run(() => options.messageOf(slot_id))
+      if (message === undefined) return end(slot_id, group, closed.goingAway)
+      if (message === null) {
+        await waited
+        continue
+      }
+      dissolve(slot_id, group)
+      for (const socket of group.sockets) {
+        const state = open.get(socket)
+        if (state === undefined || socket.readyState !== socket.OPEN) continue
+        socket.send(message)
+        state.sent_at = performance.now()
+        record('socket.sent', state)
+      }
+    }
+  }
+
+  const beat = () => {
+    const now = performance.now()
+    for (const [socket, state] of open) {
+      if (state.sent_at !== null && now - state.sent_at > linger_ms) socket.close(closed.normal)
+      if (!state.isAlive) {
+        socket.terminate()
+        continue
+      }
+      state.isAlive = false
+      socket.ping()
+    }
+  }
+
+  return {
+    respond(surface, { context, request }) {
+      if (!handshakes.has(request)) throw notAnUpgrade()
+      if (request.headers['sec-websocket-version'] !== '13') throw notAnUpgrade('Only version 13 is spoken here.')
+      if (!/^[A-Za-z0-9+/]{22}==$/.test(String(request.headers['sec-websocket-key']))) {
+        throw new ApiError('http_malformed', { message: 'The handshake has no valid Sec-WebSocket-Key.' })
+      }
+      if (open.size >= mostSockets) throw new ApiError('too_many_sockets', { retry_after_s: 1 })
+      const slot_id = decodeId('slot', request.params.slot_id ?? '')
+      const { ticket } = request.query
+      const subject = { slot_id: slot_id ?? -1, surface, origin: context.origin }
+      const caller = typeof ticket === 'string' ? services.tickets.redeem(ticket, subject, context.now_ms) : null
+      if (slot_id === null || caller === null) throw new ApiError('ticket_invalid')
+      handshakes.set(request, { slot_id, caller })
+      context.caller = caller
+      context.subject.slot_id = slot_id
+      return { status: 101, headers: { 'x-request-id': context.request_id }, body: '' }
+    },
+    async upgrade(incoming, stream, head) {
+      // Node gives another stream when the handshake has a body: it has none in RFC 6455.
+      const { socket } = incoming
+      if (isClosing || stream !== socket) return void stream.destroy()
+      const onError = () => socket.destroy()
+      socket.on('error', onError)
+      const outgoing = new ServerResponse(incoming)
+      outgoing.shouldKeepAlive = false
+      outgoing.assignSocket(socket)
+      const request = receivedRequest(incoming, outgoing)
+      handshakes.set(request, null)
+      const { exchange, response } = await options.respondTo(request)
+      const redeemed = handshakes.get(request) ?? null
+      if (response.status !== 101 || response.broken !== undefined || redeemed === null) {
+        outgoing.once('finish', () => socket.end())
+        return writeResponse(outgoing, request, response)
+      }
+      outgoing.detachSocket(socket)
+      if (isClosing || socket.destroyed) return void socket.destroy()
+      accepted.set(incoming, exchange.context.request_id)
+      server.handleUpgrade(incoming, socket, head, (opened) => {
+        socket.off('error', onError)
+        join(opened, redeemed.slot_id, redeemed.caller)
+      })
+    },
+    async close() {
+      isClosing = true
+      const ended = [...open.keys()].map((socket) => new Promise((resolve) => socket.once('close', resolve)))
+      for (const socket of open.keys()) socket.close(closed.goingAway)
+      const force = setTimeout(() => {
+        for (const socket of open.keys()) socket.terminate()
+      }, stop_ms)
+      await Promise.all(ended)
+      clearTimeout(force)
+      await Promise.all(records)
+    },
+  }
+}
+
+function notAnUpgrade(message?: string): ApiError {
+  return new ApiError('upgrade_required', {
+    ...(message === undefined ? {} : { message }),
+    headers: { upgrade: 'websocket', connection: 'Upgrade', 'sec-websocket-version': '13' },
+  })
+}

@@ -1,0 +1,256 @@
+/**
+ * Callbacks: the decision of each slot is posted once to the callback URL of its job, signed with the text of the secret
+ * key that created the job (compat.md 7). Keys are stored hashed, so their texts are kept here, in memory alone: after a
+ * restart what was not delivered is lost until it is sent again with the key, and says so.
+ *
+ * Time limits and retries run on real time, not on the sandbox clock: a receiver is a real program that needs real time to
+ * come back, a frozen clock would never retry, and a clock that is moved ahead would use up all attempts at once. What is
+ * recorded has the time of the sandbox clock, like everything else.
+ */
+import type { EventType } from '../../src/contract/control/events.ts'
+import { ApiError } from '../../src/contract/errors.ts'
+import { problemHeader } from '../../src/contract/headers.ts'
+import { redactSecrets } from '../../src/foundation/redaction.ts'
+import type { Platform } from '../platform/platform.ts'
+import type { CallbackRow, CallbackUpdate, Store } from '../store/store.ts'
+
+export interface Callbacks {
+  /** Resolves to why a callback may not go to this URL, or null: a clause about `callback_url`. */
+  problemOf(url: string): Promise<string | null>
+  /** Keeps the text of the key that a job with a callback URL was created with. */
+  keepKey(key_id: number, text: string): void
+  /** Posts the decision of a slot, which has been made. Does nothing for a slot without a callback. */
+  deliver(slot_id: number): void
+  /**
+   * Posts the decision of a slot now, once, and resolves to what became of it. `text`: the key, when it is not in memory.
+   * @throws ApiError 400 when the key is not the one that created the job, or not in memory
+   */
+  resend(row: CallbackRow, text?: string): Promise<CallbackRow>
+  /** Continues what the store holds as unfinished: after a start, or when the state was replaced. */
+  restore(): Promise<void>
+  /** Ends what is under way, and waits a moment for requests that were sent. */
+  close(): Promise<void>
+}
+
+export interface CallbackServices {
+  store: Store
+  platform: Platform
+  /** Resolves to the decision of a slot as JSON text; null when the slot is gone or not decided. */
+  messageOf(slot_id: number): Promise<string | null>
+  network: CallbackNetwork
+  /** Called with failures that concern no request. */
+  report(error: unknown): void
+}
+
+/** The network that callbacks go out to. */
+export interface CallbackNetwork {
+  problemOf(url: string): Promise<string | null>
+  /** Sends one request, and never throws. */
+  post(url: string, headers: Record<string, string>, body: string, signal: AbortSignal): Promise<CallbackResult>
+}
+
+/** What one attempt came to. */
+export type CallbackResult =
+  | { status: number; headers: Record<string, string>; body: string }
+  /** No response, and why. `is_final`: another attempt would end the same. */
+  | { status: null; problem: string; is_final: boolean }
+
+export const signatureHeader = 'x-csl-signature'
+
+/** How long to wait before the second and the third attempt, real milliseconds. */
+const waits_ms = [500, 1_500] as const
+/** Requests at a time. */
+const mostSending = 16
+/** Keys whose texts are kept. The oldest goes first. */
+const mostKeys = 256
+/** How long a stop waits for requests that were sent, real milliseconds. */
+const stop_ms = 500
+
+/** One decision on its way: the same bytes in every attempt. `generation`: the state that it belongs to. */
+interface Delivery {
+  slot_id: number
+  attempt: number
+  message: string | null
+  generation: number
+}
+
+export function createCallbacks(services: CallbackServices): Callbacks {
+  const { store, platform, network } = services
+  const keys = new Map<number, string>()
+  const queue: Delivery[] = []
+  const sending = new Set<Promise<void>>()
+  const retries = new Set<NodeJS.Timeout>()
+  const stopped = new AbortController()
+
+  const isCurrent = ({ generation }: Delivery) => generation === store.stateGeneration().count
+
+  const enqueue = (delivery: Delivery) => {
+    if (stopped.signal.aborted) return
+    queue.push(delivery)
+    pump()
+  }
+
+  const pump = () => {
+    while (sending.size < mostSending) {
+      const delivery = queue.shift()
+      if (delivery === undefined) return
+      const done = attempt(delivery)
+        .catch(services.report)
+        .finally(() => {
+          sending.delete(done)
+          pump()
+        })
+      sending.add(done)
+    }
+  }
+
+  const attempt = async (delivery: Delivery): Promise<void> => {
+    const row = isCurrent(delivery) ? await store.findCallback(delivery.slot_id) : null
+    if (row === null || isFinished(row)) return
+    const key = await keyOf(row)
+    if (key === null) return lose(row)
+    delivery.message ??= await services.messageOf(row.slot_id)
+    if (delivery.message === null || !isCurrent(delivery)) return
+    const sent = await send(row, key, delivery.message)
+    if (sent === null || !isCurrent(delivery)) return
+    const wait_ms = waits_ms[delivery.attempt - 1]
+    const isLast = sent.is_final || wait_ms === undefined
+    await store.updateCallback(...outcome(sent.update, isLast), platform.clock.now())
+    if (isLast || stopped.signal.aborted) return
+    const timer = setTimeout(() => {
+      retries.delete(timer)
+      enqueue({ ...delivery, attempt: delivery.attempt + 1 })
+    }, wait_ms)
+    retries.add(timer)
+  }
+
+  /** Sends one request and records it in the journal. Resolves to null when the sandbox stops meanwhile. */
+  const send = async (row: CallbackRow, key: string, message: string) => {
+    const started = performance.now()
+    const headers = {
+      'content-type': 'application/json',
+      'user-agent': 'svc-callback',
+      [signatureHeader]: `sha256=${platform.hmacSha256Hex(key, message)}`,
+    }
+    const result = await network.post(row.url, headers, message, stopped.signal)
+    if (stopped.signal.aborted && result.status === null) return null
+    const now_ms = platform.clock.now()
+    store.appendExchange({
+      id: platform.newId(),
+      at_ms: now_ms,
+      method: 'POST',
+      path: redactSecrets(row.url),
+      status: result.status ?? 0,
+      error: null,
+      reason_code: null,
+      duration_us: Math.round((performance.now() - started) * 1000),
+      project_id: row.project_id,
+      session_id: null,
+      slot_id: row.slot_id,
+      request_headers: JSON.stringify(headers),
+      request_body: redactSecrets(message),
+      response_headers: redactSecrets(JSON.stringify(headersOf(result))),
+      response_body: result.status === null ? '' : redactSecrets(result.body),
+      key_kind: null,
+      key_id: row.key_id,
+    })
+    const problem = problemOf(result)
+    const update = {
+      slot_id: row.slot_id,
+      attempts: row.attempts + 1,
+      http_status: result.status,
+      problem,
+      attempted_at_ms: now_ms,
+    }
+    return {
+      update,
+      is_final: problem === null || (result.status === null ? result.is_final : isRedirect(result.status)),
+    }
+  }
+
+  /** Resolves to the text of the key that created the job; null when it is not in memory. */
+  const keyOf = async ({ key_id }: CallbackRow, text = keys.get(key_id)): Promise<string | null> => {
+    // After a restore, a number may be that of another key.
+    const key = text === undefined ? null : await store.findKey(platform.sha256(text))
+    return key?.id === key_id ? text! : null
+  }
+
+  const lose = (row: CallbackRow): Promise<void> => {
+    const problem = 'The sandbox was restarted before this was delivered, and the text of its key was in memory alone.'
+    const update = { ...row, status: 'key_lost', problem } as const
+    return store.updateCallback(update, 'callback.failed', platform.clock.now())
+  }
+
+  return {
+    problemOf: network.problemOf,
+    keepKey(key_id, text) {
+      keys.delete(key_id)
+      if (keys.size >= mostKeys) keys.delete(keys.keys().next().value!)
+      keys.set(key_id, text)
+    },
+    deliver(slot_id) {
+      enqueue({ slot_id, attempt: 1, message: null, generation: store.stateGeneration().count })
+    },
+    async resend(row, text) {
+      const key = await keyOf(row, text)
+      if (key === null) throw text === undefined ? new ApiError('callback_key_lost') : anotherKey()
+      const message = await services.messageOf(row.slot_id)
+      if (message === null) throw new ApiError('callback_undecided')
+      if (text !== undefined) this.keepKey(row.key_id, text)
+      const sent = await send(row, key, message)
+      if (sent === null) return row
+      await store.updateCallback(...outcome(sent.update, true), platform.clock.now())
+      return (await store.findCallback(row.slot_id)) ?? row
+    },
+    async restore() {
+      for (const { slot_id, key_id, is_decided } of await store.unfinishedCallbacks()) {
+        const row = keys.has(key_id) ? null : await store.findCallback(slot_id)
+        if (row !== null) await lose(row)
+        else if (is_decided) this.deliver(slot_id)
+      }
+    },
+    async close() {
+      queue.length = 0
+      for (const timer of retries) clearTimeout(timer)
+      const force = setTimeout(() => stopped.abort(), stop_ms)
+      await Promise.all(sending)
+      clearTimeout(force)
+      stopped.abort()
+    },
+  }
+}
+
+function isFinished({ status }: CallbackRow): boolean {
+  return status !== 'waiting' && status !== 'retrying'
+}
+
+/** Returns what to store of an attempt, and its event. */
+function outcome(update: Omit<CallbackUpdate, 'status'>, isLast: boolean): [CallbackUpdate, EventType] {
+  if (update.problem === null) return [{ ...update, status: 'delivered' }, 'callback.delivered']
+  if (isLast) return [{ ...update, status: 'failed' }, 'callback.failed']
+  return [{ ...update, status: 'retrying' }, 'callback.retried']
+}
+
+/** Returns why an attempt failed, one sentence; null for a 2xx. */
+function problemOf(result: CallbackResult): string | null {
+  if (result.status === null) return result.problem
+  if (result.status >= 200 && result.status < 300) return null
+  if (isRedirect(result.status)) return `The receiver responded ${result.status}; redirects are not followed.`
+  return `The receiver responded ${result.status}.`
+}
+
+/** Returns the headers of a response; without one, why there is none. */
+function headersOf(result: CallbackResult): Record<string, string> {
+  return result.status === null ? { [problemHeader]: result.problem } : result.headers
+}
+
+function isRedirect(status: number): boolean {
+  return status >= 300 && status < 400
+}
+
+function anotherKey(): ApiError {
+  return new ApiError('callback_key_lost', {
+    message: 'The key that was sent is not the one that created the job.',
+    hint: 'Send that one as secret_key: svc callbacks resend SLOT_ID --secret-key KEY.',
+  })
+}

@@ -1,0 +1,238 @@
+/** `svc callbacks listen`: receives callbacks, checks their signatures, prints them, and forwards them unchanged. */
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, request as httpRequest, type IncomingMessage, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { InvalidArgumentError, Option } from 'commander'
+import type { Style } from '../../cli/output/style.ts'
+import { formatTime } from '../../cli/output/text.ts'
+import type { Command } from '../../cli/run/command.ts'
+import { CliError } from '../../cli/run/errors.ts'
+import type { Session } from '../../cli/run/session.ts'
+import { parseJson } from '../../foundation/json.ts'
+import { valueAt } from '../../foundation/json-path.ts'
+import { wholeNumber } from '../flag-values.ts'
+
+const defaultPort = 4020
+const mostBodyBytes = 1_048_576
+/** How long the program that callbacks are forwarded to may take. The sandbox waits 5 s. */
+const forward_ms = 10_000
+const signatureHeader = 'x-csl-signature'
+
+/** One callback, as it is printed with `-o json`. */
+export interface ReceivedCallback {
+  type: 'callback'
+  at_ms: number
+  /** The path and query that it came to. */
+  path: string
+  slot_id: string | null
+  fill: boolean | null
+  format: string | null
+  no_fill_reason: string | null
+  /** `other_key`: right, with another key of the sandbox than the one in use. */
+  signature: 'verified' | 'other_key' | 'wrong' | 'missing'
+  /** What it was responded with. */
+  status: number
+  forwarded_to: string | null
+  /** Why forwarding failed. */
+  problem: string | null
+}
+
+interface Receiver {
+  keys: readonly string[]
+  forward_to: URL | null
+  now(): number
+  print(callback: ReceivedCallback): void
+}
+
+export const listen: Command = {
+  name: 'listen',
+  summary: 'Receive callbacks here, verify and print them',
+  details: [
+    'Prints one line for each callback, until Ctrl-C, and verifies its signature with the secret key in use. Send its address as callback_url: svc jobs create --callback-url http://localhost:4020',
+    'Responds with 200, or with 401 when the signature is not right. With --forward-to it passes on the exact bytes and headers, and responds with the status that it gets, or with 502: then the sandbox tries again, as production would.',
+  ].join('\n\n'),
+  options: [
+    new Option('--forward-to <url>', 'pass each callback on to this address of your program').argParser(forwardUrl),
+    new Option('--port <port>', 'port of 127.0.0.1 and ::1 to listen on; 0 for any free one')
+      .argParser(wholeNumber)
+      .default(defaultPort),
+  ],
+  examples: ['callbacks listen', 'callbacks listen --forward-to localhost:3000/hooks/decision -o jsonl'],
+  async run(session, { options }) {
+    const { out, host, signal } = session
+    const receiver: Receiver = {
+      keys: keysOf(session),
+      forward_to: (options.forwardTo as URL | undefined) ?? null,
+      now: host.now,
+      print: (callback) => out.item(callback, (style) => line(callback, style)),
+    }
+    const servers = await bind(session, receiver, options.port as number)
+    const { port } = servers[0]!.address() as AddressInfo
+    const url = `http://localhost:${port}`
+    if (out.format === 'json' || out.format === 'jsonl') out.item({ type: 'listening', url }, () => '')
+    else out.note(`Listening on ${url}, for jobs with this callback_url. Ctrl-C stops it.`)
+    try {
+      if (!signal.aborted) await once(signal, 'abort')
+    } finally {
+      for (const server of servers) {
+        server.close()
+        server.closeAllConnections()
+      }
+    }
+    throw signal.reason
+  },
+}
+
+function forwardUrl(text: string): URL {
+  const url = URL.parse(/^[a-z]+:\/\//i.test(text) ? text : `http://${text}`)
+  if (url?.protocol === 'http:' && url.hostname !== '') return url
+  throw new InvalidArgumentError('It must be an http URL, such as localhost:3000/hooks/decision.')
+}
+
+/** Returns the key in use, then those that the sandbox was started with. */
+function keysOf({ settings, command_name }: Session): string[] {
+  const { secret_key, sandbox } = settings
+  if (secret_key === null) {
+    const hint = `Start the sandbox first: ${command_name} start. Or give --secret-key KEY.`
+    throw new CliError('credentials', 'secret_key_missing', 'There is no secret key to verify signatures with.', hint)
+  }
+  return [secret_key, ...(sandbox?.projects ?? []).flatMap((project) => [project.secret_key, project.live_secret_key])]
+}
+
+/** Listens on both addresses that `localhost` may be. */
+async function bind(session: Session, receiver: Receiver, port: number): Promise<Server[]> {
+  const open = async (host: string, at: number) => {
+    const server = createServer((incoming, outgoing) => {
+      receive(receiver, incoming).then(
+        (status) => outgoing.writeHead(status, { 'content-length': 0 }).end(),
+        () => outgoing.destroy(),
+      )
+    })
+    server.listen({ host, port: at })
+    await once(server, 'listening')
+    return server
+  }
+  try {
+    const first = await open('127.0.0.1', port)
+    const second = await open('::1', (first.address() as AddressInfo).port).catch(() => null)
+    return second === null ? [first] : [first, second]
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'EADDRINUSE') throw error
+    const { portHolder } = await import('../../cli/process/port-holder.ts')
+    const holder = await portHolder(
+      port,
+      session.host.platform,
+      session.settings.sandbox === null ? [] : [session.settings.sandbox],
+    )
+    const hint = `Try: ${session.command_name} callbacks listen --port ${port + 1}, or --port 0 for any free one.`
+    throw new CliError('busy', 'port_in_use', `Port ${port} is taken by ${holder}.`, hint)
+  }
+}
+
+/** Resolves to the status of the response. */
+async function receive(receiver: Receiver, incoming: IncomingMessage): Promise<number> {
+  if (incoming.method !== 'POST') return 405
+  const body = await readBody(incoming)
+  if (body === null) return 413
+  const { keys, forward_to } = receiver
+  const signature = verify(body, incoming.headers[signatureHeader], keys)
+  const isRight = signature === 'verified' || signature === 'other_key'
+  const forwarded = forward_to === null ? null : await forward(forward_to, incoming, body)
+  const status = forwarded === null ? (isRight ? 200 : 401) : (forwarded.status ?? 502)
+  const decision = parseJson(body.toString('utf8'))
+  receiver.print({
+    type: 'callback',
+    at_ms: receiver.now(),
+    path: incoming.url ?? '/',
+    slot_id: textAt(decision, 'slot_id'),
+    fill: valueAt(decision, 'fill') === true ? true : valueAt(decision, 'fill') === false ? false : null,
+    format: textAt(decision, 'creative.type'),
+    no_fill_reason: textAt(decision, 'no_fill_reason'),
+    signature,
+    status,
+    forwarded_to: forward_to === null ? null : forward_to.href,
+    problem: forwarded?.problem ?? null,
+  })
+  return status
+}
+
+function textAt(value: unknown, path: string): string | null {
+  const found = valueAt(value, path)
+  return typeof found === 'string' ? found : null
+}
+
+async function readBody(incoming: IncomingMessage): Promise<Buffer | null> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of incoming as AsyncIterable<Buffer>) {
+    length += chunk.length
+    if (length > mostBodyBytes) return null
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+function verify(
+  body: Buffer,
+  header: string | string[] | undefined,
+  [inUse, ...others]: readonly string[],
+): ReceivedCallback['signature'] {
+  if (typeof header !== 'string') return 'missing'
+  const sent = Buffer.from(header)
+  const isOf = (key: string) => {
+    const right = Buffer.from(`sha256=${createHmac('sha256', key).update(body).digest('hex')}`)
+    return sent.length === right.length && timingSafeEqual(sent, right)
+  }
+  if (isOf(inUse!)) return 'verified'
+  return others.some(isOf) ? 'other_key' : 'wrong'
+}
+
+/** Headers that belong to one connection, or that Node sets. */
+const ownHeaders = /^(host|connection|keep-alive|transfer-encoding|content-length|upgrade|te|trailer)$/i
+
+function forward(
+  url: URL,
+  { rawHeaders }: IncomingMessage,
+  body: Buffer,
+): Promise<{ status: number | null; problem: string | null }> {
+  const headers: string[] = []
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    if (!ownHeaders.test(rawHeaders[index]!)) headers.push(rawHeaders[index]!, rawHeaders[index + 1]!)
+  }
+  headers.push('host', url.host, 'content-length', String(body.length))
+  return new Promise((resolve) => {
+    const sent = httpRequest(url, { method: 'POST', headers, agent: false, timeout: forward_ms }, (incoming) => {
+      incoming.resume()
+      resolve({ status: incoming.statusCode ?? null, problem: null })
+    })
+    sent.once('timeout', () => sent.destroy(new Error(`no response within ${forward_ms / 1_000} s`)))
+    sent.once('error', (error: Error & { code?: string }) =>
+      resolve({ status: null, problem: error.message === '' ? (error.code ?? 'no response') : error.message }),
+    )
+    sent.end(body)
+  })
+}
+
+const signatures = {
+  verified: ['signature verified', 'green'],
+  other_key: ['signature of another key', 'yellow'],
+  wrong: ['signature wrong', 'red'],
+  missing: ['signature missing', 'red'],
+} as const
+
+function line(callback: ReceivedCallback, style: Style): string {
+  const { at_ms, slot_id, fill, format, no_fill_reason, signature, status, forwarded_to, problem } = callback
+  const what = fill === null ? 'not a decision' : fill ? `fill ${format ?? ''}` : `no fill: ${no_fill_reason ?? ''}`
+  const [text, color] = signatures[signature]
+  const isOk = status >= 200 && status < 300
+  return [
+    style.dim(formatTime(at_ms)),
+    slot_id ?? 'no slot',
+    what,
+    style[color](text),
+    style[isOk ? 'green' : 'red'](String(status)),
+    ...(forwarded_to === null ? [] : [`from ${forwarded_to}`]),
+    ...(problem === null ? [] : [problem]),
+  ].join('  ')
+}
