@@ -3,10 +3,10 @@ import { z } from 'zod'
 import type { Json } from '../foundation/json.ts'
 import { type Endpoint, failuresOf, isControlPlane } from './endpoint.ts'
 import { ErrorBody, ReasonCode } from './errors.ts'
-import { examples } from './examples.ts'
 import { encodeId, formatKey } from './ids.ts'
 import { contract, type EndpointId, schemaName } from './index.ts'
 import { openapiDocument } from './openapi.ts'
+import { examples } from './openapi-examples.ts'
 
 type Node = { [key: string]: Json }
 

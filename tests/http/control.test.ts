@@ -3,6 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { SandboxEvent as EventSchema, type SandboxEvent } from '../../src/contract/control/events.ts'
 import type { SandboxInfo } from '../../src/contract/control/sandbox.ts'
 import { contract } from '../../src/contract/index.ts'
+import { openapiDocument } from '../../src/contract/openapi.ts'
+import type { JsonObject } from '../../src/foundation/json.ts'
 import type { Call } from './call.ts'
 import {
   activate,
@@ -747,4 +749,24 @@ describe('callers', () => {
       expect((await on.api.refuse('sandbox.info', call)).body.reason_code).toBe('origin_refused')
     }
   })
+})
+
+test('a body may be empty where the OpenAPI document calls it optional, and only there', async () => {
+  await using on = await stage()
+  const { paths } = openapiDocument({ server_url: on.sandbox.url })
+  const params: Record<string, string> = { client_id: 'proj_demo', name: 'banner_ok', key_id: 'key_00000000zzz' }
+  const called: string[] = []
+  for (const [path, item] of Object.entries(paths as Record<string, Record<string, JsonObject>>)) {
+    for (const [method, { requestBody }] of Object.entries(item)) {
+      const { required, content } = (requestBody ?? {}) as { required?: boolean; content?: object }
+      if (content === undefined || !('application/json' in content)) continue
+      const url = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => params[name] ?? 'none')
+      const { status } = await on.api.send(method.toUpperCase(), url, path.startsWith('/_sandbox') ? {} : { as: key })
+      called.push(`${path} ${required ? 'required' : 'optional'}`)
+      if (required === true) expect(status, path).toBeGreaterThanOrEqual(400)
+      else expect([200, 201, 404], path).toContain(status)
+    }
+  }
+  expect(called.filter((line) => line.endsWith('optional')).length).toBeGreaterThan(10)
+  expect(called.filter((line) => line.endsWith('required')).length).toBeGreaterThan(5)
 })

@@ -128,11 +128,11 @@ test('Prism reports nothing between the suites and the sandbox', async () => {
   const { url, exchanges } = recorder
   const cases = withoutBrowser.filter(({ suite }) => !leftOut.includes(suite.name))
   const keys = { secret_key: 'sk_test_sandbox_demo', publishable_key: 'pk_test_sandbox_demo' }
-  const result = await runCases(cases, { url, keys }, { bail: false })
+  // Whether a case passes is tested without a proxy, whose delays some of them notice.
+  await runCases(cases, { url, keys }, { bail: false })
   expect(exchanges.flatMap(findings)).toEqual([])
-  expect(result.cases.filter(({ outcome }) => outcome === 'failed').map(({ id }) => id)).toEqual([])
   const seen = exchanges.filter(({ isDirect }) => !isDirect)
-  expect(seen.length).toBeGreaterThan(1_500)
+  expect(seen.filter(({ status }) => status < 300).length).toBeGreaterThan(1_500)
   expect(new Set(seen.map(({ status }) => status))).toEqual(new Set([200, 201, 304, 400, 401, 403, 404]))
 })
 
