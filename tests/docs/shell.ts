@@ -156,7 +156,7 @@ export function missingLine(shown: string, printed: string): string | null {
 function loosely(line: string): string {
   return line
     .replace(/\b(slot|job|req|ast|at|bt|cns|key|proj|cmp|evt|rpl|flt)_[0-9a-zA-Z_-]{6,}/g, '$1_ID')
-    .replace(/\b(sk|pk)_(test|live)_[0-9A-Za-z]{12,}/g, '$1_$2_KEY')
+    .replace(/\b(sk|pk)_(test|live)_[\w-]{12,}/g, '$1_$2_KEY')
     .replace(/127\.0\.0\.1:\d+/g, '127.0.0.1:PORT')
     .replace(/\b\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
     .replace(/\b\d\d:\d\d:\d\d(\.\d+)?/g, 'TIME')

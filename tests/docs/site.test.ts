@@ -90,6 +90,7 @@ test('without a sandbox svc docs prints the page of the package', async () => {
   const { code, stdout } = await svc('docs below_floor', { env })
   expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^below_floor\n\nNo fill, partner\. /) })
   for (const line of stdout.split('\n')) if (!line.startsWith('    ')) expect(line.length).toBeLessThanOrEqual(80)
+  expect((await svc('docs settings', { env })).stderr).toBe('')
   const several = await svc('docs consent_not_granted', { env })
   expect(several.stdout).toMatch(/^consent_not_granted\n\n403 forbidden/)
   expect(several.stderr).toBe('Also: svc docs no-fill/consent_not_granted, svc docs render-js/consent_not_granted\n')
