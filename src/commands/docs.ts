@@ -88,7 +88,8 @@ function findTopic(given: string, topics: readonly Topic[], { out }: Session): T
     throw new CliError('usage', 'topic_unknown', `There is no topic ${JSON.stringify(given)}.`, hint)
   }
   // A page is what was asked for, whatever codes have its name.
-  if (found.topic.includes('/') && others.length > 0) out.note(`Also: ${others.map(({ topic }) => `svc docs ${topic}`).join(', ')}`)
+  if (found.topic.includes('/') && others.length > 0)
+    out.note(`Also: ${others.map(({ topic }) => `svc docs ${topic}`).join(', ')}`)
   return found
 }
 
