@@ -178,3 +178,49 @@ test('a slow decision is polled; an expired one is a no-fill; times follow the m
 function control() {
   return createClient({ base_url: sandbox.url, credential: 'sk_test_sandbox_demo' })
 }
+
+test('has its decision pushed over a socket of its own, which another origin cannot open with the same ticket', async () => {
+  await using page = await open()
+  await using slow = await startSandbox({ decision_latency_ms: 400 })
+  const pushed = await page.evaluate(async (base_url) => {
+    const post = async (path: string, body?: object, token?: string) => {
+      const headers = {
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      }
+      const init = { method: 'POST', headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) }
+      return (await (await fetch(base_url + path, init)).json()) as Record<string, string & string[]>
+    }
+    const { activation_token } = await post('/v1/browser/activate', { publishable_key: 'pk_test_sandbox_demo' })
+    const { slot_ids } = await post('/v1/jobs', { job_type: 'chat', client_id: 'proj_demo' }, activation_token)
+    const slot = `/public/browser/v1/slots/${slot_ids![0]}`
+    const { ticket } = await post(`${slot}/decision-ticket`, undefined, activation_token)
+    const second = await post(`${slot}/decision-ticket`, undefined, activation_token)
+    const url = (text: string) => `${base_url.replace('http', 'ws')}${slot}/decision/ws?ticket=${text}`
+    const messages: string[] = []
+    await new Promise<void>((resolve, reject) => {
+      const socket = new WebSocket(url(ticket!))
+      socket.onmessage = ({ data }) => messages.push(data as string)
+      socket.onerror = () => reject(new Error('the socket failed'))
+      socket.onclose = () => resolve()
+      setTimeout(() => socket.close(1000), 900)
+    })
+    return { slot_id: slot_ids![0], messages, unused: url(second.ticket!) }
+  }, slow.url)
+  expect(pushed.messages).toHaveLength(1)
+  expect(JSON.parse(pushed.messages[0]!)).toMatchObject({ slot_id: pushed.slot_id, status: 'ready' })
+  const opens = (target: Page) =>
+    target.evaluate(
+      (url) =>
+        new Promise<boolean>((resolve) => {
+          const socket = new WebSocket(url)
+          socket.onopen = () => resolve(true)
+          socket.onerror = () => resolve(false)
+        }),
+      pushed.unused,
+    )
+  const elsewhere = await page.context().newPage()
+  await elsewhere.goto(origin.replace('localhost', '127.0.0.1'))
+  expect(await opens(elsewhere)).toBe(false)
+  expect(await opens(page)).toBe(true)
+})

@@ -1,0 +1,147 @@
+/** `svc callbacks`: receives callbacks of a real sandbox, verifies and forwards them; lists them and sends them again. */
+import { createHmac } from 'node:crypto'
+import { expect, test } from 'vitest'
+import type { ReceivedCallback } from '../../src/commands/callbacks/listen.ts'
+import type { CallbackItem } from '../../src/contract/control/callbacks.ts'
+import type { Diagnosis } from '../../src/journal/doctor.ts'
+import { receiver } from '../http/receiver.ts'
+import { spawnSvc } from './process.ts'
+import { keptStream, noon, startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'
+
+const key = 'sk_test_sandbox_demo'
+
+/** Listens until `stop`, with the JSON lines that it has printed so far. */
+async function listen(cli: TestCli, args = '') {
+  const stdout = keptStream(false)
+  let stop = () => {}
+  const onSignal = (handler: (signal: 'SIGINT') => void) => {
+    stop = () => handler('SIGINT')
+    return () => {}
+  }
+  const ended = cli.svc(`callbacks listen --port 0 -o jsonl ${args}`, { host: { stdout, onSignal } })
+  const lines = <Line>() => stdout.text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Line]))
+  await until(() => lines().length > 0)
+  const [{ url }] = lines<{ url: string }>() as [{ url: string }]
+  const end = () => {
+    stop()
+    return ended
+  }
+  return { url, callbacks: () => lines<ReceivedCallback>().slice(1), end }
+}
+
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 8_000
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error('it did not happen')
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
+
+const post = (url: string, body: string, headers: Record<string, string> = {}) =>
+  fetch(url, { method: 'POST', body, headers })
+
+test('listen verifies callbacks, and responds 401 to one whose signature is not right', async () => {
+  await using cli = await startTestCli()
+  const listening = await listen(cli)
+  const { stdout } = await cli.svc(`jobs create --callback-url ${listening.url}/hook -o json`)
+  const [slot_id] = (JSON.parse(stdout) as { slot_ids: string[] }).slot_ids
+  await until(() => listening.callbacks().length === 1)
+  expect(listening.callbacks()).toEqual([
+    expect.objectContaining({
+      type: 'callback',
+      at_ms: noon,
+      path: '/hook',
+      slot_id,
+      signature: 'verified',
+      status: 200,
+    }),
+  ])
+  const body = '{"slot_id":"slot_x"}'
+  const signed = (secret: string) => `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`
+  expect((await post(listening.url, body)).status).toBe(401)
+  expect((await post(listening.url, body, { 'x-csl-signature': signed('another') })).status).toBe(401)
+  expect((await post(listening.url, body, { 'x-csl-signature': signed('sk_live_sandbox_demo') })).status).toBe(200)
+  expect((await post(listening.url, `${body} `, { 'x-csl-signature': signed(key) })).status).toBe(401)
+  expect((await fetch(listening.url)).status).toBe(405)
+  const signatures = listening.callbacks().map(({ signature }) => signature)
+  expect(signatures).toEqual(['verified', 'missing', 'wrong', 'other_key', 'wrong'])
+  await listening.end()
+})
+
+test('listen forwards the exact bytes and headers, and responds with the status that it gets', async () => {
+  await using cli = await startTestCli()
+  await using program = await receiver([503])
+  const listening = await listen(cli, `--forward-to ${program.url}`)
+  await cli.svc(`jobs create --callback-url ${listening.url} -q`)
+  await until(() => program.received.length === 2)
+  await until(() => listening.callbacks().length === 2)
+  expect(listening.callbacks().map(({ status, signature }) => [status, signature])).toEqual([
+    [503, 'verified'],
+    [200, 'verified'],
+  ])
+  const [, sent] = program.received
+  const right = createHmac('sha256', key).update(sent!.body).digest('hex')
+  expect(sent!.headers['x-csl-signature']).toBe(`sha256=${right}`)
+  expect(sent!.headers.host).toBe(new URL(program.url).host)
+  await listening.end()
+})
+
+test('listen says what holds its port', async () => {
+  await using cli = await startTestCli()
+  const { code, stderr } = await cli.svc(`callbacks listen --port ${cli.sandbox.port}`)
+  expect(code).toBe(8)
+  expect(stderr).toContain(`error: Port ${cli.sandbox.port} is taken by`)
+  expect(stderr).toContain(`callbacks listen --port ${cli.sandbox.port + 1}`)
+  expect((await cli.svc('callbacks listen --forward-to ftp://x')).code).toBe(2)
+})
+
+test('list and doctor say what failed, and resend mends it', async () => {
+  await using cli = await startTestCli()
+  await using program = await receiver([500, 500, 500])
+  await cli.svc(`jobs create --callback-url ${program.url} -q`)
+  const list = async () =>
+    (JSON.parse((await cli.svc('callbacks list -o json')).stdout) as { items: CallbackItem[] }).items
+  await until(async () => (await list())[0]?.status === 'failed')
+  const doctor = JSON.parse((await cli.svc('doctor -o json')).stdout) as { findings: Diagnosis[] }
+  const found = doctor.findings.filter(({ check }) => check === 'callbacks')
+  expect(found).toMatchObject([{ level: 'problem', fix: expect.stringContaining('svc callbacks resend') }])
+  expect(found[0]!.message).toContain('1 of 1 callback to http://127.0.0.1')
+  const { code, stdout } = await cli.svc('callbacks resend -o json')
+  expect([code, (JSON.parse(stdout) as CallbackItem).status]).toEqual([0, 'delivered'])
+  expect(await list()).toMatchObject([{ status: 'delivered', attempts: 4 }])
+})
+
+test('a kill loses what was not delivered: it says so, and resend sends it with the key in use', async () => {
+  const home = temporaryDirectory()
+  const env = { SVC_HOME: home }
+  await using program = await receiver()
+  const flags = ['--port', '0', '--db', `${home}/sandbox.db`, '--decision-latency', '1500']
+  const first = spawnSvc(['start', ...flags, '-o', 'json'], env)
+  await first.firstLine
+  await svc(`jobs create --callback-url ${program.url} -q`, { env, host: real })
+  first.child.kill('SIGKILL')
+  await first.ended
+  const second = spawnSvc(['start', ...flags, '-o', 'json'], env)
+  await second.firstLine
+  const list = async () =>
+    (JSON.parse((await svc('callbacks list -o json', { env, host: real })).stdout) as { items: CallbackItem[] }).items
+  expect(await list()).toMatchObject([{ status: 'key_lost', attempts: 0 }])
+  await until(async () => (await svc('callbacks resend', { env, host: real })).code === 0)
+  expect(await list()).toMatchObject([{ status: 'delivered', attempts: 1 }])
+  const [sent] = program.received
+  expect(sent!.headers['x-csl-signature']).toBe(`sha256=${createHmac('sha256', key).update(sent!.body).digest('hex')}`)
+  expect(program.received).toHaveLength(1)
+  second.child.kill('SIGTERM')
+  await second.ended
+})
+
+/** Sandboxes of other processes are found by whether their process runs. */
+const real = {
+  isRunning: (pid: number) => {
+    try {
+      return process.kill(pid, 0)
+    } catch {
+      return false
+    }
+  },
+}
