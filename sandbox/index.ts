@@ -74,6 +74,8 @@ export interface SandboxOptions {
   event_limit?: number
   /** Serves the API document alone: no aliases of old clients, and nothing that contradicts the document. Default false. */
   strict?: boolean
+  /** How long the upload of an import may send nothing, milliseconds. Default 30 000. */
+  import_idle_ms?: number
   /** Called with failures that belong to no request. Default: writes to standard error. */
   report?: (error: unknown) => void
 }
@@ -233,6 +235,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     rates,
     guard: { hosts: address.hosts, isPublic: address.isPublic, admin_token },
     tls,
+    import_idle_ms: options.import_idle_ms,
     isJournalOn: journal_limit > 0,
     assets: createAssets(root, creativeFiles(demand.campaigns)),
     demo_project: keys,

@@ -15,23 +15,19 @@ export const advanceClock: Operation<Contract['clock.advance']> = async (service
       fields: [{ path: 'by_ms', message: 'reaches beyond the year 9000', expected: 'a shorter time' }],
     })
   }
-  clock.advance(body.by_ms)
-  return moved(services, context)
+  return move(services, context, () => clock.advance(body.by_ms))
 }
 
 export const setClock: Operation<Contract['clock.set']> = async (services, context, { body }) => {
-  services.platform.clock.set(body.to_ms)
-  return moved(services, context)
+  return move(services, context, () => services.platform.clock.set(body.to_ms))
 }
 
 export const freezeClock: Operation<Contract['clock.freeze']> = async (services, context) => {
-  services.platform.clock.freeze()
-  return moved(services, context)
+  return move(services, context, () => services.platform.clock.freeze())
 }
 
 export const resumeClock: Operation<Contract['clock.resume']> = async (services, context) => {
-  services.platform.clock.resume()
-  return moved(services, context)
+  return move(services, context, () => services.platform.clock.resume())
 }
 
 /** Sets the clock that the database holds, or the time of the host when it holds none. */
@@ -40,14 +36,24 @@ export async function restoreClock({ store, platform }: Pick<Services, 'store' |
 }
 
 /**
- * Stores the moved clock, and resolves when every decision that has become due is made. The time of this request becomes
- * the time of the move, so that its Date header is right.
+ * Moves the clock and stores it, and resolves when every decision that has become due is made. A move that cannot be stored
+ * is taken back, so that an error means that nothing has moved. The time of this request becomes the time of the move, so
+ * that its Date header is right.
  */
-async function moved(services: Services, context: Context): Promise<SandboxClock> {
+async function move(services: Services, context: Context, change: () => void): Promise<SandboxClock> {
   const { store, platform, pendingDecisions } = services
+  const before = platform.clock.state()
+  change()
   const clock = reading(platform.clock, platform.clock.now())
+  try {
+    await store.saveClock(platform.clock.state(), clock.now_ms)
+  } catch (error) {
+    platform.clock.restore(before)
+    // Alarms of the taken back time were called.
+    await pendingDecisions.restore()
+    throw error
+  }
   context.now_ms = clock.now_ms
-  await store.saveClock(platform.clock.state(), clock.now_ms)
   await pendingDecisions.drain()
   return clock
 }

@@ -36,7 +36,10 @@ export const deleteSnapshot: Operation<Contract['snapshots.delete']> = async ({ 
   return { ok: true }
 }
 
-/** Imports an unpacked export: all of it is verified before it replaces anything. */
+/**
+ * Imports an unpacked export: all of it is verified before it replaces anything. Until then nothing waits for it, however
+ * long its upload takes.
+ */
 export async function importState(
   services: Services,
   now_ms: number,
@@ -46,7 +49,7 @@ export async function importState(
   if (received.status === 'refused') throw refused('The file', received)
   try {
     const chains = await chainsOf({ ...services, store: received.store })
-    await replaceState(services, () => received.replace(now_ms))
+    await services.drainLock.run(() => replaceState(services, () => received.replace(now_ms)))
     return { ok: true, ...chains }
   } finally {
     await received.discard()

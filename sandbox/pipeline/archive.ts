@@ -13,16 +13,26 @@ import { type Exchange, type Request, type Response, type Route, successResponse
 
 const { 'sandbox.export': exportState, 'sandbox.import': importState } = contract
 
-export function archiveRoutes(services: Services): Route[] {
+/** How long an import may send nothing, milliseconds; the whole file may take as long as it needs. */
+const idle_ms = 30_000
+
+/**
+ * @param withoutDeadline runs work while requests may take longer to arrive than the server allows; idle ends them here
+ */
+export function archiveRoutes(
+  services: Services,
+  withoutDeadline: <Result>(work: () => Promise<Result>) => Promise<Result>,
+  wait_ms = idle_ms,
+): Route[] {
   return [
     { method: 'GET', path: exportState.path, respond: (exchange) => exportResponse(services, exchange) },
     {
       method: 'POST',
       path: importState.path,
       async respond(exchange) {
-        const bytes = unpackedBody(exchange.request)
+        const bytes = unpackedBody(exchange.request, wait_ms)
         refuseQuery(exchange.request.query)
-        const result = await services.drainLock.run(() => importBytes(services, exchange.context.now_ms, bytes))
+        const result = await withoutDeadline(() => importBytes(services, exchange.context.now_ms, bytes))
         return successResponse(importState.status, exchange, result)
       },
     },
@@ -54,7 +64,7 @@ async function exportResponse({ store }: Services, { context, request }: Exchang
 }
 
 /** The body of an import, checked by its headers before anything is read. */
-function unpackedBody({ headers, incoming }: Request): AsyncGenerator<Uint8Array> {
+function unpackedBody({ headers, incoming }: Request, wait_ms: number): AsyncGenerator<Uint8Array> {
   if (!/^application\/gzip\s*(;|$)/i.test(headers['content-type'] ?? '')) {
     throw new ApiError('content_type_unsupported', {
       message: `The Content-Type is not ${importState.body_media_type}.`,
@@ -62,18 +72,18 @@ function unpackedBody({ headers, incoming }: Request): AsyncGenerator<Uint8Array
     })
   }
   if (Number(headers['content-length'] ?? 0) > limits.import_bytes) throw tooLarge()
-  return unpack(incoming)
+  return unpack(incoming, wait_ms)
 }
 
 /** Unpacks a body as it arrives. Bytes that are not gzip, or too many, are the caller's mistake. */
-async function* unpack(incoming: IncomingMessage | null): AsyncGenerator<Uint8Array> {
+async function* unpack(incoming: IncomingMessage | null, wait_ms: number): AsyncGenerator<Uint8Array> {
   let packed = 0
   let size = 0
   const counted = async function* () {
-    for await (const chunk of incoming ?? []) {
+    for await (const chunk of incoming === null ? [] : arriving(incoming, wait_ms)) {
       packed += chunk.length
       if (packed > limits.import_bytes) throw tooLarge()
-      yield chunk as Buffer
+      yield chunk
     }
   }
   const gunzip = createGunzip()
@@ -91,6 +101,27 @@ async function* unpack(incoming: IncomingMessage | null): AsyncGenerator<Uint8Ar
     throw new ApiError('archive_invalid', {
       message: `The file cannot be unpacked: ${error instanceof Error ? error.message : String(error)}.`,
     })
+  }
+}
+
+/** Passes on a body as it arrives. Only waiting for the client counts: writing and unpacking may take their time. */
+async function* arriving(incoming: IncomingMessage, wait_ms: number): AsyncGenerator<Buffer> {
+  const chunks = incoming[Symbol.asyncIterator]() as AsyncIterator<Buffer, undefined>
+  for (;;) {
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<never>((_, reject) => {
+      const message = `Nothing of the file arrived for ${wait_ms / 1_000} s.`
+      timer = setTimeout(() => reject(new ApiError('http_malformed', { message })), wait_ms)
+    })
+    const next = chunks.next()
+    next.catch(() => {})
+    try {
+      const { done, value } = await Promise.race([next, late])
+      if (done === true) return
+      yield value
+    } finally {
+      clearTimeout(timer)
+    }
   }
 }
 

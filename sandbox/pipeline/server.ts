@@ -26,6 +26,8 @@ import { createUpgrades } from './upgrades.ts'
 
 export interface ServerOptions extends PipelineOptions {
   assets: Assets
+  /** How long an import may send nothing, milliseconds. */
+  import_idle_ms?: number | undefined
   /** Certificate and private key of https; undefined for http. */
   tls: { cert: string; key: string } | undefined
   demo_project: DemoProject
@@ -59,13 +61,25 @@ export function createServer(options: ServerOptions): SandboxServer {
   const upgrades = services.strict ? null : createUpgrades(loadSockets, services.report)
   pipeline.routes.add(
     ...mediaRoutes(services, assets),
-    ...archiveRoutes(services),
+    ...archiveRoutes(services, withoutDeadline, options.import_idle_ms),
     ...pageRoutes(pipeline, assets, options.demo_project),
     ...docsRoutes(pipeline.services, assets),
     streams.route,
     ...(upgrades?.routes ?? []),
   )
   const servers: Server[] = []
+  let uploads = 0
+  /** The deadline belongs to a server, not to a request: others have none either while a file is uploaded. */
+  async function withoutDeadline<Result>(work: () => Promise<Result>): Promise<Result> {
+    uploads++
+    for (const server of servers) server.requestTimeout = 0
+    try {
+      return await work()
+    } finally {
+      uploads--
+      if (uploads === 0) for (const server of servers) server.requestTimeout = arrival_ms
+    }
+  }
   let isClosing = false
 
   const handle = async (incoming: IncomingMessage, outgoing: ServerResponse) => {

@@ -134,9 +134,13 @@ export function clientOf({ endpoints, schemas }: KnownContract, options: ClientO
   const { fetch = globalFetch, timeout_ms = 30_000, validate = true, ...sender } = options
   const transport: Transport = { fetch, base_url: sender.base_url, timeout_ms }
 
+  /** The state of a sandbox may be gigabytes: sent or copied, it takes as long as it takes. */
+  const unlimited: Transport = { ...transport, timeout_ms: Number.POSITIVE_INFINITY }
+  const transportOf = ({ body }: CallInput) => (body instanceof Blob ? unlimited : transport)
+
   async function call(id: EndpointId, input: CallInput, { signal }: CallOptions = {}) {
     const endpoint = endpoints[id]
-    const response = await exchange(transport, buildRequest(endpoint, input, sender), signal, readToEnd)
+    const response = await exchange(transportOf(input), buildRequest(endpoint, input, sender), signal, readToEnd)
     if (!response.ok) throw await failure(endpoint, response)
     const meta = readMeta(response)
     if (mediaTypeOf(endpoint) !== undefined) return { data: response.text, meta }
@@ -155,14 +159,13 @@ export function clientOf({ endpoints, schemas }: KnownContract, options: ClientO
 
   async function* stream(id: EndpointId, input: CallInput, { signal }: CallOptions = {}) {
     const request = buildRequest(endpoints[id], input, sender)
-    const opened = await exchange(transport, request, signal, async (response) =>
+    const isFile = mediaTypeOf(endpoints[id]) === fileType
+    const opened = await exchange(isFile ? unlimited : transport, request, signal, async (response) =>
       response.ok ? { reader: response.body?.getReader() } : { failure: await readToEnd(response) },
     )
     if (opened.failure !== undefined) throw await failure(endpoints[id], opened.failure)
     if (opened.reader === undefined) return
-    yield* mediaTypeOf(endpoints[id]) === fileType
-      ? readBytes(opened.reader)
-      : (await schemas()).readEvents(opened.reader)
+    yield* isFile ? readBytes(opened.reader) : (await schemas()).readEvents(opened.reader)
   }
 
   /** Returns the error of a response that is not a success. */

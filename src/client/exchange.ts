@@ -116,7 +116,7 @@ export interface ByteReader {
 export interface Transport {
   fetch: Fetch
   base_url: string
-  /** Time limit of a response, milliseconds; of a stream, until its head has arrived. */
+  /** Time limit of a response, milliseconds; of a stream, until its head has arrived. Infinity for none. */
   timeout_ms: number
 }
 
@@ -144,10 +144,8 @@ export async function exchange<T>(
   read: (response: FetchResponse) => Promise<T>,
 ): Promise<T> {
   const timeout = new AbortController()
-  const timer = setTimeout(
-    () => timeout.abort(new DOMException('The time ran out.', 'TimeoutError')),
-    transport.timeout_ms,
-  )
+  const expire = () => timeout.abort(new DOMException('The time ran out.', 'TimeoutError'))
+  const timer = Number.isFinite(transport.timeout_ms) ? setTimeout(expire, transport.timeout_ms) : undefined
   const { url, ...init } = request
   try {
     const response = await transport.fetch(url, {

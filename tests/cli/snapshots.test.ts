@@ -1,8 +1,12 @@
 /** Named states and files of the sandbox, as they are typed. */
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { stripVTControlCharacters } from 'node:util'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { startTestCli, type TestCli } from './test-cli.ts'
+import { createOutput, type OutputOptions } from '../../src/cli/output/output.ts'
+import { guardedHost } from '../../src/cli/output/printable.ts'
+import { keptStream, startTestCli, type TestCli, testHost } from './test-cli.ts'
 
 let cli: TestCli
 beforeEach(async () => {
@@ -14,6 +18,18 @@ const placements = async () => {
   const { stdout } = await cli.svc('placements list -o json')
   return (JSON.parse(stdout) as { items: unknown[] }).items.length
 }
+
+function terminalOutput(options: Partial<OutputOptions>) {
+  const stderr = keptStream(true)
+  const host = guardedHost(testHost({ env: {}, cwd: '/', stdin: '', stdout: keptStream(true), stderr }))
+  return {
+    stderr,
+    out: createOutput(host, { format: 'text', quiet: false, color: 'never', isPaged: false, ...options }),
+  }
+}
+
+/** The lines that were drawn over each other. */
+const drawn = (text: string) => text.split('\u001b[G\u001b[K').map((line) => stripVTControlCharacters(line))
 
 describe('sandbox snapshot', () => {
   test('saves, lists, restores and deletes', async () => {
@@ -63,6 +79,38 @@ describe('sandbox export and import', () => {
       stderr: '',
     })
     expect((await other.svc('placements list -o jsonl')).stdout.trim().split('\n')).toHaveLength(1)
+  })
+
+  test('on a terminal they show bytes and percent in a line that is gone at the end; else nothing', async () => {
+    const { out, stderr } = terminalOutput({})
+    await out.bytes('POST /_sandbox/import', 4_000_000, async (done) => {
+      done(1_000_000)
+      await sleep(150)
+      done(3_900_000)
+    })
+    expect(drawn(stderr.text)).toEqual([
+      '',
+      'POST /_sandbox/import  1.0 of 4.0 MB  25 %',
+      'POST /_sandbox/import  3.9 of 4.0 MB  97 %',
+      '',
+    ])
+    const long = terminalOutput({})
+    await long.out.bytes('x'.repeat(200), null, async (done) => done(5_000_000))
+    expect(drawn(long.stderr.text)[1]).toBe(`${'x'.repeat(71)}  5.0 MB`)
+    for (const none of [terminalOutput({ format: 'json' }), terminalOutput({ quiet: true })]) {
+      await none.out.bytes('x', 10, async (done) => done(5))
+      expect(none.stderr.text).toBe('')
+    }
+    const file = join(cli.home, 'shown.svc.gz')
+    const shown = await cli.svc(`sandbox export ${file}`, { isTerminal: true })
+    expect(drawn(shown.stderr)).toContainEqual(
+      expect.stringMatching(/^GET \/_sandbox\/export: writing the file {2}\d\.\d MB$/),
+    )
+    const imported = await cli.svc(`sandbox import ${file}`, { isTerminal: true })
+    expect(drawn(imported.stderr)).toContainEqual(
+      expect.stringMatching(/^POST \/_sandbox\/import {2}\d\.\d of \d\.\d MB {2}\d+ %$/),
+    )
+    expect([drawn(shown.stderr).at(-1), drawn(imported.stderr).at(-1)]).toEqual(['', ''])
   })
 
   test('an export replaces no file unasked, and leaves no partial file', async () => {

@@ -1,6 +1,8 @@
 /** Exports, imports and restores under load: each file is one point in time, and no request sees a mix of two states. */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { request as httpRequest } from 'node:http'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import Database from 'better-sqlite3'
 import { request } from 'undici'
@@ -238,3 +240,72 @@ function withState<Result>(state: Buffer, use: (db: Database.Database, path: str
     db.close()
   }
 }
+
+describe('the upload of an import', () => {
+  test('may take longer than any request, as long as bytes arrive; one that stalls is ended, and nothing is left', async () => {
+    const database = join(temporaryDirectory(), 'sandbox.db')
+    await using from = await start('file')
+    await place(from)
+    const file = await exported(from)
+    await using sandbox = await start(database, { import_idle_ms: 400 })
+    const upload = (pieces: number, wait_ms: number, isCut: boolean) =>
+      new Promise<{ status: number; text: string }>((resolve, reject) => {
+        const headers = { 'content-type': 'application/gzip', 'content-length': file.length }
+        const sent = httpRequest(`${sandbox.url}/_sandbox/import`, { method: 'POST', headers }, async (response) => {
+          resolve({ status: response.statusCode ?? 0, text: Buffer.concat(await response.toArray()).toString() })
+        }).on('error', reject)
+        const step = Math.ceil(file.length / pieces)
+        void (async () => {
+          for (let piece = 0; piece < (isCut ? 2 : pieces); piece++) {
+            sent.write(file.subarray(piece * step, (piece + 1) * step))
+            await sleep(wait_ms)
+          }
+          if (!isCut) sent.end()
+        })()
+      })
+    const stalled = await upload(8, 20, true)
+    expect([stalled.status, stalled.text]).toEqual([
+      400,
+      expect.stringContaining('Nothing of the file arrived for 0.4 s.'),
+    ])
+    expect(readdirSync(`${database}.snapshots`)).toEqual([])
+    // Longer in all than a pause may be; other requests, and a reset, do not wait for it.
+    const slow = upload(8, 100, false)
+    await sleep(50)
+    const started = performance.now()
+    expect((await send(sandbox, 'POST', '/_sandbox/reset')).status).toBe(200)
+    expect(performance.now() - started).toBeLessThan(500)
+    expect((await slow).status).toBe(200)
+    expect(await get(sandbox, '/_sandbox/evidence/verify')).toMatchObject({ ok: true })
+  })
+
+  test('that unpacks to more than its header says, or may say, is refused before that is written', async () => {
+    const database = join(temporaryDirectory(), 'sandbox.db')
+    await using sandbox = await start(database)
+    await place(sandbox)
+    const state = gunzipSync(await exported(sandbox))
+    let largest = 0
+    const watch = setInterval(() => {
+      for (const name of readdirSync(`${database}.snapshots`, { recursive: true })) {
+        const size = statSync(join(`${database}.snapshots`, String(name)), { throwIfNoEntry: false })?.size ?? 0
+        largest = Math.max(largest, size)
+      }
+    }, 2)
+    const bomb = gzipSync(Buffer.concat([state, Buffer.alloc(100_000_000)]))
+    const longer = await imported(sandbox, bomb)
+    clearInterval(watch)
+    expect([longer.status, longer.body]).toMatchObject([
+      400,
+      { message: expect.stringContaining('longer than its header says') },
+    ])
+    expect(largest).toBeLessThanOrEqual(state.length)
+    const claimed = Buffer.from(state)
+    claimed.writeUInt32BE(0xff_ff_ff_ff, 28)
+    const huge = await imported(sandbox, gzipSync(claimed))
+    expect([huge.status, huge.body]).toMatchObject([
+      400,
+      { message: expect.stringContaining('and at most 8589934592 are taken') },
+    ])
+    expect(readdirSync(`${database}.snapshots`)).toEqual([])
+  })
+})

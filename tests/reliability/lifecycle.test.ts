@@ -179,6 +179,19 @@ describe('storage that is full', () => {
     expect(await get(child, '/_sandbox/requests?limit=5')).toHaveProperty('items')
     expect(await get(child, '/v1/projects/proj_demo/config')).toHaveProperty('client_id', 'proj_demo')
     expect(await get(child, '/_sandbox/evidence/verify')).toMatchObject({ ok: true })
+    // What cannot be stored is refused, and has not happened.
+    const unmoved = await get<{ offset_ms: number }>(child, '/_sandbox/clock')
+    const moves = [
+      await post(child, '/_sandbox/clock/advance', { by_ms: 86_400_000 }),
+      await post(child, '/_sandbox/snapshots/full', {}),
+      await request(`${child.url}/_sandbox/export`),
+    ]
+    const outcomes = moves.map((reply) => ('status' in reply ? reply.status : reply.statusCode))
+    // A copy is smaller than its database: under a limit on the size of files it still fits.
+    const copied = limits.file_limit_bytes === undefined ? 503 : 200
+    expect(outcomes).toEqual([503, copied, copied])
+    expect(await get(child, '/_sandbox/clock')).toMatchObject({ offset_ms: unmoved.offset_ms })
+    if (copied === 503) expect(await get(child, '/_sandbox/snapshots')).toEqual({ items: [] })
 
     if (lift !== null) {
       lift(child.pid)

@@ -22,8 +22,16 @@ import { copyFile as copyBytes, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
+import { limits } from '../../../src/contract/limits.ts'
 import { createPrivate } from '../private-file.ts'
-import type { ReceivedState, Refusal, SnapshotRow, SnapshotStore, Store } from '../store.ts'
+import {
+  type ReceivedState,
+  type Refusal,
+  type SnapshotRow,
+  type SnapshotStore,
+  StorageError,
+  type Store,
+} from '../store.ts'
 import { type Check, checkFile, copyFile, findRowProblem } from './file-work.ts'
 import type { Connection } from './group-commit.ts'
 import { applicationId, migrations } from './migrations.ts'
@@ -148,11 +156,16 @@ export function snapshotMethods(
         } catch (error) {
           await copies.remove(folder)
           if (error instanceof NoState) return invalid(error.message)
-          throw error
+          throw isOfDisk(error) ? new StorageError(error) : error
         }
       },
     },
   }
+}
+
+/** Whether a file could not be written: a full or read-only disk. */
+function isOfDisk(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && /^E(NOSPC|DQUOT|FBIG|IO|ROFS|ACCES)$/.test(String(error.code))
 }
 
 /** Bytes that are received are no state. */
@@ -178,6 +191,11 @@ async function* stateBytes(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uin
     if (head.length < headerBytes) continue
     const header = parseHeader(head)
     if (header === null || header.application_id !== applicationId) throw new NoState('it is not a state of a sandbox')
+    if (header.size_bytes > limits.import_unpacked_bytes) {
+      throw new NoState(
+        `its header says ${header.size_bytes} bytes, and at most ${limits.import_unpacked_bytes} are taken`,
+      )
+    }
     left = header.size_bytes
     if (size > left) throw new NoState('it is longer than its header says')
     yield head
@@ -227,7 +245,8 @@ function snapshotFolder(db: Database.Database, path: string, runExclusive: Conne
         return to
       } catch (error) {
         rmSync(to, { force: true })
-        throw error
+        // Only the disk can be in the way of a copy.
+        throw error instanceof StorageError ? error : new StorageError(error)
       }
     },
     /** Creates an empty folder for one state. */

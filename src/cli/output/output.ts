@@ -40,9 +40,16 @@ export interface Output {
   failure(failure: Failure): void
   /** Awaits `work`. When it takes longer than a second, prints on stderr what it waits for. */
   progress<T>(text: string, work: Promise<T>): Promise<T>
+  /**
+   * Awaits `work`, which reports the bytes that are done, and draws them on a terminal as a line that is gone at the end:
+   * `text  12.3 of 45.6 MB  26 %`. Anywhere else nothing is printed. `total` is null when it is not known.
+   */
+  bytes<T>(text: string, total: number | null, work: (done: (bytes: number) => void) => Promise<T>): Promise<T>
 }
 
 const progressDelay_ms = 1_000
+/** Between two drawings of a line. */
+const redraw_ms = 100
 
 /** Returns the control codes that erase the line of the cursor. */
 export function eraseLine(): string {
@@ -108,6 +115,22 @@ export function createOutput(host: Host, { format, quiet, color, isPaged }: Outp
     failure(failure) {
       host.stderr.write(isJson ? `${jsonText({ error: failure })}\n` : printable(failureText(failure, err())))
     },
+    async bytes(text, total, work) {
+      if (quiet || isJson || !host.stderr.is_terminal) return work(() => {})
+      let drawn_at = 0
+      const done = (bytes: number) => {
+        const now = performance.now()
+        if (now - drawn_at < redraw_ms) return
+        drawn_at = now
+        const line = bytesLine(text, bytes, total, host.stderr.columns ?? defaultColumns)
+        host.stderr.write(`${eraseLine()}${err().dim(line)}`)
+      }
+      try {
+        return await work(done)
+      } finally {
+        if (drawn_at > 0) host.stderr.write(eraseLine())
+      }
+    },
     async progress(text, work) {
       if (quiet) return work
       let isShown = false
@@ -123,6 +146,17 @@ export function createOutput(host: Host, { format, quiet, color, isPaged }: Outp
       }
     },
   }
+}
+
+const defaultColumns = 80
+
+/** Returns the line of a transfer, cut to the width of the terminal: one that wraps could not be taken away again. */
+function bytesLine(text: string, bytes: number, total: number | null, columns: number): string {
+  const mega = (count: number) => (count / 1_000_000).toFixed(1)
+  const amount = total === null ? `${mega(bytes)} MB` : `${mega(bytes)} of ${mega(total)} MB`
+  const percent = total === null || total === 0 ? '' : `  ${Math.floor((bytes / total) * 100)} %`
+  const figures = `  ${amount}${percent}`
+  return `${text.slice(0, Math.max(0, columns - 1 - figures.length))}${figures}`.slice(0, columns - 1)
 }
 
 function failureText({ message, hint, request_id, reason_code }: Failure, style: Style): string {

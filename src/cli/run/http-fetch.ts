@@ -1,22 +1,38 @@
 /** A fetch over `node:http`. The global one takes 50 ms of processor time to load, twice what Node takes to start. */
-import { type IncomingMessage, request } from 'node:http'
-import { type Fetch, type FetchResponse, globalFetch } from '../../client/exchange.ts'
+import { once } from 'node:events'
+import { type ClientRequest, type IncomingMessage, request } from 'node:http'
+import { type Fetch, type FetchResponse, type FileBody, globalFetch } from '../../client/exchange.ts'
 
 /**
- * Sends plain HTTP by itself. Leaves TLS, files and proxies to the global fetch. Redirects are responses: no service of the
+ * Sends plain HTTP by itself, files as they are read. Leaves TLS and proxies to the global fetch. Redirects are responses: no service of the
  * contract sends one, and following it would carry headers and bodies to a service that nobody named.
  */
 export function httpFetch(env: Readonly<Record<string, string | undefined>>): Fetch {
   return (url, init) => {
     const { body, headers } = init
-    if (!url.startsWith('http:') || typeof body === 'object' || env.NODE_USE_ENV_PROXY)
-      return globalFetch(url, init, 'manual')
+    if (!url.startsWith('http:') || env.NODE_USE_ENV_PROXY) return globalFetch(url, init, 'manual')
     return new Promise((resolve, reject) => {
-      const sent = request(url, { ...init, headers: { 'user-agent': 'node', ...headers } }, (incoming) => {
+      const size = typeof body === 'object' ? { 'content-length': String(body.size) } : {}
+      const sent = request(url, { ...init, headers: { 'user-agent': 'node', ...size, ...headers } }, (incoming) => {
         resolve(responseOf(incoming, incoming.statusCode ?? 0, init.signal))
       })
-      sent.once('error', reject).end(body)
+      sent.on('error', reject)
+      if (typeof body === 'object') void sendFile(body, sent)
+      else sent.end(body)
     })
+  }
+}
+
+/** A service that refuses a file responds before all of it is sent, and closes: the response counts, not the broken pipe. */
+async function sendFile(file: FileBody, sent: ClientRequest): Promise<void> {
+  try {
+    for await (const chunk of file.stream()) {
+      if (sent.destroyed) return
+      if (!sent.write(chunk)) await Promise.race([once(sent, 'drain'), once(sent, 'close')])
+    }
+    sent.end()
+  } catch (error) {
+    sent.destroy(error instanceof Error ? error : new Error(String(error)))
   }
 }
 

@@ -2,7 +2,7 @@
 import { openAsBlob, statSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
 import { Argument } from 'commander'
-import { callEndpoint, endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
+import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
 import { CliError } from '../../cli/run/errors.ts'
 import { forceOption, writeAtomically } from '../files.ts'
 
@@ -17,8 +17,10 @@ export const exportCommand = endpointCommand('sandbox.export', {
     const { host, out, signal } = session
     const file = resolve(host.cwd, args[0] ?? defaultFile)
     const bytes = session.client().sandbox.export({}, { signal })
-    const writing = writeAtomically(session, file, bytes, { overwrite: options.overwrite === true, mode: 0o600 })
-    await out.progress('GET /_sandbox/export: writing the file', writing)
+    const how = { overwrite: options.overwrite === true, mode: 0o600 }
+    await out.bytes('GET /_sandbox/export: writing the file', null, (done) =>
+      writeAtomically(session, file, counted(bytes, done), how),
+    )
     const size_bytes = statSync(file).size
     out.data({ file, size_bytes }, () => [`Wrote ${file}, ${size_bytes} bytes.`])
     return 0
@@ -37,7 +39,12 @@ export const importCommand = endpointCommand('sandbox.import', {
     } catch {
       throw new CliError('usage', 'file_unreadable', `${file} cannot be read.`, 'Name a file of svc sandbox export.')
     }
-    const { data } = await callEndpoint(session, 'sandbox.import', { body })
+    const data = await session.out.bytes('POST /_sandbox/import', body.size, (done) => {
+      const read = body.stream.bind(body)
+      // Read by whatever sends it; once all is sent, the sandbox verifies it.
+      body.stream = () => read().pipeThrough(counter(done))
+      return session.client().sandbox.import({ body }, { signal: session.signal })
+    })
     const { projects, evidence_entries } = data
     session.out.data(data, () => [
       `Restored ${basename(file)}: ${projects} projects, ${evidence_entries} evidence entries verified.`,
@@ -45,3 +52,23 @@ export const importCommand = endpointCommand('sandbox.import', {
     return 0
   },
 })
+
+async function* counted(chunks: AsyncIterable<Uint8Array>, done: (bytes: number) => void): AsyncGenerator<Uint8Array> {
+  let bytes = 0
+  for await (const chunk of chunks) {
+    bytes += chunk.length
+    done(bytes)
+    yield chunk
+  }
+}
+
+function counter(done: (bytes: number) => void): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
+  let bytes = 0
+  return new TransformStream({
+    transform(chunk, controller) {
+      bytes += chunk.length
+      done(bytes)
+      controller.enqueue(chunk)
+    },
+  })
+}

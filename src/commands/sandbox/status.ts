@@ -7,7 +7,6 @@ import type { Command, Noun } from '../../cli/run/command.ts'
 import { CliError, exitCodes, noSandbox } from '../../cli/run/errors.ts'
 import type { Host } from '../../cli/run/host.ts'
 import { commandClient, type Session, sessionClient } from '../../cli/run/session.ts'
-import { permittedAdminToken } from '../../cli/settings/key-destination.ts'
 import type { Source } from '../../cli/settings/settings.ts'
 import { stateDirectory } from '../../cli/settings/state-directory.ts'
 import { settingsTable } from '../../cli/settings/table.ts'
@@ -111,10 +110,9 @@ export async function noteForeignLocators({ host, out }: Pick<Session, 'host' | 
     out.note(`Left alone, another version of svc wrote it: ${path}`)
 }
 
-async function isReady(host: Host, sandbox: Locator): Promise<boolean> {
-  const base_url = sandbox.url
-  const admin_token = permittedAdminToken({ base_url, allow_http: false, sandbox })
-  const client = commandClient(host, { base_url, admin_token, timeout_ms: responseTimeout_ms, validate: false })
+/** A probe needs no admin token, wherever the sandbox listens. */
+async function isReady(host: Host, { url }: Locator): Promise<boolean> {
+  const client = commandClient(host, { base_url: url, timeout_ms: responseTimeout_ms, validate: false })
   return client.health.ready().then(
     () => true,
     () => false,
