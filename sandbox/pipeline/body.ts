@@ -139,10 +139,19 @@ export function refuseSecrets(
   return { json: cleaned, isPlain: false }
 }
 
-/** Refuses a query, or the parameters of a path that name something new, with a secret in it. @throws ApiError 400 */
+/** Refuses a query with a secret in it. @throws ApiError 400 */
 export function refuseSecretValues(values: Readonly<Record<string, unknown>>): void {
   const found = secretsIn(values, [], noFields)
   if (found.length > 0) throw secretInField(found)
+}
+
+/** Refuses the parameters of a path that name something new, also with an asset token in them. @throws ApiError 400 */
+export function refuseSecretNames(params: Readonly<Record<string, string | undefined>>): void {
+  refuseSecretValues(params)
+  for (const [path, value = ''] of Object.entries(params)) {
+    if (withoutAssetTokens(value) === value) continue
+    throw secretInField([{ path, message: 'holds an asset token', expected: 'a name without a token' }])
+  }
 }
 
 function secretInField(found: readonly FieldError[]): ApiError {

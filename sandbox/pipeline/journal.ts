@@ -58,14 +58,22 @@ export function record(
     slot_id: subject.slot_id,
     request_headers: requestHeaders(request),
     request_body: exchange.journal_body ?? journalUnreadable(request.body.toString('utf8')),
-    // The origin is the one header that repeats what was sent.
-    response_headers: context.origin === null ? JSON.stringify(headers) : redactSecrets(JSON.stringify(headers)),
+    response_headers: responseHeaders(headers),
     response_body: isJson(headers) && typeof body === 'string' ? redactSecrets(body) : '',
     key_kind: caller === null ? null : keyKind(caller),
     key_id: caller?.key_id ?? null,
   }
   if (place === 'journal') store.appendExchange(row)
   else store.appendForeign(row)
+}
+
+/** An allowed origin and a link repeat what was sent. */
+function responseHeaders(headers: Response['headers']): string {
+  const { link } = headers
+  const repeats = link !== undefined || headers['access-control-allow-origin'] !== undefined
+  if (!repeats) return JSON.stringify(headers)
+  const isPlain = link === undefined || /^<[\w.:/{}-]{1,256}>; rel=/.test(link)
+  return redactSecrets(JSON.stringify(isPlain ? headers : { ...headers, link: removed(link) }))
 }
 
 /** Only JSON is kept: a frame holds a beacon token, and files are large. */
@@ -132,11 +140,11 @@ function isToken(text: string): boolean {
   return /^[\x21-\x7e]{0,256}$/.test(text) && !/\w\+\w+\+\w/.test(text)
 }
 
-/** Returns a text with percent-encoding undone, or unchanged where it is none. */
-function unescaped(text: string): string {
-  if (!text.includes('%')) return text
+/** Returns a text with percent-encoding undone, however often; where it is none, the percent signs stay. */
+function unescaped(text: string, rounds = 8): string {
+  if (rounds === 0 || !text.includes('%')) return text
   try {
-    return decodeURIComponent(text)
+    return unescaped(decodeURIComponent(text), rounds - 1)
   } catch {
     return text
   }

@@ -21,6 +21,7 @@ import {
   parseJson,
   readBody,
   refuseQuery,
+  refuseSecretNames,
   refuseSecrets,
   refuseSecretValues,
   tooLarge,
@@ -234,7 +235,7 @@ function refuseSecretsInUrl(endpoint: Endpoint, { url, query, params }: Request)
   const mayName = isControlPlane(endpoint) && !endpoint.errors.includes('not_found')
   if (!(hasQuery || mayName) || !mayHoldSecrets(url)) return
   if (hasQuery) refuseSecretValues(query)
-  if (mayName) refuseSecretValues(params)
+  if (mayName) refuseSecretNames(params)
 }
 
 /** Step 9. Activation has its key in the body: its rate is taken here. */

@@ -6,6 +6,7 @@ import type Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { manualClock, startSandbox } from '../../sandbox/index.ts'
 import type { EndpointId } from '../../src/contract/index.ts'
+import { leaks } from '../reliability/secret-cases.ts'
 import { type Api, type Call, connect } from './call.ts'
 import { activate, asked, beacon, edit, fill, folder, key, liveKey, origin, publishable, stage } from './stage.ts'
 
@@ -328,6 +329,12 @@ test('no key and no token is in the file or in responses of the control plane', 
   })
   const secrets = /(ast|at|bt)_[0-9a-z]{11}_[A-Za-z0-9_-]{43}|(sk|pk)_(test|live)_(?!redacted)[a-z]/
   for (const surface of surfaces) expect(secrets.exec(surface)?.[0].slice(0, 12)).toBeUndefined()
+})
+
+test('no secret and no prompt text is stored or sent on, from places of requests: a sample of the whole matrix', async () => {
+  const { tried, found } = await leaks(160)
+  expect(tried).toBeGreaterThan(100)
+  expect(found).toEqual([])
 })
 
 test('a secret where none belongs is refused by its field, and an asset token is taken out', async () => {

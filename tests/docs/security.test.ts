@@ -1,0 +1,25 @@
+/** SECURITY.md names a test for each line: each is in its file, under that title. */
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+
+const root = join(import.meta.dirname, '../..')
+const rows = readFileSync(join(root, 'SECURITY.md'), 'utf8')
+  .split('\n')
+  .filter((line) => /^\| (?!It \||They \|)/.test(line))
+  .map((line) => {
+    const [, file = '', title = ''] = /\| `([^`]+)`: (.+) \|$/.exec(line) ?? []
+    return { line, file, title }
+  })
+
+test('every line of SECURITY.md names a test, and there is one in each part', () => {
+  expect(rows.length).toBeGreaterThan(15)
+  for (const { line, file } of rows) expect(file, line).toMatch(/^tests\/.+\.test\.ts$/)
+})
+
+test.each(rows)('$title', ({ file, title }) => {
+  expect(existsSync(join(root, file)), file).toBe(true)
+  const source = readFileSync(join(root, file), 'utf8')
+  const titles = [...source.matchAll(/\btest(?:\.each[^\n]*?\))?\(\s*(['"`])(.+?)\1, /g)].map(([, , text]) => text)
+  expect(titles).toContain(title)
+})
