@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { addTraffic } from '../tests/reliability/large-state.ts'
-import { loadPlacements } from './load.ts'
+import { connections, loadPlacements } from './load.ts'
 import { median } from './processes.ts'
 import { sandboxCommand } from './rounds.ts'
 import { startServer } from './server.ts'
@@ -46,8 +46,11 @@ try {
 async function measureLists(database: string): Promise<void> {
   const command = sandboxCommand.map((word) => (word === '{db}' ? database : word))
   const first = await startServer(command)
-  await loadPlacements(first.url, 1)
-  await first.stop()
+  try {
+    await loadPlacements(first.url, connections)
+  } finally {
+    await first.stop()
+  }
   addTraffic(database, { beacons, unaccepted: beacons / 10, exchanges: 0, events: 0 })
   const server = await startServer(command)
   try {
