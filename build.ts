@@ -27,6 +27,7 @@ async function build(): Promise<number> {
       buildNode(next),
       buildBrowserCode(join(next, 'renderer')),
       buildDemo(join(next, 'demo')),
+      buildPageClient(next),
       writeOpenapi(join(next, openapi)),
       writeDocs(join(next, 'docs')),
     ])
@@ -49,6 +50,12 @@ async function build(): Promise<number> {
 async function buildBrowserCode(outDir: string): Promise<void> {
   const { buildRenderer } = await import('./build/renderer.ts')
   await buildRenderer(outDir)
+}
+
+/** The same: it loads the contract. */
+async function buildPageClient(outDir: string): Promise<void> {
+  const { buildBrowserClient } = await import('./build/client.ts')
+  await buildBrowserClient(outDir)
 }
 
 /** Writes the OpenAPI document of the contract, as `svc openapi` prints it for a sandbox on its default port. */
@@ -93,7 +100,12 @@ function files(directory: string): string[] {
 /** Whether any source is newer than the last build, or an output is missing. The stamp has the time of its start. */
 function isStale(): boolean {
   if (!existsSync(stamp)) return true
-  if ([...Object.keys(entries), openapi, 'docs/index.json'].some((file) => !existsSync(join(dist, file)))) return true
+  if (
+    [...Object.keys(entries), openapi, 'client.browser.js', 'docs/index.json'].some(
+      (file) => !existsSync(join(dist, file)),
+    )
+  )
+    return true
   const built = statSync(stamp).mtimeMs
   return globSync(['src/**', 'sandbox/**', 'build/**', 'fixtures/**', 'docs/**', 'build.ts', 'package.json'], {
     cwd: root,

@@ -34,7 +34,7 @@ const codeSplitting = {
     },
     {
       name: 'command',
-      test: /src\/(cli\/(run\/(run-session|session|http-fetch)|endpoint\/\w+|output\/(quoting|placement-summary)|process\/(locator|open-url|parent-watch)|settings\/(files|settings|state-directory|key-destination))|client\/(client|errors|exchange)|foundation\/(?!nearest-name)\w[\w-]*|contract\/(error-codes|no-fill|limits))\.ts/,
+      test: /src\/(cli\/(run\/(run-session|session|http-fetch)|endpoint\/\w+|output\/(quoting|placement-summary)|process\/(locator|open-url|parent-watch)|settings\/(files|settings|state-directory|key-destination))|client\/(client|errors|exchange|stream)|foundation\/(?!nearest-name)\w[\w-]*|contract\/(error-codes|no-fill|limits))\.ts/,
     },
     {
       name: 'schemas',

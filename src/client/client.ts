@@ -17,12 +17,16 @@ import {
   globalFetch,
   mediaTypeOf,
   type RawResponse,
-  readBytes,
+  type ResponseMeta,
   readToEnd,
   type Sender,
   type SentEndpoint,
   type Transport,
+  unlimited,
 } from './exchange.ts'
+import type { openStream } from './stream.ts'
+
+export type { ResponseMeta } from './exchange.ts'
 
 export interface ClientOptions extends Sender {
   /** URL of the service: `http://127.0.0.1:4010`. */
@@ -36,16 +40,20 @@ export interface ClientOptions extends Sender {
 }
 
 /** What a client knows of the contract. Its schemas may be loaded when they are needed. */
-export interface KnownContract {
-  endpoints: Readonly<Record<EndpointId, SentEndpoint>>
+export interface KnownContract<Ids extends EndpointId = EndpointId> {
+  endpoints: Readonly<Record<Ids, SentEndpoint>>
   schemas(): Schemas | Promise<Schemas>
+  /** Reads responses piece by piece; left out where no endpoint has such a response. */
+  stream?: typeof openStream
 }
 
-type Schemas = typeof import('./response.ts')
+export type Schemas = typeof import('./response.ts')
 
 export interface CallOptions {
   /** Aborts the call, which throws the reason of the signal. */
   signal?: AbortSignal | undefined
+  /** Lets a browser finish the request when its page is left. Default false; true for `sendBeacon`. */
+  keepalive?: boolean | undefined
 }
 
 /** One call of an endpoint; the input may be left out where nothing in it is required. */
@@ -76,71 +84,44 @@ type GroupOf<Id extends string> = Id extends `${infer Group}.${string}` ? Group 
 type VerbOf<Id extends string, Group extends string> = Id extends `${Group}.${infer Verb}` ? Verb : never
 type At<Group extends string, Verb extends string> = Contract[`${Group}.${Verb}` & EndpointId]
 
-type DataMethods = {
-  readonly [Group in GroupOf<CallableId>]: {
-    readonly [Verb in VerbOf<CallableId, Group>]: Call<At<Group, Verb>, Data<At<Group, Verb>>>
+type DataMethods<Ids extends EndpointId> = {
+  readonly [Group in GroupOf<Extract<Ids, CallableId>>]: {
+    readonly [Verb in VerbOf<Extract<Ids, CallableId>, Group>]: Call<At<Group, Verb>, Data<At<Group, Verb>>>
   }
 }
-type MetaMethods = {
-  readonly [Group in GroupOf<CallableId>]: {
-    readonly [Verb in VerbOf<CallableId, Group>]: Call<At<Group, Verb>, WithMeta<At<Group, Verb>>>
+type MetaMethods<Ids extends EndpointId> = {
+  readonly [Group in GroupOf<Extract<Ids, CallableId>>]: {
+    readonly [Verb in VerbOf<Extract<Ids, CallableId>, Group>]: Call<At<Group, Verb>, WithMeta<At<Group, Verb>>>
   }
 }
 
-export interface Client extends DataMethods {
+/** The typed operations of some endpoints; of all, when it is not said which. */
+export type Client<Ids extends EndpointId = EndpointId> = DataMethods<Ids> & {
   /** The same methods, returning `{ data, meta }`: with the request id, the warnings of the sandbox and so on. */
-  readonly withResponse: MetaMethods
+  readonly withResponse: MetaMethods<Ids>
   /** Calls an endpoint by its id, for callers that get it at run time. Returns `{ data, meta }`. */
-  call(id: EndpointId, input: CallInput, options?: CallOptions): Promise<{ data: unknown; meta: ResponseMeta }>
-  /** POST /v1/jobs under its SDK name. */
-  createJob(
-    body: Input<Contract['jobs.create']>['body'],
-    options?: CallOptions,
-  ): Promise<Output<Contract['jobs.create']>>
-  /** GET /v1/decisions/{slot_id} under its SDK name. */
-  getDecision(
-    slot_id: string,
-    query?: Input<Contract['decisions.get']>['query'],
-    options?: CallOptions,
-  ): Promise<Output<Contract['decisions.get']>>
-  /** POST /v1/beacons under its SDK name. */
-  sendBeacon(
-    body: Input<Contract['beacons.send']>['body'],
-    options?: CallOptions,
-  ): Promise<Output<Contract['beacons.send']>>
-}
-
-/** The facts of a response beside its body. */
-export interface ResponseMeta {
-  /** HTTP status. */
-  status: number
-  /** Support identifier, from the x-request-id header. */
-  request_id: string | null
-  /** Warnings of the sandbox, such as `wait_ms_clamped`. */
-  warnings: string[]
-  /** What production would have billed for this beacon, as the sandbox states it. */
-  would_bill: string | null
-  /** Every slot of the job, if a placement request asked for several. */
-  slot_ids: string[]
-  /** Differences from the contract, with `validate: 'report'` only. */
-  differences: string[]
+  call(id: Ids, input: CallInput, options?: CallOptions): Promise<{ data: unknown; meta: ResponseMeta }>
 }
 
 /** Whether a response that differs from the contract is thrown (`true`), reported in the meta or not noticed. */
 export type Validation = boolean | 'report'
 
 /** Creates a client, as createClient does, that knows the contract in its own way. */
-export function clientOf({ endpoints, schemas }: KnownContract, options: ClientOptions): Client {
+export function clientOf<Ids extends EndpointId>(known: KnownContract<Ids>, options: ClientOptions): Client<Ids> {
+  const { endpoints, schemas } = known
   const { fetch = globalFetch, timeout_ms = 30_000, validate = true, ...sender } = options
   const transport: Transport = { fetch, base_url: sender.base_url, timeout_ms }
 
-  /** The state of a sandbox may be gigabytes: sent or copied, it takes as long as it takes. */
-  const unlimited: Transport = { ...transport, timeout_ms: Number.POSITIVE_INFINITY }
-  const transportOf = ({ body }: CallInput) => (body instanceof Blob ? unlimited : transport)
-
-  async function call(id: EndpointId, input: CallInput, { signal }: CallOptions = {}) {
+  async function call(id: Ids, input: CallInput, { signal, keepalive }: CallOptions = {}) {
     const endpoint = endpoints[id]
-    const response = await exchange(transportOf(input), buildRequest(endpoint, input, sender), signal, readToEnd)
+    const request = buildRequest(endpoint, input, sender)
+    const sent = keepalive === true ? { ...request, keepalive } : request
+    const response = await exchange(
+      input.body instanceof Blob ? unlimited(transport) : transport,
+      sent,
+      signal,
+      readToEnd,
+    )
     if (!response.ok) throw await failure(endpoint, response)
     const meta = readMeta(response)
     if (mediaTypeOf(endpoint) !== undefined) return { data: response.text, meta }
@@ -148,24 +129,19 @@ export function clientOf({ endpoints, schemas }: KnownContract, options: ClientO
     if (json === undefined) throw new ContractError(id, response.status, ['the body is not JSON'], meta.request_id)
     const validation = typeof validate === 'function' ? validate(response, id) : validate
     if (validation === false) return { data: json, meta }
-    const { data, differences } = (await schemas()).compareResponse(id, json)
-    const { status } = endpoint
-    if (response.status !== status) differences.unshift(`status ${response.status} instead of ${status}`)
-    if (differences.length > 0 && validation === true) {
-      throw new ContractError(id, response.status, differences, meta.request_id)
-    }
-    return { data, meta: { ...meta, differences } }
+    return (await schemas()).validated(id, json, meta, validation)
   }
 
-  async function* stream(id: EndpointId, input: CallInput, { signal }: CallOptions = {}) {
-    const request = buildRequest(endpoints[id], input, sender)
-    const isFile = mediaTypeOf(endpoints[id]) === fileType
-    const opened = await exchange(isFile ? unlimited : transport, request, signal, async (response) =>
-      response.ok ? { reader: response.body?.getReader() } : { failure: await readToEnd(response) },
-    )
-    if (opened.failure !== undefined) throw await failure(endpoints[id], opened.failure)
-    if (opened.reader === undefined) return
-    yield* isFile ? readBytes(opened.reader) : (await schemas()).readEvents(opened.reader)
+  function stream(id: Ids, input: CallInput, { signal }: CallOptions = {}) {
+    const endpoint = endpoints[id]
+    return known.stream!({
+      transport,
+      endpoint,
+      request: buildRequest(endpoint, input, sender),
+      signal,
+      schemas,
+      failure,
+    })
   }
 
   /** Returns the error of a response that is not a success. */
@@ -184,8 +160,8 @@ export function clientOf({ endpoints, schemas }: KnownContract, options: ClientO
     })
   }
 
-  const isStreamed = (id: EndpointId) => [eventsType, fileType].includes(mediaTypeOf(endpoints[id]) ?? '')
-  const ids = Object.keys(endpoints).filter((id) => endpoints[id as EndpointId].status !== 101)
+  const isStreamed = (id: Ids) => known.stream !== undefined && isStream(endpoints[id])
+  const ids = (Object.keys(endpoints) as Ids[]).filter((id) => endpoints[id].status !== 101)
   const withResponse = methods(
     ids,
     (id) =>
@@ -198,26 +174,28 @@ export function clientOf({ endpoints, schemas }: KnownContract, options: ClientO
       (input = {}, options) =>
         isStreamed(id) ? stream(id, input, options) : call(id, input, options).then((result) => result.data),
   )
-  const client = data as unknown as DataMethods
+  const client = data as unknown as DataMethods<Ids>
   return {
     ...client,
-    withResponse: withResponse as unknown as MetaMethods,
+    withResponse: withResponse as unknown as MetaMethods<Ids>,
     call,
-    createJob: (body, options) => client.jobs.create({ body }, options),
-    getDecision: (slot_id, query = {}, options) => client.decisions.get({ params: { slot_id }, query }, options),
-    sendBeacon: (body, options) => client.beacons.send({ body }, options),
   }
 }
 
-const eventsType = 'text/event-stream'
-const fileType = 'application/gzip'
+/** Whether a response is read piece by piece: events, and files that are no text. */
+function isStream(endpoint: SentEndpoint): boolean {
+  return ['text/event-stream', 'application/gzip'].includes(mediaTypeOf(endpoint) ?? '')
+}
 
 type Method = (input?: CallInput, options?: CallOptions) => unknown
 
 /** Returns `{ placements: { create: ... } }` for every endpoint. */
-function methods(ids: string[], method: (id: EndpointId) => Method): Record<string, Record<string, Method>> {
+function methods<Ids extends EndpointId>(
+  ids: readonly Ids[],
+  method: (id: Ids) => Method,
+): Record<string, Record<string, Method>> {
   const groups: Record<string, Record<string, Method>> = {}
-  for (const id of ids as EndpointId[]) {
+  for (const id of ids) {
     const [group, verb] = id.split('.') as [string, string]
     groups[group] = { ...groups[group], [verb]: method(id) }
   }
@@ -245,8 +223,9 @@ function list(header: string | null): string[] {
         .filter((item) => item !== '')
 }
 
-/** Returns whole seconds. A date counts from the response's own Date header, so that no local clock is read. */
+/** Returns whole seconds. A date counts from the response's own Date header; from the local clock where it has none. */
 function retryAfterSeconds({ headers }: RawResponse): number | null {
-  const wait_ms = retryAfterMs(headers.get('retry-after'), Date.parse(headers.get('date') ?? ''))
+  const date = headers.get('date')
+  const wait_ms = retryAfterMs(headers.get('retry-after'), date === null ? Date.now() : Date.parse(date))
   return wait_ms === null ? null : Math.ceil(wait_ms / 1000)
 }

@@ -31,6 +31,8 @@ export interface HttpRequest {
   url: string
   headers: Record<string, string>
   body?: string | FileBody
+  /** Whether a browser finishes it when its page is left. */
+  keepalive?: boolean
 }
 
 /** What a request needs of its endpoint. */
@@ -97,6 +99,7 @@ export interface FetchInit {
   method: string
   headers: Record<string, string>
   body?: string | FileBody
+  keepalive?: boolean
   signal: AbortSignal
 }
 
@@ -120,6 +123,11 @@ export interface Transport {
   timeout_ms: number
 }
 
+/** The state of a sandbox may be gigabytes: sent or copied, it takes as long as it takes. */
+export function unlimited(transport: Transport): Transport {
+  return { ...transport, timeout_ms: Number.POSITIVE_INFINITY }
+}
+
 /** A response read to its end. */
 export interface RawResponse {
   status: number
@@ -127,6 +135,22 @@ export interface RawResponse {
   request_id: string | null
   headers: FetchResponse['headers']
   text: string
+}
+
+/** The facts of a response beside its body. */
+export interface ResponseMeta {
+  /** HTTP status. */
+  status: number
+  /** Support identifier, from the x-request-id header. */
+  request_id: string | null
+  /** Warnings of the sandbox, such as `wait_ms_clamped`. */
+  warnings: string[]
+  /** What production would have billed for this beacon, as the sandbox states it. */
+  would_bill: string | null
+  /** Every slot of the job, if a placement request asked for several. */
+  slot_ids: string[]
+  /** Differences from the contract, with `validate: 'report'` only. */
+  differences: string[]
 }
 
 /** The fetch of Node or the browser, looked up at each call. */

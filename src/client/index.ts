@@ -1,7 +1,9 @@
 /** The typed client for Node and browsers, with the types of the contract that an integration needs. */
 import { contract } from '../contract/index.ts'
-import { type Client, type ClientOptions, clientOf } from './client.ts'
+import { clientOf, type Client as TypedClient } from './client.ts'
+import { type IntegrationMethods, type IntegrationOptions, integrate, type SilentOptions } from './integration.ts'
 import * as schemas from './response.ts'
+import { openStream } from './stream.ts'
 
 export type { SandboxEvent } from '../contract/control/events.ts'
 export type { ErrorBody, ErrorCode, ReasonCode } from '../contract/errors.ts'
@@ -29,14 +31,41 @@ export type {
   PlacementResponse,
 } from '../contract/v1/placements.ts'
 export type { ProjectConfig } from '../contract/v1/projects.ts'
-export type { CallOptions, Client, ClientOptions, ResponseMeta } from './client.ts'
+export { verifyCallback } from './callback.ts'
+export type { CallOptions, ClientOptions, ResponseMeta } from './client.ts'
 export { ContractError, RefusedError, ServiceError, UnreachableError } from './errors.ts'
 export type { Fetch } from './exchange.ts'
 
+export type {
+  BeaconInput,
+  DecisionOptions,
+  GenerationEvent,
+  IntegrationMethod,
+  IntegrationMethods,
+  IntegrationOptions,
+  SignalOptions,
+  SilentOptions,
+} from './integration.ts'
+export {
+  type FilledPlacement,
+  type NormalizedNative,
+  type NormalizedPlacement,
+  normalizePlacement,
+} from './placement.ts'
+
+/** The typed operations, and what integrators write again and again. */
+export type Client = TypedClient & IntegrationMethods
+/** A client in fail-silent mode: these methods resolve to null where they would throw. */
+export type SilentClient = TypedClient & IntegrationMethods<null>
+
 /**
  * Creates a client of one service with one credential. Its methods throw ServiceError, UnreachableError, ContractError
- * and RefusedError.
+ * and RefusedError; with `onError` createJob, getDecision, sendBeacon and reportGeneration resolve to null instead.
  */
-export function createClient(options: ClientOptions): Client {
-  return clientOf({ endpoints: contract, schemas: () => schemas }, options)
+export function createClient(options: SilentOptions): SilentClient
+export function createClient(options: IntegrationOptions & { onError?: undefined }): Client
+export function createClient(options: IntegrationOptions): Client | SilentClient {
+  return integrate<keyof typeof contract>(clientOf(known, options), options)
 }
+
+const known = { endpoints: contract, schemas: () => schemas, stream: openStream }

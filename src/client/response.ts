@@ -4,15 +4,35 @@ import type { Endpoint } from '../contract/endpoint.ts'
 import { ErrorBody } from '../contract/errors.ts'
 import { contract, type EndpointId } from '../contract/index.ts'
 import { type Json, parseJson } from '../foundation/json.ts'
-import { type ByteReader, readBytes } from './exchange.ts'
+import { ContractError } from './errors.ts'
+import { type ByteReader, type ResponseMeta, readBytes } from './exchange.ts'
 
 /** Returns the data of a successful response, and its differences from the contract. */
-export function compareResponse(id: EndpointId, json: Json): { data: unknown; differences: string[] } {
-  const { response }: Endpoint = contract[id]
-  if ('media_type' in response) return { data: json, differences: [] }
+export function compareResponse(id: EndpointId, json: Json, sent: number): { data: unknown; differences: string[] } {
+  const { response, status }: Endpoint = contract[id]
+  const differences = sent === status ? [] : [`status ${sent} instead of ${status}`]
+  if ('media_type' in response) return { data: json, differences }
   const { success, data, error } = response.safeParse(json)
-  if (success) return { data, differences: [] }
-  return { data: json, differences: error.issues.map(({ path, message }) => `${path.join('.') || 'body'}: ${message}`) }
+  if (success) return { data, differences }
+  const ofBody = error.issues.map(({ path, message }) => `${path.join('.') || 'body'}: ${message}`)
+  return { data: json, differences: [...differences, ...ofBody] }
+}
+
+/**
+ * Returns the data of a successful response with its meta, which has the differences from the contract.
+ * @throws ContractError when there are some, unless they are reported
+ */
+export function validated(
+  id: EndpointId,
+  json: Json,
+  meta: ResponseMeta,
+  validation: true | 'report',
+): { data: unknown; meta: ResponseMeta } {
+  const { data, differences } = compareResponse(id, json, meta.status)
+  if (differences.length > 0 && validation === true) {
+    throw new ContractError(id, meta.status, differences, meta.request_id)
+  }
+  return { data, meta: { ...meta, differences } }
 }
 
 /** Returns the error body of a response, or null when it has none. */

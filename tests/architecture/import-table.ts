@@ -142,5 +142,5 @@ export const importTable: readonly ImportRule[] = [
 /** Files that may read the clock, roll dice and see the environment. */
 export const impureFiles = ['sandbox/platform', 'src/main.ts']
 
-/** Browser code: it has a clock of its own, but no process. */
-export const browserFiles = ['sandbox/renderer', 'sandbox/demo']
+/** Code that runs in browsers: it has a clock of its own, but no process. */
+export const browserFiles = ['sandbox/renderer', 'sandbox/demo', 'src/client']

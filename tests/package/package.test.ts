@@ -3,6 +3,7 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { copyFileSync, existsSync, globSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { beforeAll, expect, test } from 'vitest'
 import { listTemplates } from '../../src/scaffold/templates.ts'
 import { checkout, readManifest, type Unpacked, unpack } from './unpack.ts'
@@ -94,7 +95,29 @@ await client.jobs.create({ body: { client_id: 'proj_demo', job_type: 'song' } })
 const { decision } = await client.decisions.get({ params: { slot_id: '' } })
 // @ts-expect-error: a no-fill has no price
 decision?.revenue_estimate.gross_cpm
+const silent = createClient({ base_url: '', onError: (error, method) => console.log(error.message, method) })
+// @ts-expect-error: it may be null
+void (await silent.createJob({ client_id: 'proj_demo' })).job_id
 `
+
+test('bundlers for pages get the client for pages: one small module without imports', async () => {
+  const file = join(unpacked.root, 'dist/client.browser.js')
+  const code = readFileSync(file, 'utf8')
+  expect(gzipSync(code).length).toBeLessThanOrEqual(5_000)
+  expect(code).not.toMatch(/\bimport\b|\brequire\b|\bprocess\b|\bBuffer\b|node:/)
+  const script = `
+    const { createClient, normalizePlacement, verifyCallback } = await import('svc/client')
+    const client = createClient({ base_url: 'http://127.0.0.1:1', retries: 0, onError: (error) => console.log(error.name) })
+    console.log(await client.sendBeacon({ asset_token: 'ast_x', event: 'render' }), Object.keys(client).join())
+    console.log(normalizePlacement(null), await verifyCallback('', null, ''))`
+  const args = ['--conditions=browser', '--input-type=module', '-e', script]
+  const { output } = await run(args, unpacked.project)
+  expect(output).toBe(`\
+UnreachableError
+null placements,jobs,decisions,browser,beacons,consent,projects,generation,withResponse,call,createJob,getDecision,sendBeacon,reportGeneration
+null false
+`)
+})
 
 test('holds what it needs to run', () => {
   expect(files).toEqual(
@@ -104,6 +127,7 @@ test('holds what it needs to run', () => {
       'dist/svc.js',
       'dist/sandbox.js',
       'dist/client.js',
+      'dist/client.browser.js',
       'dist/openapi.json',
       'dist/renderer/render.js',
       'dist/renderer/frame.js',

@@ -2,6 +2,7 @@
 import { type Client, type ClientOptions, clientOf } from '../../client/client.ts'
 import { ContractError } from '../../client/errors.ts'
 import type { RawResponse } from '../../client/exchange.ts'
+import { openStream } from '../../client/stream.ts'
 import type { EndpointId } from '../../contract/index.ts'
 import { parseJson } from '../../foundation/json.ts'
 import { endpoints } from '../endpoint/facts.ts'
@@ -38,7 +39,7 @@ export function severalSandboxesNote({ running, source, base_url }: Settings, co
   return `${running} sandboxes run: using ${base_url}, the newest. Another: --base-url URL, as in ${command_name} sandbox ps`
 }
 
-const known = { endpoints, schemas: () => import('../../client/response.ts') }
+const known = { endpoints, schemas: () => import('../../client/response.ts'), stream: openStream }
 
 /** A response as it came, for the case that a command cannot work with it. */
 export interface Received {
@@ -52,7 +53,7 @@ const mostReceived = 20
 export async function brokenResponse(received: readonly Received[]): Promise<ContractError | null> {
   const { compareResponse } = await known.schemas()
   for (const { endpoint, response } of received) {
-    const { differences } = compareResponse(endpoint, parseJson(response.text) ?? null)
+    const { differences } = compareResponse(endpoint, parseJson(response.text) ?? null, response.status)
     if (differences.length > 0) return new ContractError(endpoint, response.status, differences, response.request_id)
   }
   return null

@@ -1,0 +1,74 @@
+/** Builds the client for pages: one module without imports, in dist/client.browser.js. */
+import { readFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
+import type { Plugin } from 'vite'
+import { browserEndpoints } from '../src/client/browser-endpoints.ts'
+import { errorCodes, reasonCodes } from '../src/contract/error-codes.ts'
+
+export const browserClient = 'client.browser.js'
+
+/** Over gzip, bytes. */
+const most = 5_000
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+
+/** Writes the module to `outDir`; throws when it imports something, or is larger than it may be. */
+export async function buildBrowserClient(outDir: string): Promise<void> {
+  const { build } = await import('vite')
+  await build({
+    configFile: false,
+    root,
+    logLevel: 'error',
+    plugins: [evaluatedTables],
+    build: {
+      outDir: resolve(outDir),
+      emptyOutDir: false,
+      copyPublicDir: false,
+      target: 'es2022',
+      minify: true,
+      reportCompressedSize: false,
+      lib: { entry: join(root, 'src/client/browser.ts'), formats: ['es'], fileName: () => browserClient },
+      // Modules of a library keep their white space otherwise.
+      rolldownOptions: { output: { minify: true } },
+    },
+  })
+  const code = await readFile(join(outDir, browserClient), 'utf8')
+  if (/\bimport\b/.test(code)) throw new Error(`${browserClient} imports something.`)
+  const size = gzipSync(code).length
+  if (size > most)
+    throw new Error(`${browserClient} has ${size} bytes over gzip, ${most} are allowed. Make it smaller.`)
+}
+
+/** Of the causes of failure the client names one itself, before it sends; the service explains all others. */
+const named = 'test_outcome_requires_test_key'
+
+/** Puts the few facts that a page needs in the place of the contract, and of what only Node says of its connections. */
+const evaluatedTables: Plugin = {
+  name: 'evaluated-tables',
+  load(id) {
+    if (id.endsWith('/src/client/browser-endpoints.ts')) return endpointTable()
+    if (id.endsWith('/src/client/connection.ts')) return 'export const neverArrived = () => false'
+    if (!id.endsWith('/src/contract/error-codes.ts')) return null
+    const statuses = Object.entries(errorCodes).map(([code, { status }]) => [code, { status }])
+    return [
+      constant('errorCodes', Object.fromEntries(statuses)),
+      constant('reasonCodes', { [named]: reasonCodes[named] }),
+    ].join('\n')
+  },
+}
+
+/** Returns the endpoints as rows, which are shorter than objects: one of each with the same properties. */
+function endpointTable(): string {
+  const rows = Object.values(browserEndpoints).map(({ id, method, path, credentials, status }) => {
+    return [id, method, path, credentials, status]
+  })
+  return `export const browserEndpoints = Object.fromEntries(
+    ${JSON.stringify(rows)}.map(([id, method, path, credentials, status]) =>
+      [id, { id, method, path, credentials, status, response: {} }]))`
+}
+
+function constant(name: string, value: unknown): string {
+  return `export const ${name} = ${JSON.stringify(value)}`
+}

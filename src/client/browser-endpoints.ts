@@ -1,0 +1,21 @@
+/**
+ * The endpoints that a page may call, as plain data. The build evaluates this file and puts the data in its place, so that
+ * a page loads neither the contract nor a schema.
+ */
+import type { Endpoint } from '../contract/endpoint.ts'
+import { compat, v1 } from '../contract/index.ts'
+import type { SentEndpoint } from './exchange.ts'
+
+/** Those of the public API with JSON, and the report of a generation. Files and the control plane are not for this client. */
+export type BrowserEndpointId = Exclude<keyof typeof v1, 'render.script' | 'render.frame'> | 'generation.report'
+
+const { 'render.script': _script, 'render.frame': _frame, ...json } = v1
+const pageEndpoints = { ...json, 'generation.report': compat['generation.report'] }
+
+export const browserEndpoints = Object.fromEntries(
+  Object.values<Endpoint>(pageEndpoints).map(({ id, method, path, credentials, status }) => [
+    id,
+    // Whether there is a credential is all that a request needs to know of them.
+    { id, method, path, credentials: credentials.slice(-1), status, response: {} },
+  ]),
+) as unknown as Readonly<Record<BrowserEndpointId, SentEndpoint>>

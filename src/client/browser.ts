@@ -1,0 +1,39 @@
+/**
+ * The client for pages: at most 5 kB over gzip. It has the public API alone, and takes responses as they come, without
+ * comparing them with the contract. Bundlers choose it by the condition `browser`.
+ */
+import type { ErrorBody } from '../contract/errors.ts'
+import { isObject, parseJson } from '../foundation/json.ts'
+import { type BrowserEndpointId, browserEndpoints } from './browser-endpoints.ts'
+import { clientOf, type KnownContract, type Schemas, type Client as TypedClient } from './client.ts'
+import { type IntegrationMethods, type IntegrationOptions, integrate, type SilentOptions } from './integration.ts'
+
+export { verifyCallback } from './callback.ts'
+export { ContractError, RefusedError, ServiceError, UnreachableError } from './errors.ts'
+export { normalizePlacement } from './placement.ts'
+
+/** The typed operations of the public API, and what integrators write again and again. */
+export type BrowserClient = TypedClient<BrowserEndpointId> & IntegrationMethods
+/** The same in fail-silent mode: these methods resolve to null where they would throw. */
+export type SilentBrowserClient = TypedClient<BrowserEndpointId> & IntegrationMethods<null>
+
+/**
+ * Creates a client of one service with one activation token. Its methods throw ServiceError, UnreachableError and
+ * RefusedError; with `onError` createJob, getDecision, sendBeacon and reportGeneration resolve to null instead.
+ */
+export function createClient(options: SilentOptions): SilentBrowserClient
+export function createClient(options: IntegrationOptions & { onError?: undefined }): BrowserClient
+export function createClient(options: IntegrationOptions): BrowserClient | SilentBrowserClient {
+  return integrate<BrowserEndpointId>(clientOf(known, { ...options, validate: false }), options)
+}
+
+const unchecked = {
+  errorBodyOf(text: string): ErrorBody | null {
+    const body = parseJson(text)
+    const isError = isObject(body) && typeof body.error === 'string' && typeof body.message === 'string'
+    return isError ? (body as unknown as ErrorBody) : null
+  },
+}
+
+/** Nothing is compared, and pages have no event stream. */
+const known: KnownContract<BrowserEndpointId> = { endpoints: browserEndpoints, schemas: () => unchecked as Schemas }

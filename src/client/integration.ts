@@ -1,0 +1,198 @@
+/**
+ * What integrators write again and again, beside the typed operations: a job, its decision, its beacons and its generation,
+ * with retries that never double a placement, and a mode in which an ad can fail but the product cannot.
+ */
+import type { generationEvents } from '../contract/compat/generation.ts'
+import type { Input, Output } from '../contract/endpoint.ts'
+import type { Contract, EndpointId } from '../contract/index.ts'
+import type { Client, ClientOptions } from './client.ts'
+import type { Fetch, SentEndpoint } from './exchange.ts'
+import { buildRequest, exchange, globalFetch, readToEnd } from './exchange.ts'
+import { announced, type PushSocketClass, surfaceOf, ticketPath } from './push.ts'
+import { backoff, pause, type RetryOptions, withRetries } from './retry.ts'
+
+export interface IntegrationOptions extends ClientOptions, RetryOptions {
+  /**
+   * Fail-silent mode: createJob, getDecision, sendBeacon and reportGeneration resolve to null instead of throwing, and pass
+   * what went wrong to this function. An abort by your own signal resolves to null without it. The typed operations throw
+   * in any case.
+   */
+  onError?: ((error: Error, method: IntegrationMethod) => void) | undefined
+  /** The class that `push` connects with. Default: the global WebSocket; without one getDecision polls. */
+  WebSocket?: PushSocketClass | undefined
+}
+
+/** Options with which these methods fail silently. */
+export type SilentOptions = IntegrationOptions & { onError: NonNullable<IntegrationOptions['onError']> }
+
+export type IntegrationMethod = 'createJob' | 'getDecision' | 'sendBeacon' | 'reportGeneration'
+
+export interface SignalOptions {
+  /** Aborts the call and its retries. Without onError it throws the reason of the signal. */
+  signal?: AbortSignal | undefined
+}
+
+export interface DecisionOptions extends SignalOptions {
+  /** How long one poll waits at the service, milliseconds, at most 5000. Default 1500. */
+  wait_ms?: number | undefined
+  /** How long it is waited in all, milliseconds; then the slot is returned as it is, pending. Default 10 000. */
+  timeout_ms?: number | undefined
+  /**
+   * Waits for the decision on a WebSocket instead of polling. Where that fails, for whatever reason, it is polled. Default
+   * false.
+   */
+  push?: boolean | undefined
+}
+
+type JobBody = Input<Contract['jobs.create']>['body']
+type BeaconBody = Input<Contract['beacons.send']>['body']
+type GenerationBody = Input<Contract['generation.report']>['body']
+
+/** A beacon; its `beacon_id` and its time are added where they are left out. */
+export type BeaconInput = Omit<BeaconBody, 'beacon_id'> & { beacon_id?: string | undefined }
+
+/** What happens to a generation. */
+export type GenerationEvent = (typeof generationEvents)[number]
+
+/** `Failed` is null in fail-silent mode, else nothing. */
+export interface IntegrationMethods<Failed = never> {
+  /**
+   * Creates a job and returns its slots. It is sent again only when it was refused for its rate or never reached the
+   * service, so that no job is created twice.
+   */
+  createJob(body: JobBody, options?: SignalOptions): Promise<Output<Contract['jobs.create']> | Failed>
+  /**
+   * Returns the decision of a slot as soon as there is one, or the pending slot when the time is over. Polls again after
+   * failures, with growing pauses.
+   */
+  getDecision(slot_id: string, options?: DecisionOptions): Promise<Output<Contract['decisions.get']> | Failed>
+  /**
+   * Sends a beacon, with a `beacon_id` and the present time where it has none. Its id makes retries safe; a browser
+   * finishes it when the page is left.
+   */
+  sendBeacon(beacon: BeaconInput, options?: SignalOptions): Promise<Output<Contract['beacons.send']> | Failed>
+  /** Reports that the generation of a job has started, finished or failed. */
+  reportGeneration(
+    job_id: string,
+    event: GenerationEvent,
+    report?: GenerationBody,
+    options?: SignalOptions,
+  ): Promise<Output<Contract['generation.report']> | Failed>
+}
+
+/** The endpoints that these methods call. */
+type UsedIds = 'jobs.create' | 'decisions.get' | 'beacons.send' | 'generation.report'
+
+const defaultWait_ms = 1_500
+const defaultTimeout_ms = 10_000
+/** Long polls that follow each other without a pause. */
+const longPolls = 2
+
+/** Returns a client with these methods beside its typed operations. */
+export function integrate<Ids extends EndpointId>(
+  client: Client<Ids | UsedIds>,
+  options: IntegrationOptions,
+): Client<Ids> & IntegrationMethods<null> {
+  const typed = client as unknown as Client<UsedIds>
+  const { onError } = options
+
+  const createJob: IntegrationMethods['createJob'] = (body, { signal } = {}) =>
+    withRetries(() => typed.jobs.create({ body }, { signal }), 'once', options, signal)
+
+  const reportGeneration: IntegrationMethods['reportGeneration'] = (job_id, event, report = {}, { signal } = {}) => {
+    const send = () => typed.generation.report({ params: { job_id, event }, body: report }, { signal })
+    return withRetries(send, 'once', options, signal)
+  }
+
+  const sendBeacon: IntegrationMethods['sendBeacon'] = (beacon, { signal } = {}) => {
+    const { beacon_id = newBeaconId() } = beacon
+    const hasTime = beacon.occurred_at !== undefined || beacon.occurred_at_ms !== undefined
+    // The same body in every attempt: else the service takes the second for another beacon.
+    const body = { ...beacon, beacon_id, ...(hasTime ? {} : { occurred_at_ms: Date.now() }) } as BeaconBody
+    return withRetries(() => typed.beacons.send({ body }, { signal, keepalive: true }), 'repeatable', options, signal)
+  }
+
+  const getDecision: IntegrationMethods['getDecision'] = async (slot_id, chosen = {}) => {
+    const { wait_ms = defaultWait_ms, timeout_ms = defaultTimeout_ms, push = false, signal } = chosen
+    const end_ms = performance.now() + timeout_ms
+    const left_ms = () => Math.max(0, end_ms - performance.now())
+    const poll = (most_ms: number) => {
+      const query = { wait_ms: Math.floor(Math.min(most_ms, left_ms())) }
+      const read = () => typed.decisions.get({ params: { slot_id }, query }, { signal })
+      return withRetries(read, 'repeatable', options, signal)
+    }
+    if (push) await awaitPush(slot_id, left_ms(), signal)
+    for (let count = 0; ; count++) {
+      const response = await poll(push && count === 0 ? 0 : wait_ms)
+      if (response.status !== 'pending' || left_ms() <= 0) return response
+      if (count >= longPolls || wait_ms === 0) await pause(Math.min(backoff(count), left_ms()), signal)
+    }
+  }
+
+  /** Resolves when a decision is announced, or when push is of no use. */
+  async function awaitPush(slot_id: string, timeout_ms: number, signal: AbortSignal | undefined): Promise<void> {
+    const Socket = options.WebSocket ?? (globalThis as { WebSocket?: PushSocketClass }).WebSocket
+    if (Socket === undefined) return
+    try {
+      const params = { surface: surfaceOf(options), slot_id }
+      const ticket = await ticketOf(options, params, signal)
+      if (ticket !== null) await announced(Socket, options.base_url, { ...params, ticket }, timeout_ms, signal)
+    } catch {
+      // Polling tells what is wrong, if it is more than push.
+    }
+    signal?.throwIfAborted()
+  }
+
+  const methods = { createJob, getDecision, sendBeacon, reportGeneration }
+  const chosen = onError === undefined ? methods : failSilent(methods, onError)
+  return { ...client, ...chosen } as unknown as Client<Ids> & IntegrationMethods<null>
+}
+
+const ticketEndpoint: SentEndpoint = {
+  id: 'push.ticket',
+  method: 'POST',
+  path: ticketPath,
+  credentials: ['activation_token'],
+  status: 200,
+  response: {},
+}
+
+/** Resolves to a ticket for a socket; null when the service has none to give. */
+async function ticketOf(
+  { fetch = globalFetch as Fetch, timeout_ms = 5_000, ...sender }: ClientOptions,
+  params: { surface: string; slot_id: string },
+  signal: AbortSignal | undefined,
+): Promise<string | null> {
+  const transport = { fetch, base_url: sender.base_url, timeout_ms }
+  const request = buildRequest(ticketEndpoint, { params }, sender)
+  const { ok, text } = await exchange(transport, request, signal, readToEnd)
+  if (!ok) return null
+  const { ticket } = JSON.parse(text) as { ticket?: unknown }
+  return typeof ticket === 'string' ? ticket : null
+}
+
+/** Returns the same methods, which resolve to null and call `onError` instead of throwing. */
+function failSilent(
+  methods: IntegrationMethods,
+  onError: NonNullable<IntegrationOptions['onError']>,
+): IntegrationMethods<null> {
+  const silent = Object.entries(methods).map(([name, method]: [string, (...args: never[]) => Promise<unknown>]) => [
+    name,
+    (...args: never[]) =>
+      method(...args).catch((error: unknown) => {
+        const { signal } = (args.at(-1) ?? {}) as SignalOptions
+        try {
+          if (signal?.aborted !== true) onError(error as Error, name as IntegrationMethod)
+        } catch {
+          // A handler that throws must not undo what it is there for.
+        }
+        return null
+      }),
+  ])
+  return Object.fromEntries(silent) as IntegrationMethods<null>
+}
+
+function newBeaconId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(12))
+  return `bcn_${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`
+}

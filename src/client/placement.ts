@@ -1,0 +1,122 @@
+/** One shape for every decision, whichever way it came: a placement of v1, the shape of old clients, a callback. */
+import type { Format } from '../contract/fields.ts'
+
+export interface NormalizedNative {
+  title: string
+  image_url: string
+  description: string | null
+  cta_text: string | null
+  icon_url: string | null
+}
+
+export interface FilledPlacement {
+  status: 'filled'
+  slot_id: string
+  format: Format
+  /** Sent with beacons. */
+  asset_token: string
+  /** The banner image, the clip video, or the main image of a native fill. */
+  media_url: string
+  mime_type: string | null
+  /** CSS pixels. */
+  width: number
+  height: number
+  /** Length of a clip, milliseconds; null for what does not play. */
+  duration_ms: number | null
+  click_url: string | null
+  sponsor_name: string | null
+  /** The ad label; null where the decision does not bring one. */
+  label_text: string | null
+  /** The structured assets of a native fill; null for other formats. */
+  native: NormalizedNative | null
+  /** For one iframe, where the service renders it; null in the shapes of old clients. */
+  frame_url: string | null
+}
+
+export type NormalizedPlacement =
+  | FilledPlacement
+  | { status: 'pending'; slot_id: string }
+  | { status: 'expired'; slot_id: string }
+  | { status: 'no_fill'; slot_id: string; reason: string; retryable: boolean }
+
+type Fields = Readonly<Record<string, unknown>>
+
+/**
+ * Returns a response of POST /v1/placements or GET /v1/decisions/{slot_id}, or a decision in the shape of old clients, as
+ * one of four: filled, no_fill, pending, expired. Never throws: what is none of these, and a fill without a creative, is
+ * null.
+ */
+export function normalizePlacement(response: unknown): NormalizedPlacement | null {
+  const whole = fieldsOf(response)
+  const slot_id = textOf(whole?.slot_id)
+  if (whole === null || slot_id === null) return null
+  if (whole.status === 'pending') return { status: 'pending', slot_id }
+  const decision = 'decision' in whole ? fieldsOf(whole.decision) : whole
+  if (whole.status === 'expired') return { status: 'expired', slot_id }
+  if (whole.status !== 'ready' || decision === null) return null
+  if (decision.fill === false) return noFillOf(slot_id, decision)
+  return filledOf(slot_id, whole, decision)
+}
+
+const expired = 'slot_expired'
+
+function noFillOf(slot_id: string, { no_fill_reason, retryable }: Fields): NormalizedPlacement {
+  if (no_fill_reason === expired) return { status: 'expired', slot_id }
+  return { status: 'no_fill', slot_id, reason: textOf(no_fill_reason) ?? 'no_fill', retryable: retryable === true }
+}
+
+function filledOf(slot_id: string, whole: Fields, decision: Fields): FilledPlacement | null {
+  const creative = fieldsOf(decision.creative)
+  const placement = fieldsOf(whole.placement) ?? {}
+  const shown = creative ?? decision
+  const size = creative ?? fieldsOf(decision.dimensions) ?? placement
+  const format = (creative?.type ?? decision.format) as Format
+  const native = nativeOf(creative?.native_assets ?? decision.assets)
+  return checked({
+    status: 'filled',
+    slot_id,
+    format,
+    asset_token: textOf(decision.asset_token) ?? '',
+    media_url: native?.image_url ?? textOf(creative?.url ?? decision.delivery_url) ?? '',
+    mime_type: textOf(shown.mime_type),
+    width: numberOf(size.width) ?? 0,
+    height: numberOf(size.height) ?? 0,
+    duration_ms: format === 'clip' ? numberOf(shown.duration_ms) : null,
+    click_url: textOf(creative?.click_through_url ?? decision.click_url ?? placement.click_url),
+    sponsor_name: textOf(shown.sponsor_name ?? placement.sponsor_name),
+    label_text: textOf(decision.ad_label_text ?? placement.ad_label_text),
+    native,
+    frame_url: textOf(fieldsOf(placement.render)?.frame_url),
+  })
+}
+
+function checked(fill: FilledPlacement): FilledPlacement | null {
+  const { asset_token, media_url, width, height, format } = fill
+  return asset_token && media_url && width > 0 && height > 0 && /^(banner|clip|native)$/.test(format) ? fill : null
+}
+
+function nativeOf(value: unknown): NormalizedNative | null {
+  const assets = fieldsOf(value)
+  const title = textOf(assets?.title)
+  const image_url = textOf(assets?.image_url)
+  if (assets === null || title === null || image_url === null) return null
+  return {
+    title,
+    image_url,
+    description: textOf(assets.description),
+    cta_text: textOf(assets.cta_text),
+    icon_url: textOf(assets.icon_url),
+  }
+}
+
+function fieldsOf(value: unknown): Fields | null {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : null
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null
+}
+
+function numberOf(value: unknown): number | null {
+  return typeof value === 'number' && Number.isFinite(value) ? value : null
+}
