@@ -100,6 +100,50 @@ describe('a start is refused', () => {
   })
 })
 
+describe('a state directory that cannot be written', () => {
+  test('start --ephemeral and exec work without it; a start that needs it ends with exit code 2 and its name', async () => {
+    const file = join(temporaryDirectory(), 'file')
+    writeFileSync(file, 'a file')
+    const environment = { SVC_HOME: file }
+    const needs = ['start --port 0', 'start --port 0 --db other.db', 'start --detach --ephemeral', 'config use other']
+    const [memory, exec, ...refusals] = await Promise.all([
+      startAndStop(environment),
+      spawnSvc(['exec', '-q', '--', process.execPath, '-p', '1'], environment).ended,
+      ...needs.map((words) => spawnSvc(words.split(' '), environment, temporaryDirectory()).ended),
+    ])
+    expect(memory.code, memory.stderr).toBe(0)
+    expect(memory.stderr).toContain('warning: The state directory cannot be written: ')
+    expect(memory.stderr).toContain('Other commands need --base-url http://127.0.0.1:')
+    expect(exec).toEqual({ code: 0, stdout: '1\n', stderr: '' })
+    for (const { code, stdout } of refusals) expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    for (const { stderr } of refusals.slice(0, 3)) {
+      expect(stderr).toContain(file)
+      expect(stderr).toContain('hint: Set SVC_HOME to a directory of yours.')
+    }
+    expect(readFileSync(file, 'utf8')).toBe('a file')
+  })
+
+  test('no home directory is known: nothing is written to the current directory', async () => {
+    const { stateDirectory, stateFailure } = await import('../../src/cli/settings/state-directory.ts')
+    const path = stateDirectory({ env: {}, home: '', platform: 'linux' })
+    expect(stateFailure(path, Object.assign(new Error('x'), { syscall: 'mkdir' }))).toMatchObject({
+      category: 'usage',
+      message: 'There is no home directory, so svc has no place for its state.',
+    })
+    const folder = temporaryDirectory()
+    const { code, stdout } = await spawnSvc(['start', '--port', '0'], { HOME: '' }, folder).ended
+    expect({ code, stdout, left: readdirSync(folder) }).toEqual({ code: 2, stdout: '', left: [] })
+  })
+
+  /** Starts a sandbox in memory and stops it when it is ready. */
+  async function startAndStop(environment: Record<string, string>) {
+    const { child, firstLine, ended } = spawnSvc(['start', '--port', '0', '--ephemeral', '-o', 'json'], environment)
+    await firstLine
+    child.kill('SIGTERM')
+    return ended
+  }
+})
+
 test('two sandboxes at once keep apart, in one state directory', async () => {
   const home = temporaryDirectory()
   const started = [
