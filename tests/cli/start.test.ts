@@ -2,8 +2,9 @@ import { readdir } from 'node:fs/promises'
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
+import { StorageError } from '../../sandbox/store/store.ts'
 import { plainStyle } from '../../src/cli/output/style.ts'
-import { startBlock } from '../../src/commands/sandbox/start.ts'
+import { failureReport, startBlock } from '../../src/commands/sandbox/start.ts'
 import { type Running, spawnSvc } from './process.ts'
 import { temporaryDirectory } from './test-cli.ts'
 
@@ -93,6 +94,19 @@ describe('a busy port or database', () => {
     const { ended } = start(temporaryDirectory(), '--port', '0', '--ephemeral', '--rate-limit', 'often')
     expect(await ended).toMatchObject({ code: 2, stdout: '' })
   })
+})
+
+test('a full disk is one line on stderr, however many writes it refuses; any other failure is printed whole', () => {
+  const lines: string[] = []
+  const report = failureReport((line) => lines.push(line))
+  for (let count = 0; count < 5; count++) report(new StorageError(new Error('database or disk is full')))
+  expect(lines).toEqual([
+    'The database refused a write: database or disk is full. Requests that need it get 503 until it is solved.',
+  ])
+  report(new StorageError(new Error('disk I/O error')))
+  report(new Error('a bug'))
+  expect(lines).toHaveLength(3)
+  expect(lines[2]).toContain('at ')
 })
 
 test('the start block shows the URLs, the keys, and commands to copy', () => {

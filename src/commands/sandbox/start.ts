@@ -151,7 +151,7 @@ export async function startOnFreePort(
   const certificate = await certificateOf(session.host, home, options)
   const { startSandbox, SandboxError } = await import('../../../sandbox/index.ts')
   session.host.compileExpressionsOnce()
-  const report = (error: unknown) => session.host.stderr.write(`${printable(inspect(error))}\n`)
+  const report = failureReport((line) => session.host.stderr.write(`${printable(line)}\n`))
   const first = options.port ?? defaultPort
   for (let port = first; ; port++) {
     try {
@@ -163,6 +163,23 @@ export async function startOnFreePort(
       const isNextTried = error.code === 'port_in_use' && options.port === undefined && port < first + portsTried
       if (!isNextTried) throw await startFailure(session, error, port, database)
     }
+  }
+}
+
+/** A disk that stays full is named again after this time, milliseconds. */
+const repeat_ms = 60_000
+
+/** Returns a function that reports failures: one line for a disk that refuses, however many writes it refuses. */
+export function failureReport(print: (text: string) => void): (error: unknown) => void {
+  let last = ''
+  let last_at = 0
+  return (error) => {
+    if (!(error instanceof Error && error.name === 'StorageError')) return print(inspect(error))
+    const now = performance.now()
+    if (error.message === last && now - last_at < repeat_ms) return
+    last = error.message
+    last_at = now
+    print(`${error.message}. Requests that need it get 503 until it is solved.`)
   }
 }
 
