@@ -164,7 +164,8 @@ describe('paths and methods', () => {
     const token = await activate(on.api)
     const media = ['render.script', 'render.frame']
     for (const [id, endpoint] of Object.entries(contract) as [EndpointId, Endpoint][]) {
-      if (media.includes(id)) continue
+      // The query of a handshake is its credential: a socket ignores the rest of it.
+      if (media.includes(id) || endpoint.status === 101) continue
       const isForBrowsers = endpoint.credentials.length > 0 && !endpoint.credentials.includes('secret_key')
       const call = {
         ...(endpoint.credentials.length === 0 ? {} : isForBrowsers ? { as: token, origin } : { as: key }),

@@ -16,6 +16,7 @@ export interface Asked {
 
 /** Values of every filter, by the name of its field: those of many rows, of few, of old ones, and of none. */
 const values: Readonly<Record<string, readonly string[]>> = {
+  foreign: ['true'],
   client_id: ['proj_demo', 'proj_other', 'nowhere'],
   session_id: ['hot', 'old', 's40000', 's49999', 'nowhere'],
   slot_id: ['slot_00000000000', 'nowhere'],
@@ -43,6 +44,7 @@ const values: Readonly<Record<string, readonly string[]>> = {
 
 /** Endpoints that read or write a few rows, found by their key, whatever else there is. */
 const brief: readonly EndpointId[] = [
+  'callbacks.resend',
   'faults.list',
   'faults.add',
   'faults.clear',
@@ -113,7 +115,7 @@ export function requestsOf({ id, path, method, query }: Endpoint): Record<string
   const names = Object.keys(query?.shape ?? {})
   const pages = names.includes('limit') ? ['', '&limit=1000'] : ['']
   for (const name of names) {
-    for (const value of values[name]!) {
+    for (const value of valuesOf(id, name)!) {
       for (const page of pages) {
         const text = `${name}=${encodeURIComponent(value)}${name === 'limit' ? '' : page}`
         all[text] = { path: filled, query: text }
@@ -121,4 +123,9 @@ export function requestsOf({ id, path, method, query }: Endpoint): Record<string
     }
   }
   return all
+}
+
+/** The status of a callback is a word. */
+function valuesOf(id: string, name: string): readonly string[] | undefined {
+  return id === 'callbacks.list' && name === 'status' ? ['failed', 'delivered'] : values[name]
 }

@@ -46,9 +46,12 @@ export const contract: Noun = {
 type ListedEndpoint = ReturnType<typeof contractListing>['endpoints'][number]
 
 function endpointLines({ id, method, path, stability, provenance, fields }: ListedEndpoint, style: Style): string[] {
+  const terms = `${stability}, ${provenance}`
+  const isLong = `${id}  ${method} ${path}  ${terms}`.length > 80
   const parts = Object.groupBy(fields, ({ where, variant }) => (variant === null ? where : `${where}, ${variant}`))
   return [
-    `${style.bold(id)}  ${method} ${path}  ${style.dim(`${stability}, ${provenance}`)}`,
+    `${style.bold(id)}  ${method} ${path}${isLong ? '' : `  ${style.dim(terms)}`}`,
+    ...(isLong ? [`  ${style.dim(terms)}`] : []),
     ...Object.entries(parts).flatMap(([title, fields = []]) => [
       `  ${style.cyan(title)}`,
       ...fieldLines(fields, style),
