@@ -187,6 +187,16 @@ function isStream(endpoint: SentEndpoint): boolean {
   return ['text/event-stream', 'application/gzip'].includes(mediaTypeOf(endpoint) ?? '')
 }
 
+/**
+ * Returns the cursor of the next page of a list, or null at its end. Throws ContractError for one that would read the same
+ * page again, for ever.
+ */
+export function nextCursor({ next_cursor }: { next_cursor: string | null }, cursor?: string | null): string | null {
+  if (next_cursor === null || (typeof next_cursor === 'string' && next_cursor !== cursor)) return next_cursor
+  const wrong = next_cursor === cursor ? 'is that of the page itself' : 'is no text and not null'
+  throw new ContractError('a list', 200, [`next_cursor: ${wrong}`], null)
+}
+
 type Method = (input?: CallInput, options?: CallOptions) => unknown
 
 /** Returns `{ placements: { create: ... } }` for every endpoint. */

@@ -1,5 +1,5 @@
 /** Reads what an integration did from a sandbox, page by page, over its control API. */
-import type { Client } from '../client/client.ts'
+import { type Client, nextCursor } from '../client/client.ts'
 import type { ListedRequest } from '../contract/control/requests.ts'
 import type { SandboxInfo } from '../contract/control/sandbox.ts'
 import { contractCheckClient } from '../contract/headers.ts'
@@ -69,7 +69,7 @@ async function readPages<Item>(
     const size = Math.min(1_000, limit - items.length)
     const page = await read({ limit: size, ...(cursor === null ? {} : { cursor }) })
     items.push(...page.items)
-    cursor = page.next_cursor
+    cursor = nextCursor(page, cursor)
   } while (cursor !== null && items.length < limit)
   return items
 }

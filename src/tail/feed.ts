@@ -137,7 +137,8 @@ export async function* follow<Item>(
       yield { kind: 'lost', reason: 'the sandbox closed the connection' }
     } catch (error) {
       signal.throwIfAborted()
-      if (before === null) throw error
+      // A stumble over a response is not mended by another connection.
+      if (before === null || error instanceof TypeError || error instanceof RangeError) throw error
       if (pause_ms === firstPause_ms || !(error instanceof UnreachableError)) {
         yield { kind: 'lost', reason: error instanceof Error ? error.message : String(error) }
       }

@@ -2,7 +2,7 @@
 import { openUrl } from '../cli/process/open-url.ts'
 import { CliError } from '../cli/run/errors.ts'
 import type { Session } from '../cli/run/session.ts'
-import type { Client } from '../client/client.ts'
+import { type Client, nextCursor } from '../client/client.ts'
 import { ServiceError } from '../client/errors.ts'
 import type { ReplayResult, RequestItem } from '../contract/control/requests.ts'
 import type { SandboxInfo } from '../contract/control/sandbox.ts'
@@ -153,7 +153,7 @@ async function requestOf(beacon: TailBeacon, client: Client, signal: AbortSignal
     const page = await client.requests.find({ body }, { signal })
     const found = page.items.find((item) => item.slot_id === slot_id) ?? page.items[0]
     if (found !== undefined) return found
-    cursor = page.next_cursor
+    cursor = nextCursor(page, cursor)
   }
   return null
 }

@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
@@ -93,3 +94,22 @@ async function loadedFiles(args: readonly string[], home?: string): Promise<stri
   const scripts = reports.flatMap((text) => (JSON.parse(text) as { result: { url: string }[] }).result)
   return scripts.filter(({ url }) => url.startsWith('file:')).map(({ url }) => fileURLToPath(url))
 }
+
+test('npm start in a checkout without packages, or under an old Node, says what to do', () => {
+  const guard = join(root, 'build/check-checkout.cjs')
+  const run = (script: string) => spawnSync(process.execPath, ['-e', script], { encoding: 'utf8' })
+  const empty = join(temporaryDirectory(), 'build')
+  mkdirSync(empty)
+  copyFileSync(guard, join(empty, 'check-checkout.cjs'))
+  const bare = run(`require(${JSON.stringify(join(empty, 'check-checkout.cjs'))})`)
+  expect([bare.status, bare.stderr]).toEqual([1, 'The packages of this checkout are not installed. Run: npm ci\n'])
+  const old = run(
+    `Object.defineProperty(process.versions, 'node', { value: '20.1.0' }); require(${JSON.stringify(guard)})`,
+  )
+  expect(old.status).toBe(1)
+  expect(old.stderr).toContain('needs Node 22.19 or later; this is Node 20.1.0.')
+  expect(run(`require(${JSON.stringify(guard)})`).status).toBe(0)
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  for (const name of ['prestart', 'pretest', 'build'])
+    expect(scripts[name]).toMatch(/^node build\/check-checkout\.cjs && /)
+})

@@ -3,6 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Category, exitCodes } from '../../src/cli/run/errors.ts'
+import { walkOddAnswers } from './odd-answers.ts'
 import { type Running, spawnSvc } from './process.ts'
 import { temporaryDirectory } from './test-cli.ts'
 
@@ -120,3 +121,9 @@ function interruptWhen({ child }: Running, { at, signal }: NonNullable<Case['int
     child.once('close', () => reject(new Error(`ended before it was waiting: ${text}`)))
   })
 }
+
+test('an answer off the contract is never a bug of svc: a sample', async () => {
+  const { cases, problems } = await walkOddAnswers({ step: 307 })
+  expect(problems).toEqual([])
+  expect(cases).toBeGreaterThan(20)
+})

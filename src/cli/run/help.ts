@@ -26,7 +26,9 @@ export function commandHelp(
   commander.configureHelp({ subcommandTerm: (child) => child.name() })
   let node: CommandNode = { name: '', summary: '', commands: tree }
   for (const word of words) {
-    const called = node.flagCommands?.[word.split('=', 1)[0] ?? ''] ?? word
+    const [flag = ''] = word.split('=', 1)
+    const flags = node.flagCommands ?? {}
+    const called = Object.hasOwn(flags, flag) ? flags[flag] : word
     const inner = node.commands?.find(({ name }) => name === called)
     if (inner === undefined) continue
     commander = commander.command(inner.name)

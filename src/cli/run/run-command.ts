@@ -53,7 +53,7 @@ function withoutPseudoCommand(first: string | undefined, rest: readonly string[]
 
 async function printTopic(name: string | undefined, host: Host): Promise<boolean> {
   const { topics } = await import('./help.ts')
-  const topic = topics[name ?? '']
+  const topic = Object.hasOwn(topics, name ?? '') ? topics[name ?? ''] : undefined
   if (topic === undefined) return false
   const { styleOf } = await import('../output/style.ts')
   const lines = await topic(styleOf(host.stdout, 'auto', host.env))

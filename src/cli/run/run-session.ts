@@ -9,7 +9,7 @@ import { CliError, exitCodes, noSandbox } from './errors.ts'
 import { type Host, hostWith } from './host.ts'
 import type { ParsedLine } from './parser.ts'
 import { commandName } from './program-info.ts'
-import { brokenResponse, type Received, type Session, sessionClient, severalSandboxesNote } from './session.ts'
+import { brokenResponse, type Session, sessionClient, severalSandboxesNote } from './session.ts'
 
 /** npm forwards the terminal's SIGINT a second time; two within this time count as one. */
 const doubledSignalMs = 100
@@ -17,9 +17,10 @@ const doubledSignalMs = 100
 /** Runs a parsed command and returns its exit code. Throws whatever it fails with. */
 export async function runSession(
   { command, input, common }: Extract<ParsedLine, { kind: 'command' }>,
-  host: Host,
+  given: Host,
   output: OutputOptions,
 ): Promise<number> {
+  const host = common.isInteractive ? given : hostWith(given, { stdin_is_terminal: false })
   const settings = await settingsOf(command, common.settings, host)
   output.format = settings.output
   const interrupt = new AbortController()
@@ -35,11 +36,10 @@ export async function runSession(
   }
   const unwatch = host.env.npm_lifecycle_event === undefined ? () => {} : watchParents(host, onParentEnd)
   const command_name = commandName(host.env)
-  const received: Received[] = []
   let note = severalSandboxesNote(settings, command_name)
   try {
     const session: Session = {
-      host: common.isInteractive ? host : hostWith(host, { stdin_is_terminal: false }),
+      host,
       settings,
       flags: common.settings,
       out,
@@ -52,14 +52,14 @@ export async function runSession(
         if (settings.source.base_url === 'default') throw noSandbox()
         if (note !== null) out.note(note)
         note = null
-        return sessionClient(host, settings, credential, received)
+        return sessionClient(host, settings, credential)
       },
     }
     return await command.run(session, input)
   } catch (error) {
     // A command that stumbles over a response says what was wrong with it.
-    if (received.length === 0 || !(error instanceof TypeError || error instanceof RangeError)) throw error
-    throw (await brokenResponse(received)) ?? error
+    if (!(error instanceof TypeError || error instanceof RangeError)) throw error
+    throw (await brokenResponse(host)) ?? error
   } finally {
     unwatch()
     removeHandler()

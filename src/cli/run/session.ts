@@ -42,15 +42,25 @@ export function severalSandboxesNote({ running, source, base_url }: Settings, co
 const known = { endpoints, schemas: () => import('../../client/response.ts'), stream: openStream }
 
 /** A response as it came, for the case that a command cannot work with it. */
-export interface Received {
+interface Received {
   endpoint: EndpointId
   response: RawResponse
 }
 
 const mostReceived = 20
 
-/** Returns the error of the first response that breaks the contract, or null when none does. */
-export async function brokenResponse(received: readonly Received[]): Promise<ContractError | null> {
+/** The last responses to a run of a command, by its host. */
+const lastReceived = new WeakMap<Host, Received[]>()
+
+function keepReceived(host: Host, received: Received): void {
+  const kept = lastReceived.get(host) ?? []
+  lastReceived.set(host, [...kept.slice(1 - mostReceived), received])
+}
+
+/** Returns the error of the first response to a run that breaks the contract, or null when none does. */
+export async function brokenResponse(host: Host): Promise<ContractError | null> {
+  const received = lastReceived.get(host) ?? []
+  if (received.length === 0) return null
   const { compareResponse } = await known.schemas()
   for (const { endpoint, response } of received) {
     const { differences } = compareResponse(endpoint, parseJson(response.text) ?? null, response.status)
@@ -75,12 +85,7 @@ export function commandClient({ env }: Pick<Host, 'env'>, { admin_token, ...opti
  * Returns the client of a service with its settings. It compares responses with the contract, except those of a sandbox of
  * this very version that no fault rule has changed: its tests do that, and loading the schemas takes longer than the call.
  */
-export function sessionClient(
-  host: Host,
-  settings: Settings,
-  credential?: PermittedKey,
-  received?: Received[],
-): Client {
+export function sessionClient(host: Host, settings: Settings, credential?: PermittedKey): Client {
   const { sandbox } = settings
   return commandClient(host, {
     base_url: settings.base_url,
@@ -89,8 +94,7 @@ export function sessionClient(
     origin: settings.origin ?? undefined,
     admin_token: permittedAdminToken(settings),
     validate: (response, endpoint) => {
-      received?.push({ endpoint, response })
-      if (received !== undefined && received.length > mostReceived) received.shift()
+      keepReceived(host, { endpoint, response })
       return sandbox?.version === version && response.headers.get('x-sandbox-fault') === null ? false : 'report'
     },
   })

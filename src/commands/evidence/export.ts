@@ -1,4 +1,5 @@
 /** `svc evidence export` and `tamper`: evidence as a file with signed checkpoints, and a copy of it that fails to verify. */
+
 import { createReadStream } from 'node:fs'
 import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -7,6 +8,7 @@ import { callEndpoint, endpointCommand } from '../../cli/endpoint/endpoint-comma
 import type { Command } from '../../cli/run/command.ts'
 import { CliError } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
+import { nextCursor } from '../../client/client.ts'
 import type { CallInput } from '../../client/exchange.ts'
 import { forceOption, writeAtomically } from '../files.ts'
 import { countFromOne } from '../flag-values.ts'
@@ -98,7 +100,7 @@ async function projectsOf(session: Session): Promise<string[]> {
     const query: object = { limit: 1000, ...(cursor === undefined ? {} : { cursor }) }
     const { data } = await callEndpoint(session, 'projects.list', { query })
     found.push(...data.items.map((item) => item.client_id))
-    cursor = data.next_cursor
+    cursor = nextCursor(data, cursor)
   }
   return found.toReversed()
 }

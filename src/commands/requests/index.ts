@@ -2,6 +2,7 @@ import { callEndpoint, endpointCommand, printPage } from '../../cli/endpoint/end
 import { endpointOptions, flagValues } from '../../cli/endpoint/input.ts'
 import type { Noun } from '../../cli/run/command.ts'
 import type { Session } from '../../cli/run/session.ts'
+import { nextCursor } from '../../client/client.ts'
 import type { RequestItem } from '../../contract/control/requests.ts'
 import { listOptions, listQuery, matchOf, matchOptions } from './match.ts'
 import { replay } from './replay.ts'
@@ -52,7 +53,7 @@ async function printFullPage(
   for (;;) {
     const { data } = await callEndpoint(session, id, { [place]: input })
     items.push(...data.items)
-    const { next_cursor } = data
+    const next_cursor = nextCursor(data, (input as { cursor?: string }).cursor)
     if (next_cursor === null || items.length >= limit) {
       printPage(session, { items, next_cursor }, columns)
       return 0

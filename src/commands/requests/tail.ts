@@ -8,7 +8,7 @@ import type { Style } from '../../cli/output/style.ts'
 import { formatTime, formatValue } from '../../cli/output/text.ts'
 import type { Command } from '../../cli/run/command.ts'
 import type { Session } from '../../cli/run/session.ts'
-import type { Client } from '../../client/client.ts'
+import { type Client, nextCursor } from '../../client/client.ts'
 import type { RequestItem } from '../../contract/control/requests.ts'
 import { connect, follow, type Interruption, noteOf } from '../../tail/feed.ts'
 import { listOptions, listQuery } from './match.ts'
@@ -206,7 +206,7 @@ async function collectJournal(
     found.push(...fresh)
     const isKnown = page.items.length > 0 && fresh.length === 0
     if (page.next_cursor === null || isKnown || found.length >= most) return found
-    cursor = page.next_cursor
+    cursor = nextCursor(page, cursor)
   }
 }
 

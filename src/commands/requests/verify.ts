@@ -1,4 +1,5 @@
 /** `svc requests verify`, `count` and `nearest`: how many requests match, and which nearly do. */
+
 import { Option } from 'commander'
 import { callEndpoint, endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
 import { endpointOptions, flagValues } from '../../cli/endpoint/input.ts'
@@ -6,6 +7,7 @@ import { alignPairs, formatValue } from '../../cli/output/text.ts'
 import type { Command, CommandInput } from '../../cli/run/command.ts'
 import { CliError } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
+import { nextCursor } from '../../client/client.ts'
 import type { FailedCondition, NearMiss, RequestItem, RequestMatch } from '../../contract/control/requests.ts'
 import { wholeNumber } from '../flag-values.ts'
 import { matchOf, matchOptions } from './match.ts'
@@ -106,7 +108,7 @@ async function countMatches(session: Session, match: RequestMatch): Promise<numb
     const body: object = { ...match, ...(cursor === undefined ? {} : { cursor }) }
     const { data } = await callEndpoint(session, 'requests.count', { body })
     total += data.count
-    cursor = data.next_cursor
+    cursor = nextCursor(data, cursor)
   }
   return total
 }

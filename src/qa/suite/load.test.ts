@@ -107,3 +107,58 @@ test('two cases of one name, and text that is not YAML', () => {
   expect(problems('suite: [')[0]).toMatch(/^1:9: This is not YAML: /)
   expect(problems('')[0]).toMatch(/^1:1: /)
 })
+
+test('a matrix of more cases than a suite may have is refused with their number', () => {
+  const values = `[${Array.from({ length: 50 }, (_, index) => index).join(', ')}]`
+  const axes = ['a', 'b', 'c', 'd', 'e', 'f']
+  const head = `suite: s\ntitle: t\nmatrix:\n${axes.map((name) => `  ${name}: ${values}\n`).join('')}cases:\n`
+  const steps = 'steps: [{ placement: {} }]'
+  expect(() => loadSuite(`${head}  - { name: x, matrix: [${axes.join(', ')}], ${steps} }\n`, 's.yaml', '/')).toThrow(
+    's.yaml:11:24: This matrix makes 15,625,000,000 cases (50 x 50 x 50 x 50 x 50 x 50). A suite may have 10,000: leave out values or axes.',
+  )
+  const many = Array.from({ length: 5 }, (_, index) => `  - { name: x${index}, matrix: [a, b], ${steps} }\n`).join('')
+  expect(() => loadSuite(head + many, 's.yaml', '/')).toThrow(
+    's.yaml:15:25: With the 2,500 cases of this matrix the suite has 12,500. A suite may have 10,000',
+  )
+})
+
+test.each([
+  [
+    'an unknown alias',
+    'suite: s\ntitle: *gone\n',
+    's.yaml:2:8: There is no anchor for the alias *gone. An anchor stands before its aliases: &gone',
+  ],
+  [
+    'an alias of itself',
+    'suite: s\ncases: &a\n  - *a\n',
+    's.yaml:3:5: The alias *a is within its own anchor. Write the value out.',
+  ],
+  [
+    'an alias of itself, by another',
+    'a: &a { b: &b { c: *a } }\n',
+    's.yaml:1:20: The alias *a is within its own anchor.',
+  ],
+  [
+    'a merge of no map',
+    'a: &a 1\nb: { <<: *a }\n',
+    's.yaml:2:10: This is not YAML: Merge sources must be maps or map aliases',
+  ],
+  ['nesting without end', `a: ${'['.repeat(50_000)}`, 'This is not YAML: it is nested too deeply.'],
+  [
+    'nesting',
+    `a: ${'['.repeat(300)}${']'.repeat(300)}`,
+    's.yaml:1:202: This is nested too deeply. A value may have 100 levels.',
+  ],
+])('%s is a problem of the file, with its place', (_, text, message) => {
+  expect(() => loadSuite(text, 's.yaml', '/')).toThrow(message)
+})
+
+test('aliases that multiply are refused before they take memory', () => {
+  const levels = Array.from(
+    { length: 30 },
+    (_, index) => `l${index + 1}: &l${index + 1} [${`*l${index}, `.repeat(9)}*l${index}]`,
+  )
+  expect(() => loadSuite(`l0: &l0 [x]\n${levels.join('\n')}\n`, 's.yaml', '/')).toThrow(
+    'The aliases of this file make too large a value. Write the values out.',
+  )
+})

@@ -1,5 +1,5 @@
 /** Loads a suite file: YAML, then its shape, then its references. Reports everything wrong in it at once. */
-import { LineCounter, parseDocument } from 'yaml'
+import { type Document, isNode, LineCounter, parseDocument, visit } from 'yaml'
 import type { z } from 'zod'
 import type { Json } from '../../foundation/json.ts'
 import { nearestName } from '../../foundation/nearest-name.ts'
@@ -21,25 +21,83 @@ export function parseYaml(text: string, file: string): { value: unknown; places:
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, merge: true })
   const places = new Places(document, lines, file)
-  if (document.errors.length > 0) {
-    throw new SuiteError(
-      document.errors.map(({ message, pos }) => ({
-        place: places.offset(pos[0]),
-        message: `This is not YAML: ${message.split('\n')[0]}${/[.!?]$/.test(message) ? '' : '.'}`,
-        hint: '',
-      })),
-    )
+  const syntax = document.errors.slice(0, mostSyntaxErrors).map(({ message, pos }) => {
+    const [first = ''] = message.replace('Maximum call stack size exceeded', tooDeep).split('\n')
+    return {
+      place: places.offset(pos[0]),
+      message: `This is not YAML: ${first}${/[.!?]$/.test(first) ? '' : '.'}`,
+      hint: '',
+    }
+  })
+  if (syntax.length > 0) throw new SuiteError(syntax)
+  const problem = referenceProblem(document, places)
+  if (problem !== null) throw new SuiteError([problem])
+  try {
+    return { value: document.toJS() as unknown, places }
+  } catch (error) {
+    const { message } = error as Error
+    const [text, hint] = /alias count/i.test(message)
+      ? ['The aliases of this file make too large a value.', 'Write the values out.']
+      : [`This is not YAML: ${message.split('\n')[0]}`, '']
+    throw new SuiteError([{ place: places.offset(lastAlias(document)), message: text, hint }])
   }
-  return { value: document.toJS() as unknown, places }
+}
+
+const tooDeep = 'it is nested too deeply'
+/** A suite has a few levels; what reads values follows them by recursion. */
+const mostLevels = 100
+
+/** Returns an alias that has no value, or a value that is nested too deeply; null when there is neither. */
+function referenceProblem(document: Document, places: Places): SuiteProblem | null {
+  let problem: SuiteProblem | null = null
+  const report = (node: { range?: readonly number[] | null | undefined }, message: string, hint: string) => {
+    problem = { place: places.offset(node.range?.[0] ?? 0), message, hint }
+    return visit.BREAK
+  }
+  visit(document, {
+    Collection(_, node, path) {
+      // The pairs of maps are on the path too.
+      if (path.length <= 2 * mostLevels) return undefined
+      return report(node, `This ${tooDeep.replace('it ', '')}.`, `A value may have ${mostLevels} levels.`)
+    },
+    Alias(_, alias, path) {
+      const name = alias.source
+      if (path.some((node) => isNode(node) && 'anchor' in node && node.anchor === name))
+        return report(alias, `The alias *${name} is within its own anchor.`, 'Write the value out.')
+      if (alias.resolve(document) !== undefined) return undefined
+      return report(
+        alias,
+        `There is no anchor for the alias *${name}.`,
+        `An anchor stands before its aliases: &${name}`,
+      )
+    },
+  })
+  return problem
+}
+
+function lastAlias(document: Document): number {
+  let offset = 0
+  visit(document, {
+    Alias(_, { range }) {
+      offset = range?.[0] ?? 0
+    },
+  })
+  return offset
 }
 
 type SuiteData = z.infer<typeof Suite>
 type CaseData = z.infer<typeof Case>
 
+/** One slip makes the rest of a file wrong too. */
+const mostSyntaxErrors = 10
+/** More would take minutes to plan and gigabytes to report. */
+export const mostCases = 10_000
+
 class Reader {
   readonly #data: unknown
   readonly #places: Places
   readonly #problems: SuiteProblem[] = []
+  #combinations = 0
 
   constructor(data: unknown, places: Places) {
     this.#data = data
@@ -79,6 +137,7 @@ class Reader {
       place: this.#places.of([...path, 'name']),
     }
     this.#exceptions(loaded, path)
+    this.#countCombinations(loaded, path)
     this.#problems.push(...referenceProblems(loaded, this.#places.of([...path, 'name'])))
     return [loaded]
   }
@@ -87,7 +146,7 @@ class Reader {
     if (!Array.isArray(wanted)) return typeof wanted === 'object' && wanted !== null ? wanted : {}
     return Object.fromEntries(
       wanted.flatMap((name, index) => {
-        const axis = known[name]
+        const axis = Object.hasOwn(known, name) ? known[name] : undefined
         if (axis !== undefined) return [[name, axis] as const]
         const hint = suggestion(name, Object.keys(known))
         this.#report([...path, 'matrix', index], `The suite has no matrix named ${name}.`, hint)
@@ -99,12 +158,31 @@ class Reader {
   #exceptions({ except, axes }: LoadedCase, path: Path): void {
     for (const [index, combination] of except.entries()) {
       for (const name of Object.keys(combination)) {
-        if (name in axes) continue
+        if (Object.hasOwn(axes, name)) continue
         const place = this.#places.ofName([...path, 'except', index], name)
         const hint = suggestion(name, Object.keys(axes))
         this.#problems.push({ place, message: `This case has no matrix named ${name}.`, hint })
       }
     }
+  }
+
+  /** A few values on each of a few axes are more cases than fit in memory. */
+  #countCombinations({ axes }: LoadedCase, path: Path): void {
+    const lengths = Object.values(axes).map((values) => values.length)
+    const own = lengths.reduce((product, length) => product * length, 1)
+    const before = this.#combinations
+    this.#combinations += own
+    if (before > mostCases || this.#combinations <= mostCases) return
+    const factors = lengths.length > 1 ? ` (${lengths.join(' x ')})` : ''
+    const message =
+      own > mostCases
+        ? `This matrix makes ${own.toLocaleString('en')} cases${factors}.`
+        : `With the ${own.toLocaleString('en')} cases of this matrix the suite has ${this.#combinations.toLocaleString('en')}.`
+    this.#report(
+      [...path, 'matrix'],
+      message,
+      `A suite may have ${mostCases.toLocaleString('en')}: leave out values or axes.`,
+    )
   }
 
   #steps(entries: unknown, path: Path): LoadedStep[] {

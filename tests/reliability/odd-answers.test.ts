@@ -1,0 +1,13 @@
+/**
+ * Every command with answers that no service of the contract gives: each ends with a message, none as a bug of svc.
+ * `tests/cli/exit-codes.test.ts` tries a sample.
+ */
+import { expect, test } from 'vitest'
+import { walkOddAnswers } from '../cli/odd-answers.ts'
+
+test('an answer off the contract ends in a message that names what was off', async () => {
+  const { cases, commands, problems } = await walkOddAnswers({ step: 9 })
+  process.stdout.write(`odd answers: ${cases} cases of ${commands.size} commands\n`)
+  expect(problems).toEqual([])
+  expect(cases).toBeGreaterThan(900)
+})
