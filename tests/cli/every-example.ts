@@ -25,7 +25,7 @@ const elsewhere: Readonly<Record<string, string>> = {
 }
 
 /** The commands that go on until they are interrupted. */
-const endless = /^(start|events stream|beacons tail|requests tail|qa observe$)/
+const endless = /^(start|events stream|beacons tail|requests tail|callbacks listen|qa observe$)/
 
 export async function everyExample(): Promise<Example[]> {
   const all = (await loadAll(commands)).flatMap(({ command, path }) =>
