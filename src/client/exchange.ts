@@ -2,7 +2,7 @@
 import type { Endpoint } from '../contract/endpoint.ts'
 import { fillPath } from '../foundation/endpoint-path.ts'
 import { isObject } from '../foundation/json.ts'
-import { ContractError, RefusedError, UnreachableError } from './errors.ts'
+import { RefusedError, UnreachableError } from './errors.ts'
 
 /** A file that is read while it is sent: the Blob of Node, since the browser's type does not have what Node's fetch needs. */
 export type FileBody = import('node:buffer').Blob
@@ -179,9 +179,6 @@ export async function exchange<T>(
     return await read(response)
   } catch (error) {
     if (signal?.aborted === true) throw signal.reason
-    if (error instanceof TooLongError) {
-      throw new ContractError(`${init.method} ${new URL(url).pathname}`, error.status, [error.message], null)
-    }
     throw new UnreachableError(
       transport.base_url,
       transport.timeout_ms,
@@ -200,35 +197,9 @@ export function fetchRaw(request: HttpRequest, base_url: string, signal: AbortSi
   return exchange({ fetch: globalFetch, base_url, timeout_ms: rawTimeout_ms }, request, signal, readToEnd)
 }
 
-/** No response of the contract that is read as a whole comes near; a page of a list is the longest. */
-const longestText_bytes = 64 * 2 ** 20
-
-class TooLongError extends Error {
-  readonly status: number
-
-  constructor(status: number) {
-    super(`the body is longer than ${longestText_bytes / 2 ** 20} MiB`)
-    this.status = status
-  }
-}
-
 export async function readToEnd(response: FetchResponse): Promise<RawResponse> {
   const { status, ok, headers } = response
-  return { status, ok, request_id: headers.get('x-request-id'), headers, text: await textOf(response) }
-}
-
-async function textOf({ status, body }: FetchResponse): Promise<string> {
-  const reader = body?.getReader()
-  if (reader === undefined) return ''
-  const decoder = new TextDecoder()
-  let whole = ''
-  let length = 0
-  for await (const bytes of readBytes(reader)) {
-    length += bytes.length
-    if (length > longestText_bytes) throw new TooLongError(status)
-    whole += decoder.decode(bytes, { stream: true })
-  }
-  return whole + decoder.decode()
+  return { status, ok, request_id: headers.get('x-request-id'), headers, text: await response.text() }
 }
 
 /** Reads a body piece by piece. Cancels it when the caller stops early. */

@@ -36,6 +36,9 @@ async function sendFile(file: FileBody, sent: ClientRequest): Promise<void> {
   }
 }
 
+/** No response of the contract that is read as a whole comes near. */
+const longestText_bytes = 64 * 2 ** 20
+
 function responseOf(incoming: IncomingMessage, status: number, signal: AbortSignal): FetchResponse {
   const pieces: AsyncIterator<Buffer, undefined> = incoming[Symbol.asyncIterator]()
   const read = async () => {
@@ -51,7 +54,13 @@ function responseOf(incoming: IncomingMessage, status: number, signal: AbortSign
     body: { getReader: () => ({ read, cancel: async () => void incoming.destroy() }) },
     async text() {
       const body: Uint8Array[] = []
-      for (let piece = await read(); !piece.done; piece = await read()) body.push(piece.value!)
+      let length = 0
+      for (let piece = await read(); !piece.done; piece = await read()) {
+        length += piece.value!.length
+        if (length > longestText_bytes)
+          throw new Error(`the response is longer than ${longestText_bytes / 2 ** 20} MiB`)
+        body.push(piece.value!)
+      }
       return Buffer.concat(body).toString('utf8')
     },
   }
