@@ -1,6 +1,6 @@
 // Before build.ts, in syntax that any Node can parse: an old Node, or a checkout without its packages, prints a stack trace.
-var fs = require('fs')
-var path = require('path')
+var fs = require('node:fs')
+var path = require('node:path')
 
 var running = process.versions.node.split('.').map(Number)
 var root = path.join(__dirname, '..')
@@ -10,7 +10,7 @@ if (!fs.existsSync(path.join(root, 'node_modules', 'vite'))) {
   process.exit(1)
 }
 if (running[0] < 22 || (running[0] === 22 && running[1] < 19)) {
-  console.error('This checkout needs Node 22.19 or later; this is Node ' + process.versions.node + '.')
+  console.error(`This checkout needs Node 22.19 or later; this is Node ${process.versions.node}.`)
   console.error('npm ci installs one for its scripts. Run: npm ci')
   process.exit(1)
 }

@@ -27,7 +27,12 @@ export const importTable: readonly ImportRule[] = [
     // The type of a Blob.
     builtins: ['node:buffer'],
   },
-  { path: 'src/cli', modules: base, packages: ['commander', 'string-width', 'zod', 'selfsigned'], builtins: 'all' },
+  {
+    path: 'src/cli',
+    modules: base,
+    packages: ['commander', 'chalk', 'string-width', 'zod', 'selfsigned'],
+    builtins: 'all',
+  },
   { path: 'src/tail', modules: [...base, 'src/cli'], packages: ['ink', 'react', 'zod'], builtins: 'all' },
   {
     path: 'src/qa',

@@ -1,5 +1,4 @@
 /** `svc callbacks listen`: receives callbacks, checks their signatures, prints them, and forwards them unchanged. */
-import { createHmac, timingSafeEqual } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, request as httpRequest, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -9,6 +8,7 @@ import { formatTime } from '../../cli/output/text.ts'
 import type { Command } from '../../cli/run/command.ts'
 import { CliError } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
+import { verifyCallback } from '../../client/callback.ts'
 import { parseJson } from '../../foundation/json.ts'
 import { valueAt } from '../../foundation/json-path.ts'
 import { wholeNumber } from '../flag-values.ts'
@@ -136,7 +136,7 @@ async function receive(receiver: Receiver, incoming: IncomingMessage): Promise<n
   const body = await readBody(incoming)
   if (body === null) return 413
   const { keys, forward_to } = receiver
-  const signature = verify(body, incoming.headers[signatureHeader], keys)
+  const signature = await verify(body, incoming.headers[signatureHeader], keys)
   const isRight = signature === 'verified' || signature === 'other_key'
   const forwarded = forward_to === null ? null : await forward(forward_to, incoming, body)
   const status = forwarded === null ? (isRight ? 200 : 401) : (forwarded.status ?? 502)
@@ -173,19 +173,16 @@ async function readBody(incoming: IncomingMessage): Promise<Buffer | null> {
   return Buffer.concat(chunks)
 }
 
-function verify(
+async function verify(
   body: Buffer,
   header: string | string[] | undefined,
-  [inUse, ...others]: readonly string[],
-): ReceivedCallback['signature'] {
+  keys: readonly string[],
+): Promise<ReceivedCallback['signature']> {
   if (typeof header !== 'string') return 'missing'
-  const sent = Buffer.from(header)
-  const isOf = (key: string) => {
-    const right = Buffer.from(`sha256=${createHmac('sha256', key).update(body).digest('hex')}`)
-    return sent.length === right.length && timingSafeEqual(sent, right)
+  for (const [index, key] of keys.entries()) {
+    if (await verifyCallback(body, header, key)) return index === 0 ? 'verified' : 'other_key'
   }
-  if (isOf(inUse!)) return 'verified'
-  return others.some(isOf) ? 'other_key' : 'wrong'
+  return 'wrong'
 }
 
 /** Headers that belong to one connection, or that Node sets. */
