@@ -33,6 +33,7 @@ const unchecked = {
     const isError = isObject(body) && typeof body.error === 'string' && typeof body.message === 'string'
     return isError ? (body as unknown as ErrorBody) : null
   },
+  describeOther: (text: string) => `: ${text.slice(0, 200)}`,
 }
 
 /** Nothing is compared, and pages have no event stream. */

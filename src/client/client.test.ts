@@ -89,6 +89,19 @@ test('an error response of another server keeps its status and first words', asy
   })
 })
 
+test('of a page in place of a response only the words that it shows are in the message', async () => {
+  const page =
+    '<!doctype html><html><head><title>502</title><style>p{}</style></head>\n<body><!-- nginx --><p>Bad &amp;lt; <b>gateway</b></p><script>if (1 < 2) run()</script></body></html>'
+  const shown = async (html: string) => {
+    const { fetch } = respondingWith(html, 502)
+    const call = createClient({ base_url: 'http://127.0.0.1:1', fetch }).placements.create({ body })
+    return call.then(String, (error: Error) => error.message)
+  }
+  expect(await shown(page)).toBe('POST /v1/placements responded with 502 and a page: Bad &lt; gateway')
+  expect(await shown('<html></html>')).toBe('POST /v1/placements responded with 502 and a page.')
+  expect(await shown('')).toBe('POST /v1/placements responded with 502, without the error body of the contract.')
+})
+
 test('a response that differs from the contract is thrown, reported or returned', async () => {
   const { fetch } = respondingWith({ ...pending, status: 'done' })
   const options = { base_url: 'http://127.0.0.1:1', fetch }

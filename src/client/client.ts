@@ -147,13 +147,13 @@ export function clientOf<Ids extends EndpointId>(known: KnownContract<Ids>, opti
   /** Returns the error of a response that is not a success. */
   async function failure({ method, path }: SentEndpoint, response: RawResponse): Promise<ServiceError> {
     const { status, text, request_id } = response
-    const body = (await schemas()).errorBodyOf(text)
+    const { errorBodyOf, describeOther } = await schemas()
     return new ServiceError({
       method,
       path,
       status,
-      body,
-      text,
+      body: errorBodyOf(text),
+      instead: describeOther(text),
       retry_after_s: retryAfterSeconds(response),
       request_id,
       location: response.headers.get('location'),

@@ -16,19 +16,19 @@ export class ServiceError extends Error {
     path: string
     status: number
     body: ErrorBody | null
-    text: string
+    /** What it has instead of the error body, as the end of the message. */
+    instead: string
     retry_after_s: number | null
     request_id: string | null
     /** The address of a redirect. */
     location?: string | null
   }) {
     const { location } = details
-    const excerpt = details.text.replace(/\s+/g, ' ').trim().slice(0, 200)
     super(
       details.body?.message ??
         (details.status >= 300 && details.status < 400
           ? `${details.method} ${details.path} responded with ${details.status}, a redirect${location ? ` to ${location}` : ''}. It was not followed.`
-          : `${details.method} ${details.path} responded with ${details.status}, without the error body of the contract${excerpt === '' ? '.' : `: ${excerpt}`}`),
+          : `${details.method} ${details.path} responded with ${details.status}${details.instead}`),
     )
     this.status = details.status
     this.body = details.body

@@ -3,6 +3,7 @@ import { SandboxEvent } from '../contract/control/events.ts'
 import type { Endpoint } from '../contract/endpoint.ts'
 import { ErrorBody } from '../contract/errors.ts'
 import { contract, type EndpointId } from '../contract/index.ts'
+import { unescapeHtml } from '../foundation/html.ts'
 import { type Json, parseJson } from '../foundation/json.ts'
 import { ContractError } from './errors.ts'
 import { type ByteReader, type ResponseMeta, readBytes } from './exchange.ts'
@@ -39,6 +40,21 @@ export function validated(
 export function errorBodyOf(text: string): ErrorBody | null {
   return ErrorBody.safeParse(parseJson(text)).data ?? null
 }
+
+/**
+ * Returns the end of a message about a response without the error body: the first words of its text, and of a page the words
+ * that it shows, such as the reason why a frame is not there.
+ */
+export function describeOther(text: string): string {
+  const isPage = /^\s*<(!doctype|html)/i.test(text)
+  const shown = isPage ? unescapeHtml(text.replace(unseen, ' ').replace(/<[^>]*>/g, ' ')) : text
+  const excerpt = shown.replace(/\s+/g, ' ').trim().slice(0, 200)
+  const found = isPage ? ' and a page' : ', without the error body of the contract'
+  return excerpt === '' ? `${found}.` : `${found}: ${excerpt}`
+}
+
+/** The parts of a page that are not shown. */
+const unseen = /<!--.*?-->|<(head|script|style|template)\b.*?<\/\1>/gis
 
 /** Reads server-sent events to the end of the stream. Skips comments and events that do not match the contract. */
 export async function* readEvents(reader: ByteReader): AsyncGenerator<SandboxEvent, void, undefined> {

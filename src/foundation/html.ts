@@ -10,3 +10,8 @@ const entities: Readonly<Record<string, string>> = {
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character]!)
 }
+
+/** Returns escaped text as it was. */
+export function unescapeHtml(html: string): string {
+  return Object.entries(entities).reduceRight((text, [character, entity]) => text.replaceAll(entity, character), html)
+}

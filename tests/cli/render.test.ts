@@ -27,3 +27,22 @@ test('placements create --open of a no-fill has nothing to show', async () => {
   const { code, stderr } = await cli.svc('placements create --no-fill --open -o none')
   expect({ code, stderr }).toEqual({ code: 0, stderr: 'Not opened: there is no fill to show.\n' })
 })
+
+test('render fetch of a frame that is not there says why, without the HTML of its page', async () => {
+  await using cli = await startTestCli()
+  await cli.svc('placements create --format banner')
+  await cli.svc('sandbox clock advance 301s')
+  const expired = await cli.svc('render fetch')
+  expect(expired).toEqual({
+    code: 3,
+    stdout: '',
+    stderr: expect.stringMatching(
+      /\nerror: GET \/v1\/render\/\{asset_token\} responded with 404 and a page: The asset token has expired\. asset_token_expired\nhint: Request a new placement for the next turn; do not store fills\.\nreason asset_token_expired, request req_\w+\n$/,
+    ),
+  })
+  const unknown = await cli.svc(`render fetch ast_00000000001_${'a'.repeat(43)} -o json`)
+  expect([unknown.code, JSON.parse(unknown.stderr)]).toMatchObject([
+    3,
+    { error: { code: 'not_found', reason_code: 'asset_token_invalid', hint: expect.stringMatching(/\.$/) } },
+  ])
+})

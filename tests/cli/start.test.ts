@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises'
+import { readdir, writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -19,7 +19,11 @@ afterEach(async () => {
 })
 
 function start(home: string, ...args: string[]): Running {
-  const running = spawnSvc(['start', ...args], { SVC_HOME: home })
+  return startWith({ SVC_HOME: home }, ...args)
+}
+
+function startWith(env: Record<string, string>, ...args: string[]): Running {
+  const running = spawnSvc(['start', ...args], env)
   started.push(running)
   return running
 }
@@ -68,6 +72,26 @@ describe('svc start -o json', () => {
       stderr: 'error: No sandbox is running.\nhint: Start one: svc start. Or name a service: --base-url URL.\n',
     })
   })
+})
+
+test('strict by flag, variable and config file; the variable wins over the file', async () => {
+  const home = temporaryDirectory()
+  const config = join(home, 'strict.json')
+  await writeFile(config, JSON.stringify({ sandbox: { strict: true } }))
+  const legacyStatus = async (args: string[], env: Record<string, string> = {}) => {
+    const words = ['--port', '0', '--ephemeral', '-o', 'json', ...args]
+    const { firstLine } = startWith({ SVC_HOME: home, ...env }, ...words)
+    const { url } = JSON.parse(await firstLine) as { url: string }
+    // Without a key: a route that is there says so, one that is not is not found.
+    return (await fetch(`${url}/public/wrapper/v1/jobs`, { method: 'POST' })).status
+  }
+  const statuses = [
+    legacyStatus(['--strict']),
+    legacyStatus([], { SVC_STRICT: '1' }),
+    legacyStatus(['--config', config]),
+    legacyStatus(['--config', config], { SVC_STRICT: '0' }),
+  ]
+  expect(await Promise.all(statuses)).toEqual([404, 404, 404, 401])
 })
 
 describe('a busy port or database', () => {

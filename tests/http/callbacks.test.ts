@@ -2,9 +2,10 @@
 import { createHmac } from 'node:crypto'
 import dns from 'node:dns'
 import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
 import { LegacyDecision } from '../../src/contract/compat/decisions.ts'
@@ -33,6 +34,10 @@ async function callback(on: Stage, slot_id: string, status: CallbackItem['status
     await wait(10)
   }
 }
+
+/** Whether a file of a folder contains a text. */
+const holds = (folder: string, text: string) =>
+  readdirSync(folder).some((name) => readFileSync(join(folder, name)).includes(text))
 
 const attemptsOf = async (on: Stage, slot_id: string) =>
   (await on.api.accept('requests.list', { query: { path: 'http', details: 'true' } })).body.items
@@ -310,7 +315,10 @@ describe('a callback that is sent again', () => {
     await using hook = await receiver()
     const first = await stage({ database, decision_latency_ms: 60_000 })
     const [slot_id] = await job(first, hook.url)
+    expect(holds(dirname(database), hook.url), 'the callback is stored').toBe(true)
+    expect(holds(dirname(database), key), 'the key that signs is not').toBe(false)
     await first.sandbox.close()
+    expect(holds(dirname(database), key)).toBe(false)
     await using on = await stage({ database, clock: first.clock })
     const lost = await callback(on, slot_id!, 'key_lost')
     expect(lost).toMatchObject({ attempts: 0, attempted_at_ms: null })

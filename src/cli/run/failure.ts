@@ -1,6 +1,6 @@
 /** Any error as the command line reports it: its category and exit code, what happened, and what to do. */
 import { ContractError, RefusedError, ServiceError, UnreachableError } from '../../client/errors.ts'
-import { type ErrorCode, errorCodes } from '../../contract/error-codes.ts'
+import { type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from '../../contract/error-codes.ts'
 import type { FieldError } from '../../contract/errors.ts'
 import { oneLine } from '../output/printable.ts'
 import { type Category, categoryOf, type Failure } from './errors.ts'
@@ -11,8 +11,10 @@ export function describeFailure(error: unknown): Failure {
     // The service wrote them: a line end in one would forge a line of this program.
     const message = [error.message, ...(error.body?.fields ?? []).map(describeField)].map(oneLine).join('\n  ')
     const wait = error.retry_after_s === null ? null : `Retry-After: ${error.retry_after_s} s.`
-    const hint = oneLine([error.hint, wait].filter((part) => part !== null).join(' ')) || null
-    const { reason_code, request_id } = error
+    const reason_code = error.reason_code ?? reasonOfPage(error)
+    const advice = error.hint ?? (reason_code === null ? null : reasonCodes[reason_code].hint)
+    const hint = oneLine([advice, wait].filter((part) => part !== null).join(' ')) || null
+    const { request_id } = error
     return failure(categoryOfError(error.code), error.code, message, { reason_code, hint, request_id })
   }
   if (error instanceof RefusedError) {
@@ -28,6 +30,12 @@ export function describeFailure(error: unknown): Failure {
   }
   const message = error instanceof Error ? error.message : String(error)
   return failure('unexpected', 'unexpected', message, { hint: 'This looks like a bug of svc.' })
+}
+
+/** Returns the reason that a page in place of a frame shows as its last word; null for every other response. */
+function reasonOfPage({ body, message }: ServiceError): ReasonCode | null {
+  const word = body === null ? message.slice(message.lastIndexOf(' ') + 1) : ''
+  return Object.hasOwn(reasonCodes, word) ? (word as ReasonCode) : null
 }
 
 function failure(

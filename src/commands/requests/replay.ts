@@ -8,8 +8,7 @@ import { CliError } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
 import { ServiceError } from '../../client/errors.ts'
 import type { RequestDetail } from '../../contract/control/requests.ts'
-import { ErrorBody } from '../../contract/errors.ts'
-import { parseJson, parseJsonObject } from '../../foundation/json.ts'
+import { parseJsonObject } from '../../foundation/json.ts'
 import { repeatable } from '../flag-values.ts'
 import { lastPlacement } from '../placements/last-placement.ts'
 import { endpointAt } from './match.ts'
@@ -49,7 +48,7 @@ async function run(session: Session, { args, options }: CommandInput): Promise<n
     ...(exchange.response_body ? ['', ...describeValue(jsonOrText(exchange.response_body), style)] : []),
   ])
   if (exchange.status === 0) throw noResponse(exchange)
-  if (exchange.status >= 400) throw serviceError(exchange)
+  if (exchange.status >= 400) throw await serviceError(exchange)
   return 0
 }
 
@@ -85,8 +84,10 @@ function noResponse({ method, path, response_headers }: RequestDetail): CliError
   )
 }
 
-function serviceError({ method, path, status, response_body, request_id }: RequestDetail): ServiceError {
-  const text = response_body ?? ''
-  const { data: body = null } = ErrorBody.safeParse(parseJson(text))
-  return new ServiceError({ method, path, status, body, text, retry_after_s: null, request_id })
+async function serviceError(detail: RequestDetail): Promise<ServiceError> {
+  const { describeOther, errorBodyOf } = await import('../../client/response.ts')
+  const { method, path, status, request_id } = detail
+  const text = detail.response_body ?? ''
+  const [body, instead] = [errorBodyOf(text), describeOther(text)]
+  return new ServiceError({ method, path, status, body, instead, retry_after_s: null, request_id })
 }
