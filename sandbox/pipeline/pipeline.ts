@@ -10,7 +10,8 @@
  */
 import { type Endpoint, isControlPlane } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
-import { contract, type EndpointId } from '../../src/contract/index.ts'
+import { compat, contract, type EndpointId } from '../../src/contract/index.ts'
+import { pathPattern, withoutQuery } from '../../src/foundation/endpoint-path.ts'
 import { mayHoldSecrets } from '../../src/foundation/redaction.ts'
 import { type CompatOperationId, compatOperations, deprecationHeaders } from '../compat/index.ts'
 import { publishableKey } from '../operations/browser.ts'
@@ -137,12 +138,17 @@ function findRoute({ services, guard, routes }: Pipeline, request: Request): Rou
     checkControlPlane(request, [services.url, services.base_url], guard, route ?? {})
   }
   if (route !== null) return route
-  if (!isPreflight(request)) throw missingRoute(routes, request)
+  if (!isPreflight(request)) throw missingRoute(routes, request, services.strict && isOfCompat(request))
   return {
     method: 'OPTIONS',
     path: '*',
     respond: (exchange) => preflightResponse(services, exchange, routes.methodsOf(request.url)),
   }
+}
+
+/** Whether a path is one of those that `strict` leaves out. */
+function isOfCompat({ url }: Request): boolean {
+  return Object.values<Endpoint>(compat).some(({ path }) => pathPattern(path).test(withoutQuery(url)))
 }
 
 /** Step 3: reads the body within the limit of its route. */

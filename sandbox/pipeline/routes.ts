@@ -62,9 +62,18 @@ export function createRoutes(): Routes {
   }
 }
 
-/** Returns the error of a request without a route: 405 with Allow when the path has other methods, else 404. */
-export function missingRoute(routes: Routes, { method, url }: Request): ApiError {
+const strictly = {
+  message: 'There is no such path: this sandbox is strict, and has no routes for old clients.',
+  hint: 'Use the route of v1: svc docs migrating. Or start the sandbox without --strict and SVC_STRICT.',
+}
+
+/**
+ * Returns the error of a request without a route: 405 with Allow when the path has other methods, else 404. `isLeftOut`:
+ * it is there without `strict`.
+ */
+export function missingRoute(routes: Routes, { method, url }: Request, isLeftOut: boolean): ApiError {
   const allowed = routes.methodsOf(url)
+  if (isLeftOut) return new ApiError('not_found', strictly)
   if (allowed.length === 0 || allowed.includes(method)) return unknownPath(routes.nearest(url))
   return new ApiError('method_not_allowed', { headers: { allow: [...allowed, 'OPTIONS'].join(', ') } })
 }

@@ -80,10 +80,12 @@ test('strict by flag, variable and config file; the variable wins over the file'
   await writeFile(config, JSON.stringify({ sandbox: { strict: true } }))
   const legacyStatus = async (args: string[], env: Record<string, string> = {}) => {
     const words = ['--port', '0', '--ephemeral', '-o', 'json', ...args]
-    const { firstLine } = startWith({ SVC_HOME: home, ...env }, ...words)
+    const { child, firstLine, ended } = startWith({ SVC_HOME: home, ...env }, ...words)
     const { url } = JSON.parse(await firstLine) as { url: string }
     // Without a key: a route that is there says so, one that is not is not found.
-    return (await fetch(`${url}/public/wrapper/v1/jobs`, { method: 'POST' })).status
+    const { status } = await fetch(`${url}/public/wrapper/v1/jobs`, { method: 'POST' })
+    child.kill('SIGTERM')
+    return [status, (await ended).stderr.includes('Strict: ')]
   }
   const statuses = [
     legacyStatus(['--strict']),
@@ -91,7 +93,12 @@ test('strict by flag, variable and config file; the variable wins over the file'
     legacyStatus(['--config', config]),
     legacyStatus(['--config', config], { SVC_STRICT: '0' }),
   ]
-  expect(await Promise.all(statuses)).toEqual([404, 404, 404, 401])
+  expect(await Promise.all(statuses)).toEqual([
+    [404, true],
+    [404, true],
+    [404, true],
+    [401, false],
+  ])
 })
 
 describe('a busy port or database', () => {

@@ -525,12 +525,22 @@ describe('strict', () => {
       const body = method === 'POST' ? { body: {} } : {}
       const sent = await on.api.send(method, path, { as: key, origin, headers: old, ...body })
       expect([path, sent.status, sent.body]).toMatchObject([path, 404, { reason_code: 'not_found' }])
+      expect(sent.body).toMatchObject({
+        message: expect.stringContaining('strict'),
+        hint: expect.stringMatching(/--strict/),
+      })
       expect([sent.headers.deprecation, sent.headers.link]).toEqual([undefined, undefined])
       if (!path.startsWith('/public/')) continue
       expect(sent.headers['access-control-allow-origin']).toBeUndefined()
       const preflight = { origin, headers: { 'access-control-request-method': method } }
       expect((await on.api.send('OPTIONS', path, preflight)).status).toBe(403)
     }
+  })
+
+  test('a path that nobody has is not blamed on it', async () => {
+    await using on = await stage({ strict: true })
+    const { body } = await on.api.send('GET', '/v1/nothing')
+    expect(body).toMatchObject({ reason_code: 'not_found', message: 'There is no such path.' })
   })
 
   test('an old client is a client like any other: the document wins', async () => {

@@ -82,6 +82,7 @@ async function startHere(session: Session, options: StartOptions, isOpened: bool
   try {
     if (unwritable === null) await writeLocator(home, { ...ready, started_at_ms: session.host.now() })
     else session.out.note(`warning: ${unwritable.message} Other commands need --base-url ${url} and the keys.`)
+    if (options.strict === true) session.out.note('Strict: the API document alone, without what old clients need.')
     for (const warning of sandbox.warnings) session.out.note(`warning: ${warning}`)
     printReady(session, ready, null)
     session.host.keepHeapSmall()
