@@ -106,7 +106,10 @@ export interface Sandbox {
   readonly admin_token: string
   /** Whether clients beyond this computer may reach it, so that the control plane demands the token of all. */
   readonly is_public: boolean
-  /** Stops accepting, finishes what is under way, closes the database. */
+  /**
+   * Stops accepting, finishes what is under way, closes the database.
+   * @throws SandboxError when the disk is full: the log beside the database then has what was written last
+   */
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -123,6 +126,8 @@ declare const __SVC_VERSION__: string | undefined
 const root = packageRoot()
 const defaultJournalLimit = 50_000
 const defaultEventLimit = 100_000
+/** Between the start and a check of the file: whoever waits for the start is served first. */
+const checkDelay_ms = 200
 
 /**
  * Starts an emulator and resolves when it is ready: migrated, seeded, listening.
@@ -174,6 +179,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const admin_token = `sbx_${randomBytes(24).toString('base64url')}`
   const warnings = [...address.warnings]
   if (store.backup !== null) warnings.push(`the database was migrated; a copy of it as it was is at ${store.backup}`)
+  const lossWarnings = store.warnings()
 
   const rates = createRates(rate)
   const faults = createFaults({ store, hash: sha256Hex, report })
@@ -258,16 +264,19 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   services.base_url = address.public_url ?? url
   await callbacks.restore()
   await pendingDecisions.restore()
+  const check = setTimeout(() => void store.checkUncleanEnd(), checkDelay_ms)
+  check.unref()
 
   let closing: Promise<void> | undefined
   const close = () => {
     closing ??= (async () => {
+      clearTimeout(check)
       pendingDecisions.cancel()
       await server.close()
       // Requests that came in with the stop have set alarms of their own.
       pendingDecisions.cancel()
       await callbacks.close()
-      await store.close()
+      await closeStore(store)
     })()
     return closing
   }
@@ -281,7 +290,12 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     version: services.version,
     projects,
     keys,
-    warnings: [...warnings, ...(isMoved ? ['the clock was moved: svc sandbox clock show'] : []), ...faultWarnings],
+    warnings: [
+      ...warnings,
+      ...lossWarnings,
+      ...(isMoved ? ['the clock was moved: svc sandbox clock show'] : []),
+      ...faultWarnings,
+    ],
     admin_token,
     is_public: address.isPublic,
     close,
@@ -312,6 +326,15 @@ function openStore(options: Parameters<typeof openSqliteStore>[0]) {
   }
   try {
     return openSqliteStore(options)
+  } catch (error) {
+    if (error instanceof OpenError) throw new SandboxError(error.code, error.message, error.hint, { cause: error })
+    throw error
+  }
+}
+
+async function closeStore(store: { close(): Promise<void> }): Promise<void> {
+  try {
+    await store.close()
   } catch (error) {
     if (error instanceof OpenError) throw new SandboxError(error.code, error.message, error.hint, { cause: error })
     throw error

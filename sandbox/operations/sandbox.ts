@@ -28,7 +28,7 @@ export const getInfo: Operation<Contract['sandbox.info']> = async (services, { n
       allowed_origins,
       config_revision,
     })),
-    warnings: [...services.warnings],
+    warnings: [...services.warnings, ...store.warnings()],
   }
 }
 

@@ -38,6 +38,8 @@ export interface Store
   stateGeneration(): { count: number; event_seq: number }
   /** Removes everything but the seeded rows, in one transaction. */
   reset(at_ms: number): Promise<void>
+  /** Returns what you should know about the rows in force: what an unclean end has damaged or lost. */
+  warnings(): string[]
   /** Resolves to the problems that the database finds in itself; none when it is intact. */
   integrityProblems(): Promise<string[]>
   /** Returns the largest identifier in use, which grows when a state is imported. */
@@ -52,6 +54,14 @@ export class StorageError extends Error {
     super(`The database refused a ${refused}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
     this.name = 'StorageError'
     this.refused = refused
+  }
+}
+
+/** An unclean end has damaged the database. The message is a warning, for people. */
+export class DamageWarning extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'DamageWarning'
   }
 }
 

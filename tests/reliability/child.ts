@@ -8,6 +8,8 @@ import type { Message } from './runner.ts'
 export interface Child {
   readonly url: string
   readonly pid: number
+  /** Those of its start. */
+  readonly warnings: string[]
   /** The failures that the sandbox has reported so far. */
   readonly reports: string[]
   /** Resident memory now, bytes. */
@@ -53,6 +55,7 @@ export async function startChild(options: Omit<SandboxOptions, 'report' | 'clock
   const child: Child = {
     url: first.url,
     pid: first.pid,
+    warnings: first.warnings,
     reports,
     memory: async () => (await ask('memory')).rss_bytes,
     heap: async () => (await ask('memory', 'collect')).heap_bytes,

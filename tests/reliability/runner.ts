@@ -4,11 +4,11 @@
  */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import type { SandboxError, SandboxOptions } from '../../sandbox/index.ts'
+import type { Sandbox, SandboxError, SandboxOptions } from '../../sandbox/index.ts'
 import { type Pauses, watchPauses } from './pauses.ts'
 
 export type Message =
-  | { kind: 'ready'; url: string; pid: number }
+  | { kind: 'ready'; url: string; pid: number; warnings: string[] }
   | { kind: 'failed'; code: string; message: string; hint: string }
   | { kind: 'report'; text: string }
   | { kind: 'memory'; rss_bytes: number; heap_bytes: number }
@@ -34,14 +34,25 @@ try {
       tell({ kind: 'memory', ...memory() })
     }
     if (message === 'pauses') tell({ kind: 'pauses', ...takePauses() })
-    if (message === 'close') void sandbox.close().then(() => process.channel?.unref())
+    if (message === 'close') void close(sandbox)
   })
   process.on('disconnect', () => process.exit())
-  tell({ kind: 'ready', url: sandbox.url, pid: process.pid })
+  tell({ kind: 'ready', url: sandbox.url, pid: process.pid, warnings: sandbox.warnings })
 } catch (error) {
   const { code, message, hint } = error as SandboxError
   tell({ kind: 'failed', code, message, hint })
   process.disconnect?.()
+}
+
+async function close(sandbox: Sandbox): Promise<void> {
+  try {
+    await sandbox.close()
+    process.channel?.unref()
+  } catch (error) {
+    tell({ kind: 'report', text: describe(error) })
+    process.exitCode = 2
+    process.disconnect?.()
+  }
 }
 
 function memory() {

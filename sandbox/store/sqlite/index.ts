@@ -1,6 +1,7 @@
 /** The SQLite adapter: the tables of each resource, composed into a store whose writes share a group commit. */
 import type { Sha256Hex } from '../../../src/contract/control/evidence.ts'
-import type { ClockAndFaultStore, ClockRow, FaultState, Store } from '../store.ts'
+import { type ClockAndFaultStore, type ClockRow, DamageWarning, type FaultState, type Store } from '../store.ts'
+import type { Lost } from '../unclean-end.ts'
 import { beaconTable } from './beacons.ts'
 import { callbackTable } from './callbacks.ts'
 import { backgroundCheckpoints } from './checkpoints.ts'
@@ -38,6 +39,11 @@ export interface SqliteStore extends Store {
   readonly catalogue_id: number
   /** The copy of an older database that was made before its migration. */
   readonly backup: string | null
+  /**
+   * Checks the file on a thread when its last owner did not stop in order. What it finds becomes a warning, and is reported.
+   * Until it has resolved, the next start checks again.
+   */
+  checkUncleanEnd(): Promise<void>
 }
 
 /** Problems that an integrity check reports at most. */
@@ -112,6 +118,9 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Sqlite
   const { lastEventSeq } = events.methods
   const generation = { count: 0, event_seq: 0 }
   let isClosed = false
+  let uncleanEnd = opened.unclean
+  let checking: Promise<void> | null = null
+  let warnings = lossWarnings(path, uncleanEnd?.lost ?? 'no')
 
   return {
     ...projects.methods,
@@ -131,6 +140,11 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Sqlite
     },
     backup: opened.backup,
     countBilling: (scope, newest) => billing(scope, newest),
+    warnings: () => [...warnings],
+    checkUncleanEnd() {
+      checking ??= uncleanEnd === null || isClosed ? Promise.resolve() : checkFileNow()
+      return checking
+    },
     stateGeneration: () => ({ ...generation }),
     reset: (at_ms) => (isInMemory ? resetMemory(at_ms) : resetFile(at_ms)),
     /** Broken pages, and rows that their own table forbids. In memory there is no file that could be damaged. */
@@ -144,11 +158,27 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Sqlite
       if (isClosed) return
       isClosed = true
       requests.close()
+      // A check reads the log, which is copied and removed below.
+      await checking
       await connection.close()
       checkpoints?.close()
       snapshots.close()
-      opened.close()
+      opened.close(uncleanEnd)
     },
+  }
+
+  async function checkFileNow(): Promise<void> {
+    const checked = { ...generation }
+    try {
+      const [problem] = await checkFile(path, 'quick_check', 1)
+      uncleanEnd = null
+      if (problem === undefined || generation.count !== checked.count) return
+      const warning = damageWarning(path, problem)
+      warnings.push(warning)
+      options.report(new DamageWarning(warning))
+    } catch (error) {
+      options.report(error)
+    }
   }
 
   /** Row by row: there is no file to overwrite, and it costs less in memory. */
@@ -200,6 +230,7 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Sqlite
   /** Every row was replaced, as the event of that number announces: nothing of the old rows stays in memory. */
   function startGeneration(event_seq: number, exchanges?: number): void {
     clearCaches()
+    warnings = []
     requests.clear(exchanges)
     generation.count++
     generation.event_seq = event_seq
@@ -208,6 +239,18 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Sqlite
   function clearCaches(): void {
     for (const table of [projects, consent, placements, beacons, evidence]) table.clear()
   }
+}
+
+function lossWarnings(path: string, lost: Lost): string[] {
+  const log = `${path}-wal, the log of a sandbox that was killed,`
+  if (lost === 'yes') return [`${log} was cut or removed: the last of what it had acknowledged is missing`]
+  if (lost === 'no') return []
+  return [`${log} is gone: unless another program copied it, the last of what it had acknowledged is missing`]
+}
+
+function damageWarning(path: string, problem: string): string {
+  const what = problem.replaceAll(/\s+/g, ' ').replace('*** in database main *** ', '')
+  return `${path} is damaged, as found after an unclean end: ${what}. Restore a snapshot, or: svc sandbox reset`
 }
 
 function generationEvent(type: 'sandbox.reset' | 'sandbox.restored', at_ms: number) {

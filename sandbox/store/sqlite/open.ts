@@ -3,12 +3,13 @@
  *
  * Ownership is a second, tiny SQLite file whose write lock is held for as long as the process lives. The operating
  * system releases that lock however the process ends, so a crash never leaves a stale one; others can still read who
- * holds it. An owner that stops in order removes the file.
+ * holds it. An owner that stops in order removes the file: one that is still there tells that the last owner did not.
  */
-import { existsSync, renameSync, rmSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, renameSync, rmSync, statSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { createPrivate, makePrivate } from '../private-file.ts'
 import { StorageError } from '../store.ts'
+import { type LastOwner, type LeftBehind, type Lost, leftBehind, losses, type UncleanEnd } from '../unclean-end.ts'
 import { applicationId, migrations } from './migrations.ts'
 
 export type OpenFailure = 'database_in_use' | 'database_newer' | 'database_corrupt' | 'database_unwritable'
@@ -29,7 +30,13 @@ export interface OpenDatabase {
   db: Database.Database
   /** Where the database was copied before it was migrated; null when it was not. */
   backup: string | null
-  close(): void
+  /** How the last owner ended, when it did not stop in order; null when it did. */
+  unclean: UncleanEnd | null
+  /**
+   * @param due an unclean end that still has to be looked into: the next start finds it again
+   * @throws OpenError when the log could not be copied into the file. Both are closed, and hold everything.
+   */
+  close(due?: UncleanEnd | null): void
   /** Closes a database that could not be used, and leaves its file as it is. */
   abandon(): void
 }
@@ -49,14 +56,18 @@ export function openDatabase(
   page_bytes = path === ':memory:' ? memoryPageBytes : filePageBytes,
 ): OpenDatabase {
   const isInMemory = path === ':memory:'
-  const release = isInMemory ? () => {} : claim(path, pid)
+  const { left, release } = isInMemory ? { left: null, release: () => {} } : claim(path, pid)
+  let unclean: UncleanEnd | null = left === null ? null : { lost: left.lost ?? 'no' }
   let db: Database.Database | undefined
   let isCreated = false
   try {
     isCreated = !isInMemory && createPrivate(path)
+    // SQLite would open it for reading, and make a log and an index beside it that nobody can write.
+    if (!isInMemory) accessSync(path, constants.W_OK)
     db = new Database(path, { timeout: 2000 })
     const version = db.pragma('user_version', { simple: true }) as number
     refuseForeign(db, path, version)
+    if (left !== null) unclean = { lost: left.lost ?? lossOf(db, left) }
     if (version === 0) db.pragma(`page_size = ${page_bytes}`)
     db.pragma('journal_mode = WAL')
     db.pragma('synchronous = NORMAL')
@@ -71,37 +82,57 @@ export function openDatabase(
     return {
       db,
       backup,
-      close() {
-        if (!isInMemory) opened.pragma('wal_checkpoint(TRUNCATE)')
+      unclean,
+      close(due = null) {
+        let failure: unknown = null
+        try {
+          if (!isInMemory) opened.pragma('wal_checkpoint(TRUNCATE)')
+        } catch (error) {
+          failure = error
+        }
         opened.close()
-        release()
+        release(due)
+        if (failure !== null) throw unfinished(failure, path)
       },
       abandon() {
         opened.close()
-        release()
+        release(unclean)
       },
     }
   } catch (error) {
     db?.close()
     if (isCreated && statSync(path, { throwIfNoEntry: false })?.size === 0) rmSync(path, { force: true })
-    release()
+    release(unclean)
     throw explain(error, path)
   }
 }
 
-/** Claims the database for a process. The returned function releases it and removes the lock file. */
-function claim(path: string, pid: number): () => void {
+interface Claim {
+  left: LeftBehind | null
+  /** Releases the database and removes the lock file, or keeps it as the sign of an unclean end. */
+  release: (due?: UncleanEnd | null) => void
+}
+
+/** Claims the database for a process. */
+function claim(path: string, pid: number): Claim {
   const lockPath = `${path}.lock`
-  let release = () => {}
+  let release: Claim['release'] = () => {}
   try {
-    const held = lockFile(lockPath, pid)
-    release = () => {
-      removeLock(lockPath)
-      held.exec('ROLLBACK')
-      held.close()
+    const { lock: held, last } = lockFile(lockPath, pid)
+    const left = leftBehind(path, last)
+    release = (due = null) => {
+      if (due === null) removeLock(lockPath)
+      try {
+        held.exec(existsSync(lockPath) ? `${signOf(due)}; COMMIT` : 'ROLLBACK')
+      } catch (error) {
+        // It says that it was held, which has the same check as its consequence.
+        if (!(error instanceof Database.SqliteError)) throw error
+      } finally {
+        held.close()
+      }
     }
     refuseOtherName(path)
-    return release
+    return { left, release }
   } catch (error) {
     const isOtherName = error instanceof OtherName
     const owner = isOtherName ? null : readOwner(lockPath)
@@ -143,9 +174,9 @@ function refuseOtherName(path: string): void {
  * Returns the lock file with its write lock held. An owner removes the file while it still holds the lock: a process that
  * has opened the removed file owns nothing. So the file counts only if it has that name both before it is opened and when
  * it is held. Its identity is read by name, never through a descriptor of our own: closing one would release every lock of
- * this process. It holds only the pid, in its first page: one write, which needs no journal file.
+ * this process. It holds only numbers, in its first page: one write, which needs no journal file.
  */
-function lockFile(lockPath: string, pid: number): Database.Database {
+function lockFile(lockPath: string, pid: number): { lock: Database.Database; last: LastOwner } {
   for (;;) {
     const before = identityOf(lockPath)
     const isOurs = () => before !== null && identityOf(lockPath) === before
@@ -153,8 +184,10 @@ function lockFile(lockPath: string, pid: number): Database.Database {
     try {
       lock.exec('PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY; BEGIN IMMEDIATE')
       if (isOurs()) {
-        lock.exec(`PRAGMA user_version = ${pid}; COMMIT; BEGIN IMMEDIATE`)
-        if (isOurs()) return lock
+        const number = (pragma: string) => lock.pragma(pragma, { simple: true }) as number
+        const last = { pid: number('user_version'), lost: losses[number('application_id') - 1] ?? null }
+        lock.exec(`PRAGMA user_version = ${pid}; PRAGMA application_id = 0; COMMIT; BEGIN IMMEDIATE`)
+        if (isOurs()) return { lock, last }
       }
     } catch (error) {
       if (isOurs()) {
@@ -164,6 +197,19 @@ function lockFile(lockPath: string, pid: number): Database.Database {
     }
     lock.close()
   }
+}
+
+/** Returns the statements that leave an unclean end in the lock file; a file that could not be removed shall say none. */
+function signOf(due: UncleanEnd | null): string {
+  if (due === null) return 'PRAGMA user_version = 0; PRAGMA application_id = 0'
+  return `PRAGMA application_id = ${losses.indexOf(due.lost) + 1}`
+}
+
+/** Compares the frames that SQLite has found in the log with those that were committed. */
+function lossOf(db: Database.Database, { frames: { committed, copied } }: LeftBehind): Lost {
+  const [{ log }] = db.pragma('wal_checkpoint(NOOP)') as [{ log: number }]
+  // The rest of a log that was cut undoes what had been copied from behind it.
+  return log < committed && (log > 0 || copied < committed) ? 'yes' : 'no'
 }
 
 /** Closes a lock that could not be taken. A file that is incomplete, as on a full disk, is removed. */
@@ -258,6 +304,15 @@ function backUp(db: Database.Database, path: string, version: number): string {
     renameSync(unfinished, name)
     return name
   }
+}
+
+/** Returns the error for a log that could not be copied at the end. */
+function unfinished(error: unknown, path: string): OpenError {
+  return new OpenError(
+    'database_unwritable',
+    `${path} could not take in its log: ${error instanceof Error ? error.message : String(error)}.`,
+    `Nothing is lost: keep ${path}-wal beside it. The next start copies it, once there is space.`,
+  )
 }
 
 /** Returns the error for a file whose content cannot be used. */

@@ -84,8 +84,9 @@ export function snapshotMethods(
       if (rowProblem !== null) return invalid(rowProblem)
       store = options.open(path)
     } catch (error) {
-      if (error instanceof OpenError) return invalid(error.message)
-      throw error
+      if (!(error instanceof OpenError)) throw error
+      if (error.code === 'database_unwritable') throw new StorageError(error)
+      return invalid(error.message)
     }
     return {
       status: 'received',

@@ -90,8 +90,7 @@ async function startHere(session: Session, options: StartOptions, isOpened: bool
     const signal = await stopped
     session.out.note(`${signal}: stopping`)
   } finally {
-    await sandbox.close()
-    await removeLocator(home, pid)
+    await close(sandbox, home)
   }
   session.out.note('stopped')
   return 0
@@ -167,6 +166,19 @@ export async function startOnFreePort(
   }
 }
 
+/** Closes the sandbox. Throws CliError when the disk is full. */
+async function close(sandbox: Sandbox, home: string): Promise<void> {
+  try {
+    await sandbox.close()
+  } catch (error) {
+    if (!(error instanceof Error && error.name === 'SandboxError')) throw error
+    const { code, message, hint } = error as SandboxFailure
+    throw new CliError(categories[code], code, message, hint)
+  } finally {
+    await removeLocator(home, sandbox.pid)
+  }
+}
+
 /** A disk that stays full is named again after this time, milliseconds. */
 const repeat_ms = 60_000
 
@@ -175,6 +187,7 @@ export function failureReport(print: (text: string) => void): (error: unknown) =
   let last = ''
   let last_at = 0
   return (error) => {
+    if (error instanceof Error && error.name === 'DamageWarning') return print(`warning: ${error.message}`)
     if (!(error instanceof Error && error.name === 'StorageError')) return print(inspect(error))
     const now = performance.now()
     if (error.message === last && now - last_at < repeat_ms) return
