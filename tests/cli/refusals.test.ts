@@ -77,6 +77,18 @@ describe('a start is refused', () => {
     expect((await fetch(`${sandbox.url}/_sandbox/evidence/verify`)).status).toBe(200)
   })
 
+  test('on a file that may not be written, beside which no log is left', async () => {
+    const { home, database } = await usedDatabase()
+    const state = temporaryDirectory()
+    for (const folder of [state, home]) chmodSync(folder, 0o777)
+    chmodSync(database, 0o444)
+    const before = contentsOf(home)
+    const refusal = await refusedAs(unprivileged(), state, '--port', '0', '--db', database)
+    expect(refusal).toMatchObject({ code: 2, error: { category: 'usage', code: 'database_unwritable' } })
+    expect(refusal.error.message).toContain(database)
+    expect(contentsOf(home)).toEqual(before)
+  })
+
   test('on a full disk, on which nothing of the try is left', async () => {
     const directory = temporaryDirectory()
     const script = [

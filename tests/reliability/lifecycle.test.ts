@@ -1,5 +1,5 @@
 /** Starting, stopping, restarting; databases that cannot be used; storage that refuses. */
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
@@ -141,6 +141,40 @@ describe('storage that is full', () => {
     onTestFinished(() => void execFileSync('umount', ['-l', directory]))
     const lift = () => execFileSync('mount', ['-o', 'remount,size=100m', directory])
     await survivesFullStorage(join(directory, 'sandbox.db'), {}, lift)
+  })
+
+  test('a stop says that the log could not be copied, with exit code 2, and loses nothing', async () => {
+    const [disk, left, home] = [temporaryDirectory(), temporaryDirectory(), temporaryDirectory()]
+    const script = 'mount -t tmpfs -o size=3m tmpfs "$0"; left=$1; shift; "$@"; code=$?; cp "$0"/* "$left"; exit $code'
+    const database = join(disk, 'sandbox.db')
+    const words = ['start', '--port', '0', '--rate-limit', 'off', '--db', database, '-o', 'json']
+    const svc = [process.execPath, join(import.meta.dirname, '../../bin/svc.js'), ...words]
+    const process_ = spawn('unshare', ['-Urm', 'sh', '-c', script, disk, left, ...svc], {
+      env: { PATH: process.env.PATH, SVC_HOME: home },
+    })
+    const ended = new Promise((resolve) => process_.once('close', resolve))
+    let printed = ''
+    process_.stderr.on('data', (chunk: Buffer) => {
+      printed += chunk.toString()
+    })
+    const first = await new Promise<Buffer>((resolve) => process_.stdout.once('data', resolve))
+    const served = JSON.parse(first.toString()) as Served & { pid: number }
+    onTestFinished(() => void (process_.exitCode ?? process.kill(served.pid, 'SIGKILL')))
+    const acknowledged: string[] = []
+    for (let turn = 0, status = 200; status === 200; turn++) {
+      const placed = await post(served, '/v1/placements', placementOf(`stop-${turn}`))
+      status = placed.status
+      if (status === 200) acknowledged.push((placed.body as PlacementResponse).slot_id)
+    }
+    process.kill(served.pid, 'SIGTERM')
+    expect(await ended, printed).toBe(2)
+    expect(printed).toContain(`${database} could not take in its log: database or disk is full.`)
+    expect(printed).toContain(`Nothing is lost: keep ${database}-wal beside it.`)
+    expect(readdirSync(join(home, 'sandboxes'))).toEqual([])
+    await using sandbox = await start({ database: join(left, 'sandbox.db'), rate_limit: 'off' })
+    for (const slot_id of acknowledged) {
+      expect(await get(sandbox, `/v1/decisions/${slot_id}`)).toMatchObject({ slot_id, status: 'ready' })
+    }
   })
 
   /** Fills the storage, and lifts the limit where that is possible. */
@@ -384,7 +418,7 @@ test('a journal that is off stores nothing', async () => {
   await using sandbox = await start({ journal_limit: 0 })
   await place(sandbox, 'off')
   const { journal } = await get<SandboxInfo>(sandbox, '/_sandbox/info')
-  expect(journal).toEqual({ enabled: false, limit: 0, size: 0, dropped: 0 })
+  expect(journal).toEqual({ enabled: false, limit: 0, size: 0, dropped: 0, foreign: 0 })
   expect(await get(sandbox, '/_sandbox/requests')).toEqual({ items: [], next_cursor: null })
 })
 
