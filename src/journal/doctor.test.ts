@@ -403,6 +403,13 @@ test('pages that are not of this machine need the permission of Local Network Ac
   expect(from('null')).toMatchObject([{ level: 'warning', message: expect.stringContaining('(null)') }])
 })
 
+test('a route of old clients that a strict sandbox has not is no mistyped path', () => {
+  const sent = { alias: 'wrapper.job', status: 404, reason_code: 'not_found' } as const
+  expect(find('endpoints', journal([exchange('POST /public/wrapper/v1/jobs', sent)]))).toMatchObject([
+    { level: 'problem', fix: expect.stringContaining('--strict') },
+  ])
+})
+
 test('who still uses deprecated routes is named, with version, project and page, and which they use', () => {
   const alias = (id: string, more: object = {}) =>
     exchange('POST /public/wrapper/v1/jobs', { alias: id, client_id: 'proj_demo', ...more })

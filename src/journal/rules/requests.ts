@@ -12,6 +12,8 @@ import { type Finding, type Observed, over, refusals, refusedFor, ruleSet } from
 
 const isPost = ({ method }: Exchange) => method === 'POST'
 
+const strictFix = 'Use the route of v1: svc docs migrating. Or start the sandbox without --strict and SVC_STRICT.'
+
 export const requestRules = ruleSet('journal', {
   'path-unknown': {
     title: 'every request goes to an endpoint of the contract',
@@ -22,10 +24,12 @@ export const requestRules = ruleSet('journal', {
     judge: over(isOfProgram, (requests) => {
       const strays = groupBy(requests, (exchange) => (isStray(exchange) ? routeOf(exchange) : null))
       return [...strays].map(([route, group]) => {
-        const near = nearestEndpoint(group[0]!)
+        const near = group[0]!.alias === undefined ? nearestEndpoint(group[0]!) : null
         return {
           message: `There is no ${route}: ${group[0]!.status}, ${times(group.length)}.`,
           ...(near === null ? {} : { fix: `Send it to ${near}.` }),
+          // A route of old clients is missing in a strict sandbox alone.
+          ...(group[0]!.alias === undefined ? {} : { fix: strictFix }),
           requests: group,
         }
       })
