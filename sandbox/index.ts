@@ -3,12 +3,13 @@
  * are connected in this one place.
  */
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { inspect } from 'node:util'
 import type { Latency, ProjectSettings } from '../src/contract/control/projects.ts'
 import type { Scenario } from '../src/contract/control/scenarios.ts'
+import { createFolder } from '../src/foundation/folder.ts'
 import { nearestName } from '../src/foundation/nearest-name.ts'
 import { redactSecrets } from '../src/foundation/redaction.ts'
 import { readAddress, type TlsFiles } from './address.ts'
@@ -320,7 +321,7 @@ function lazily<Value>(load: () => Promise<Value>): () => Promise<Value> {
 function openStore(options: Parameters<typeof openSqliteStore>[0]) {
   const folder = dirname(options.path)
   try {
-    if (options.path !== ':memory:') mkdirSync(folder, { recursive: true, mode: 0o700 })
+    if (options.path !== ':memory:') createFolder(folder, 0o700)
   } catch (error) {
     throw unwritable(folder, error)
   }

@@ -8,7 +8,6 @@
 import {
   existsSync,
   lstatSync,
-  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -19,6 +18,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { createFolder } from '../foundation/folder.ts'
 import { packPackage } from './tarball.ts'
 import { packageRoot, ScaffoldError, type Template } from './templates.ts'
 
@@ -147,13 +147,13 @@ export function checkDirectory(
 /** Writes the files. Throws what the file system throws, with nothing changed. */
 export async function writeProject(directory: string, files: readonly ProjectFile[]): Promise<void> {
   const exists = existsSync(directory)
-  const created = exists ? null : mkdirSync(dirname(directory), { recursive: true })
+  const created = exists ? null : createFolder(dirname(directory))
   const temporary = mkdtempSync(join(exists ? directory : dirname(directory), '.svc-init-'))
   try {
     const next = join(temporary, 'new')
     for (const { path, mode, read } of files) {
       const target = join(next, path)
-      mkdirSync(dirname(target), { recursive: true })
+      createFolder(dirname(target))
       writeFileSync(target, await read(), { mode })
     }
     if (exists) moveInto(directory, next, join(temporary, 'old'), files)
@@ -201,11 +201,11 @@ function moveInto(directory: string, next: string, old: string, files: readonly 
   try {
     for (const { path } of files) {
       const target = join(directory, path)
-      const created = mkdirSync(dirname(target), { recursive: true })
+      const created = createFolder(dirname(target))
       if (created !== undefined) undo.push(() => removeEmpty(dirname(target), created))
       if (existsSync(target)) {
         const kept = join(old, path)
-        mkdirSync(dirname(kept), { recursive: true })
+        createFolder(dirname(kept))
         renameSync(target, kept)
         undo.push(() => renameSync(kept, target))
       }

@@ -256,7 +256,10 @@ const blocks: Record<ConsentReason, Pick<Scenario, 'own' | 'open' | 'provoke' | 
     provoke: async ({ on, host }) => {
       await replaceFrames(host.context, `${honestly} setTimeout(() => say({ t: 'click', user_activated: true }), 300)`)
       await host.context.route('**/v1/beacons', async (route) => {
-        if (route.request().postDataJSON().event === 'click') await consent(on, host, { decision: 'withdrawn' })
+        if (route.request().postDataJSON().event === 'click') {
+          await expect.poll(() => host.ledger()).toEqual(['render accepted OK'])
+          await consent(on, host, { decision: 'withdrawn' })
+        }
         await route.continue()
       })
       await consent(on, host, { decision: 'granted' })

@@ -135,6 +135,12 @@ describe('a state directory that cannot be written', () => {
     expect(readFileSync(file, 'utf8')).toBe('a file')
   })
 
+  test.runIf(process.platform === 'linux')('a place without folders: /proc says that a parent is missing', async () => {
+    const { code, stderr } = await spawnSvc(['config', 'use', 'other'], { SVC_HOME: '/proc/no-such-folder/svc' }).ended
+    expect(code, stderr).toBe(2)
+    expect(stderr).toContain('/proc/no-such-folder')
+  })
+
   test('no home directory is known: nothing is written to the current directory', async () => {
     const { stateDirectory, stateFailure } = await import('../../src/cli/settings/state-directory.ts')
     const path = stateDirectory({ env: {}, home: '', platform: 'linux' })

@@ -10,11 +10,12 @@ import { writeLocator } from '../../src/cli/process/locator.ts'
 import { type Command, loadAll } from '../../src/cli/run/command.ts'
 import { exitCodes } from '../../src/cli/run/errors.ts'
 import { commands } from '../../src/commands/index.ts'
+import { receiver } from '../http/receiver.ts'
 import { root } from './process.ts'
 import { exampleFolder, noon, startTestCli, type TestCli, temporaryDirectory } from './test-cli.ts'
 
 /** Commands that go on until they are stopped, and the first line of what they print. */
-const endless = new Set(['start', 'stream', 'tail', 'logs', 'observe'])
+const endless = new Set(['start', 'stream', 'tail', 'logs', 'observe', 'listen'])
 /** Every suite takes a while: tests/cli/qa.test.ts runs them. */
 const wholeRun = 'qa run --fresh'
 const short: Readonly<Record<string, string>> = { 'qa run': 'qa run formats' }
@@ -34,6 +35,7 @@ afterAll(async () => {
 
 describe('-o json', () => {
   test('puts JSON on stdout and nothing else, whatever the command', async () => {
+    await using hook = await receiver()
     let checked = 0
     for (const { command, path } of found) {
       if (isEndless(command, path)) continue
@@ -43,6 +45,7 @@ describe('-o json', () => {
         // It judges what the other examples sent: a frame without a beacon is a problem after some seconds.
         if (path === 'doctor') await cli.svc('sandbox reset')
         await cli.svc('placements create --format banner -q')
+        if (path.startsWith('callbacks')) await cli.svc(`jobs create --callback-url ${hook.url} -q`)
         const { stdout, stderr, code } = await cli.svc(asJson(example), { cwd })
         expect(code, `svc ${example}: ${stderr}${stdout}`).toBe(0)
         // An export is a file of JSON lines, whatever the format of answers.

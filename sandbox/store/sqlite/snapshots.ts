@@ -23,6 +23,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { limits } from '../../../src/contract/limits.ts'
+import { createFolder } from '../../../src/foundation/folder.ts'
 import { createPrivate } from '../private-file.ts'
 import {
   type ReceivedState,
@@ -216,7 +217,7 @@ function snapshotFolder(db: Database.Database, path: string, runExclusive: Conne
 
   const temporaryPath = () => {
     root ??= mkdtempSync(join(tmpdir(), 'svc-sandbox-'))
-    mkdirSync(root, { recursive: true, mode: 0o700 })
+    createFolder(root, 0o700)
     return join(root, `${temporary}${++count}`)
   }
   const pathOf = (name: string) => (root === null ? null : join(root, `snapshot-${name}.db`))

@@ -6,9 +6,10 @@
  * `tls/NAMES.crt` is the certificate alone, which clients trust.
  */
 import { X509Certificate } from 'node:crypto'
-import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { join, resolve } from 'node:path'
+import { createFolder } from '../../foundation/folder.ts'
 import { CliError } from '../run/errors.ts'
 import type { Host } from '../run/host.ts'
 import { stateFailure } from '../settings/state-directory.ts'
@@ -59,7 +60,7 @@ export async function ownCertificate(host: Host, home: string, names: readonly s
   const stem = join(folder, fileName(all))
   const path = `${stem}.crt`
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    createFolder(folder, 0o700)
     const pair = readPair(`${stem}.pem`, host.now(), all) ?? (await createPair(host, `${stem}.pem`, all))
     replace(host, path, pair.cert)
     return { ...pair, path }

@@ -2,8 +2,9 @@
  * Locator files, by which commands find a running sandbox without any setting: `sandboxes/<pid>.json` in the state
  * directory. Only its owner can read one, because it holds the keys of the sandbox.
  */
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { createFolder } from '../../foundation/folder.ts'
 import { hasTypes, parseJson } from '../../foundation/json.ts'
 import type { Host } from '../run/host.ts'
 import { stateFailure } from '../settings/state-directory.ts'
@@ -52,7 +53,7 @@ const locatorTypes = {
 export async function writeLocator(home: string, locator: Locator): Promise<void> {
   const path = pathOf(home, locator.pid)
   try {
-    await mkdir(directoryOf(home), { recursive: true, mode: 0o700 })
+    createFolder(directoryOf(home), 0o700)
     await writeFile(`${path}.new`, `${JSON.stringify(locator)}\n`, { mode: 0o600 })
     await rename(`${path}.new`, path)
   } catch (error) {

@@ -28,7 +28,8 @@ export async function runSession(
     interrupt.abort(new CliError('interrupted', 'interrupted', `Interrupted by ${signal}.`))
   const out = createOutput(host, output)
   const removeHandler = handleSignals(host, (signal) => onInterrupt(signal))
-  const above = await configAbove(host, common.settings)
+  // `start` names the file itself, with what it takes from it.
+  const above = command.name === 'start' ? null : await configAbove(host, common.settings)
   if (above !== null) out.note(`Settings from ${above}`)
   const onParentEnd = (pid: number) => {
     out.note(`The process that started this one (pid ${pid}) has ended.`)

@@ -1,7 +1,8 @@
 /** The files that settings are read from: svc.config.json, and profiles.json in the state directory. */
 import { existsSync } from 'node:fs'
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
+import { createFolder } from '../../foundation/folder.ts'
 import { parseJsonObject } from '../../foundation/json.ts'
 import { isLocatorProject, type LocatorProject, runningSandboxes } from '../process/locator.ts'
 import { CliError, didYouMean } from '../run/errors.ts'
@@ -136,7 +137,7 @@ export function profileNamed<P>(name: string, { path, values: { profiles } }: Na
 /** Writes a JSON file beside the old one, then renames it. It may hold keys: only its owner can read it by default. */
 export async function writeJson(path: string, value: unknown, mode = 0o600): Promise<void> {
   try {
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+    createFolder(dirname(path), 0o700)
     // A file that was left half-written keeps its old mode.
     await rm(`${path}.new`, { force: true })
     await writeFile(`${path}.new`, `${JSON.stringify(value, null, 2)}\n`, { mode })

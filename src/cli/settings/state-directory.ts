@@ -1,6 +1,7 @@
 /** The state directory: where it is, and what is said when it cannot be used. */
-import { accessSync, constants, mkdirSync } from 'node:fs'
+import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
+import { createFolder } from '../../foundation/folder.ts'
 import { CliError } from '../run/errors.ts'
 import type { Host } from '../run/host.ts'
 
@@ -21,7 +22,7 @@ export function stateDirectory({ env, home, platform }: Pick<Host, 'env' | 'home
 /** Creates the state directory, or one in it. Throws CliError, with exit code 2, when it cannot be written. */
 export function createStateDirectory(path: string): void {
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 })
+    createFolder(path, 0o700)
     accessSync(path, constants.W_OK)
   } catch (error) {
     throw stateFailure(path, error)

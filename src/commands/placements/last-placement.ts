@@ -2,7 +2,7 @@
  * Your last placement, so that the next command can leave its identifiers out: `svc placements create`, then `svc beacons
  * send --event render`. It is one small file in the state directory that only its owner can read.
  */
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CliError } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
@@ -10,6 +10,7 @@ import { isSameService } from '../../cli/settings/settings.ts'
 import { stateDirectory } from '../../cli/settings/state-directory.ts'
 import type { ResponseMeta } from '../../client/client.ts'
 import type { PlacementResponse } from '../../contract/v1/placements.ts'
+import { createFolder } from '../../foundation/folder.ts'
 import { hasTypes, parseJson } from '../../foundation/json.ts'
 
 interface LastPlacement {
@@ -31,7 +32,7 @@ export async function savePlacement(
   const asset_token = decision?.asset_token ?? (await readSaved(host, base_url))?.asset_token ?? null
   const last: LastPlacement = { base_url, slot_id, asset_token, request_id }
   try {
-    await mkdir(stateDirectory(host), { recursive: true, mode: 0o700 })
+    createFolder(stateDirectory(host), 0o700)
     await writeFile(`${path}.${host.pid}`, `${JSON.stringify(last)}\n`, { mode: 0o600 })
     await rename(`${path}.${host.pid}`, path)
   } catch (error) {

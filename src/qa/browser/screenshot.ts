@@ -1,9 +1,10 @@
 /** Screenshots: taking them, describing them in figures, and comparing them with stored ones. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, relative, resolve } from 'node:path'
 import pixelmatch from 'pixelmatch'
 import type { Locator, Page } from 'playwright-core'
 import { PNG } from 'pngjs'
+import { createFolder } from '../../foundation/folder.ts'
 import type { Json } from '../../foundation/json.ts'
 import { check as checkValue } from '../expect/expectations.ts'
 import type { StepContext } from '../steps/step-kind.ts'
@@ -129,7 +130,7 @@ export function compareWithStored(png: Uint8Array, folder: string, file: string,
   const path = resolve(folder, file)
   if (relative(folder, path).startsWith('..')) throw new SnapshotError(`${file} is not beside its suite.`)
   if (update) {
-    mkdirSync(dirname(path), { recursive: true })
+    createFolder(dirname(path))
     writeFileSync(path, png)
     return { status: 'written' }
   }
