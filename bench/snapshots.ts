@@ -1,14 +1,24 @@
 /**
  * How long whole states take: a reset, and saving, restoring, exporting and importing a sandbox with 100 000 beacons.
- * Each figure is the time of one request from outside, as a test suite would wait for it.
+ * Each figure is the time of one request from outside, as a test suite would wait for it. Then the commands that export and
+ * import a state of some hundred megabytes: their time, and the most memory of command and sandbox.
  */
-import { loadBeacons, makeTokens } from './load.ts'
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { addTraffic } from '../tests/reliability/large-state.ts'
+import { connections, loadBeacons, loadPlacements, makeTokens } from './load.ts'
 import { median } from './processes.ts'
-import { startServer } from './server.ts'
+import { type MeasuredServer, startServer } from './server.ts'
 
 const slots = 25_000
 const beacons = slots * 4
 const runs = 7
+const largeBeacons = 600_000
+/** Most memory that a command may need, and the sandbox beyond what it needs before, MB: far less than the state. */
+const mostCommandMemory = 150
+const mostAddedMemory = 150
 
 let unmet = 0
 
@@ -26,6 +36,7 @@ for (const [where, database] of [
     await server.stop()
   }
 }
+await measureLarge()
 console.log(unmet === 0 ? 'Every target is met.' : `${unmet} targets are missed.`)
 
 async function measure(url: string): Promise<void> {
@@ -85,4 +96,68 @@ function report(name: string, all: readonly number[], most_ms: number | null): v
   const verdict = most_ms === null ? '' : `${isMet ? 'met   ' : 'MISSED'}  (at most ${most_ms} ms)`
   const figures = `${middle.toFixed(0).padStart(6)} ms   slowest ${Math.max(...all).toFixed(0)} ms`
   console.log(`  ${name.padEnd(22)} ${figures.padEnd(30)} ${verdict}`.trimEnd())
+}
+
+async function measureLarge(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-bench-large-'))
+  const database = join(folder, 'sandbox.db')
+  const start = () => startServer([...command, '--db', database])
+  try {
+    const first = await start()
+    await loadPlacements(first.url, connections)
+    await first.stop()
+    addTraffic(database, { beacons: largeBeacons, unaccepted: 0, exchanges: 45_000, events: 90_000 })
+    const size = (file: string) => `${(statSync(file).size / 1e6).toFixed(0)} MB`
+    console.log(`file: ${largeBeacons.toLocaleString('en')} beacons, ${size(database)}`)
+    const server = await start()
+    try {
+      const file = join(folder, 'state.svc.gz')
+      await measureCommand(server, 'svc sandbox export', ['export', file])
+      console.log(`  the export has ${size(file)}`)
+      await measureCommand(server, 'svc sandbox import', ['import', file])
+    } finally {
+      await server.stop()
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+async function measureCommand(server: MeasuredServer, name: string, words: readonly string[]): Promise<void> {
+  const before = server.memory()
+  // Linux: starts the highest value again.
+  writeFileSync(`/proc/${server.pid}/clear_refs`, '5')
+  const started = performance.now()
+  const child = spawn(process.execPath, ['bin/svc.js', 'sandbox', ...words, '-q', '-o', 'none'], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+    env: { ...process.env, SVC_HOME: server.home, SVC_BASE_URL: server.url },
+  })
+  let most = 0
+  const watch = setInterval(() => {
+    most = Math.max(most, highestMemory(child.pid!) ?? 0)
+  }, 10)
+  const code = await new Promise((resolve) => child.once('exit', resolve))
+  clearInterval(watch)
+  if (code !== 0) throw new Error(`${name} ended with ${code}`)
+  report(name, [performance.now() - started], null)
+  reportMemory('  memory of the command', most, mostCommandMemory)
+  reportMemory('  added in the sandbox', (highestMemory(server.pid) ?? 0) - before, mostAddedMemory)
+}
+
+/** The most resident memory of a process so far, MB; null when it has ended. */
+function highestMemory(pid: number): number | null {
+  try {
+    const match = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))
+    return match === null ? null : Number(match[1]) / 1024
+  } catch {
+    return null
+  }
+}
+
+function reportMemory(name: string, used: number, most: number): void {
+  const isMet = used <= most
+  if (!isMet) unmet++
+  console.log(
+    `  ${name.padEnd(22)} ${used.toFixed(0).padStart(6)} MB ${isMet ? 'met   ' : 'MISSED'}  (at most ${most} MB)`,
+  )
 }
