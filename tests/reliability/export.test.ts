@@ -1,12 +1,13 @@
 /** Exports, imports and restores under load: each file is one point in time, and no request sees a mix of two states. */
+import { spawn } from 'node:child_process'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { request as httpRequest } from 'node:http'
+import { createServer, request as httpRequest } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import Database from 'better-sqlite3'
 import { request } from 'undici'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/index.ts'
 import { encodeId } from '../../src/contract/ids.ts'
 import { contract } from '../../src/contract/index.ts'
@@ -308,4 +309,33 @@ describe('the upload of an import', () => {
     ])
     expect(readdirSync(`${database}.snapshots`)).toEqual([])
   })
+})
+
+test('a large file is sent without a listener left for each of its parts', async () => {
+  // A reader that is slower than the file, as a sandbox is that writes what it reads.
+  const server = createServer(async (incoming, response) => {
+    for await (const _ of incoming) await sleep(1)
+    response.end('{}')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as { port: number }
+  const file = join(temporaryDirectory(), 'large')
+  writeFileSync(file, new Uint8Array(8 * 2 ** 20))
+  const script = `
+    import { openAsBlob } from 'node:fs'
+    import { httpFetch } from ${JSON.stringify(join(import.meta.dirname, '../../src/cli/run/http-fetch.ts'))}
+    const body = await openAsBlob(${JSON.stringify(file)})
+    const signal = AbortSignal.timeout(60_000)
+    const response = await httpFetch({})('http://127.0.0.1:${port}/', { method: 'POST', headers: {}, body, signal })
+    console.log(response.status, await response.text())`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'pipe'] })
+  let printed = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk: Buffer) => {
+      printed += chunk.toString()
+    })
+  }
+  await new Promise((resolve) => child.once('close', resolve))
+  expect(printed).toBe('200 {}\n')
 })

@@ -28,11 +28,22 @@ async function sendFile(file: FileBody, sent: ClientRequest): Promise<void> {
   try {
     for await (const chunk of file.stream()) {
       if (sent.destroyed) return
-      if (!sent.write(chunk)) await Promise.race([once(sent, 'drain'), once(sent, 'close')])
+      if (!sent.write(chunk)) await drained(sent)
     }
     sent.end()
   } catch (error) {
     sent.destroy(error instanceof Error ? error : new Error(String(error)))
+  }
+}
+
+/** Resolves when more may be written, or never again. Removes its listeners: a large file waits thousands of times. */
+async function drained(sent: ClientRequest): Promise<void> {
+  const waiting = new AbortController()
+  const { signal } = waiting
+  try {
+    await Promise.race([once(sent, 'drain', { signal }), once(sent, 'close', { signal })])
+  } finally {
+    waiting.abort()
   }
 }
 
