@@ -84,6 +84,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['{src,sandbox}/**/*.test.{ts,tsx}', 'tests/{architecture,contract,http,qa-report}/**/*.test.ts'],
+          exclude: [...matrices],
           // They share nothing but what they import, which is loaded once a worker.
           isolate: false,
           maxWorkers: processWorkers,

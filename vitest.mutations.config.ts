@@ -8,7 +8,8 @@ import { defineConfig } from 'vitest/config'
 
 export const matrices: readonly string[] = [
   'tests/mutations/**/*.test.ts',
-  'tests/reliability/{damaged-files,fuzz,hostile-exports,hostile-output,key-destinations,odd-answers,kill,kill-reset,log-size,pauses,redaction}.test.ts',
+  'tests/http/query-plans.test.ts',
+  'tests/reliability/{unclean-end,damaged-files,fuzz,hostile-exports,hostile-output,key-destinations,odd-answers,kill,kill-reset,log-size,pauses,redaction}.test.ts',
   'tests/browser/viewability-cross-check.test.ts',
   'tests/docs/programs.test.ts',
 ]

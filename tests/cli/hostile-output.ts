@@ -41,8 +41,8 @@ export interface Tally {
   problems: string[]
 }
 
-/** Runs every example, or each `step`-th of the cases. Returns how many cases were tried, and what was found. */
-export async function walkHostileOutput({ step = 1 } = {}): Promise<Tally> {
+/** Runs every example, or each `step`-th of the cases, and where wanted one of each command. Returns how many cases were tried, and what was found. */
+export async function walkHostileOutput({ step = 1, isEachTried = false } = {}): Promise<Tally> {
   await using cli = await startTestCli()
   await using service = await startScriptedService(cli.sandbox.url, hostile)
   await storeHostileText(cli)
@@ -56,7 +56,7 @@ export async function walkHostileOutput({ step = 1 } = {}): Promise<Tally> {
         const isLeftOut =
           (slow.test(words) && !(isTerminal && format !== '-o jsonl' && from.startsWith('responses'))) ||
           (path === 'contract check' && from === 'responses')
-        if (isLeftOut || index++ % step !== 0) continue
+        if (isLeftOut || (index++ % step !== 0 && (!isEachTried || tally.commands.has(path)))) continue
         const url = script === null ? cli.sandbox.url : service.url
         service.script = script ?? ((real) => real)
         await writeLocator(cli.home, {

@@ -45,12 +45,22 @@ export function curlCommand({ method, url, headers, body }: AnyRequest, variable
     ...Object.entries(headers)
       .filter(([name]) => name !== 'accept')
       .map(([name, value]) => `-H ${quote(`${name}: ${value}`, [secretKeyVariable, ...variables])}`),
-    ...(typeof body === 'string' ? [`--data-raw ${quote(body, variables)}`] : []),
+    ...(typeof body === 'string' ? [`--data-raw ${quote(body, variables, true)}`] : []),
   ].join(' \\\n  ')
 }
 
-/** Quotes a text for a POSIX shell, except for variables, which the shell replaces. */
-function quote(text: string, variables: readonly string[]): string {
-  const quoted = `'${text.replaceAll("'", "'\\''")}'`
-  return [...new Set(variables)].reduce((all, name) => all.replaceAll(name, () => `'"${name}"'`), quoted)
+/**
+ * Quotes a text for a shell, except for variables, which the shell replaces. A body keeps its lines; in an address or a header
+ * a control character is an escape of bash and zsh, so that no text begins a line of its own.
+ */
+function quote(text: string, variables: readonly string[], isBody = false): string {
+  const hasControls = !isBody && /\p{Cc}/u.test(text)
+  const open = hasControls ? "$'" : "'"
+  const inner = hasControls
+    ? text
+        .replace(/[\\']/g, '\\$&')
+        .replace(/\p{Cc}/gu, (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    : text.replaceAll("'", "'\\''")
+  const quoted = `${open}${inner}'`
+  return [...new Set(variables)].reduce((all, name) => all.replaceAll(name, () => `'"${name}"${open}`), quoted)
 }
