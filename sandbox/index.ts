@@ -35,8 +35,9 @@ import { listenError, SandboxError, unwritable } from './sandbox-error.ts'
 import { installKey } from './store/install-key.ts'
 import { realPath } from './store/private-file.ts'
 import { openSqliteStore } from './store/sqlite/index.ts'
-import { OpenError } from './store/sqlite/open.ts'
+import { explain, OpenError } from './store/sqlite/open.ts'
 import type { Seed } from './store/sqlite/state.ts'
+import { StorageError } from './store/store.ts'
 
 export { type Clock, type ManualClock, manualClock } from './platform/clock.ts'
 export { SandboxError, type SandboxFailure } from './sandbox-error.ts'
@@ -248,37 +249,42 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     demo_project: keys,
   })
 
-  await restoreClock(services)
-  await faults.restore()
-  if (options.scenario !== undefined) await services.scenarios.use(options.scenario, clock.now())
-  const isMoved = options.clock === undefined && (clock.frozen || clock.offset_ms !== 0)
-  const faultWarnings = options.scenario === undefined ? faultWarningsOf(faults) : []
-  let port = 0
-  try {
-    port = await server.listen(options.host, options.port ?? 0)
-  } catch (error) {
-    await store.close()
-    throw listenError(error, host, options.port ?? 0)
+  const end = async () => {
+    pendingDecisions.cancel()
+    await server.close()
+    // Requests that came in with the stop have set alarms of their own.
+    pendingDecisions.cancel()
+    await callbacks.close()
+    await closeStore(store)
   }
-  const url = address.urlAt(port)
-  services.url = url
-  services.base_url = address.public_url ?? url
-  await callbacks.restore()
-  await pendingDecisions.restore()
+
+  let port = 0
+  let isMoved = false
+  let faultWarnings: string[] = []
+  try {
+    await restoreClock(services)
+    await faults.restore()
+    if (options.scenario !== undefined) await services.scenarios.use(options.scenario, clock.now())
+    isMoved = options.clock === undefined && (clock.frozen || clock.offset_ms !== 0)
+    if (options.scenario === undefined) faultWarnings = faultWarningsOf(faults)
+    port = await server.listen(options.host, options.port ?? 0)
+    services.url = address.urlAt(port)
+    services.base_url = address.public_url ?? services.url
+    await callbacks.restore()
+    await pendingDecisions.restore()
+  } catch (error) {
+    // What fails first is what to tell.
+    await end().catch(() => {})
+    throw startError(error, path, host, options.port ?? 0)
+  }
+  const { url } = services
   const check = setTimeout(() => void store.checkUncleanEnd(), checkDelay_ms)
   check.unref()
 
   let closing: Promise<void> | undefined
   const close = () => {
-    closing ??= (async () => {
-      clearTimeout(check)
-      pendingDecisions.cancel()
-      await server.close()
-      // Requests that came in with the stop have set alarms of their own.
-      pendingDecisions.cancel()
-      await callbacks.close()
-      await closeStore(store)
-    })()
+    clearTimeout(check)
+    closing ??= end()
     return closing
   }
   return {
@@ -328,8 +334,7 @@ function openStore(options: Parameters<typeof openSqliteStore>[0]) {
   try {
     return openSqliteStore(options)
   } catch (error) {
-    if (error instanceof OpenError) throw new SandboxError(error.code, error.message, error.hint, { cause: error })
-    throw error
+    throw asSandboxError(error)
   }
 }
 
@@ -337,9 +342,19 @@ async function closeStore(store: { close(): Promise<void> }): Promise<void> {
   try {
     await store.close()
   } catch (error) {
-    if (error instanceof OpenError) throw new SandboxError(error.code, error.message, error.hint, { cause: error })
-    throw error
+    throw asSandboxError(error)
   }
+}
+
+function asSandboxError(error: unknown): unknown {
+  if (!(error instanceof OpenError)) return error
+  return new SandboxError(error.code, error.message, error.hint, { cause: error })
+}
+
+/** Returns why a start has failed after the database was opened: what it holds cannot be read, or no port was free. */
+function startError(error: unknown, path: string, host: string, port: number): unknown {
+  if (error instanceof StorageError) return asSandboxError(explain(error, path))
+  return listenError(error, host, port)
 }
 
 /** Creates the key once the database has been accepted: a refused start leaves no key beside it. */

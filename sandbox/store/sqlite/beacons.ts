@@ -94,7 +94,7 @@ export function beaconTable(
       rows: rows.map((stored) => ({
         kind: 'accepted',
         beacon: withMeasurements(stored),
-        slot: placements.find(stored.slot_id)!,
+        slot: placements.slot(stored.slot_id),
       })),
       next,
     }

@@ -2,7 +2,7 @@
 import { chainHash, genesis, type Sha256Hex } from '../../../src/contract/control/evidence.ts'
 import type { EvidenceDraft, EvidenceListRow, EvidenceRow, EvidenceStore } from '../store.ts'
 import type { Connection } from './group-commit.ts'
-import { createFilter, indexedBy, listPart } from './rows.ts'
+import { createFilter, indexedBy, listPart, requiredBytes, requiredText } from './rows.ts'
 
 type Stored = Omit<EvidenceRow, 'hash'> & { hash: Buffer }
 type StoredListed = Stored & Pick<EvidenceListRow, 'id' | 'project_id' | 'slot_id'>
@@ -26,7 +26,7 @@ export function evidenceTable({ db, read }: Connection, sha256Hex: Sha256Hex) {
 
   const readHead = (project_id: number) => {
     const row = last.get(project_id)
-    return row === undefined ? { seq: 0, hash: genesis } : { seq: row.seq, hash: row.hash.toString('hex') }
+    return row === undefined ? { seq: 0, hash: genesis } : { seq: row.seq, hash: hexOf(row.hash) }
   }
 
   const methods: EvidenceStore = {
@@ -43,10 +43,10 @@ export function evidenceTable({ db, read }: Connection, sha256Hex: Sha256Hex) {
         ...indexedBy('SELECT id FROM evidence WHERE project_id = ?', query.project_id),
       ]
       const select = 'SELECT id, project_id, slot_id, seq, kind, ref, at_ms, entry, hash FROM evidence'
-      const { rows, next } = read(() =>
-        listPart<StoredListed>(db, { table: 'evidence', select, filter, indexed }, query),
-      )
-      return { rows: rows.map(toRow), next }
+      return read(() => {
+        const { rows, next } = listPart<StoredListed>(db, { table: 'evidence', select, filter, indexed }, query)
+        return { rows: rows.map(toRow), next }
+      })
     },
   }
 
@@ -67,5 +67,9 @@ export function evidenceTable({ db, read }: Connection, sha256Hex: Sha256Hex) {
 }
 
 function toRow<Row extends Stored>(stored: Row): Omit<Row, 'hash'> & { hash: string } {
-  return { ...stored, hash: stored.hash.toString('hex') }
+  return { ...stored, entry: requiredText(stored.entry, 'an entry of evidence'), hash: hexOf(stored.hash) }
+}
+
+function hexOf(hash: unknown): string {
+  return requiredBytes(hash, 'a hash of evidence').toString('hex')
 }

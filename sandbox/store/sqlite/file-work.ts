@@ -5,10 +5,10 @@
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
-import type Database from 'better-sqlite3'
 import { latest_ms } from '../../../src/contract/control/clock.ts'
 import { type BeaconScope, type BillingCounts, StorageError } from '../store.ts'
 import { type BillingRules, countBilling } from './billing.ts'
+import { type Connection, readFailure } from './group-commit.ts'
 import type { ProjectTable } from './projects.ts'
 import type { Seed } from './state.ts'
 
@@ -81,7 +81,7 @@ const mostSelected = 1_000
  * with the same scope that wait for the thread share a report: it has not started, so it sees what they have seen.
  * @param path the file; null for a database in memory, of which no other thread can read
  */
-export function billingReports(db: Database.Database, path: string | null, projects: ProjectTable) {
+export function billingReports({ db, read }: Connection, path: string | null, projects: ProjectTable) {
   const waiting = new Map<string, Promise<BillingCounts>>()
   let last: Promise<unknown> = Promise.resolve()
 
@@ -99,7 +99,10 @@ export function billingReports(db: Database.Database, path: string | null, proje
     if (shared !== undefined) return shared
     const report = last.then(async () => {
       waiting.delete(name)
-      return run<BillingCounts>({ kind: 'billing', path: file, scope, rules: await rulesOf(), newest })
+      const work: FileWork = { kind: 'billing', path: file, scope, rules: await rulesOf(), newest }
+      return run<BillingCounts>(work).catch((error: unknown) => {
+        throw readFailure(error)
+      })
     })
     waiting.set(name, report)
     last = report.catch(() => {})
@@ -109,7 +112,7 @@ export function billingReports(db: Database.Database, path: string | null, proje
   return async (scope: BeaconScope, newest: number): Promise<BillingCounts> => {
     const pieces = countBilling(db, scope, await rulesOf(), newest, mostSelected)
     for (let piece = 0; ; piece++) {
-      const { done, value } = pieces.next()
+      const { done, value } = read(() => pieces.next())
       if (done === true) return value
       if (path !== null && piece >= mostPieces) {
         pieces.return({ counted: [], missed: [], newest: [] })

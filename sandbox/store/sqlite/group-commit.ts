@@ -19,7 +19,11 @@ export interface Connection {
   readonly db: Database.Database
   /** Runs `work` in the next transaction and resolves after its commit. */
   write<Result>(work: () => Result): Promise<Result>
-  /** Runs `query` on the committed rows, in the transaction of this turn. */
+  /**
+   * Runs `query` on the committed rows, in the transaction of this turn. Every read of a request is one, with the decoding
+   * of its rows, so that a damaged file is explained.
+   * @throws StorageError when they cannot be read
+   */
   read<Result>(query: () => Result): Result
   /** Schedules a commit for buffered rows that no request waits for. */
   nudge(): void
@@ -157,12 +161,12 @@ export function groupCommit(
       })
     },
     read(query) {
-      open()
-      schedule()
       try {
+        open()
+        schedule()
         return query()
       } catch (error) {
-        throw isStorageFailure(error) ? new StorageError(error, 'read') : error
+        throw readFailure(error)
       }
     },
     nudge() {
@@ -205,4 +209,21 @@ const storageCodes = /^SQLITE_(FULL|READONLY|BUSY|LOCKED|IOERR|CANTOPEN|CORRUPT|
 
 function isStorageFailure(error: unknown): boolean {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' && storageCodes.test(error.code)
+}
+
+/** SQLite's own functions refuse a text that is not the JSON that was written. */
+function isMalformedJson(error: unknown): boolean {
+  return (
+    error instanceof Error && 'code' in error && error.code === 'SQLITE_ERROR' && error.message === 'malformed JSON'
+  )
+}
+
+/**
+ * Returns why rows cannot be read, as a StorageError; what has another cause unchanged. An error of a thread has lost its
+ * class on the way, and kept its name.
+ */
+export function readFailure(error: unknown): unknown {
+  if (error instanceof StorageError || !(error instanceof Error)) return error
+  if (error.name === 'StorageError') return new StorageError(error.cause ?? error, 'read')
+  return isStorageFailure(error) || isMalformedJson(error) ? new StorageError(error, 'read') : error
 }

@@ -114,7 +114,7 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Sqlite
       events.reload()
     },
   })
-  const billing = billingReports(db, isInMemory ? null : path, projects)
+  const billing = billingReports(connection, isInMemory ? null : path, projects)
   const { lastEventSeq } = events.methods
   const generation = { count: 0, event_seq: 0 }
   let isClosed = false
@@ -152,7 +152,8 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Sqlite
     largestId() {
       const tables = ['activation', 'consent', 'job', 'slot', 'beacon', 'aside_beacon', 'exchange']
       const largest = tables.map((table) => `SELECT max(id) AS id FROM ${table}`).join(' UNION ALL ')
-      return db.prepare<[], number>(`SELECT coalesce(max(id), 0) FROM (${largest})`).pluck().get() ?? 0
+      const sql = `SELECT coalesce(max(id), 0) FROM (${largest})`
+      return connection.read(() => db.prepare<[], number>(sql).pluck().get()) ?? 0
     },
     async close() {
       if (isClosed) return

@@ -8,7 +8,17 @@ import type { EventTable } from './events.ts'
 import type { EvidenceTable } from './evidence.ts'
 import type { Connection } from './group-commit.ts'
 import type { ProjectTable } from './projects.ts'
-import { cacheRow, createFilter, indexedBy, listPart, parseRow, sessionsNamed, slotsOfSession } from './rows.ts'
+import {
+  cacheRow,
+  createFilter,
+  indexedBy,
+  listPart,
+  parseRow,
+  required,
+  requiredBytes,
+  sessionsNamed,
+  slotsOfSession,
+} from './rows.ts'
 
 type FilledOutcome = Extract<DecisionFacts['outcome'], { status: 'filled' }>
 type Nullable<Row> = { [Name in keyof Row]: Row[Name] | null }
@@ -106,6 +116,9 @@ export function placementTable(
     return slot
   }
 
+  /** Returns a slot that another row belongs to. @throws StorageError when it, or its job, is missing */
+  const slot = (id: number): SlotRow => required(find(id), 'a slot, or its job,')
+
   const insert = (job: JobRow, slots: readonly NewSlot[]): void => {
     const { id: job_id, project_id, session_id, created_at_ms } = job
     const session = session_id === null ? null : consent.ensureSession(project_id, session_id)
@@ -194,7 +207,7 @@ export function placementTable(
         recent.delete(slot_id)
         if (dropsTopic) dropTopic.run(slot_id)
         if (bind.run(...decisionValues(decision), slot_id).changes !== 1) return 'decided'
-        const project_id = find(slot_id)!.project.id
+        const project_id = slot(slot_id).project.id
         evidence.append(project_id, slot_id, draft)
         const { decided_at_ms: at_ms } = decision
         events.append({ type: 'placement.decided', at_ms, project_id, slot_id, ref: slot_id })
@@ -215,10 +228,10 @@ export function placementTable(
       if (query.fill !== undefined)
         filter.add(query.fill ? 'slot.format IS NOT NULL' : 'slot.no_fill_reason IS NOT NULL')
       const indexed = indexedBy(slotsOfSession, query.session_id)
-      const { rows, next } = read(() =>
-        listPart<StoredSlot>(db, { table: 'slot', select: joined, filter, indexed }, query),
-      )
-      return { rows: rows.map(toSlot), next }
+      return read(() => {
+        const { rows, next } = listPart<StoredSlot>(db, { table: 'slot', select: joined, filter, indexed }, query)
+        return { rows: rows.map(toSlot), next }
+      })
     },
     pendingSlots: async () => read(() => pending.all()),
     recordFrame: (slot_id, at_ms, token) =>
@@ -232,7 +245,7 @@ export function placementTable(
       write(() => {
         recent.delete(slot_id)
         replaceHash.run(hash, slot_id)
-        evidence.append(find(slot_id)!.project.id, slot_id, draft)
+        evidence.append(slot(slot_id).project.id, slot_id, draft)
       }),
     countFills: async (scope, since_ms, most) => read(() => countFills(scope, since_ms, most)),
     filledWithin: async (project_id, session_id, jobs) => read(() => filledWithin(project_id, session_id, jobs)),
@@ -241,6 +254,7 @@ export function placementTable(
 
   return {
     find,
+    slot,
     clear: () => recent.clear(),
     methods,
   }
@@ -271,28 +285,29 @@ function decisionValues(decision: DecisionFacts): (string | number | null | Uint
 }
 
 function toDecision(stored: StoredSlot, decided_at_ms: number): DecisionFacts {
+  const value = <Name extends keyof StoredSlot>(name: Name) => required(stored[name], name)
   return {
     decided_at_ms,
     outcome:
       stored.format === null
-        ? { status: 'no_fill', reason: stored.no_fill_reason! }
+        ? { status: 'no_fill', reason: value('no_fill_reason') }
         : {
             status: 'filled',
             format: stored.format,
-            campaign_id: stored.campaign_id!,
-            creative_id: stored.creative_id!,
-            width: stored.width!,
-            height: stored.height!,
+            campaign_id: value('campaign_id'),
+            creative_id: value('creative_id'),
+            width: value('width'),
+            height: value('height'),
             duration_ms: stored.duration_ms,
-            gross_cpm: stored.gross_cpm!,
-            currency: stored.currency!,
+            gross_cpm: value('gross_cpm'),
+            currency: value('currency'),
             template_id: stored.template_id,
-            asset_token_hash: stored.asset_token_hash!,
+            asset_token_hash: requiredBytes(stored.asset_token_hash, 'asset_token_hash'),
           },
-    label_text: stored.label_text!,
-    consent: parseRow<AuthoritativeConsent>(stored.consent!),
-    trace: stored.trace!,
-    catalogue: stored.catalogue!,
+    label_text: value('label_text'),
+    consent: parseRow<AuthoritativeConsent>(value('consent')),
+    trace: value('trace'),
+    catalogue: value('catalogue'),
     topic: stored.topic,
   }
 }

@@ -158,7 +158,7 @@ export function projectTable({ db, read, write }: Connection, events: EventTable
 
   return {
     project,
-    exists: (id: number) => projects.has(id) || byId.get(id) !== undefined,
+    exists: (id: number) => projects.has(id) || read(() => byId.get(id)) !== undefined,
     insertActivation: addActivation,
     clear,
     methods,

@@ -33,7 +33,7 @@ const mostForeign = 100
 /** Rows that one query reads. */
 const maxRead = 5_000
 
-export function requestTable({ db, flush, nudge }: Connection, projects: ProjectTable, limit: number) {
+export function requestTable({ db, flush, nudge, read }: Connection, projects: ProjectTable, limit: number) {
   const insert = db.prepare(`INSERT OR REPLACE INTO exchange (${columns}) VALUES (${columns.replaceAll(/\w+/g, '?')})`)
   const find = db.prepare<[number], ExchangeRow>(`SELECT ${columns} FROM exchange WHERE id = ?`)
   const count = db.prepare('SELECT count(*) FROM exchange').pluck()
@@ -60,17 +60,23 @@ export function requestTable({ db, flush, nudge }: Connection, projects: Project
     dropped = storedDropped.find() ?? 0
   }
 
+  /** Reads the table with the rows that were buffered. */
+  const readAll = <Result>(query: () => Result): Result => {
+    flush()
+    return read(query)
+  }
+
   const list = <Row extends { id: number }>(
     names: string,
     query: PageQuery & ExchangeFilter,
     computed = '',
   ): Page<Row> => {
-    flush()
     const { text, values, range } = conditions(query)
-    const rows = db
-      .prepare<(string | number)[], Row>(`SELECT * FROM (${newest(names + computed, range)}) WHERE ${text} LIMIT ?`)
-      .all(...range.values, ...values, query.limit + 1)
-    return rows.length <= query.limit ? { rows, next: endOf(range) } : toPage(rows, query.limit)
+    const sql = `SELECT * FROM (${newest(names + computed, range)}) WHERE ${text} LIMIT ?`
+    return readAll(() => {
+      const rows = db.prepare<(string | number)[], Row>(sql).all(...range.values, ...values, query.limit + 1)
+      return rows.length <= query.limit ? { rows, next: endOf(range) } : toPage(rows, query.limit)
+    })
   }
 
   /** The last row that was read; null when there is none after it. */
@@ -100,19 +106,20 @@ export function requestTable({ db, flush, nudge }: Connection, projects: Project
     },
     foreignExchanges: () => foreign,
     async findExchange(id) {
-      flush()
-      return find.get(id) ?? foreign.find((row) => row.id === id) ?? null
+      return readAll(() => find.get(id)) ?? foreign.find((row) => row.id === id) ?? null
     },
     listExchanges: async (query) => list<ExchangeSummary>(summaryColumns, query, `, ${oldClient} AS old_client`),
     readExchanges: async (query) => list<ExchangeRow>(columns, query),
     async countExchanges(query) {
-      flush()
       const { text, values, range } = conditions(query)
-      const matching = db
-        .prepare<(string | number)[], number>(`SELECT count(*) FROM (${newest(summaryColumns, range)}) WHERE ${text}`)
-        .pluck()
-        .get(...range.values, ...values)!
-      return { count: matching, next: endOf(range) }
+      const sql = `SELECT count(*) FROM (${newest(summaryColumns, range)}) WHERE ${text}`
+      return readAll(() => ({
+        count: db
+          .prepare<(string | number)[], number>(sql)
+          .pluck()
+          .get(...range.values, ...values)!,
+        next: endOf(range),
+      }))
     },
     journal: () => ({
       enabled: limit > 0,

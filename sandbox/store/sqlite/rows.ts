@@ -155,6 +155,26 @@ function notWritten(): StorageError {
   return new StorageError(new Error('a row is not the JSON that was written'), 'read')
 }
 
+/* Values that every row has: only a damaged or edited file has others. */
+
+/** Returns a value, or a row that another one refers to. @throws StorageError when it is missing */
+export function required<Value>(value: Value, what: string): NonNullable<Value> {
+  if (value === null || value === undefined) throw new StorageError(new Error(`${what} is missing`), 'read')
+  return value
+}
+
+/** @throws StorageError for anything but bytes */
+export function requiredBytes(value: unknown, what: string): Buffer {
+  if (!Buffer.isBuffer(value)) throw new StorageError(new Error(`${what} is not bytes`), 'read')
+  return value
+}
+
+/** @throws StorageError for anything but text */
+export function requiredText(value: unknown, what: string): string {
+  if (typeof value !== 'string') throw new StorageError(new Error(`${what} is not text`), 'read')
+  return value
+}
+
 /** Prepares the statements of one value in `meta`, which is stored as JSON and missing until it is saved. */
 export function metaValue<Value>(db: Database.Database, name: MetaName) {
   const find = db.prepare<[], string>(`SELECT value FROM meta WHERE name = '${name}'`).pluck()
