@@ -1,0 +1,122 @@
+/**
+ * Damage that a start does not notice, one case for each way to read: it is explained wherever it is found. 200 files that
+ * are damaged at random: damaged-files.test.ts.
+ */
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type Database from 'better-sqlite3'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startSandbox } from '../../sandbox/index.ts'
+import { oldClientHeader } from '../../src/contract/compat/surface.ts'
+import { edit, fill, folder, stage } from '../http/stage.ts'
+import { addBeacons } from './large-state.ts'
+
+const place = folder()
+const intact = join(place.path, 'intact.db')
+
+beforeAll(async () => {
+  await using on = await stage({ database: intact })
+  await fill(on.api)
+})
+
+afterAll(() => place[Symbol.dispose]())
+
+const beaconsBySlot = 'sqlite_autoindex_beacon_1'
+/** More slots than a report counts before it moves to the thread. */
+const many = 12_000
+
+test.each<[string, string, (path: string) => void]>([
+  [
+    'rows of a slot without its job',
+    'beacons',
+    (path) => {
+      addBeacons(path, 10)
+      edit(path, (db) => db.exec('UPDATE slot SET job_id = 99'))
+    },
+  ],
+  ['evidence without its hash', 'evidence', (path) => edit(path, (db) => removeHashes(db))],
+  [
+    'a page of a report',
+    'billing',
+    (path) => {
+      addBeacons(path, 10)
+      overwrite(path, beaconsBySlot)
+    },
+  ],
+  [
+    'a page of a report on the thread',
+    'billing',
+    (path) => {
+      addBeacons(path, many)
+      overwrite(path, beaconsBySlot)
+    },
+  ],
+  [
+    'a row of a report on the thread',
+    'billing',
+    (path) => {
+      addBeacons(path, many)
+      edit(path, (db) =>
+        db.exec("UPDATE beacon SET event = 'click', measurements = '{' WHERE id = (SELECT max(id) FROM beacon)"),
+      )
+    },
+  ],
+  [
+    'headers in the journal',
+    'requests',
+    (path) => edit(path, (db) => db.prepare('UPDATE exchange SET request_headers = ?').run(`{"${oldClientHeader}":`)),
+  ],
+])('%s: 503, which names the check', async (_, target, damage) => {
+  const path = copyOf()
+  damage(path)
+  const reports: unknown[] = []
+  await using sandbox = await startSandbox({ database: path, report: (error) => reports.push(error) })
+  const response = await fetch(new URL(`/_sandbox/${target}`, sandbox.url))
+  expect([response.status, await response.text()]).toEqual([503, expect.stringContaining('svc sandbox integrity')])
+  expect(reports).toEqual([expect.objectContaining({ name: 'StorageError', refused: 'read' })])
+})
+
+test('a page that a start reads last: refused, and the port and the lock are free', async () => {
+  const path = copyOf()
+  overwrite(path, 'callback_unfinished')
+  const started = startSandbox({ database: path })
+  await expect(started).rejects.toMatchObject({ name: 'SandboxError', code: 'database_corrupt' })
+  copyFileSync(intact, path)
+  await using _sandbox = await startSandbox({ database: path })
+})
+
+let copies = 0
+
+function copyOf(): string {
+  const path = join(place.path, `${++copies}.db`)
+  copyFileSync(intact, path)
+  return path
+}
+
+/** Overwrites the last page of a table or an index. */
+function overwrite(path: string, name: string): void {
+  const page = { bytes: 0, number: 0 }
+  edit(path, (db) => {
+    page.bytes = db.pragma('page_size', { simple: true }) as number
+    page.number = db
+      .prepare("SELECT pageno FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY path DESC LIMIT 1")
+      .pluck()
+      .get(name) as number
+    db.pragma('wal_checkpoint(TRUNCATE)')
+  })
+  const content = readFileSync(path)
+  writeFileSync(path, content.fill(0x55, (page.number - 1) * page.bytes, page.number * page.bytes))
+}
+
+/** Its table forbids it, so that only a damaged page has it. */
+function removeHashes(db: Database.Database): void {
+  const declare = (from: string, to: string) => {
+    db.pragma('writable_schema = ON')
+    db.prepare("UPDATE sqlite_schema SET sql = replace(sql, ?, ?) WHERE name = 'evidence'").run(from, to)
+    db.pragma('writable_schema = RESET')
+  }
+  db.unsafeMode()
+  declare('hash BLOB NOT NULL', 'hash BLOB         ')
+  db.exec('UPDATE evidence SET hash = NULL')
+  declare('hash BLOB         ', 'hash BLOB NOT NULL')
+}
