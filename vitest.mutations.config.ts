@@ -1,7 +1,8 @@
 /**
  * `npm run test:mutations`: everything that goes through a large matrix. The built-in suites as a whole, what they notice
- * when the emulator is broken on purpose, malformed requests by the thousand, damaged files, hostile exports, kills under
- * load, and hundreds of random sequences of exposure.
+ * when the emulator is broken on purpose, malformed requests by the thousand, damaged files, hostile exports, kills, resets
+ * and restores under load, every command with hostile text and answers, a million rows, and hundreds of random sequences
+ * of exposure.
  */
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
@@ -9,8 +10,8 @@ import { defineConfig } from 'vitest/config'
 export const matrices: readonly string[] = [
   'tests/mutations/**/*.test.ts',
   'tests/http/query-plans.test.ts',
-  'tests/reliability/{unclean-end,damaged-files,fuzz,hostile-exports,hostile-output,key-destinations,odd-answers,kill,kill-reset,log-size,pauses,redaction}.test.ts',
-  'tests/browser/viewability-cross-check.test.ts',
+  'tests/reliability/{export,reset,unclean-end,damaged-files,fuzz,hostile-exports,hostile-output,key-destinations,odd-answers,kill,kill-reset,log-size,pauses,redaction}.test.ts',
+  'tests/browser/{lifecycle-leaks,viewability-cross-check}.test.ts',
   'tests/docs/programs.test.ts',
 ]
 
