@@ -25,8 +25,8 @@ import {
 
 /** Entries in an export without a limit. */
 const defaultLimit = 1_000
-/** Entries, or sessions, that are verified before other requests get a turn. */
-const chunk = 250
+/** Entries, or sessions, that are verified before other requests get a turn: each reads its row, 0.1 to 0.2 ms. */
+const chunk = 64
 
 export const listEvidence: Operation<Contract['evidence.list']> = async (services, context, { query }) => {
   const filter = defined({
