@@ -128,7 +128,7 @@ declare const __SVC_VERSION__: string | undefined
 const root = packageRoot()
 const defaultJournalLimit = 50_000
 const defaultEventLimit = 100_000
-/** Between the start and a check of the file: whoever waits for the start is served first. */
+/** Between the start and a check of the file: requests that waited for the start come first. */
 const checkDelay_ms = 200
 
 /**

@@ -91,7 +91,7 @@ export function createEventBatches(services: Services): EventBatches {
       const up_to = store.lastEventSeq()
       if (known !== undefined && known.up_to === up_to && now_ms - known.at_ms < shared_ms) return known.batch
       const batch = read(filter, after)
-      // A failure concerns whoever waits for it now, nobody after them.
+      // A failure is for the requests that wait for it now, not for later ones.
       batch.catch(() => batches.delete(name))
       if (batches.size >= mostBatches) batches.clear()
       batches.set(name, { batch, at_ms: now_ms, up_to })

@@ -54,7 +54,7 @@ function isHandshake({ method, url = '', headers }: IncomingMessage): boolean {
   return withoutQuery(url).endsWith('/decision/ws')
 }
 
-/** Has a server read a request once more, without its wish to upgrade. */
+/** Has a server read a request once more, without its Upgrade header. */
 export function giveBack(server: Server, incoming: IncomingMessage, stream: Duplex, head: Buffer): void {
   const { method, url, httpVersion, rawHeaders } = incoming
   const lines = [`${method} ${url} HTTP/${httpVersion}`]

@@ -22,7 +22,7 @@ export interface RetryOptions {
 const first_ms = 250
 const longest_ms = 2_000
 
-/** Calls `attempt` until it succeeds, its error is none that a retry may mend, or the retries are used up. */
+/** Calls `attempt` until it succeeds, its error is none that a retry may fix, or the retries are used up. */
 export async function withRetries<T>(
   attempt: () => Promise<T>,
   repetition: Repetition,

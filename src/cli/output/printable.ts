@@ -1,6 +1,6 @@
 /**
  * Text that cannot steer a terminal. Every stream of the command line is guarded: on a terminal each control character is
- * written out, as `\u001b`, whoever sent it. Codes of this program itself pass because they carry a secret of the process,
+ * written out, as `\u001b`, no matter who sent it. Codes of this program itself pass because they carry a secret of the process,
  * which no stored or received text knows; the guard removes it, so a value is never styled by what it contains.
  */
 import { type Host, type HostStream, hostWith } from '../run/host.ts'
