@@ -20,6 +20,13 @@ export function wholeNumber(text: string): number {
   return Number(text)
 }
 
+/** Reads a port; 0 stands for any free one. */
+export function portNumber(text: string): number {
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535)
+    throw new InvalidArgumentError('It must be a port from 0 to 65535.')
+  return Number(text)
+}
+
 /** Reads a whole number that is not zero. */
 export function countFromOne(text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 1 on.')

@@ -145,3 +145,9 @@ const real = {
     }
   },
 }
+
+test('listen refuses a port that there is not, before anything else', async () => {
+  const { code, stderr } = await svc('callbacks listen --port 99999', {})
+  expect(code).toBe(2)
+  expect(stderr).toContain('It must be a port from 0 to 65535.')
+})

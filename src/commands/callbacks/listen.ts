@@ -11,7 +11,7 @@ import type { Session } from '../../cli/run/session.ts'
 import { verifyCallback } from '../../client/callback.ts'
 import { parseJson } from '../../foundation/json.ts'
 import { valueAt } from '../../foundation/json-path.ts'
-import { wholeNumber } from '../flag-values.ts'
+import { portNumber } from '../flag-values.ts'
 
 const defaultPort = 4020
 const mostBodyBytes = 1_048_576
@@ -55,7 +55,7 @@ export const listen: Command = {
   options: [
     new Option('--forward-to <url>', 'pass each callback on to this address of your program').argParser(forwardUrl),
     new Option('--port <port>', 'port of 127.0.0.1 and ::1 to listen on; 0 for any free one')
-      .argParser(wholeNumber)
+      .argParser(portNumber)
       .default(defaultPort),
   ],
   examples: ['callbacks listen', 'callbacks listen --forward-to localhost:3000/hooks/decision -o jsonl'],
