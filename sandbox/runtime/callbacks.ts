@@ -19,6 +19,12 @@ export interface Callbacks {
   problemOf(url: string): Promise<string | null>
   /** Keeps the text of the key that a job with a callback URL was created with. */
   keepKey(key_id: number, text: string): void
+  /** Notes that the decision of a slot is to be posted from this node, whichever node decides it: its key is here. */
+  expect(slot_id: number): void
+  /** Posts the decisions of expected slots that another node has made. */
+  decided(slot_ids: readonly number[]): void
+  /** Continues what nodes that have died have left, and gives up what no node has the key for. */
+  adopt(): Promise<void>
   /** Posts the decision of a slot, which has been made. Does nothing for a slot without a callback. */
   deliver(slot_id: number): void
   /**
@@ -63,8 +69,16 @@ const waits_ms = [500, 1_500] as const
 const mostSending = 16
 /** Keys whose texts are kept. The oldest goes first. */
 const mostKeys = 256
+/** Slots whose decision is expected from other nodes. */
+const mostExpected = 10_000
 /** How long a stop waits for requests that were sent, real milliseconds. */
 const stop_ms = 500
+
+/** How long an attempt belongs to the node that has taken it: longer than a request may take, milliseconds. */
+const lease_ms = 30_000
+/** How long a callback of another node may be undelivered before this one takes care of it, and before it is given up. */
+const adoptAfter_ms = 5_000
+const giveUpAfter_ms = 45_000
 
 /** One decision on its way: the same bytes in every attempt. `generation`: the state that it belongs to. */
 interface Delivery {
@@ -76,6 +90,10 @@ interface Delivery {
 
 export function createCallbacks(services: CallbackServices): Callbacks {
   const { store, platform, network } = services
+  const { shared } = store
+  const expected = new Set<number>()
+  /** When a callback of another node was first seen undelivered, by `performance.now()`. */
+  const strays = new Map<number, number>()
   const keys = new Map<number, string>()
   const queue: Delivery[] = []
   const sending = new Set<Promise<void>>()
@@ -108,7 +126,9 @@ export function createCallbacks(services: CallbackServices): Callbacks {
     const row = isCurrent(delivery) ? await store.findCallback(delivery.slot_id) : null
     if (row === null || isFinished(row)) return
     const key = await keyOf(row)
-    if (key === null) return lose(row)
+    // Another node may have the key: it is notified of the decision.
+    if (key === null) return shared === null ? lose(row) : undefined
+    if (shared !== null && !(await shared.claimCallback(row.slot_id, row.attempts, lease_ms))) return
     delivery.message ??= await services.messageOf(row.slot_id)
     if (delivery.message === null || !isCurrent(delivery)) return
     const sent = await send(row, key, delivery.message)
@@ -176,9 +196,18 @@ export function createCallbacks(services: CallbackServices): Callbacks {
   }
 
   const lose = (row: CallbackRow): Promise<void> => {
-    const problem = 'The sandbox was restarted before this was delivered, and the text of its key was in memory alone.'
+    const problem =
+      'The text of its key is no longer in memory: the sandbox was restarted before this was delivered, or 256 other keys have created callbacks since.'
     const update = { ...row, status: 'key_lost', problem } as const
     return store.updateCallback(update, 'callback.failed', platform.clock.now())
+  }
+
+  /** By one node: it takes the attempt, and no other can. */
+  const giveUp = async (slot_id: number): Promise<void> => {
+    strays.delete(slot_id)
+    const row = await store.findCallback(slot_id)
+    if (row === null || isFinished(row)) return
+    if (await shared?.claimCallback(slot_id, row.attempts, lease_ms)) await lose(row)
   }
 
   return {
@@ -190,6 +219,26 @@ export function createCallbacks(services: CallbackServices): Callbacks {
     },
     deliver(slot_id) {
       enqueue({ slot_id, attempt: 1, message: null, generation: store.stateGeneration().count })
+    },
+    expect(slot_id) {
+      if (shared === null) return
+      expected.add(slot_id)
+      if (expected.size > mostExpected) expected.delete(expected.values().next().value!)
+    },
+    decided(slot_ids) {
+      for (const slot_id of slot_ids) if (expected.delete(slot_id)) this.deliver(slot_id)
+    },
+    async adopt() {
+      const unfinished = (await store.unfinishedCallbacks()).filter(({ is_decided }) => is_decided)
+      const now = performance.now()
+      const found = new Set(unfinished.map(({ slot_id }) => slot_id))
+      for (const slot_id of strays.keys()) if (!found.has(slot_id)) strays.delete(slot_id)
+      for (const { slot_id, key_id } of unfinished) {
+        const seen = strays.get(slot_id)
+        if (seen === undefined) strays.set(slot_id, now)
+        else if (now - seen > giveUpAfter_ms) await giveUp(slot_id)
+        else if (now - seen > adoptAfter_ms && keys.has(key_id)) this.deliver(slot_id)
+      }
     },
     async resend(row, text) {
       const key = await keyOf(row, text)
@@ -203,6 +252,11 @@ export function createCallbacks(services: CallbackServices): Callbacks {
       return (await store.findCallback(row.slot_id)) ?? row
     },
     async restore() {
+      if (shared !== null) {
+        const nodes = await shared.nodes()
+        // Another node may have the keys, and be at it.
+        if (nodes.filter(({ namespace }) => namespace === shared.namespace).length > 1) return
+      }
       for (const { slot_id, key_id, is_decided } of await store.unfinishedCallbacks()) {
         const row = keys.has(key_id) ? null : await store.findCallback(slot_id)
         if (row !== null) await lose(row)

@@ -32,8 +32,11 @@ export interface Faults {
   readonly needsDetails: boolean
   /** Name of the scenario in use. */
   readonly scenario: string | null
-  /** Returns the first rule that the request meets, and counts it. Counts are stored with the next commit. */
-  inject(request: FaultRequest, now_ms: number): Injection | null
+  /**
+   * Returns the first rule that the request meets, and counts it. Counts are stored with the next commit; where nodes share
+   * the store, it decides the count of each request, so that the result is a promise.
+   */
+  inject(request: FaultRequest, now_ms: number): Injection | null | Promise<Injection | null>
   /** Adds a rule that is tried before the present ones. @throws ApiError 400 when there are too many or it names a secret */
   add(draft: FaultDraft, now_ms: number): Promise<FaultRule>
   list(): FaultRule[]
@@ -46,7 +49,7 @@ export interface Faults {
 }
 
 export interface FaultServices {
-  store: Pick<Store, 'findFaults' | 'saveFaults'>
+  store: Pick<Store, 'findFaults' | 'saveFaults' | 'updateFaults' | 'shared'>
   hash: Hash
   /** Called when counts cannot be stored. */
   report(error: unknown): void
@@ -58,9 +61,12 @@ export function createFaults({ store, hash, report }: FaultServices): Faults {
   let state = none
   let isSaving = false
 
-  /** Applies a change, and takes it back when it cannot be stored. */
-  const change = async (next: FaultState) => {
+  /** Applies a change, takes it back when it cannot be stored, and resolves to the changed state. */
+  const change = async (apply: (before: FaultState) => FaultState): Promise<FaultState> => {
+    if (store.shared !== null) return changeStored(apply)
     const before = state
+    const next = apply(before)
+    if (next === before) return before
     state = next
     try {
       await store.saveFaults(() => state)
@@ -68,7 +74,70 @@ export function createFaults({ store, hash, report }: FaultServices): Faults {
       if (state === next) state = before
       throw error
     }
+    return next
   }
+
+  /** Numbers keep growing after a restore, so that an identifier never names two rules. */
+  const numberedOn = (stored: FaultState | null): FaultState => {
+    const { added, ...rest } = stored ?? none
+    return { ...rest, added: Math.max(added, state.added) }
+  }
+
+  /** Applies a change to the rules that all nodes share. */
+  const changeStored = async (apply: (before: FaultState) => FaultState): Promise<FaultState> => {
+    let changed = none
+    await store.updateFaults((stored) => {
+      changed = apply(numberedOn(stored))
+      return changed
+    })
+    state = changed
+    return changed
+  }
+
+  let matched: {
+    request: FaultRequest
+    now_ms: number
+    resolve(met: Injection | null): void
+    reject(error: unknown): void
+  }[] = []
+  let isCounting = false
+
+  /** Counts requests for the rules that all nodes share: those that come meanwhile are counted together. */
+  const countStored = async () => {
+    isCounting = true
+    while (matched.length > 0) {
+      const turn = matched
+      matched = []
+      try {
+        let met: (Injection | null)[] = []
+        await changeStored((before) => {
+          const rules = before.rules.map((stored) => ({ ...stored }))
+          met = turn.map(({ request, now_ms }) => meet(rules, request, now_ms))
+          return { ...before, rules }
+        })
+        for (const [index, { resolve }] of turn.entries()) resolve(met[index]!)
+      } catch (error) {
+        for (const { reject } of turn) reject(error)
+      }
+    }
+    isCounting = false
+  }
+
+  /** Returns the first rule that a request meets, and counts it in the rule. */
+  const meet = (rules: readonly StoredFault[], request: FaultRequest, now_ms: number): Injection | null => {
+    for (const stored of rules) {
+      if (!isMet(stored, request, now_ms)) continue
+      const { rule, fault_id } = stored
+      const { matched } = stored.count
+      const { isInjected, count } = countMatch(rule, stored.count)
+      stored.count = count
+      if (isInjected) return { fault_id, rule, latency_ms: latencyOf(rule, matched) }
+    }
+    return null
+  }
+
+  const isMet = (stored: StoredFault, request: FaultRequest, now_ms: number) =>
+    isInForce(stored, now_ms) && matches(stored.rule, request, hash)
 
   /** Stores the counts of all requests of a turn in one write. */
   const saveCounts = () => {
@@ -108,39 +177,41 @@ export function createFaults({ store, hash, report }: FaultServices): Faults {
       return state.scenario
     },
     inject(request, now_ms) {
-      for (const stored of state.rules) {
-        const { rule, fault_id } = stored
-        if (!isInForce(stored, now_ms) || !matches(rule, request, hash)) continue
-        const { matched } = stored.count
-        const { isInjected, count } = countMatch(rule, stored.count)
-        stored.count = count
+      if (!state.rules.some((stored) => isMet(stored, request, now_ms))) return null
+      if (store.shared === null) {
+        const met = meet(state.rules, request, now_ms)
         saveCounts()
-        if (isInjected) return { fault_id, rule, latency_ms: latencyOf(rule, matched) }
+        return met
       }
-      return null
+      return new Promise((resolve, reject) => {
+        matched.push({ request, now_ms, resolve, reject })
+        if (!isCounting) void countStored()
+      })
     },
     async add(draft, now_ms) {
       refuseSecret(draft)
-      const next = withRules(state, [draft], null, now_ms)
-      await change(next)
+      const next = await change((before) => withRules(before, [draft], null, now_ms))
       // Not from `state`: another rule may have been added meanwhile.
       return toRule(next.rules[0]!)
     },
     list: () => state.rules.map(toRule),
     async remove(matching) {
-      const rules = state.rules.filter((stored) => !matching(toRule(stored)))
-      const removed = state.rules.length - rules.length
-      if (removed > 0) await change({ ...state, rules })
+      let removed = 0
+      await change((before) => {
+        const rules = before.rules.filter((stored) => !matching(toRule(stored)))
+        removed = before.rules.length - rules.length
+        return removed === 0 ? before : { ...before, rules }
+      })
       return removed
     },
     async replaceScenario(scenario, drafts, now_ms) {
-      const rules = state.rules.filter((stored) => stored.scenario === null)
-      await change(withRules({ ...state, scenario, rules }, drafts, scenario, now_ms))
+      await change((before) => {
+        const rules = before.rules.filter((stored) => stored.scenario === null)
+        return withRules({ ...before, scenario, rules }, drafts, scenario, now_ms)
+      })
     },
     async restore() {
-      const stored = (await store.findFaults()) ?? none
-      // Numbers keep growing, so that an identifier never names two rules.
-      state = { ...stored, added: Math.max(stored.added, state.added) }
+      state = numberedOn(await store.findFaults())
     },
   }
 }

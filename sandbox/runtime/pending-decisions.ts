@@ -11,6 +11,8 @@ export interface PendingDecisions {
   schedule(slot_id: number, due_at_ms: number): void
   /** Schedules the slots that the store holds as pending: after a start, or when the state was replaced. */
   restore(): Promise<void>
+  /** Schedules the slots that are due and that another node was to decide: it may have died. */
+  adopt(): Promise<void>
   /** Resolves when every decision that is due now has been made, or has failed and will be tried again. */
   drain(): Promise<void>
   /** Cancels every scheduled decision and wakes all waiters. The slots stay pending in the store. */
@@ -100,6 +102,11 @@ export function createPendingDecisions(services: PendingDecisionServices): Pendi
       for (const { id, due_at_ms } of await store.pendingSlots()) pending.push({ slot_id: id, due_at_ms })
       pending.sort((a, b) => a.due_at_ms - b.due_at_ms)
       if (running === null) setAlarm()
+    },
+    async adopt() {
+      const own = new Set(pending.map(({ slot_id }) => slot_id))
+      const due = await store.pendingSlots(clock.now())
+      for (const { id, due_at_ms } of due) if (!own.has(id)) schedule(id, due_at_ms)
     },
     async drain() {
       while (running !== null || isDue()) await run()

@@ -5,6 +5,8 @@ export interface Waiters {
   wait(slot_id: number, wait_ms: number, signal: AbortSignal): Promise<void>
   /** Wakes every request that waits for the slot. */
   wake(slot_id: number): void
+  /** Returns the slots that requests wait for. */
+  waiting(): number[]
   /** Wakes every request, when the sandbox stops or its state is replaced. */
   wakeAll(): void
 }
@@ -33,6 +35,7 @@ export function createWaiters(): Waiters {
     wake(slot_id) {
       for (const done of [...(waiting.get(slot_id) ?? [])]) done()
     },
+    waiting: () => [...waiting.keys()],
     wakeAll() {
       for (const slot_id of [...waiting.keys()]) this.wake(slot_id)
     },

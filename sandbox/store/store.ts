@@ -11,6 +11,7 @@ import type { AcceptedBeacon } from '../../src/contract/beacon-verdict.ts'
 import type { Metric } from '../../src/contract/control/beacons.ts'
 import type { CallbackStatus } from '../../src/contract/control/callbacks.ts'
 import type { EventType } from '../../src/contract/control/events.ts'
+import type { Sha256Hex } from '../../src/contract/control/evidence.ts'
 import type { ProjectSettings } from '../../src/contract/control/projects.ts'
 import type { KeyKind } from '../../src/contract/control/requests.ts'
 import type { ErrorCode, ReasonCode } from '../../src/contract/errors.ts'
@@ -19,6 +20,7 @@ import type { NoFillReason } from '../../src/contract/no-fill.ts'
 import type { AcceptCode, BeaconEvent, Measurements } from '../../src/contract/v1/beacons.ts'
 import type { ConsentDraft, ConsentRecord } from '../domain/consent.ts'
 import type { Fault, FaultCount } from '../domain/faults.ts'
+import type { AccessStore, SharedStore } from './nodes.ts'
 
 export interface Store
   extends ProjectStore,
@@ -32,28 +34,116 @@ export interface Store
     EventStore,
     ClockAndFaultStore,
     SnapshotStore {
-  readonly path: string
+  /** Where the rows are, for people: a file, `:memory:`, or the URL of a database without its password. */
+  readonly location: string
   readonly schema_version: number
-  /** Returns how many times the whole state was replaced, and the number of the event that announced the last time. */
+  /** Who may use the control plane. */
+  readonly access: AccessStore
+  /** What the nodes of one database do for each other; null where one process owns the database. */
+  readonly shared: SharedStore | null
+  /** The catalogue in force on this node. */
+  readonly catalogue_id: number
+  /** What the opening has done that you should know, such as a migration. */
+  readonly notes: readonly string[]
+  /**
+   * The number of this node among those that share the database, from 0: its identifiers end with it. null when no other
+   * process can share it. It may change after a long time without the database.
+   */
+  node(): number | null
+  /**
+   * Returns how many times the whole state was replaced, and the number of the event that announced the last time, as far
+   * as this node has been notified. A write that began on an older state is refused with a StorageError.
+   */
   stateGeneration(): { count: number; event_seq: number }
+  /**
+   * Calls `listener` with what other nodes have committed, within 100 ms, until the returned function is called. What this
+   * node has written itself is not among it.
+   */
+  onChange(listener: (change: StoreChange) => void): () => void
+  /**
+   * Looks for damage when the last owner of the rows did not stop in order. What it finds becomes a warning, and is
+   * reported. Until it has resolved, the next start checks again.
+   */
+  checkUncleanEnd(): Promise<void>
   /** Removes everything but the seeded rows, in one transaction. */
   reset(at_ms: number): Promise<void>
   /** Returns what you should know about the rows in force: what an unclean end has damaged or lost. */
   warnings(): string[]
   /** Resolves to the problems that the database finds in itself; none when it is intact. */
   integrityProblems(): Promise<string[]>
-  /** Returns the largest identifier in use, which grows when a state is imported. */
-  largestId(): number
+  /** Resolves to the largest identifier in use, which grows when a state is imported. */
+  largestId(): Promise<number>
   close(): Promise<void>
 }
 
-/** The database refused: a full disk, a read-only or damaged file, another process that holds it. */
+/** What another node has committed. Its own caches the store has cleared already. */
+export type StoreChange =
+  /** Projects, their settings or keys. */
+  | { kind: 'projects' }
+  | { kind: 'clock' }
+  | { kind: 'faults' }
+  /** Slots that were decided. */
+  | { kind: 'decided'; slot_ids: readonly number[] }
+  /** The whole state was replaced: nothing that was read before holds. */
+  | { kind: 'generation' }
+  /** Notifications were interrupted, so that anything may have changed except the generation. */
+  | { kind: 'resumed' }
+
+/** What a store is opened with, whatever its database. */
+export interface StoreOptions {
+  pid: number
+  seed: Seed
+  now_ms: number
+  /** The most exchanges that the journal keeps; 0 turns it off. */
+  journal_limit: number
+  /** The most events that are kept. */
+  event_limit: number
+  sha256Hex: Sha256Hex
+  /** Called with failures that concern no request. */
+  report: (error: unknown) => void
+}
+
+/** The rows of a fresh state; keys are given as hashes only. */
+export interface Seed {
+  projects: {
+    client_id: string
+    tenant: number
+    settings: Partial<ProjectSettings>
+    keys: { class: KeyClass; mode: Mode; hash: Uint8Array }[]
+  }[]
+  catalogue: { sha256: string; demand: string }
+}
+
+/** Why a store cannot be opened. Nothing was changed. */
+export class OpenError extends Error {
+  readonly code: OpenFailure
+  readonly hint: string
+  constructor(code: OpenFailure, message: string, hint: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'OpenError'
+    this.code = code
+    this.hint = hint
+  }
+}
+
+export type OpenFailure =
+  | 'database_in_use'
+  | 'database_newer'
+  | 'database_corrupt'
+  | 'database_unwritable'
+  | 'database_unreachable'
+  | 'option_invalid'
+
+/** The database refused: a full disk, a read-only or damaged file, another process that holds it, a lost connection. */
 export class StorageError extends Error {
   readonly refused: 'read' | 'write'
-  constructor(cause: unknown, refused: 'read' | 'write' = 'write') {
+  /** When it is worth trying again, seconds; null when the cause stays until somebody solves it. */
+  readonly retry_after_s: number | null
+  constructor(cause: unknown, refused: 'read' | 'write' = 'write', retry_after_s: number | null = null) {
     super(`The database refused a ${refused}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
     this.name = 'StorageError'
     this.refused = refused
+    this.retry_after_s = retry_after_s
   }
 }
 
@@ -298,9 +388,17 @@ export interface PlacementStore {
   findJob(id: number): Promise<JobRow | null>
   findSlot(id: number): Promise<SlotRow | null>
   listSlots(
-    query: PageQuery & { project_id?: number; session_id?: string; format?: Format; fill?: boolean; since_ms?: number },
+    query: PageQuery & {
+      project_id?: number
+      session_id?: string
+      job_id?: number
+      format?: Format
+      fill?: boolean
+      since_ms?: number
+    },
   ): Promise<Page<SlotRow>>
-  pendingSlots(): Promise<{ id: number; due_at_ms: number }[]>
+  /** Resolves to the slots that are not decided; with `due_at_ms`, to some thousands of those that are due by then. */
+  pendingSlots(due_at_ms?: number): Promise<{ id: number; due_at_ms: number }[]>
   /** Records the load of a frame with its beacon token; the time of the first load is kept. */
   recordFrame(slot_id: number, at_ms: number, token: NewActivation): Promise<void>
   /** Replaces the hash of an asset token whose secret this install cannot derive. */
@@ -428,6 +526,7 @@ export interface BeaconStore {
     query: PageQuery &
       BeaconScope & {
         slot_id?: number
+        beacon_id?: string
         event?: BeaconEvent
         verdict?: 'accepted' | 'duplicate' | 'rejected'
         format?: Format
@@ -561,12 +660,13 @@ export interface EventStore {
   /** Appends an event that changes nothing else. */
   appendEvent(event: Omit<EventRow, 'seq'>): Promise<void>
   events(after_seq: number, limit: number): Promise<EventRow[]>
+  /** Returns the number of the last event that is committed, as far as this node has been notified. */
   lastEventSeq(): number
   /** Resolves to the number of the last event before a time; 0 when none is stored. */
   eventSeqBefore(at_ms: number): Promise<number>
-  /** Returns how many events are stored and were dropped, and the number of the last dropped one; 0 for none. */
+  /** Returns how many events are stored and were dropped, as known here, and the number of the last dropped one; 0 for none. */
   eventLog(): { limit: number; size: number; dropped: number; last_dropped_seq: number }
-  /** Calls `listener` after every commit that appended events, until the returned function is called. */
+  /** Calls `listener` after every commit of any node that appended events, until the returned function is called. */
   onEvents(listener: () => void): () => void
 }
 
@@ -599,12 +699,20 @@ export interface FaultState {
 export interface ClockAndFaultStore {
   /** Resolves to the clock; null when it was not moved since the last reset. */
   findClock(): Promise<ClockRow | null>
-  /** Stores the clock, with an event at the time to which it was moved. */
-  saveClock(clock: ClockRow, at_ms: number): Promise<void>
+  /**
+   * Stores the clock, with an event at the time to which it was moved. Resolves to false, and stores nothing, when another
+   * node has moved it since `findClock` resolved to `from`; a store that one process owns has no other node.
+   */
+  saveClock(clock: ClockRow, from: ClockRow | null, at_ms: number): Promise<boolean>
   /** Resolves to fault rules and the scenario in use; null when there was neither since the last reset. */
   findFaults(): Promise<FaultState | null>
   /** Stores what `state` returns at the commit. Several calls in one turn each store the last state. */
   saveFaults(state: () => FaultState): Promise<void>
+  /**
+   * Replaces the fault rules with what `change` returns, and no other node changes them meanwhile. May call it again; what
+   * it throws is thrown, and nothing changes.
+   */
+  updateFaults(change: (state: FaultState | null) => FaultState): Promise<void>
 }
 
 /* Snapshots, exports and imports of the whole state */

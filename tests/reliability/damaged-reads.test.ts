@@ -13,10 +13,11 @@ import { addBeacons } from './large-state.ts'
 
 const place = folder()
 const intact = join(place.path, 'intact.db')
+let slot_id = ''
 
 beforeAll(async () => {
   await using on = await stage({ database: intact })
-  await fill(on.api)
+  slot_id = (await fill(on.api)).slot_id
 })
 
 afterAll(() => place[Symbol.dispose]())
@@ -61,6 +62,8 @@ test.each<[string, string, (path: string) => void]>([
       )
     },
   ],
+  ['a time that is text', 'placements/SLOT', (path) => edit(path, (db) => retype(db, 'slot', 'due_at_ms', "'x'"))],
+  ['a price that is bytes', 'placements/SLOT', (path) => edit(path, (db) => retype(db, 'slot', 'gross_cpm', "x'00'"))],
   [
     'headers in the journal',
     'requests',
@@ -71,7 +74,7 @@ test.each<[string, string, (path: string) => void]>([
   damage(path)
   const reports: unknown[] = []
   await using sandbox = await startSandbox({ database: path, report: (error) => reports.push(error) })
-  const response = await fetch(new URL(`/_sandbox/${target}`, sandbox.url))
+  const response = await fetch(new URL(`/_sandbox/${target.replace('SLOT', slot_id)}`, sandbox.url))
   expect([response.status, await response.text()]).toEqual([503, expect.stringContaining('svc sandbox integrity')])
   expect(reports).toEqual([expect.objectContaining({ name: 'StorageError', refused: 'read' })])
 })
@@ -108,7 +111,20 @@ function overwrite(path: string, name: string): void {
   writeFileSync(path, content.fill(0x55, (page.number - 1) * page.bytes, page.number * page.bytes))
 }
 
-/** Its table forbids it, so that only a damaged page has it. */
+/** Stores a value of another type. Its table forbids it, so that only a damaged page has it. */
+function retype(db: Database.Database, table: string, column: string, value: string): void {
+  const declare = (from: string, to: string) => {
+    db.pragma('writable_schema = ON')
+    db.prepare('UPDATE sqlite_schema SET sql = replace(sql, ?, ?) WHERE name = ?').run(from, to, table)
+    db.pragma('writable_schema = RESET')
+  }
+  db.unsafeMode()
+  declare(') STRICT', ')       ')
+  db.exec(`UPDATE ${table} SET ${column} = ${value}`)
+  declare(')       ', ') STRICT')
+}
+
+/** Its table forbids it too. */
 function removeHashes(db: Database.Database): void {
   const declare = (from: string, to: string) => {
     db.pragma('writable_schema = ON')

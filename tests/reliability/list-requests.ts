@@ -40,6 +40,9 @@ const values: Readonly<Record<string, readonly string[]>> = {
   cursor: [],
   since_seq: ['0'],
   type: ['nothing'],
+  token: ['nobody'],
+  job_id: ['job_00000000000'],
+  beacon_id: ['beacon-1', 'nowhere'],
 }
 
 /** Endpoints that read or write a few rows, found by their key, whatever else there is. */
@@ -68,6 +71,9 @@ const brief: readonly EndpointId[] = [
   'contract.openapi',
   'snapshots.delete',
   'placements.explain',
+  'tokens.create',
+  'tokens.revoke',
+  'namespaces.delete',
 ]
 
 /** What is sent to an endpoint beside its filters, where that takes a body or a part of the path. */

@@ -1,22 +1,14 @@
 /** Beacons: accepted ones with their evidence, and those that were rejected or duplicates. */
 import type { AcceptedBeacon } from '../../../src/contract/beacon-verdict.ts'
+import { maxJudged } from '../../../src/contract/beacon-verdict.ts'
 import type { Measurements } from '../../../src/contract/v1/beacons.ts'
+import { cacheRow, parseRow } from '../rows.ts'
 import type { BeaconListRow, BeaconRow, BeaconStore, Page, UnacceptedBeaconRow } from '../store.ts'
-import { maxJudged } from './billing.ts'
 import type { EventTable } from './events.ts'
 import type { EvidenceTable } from './evidence.ts'
 import type { Connection } from './group-commit.ts'
 import type { PlacementTable } from './placements.ts'
-import {
-  cacheRow,
-  createFilter,
-  indexedBy,
-  type ListSource,
-  listPart,
-  parseRow,
-  sessionsNamed,
-  slotsOfSession,
-} from './rows.ts'
+import { createFilter, indexedBy, type ListSource, listPart, sessionsNamed, slotsOfSession } from './rows.ts'
 
 type Stored<Row> = Omit<Row, 'measurements'> & { measurements: string | null }
 type StoredBeacon = Stored<BeaconRow>
@@ -169,6 +161,7 @@ const nothing = { rows: [], next: null }
 function sourceOf(table: 'beacon' | 'aside_beacon', query: BeaconQuery): ListSource {
   const filter = createFilter()
   filter.add(`+${table}.slot_id = ?`, query.slot_id)
+  filter.add(`${table}.beacon_id = ?`, query.beacon_id)
   filter.add(`${table}.event = ?`, query.event)
   filter.add('slot.format = ?', query.format)
   filter.add(`+job.session IN (${sessionsNamed})`, query.session_id)

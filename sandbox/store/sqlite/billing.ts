@@ -4,29 +4,12 @@
  * the whole report, which would keep the log from being started over.
  */
 import type Database from 'better-sqlite3'
-import { type AcceptedBeacon, type BillingModel, judgeBeacons } from '../../../src/contract/beacon-verdict.ts'
-import type { Metric } from '../../../src/contract/control/beacons.ts'
-import type { ProjectSettings } from '../../../src/contract/control/projects.ts'
-import type { Format } from '../../../src/contract/fields.ts'
+import type { AcceptedBeacon } from '../../../src/contract/beacon-verdict.ts'
+import { maxJudged } from '../../../src/contract/beacon-verdict.ts'
+import { type BilledSlot, type BillingRules, countBeacons } from '../billing-counts.ts'
+import { parseRow } from '../rows.ts'
 import type { BeaconScope, BillingCounts } from '../store.ts'
-import { createFilter, parseRow, sessionsNamed, slotsOfSession } from './rows.ts'
-
-/** The settings of each project that a verdict depends on, by its id. */
-export type BillingRules = Readonly<
-  Record<number, { billing_model: BillingModel; viewability: ProjectSettings['viewability'] }>
->
-
-/** A filled slot with what its price and its verdicts depend on. */
-interface BilledSlot {
-  id: number
-  project_id: number
-  format: Format
-  width: number
-  height: number
-  duration_ms: number | null
-  gross_cpm: number
-  currency: string
-}
+import { createFilter, sessionsNamed, slotsOfSession } from './rows.ts'
 
 type StoredBeacon = Omit<AcceptedBeacon, 'measurements'> & { measurements: string | null }
 
@@ -34,9 +17,6 @@ type StoredBeacon = Omit<AcceptedBeacon, 'measurements'> & { measurements: strin
 const slotsAtOnce = 50
 /** Rejected and duplicate beacons that are counted in one piece. */
 const unacceptedAtOnce = 5_000
-/** The most beacons of one slot that are judged together. */
-export const maxJudged = 500
-
 /** @param mostSelected rows that an index may find in one go; with more, slots are read in the order of ids */
 export function* countBilling(
   db: Database.Database,
@@ -45,63 +25,27 @@ export function* countBilling(
   newest: number,
   mostSelected: number,
 ): Generator<void, BillingCounts> {
-  const { since_ms = 0, until_ms = Number.MAX_SAFE_INTEGER } = scope
-  const counted = new Map<string, BillingCounts['counted'][number]>()
-  const missed = new Map<BillingCounts['missed'][number]['reason_code'], number>()
-  const miss = (reason: BillingCounts['missed'][number]['reason_code'], count: number) =>
-    missed.set(reason, (missed.get(reason) ?? 0) + count)
-  let latest: (BillingCounts['newest'][number] & { received_at_ms: number })[] = []
-  const sortLatest = () => {
-    latest = latest.sort((a, b) => b.received_at_ms - a.received_at_ms || b.id - a.id).slice(0, newest)
-  }
-
+  const counts = countBeacons(scope, rules, newest)
   const beaconsOf = db.prepare<[number, number], StoredBeacon>(
     `SELECT id, event, occurred_at_ms, received_at_ms, measurements FROM beacon
      WHERE slot_id = ? AND event <> 'heartbeat' ORDER BY id LIMIT ?`,
   )
   for (const slots of slotsInScope(db, scope, mostSelected)) {
     for (const slot of slots) {
-      const rule = rules[slot.project_id]
-      if (rule === undefined) continue
+      if (rules[slot.project_id] === undefined) continue
       const beacons = beaconsOf.all(slot.id, maxJudged).map(({ measurements, ...beacon }) => ({
         ...beacon,
         measurements: measurements === null ? null : parseRow<AcceptedBeacon['measurements']>(measurements),
       }))
-      const verdicts = judgeBeacons(rule.billing_model, slot, rule.viewability, beacons)
-      for (const { id, received_at_ms } of beacons) {
-        const { metric, reason_code } = verdicts.get(id)!
-        if (received_at_ms < since_ms || received_at_ms >= until_ms) continue
-        if (metric !== null) count(counted, slot, metric)
-        else if (reason_code !== 'OK') {
-          miss(reason_code, 1)
-          latest.push({ slot_id: slot.id, id, received_at_ms })
-          if (latest.length >= 10 * newest) sortLatest()
-        }
-      }
+      counts.judge(slot, beacons)
     }
     yield
   }
   for (const { reason_code, count } of unacceptedInScope(db, scope)) {
     if (count === 0) yield
-    else miss(reason_code, count)
+    else counts.miss(reason_code, count)
   }
-  sortLatest()
-  return {
-    counted: [...counted.values()],
-    missed: [...missed].map(([reason_code, count]) => ({ reason_code, count })),
-    newest: latest.map(({ slot_id, id }) => ({ slot_id, id })),
-  }
-}
-
-function count(
-  counted: Map<string, BillingCounts['counted'][number]>,
-  { project_id, format, gross_cpm, currency }: BilledSlot,
-  metric: Metric,
-): void {
-  const name = `${project_id} ${format} ${gross_cpm} ${currency} ${metric}`
-  const known = counted.get(name)
-  if (known !== undefined) known.count++
-  else counted.set(name, { project_id, format, gross_cpm, currency, metric, count: 1 })
+  return counts.result()
 }
 
 const slotColumns =

@@ -1,10 +1,11 @@
 /** Sessions and their consent, in numbered revisions. */
 import type { ConsentRecord } from '../../domain/consent.ts'
+import { cacheRow } from '../rows.ts'
 import type { ConsentListRow, ConsentStore, ConsentWrite } from '../store.ts'
 import type { EventTable } from './events.ts'
 import type { EvidenceTable } from './evidence.ts'
 import type { Connection } from './group-commit.ts'
-import { cacheRow, createFilter, indexedBy, listPart, sessionsNamed } from './rows.ts'
+import { createFilter, indexedBy, listPart, sessionsNamed } from './rows.ts'
 
 type Stored<Row extends ConsentRecord> = Omit<Row, 'semantic_targeting' | 'prompt_shared' | 'is_current'> & {
   semantic_targeting: number

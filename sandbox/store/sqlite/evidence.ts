@@ -1,8 +1,9 @@
 /** The evidence chains: one append-only hash chain per project, with its head cached (A77). */
 import { chainHash, genesis, type Sha256Hex } from '../../../src/contract/control/evidence.ts'
+import { requiredBytes, requiredText } from '../rows.ts'
 import type { EvidenceDraft, EvidenceListRow, EvidenceRow, EvidenceStore } from '../store.ts'
 import type { Connection } from './group-commit.ts'
-import { createFilter, indexedBy, listPart, requiredBytes, requiredText } from './rows.ts'
+import { createFilter, indexedBy, listPart } from './rows.ts'
 
 type Stored = Omit<EvidenceRow, 'hash'> & { hash: Buffer }
 type StoredListed = Stored & Pick<EvidenceListRow, 'id' | 'project_id' | 'slot_id'>

@@ -6,11 +6,11 @@ import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { latest_ms } from '../../../src/contract/control/clock.ts'
-import { type BeaconScope, type BillingCounts, StorageError } from '../store.ts'
-import { type BillingRules, countBilling } from './billing.ts'
+import { type BillingRules, billingRulesOf } from '../billing-counts.ts'
+import { type BeaconScope, type BillingCounts, type Seed, StorageError } from '../store.ts'
+import { countBilling } from './billing.ts'
 import { type Connection, readFailure } from './group-commit.ts'
 import type { ProjectTable } from './projects.ts'
-import type { Seed } from './state.ts'
 
 export type FileWork =
   | { kind: 'copy'; path: string; to: string }
@@ -85,13 +85,7 @@ export function billingReports({ db, read }: Connection, path: string | null, pr
   const waiting = new Map<string, Promise<BillingCounts>>()
   let last: Promise<unknown> = Promise.resolve()
 
-  const rulesOf = async (): Promise<BillingRules> => {
-    const rules: Record<number, BillingRules[number]> = {}
-    for (const { id, settings } of await projects.methods.listProjects()) {
-      rules[id] = { billing_model: settings.billing_model, viewability: settings.viewability }
-    }
-    return rules
-  }
+  const rulesOf = async (): Promise<BillingRules> => billingRulesOf(await projects.methods.listProjects())
 
   const onThread = (file: string, scope: BeaconScope, newest: number): Promise<BillingCounts> => {
     const name = JSON.stringify([scope, newest])

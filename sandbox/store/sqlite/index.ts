@@ -1,11 +1,19 @@
 /** The SQLite adapter: the tables of each resource, composed into a store whose writes share a group commit. */
-import type { Sha256Hex } from '../../../src/contract/control/evidence.ts'
-import { type ClockAndFaultStore, type ClockRow, DamageWarning, type FaultState, type Store } from '../store.ts'
+import {
+  type ClockAndFaultStore,
+  type ClockRow,
+  DamageWarning,
+  type FaultState,
+  type Store,
+  type StoreOptions,
+} from '../store.ts'
 import type { Lost } from '../unclean-end.ts'
+import { accessFile } from './access/index.ts'
 import { beaconTable } from './beacons.ts'
 import { callbackTable } from './callbacks.ts'
 import { backgroundCheckpoints } from './checkpoints.ts'
 import { consentTable } from './consent.ts'
+import { snapshotMethods } from './copies/snapshots.ts'
 import { type EventTable, eventTable, prepareEvent } from './events.ts'
 import { evidenceTable } from './evidence.ts'
 import { billingReports, checkFile, replaceFile } from './file-work.ts'
@@ -16,41 +24,18 @@ import { placementTable } from './placements.ts'
 import { projectTable } from './projects.ts'
 import { requestTable } from './requests.ts'
 import { metaValue } from './rows.ts'
-import { snapshotMethods } from './snapshots.ts'
-import { applySeed, clearAll, overwriteFile, type Seed, stateProblem } from './state.ts'
+import { applySeed, clearAll, overwriteFile, stateProblem } from './state.ts'
 
-export interface SqliteStoreOptions {
+export interface SqliteStoreOptions extends StoreOptions {
   /** A file, or `:memory:`. */
   path: string
-  pid: number
-  seed: Seed
-  now_ms: number
-  /** The most exchanges that the journal keeps; 0 turns it off. */
-  journal_limit: number
-  /** The most events that are kept. */
-  event_limit: number
-  sha256Hex: Sha256Hex
-  /** Called with failures that concern no request. */
-  report: (error: unknown) => void
-}
-
-export interface SqliteStore extends Store {
-  /** The catalogue in force. */
-  readonly catalogue_id: number
-  /** The copy of an older database that was made before its migration. */
-  readonly backup: string | null
-  /**
-   * Checks the file on a thread when its last owner did not stop in order. What it finds becomes a warning, and is reported.
-   * Until it has resolved, the next start checks again.
-   */
-  checkUncleanEnd(): Promise<void>
 }
 
 /** Problems that an integrity check reports at most. */
 const maxProblems = 20
 
 /** Opens, migrates, checks and seeds. @throws OpenError when the file cannot be used */
-export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
+export function openSqliteStore(options: SqliteStoreOptions): Store {
   const { path } = options
   const opened = openDatabase(path, options.pid)
   try {
@@ -58,7 +43,7 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
     if (problem !== null) throw damaged(path, `it holds what no sandbox writes: ${problem}`)
     const store = composeStore(opened, options)
     // What a start reads, so that damage there is explained here.
-    store.largestId()
+    largestIdOf(opened.db)
     opened.db.prepare('SELECT count(due_at_ms) FROM slot WHERE decided_at_ms IS NULL').get()
     return store
   } catch (error) {
@@ -67,7 +52,7 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
   }
 }
 
-function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): SqliteStore {
+function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store {
   const { path, pid, seed } = options
   const isInMemory = path === ':memory:'
   const { db } = opened
@@ -114,6 +99,7 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Sqlite
       events.reload()
     },
   })
+  const access = accessFile(path)
   const billing = billingReports(connection, isInMemory ? null : path, projects)
   const { lastEventSeq } = events.methods
   const generation = { count: 0, event_seq: 0 }
@@ -133,12 +119,17 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Sqlite
     ...events.methods,
     ...clockAndFaultMethods(connection, events),
     ...snapshots.methods,
-    path,
+    location: path,
     schema_version: migrations.length,
+    access,
+    shared: null,
     get catalogue_id() {
       return catalogue_id
     },
-    backup: opened.backup,
+    notes: opened.backup === null ? [] : [`the database was migrated; a copy of it as it was is at ${opened.backup}`],
+    // One process owns the file: there is nobody else.
+    node: () => null,
+    onChange: () => () => {},
     countBilling: (scope, newest) => billing(scope, newest),
     warnings: () => [...warnings],
     checkUncleanEnd() {
@@ -149,12 +140,7 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Sqlite
     reset: (at_ms) => (isInMemory ? resetMemory(at_ms) : resetFile(at_ms)),
     /** Broken pages, and rows that their own table forbids. In memory there is no file that could be damaged. */
     integrityProblems: async () => (isInMemory ? [] : checkFile(path, 'quick_check', maxProblems)),
-    largestId() {
-      const tables = ['activation', 'consent', 'job', 'slot', 'beacon', 'aside_beacon', 'exchange']
-      const largest = tables.map((table) => `SELECT max(id) AS id FROM ${table}`).join(' UNION ALL ')
-      const sql = `SELECT coalesce(max(id), 0) FROM (${largest})`
-      return connection.read(() => db.prepare<[], number>(sql).pluck().get()) ?? 0
-    },
+    largestId: async () => connection.read(() => largestIdOf(db)),
     async close() {
       if (isClosed) return
       isClosed = true
@@ -164,6 +150,7 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Sqlite
       await connection.close()
       checkpoints?.close()
       snapshots.close()
+      access.close()
       opened.close(uncleanEnd)
     },
   }
@@ -242,6 +229,12 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Sqlite
   }
 }
 
+function largestIdOf(db: OpenDatabase['db']): number {
+  const tables = ['activation', 'consent', 'job', 'slot', 'beacon', 'aside_beacon', 'exchange']
+  const largest = tables.map((table) => `SELECT max(id) AS id FROM ${table}`).join(' UNION ALL ')
+  return db.prepare<[], number>(`SELECT coalesce(max(id), 0) FROM (${largest})`).pluck().get() ?? 0
+}
+
 function lossWarnings(path: string, lost: Lost): string[] {
   const log = `${path}-wal, the log of a sandbox that was killed,`
   if (lost === 'yes') return [`${log} was cut or removed: the last of what it had acknowledged is missing`]
@@ -264,10 +257,11 @@ function clockAndFaultMethods({ db, read, write }: Connection, events: EventTabl
   const faults = metaValue<FaultState>(db, 'faults')
   return {
     findClock: async () => read(clock.find),
-    saveClock: ({ offset_ms, frozen_at_ms }, at_ms) =>
+    saveClock: ({ offset_ms, frozen_at_ms }, _from, at_ms) =>
       write(() => {
         clock.save({ offset_ms, frozen_at_ms })
         events.append({ type: 'clock.changed', at_ms, project_id: null, slot_id: null, ref: frozen_at_ms })
+        return true
       }),
     findFaults: async () => read(faults.find),
     saveFaults: (state) =>
@@ -275,5 +269,6 @@ function clockAndFaultMethods({ db, read, write }: Connection, events: EventTabl
         const { scenario, added, rules } = state()
         faults.save({ scenario, added, rules })
       }),
+    updateFaults: (change) => write(() => faults.save(change(faults.find()))),
   }
 }

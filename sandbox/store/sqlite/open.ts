@@ -8,23 +8,9 @@
 import { accessSync, constants, existsSync, renameSync, rmSync, statSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { createPrivate, makePrivate } from '../private-file.ts'
-import { StorageError } from '../store.ts'
+import { OpenError, StorageError } from '../store.ts'
 import { type LastOwner, type LeftBehind, type Lost, leftBehind, losses, type UncleanEnd } from '../unclean-end.ts'
 import { applicationId, migrations } from './migrations.ts'
-
-export type OpenFailure = 'database_in_use' | 'database_newer' | 'database_corrupt' | 'database_unwritable'
-
-/** Why a database cannot be opened. Nothing was changed. */
-export class OpenError extends Error {
-  readonly code: OpenFailure
-  readonly hint: string
-  constructor(code: OpenFailure, message: string, hint: string) {
-    super(message)
-    this.name = 'OpenError'
-    this.code = code
-    this.hint = hint
-  }
-}
 
 export interface OpenDatabase {
   db: Database.Database

@@ -1,42 +1,12 @@
-/** Placements: jobs and their slots, each with its decision. */
-import type { AuthoritativeConsent } from '../../../src/contract/fields.ts'
-import type { NoFillReason } from '../../../src/contract/no-fill.ts'
-import type { CapGuard, DecisionFacts, JobFacts, JobRow, NewSlot, PlacementStore, SlotRow } from '../store.ts'
+import { cacheRow, decisionColumns, decisionValues, parseRow, required, type StoredSlot, toDecision } from '../rows.ts'
+import type { CapGuard, JobFacts, JobRow, NewSlot, PlacementStore, SlotRow } from '../store.ts'
 import type { CallbackTable } from './callbacks.ts'
 import type { ConsentTable } from './consent.ts'
 import type { EventTable } from './events.ts'
 import type { EvidenceTable } from './evidence.ts'
 import type { Connection } from './group-commit.ts'
 import type { ProjectTable } from './projects.ts'
-import {
-  cacheRow,
-  createFilter,
-  indexedBy,
-  listPart,
-  parseRow,
-  required,
-  requiredBytes,
-  sessionsNamed,
-  slotsOfSession,
-} from './rows.ts'
-
-type FilledOutcome = Extract<DecisionFacts['outcome'], { status: 'filled' }>
-type Nullable<Row> = { [Name in keyof Row]: Row[Name] | null }
-
-/** A slot with its job. The columns of the decision are null while it is pending. */
-interface StoredSlot extends Omit<JobRow, 'facts'>, Nullable<Omit<FilledOutcome, 'status'>> {
-  job_id: number
-  due_at_ms: number
-  decided_at_ms: number | null
-  no_fill_reason: NoFillReason | null
-  label_text: string | null
-  consent: string | null
-  trace: string | null
-  catalogue: number | null
-  topic: string | null
-  first_frame_at_ms: number | null
-  facts: string
-}
+import { createFilter, indexedBy, listPart, newestSlotOfSession, sessionsNamed, slotsOfSession } from './rows.ts'
 
 /** Cached slots. */
 const cacheSize = 1_024
@@ -44,12 +14,6 @@ const cacheSize = 1_024
 const joined = `
   SELECT slot.*, job.project_id, session.session_id, job.job_type, job.mode, job.key_id, job.created_at_ms, job.facts
   FROM slot CROSS JOIN job ON job.id = slot.job_id LEFT JOIN session ON session.id = job.session`
-
-/** The columns of a decision, in the order of `decisionValues`. */
-const decisionColumns =
-  'decided_at_ms, format, campaign_id, creative_id, width, height, duration_ms, gross_cpm, currency, template_id, asset_token_hash, no_fill_reason, label_text, consent, trace, catalogue, topic'.split(
-    ', ',
-  )
 
 export type PlacementTable = ReturnType<typeof placementTable>
 
@@ -82,8 +46,8 @@ export function placementTable(
      FROM job LEFT JOIN session ON session.id = job.session WHERE job.id = ?`,
   )
   const findStored = db.prepare<[number], StoredSlot>(`${joined} WHERE slot.id = ?`)
-  const pending = db.prepare<[], { id: number; due_at_ms: number }>(
-    'SELECT id, due_at_ms FROM slot WHERE decided_at_ms IS NULL ORDER BY due_at_ms',
+  const pending = db.prepare<[number], { id: number; due_at_ms: number }>(
+    'SELECT id, due_at_ms FROM slot WHERE decided_at_ms IS NULL AND due_at_ms <= ? ORDER BY due_at_ms',
   )
   const firstFrame = db.prepare('UPDATE slot SET first_frame_at_ms = ? WHERE id = ? AND first_frame_at_ms IS NULL')
   const replaceHash = db.prepare('UPDATE slot SET asset_token_hash = ? WHERE id = ?')
@@ -223,17 +187,23 @@ export function placementTable(
       const filter = createFilter()
       filter.add('job.project_id = ?', query.project_id)
       filter.add(`+job.session IN (${sessionsNamed})`, query.session_id)
+      filter.add('+slot.job_id = ?', query.job_id)
       filter.add('slot.format = ?', query.format)
       filter.add('job.created_at_ms >= ?', query.since_ms)
       if (query.fill !== undefined)
         filter.add(query.fill ? 'slot.format IS NOT NULL' : 'slot.no_fill_reason IS NOT NULL')
-      const indexed = indexedBy(slotsOfSession, query.session_id)
+      const indexed = [
+        ...indexedBy('SELECT id FROM slot WHERE job_id = ?', query.job_id),
+        ...indexedBy(slotsOfSession, query.session_id),
+      ]
+      const [newest] = indexedBy(newestSlotOfSession, query.session_id)
       return read(() => {
-        const { rows, next } = listPart<StoredSlot>(db, { table: 'slot', select: joined, filter, indexed }, query)
+        const source = { table: 'slot', select: joined, filter, indexed, newest }
+        const { rows, next } = listPart<StoredSlot>(db, source, query)
         return { rows: rows.map(toSlot), next }
       })
     },
-    pendingSlots: async () => read(() => pending.all()),
+    pendingSlots: async (due_at_ms = Number.MAX_SAFE_INTEGER) => read(() => pending.all(due_at_ms)),
     recordFrame: (slot_id, at_ms, token) =>
       write(() => {
         recent.delete(slot_id)
@@ -257,57 +227,5 @@ export function placementTable(
     slot,
     clear: () => recent.clear(),
     methods,
-  }
-}
-
-function decisionValues(decision: DecisionFacts): (string | number | null | Uint8Array)[] {
-  const { outcome } = decision
-  const fill = outcome.status === 'filled' ? outcome : null
-  return [
-    decision.decided_at_ms,
-    fill?.format ?? null,
-    fill?.campaign_id ?? null,
-    fill?.creative_id ?? null,
-    fill?.width ?? null,
-    fill?.height ?? null,
-    fill?.duration_ms ?? null,
-    fill?.gross_cpm ?? null,
-    fill?.currency ?? null,
-    fill?.template_id ?? null,
-    fill?.asset_token_hash ?? null,
-    outcome.status === 'no_fill' ? outcome.reason : null,
-    decision.label_text,
-    JSON.stringify(decision.consent),
-    decision.trace,
-    decision.catalogue,
-    decision.topic,
-  ]
-}
-
-function toDecision(stored: StoredSlot, decided_at_ms: number): DecisionFacts {
-  const value = <Name extends keyof StoredSlot>(name: Name) => required(stored[name], name)
-  return {
-    decided_at_ms,
-    outcome:
-      stored.format === null
-        ? { status: 'no_fill', reason: value('no_fill_reason') }
-        : {
-            status: 'filled',
-            format: stored.format,
-            campaign_id: value('campaign_id'),
-            creative_id: value('creative_id'),
-            width: value('width'),
-            height: value('height'),
-            duration_ms: stored.duration_ms,
-            gross_cpm: value('gross_cpm'),
-            currency: value('currency'),
-            template_id: stored.template_id,
-            asset_token_hash: requiredBytes(stored.asset_token_hash, 'asset_token_hash'),
-          },
-    label_text: value('label_text'),
-    consent: parseRow<AuthoritativeConsent>(value('consent')),
-    trace: value('trace'),
-    catalogue: value('catalogue'),
-    topic: stored.topic,
   }
 }

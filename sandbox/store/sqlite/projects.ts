@@ -1,7 +1,5 @@
-/** Projects, keys and activations. Projects and keys are few and read by every request, so they are cached. */
-import { defaultSettings, type ProjectSettings, withDefaults } from '../../../src/contract/control/projects.ts'
 import type { Mode } from '../../../src/contract/fields.ts'
-import { isObject } from '../../../src/foundation/json.ts'
+import { ownSettings, type StoredProject, toPage, toProject } from '../rows.ts'
 import {
   type KeyClass,
   type KeyListRow,
@@ -14,10 +12,8 @@ import {
 } from '../store.ts'
 import type { EventTable } from './events.ts'
 import type { Connection } from './group-commit.ts'
-import { parseRow, toPage } from './rows.ts'
 
 type StoredKey = Omit<KeyListRow, 'project'> & { project_id: number }
-type StoredProject = Omit<ProjectRow, 'settings'> & { settings: string }
 
 /** Rows that are created later are numbered from here: seeded rows are below. */
 const firstCreatedId = 1_000
@@ -163,27 +159,4 @@ export function projectTable({ db, read, write }: Connection, events: EventTable
     clear,
     methods,
   }
-}
-
-/** Settings are stored as what differs from the defaults, one level deep for groups. */
-function ownSettings(settings: ProjectSettings): Record<string, unknown> {
-  return difference({ ...settings }, { ...defaultSettings }, 1)
-}
-
-function difference(
-  value: Record<string, unknown>,
-  fallback: Record<string, unknown>,
-  depth: number,
-): Record<string, unknown> {
-  const own: Record<string, unknown> = {}
-  for (const [name, inner] of Object.entries(value)) {
-    const usual = fallback[name]
-    if (JSON.stringify(inner) === JSON.stringify(usual)) continue
-    own[name] = depth > 0 && isObject(usual) ? difference({ ...(inner as object) }, usual, depth - 1) : inner
-  }
-  return own
-}
-
-function toProject({ settings, ...stored }: StoredProject): ProjectRow {
-  return { ...stored, settings: withDefaults(parseRow(settings)) }
 }

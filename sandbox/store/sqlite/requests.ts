@@ -7,10 +7,11 @@
  * reads no further.
  */
 import { oldClientHeader } from '../../../src/contract/compat/surface.ts'
+import { toPage } from '../rows.ts'
 import type { ExchangeFilter, ExchangeRow, ExchangeSummary, Page, PageQuery, RequestStore } from '../store.ts'
 import type { Connection } from './group-commit.ts'
 import type { ProjectTable } from './projects.ts'
-import { createFilter, type Filter, metaValue, toPage } from './rows.ts'
+import { createFilter, type Filter, metaValue } from './rows.ts'
 
 const columns =
   'id, at_ms, method, path, status, error, reason_code, duration_us, project_id, session_id, slot_id, request_headers, request_body, response_headers, response_body, key_kind, key_id'

@@ -5,8 +5,8 @@
  * When an index leads to few rows, a part is all of those; else it is the next rows in the order of ids.
  */
 import type Database from 'better-sqlite3'
-import { parseJson, parseJsonObject } from '../../../src/foundation/json.ts'
-import { type Page, type PageQuery, StorageError } from '../store.ts'
+import { parseMeta, toPage } from '../rows.ts'
+import type { Page, PageQuery } from '../store.ts'
 import type { MetaName } from './state.ts'
 
 /** The conditions of a list, collected one by one. */
@@ -33,12 +33,6 @@ export function createFilter(): Filter {
   }
 }
 
-/** Returns a page of rows that were read with one more than the limit. */
-export function toPage<Row extends { id: number }>(rows: Row[], limit: number): Page<Row> {
-  const page = rows.slice(0, limit)
-  return { rows: page, next: rows.length > limit ? page.at(-1)!.id : null }
-}
-
 /** Rows that one part of a list reads in the order of ids. */
 const rowsAtOnce = 2_000
 /** Rows that one part reads by an index, each from another page. */
@@ -59,6 +53,8 @@ export interface ListSource {
   select: string
   filter: Filter
   indexed: readonly IndexedIds[]
+  /** A query of the largest id that a row of the list may have, where one is known: newer rows are not read past. */
+  newest?: IndexedIds | undefined
 }
 
 /** Returns the ids that an indexed filter matches, when its values are given. */
@@ -74,6 +70,15 @@ export const sessionsNamed =
 /** The slots of those sessions. */
 export const slotsOfSession = `
   SELECT slot.id FROM job CROSS JOIN slot ON slot.job_id = job.id WHERE job.session IN (${sessionsNamed})`
+
+/**
+ * The newest slot of those sessions: one of their newest jobs. A job that was slower than its thousand successors would be
+ * missing, and no session has that many under way.
+ */
+export const newestSlotOfSession = `
+  SELECT max(slot.id) FROM (
+    SELECT id FROM job WHERE session IN (${sessionsNamed}) ORDER BY id DESC LIMIT ${mostFound}
+  ) newest CROSS JOIN slot ON slot.job_id = newest.id`
 
 /**
  * Filters that were found to match more rows than a part, by query and values, the newest few. They still do: rows are
@@ -100,10 +105,10 @@ function isSelective(db: Database.Database, { sql, values, through }: IndexedIds
 /** Returns the next part of a list, newest first: `next` may be set with fewer rows than `limit`. */
 export function listPart<Row extends { id: number }>(
   db: Database.Database,
-  { table, select, filter, indexed }: ListSource,
+  { table, select, filter, indexed, newest }: ListSource,
   { limit, before }: PageQuery,
 ): Page<Row> {
-  const end = before ?? Number.MAX_SAFE_INTEGER
+  let end = before ?? Number.MAX_SAFE_INTEGER
   const selective = indexed.find((ids) => isSelective(db, ids))
   if (selective !== undefined) {
     const { sql, values } = selective
@@ -113,6 +118,13 @@ export function listPart<Row extends { id: number }>(
       )
       .all(...values, end, ...filter.values, limit + 1)
     return toPage(rows, limit)
+  }
+  if (before === null && newest !== undefined) {
+    const id = db
+      .prepare<(string | number)[], number | null>(newest.sql)
+      .pluck()
+      .get(...newest.values)
+    end = (id ?? 0) + 1
   }
   const start =
     db
@@ -129,52 +141,6 @@ export function listPart<Row extends { id: number }>(
   return rows.length > limit ? toPage(rows, limit) : { rows, next: start === 0 ? null : start }
 }
 
-/** Adds a row to a cache of at most `size` rows. A full cache drops its older half. */
-export function cacheRow<Key, Value>(rows: Map<Key, Value>, size: number, key: Key, value: Value): void {
-  if (rows.size >= size) {
-    let surplus = size / 2
-    for (const oldest of rows.keys()) {
-      if (surplus-- <= 0) break
-      rows.delete(oldest)
-    }
-  }
-  rows.set(key, value)
-}
-
-/**
- * Parses a JSON object of a row.
- * @throws StorageError for anything else, which only a damaged or edited file holds
- */
-export function parseRow<Value>(text: string): Value {
-  const value = parseJsonObject(text)
-  if (value === null) throw notWritten()
-  return value as Value
-}
-
-function notWritten(): StorageError {
-  return new StorageError(new Error('a row is not the JSON that was written'), 'read')
-}
-
-/* Values that every row has: only a damaged or edited file has others. */
-
-/** Returns a value, or a row that another one refers to. @throws StorageError when it is missing */
-export function required<Value>(value: Value, what: string): NonNullable<Value> {
-  if (value === null || value === undefined) throw new StorageError(new Error(`${what} is missing`), 'read')
-  return value
-}
-
-/** @throws StorageError for anything but bytes */
-export function requiredBytes(value: unknown, what: string): Buffer {
-  if (!Buffer.isBuffer(value)) throw new StorageError(new Error(`${what} is not bytes`), 'read')
-  return value
-}
-
-/** @throws StorageError for anything but text */
-export function requiredText(value: unknown, what: string): string {
-  if (typeof value !== 'string') throw new StorageError(new Error(`${what} is not text`), 'read')
-  return value
-}
-
 /** Prepares the statements of one value in `meta`, which is stored as JSON and missing until it is saved. */
 export function metaValue<Value>(db: Database.Database, name: MetaName) {
   const find = db.prepare<[], string>(`SELECT value FROM meta WHERE name = '${name}'`).pluck()
@@ -183,9 +149,7 @@ export function metaValue<Value>(db: Database.Database, name: MetaName) {
     find(): Value | null {
       const text = find.get()
       if (text === undefined) return null
-      const value = parseJson(text)
-      if (value === undefined) throw notWritten()
-      return value as Value
+      return parseMeta<Value>(text)
     },
     save: (value: Value): void => void save.run(JSON.stringify(value)),
   }

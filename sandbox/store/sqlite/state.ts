@@ -7,21 +7,9 @@ import type Database from 'better-sqlite3'
 import { latest_ms } from '../../../src/contract/control/clock.ts'
 import { FaultDraft } from '../../../src/contract/control/faults.ts'
 import { ProjectSettings, withDefaults } from '../../../src/contract/control/projects.ts'
-import type { Mode } from '../../../src/contract/fields.ts'
 import { isObject, type Json, parseJson } from '../../../src/foundation/json.ts'
-import { type KeyClass, StorageError } from '../store.ts'
+import { type Seed, StorageError } from '../store.ts'
 import { openDatabase } from './open.ts'
-
-/** The rows of a fresh state; keys are given as hashes only. */
-export interface Seed {
-  projects: {
-    client_id: string
-    tenant: number
-    settings: Partial<ProjectSettings>
-    keys: { class: KeyClass; mode: Mode; hash: Uint8Array }[]
-  }[]
-  catalogue: { sha256: string; demand: string }
-}
 
 /** Inserts missing seeded rows, within a transaction, and returns the catalogue in force: the newest. */
 export function applySeed(db: Database.Database, seed: Seed, at_ms: number): number {

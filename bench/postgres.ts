@@ -1,0 +1,135 @@
+/**
+ * Placements and beacons a second on SQLite, on PostgreSQL with one node, and with two nodes, side by side: every node a
+ * process, in turn in short rounds, since other work on the host makes single rates worthless. PostgreSQL waits for the disk
+ * at each commit, as in production; SQLite does as svc start does. Prints medians, and the share of SQLite.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { Agent, request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { startPostgres } from '../tests/postgres/server.ts'
+
+interface Node {
+  url: string
+  child: ChildProcess
+}
+
+const rounds = Number(process.env.BENCH_ROUNDS ?? 5)
+const round_ms = Number(process.env.BENCH_ROUND_MS ?? 2_000)
+const connections = 16
+const key = 'sk_test_sandbox_demo'
+const home = mkdtempSync(join(tmpdir(), 'svc-bench-'))
+const agent = new Agent({ keepAlive: true, maxSockets: connections * 2 })
+
+const server = await startPostgres({ isDurable: true })
+const nodes: Node[] = []
+let beaconsSent = 0
+try {
+  const sqlite = await start(['--db', join(home, 'bench.db')])
+  const alone = await start(['--store', server.url])
+  // The two are on a database of their own, so that neither set sees the rows of the other.
+  const apart = server.url.replace(/svc$/, 'postgres')
+  const pair = [await start(['--store', apart]), await start(['--store', apart])]
+  const subjects = { SQLite: [sqlite], 'PostgreSQL, one node': [alone], 'PostgreSQL, two nodes': pair }
+  const rates = new Map<string, { placements: number[]; beacons: number[] }>()
+  for (const name of Object.keys(subjects)) rates.set(name, { placements: [], beacons: [] })
+  for (let round = -1; round < rounds; round++) {
+    for (const [name, team] of Object.entries(subjects)) {
+      const placements = await rateOf(team, round_ms, place)
+      const tokens = await Promise.all(team.map(tokenOf))
+      const beacons = await rateOf(team, round_ms, (node) => send(node, tokens[team.indexOf(node)]!))
+      if (round < 0) continue
+      rates.get(name)!.placements.push(placements)
+      rates.get(name)!.beacons.push(beacons)
+    }
+  }
+  const of = (name: string) => ({
+    placements: median(rates.get(name)!.placements),
+    beacons: median(rates.get(name)!.beacons),
+  })
+  const base = of('SQLite')
+  for (const name of Object.keys(subjects)) {
+    const { placements, beacons } = of(name)
+    const share = (value: number, whole: number) => `${Math.round((100 * value) / whole)} %`
+    console.log(
+      `${name.padEnd(24)} ${Math.round(placements)} placements/s (${share(placements, base.placements)}), ${Math.round(beacons)} beacons/s (${share(beacons, base.beacons)})`,
+    )
+  }
+} finally {
+  for (const { child } of nodes) {
+    child.kill('SIGTERM')
+    if (child.exitCode === null) await once(child, 'exit')
+  }
+  agent.destroy()
+  await server.stop()
+  rmSync(home, { recursive: true, force: true })
+}
+
+async function start(words: readonly string[]): Promise<Node> {
+  const args = ['bin/svc.js', 'start', '--port', '0', '--rate-limit', 'off', ...words, '-o', 'json']
+  const child = spawn(process.execPath, args, {
+    env: { ...process.env, SVC_HOME: join(home, String(nodes.length)) },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  for await (const line of createInterface({ input: child.stdout! })) {
+    const node = { url: (JSON.parse(line) as { url: string }).url, child }
+    nodes.push(node)
+    return node
+  }
+  throw new Error(`svc ${args.join(' ')} did not start`)
+}
+
+/** Requests a second that succeed, over connections that are spread on the nodes. */
+async function rateOf(team: readonly Node[], ms: number, call: (node: Node, count: number) => Promise<number>) {
+  let succeeded = 0
+  let count = 0
+  const started = performance.now()
+  const client = async (index: number) => {
+    while (performance.now() - started < ms) {
+      if ((await call(team[index % team.length]!, ++count)) === 200) succeeded++
+    }
+  }
+  await Promise.all(Array.from({ length: connections }, (_, index) => client(index)))
+  return (succeeded * 1_000) / (performance.now() - started)
+}
+
+async function place(node: Node, count: number): Promise<number> {
+  return (await post(node, '/v1/placements', placementOf(count % 500))).status
+}
+
+function placementOf(session: number) {
+  return { client_id: 'proj_demo', session_id: `sess_${session}`, job_type: 'chat' }
+}
+
+async function tokenOf(node: Node): Promise<string> {
+  const { text } = await post(node, '/v1/placements', placementOf(0))
+  return (JSON.parse(text) as { placement: { asset_token: string } }).placement.asset_token
+}
+
+async function send(node: Node, asset_token: string): Promise<number> {
+  const beacon_id = `beacon-${process.pid}-${++beaconsSent}`
+  const body = { beacon_id, asset_token, event: 'heartbeat', occurred_at_ms: Date.now() }
+  return (await post(node, '/v1/beacons', body)).status
+}
+
+function post({ url }: Node, path: string, body: unknown): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    const headers = { 'content-type': 'application/json', authorization: `Bearer ${key}` }
+    const sent = request(`${url}${path}`, { method: 'POST', agent, headers }, (response) => {
+      let text = ''
+      response.setEncoding('utf8').on('data', (part: string) => {
+        text += part
+      })
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, text }))
+    })
+    sent.on('error', reject)
+    sent.end(JSON.stringify(body))
+  })
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
+}

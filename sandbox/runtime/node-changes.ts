@@ -1,0 +1,90 @@
+/**
+ * What other nodes have committed takes effect here: clock, fault rules, decisions that requests of this node wait for, and
+ * states that replaced this one. And what a node that has died left undone is done: pending decisions that are overdue, by
+ * whoever comes first, since the store binds a decision once.
+ */
+import type { Platform } from '../platform/platform.ts'
+import type { Store, StoreChange } from '../store/store.ts'
+import type { Callbacks } from './callbacks.ts'
+import type { Faults } from './faults.ts'
+import type { Markets } from './markets.ts'
+import type { PendingDecisions } from './pending-decisions.ts'
+import type { Waiters } from './waiters.ts'
+
+export interface NodeChangeServices {
+  store: Store
+  platform: Platform
+  waiters: Waiters
+  faults: Faults
+  markets: Markets
+  pendingDecisions: PendingDecisions
+  callbacks: Callbacks
+  /** Called with failures that concern no request, but not while the database is lost. */
+  report(error: unknown): void
+}
+
+/** How often overdue decisions and callbacks of other nodes are looked for, real milliseconds. */
+const sweep_ms = 1_000
+
+/** Follows the other nodes until the returned function is called. Does nothing for a store that one process owns. */
+export function followNodes(services: NodeChangeServices): () => void {
+  const { store, platform, waiters, faults, markets, pendingDecisions, callbacks } = services
+  const { shared } = store
+  if (shared === null) return () => {}
+  let isStopped = false
+
+  const reportUnlessLost = (error: unknown) => {
+    if (!isStopped && shared.isConnected()) services.report(error)
+  }
+
+  const apply = async (change: StoreChange): Promise<void> => {
+    switch (change.kind) {
+      case 'projects':
+        return
+      case 'clock':
+        return platform.clock.restore(await store.findClock())
+      case 'faults':
+        return faults.restore()
+      case 'decided':
+        for (const slot_id of change.slot_ids) waiters.wake(slot_id)
+        return callbacks.decided(change.slot_ids)
+      case 'generation':
+        markets.clearCache()
+        pendingDecisions.cancel()
+        platform.seenId(await store.largestId())
+        break
+      case 'resumed':
+        for (const slot_id of waiters.waiting()) {
+          if ((await store.findSlot(slot_id))?.decision !== null) waiters.wake(slot_id)
+        }
+    }
+    platform.clock.restore(await store.findClock())
+    await faults.restore()
+    await pendingDecisions.adopt()
+  }
+
+  /** One change after the other: the last one that was committed is the last that takes effect. */
+  let applying = Promise.resolve()
+  const unsubscribe = store.onChange((change) => {
+    if (!isStopped) applying = applying.then(() => apply(change)).catch(reportUnlessLost)
+  })
+
+  let timer: NodeJS.Timeout
+  const sweep = async () => {
+    try {
+      if (shared.isConnected()) {
+        await pendingDecisions.adopt()
+        await callbacks.adopt()
+      }
+    } catch (error) {
+      reportUnlessLost(error)
+    }
+    if (!isStopped) timer = setTimeout(sweep, sweep_ms)
+  }
+  timer = setTimeout(sweep, sweep_ms)
+  return () => {
+    isStopped = true
+    clearTimeout(timer)
+    unsubscribe()
+  }
+}

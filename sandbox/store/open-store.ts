@@ -1,0 +1,77 @@
+/** Opens the store that the options name: a SQLite file, memory, or a PostgreSQL database that nodes share. */
+import { dirname } from 'node:path'
+import { createFolder } from '../../src/foundation/folder.ts'
+import { installKey } from './install-key.ts'
+import { openSqliteStore } from './sqlite/index.ts'
+import { explain } from './sqlite/open.ts'
+import { OpenError, type Store, type StoreOptions } from './store.ts'
+
+export type StoreAddress =
+  /** A file, or `:memory:`. */
+  { kind: 'file'; path: string } | { kind: 'postgres'; url: string; namespace: string | null; isSeeded: boolean }
+
+export interface OpenedStore {
+  store: Store
+  /** What asset tokens are derived from. */
+  signing_key: Uint8Array
+}
+
+/** @throws OpenError */
+export async function openStore(address: StoreAddress, options: StoreOptions): Promise<OpenedStore> {
+  if (address.kind === 'postgres') {
+    // Loaded only here: a start with a file pays nothing for it.
+    const { openPostgresStore } = await import('./postgres/index.ts')
+    return openPostgresStore({ ...options, ...address })
+  }
+  const { path } = address
+  const folder = dirname(path)
+  try {
+    if (path !== ':memory:') createFolder(folder, 0o700)
+  } catch (error) {
+    throw notWritable(folder, error)
+  }
+  const store = openSqliteStore({ ...options, path })
+  try {
+    // Created once the database has been accepted: a refused start leaves no key beside it.
+    return { store, signing_key: installKey(path) }
+  } catch (error) {
+    await store.close()
+    throw notWritable(`${path}.key`, error)
+  }
+}
+
+/** Returns why what a store holds cannot be read, as an OpenError; what has another cause unchanged. */
+export async function explainStore(address: StoreAddress, store: Store, error: unknown): Promise<unknown> {
+  if (address.kind === 'file') return explain(error, address.path)
+  const postgres = await import('./postgres/open.ts')
+  return postgres.explain(error, store.location)
+}
+
+function notWritable(path: string, error: unknown): OpenError {
+  return new OpenError(
+    'database_unwritable',
+    `${path} cannot be written: ${error instanceof Error ? error.message : String(error)}.`,
+    'Check the directory and its permissions, or start with --ephemeral.',
+    { cause: error },
+  )
+}
+
+/** Replaces the admin token of a shared store, for the holder of its URL. @throws OpenError */
+export async function replaceAdminToken(
+  url: string,
+  at_ms: number,
+  createToken: () => { text: string; hash: Uint8Array },
+): Promise<{ name: string; token: string }> {
+  const [{ connectDatabase, explain }, { replaceAdmin }] = await Promise.all([
+    import('./postgres/open.ts'),
+    import('./postgres/sharing.ts'),
+  ])
+  const database = await connectDatabase({ url, namespace: null, report: () => {} })
+  try {
+    return await replaceAdmin(database, at_ms, createToken)
+  } catch (error) {
+    throw explain(error, database.location)
+  } finally {
+    await database.close()
+  }
+}

@@ -1,0 +1,134 @@
+/** Beacons: accepted ones with their evidence, and those that were rejected or duplicates. */
+
+import { maxJudged } from '../../../src/contract/beacon-verdict.ts'
+import type { Measurements } from '../../../src/contract/v1/beacons.ts'
+import { parseRow, required } from '../rows.ts'
+import type { BeaconListRow, BeaconRow, BeaconStore, Page, UnacceptedBeaconRow } from '../store.ts'
+import type { Connection } from './group-commit.ts'
+import type { PlacementTable } from './placements.ts'
+import { createFilter, type ListSource, listPart, slotsOfSession } from './rows.ts'
+
+type StoredBeacon = Omit<BeaconRow, 'measurements'> & { measurements: string | null }
+type BeaconQuery = Parameters<BeaconStore['listBeacons']>[0]
+
+const columns = 'id, slot_id, beacon_id, event, occurred_at_ms, received_at_ms, body_sha256, measurements, extras'
+const unacceptedColumns =
+  'id, verdict, project_id, slot_id, beacon_id, event, occurred_at_ms, received_at_ms, reason_code'
+
+export function beaconTable(connection: Connection, placements: PlacementTable): BeaconStore {
+  const { read, write } = connection
+
+  const list = async (query: BeaconQuery): Promise<Page<BeaconListRow & { kind: 'accepted' }>> => {
+    if (query.verdict !== undefined && query.verdict !== 'accepted') return nothing
+    const { rows, next } = await listPart<StoredBeacon>(connection, sourceOf('beacon', query), query)
+    const slots = await placements.findAll(rows.map(({ slot_id }) => slot_id))
+    const slotOf = (id: number) => required(slots.get(id), 'a slot, or its job,')
+    return {
+      rows: rows.map((row) => ({ kind: 'accepted', beacon: withMeasurements(row), slot: slotOf(row.slot_id) })),
+      next,
+    }
+  }
+
+  const listUnaccepted = async (query: BeaconQuery): Promise<Page<BeaconListRow & { kind: 'unaccepted' }>> => {
+    if (query.verdict === 'accepted') return nothing
+    const { rows, next } = await listPart<UnacceptedBeaconRow>(connection, sourceOf('aside_beacon', query), query)
+    const slots = await placements.findAll(rows.flatMap(({ slot_id }) => slot_id ?? []))
+    return {
+      rows: rows.map((beacon) => ({ kind: 'unaccepted', beacon, slot: slots.get(beacon.slot_id ?? -1) ?? null })),
+      next,
+    }
+  }
+
+  const found = (row: StoredBeacon | undefined) => (row === undefined ? null : withMeasurements(row))
+
+  return {
+    recordBeacon: (beacon, project_id, draft) =>
+      write({ projects: [project_id], slots: [beacon.slot_id], beacons: [beacon] }, (batch) => {
+        const { id, slot_id, beacon_id, event, occurred_at_ms, received_at_ms, body_sha256, measurements } = beacon
+        const accepted = { id, event, occurred_at_ms, received_at_ms, measurements }
+        const judged = batch.addBeacon(slot_id, beacon_id, accepted)
+        if (judged === null) return null
+        batch.add('beacon', {
+          ...{ id, slot_id, beacon_id, event, occurred_at_ms, received_at_ms, body_sha256, extras: beacon.extras },
+          measurements: measurements === null ? null : JSON.stringify(measurements),
+        })
+        batch.appendEvidence(project_id, slot_id, draft)
+        batch.appendEvent({ type: 'beacon.accepted', at_ms: received_at_ms, project_id, slot_id, ref: id })
+        return judged
+      }),
+    recordUnaccepted: (beacon) =>
+      write({}, (batch) => {
+        const { id: ref, verdict, project_id, slot_id, received_at_ms: at_ms } = beacon
+        batch.add('aside_beacon', { ...beacon })
+        const type = verdict === 'duplicate' ? 'beacon.duplicate' : 'beacon.rejected'
+        batch.appendEvent({ type, at_ms, project_id, slot_id, ref })
+      }),
+    async beaconsOf(slot_id) {
+      const rows = await read<StoredBeacon>(`SELECT ${columns} FROM beacon WHERE slot_id = $1 ORDER BY id LIMIT $2`, [
+        slot_id,
+        maxJudged,
+      ])
+      return rows.map(withMeasurements)
+    },
+    async findBeacon(slot_id, beacon_id) {
+      const [row] = await read<StoredBeacon>(`SELECT ${columns} FROM beacon WHERE slot_id = $1 AND beacon_id = $2`, [
+        slot_id,
+        beacon_id,
+      ])
+      return found(row)
+    },
+    async beaconById(id) {
+      const [row] = await read<StoredBeacon>(`SELECT ${columns} FROM beacon WHERE id = $1`, [id])
+      return found(row)
+    },
+    unacceptedBeaconsOf: (slot_id) =>
+      read(`SELECT ${unacceptedColumns} FROM aside_beacon WHERE slot_id = $1 ORDER BY id`, [slot_id]),
+    async unacceptedBeaconById(id) {
+      const [row] = await read<UnacceptedBeaconRow>(`SELECT ${unacceptedColumns} FROM aside_beacon WHERE id = $1`, [id])
+      return row ?? null
+    },
+    async listBeacons(query) {
+      const parts = await Promise.all([list(query), listUnaccepted(query)])
+      // Both were read as far as the one that stopped first.
+      const reached = Math.max(...parts.map(({ next }) => next ?? 0))
+      const rows = parts
+        .flatMap((part): BeaconListRow[] => part.rows)
+        .filter(({ beacon }) => beacon.id >= reached)
+        .sort((a, b) => b.beacon.id - a.beacon.id)
+      const page = rows.slice(0, query.limit)
+      return { rows: page, next: rows.length > query.limit ? page.at(-1)!.beacon.id : reached || null }
+    },
+  }
+}
+
+const nothing = { rows: [], next: null }
+
+/** Returns the list of one of the two tables. Others are joined where a filter needs them. */
+function sourceOf(table: 'beacon' | 'aside_beacon', query: BeaconQuery): ListSource {
+  const filter = createFilter()
+  filter.add(`${table}.slot_id = ?`, query.slot_id)
+  filter.add(`${table}.beacon_id = ?`, query.beacon_id)
+  filter.add(`${table}.event = ?`, query.event)
+  filter.add('slot.format = ?', query.format)
+  filter.add(`${table}.slot_id IN (${slotsOfSession})`, query.session_id)
+  filter.add(`${table === 'beacon' ? 'job' : table}.project_id = ?`, query.project_id)
+  filter.add(`${table}.received_at_ms >= ?`, query.since_ms)
+  filter.add(`${table}.received_at_ms < ?`, query.until_ms)
+  if (table === 'aside_beacon') filter.add('aside_beacon.verdict = ?', query.verdict)
+  const needsJob = table === 'beacon' && query.project_id !== undefined
+  const joins = [
+    needsJob || query.format !== undefined ? `JOIN slot ON slot.id = ${table}.slot_id` : '',
+    needsJob ? 'JOIN job ON job.id = slot.job_id' : '',
+  ]
+  return {
+    table,
+    select: `SELECT ${table}.* FROM ${table} ${joins.join(' ')}`,
+    filter,
+    isIndexed: query.slot_id !== undefined || query.session_id !== undefined,
+  }
+}
+
+function withMeasurements<Row extends { measurements: string | null }>(stored: Row) {
+  const { measurements } = stored
+  return { ...stored, measurements: measurements === null ? null : parseRow<Measurements>(measurements) }
+}

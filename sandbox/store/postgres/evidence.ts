@@ -1,0 +1,47 @@
+/** The evidence chains: one append-only hash chain per project (A77). Batches append to them under the lock of the project. */
+import { requiredBytes, requiredText } from '../rows.ts'
+import type { EvidenceListRow, EvidenceRow, EvidenceStore } from '../store.ts'
+import type { Connection } from './group-commit.ts'
+import { createFilter, listPart } from './rows.ts'
+
+type Stored = Omit<EvidenceRow, 'hash'> & { hash: Buffer }
+type StoredListed = Stored & Pick<EvidenceListRow, 'id' | 'project_id' | 'slot_id'>
+
+const columns = 'seq, kind, ref, at_ms, entry, hash'
+
+export function evidenceTable(connection: Connection): EvidenceStore {
+  const { read } = connection
+  return {
+    async evidence(project_id, after_seq, limit) {
+      const rows = await read<Stored>(
+        `SELECT ${columns} FROM evidence WHERE project_id = $1 AND seq > $2 ORDER BY seq LIMIT $3`,
+        [project_id, after_seq, limit],
+      )
+      return rows.map(toRow)
+    },
+    async evidenceOf(slot_id) {
+      const rows = await read<Stored>(`SELECT ${columns} FROM evidence WHERE slot_id = $1 ORDER BY seq`, [slot_id])
+      return rows.map(toRow)
+    },
+    async listEvidence(query) {
+      const filter = createFilter()
+      filter.add('project_id = ?', query.project_id)
+      filter.add('slot_id = ?', query.slot_id)
+      filter.add('kind = ?', query.kind)
+      filter.add('at_ms >= ?', query.since_ms)
+      const select = `SELECT id, project_id, slot_id, ${columns} FROM evidence`
+      const isIndexed = query.slot_id !== undefined
+      const { rows, next } = await listPart<StoredListed>(
+        connection,
+        { table: 'evidence', select, filter, isIndexed },
+        query,
+      )
+      return { rows: rows.map(toRow), next }
+    },
+  }
+}
+
+function toRow<Row extends Stored>(stored: Row): Omit<Row, 'hash'> & { hash: string } {
+  const hash = requiredBytes(stored.hash, 'a hash of evidence').toString('hex')
+  return { ...stored, entry: requiredText(stored.entry, 'an entry of evidence'), hash }
+}

@@ -1,0 +1,284 @@
+/** The PostgreSQL adapter: the tables of each resource, composed into a store that any number of nodes share. */
+import { hostname } from 'node:os'
+import { maxJudged } from '../../../src/contract/beacon-verdict.ts'
+import { parseMeta } from '../rows.ts'
+import { openSqliteStore } from '../sqlite/index.ts'
+import type { ClockAndFaultStore, ClockRow, FaultState, Store, StoreChange, StoreOptions } from '../store.ts'
+import { beaconTable } from './beacons.ts'
+import { billingTable } from './billing.ts'
+import { callbackTable } from './callbacks.ts'
+import { consentTable } from './consent.ts'
+import { eventTable } from './events.ts'
+import { evidenceTable } from './evidence.ts'
+import { type Connection, groupCommit, type Head, headColumns } from './group-commit.ts'
+import { migrations } from './migrations.ts'
+import { joinNodes, type Nodes } from './nodes.ts'
+import { connectDatabase, explain, type Link, migrateSchema } from './open.ts'
+import { placementTable } from './placements.ts'
+import { projectTable } from './projects.ts'
+import { requestTable } from './requests.ts'
+import { findMeta, saveMeta } from './rows.ts'
+import { accessTable, createTeamTables, sharingMethods, statements } from './sharing.ts'
+import { snapshotMethods } from './snapshots.ts'
+import { applySeed, clearAll, copyFromFile, largestIdText, startGeneration } from './state.ts'
+
+export interface PostgresStoreOptions extends StoreOptions {
+  url: string
+  /** One schema each; null for the one that everybody shares. */
+  namespace: string | null
+  /** Whether identifiers are the same in every run, so that no other node may be there. */
+  isSeeded: boolean
+}
+
+export interface OpenedPostgres {
+  store: Store
+  /** What asset tokens are derived from, on every node. */
+  signing_key: Uint8Array
+}
+
+/** Connects, migrates, seeds and joins the other nodes. @throws OpenError when the database cannot be used */
+export async function openPostgresStore(options: PostgresStoreOptions): Promise<OpenedPostgres> {
+  const { url, namespace, report, seed, now_ms } = options
+  const database = await connectDatabase({ url, namespace, report })
+  let link: Link | null = null
+  try {
+    link = await database.connect()
+    const { version, signing_key } = await migrateSchema(database, link)
+    await createTeamTables(link)
+    await link.script('BEGIN')
+    await link.query('SELECT FROM chain WHERE project_id = 0 FOR UPDATE')
+    const catalogue_id = await applySeed(link, seed, now_ms)
+    await link.script('COMMIT')
+    const isMigrated = version > 0 && version < migrations.length
+    const notes = isMigrated
+      ? [`the schema ${database.schema} was migrated from ${version} to ${migrations.length}`]
+      : []
+    const [state] = await link.query<Head & { generation: number; generation_seq: number }>(
+      `SELECT generation, generation_seq, ${headColumns} FROM state, head`,
+    )
+    return { store: await composeStore(database, link, options, { catalogue_id, notes, state: state! }), signing_key }
+  } catch (error) {
+    link?.end()
+    await database.close()
+    throw explain(error, database.location)
+  }
+}
+
+/**
+ * Creates or migrates the schema of a namespace without serving it, as a deployment does before its nodes start.
+ * @throws OpenError
+ */
+export async function migrateDatabase(
+  options: Pick<PostgresStoreOptions, 'url' | 'namespace' | 'report'>,
+): Promise<{ database: string; schema: string; from_version: number; to_version: number }> {
+  const database = await connectDatabase(options)
+  const { location, schema } = database
+  try {
+    const { version } = await migrateSchema(database, await database.connect())
+    return { database: location, schema, from_version: version, to_version: migrations.length }
+  } catch (error) {
+    throw explain(error, location)
+  } finally {
+    await database.close()
+  }
+}
+
+interface Opened {
+  catalogue_id: number
+  notes: readonly string[]
+  state: Head & { generation: number; generation_seq: number }
+}
+
+async function composeStore(
+  database: Awaited<ReturnType<typeof connectDatabase>>,
+  first: Link,
+  options: PostgresStoreOptions,
+  opened: Opened,
+): Promise<Store> {
+  const { pid, seed, report, isSeeded } = options
+  const { generation: count, generation_seq: event_seq, ...firstHead } = opened.state
+  let { catalogue_id } = opened
+  let head: Head = firstHead
+  let generation = { count, event_seq }
+  let isClosed = false
+  const listeners = new Set<(change: StoreChange) => void>()
+
+  const emit = (change: StoreChange) => {
+    for (const listener of listeners) listener(change)
+  }
+
+  /** The counters after a commit. Those of another node may arrive after later ones of this node. */
+  const onHead = (next: Head) => {
+    if (next.last_seq < head.last_seq) return
+    const hasEvents = next.last_seq > head.last_seq
+    head = next
+    if (hasEvents) events.announce()
+  }
+
+  /** Another node has replaced every row: nothing of the old ones stays in memory. */
+  const onGeneration = (next: { count: number; event_seq: number }) => {
+    if (next.count <= generation.count) return
+    generation = next
+    projects.clear()
+    requests.clear()
+    seedAgain().catch(report)
+    emit({ kind: 'generation' })
+  }
+
+  const seedAgain = async () => {
+    catalogue_id = await connection.change([0], (_, link) => applySeed(link, seed, options.now_ms))
+  }
+
+  const nodes: Nodes = await joinNodes(
+    database,
+    first,
+    { pid, isSeeded, report },
+    {
+      head: () => head,
+      onHead,
+      onGeneration,
+      onChange(change) {
+        if (change.kind === 'projects' || change.kind === 'resumed') projects.clear()
+        // It may have another number than before.
+        if (change.kind === 'resumed') shared.announce().catch(() => {})
+        emit(change)
+      },
+    },
+  )
+  const connection: Connection = groupCommit(database, {
+    sha256Hex: options.sha256Hex,
+    maxJudged,
+    event_limit: options.event_limit,
+    journal_limit: options.journal_limit,
+    channel: database.schema,
+    generation: () => generation.count,
+    head: () => head,
+    takeExchanges: () => requests.take(),
+    putBack: () => requests.putBack(),
+    noticeOf: nodes.noticeOf,
+    committed(next) {
+      requests.committed()
+      if (next !== null) onHead(next)
+    },
+    generationChanged() {
+      readGeneration().catch(report)
+    },
+  })
+  const readGeneration = async () => {
+    const [row] = await connection.read<{ count: number; event_seq: number }>(
+      'SELECT generation AS count, generation_seq AS event_seq FROM state',
+    )
+    onGeneration(row!)
+  }
+  const team = statements(database)
+  const shared = sharingMethods(database, team.run, nodes, { host: hostname(), started_at_ms: options.now_ms })
+  const events = eventTable(connection, options.event_limit, () => head)
+  const projects = projectTable(connection, nodes.isLive)
+  const placements = placementTable(connection, projects)
+  const requests = requestTable(connection, options.journal_limit, () => head)
+  const snapshots = snapshotMethods(database, connection, {
+    pid,
+    openFile: (path) => openSqliteStore({ ...options, path }),
+    replaceAll: (db, at_ms) => replace('sandbox.restored', at_ms, (link) => copyFromFile(link, db)),
+  })
+
+  /** Replaces every row in one transaction, while no other node writes. */
+  const replace = async (
+    type: 'sandbox.reset' | 'sandbox.restored',
+    at_ms: number,
+    fill: (link: Link) => Promise<void>,
+  ): Promise<void> => {
+    const next = await connection.replace(async (batch, link) => {
+      await clearAll(link, head.events + head.exchanges, type === 'sandbox.reset')
+      await fill(link)
+      const fresh = await applySeed(link, seed, at_ms)
+      await startGeneration(batch, link, type, at_ms)
+      requests.clear()
+      return fresh
+    })
+    catalogue_id = next
+    projects.clear()
+    const [row] = await connection.read<{ count: number; event_seq: number }>(
+      'SELECT generation AS count, generation_seq AS event_seq FROM state',
+    )
+    generation = row!
+    events.announce()
+  }
+
+  return {
+    ...projects.methods,
+    ...consentTable(connection),
+    ...placements.methods,
+    ...callbackTable(connection),
+    ...beaconTable(connection, placements),
+    ...billingTable(connection, projects),
+    ...evidenceTable(connection),
+    ...requests.methods,
+    ...events.methods,
+    ...clockAndFaultMethods(connection),
+    ...snapshots,
+    location: database.location,
+    schema_version: migrations.length,
+    access: accessTable(team.run),
+    shared,
+    get catalogue_id() {
+      return catalogue_id
+    },
+    notes: opened.notes,
+    node: nodes.number,
+    stateGeneration: () => ({ ...generation }),
+    onChange(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    // The database recovers by itself from an unclean end, and checks its pages as it reads them.
+    checkUncleanEnd: async () => {},
+    warnings: () => [],
+    integrityProblems: async () => [],
+    reset: (at_ms) => replace('sandbox.reset', at_ms, async () => {}),
+    async largestId() {
+      const [row] = await connection.read<{ id: number }>(largestIdText)
+      return row!.id
+    },
+    async close() {
+      if (isClosed) return
+      isClosed = true
+      requests.close()
+      team.close()
+      await connection.close()
+      await nodes.close()
+      await database.close()
+    },
+  }
+}
+
+/** The clock and the fault rules: each is one value of the table `meta`, missing until the first change. */
+function clockAndFaultMethods(connection: Connection): ClockAndFaultStore {
+  const { change } = connection
+  return {
+    findClock: () => findMeta<ClockRow>(connection, 'clock'),
+    saveClock: ({ offset_ms, frozen_at_ms }, from, at_ms) =>
+      change([0], async (batch, link) => {
+        const [row] = await link.query<{ value: string }>("SELECT value FROM meta WHERE name = 'clock'")
+        const stored = row === undefined ? null : parseMeta<ClockRow>(row.value)
+        if (stored?.offset_ms !== from?.offset_ms || stored?.frozen_at_ms !== from?.frozen_at_ms) return false
+        await saveMeta(link, 'clock', { offset_ms, frozen_at_ms })
+        batch.notices.add('clock')
+        batch.appendEvent({ type: 'clock.changed', at_ms, project_id: null, slot_id: null, ref: frozen_at_ms })
+        return true
+      }),
+    findFaults: () => findMeta<FaultState>(connection, 'faults'),
+    saveFaults: (state) =>
+      change([0], async (batch, link) => {
+        const { scenario, added, rules } = state()
+        await saveMeta(link, 'faults', { scenario, added, rules })
+        batch.notices.add('faults')
+      }),
+    updateFaults: (update) =>
+      change([0], async (batch, link) => {
+        const [row] = await link.query<{ value: string }>("SELECT value FROM meta WHERE name = 'faults'")
+        await saveMeta(link, 'faults', update(row === undefined ? null : parseMeta<FaultState>(row.value)))
+        batch.notices.add('faults')
+      }),
+  }
+}

@@ -1,0 +1,229 @@
+/**
+ * The nodes that share a database: the number of this one, and what others have committed. A node has its number for as long
+ * as it says so every two seconds. Changes arrive by LISTEN on a connection of their own; where the engine has none, or
+ * the URL ends with `svc_listen=off`, the counters of the row `head` are read twenty times a second.
+ */
+import { randomBytes } from 'node:crypto'
+import { OpenError, type StoreChange } from '../store.ts'
+import type { Batch } from './batch.ts'
+import { type Head, headColumns } from './group-commit.ts'
+import type { Database, Link } from './open.ts'
+
+export interface Nodes {
+  /** The number of this node, from 0. */
+  number(): number
+  /** Whether changes of others are known within a moment: while they are not, nothing may be cached. */
+  isLive(): boolean
+  /** Returns what others are notified of with the commit of a batch; null when there is nothing. */
+  noticeOf(batch: Batch): string | null
+  count(): Promise<number>
+  close(): Promise<void>
+}
+
+export interface NodeEvents {
+  /** Called with the counters after a commit of another node. */
+  onHead(head: Head): void
+  onChange(change: StoreChange): void
+  /** Called with the generation in force when it may have changed. */
+  onGeneration(generation: { count: number; event_seq: number }): void
+  head(): Head
+}
+
+const heartbeat_ms = 2_000
+const expiry = "interval '10 seconds'"
+const poll_ms = 50
+const longestBackoff_ms = 1_000
+/** Numbers below this fit an identifier; sandbox/platform knows the same limit. */
+const mostNodes = 64
+/** Slots that one notification names. A longer list is read from the events. */
+const mostNamed = 300
+
+/** Takes over the connection `first`. */
+export async function joinNodes(
+  database: Database,
+  first: Link,
+  { pid, isSeeded, report }: { pid: number; isSeeded: boolean; report: (error: unknown) => void },
+  events: NodeEvents,
+): Promise<Nodes> {
+  const token = randomBytes(6).toString('hex')
+  let link = first
+  let number = await claimNumber(database, link, { token, pid, isSeeded })
+  let isLive = false
+  let isClosed = false
+  let timer: NodeJS.Timeout | undefined
+  let backoff_ms = 50
+
+  const beat = async () => {
+    const { count } = await link.run('UPDATE node SET seen_at = clock_timestamp() WHERE number = $1 AND token = $2', [
+      number,
+      token,
+    ])
+    if (count === 0) number = await claimNumber(database, link, { token, pid, isSeeded })
+  }
+  const heartbeat = setInterval(() => {
+    if (isLive) beat().catch(() => link.end())
+  }, heartbeat_ms)
+  heartbeat.unref()
+
+  const readState = async (): Promise<Head> => {
+    const [row] = await link.query<Head & { generation: number; generation_seq: number }>(
+      `SELECT generation, generation_seq, ${headColumns} FROM state, head`,
+    )
+    const { generation, generation_seq, ...head } = row!
+    events.onGeneration({ count: generation, event_seq: generation_seq })
+    return head
+  }
+
+  const listen = async () => {
+    link.client.on('notification', ({ payload = '' }) => {
+      const [source = '', generation = '', kinds = '', slots = '', ...numbers] = payload.split(' ')
+      if (source === token) return
+      const [last_seq, stored, events_dropped, last_dropped_seq, exchanges, exchanges_dropped, changes] =
+        numbers.map(Number)
+      const head = { last_seq, events: stored, events_dropped, last_dropped_seq, exchanges, exchanges_dropped, changes }
+      if (generation !== '-') void readState().catch(() => link.end())
+      events.onHead(head as Head)
+      for (const kind of kinds.split(',')) if (isNotice(kind)) events.onChange({ kind })
+      if (slots === '*') events.onChange({ kind: 'resumed' })
+      else if (slots !== '-') events.onChange({ kind: 'decided', slot_ids: slots.split(',').map(Number) })
+    })
+    await link.script(`LISTEN "${database.schema}"`)
+    const head = await readState()
+    isLive = true
+    events.onHead(head)
+    events.onChange({ kind: 'resumed' })
+    await new Promise<void>((resolve) => {
+      if (link.isBroken()) resolve()
+      else link.client.once('end', () => resolve()).once('error', () => resolve())
+    })
+  }
+
+  const poll = async () => {
+    let seen = events.head()
+    isLive = true
+    while (!link.isBroken() && !isClosed) {
+      const head = await readState()
+      const known = events.head()
+      if (head.last_seq > Math.max(seen.last_seq, known.last_seq)) {
+        const rows = await link.query<{ slot_id: number }>(
+          "SELECT slot_id FROM event WHERE seq > $1 AND seq <= $2 AND type = 'placement.decided' AND slot_id IS NOT NULL LIMIT 5000",
+          [seen.last_seq, head.last_seq],
+        )
+        if (rows.length > 0) events.onChange({ kind: 'decided', slot_ids: rows.map(({ slot_id }) => slot_id) })
+      }
+      if (head.changes > Math.max(seen.changes, known.changes)) {
+        for (const kind of ['projects', 'clock', 'faults'] as const) events.onChange({ kind })
+      }
+      if (head.last_seq > known.last_seq) events.onHead(head)
+      seen = head
+      await pause(poll_ms)
+    }
+  }
+
+  const pause = (ms: number) =>
+    new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, ms)
+      timer.unref()
+    })
+
+  /** Follows the other nodes for as long as this one runs, over as many connections as it takes. */
+  const follow = async () => {
+    let mayListen = database.wantsListen
+    while (!isClosed) {
+      try {
+        if (link.isBroken()) {
+          link = await database.connect()
+          await beat()
+        }
+        backoff_ms = 50
+        await (mayListen ? listen() : poll())
+      } catch (error) {
+        if (isClosed) return
+        // Engines without LISTEN say that it is not supported, or no statement of theirs.
+        if (mayListen && isUnsupported(error)) mayListen = false
+        else link.end()
+      }
+      isLive = false
+      if (isClosed) return
+      await pause(backoff_ms)
+      backoff_ms = Math.min(backoff_ms * 2, longestBackoff_ms)
+    }
+  }
+  void follow().catch(report)
+
+  return {
+    number: () => number,
+    isLive: () => isLive,
+    noticeOf({ events: added, notices, decided }) {
+      if (added.length === 0 && notices.size === 0) return null
+      const kinds = notices.size === 0 ? '-' : [...notices].join(',')
+      const slots = decided.length === 0 ? '-' : decided.length > mostNamed ? '*' : decided.join(',')
+      const generation = added.find(({ type }) => type === 'sandbox.reset' || type === 'sandbox.restored')
+      return `${token} ${generation === undefined ? '-' : 'new'} ${kinds} ${slots}`
+    },
+    async count() {
+      const rows = await database.read<{ number: number }>(`SELECT number FROM node WHERE seen_at > now() - ${expiry}`)
+      return rows.length
+    },
+    async close() {
+      isClosed = true
+      clearInterval(heartbeat)
+      clearTimeout(timer)
+      if (!link.isBroken()) {
+        await link.run('DELETE FROM node WHERE number = $1 AND token = $2', [number, token]).catch(() => {})
+      }
+      link.end()
+    },
+  }
+}
+
+function isNotice(kind: string): kind is 'projects' | 'clock' | 'faults' {
+  return kind === 'projects' || kind === 'clock' || kind === 'faults'
+}
+
+function isUnsupported(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && /^(0A000|42601|42501)$/.test(String(error.code))
+}
+
+/**
+ * Takes the smallest number that no other node has. A sandbox with a seed gives the same identifiers in every run, so it
+ * waits until it is alone.
+ * @throws OpenError when all are taken, or a node with a seed is not alone
+ */
+async function claimNumber(
+  { location, schema }: Database,
+  link: Link,
+  { token, pid, isSeeded }: { token: string; pid: number; isSeeded: boolean },
+): Promise<number> {
+  for (let waited_ms = 0; ; waited_ms += 500) {
+    await link.script('BEGIN')
+    try {
+      await link.query('SELECT FROM chain WHERE project_id = 0 FOR UPDATE')
+      await link.run(`DELETE FROM node WHERE seen_at < clock_timestamp() - ${expiry} OR token = $1`, [token])
+      const nodes = await link.query<{ number: number; is_seeded: boolean }>('SELECT number, is_seeded FROM node')
+      const isInTheWay = nodes.length > 0 && (isSeeded || nodes.some(({ is_seeded }) => is_seeded))
+      if (!isInTheWay) {
+        const taken = new Set(nodes.map((node) => node.number))
+        const number = Array.from({ length: mostNodes }, (_, index) => index).find((index) => !taken.has(index))
+        if (number === undefined) {
+          throw new OpenError('database_in_use', `${mostNodes} nodes share ${location} already.`, 'Stop one of them.')
+        }
+        await link.run('INSERT INTO node VALUES ($1, $2, $3, $4, clock_timestamp())', [number, token, pid, isSeeded])
+        await link.script('COMMIT')
+        return number
+      }
+      await link.script('ROLLBACK')
+    } catch (error) {
+      await link.script('ROLLBACK').catch(() => {})
+      throw error
+    }
+    if (waited_ms >= 12_000) {
+      throw new OpenError(
+        'database_in_use',
+        `Another node uses ${location} (schema ${schema}), and a sandbox with a seed must be alone: it gives the same identifiers in every run.`,
+        'Start it without --seed, or with a --namespace of its own.',
+      )
+    }
+    await new Promise((resolve) => setTimeout(resolve, 500))
+  }
+}

@@ -1,0 +1,326 @@
+/**
+ * Connections to PostgreSQL, and the schema of one namespace. A connection that breaks is dropped and replaced by the next
+ * statement; a statement that has been sent is never sent again by itself, since it may have taken effect.
+ *
+ * Statements are prepared by name on each connection, and pipelined: several are on their way without waiting.
+ */
+import { createHash, randomBytes } from 'node:crypto'
+import type { Client, ClientConfig, QueryResult } from 'pg'
+import { OpenError, StorageError } from '../store.ts'
+import { migrations } from './migrations.ts'
+
+export interface DatabaseOptions {
+  url: string
+  /** One schema each; null for the one that everybody shares. */
+  namespace: string | null
+  report: (error: unknown) => void
+}
+
+export type Value = string | number | boolean | null | Uint8Array | readonly number[] | readonly string[]
+
+/** One connection, whose statements are pipelined. */
+export interface Link {
+  query<Row = Record<string, never>>(text: string, values?: readonly Value[]): Promise<Row[]>
+  /** Runs a statement and resolves to its command, such as COMMIT, and its number of rows. */
+  run(text: string, values?: readonly Value[]): Promise<{ command: string; count: number }>
+  /** Several statements without values. */
+  script(text: string): Promise<void>
+  readonly client: Client
+  isBroken(): boolean
+  end(): void
+}
+
+export interface Database {
+  /** The URL without its password. */
+  readonly location: string
+  /** The schema of the namespace: also the name of its notifications. */
+  readonly schema: string
+  /** Whether changes of others are announced by LISTEN; otherwise they are asked for. */
+  readonly wantsListen: boolean
+  /** Runs a statement that only reads, on the connection with the fewest under way. */
+  read<Row>(text: string, values?: readonly Value[]): Promise<Row[]>
+  /** Opens a connection that nothing else uses. */
+  connect(): Promise<Link>
+  close(): Promise<void>
+}
+
+/** Connections for reading. Their statements are pipelined, so a few serve many requests. */
+const mostReaders = 6
+/** Statements under way on a reader before another one is opened. */
+const busyReader = 4
+
+/** How long a statement may take, milliseconds. The client gives up a little later, for a server that is gone. */
+const statementTimeout_ms = 20_000
+const lockTimeout_ms = 10_000
+/** A node that stops in the middle of a transaction keeps its locks no longer than this. */
+const idleInTransactionTimeout_ms = 5_000
+const connectTimeout_ms = 5_000
+
+const names = new Map<string, string>()
+
+/** Returns the name under which a statement is prepared. */
+function nameOf(text: string): string {
+  let name = names.get(text)
+  if (name === undefined) {
+    name = createHash('sha256').update(text).digest('hex').slice(0, 16)
+    names.set(text, name)
+  }
+  return name
+}
+
+export const namespacePattern = /^[a-z0-9](?:[a-z0-9_-]{0,38}[a-z0-9])?$/
+
+/** @throws OpenError when the URL or the namespace cannot be used, or the driver is not installed */
+export async function connectDatabase({ url, namespace, report }: DatabaseOptions): Promise<Database> {
+  const address = parseUrl(url)
+  if (namespace !== null && !namespacePattern.test(namespace)) {
+    throw new OpenError(
+      'option_invalid',
+      `The namespace ${JSON.stringify(namespace)} cannot be used.`,
+      'Use 1 to 40 lower-case letters, digits, - and _, with a letter or digit first and last.',
+    )
+  }
+  const schema = namespace === null ? 'svc' : `svc_${namespace}`
+  const { default: pg } = await loadDriver()
+  const wantsListen = address.searchParams.get('svc_listen') !== 'off'
+  address.searchParams.delete('svc_listen')
+  const config: ClientConfig = {
+    connectionString: address.href,
+    pipeline: true,
+    keepAlive: true,
+    application_name: 'svc',
+    connectionTimeoutMillis: connectTimeout_ms,
+    query_timeout: statementTimeout_ms + 5_000,
+    options: `-c search_path="${schema}" -c statement_timeout=${statementTimeout_ms} -c lock_timeout=${lockTimeout_ms} -c idle_in_transaction_session_timeout=${idleInTransactionTimeout_ms} -c client_min_messages=warning`,
+    types: { getTypeParser: (oid: number, format?: 'text' | 'binary') => parserOf(pg.types, oid, format) },
+  }
+  const open = new Set<Link>()
+  let isClosed = false
+
+  const connect = async (): Promise<Link> => {
+    if (isClosed) throw new StorageError(new Error('the sandbox has been stopped'))
+    const client = new pg.Client(config)
+    let isBroken = false
+    const link: Link = {
+      client,
+      isBroken: () => isBroken,
+      async query<Row>(text: string, values: readonly Value[] = []) {
+        const result = await client.query({ name: nameOf(text), text, values: values as unknown[] })
+        return (result as QueryResult).rows as Row[]
+      },
+      async run(text, values = []) {
+        const { command, rowCount } = await client.query({ name: nameOf(text), text, values: values as unknown[] })
+        return { command, count: rowCount ?? 0 }
+      },
+      async script(text) {
+        await client.query({ text, query_timeout: 0 } as { text: string })
+      },
+      end() {
+        isBroken = true
+        open.delete(link)
+        client.end().catch(report)
+      },
+    }
+    const drop = () => {
+      isBroken = true
+      open.delete(link)
+    }
+    // Without a listener the end of an idle connection would end the process.
+    client.on('error', drop)
+    client.on('end', drop)
+    await client.connect()
+    open.add(link)
+    return link
+  }
+
+  const readers: { link: Promise<Link>; busy: number; isBroken: () => boolean }[] = []
+
+  const reader = () => {
+    for (let index = readers.length - 1; index >= 0; index--) if (readers[index]!.isBroken()) readers.splice(index, 1)
+    let best = readers[0]
+    for (const other of readers) if (best === undefined || other.busy < best.busy) best = other
+    if (best !== undefined && (best.busy < busyReader || readers.length >= mostReaders)) return best
+    let connected: Link | null = null
+    let hasFailed = false
+    const link = connect()
+    const added = { link, busy: 0, isBroken: () => hasFailed || connected?.isBroken() === true }
+    link.then(
+      (made) => {
+        connected = made
+      },
+      () => {
+        hasFailed = true
+      },
+    )
+    readers.push(added)
+    return added
+  }
+
+  return {
+    location: locationOf(address),
+    schema,
+    wantsListen,
+    connect,
+    async read<Row>(text: string, values: readonly Value[] = []): Promise<Row[]> {
+      for (let attempt = 1; ; attempt++) {
+        const used = reader()
+        used.busy++
+        try {
+          return await (await used.link).query<Row>(text, values)
+        } catch (error) {
+          // A read changes nothing, so a broken connection is worth a second attempt.
+          if (attempt < 2 && !isClosed && isConnectionFailure(error)) continue
+          throw storageError(error, 'read')
+        } finally {
+          used.busy--
+        }
+      }
+    },
+    async close() {
+      isClosed = true
+      await Promise.allSettled([...open].map(({ client }) => client.end()))
+      open.clear()
+    },
+  }
+}
+
+async function loadDriver(): Promise<typeof import('pg')> {
+  try {
+    return await import('pg')
+  } catch (error) {
+    throw new OpenError(
+      'option_invalid',
+      'A store on PostgreSQL needs the package pg, which is not installed.',
+      'Install it beside svc: npm install pg',
+      { cause: error },
+    )
+  }
+}
+
+function parseUrl(url: string): URL {
+  const address = URL.parse(url)
+  if (address !== null && /^postgres(ql)?:$/.test(address.protocol)) return address
+  throw new OpenError(
+    'option_invalid',
+    'The store is not the URL of a PostgreSQL database.',
+    'Write it as postgres://USER:PASSWORD@HOST:5432/DATABASE.',
+  )
+}
+
+function locationOf(address: URL): string {
+  const shown = new URL(address)
+  shown.password = ''
+  shown.search = ''
+  return shown.href
+}
+
+type Types = typeof import('pg').types
+
+/** Integers of 64 bits are numbers: every one that is stored is below 2^53. */
+function parserOf(types: Types, oid: number, format: 'text' | 'binary' | undefined) {
+  if (oid === types.builtins.INT8) return Number
+  return types.getTypeParser(oid, format ?? 'text')
+}
+
+/* The schema */
+
+/** What the opening of a namespace has found or made. */
+export interface OpenedSchema {
+  /** The version before, 0 for a new schema. */
+  version: number
+  signing_key: Buffer
+}
+
+/**
+ * Creates or migrates the schema of a namespace, under a lock: of several nodes that start together one does it.
+ * @throws OpenError when it is newer than this version, or the database cannot be used
+ */
+export async function migrateSchema({ schema, location }: Database, link: Link): Promise<OpenedSchema> {
+  await link.script('BEGIN')
+  try {
+    await link.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`svc migrations of ${schema}`])
+    await link.script(`CREATE SCHEMA IF NOT EXISTS "${schema}"`)
+    await link.script('CREATE TABLE IF NOT EXISTS svc_schema (version integer NOT NULL)')
+    const [stored] = await link.query<{ version: number }>('SELECT version FROM svc_schema')
+    const version = stored?.version ?? 0
+    if (version > migrations.length) throw newer(location, schema, version)
+    if (version < migrations.length) {
+      for (const step of migrations.slice(version)) await link.script(step)
+      await link.script(`DELETE FROM svc_schema; INSERT INTO svc_schema VALUES (${migrations.length})`)
+    }
+    const key = randomBytes(32)
+    const insert =
+      'INSERT INTO state (generation, generation_seq, signing_key) VALUES (0, 0, $1) ON CONFLICT DO NOTHING'
+    if (version === 0) {
+      await link.run(insert, [key])
+      await link.script('INSERT INTO head DEFAULT VALUES; INSERT INTO chain (project_id, seq) VALUES (0, 0)')
+    }
+    const [state] = await link.query<{ signing_key: Buffer }>('SELECT signing_key FROM state')
+    await link.script('COMMIT')
+    return { version, signing_key: state!.signing_key }
+  } catch (error) {
+    await link.script('ROLLBACK').catch(() => {})
+    throw error
+  }
+}
+
+function newer(location: string, schema: string, version: number): OpenError {
+  return new OpenError(
+    'database_newer',
+    `${location} was made by a newer version: its schema ${schema} has number ${version}, this one knows ${migrations.length}.`,
+    'Update svc on this node, or give --namespace another name; the database is left untouched.',
+  )
+}
+
+/* Failures */
+
+/** Whether a connection is lost or could not be made: the next one may succeed. */
+export function isConnectionFailure(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const code = 'code' in error ? String(error.code) : ''
+  if (/^(08|57P0)/.test(code) || /^E(CONN|PIPE|TIMEDOUT|HOST|NET|NOTFOUND|AI_AGAIN)/.test(code)) return true
+  return /Connection terminated|not queryable|connection error|timeout expired|Query read timeout/i.test(error.message)
+}
+
+/** Whether the transaction may succeed when it is run again: a serialization failure or a deadlock. */
+export function isConflict(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && /^40(001|P01)$/.test(String(error.code))
+}
+
+/** Whether the database as a whole refused, and not one statement because of its values. */
+function isStorageFailure(error: unknown): boolean {
+  if (isConnectionFailure(error)) return true
+  return error instanceof Error && 'code' in error && /^(25|40|53|54|55|57|58|XX|F0|42501)/.test(String(error.code))
+}
+
+/** Returns a failure of the database as a StorageError that is worth trying again; what has another cause unchanged. */
+export function storageError(error: unknown, refused: 'read' | 'write'): unknown {
+  if (error instanceof StorageError || !isStorageFailure(error)) return error
+  return new StorageError(error, refused, retry_s)
+}
+
+const retry_s = 1
+
+/** Returns why a database cannot be opened, as an OpenError; what has another cause unchanged. */
+export function explain(error: unknown, location: string): unknown {
+  if (error instanceof StorageError) return explain(error.cause, location)
+  if (error instanceof OpenError || !(error instanceof Error)) return error
+  const code = 'code' in error ? String(error.code) : ''
+  const why = error.message === '' ? code : error.message
+  if (/^28/.test(code) || code === '3D000' || code === '42501') {
+    const hint =
+      code === '3D000'
+        ? 'Create it, or name another one in the URL.'
+        : 'Check user and password; the user must be allowed to create a schema in the database.'
+    return new OpenError('database_unwritable', `${location} refused the sandbox: ${why}.`, hint, { cause: error })
+  }
+  if (isConnectionFailure(error) || /^(53|57)/.test(code)) {
+    return new OpenError(
+      'database_unreachable',
+      `${location} cannot be reached: ${why}.`,
+      'Check that PostgreSQL runs there and accepts connections from this computer.',
+      { cause: error },
+    )
+  }
+  return error
+}

@@ -1,0 +1,200 @@
+/**
+ * The request journal. Exchanges are buffered and written with the next group commit, so that recording never slows a
+ * request; the table is bounded and drops its oldest rows, and counts them. A filter reads a bounded number of rows, newest
+ * first, and returns where it stopped. Foreign exchanges stay in the memory of the node that has refused them.
+ */
+import { oldClientHeader } from '../../../src/contract/compat/surface.ts'
+import { parseJsonObject } from '../../../src/foundation/json.ts'
+import { toPage } from '../rows.ts'
+import type { ExchangeFilter, ExchangeRow, ExchangeSummary, PageQuery, RequestStore } from '../store.ts'
+import type { Connection, Head } from './group-commit.ts'
+import type { Value } from './open.ts'
+import { createFilter, type Filter } from './rows.ts'
+
+type Stored = Omit<ExchangeRow, 'request_body' | 'response_body'> & {
+  request_body: Buffer | null
+  response_body: Buffer | null
+}
+
+const summaryColumns =
+  'id, at_ms, method, path, status, error, reason_code, duration_us, project_id, session_id, slot_id, key_kind, key_id'
+const columns = `${summaryColumns}, request_headers, request_body, response_headers, response_body`
+/** The headers of an old client, which state its version; null for the others, whose headers are not sent here. */
+const oldClient = `CASE WHEN strpos(request_headers, '"${oldClientHeader}":') > 0 THEN request_headers END`
+
+/** Rows that stay buffered while the database refuses writes. */
+const maxBuffered = 1_000
+/** Exchanges of foreign pages that are kept. */
+const mostForeign = 100
+/** Rows that one query reads. */
+const maxRead = 5_000
+
+export function requestTable({ read, flush, nudge }: Connection, limit: number, head: () => Head) {
+  let isClosed = false
+  let buffer: ExchangeRow[] = []
+  /** Rows of the transaction that is under way. */
+  let taken: ExchangeRow[] = []
+  /** Rows that were lost while the database refused writes. */
+  let lost = 0
+  let foreign: ExchangeRow[] = []
+  let foreignCount = 0
+
+  const endOf = async (range: Filter): Promise<number | null> => {
+    const ids = await read<{ id: number }>(
+      `SELECT id FROM exchange WHERE ${range.where(1)} ORDER BY id DESC LIMIT 2 OFFSET ${maxRead - 1}`,
+      range.values,
+    )
+    return ids.length < 2 ? null : ids[0]!.id
+  }
+
+  const list = async <Row extends { id: number }>(names: string, query: PageQuery & ExchangeFilter) => {
+    await flush()
+    const { range, filter } = conditions(query)
+    const where = filter.where(range.values.length + 1)
+    const most = range.values.length + filter.values.length + 1
+    const rows = await read<Row>(`SELECT * FROM (${newest(names, range)}) newest WHERE ${where} LIMIT $${most}`, [
+      ...range.values,
+      ...filter.values,
+      query.limit + 1,
+    ])
+    return rows.length <= query.limit ? { rows, next: await endOf(range) } : toPage(rows, query.limit)
+  }
+
+  const methods: RequestStore = {
+    appendExchange(row) {
+      if (isClosed || limit === 0) return
+      buffer.push(row)
+      nudge()
+    },
+    appendForeign(row) {
+      if (isClosed || limit === 0) return
+      foreignCount++
+      foreign.unshift(row)
+      if (foreign.length > mostForeign) foreign.pop()
+    },
+    foreignExchanges: () => foreign,
+    async findExchange(id) {
+      await flush()
+      const [row] = await read<Stored>(`SELECT ${columns} FROM exchange WHERE id = $1`, [id])
+      return row === undefined ? (foreign.find((other) => other.id === id) ?? null) : toRow(row)
+    },
+    async listExchanges(query) {
+      const { rows, next } = await list<Omit<ExchangeSummary, 'old_client'> & { headers: string | null }>(
+        `${summaryColumns}, ${oldClient} AS headers`,
+        query,
+      )
+      return { rows: rows.map(({ headers, ...row }) => ({ ...row, old_client: versionOf(headers) })), next }
+    },
+    async readExchanges(query) {
+      const { rows, next } = await list<Stored>(columns, query)
+      return { rows: rows.map(toRow), next }
+    },
+    async countExchanges(query) {
+      await flush()
+      const { range, filter } = conditions(query)
+      const where = filter.where(range.values.length + 1)
+      const [row] = await read<{ count: number }>(
+        `SELECT count(*) AS count FROM (${newest(summaryColumns, range)}) newest WHERE ${where}`,
+        [...range.values, ...filter.values],
+      )
+      return { count: row?.count ?? 0, next: await endOf(range) }
+    },
+    journal() {
+      const { exchanges, exchanges_dropped } = head()
+      return {
+        enabled: limit > 0,
+        limit,
+        size: exchanges + buffer.length + taken.length,
+        dropped: exchanges_dropped + lost,
+        foreign: foreignCount,
+      }
+    },
+  }
+
+  return {
+    /** Returns the buffered rows, to be stored with a batch. */
+    take(): Record<string, Value>[] {
+      taken = buffer
+      buffer = []
+      return taken.map((row) => ({
+        ...row,
+        request_body: bytesOf(row.request_body),
+        response_body: bytesOf(row.response_body),
+      }))
+    },
+    /** After the commit of the rows that were taken. */
+    committed(): void {
+      taken = []
+    },
+    /** After a failure: buffers what was taken again, up to a limit, and counts what is lost. */
+    putBack(): void {
+      const rows = [...taken, ...buffer]
+      taken = []
+      buffer = rows.slice(-maxBuffered)
+      lost += rows.length - buffer.length
+      if (buffer.length > 0) nudge()
+    },
+    /** Drops what belongs to a state that was replaced. */
+    clear(): void {
+      buffer = []
+      lost = 0
+      foreign = []
+      foreignCount = 0
+    },
+    /** Ignores further exchanges. */
+    close(): void {
+      isClosed = true
+    },
+    methods,
+  }
+}
+
+/** A body as JSON carries bytes. */
+function bytesOf(text: string | null): string | null {
+  return text === null ? null : `\\x${Buffer.from(text).toString('hex')}`
+}
+
+function toRow(stored: Stored): ExchangeRow {
+  const { request_body, response_body } = stored
+  return {
+    ...stored,
+    request_body: request_body === null ? null : request_body.toString(),
+    response_body: response_body === null ? null : response_body.toString(),
+  }
+}
+
+function versionOf(headers: string | null): string | null {
+  if (headers === null) return null
+  const version = parseJsonObject(headers)?.[oldClientHeader]
+  return typeof version === 'string' ? version : null
+}
+
+function newest(names: string, range: Filter): string {
+  return `SELECT ${names} FROM exchange WHERE ${range.where(1)} ORDER BY id DESC LIMIT ${maxRead}`
+}
+
+/** Returns the range of rows that are read, and the conditions that they must meet. */
+function conditions(query: Pick<PageQuery, 'before'> & ExchangeFilter) {
+  const range = createFilter()
+  range.add('id < ?', query.before)
+  range.add('id > ?', query.after)
+  const filter = createFilter()
+  filter.add('method = ?', query.method)
+  if (query.path?.includes('*') === true) filter.add(`path LIKE ? ESCAPE '\\'`, likeOf(query.path))
+  else filter.add('starts_with(path, ?)', query.path)
+  filter.add('status = ?', query.status)
+  filter.add('status / 100 = ?', query.status_class)
+  filter.add('reason_code = ?', query.reason_code)
+  filter.add('project_id = ?', query.project_id)
+  filter.add('key_kind = ?', query.key_kind)
+  filter.add('key_id = ?', query.key_id)
+  filter.add('session_id = ?', query.session_id)
+  filter.add('at_ms >= ?', query.since_ms)
+  filter.add('at_ms <= ?', query.until_ms)
+  return { range, filter }
+}
+
+/** In LIKE `%`, `_` and the backslash have a meaning; here they stand for themselves. */
+function likeOf(path: string): string {
+  return path.replaceAll(/[%_\\]/g, (character) => `\\${character}`).replaceAll('*', '%')
+}

@@ -1,0 +1,91 @@
+/** What the tables share: the conditions and pages of lists, and values of the table `meta`. */
+import { parseMeta, toPage } from '../rows.ts'
+import type { Page, PageQuery } from '../store.ts'
+import type { Connection } from './group-commit.ts'
+import type { Link, Value } from './open.ts'
+
+/** The conditions of a list, collected one by one. */
+export interface Filter {
+  /** Adds a condition when all of its values are given; each `?` of it stands for the next one. */
+  add(condition: string, ...values: readonly (string | number | null | undefined)[]): void
+  /** Returns the text after WHERE; its first parameter has this number. */
+  where(first: number): string
+  readonly values: readonly (string | number)[]
+}
+
+export function createFilter(): Filter {
+  const conditions: string[] = []
+  const values: (string | number)[] = []
+  return {
+    add(condition, ...wanted) {
+      const present = wanted.filter((value) => value !== undefined && value !== null)
+      if (present.length < wanted.length) return
+      conditions.push(condition)
+      values.push(...present)
+    },
+    where(first) {
+      let number = first
+      return conditions.length === 0 ? 'true' : conditions.join(' AND ').replaceAll('?', () => `$${number++}`)
+    },
+    values,
+  }
+}
+
+/** A list: what is selected from which table. */
+export interface ListSource {
+  table: string
+  /** SELECT and FROM, with the table first. */
+  select: string
+  filter: Filter
+  /** Whether an index leads to few rows, so that all of them may be looked at. */
+  isIndexed: boolean
+}
+
+/** Rows that one part of a list looks at in the order of ids, so that a filter that matches none stays cheap. */
+const rowsAtOnce = 10_000
+
+/** Resolves to the next part of a list, newest first: `next` may be set with fewer rows than `limit`. */
+export async function listPart<Row extends { id: number }>(
+  { read }: Pick<Connection, 'read'>,
+  { table, select, filter, isIndexed }: ListSource,
+  { limit, before }: PageQuery,
+): Promise<Page<Row>> {
+  const end = before ?? Number.MAX_SAFE_INTEGER
+  const where = filter.where(4)
+  const text = (least: string) =>
+    `${select} WHERE ${table}.id < $1 AND ${table}.id >= ${least} AND $3::bigint IS NOT NULL AND ${where} ORDER BY ${table}.id DESC LIMIT $2`
+  if (isIndexed || filter.values.length === 0) {
+    const rows = await read<Row>(text('0'), [end, limit + 1, 0, ...filter.values])
+    return toPage(rows, limit)
+  }
+  const [first] = await read<{ id: number }>(
+    `SELECT id FROM ${table} WHERE id < $1 ORDER BY id DESC LIMIT 1 OFFSET ${rowsAtOnce - 1}`,
+    [end],
+  )
+  const start = first?.id ?? 0
+  const rows = await read<Row>(text('$3'), [end, limit + 1, start, ...filter.values])
+  return rows.length > limit ? toPage(rows, limit) : { rows, next: start === 0 ? null : start }
+}
+
+/** The sessions of that name: one of each project. */
+export const sessionsNamed = 'SELECT session.id FROM session WHERE session.session_id = ?'
+
+/** The slots of those sessions. */
+export const slotsOfSession = `SELECT slot.id FROM job JOIN slot ON slot.job_id = job.id WHERE job.session IN (${sessionsNamed})`
+
+/** The names of values in `meta`, as in the SQLite adapter. */
+export type MetaName = 'clock' | 'faults'
+
+/** Resolves to a value of `meta`; null until it is saved. */
+export async function findMeta<Result>({ read }: Pick<Connection, 'read'>, name: MetaName): Promise<Result | null> {
+  const [row] = await read<{ value: string }>('SELECT value FROM meta WHERE name = $1', [name])
+  return row === undefined ? null : parseMeta<Result>(row.value)
+}
+
+export async function saveMeta(link: Link, name: MetaName, value: unknown): Promise<void> {
+  const values: Value[] = [name, JSON.stringify(value)]
+  await link.run(
+    'INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
+    values,
+  )
+}

@@ -1,0 +1,175 @@
+/**
+ * Rows as both adapters store them: settings as what differs from the defaults, decisions as columns, JSON as text. Also
+ * pages, bounded caches, and what a row must hold to be read at all.
+ */
+import { defaultSettings, type ProjectSettings, withDefaults } from '../../src/contract/control/projects.ts'
+import type { AuthoritativeConsent } from '../../src/contract/fields.ts'
+import type { NoFillReason } from '../../src/contract/no-fill.ts'
+import { isObject, parseJson, parseJsonObject } from '../../src/foundation/json.ts'
+import { type DecisionFacts, type JobRow, type Page, type ProjectRow, StorageError } from './store.ts'
+
+/** Returns a page of rows that were read with one more than the limit. */
+export function toPage<Row extends { id: number }>(rows: Row[], limit: number): Page<Row> {
+  const page = rows.slice(0, limit)
+  return { rows: page, next: rows.length > limit ? page.at(-1)!.id : null }
+}
+
+/** Adds a row to a cache of at most `size` rows. A full cache drops its older half. */
+export function cacheRow<Key, Value>(rows: Map<Key, Value>, size: number, key: Key, value: Value): void {
+  if (rows.size >= size) {
+    let surplus = size / 2
+    for (const oldest of rows.keys()) {
+      if (surplus-- <= 0) break
+      rows.delete(oldest)
+    }
+  }
+  rows.set(key, value)
+}
+
+/**
+ * Parses a JSON object of a row.
+ * @throws StorageError for anything else, which only a damaged or edited file holds
+ */
+export function parseRow<Value>(text: string): Value {
+  const value = parseJsonObject(text)
+  if (value === null) throw notWritten()
+  return value as Value
+}
+
+export function notWritten(): StorageError {
+  return new StorageError(new Error('a row is not the JSON that was written'), 'read')
+}
+
+/* Values that every row has: only a damaged or edited file has others. */
+
+/** Returns a value, or a row that another one refers to. @throws StorageError when it is missing */
+export function required<Value>(value: Value, what: string): NonNullable<Value> {
+  if (value === null || value === undefined) throw new StorageError(new Error(`${what} is missing`), 'read')
+  return value
+}
+
+/** @throws StorageError for anything but bytes */
+export function requiredBytes(value: unknown, what: string): Buffer {
+  if (!Buffer.isBuffer(value)) throw new StorageError(new Error(`${what} is not bytes`), 'read')
+  return value
+}
+
+/** @throws StorageError for anything but text */
+export function requiredText(value: unknown, what: string): string {
+  if (typeof value !== 'string') throw new StorageError(new Error(`${what} is not text`), 'read')
+  return value
+}
+
+/** Parses a value of the table `meta`. @throws StorageError when it is not JSON */
+export function parseMeta<Value>(text: string): Value {
+  const value = parseJson(text)
+  if (value === undefined) throw notWritten()
+  return value as Value
+}
+
+/* Projects */
+
+export type StoredProject = Omit<ProjectRow, 'settings'> & { settings: string }
+
+/** Settings are stored as what differs from the defaults, one level deep for groups. */
+export function ownSettings(settings: ProjectSettings): Record<string, unknown> {
+  return difference({ ...settings }, { ...defaultSettings }, 1)
+}
+
+function difference(
+  value: Record<string, unknown>,
+  fallback: Record<string, unknown>,
+  depth: number,
+): Record<string, unknown> {
+  const own: Record<string, unknown> = {}
+  for (const [name, inner] of Object.entries(value)) {
+    const usual = fallback[name]
+    if (JSON.stringify(inner) === JSON.stringify(usual)) continue
+    own[name] = depth > 0 && isObject(usual) ? difference({ ...(inner as object) }, usual, depth - 1) : inner
+  }
+  return own
+}
+
+export function toProject({ settings, ...stored }: StoredProject): ProjectRow {
+  return { ...stored, settings: withDefaults(parseRow(settings)) }
+}
+
+/* Slots and their decisions */
+
+type FilledOutcome = Extract<DecisionFacts['outcome'], { status: 'filled' }>
+type Nullable<Row> = { [Name in keyof Row]: Row[Name] | null }
+
+/** A slot with its job. The columns of the decision are null while it is pending. */
+export interface StoredSlot extends Omit<JobRow, 'facts'>, Nullable<Omit<FilledOutcome, 'status'>> {
+  job_id: number
+  due_at_ms: number
+  decided_at_ms: number | null
+  no_fill_reason: NoFillReason | null
+  label_text: string | null
+  consent: string | null
+  trace: string | null
+  catalogue: number | null
+  topic: string | null
+  first_frame_at_ms: number | null
+  facts: string
+}
+
+/** The columns of a decision, in the order of `decisionValues`. */
+export const decisionColumns =
+  'decided_at_ms, format, campaign_id, creative_id, width, height, duration_ms, gross_cpm, currency, template_id, asset_token_hash, no_fill_reason, label_text, consent, trace, catalogue, topic'.split(
+    ', ',
+  )
+
+/** Returns the values of a decision, in the order of `decisionColumns`. */
+export function decisionValues(decision: DecisionFacts): (string | number | null | Uint8Array)[] {
+  const { outcome } = decision
+  const fill = outcome.status === 'filled' ? outcome : null
+  return [
+    decision.decided_at_ms,
+    fill?.format ?? null,
+    fill?.campaign_id ?? null,
+    fill?.creative_id ?? null,
+    fill?.width ?? null,
+    fill?.height ?? null,
+    fill?.duration_ms ?? null,
+    fill?.gross_cpm ?? null,
+    fill?.currency ?? null,
+    fill?.template_id ?? null,
+    fill?.asset_token_hash ?? null,
+    outcome.status === 'no_fill' ? outcome.reason : null,
+    decision.label_text,
+    JSON.stringify(decision.consent),
+    decision.trace,
+    decision.catalogue,
+    decision.topic,
+  ]
+}
+
+/** @throws StorageError when a column that every decision has is missing */
+export function toDecision(stored: StoredSlot, decided_at_ms: number): DecisionFacts {
+  const value = <Name extends keyof StoredSlot>(name: Name) => required(stored[name], name)
+  return {
+    decided_at_ms,
+    outcome:
+      stored.format === null
+        ? { status: 'no_fill', reason: value('no_fill_reason') }
+        : {
+            status: 'filled',
+            format: stored.format,
+            campaign_id: value('campaign_id'),
+            creative_id: value('creative_id'),
+            width: value('width'),
+            height: value('height'),
+            duration_ms: stored.duration_ms,
+            gross_cpm: value('gross_cpm'),
+            currency: value('currency'),
+            template_id: stored.template_id,
+            asset_token_hash: requiredBytes(stored.asset_token_hash, 'asset_token_hash'),
+          },
+    label_text: value('label_text'),
+    consent: parseRow<AuthoritativeConsent>(value('consent')),
+    trace: value('trace'),
+    catalogue: value('catalogue'),
+    topic: stored.topic,
+  }
+}

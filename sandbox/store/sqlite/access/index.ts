@@ -1,0 +1,118 @@
+/**
+ * Tokens of the control plane and the audit list of a sandbox with a database file. They are in a file of their own,
+ * `<database>.access`, so that no reset, restore, import or export touches them. It is created with the first token: before
+ * that, only the audit list of this run is kept, in memory.
+ */
+import { existsSync } from 'node:fs'
+import Database from 'better-sqlite3'
+import { type AccessStore, type AuditRow, mostAudited, type TokenRow } from '../../nodes.ts'
+import { createPrivate, makePrivate } from '../../private-file.ts'
+import { StorageError } from '../../store.ts'
+
+const schema = `
+  CREATE TABLE IF NOT EXISTS token (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    role TEXT NOT NULL,                  -- read, write, admin
+    hash BLOB NOT NULL UNIQUE,           -- SHA-256 of the token
+    created_at_ms INTEGER NOT NULL,
+    revoked_at_ms INTEGER
+  ) STRICT;
+  CREATE TABLE IF NOT EXISTS audit (
+    id INTEGER PRIMARY KEY,
+    at_ms INTEGER NOT NULL,
+    token TEXT,                          -- name; null: none was needed
+    namespace TEXT,
+    action TEXT NOT NULL,                -- id of an endpoint
+    path TEXT NOT NULL,
+    status INTEGER NOT NULL,
+    reason_code TEXT
+  ) STRICT;
+`
+
+const tokenColumns = 'name, role, created_at_ms, revoked_at_ms'
+const auditColumns = 'id, at_ms, token, namespace, action, path, status, reason_code'
+const addAudit = `INSERT INTO audit (at_ms, token, namespace, action, path, status, reason_code)
+  VALUES (@at_ms, @token, @namespace, @action, @path, @status, @reason_code)`
+
+/** `path` is that of the database. */
+export function accessFile(path: string): AccessStore & { close(): void } {
+  const file = path === ':memory:' ? null : `${path}.access`
+  let database: Database.Database | null = null
+  let isFile = false
+
+  const open = (): Database.Database => {
+    if (database !== null) return database
+    isFile = file !== null && existsSync(file)
+    database = openAt(isFile ? file! : ':memory:')
+    return database
+  }
+
+  /** Moves what is in memory to the file. */
+  const keep = (): Database.Database => {
+    const before = open()
+    if (isFile || file === null) return before
+    createPrivate(file)
+    const db = openAt(file)
+    const insert = db.prepare(addAudit)
+    db.transaction(() => {
+      for (const row of before.prepare('SELECT * FROM audit ORDER BY id').all()) insert.run(row)
+    })()
+    before.close()
+    isFile = true
+    database = db
+    return db
+  }
+
+  const find = (db: Database.Database, column: 'name' | 'hash', value: string | Uint8Array): TokenRow | null =>
+    db.prepare<[unknown], TokenRow>(`SELECT ${tokenColumns} FROM token WHERE ${column} = ?`).get(value) ?? null
+
+  return {
+    findToken: async (hash) => attempt(() => find(open(), 'hash', hash), 'read'),
+    listTokens: async () =>
+      attempt(() => open().prepare<[], TokenRow>(`SELECT ${tokenColumns} FROM token ORDER BY id DESC`).all(), 'read'),
+    insertToken: async ({ name, role, created_at_ms }, hash) =>
+      attempt(() => {
+        const insert = keep().prepare(
+          'INSERT INTO token (name, role, hash, created_at_ms) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
+        )
+        return insert.run(name, role, hash, created_at_ms).changes === 0 ? null : find(open(), 'name', name)
+      }),
+    revokeToken: async (name, at_ms) =>
+      attempt(() => {
+        const revoke = open().prepare('UPDATE token SET revoked_at_ms = ? WHERE name = ? AND revoked_at_ms IS NULL')
+        revoke.run(at_ms, name)
+        return find(open(), 'name', name)
+      }),
+    appendAudit: async (entry) =>
+      attempt(() => {
+        const { lastInsertRowid } = open().prepare(addAudit).run(entry)
+        open()
+          .prepare('DELETE FROM audit WHERE id <= ?')
+          .run(Number(lastInsertRowid) - mostAudited)
+      }),
+    listAudit: async ({ limit, before, token }) =>
+      attempt(() => {
+        const select = `SELECT ${auditColumns} FROM audit WHERE id < ? AND (? IS NULL OR token = ?) ORDER BY id DESC LIMIT ?`
+        const rows = open().prepare<unknown[], AuditRow>(select)
+        return rows.all(before ?? Number.MAX_SAFE_INTEGER, token ?? null, token ?? null, limit + 1)
+      }, 'read'),
+    close: () => database?.close(),
+  }
+}
+
+function openAt(path: string): Database.Database {
+  const db = new Database(path, { timeout: 2_000 })
+  if (path !== ':memory:') makePrivate(path)
+  db.exec(schema)
+  return db
+}
+
+/** @throws StorageError when the file cannot be read or written */
+function attempt<Result>(work: () => Result, kind: 'read' | 'write' = 'write'): Result {
+  try {
+    return work()
+  } catch (error) {
+    throw new StorageError(error, kind)
+  }
+}

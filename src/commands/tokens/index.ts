@@ -1,0 +1,96 @@
+/** Access for a team: `svc tokens`, `svc audit` and `svc namespaces`. */
+import { Option } from 'commander'
+import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
+import { paintDim, paintReason, paintStatus, paintWord } from '../../cli/output/table.ts'
+import { alignPairs } from '../../cli/output/text.ts'
+import type { Noun } from '../../cli/run/command.ts'
+import { CliError } from '../../cli/run/errors.ts'
+import { canAsk, openPrompt } from '../prompt.ts'
+import { resetAdmin } from './reset-admin.ts'
+
+export const tokens: Noun = {
+  summary: 'List, create and revoke the tokens of the control plane',
+  commands: [
+    endpointCommand('tokens.list', {
+      examples: ['tokens list', 'tokens list -o jsonl'],
+      columns: [
+        { name: 'name', kind: 'id' },
+        { name: 'role' },
+        { name: 'created', field: 'created_at_ms', kind: 'time' },
+        { name: 'revoked', field: 'revoked_at_ms', kind: 'time', paint: paintReason },
+      ],
+    }),
+    endpointCommand('tokens.create', {
+      details:
+        'Clients send it in the x-sandbox-token header. Commands take it from --control-token or SVC_CONTROL_TOKEN.',
+      examples: ['tokens create --name ci --role write', 'tokens create --name dashboard -o json'],
+      text: ({ name, role, token }, _meta, style) => [
+        ...alignPairs(
+          [
+            ['name', name],
+            ['role', role],
+            ['token', style.bold(token)],
+          ],
+          style,
+        ),
+        '',
+        'It is shown only now: the sandbox stores its hash.',
+      ],
+    }),
+    endpointCommand('tokens.revoke', { examples: ['tokens revoke ci', 'tokens revoke ci -o none'] }),
+    resetAdmin,
+  ],
+}
+
+export const audit: Noun = {
+  summary: 'See who changed what through the control plane',
+  commands: [
+    endpointCommand('audit.list', {
+      examples: ['audit list', 'audit list --token ci -o jsonl'],
+      columns: [
+        { name: 'when', field: 'at_ms', kind: 'time', paint: paintDim },
+        { name: 'token' },
+        { name: 'action' },
+        { name: 'status', paint: paintStatus },
+        { name: 'reason', field: 'reason_code', rank: 2, paint: paintReason },
+        { name: 'path', least: 20, paint: paintDim },
+      ],
+    }),
+  ],
+}
+
+export const namespaces: Noun = {
+  summary: 'List and delete the namespaces of a shared store',
+  commands: [
+    endpointCommand('namespaces.list', {
+      examples: ['namespaces list', 'namespaces list -o json'],
+      columns: [
+        { name: 'name', kind: 'id' },
+        { name: 'nodes' },
+        { name: 'own', field: 'is_own', paint: paintWord },
+        { name: 'created', field: 'created_at_ms', kind: 'time' },
+      ],
+    }),
+    endpointCommand('namespaces.delete', {
+      details: 'On a terminal it asks first.',
+      options: [new Option('-y, --yes', 'do not ask')],
+      examples: ['namespaces delete pr-42 --yes', 'namespaces delete pr-42 -o none'],
+      async input(session, { args, options }) {
+        const name = args[0] ?? ''
+        if (options.yes !== true && canAsk(session)) {
+          const prompt = openPrompt(session)
+          try {
+            const answer = await prompt.ask(`Delete the namespace ${name} with everything in it? [y/N] `)
+            if (!/^y(es)?$/i.test(answer ?? '')) {
+              const hint = `Without the question: svc namespaces delete ${name} --yes`
+              throw new CliError('usage', 'not_confirmed', 'Nothing was deleted.', hint)
+            }
+          } finally {
+            prompt.close()
+          }
+        }
+        return { params: { name } }
+      },
+    }),
+  ],
+}

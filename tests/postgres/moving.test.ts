@@ -1,0 +1,54 @@
+/** A state moves from a database file into a shared database and back, and a newer schema is left alone. */
+import { randomBytes } from 'node:crypto'
+import pg from 'pg'
+import { expect, test } from 'vitest'
+import { manualClock, migrateStore, type Sandbox, startSandbox } from '../../sandbox/index.ts'
+import { connect } from '../http/call.ts'
+import { asked, key } from '../http/stage.ts'
+import { serverVariable } from './shared-store.ts'
+
+const store = process.env[serverVariable] ?? ''
+
+async function move(from: Sandbox, to: Sandbox): Promise<void> {
+  const exported = await fetch(`${from.url}/_sandbox/export`)
+  const imported = await fetch(`${to.url}/_sandbox/import`, {
+    method: 'POST',
+    headers: { 'content-type': exported.headers.get('content-type')!, 'x-sandbox-token': to.admin_token },
+    body: await exported.arrayBuffer(),
+  })
+  expect(imported.status, await imported.text()).toBe(200)
+}
+
+test('from a file to the shared database and back: the same placements, and chains that go on', async () => {
+  const clock = manualClock()
+  await using laptop = await startSandbox({ clock })
+  const namespace = randomBytes(8).toString('hex')
+  await using shared = await startSandbox({ clock, store, namespace, demands_token: false })
+  await using back = await startSandbox({ clock })
+  const [one, two, three] = [connect(laptop), connect(shared), connect(back)]
+  const slots = async (api: ReturnType<typeof connect>) =>
+    (await api.accept('placements.list')).body.items.map(({ slot_id }) => slot_id)
+  for (let index = 0; index < 5; index++) await one.accept('placements.create', { as: key, body: asked() })
+  await move(laptop, shared)
+  expect(await slots(two)).toEqual(await slots(one))
+  await two.accept('placements.create', { as: key, body: asked() })
+  await move(shared, back)
+  expect(await slots(three)).toEqual(await slots(two))
+  await three.accept('placements.create', { as: key, body: asked() })
+  const { ok, chains } = (await three.accept('evidence.verify')).body
+  expect([ok, chains.find(({ client_id }) => client_id === 'proj_demo')?.entries]).toEqual([true, 7])
+})
+
+test('a schema is created once and then up to date; one of a newer version is refused and left alone', async () => {
+  const namespace = randomBytes(8).toString('hex')
+  const first = await migrateStore(store, namespace)
+  expect([first.from_version, first.to_version > 0]).toEqual([0, true])
+  expect(await migrateStore(store, namespace)).toMatchObject({ from_version: first.to_version })
+  const client = new pg.Client({ connectionString: store, options: `-c search_path="svc_${namespace}"` })
+  await client.connect()
+  await client.query('UPDATE svc_schema SET version = 99')
+  await client.end()
+  const refused = expect.objectContaining({ code: 'database_newer', message: expect.stringContaining('number 99') })
+  await expect(migrateStore(store, namespace)).rejects.toEqual(refused)
+  await expect(startSandbox({ store, namespace })).rejects.toEqual(refused)
+})

@@ -1,0 +1,215 @@
+/** Several nodes on one database: one truth, also while connections are cut and the database restarts. */
+import { randomBytes } from 'node:crypto'
+import pg from 'pg'
+import { expect, test } from 'vitest'
+import { type Sandbox, startSandbox } from '../../sandbox/index.ts'
+import { writeLocator } from '../../src/cli/process/locator.ts'
+import { svc } from '../cli/test-cli.ts'
+import { connect } from '../http/call.ts'
+import { asked, key } from '../http/stage.ts'
+import { temporaryDirectory } from '../temporary.ts'
+import { startPostgres } from './server.ts'
+import { serverVariable } from './shared-store.ts'
+
+const url = process.env[serverVariable] ?? ''
+
+interface Team extends AsyncDisposable {
+  nodes: Sandbox[]
+  namespace: string
+}
+
+async function team(size: number, store = url, more = {}): Promise<Team> {
+  const namespace = randomBytes(8).toString('hex')
+  const options = { store, namespace, rate_limit: 'off', report: () => {}, ...more }
+  const nodes: Sandbox[] = []
+  for (let index = 0; index < size; index++) nodes.push(await startSandbox({ demands_token: false, ...options }))
+  return {
+    nodes,
+    namespace,
+    async [Symbol.asyncDispose]() {
+      for (const node of nodes) await node.close()
+    },
+  }
+}
+
+/** What the rows of a namespace say of themselves: numbers of events and of a chain, and what is stored twice. */
+async function rowsOf({ namespace }: Team, store = url) {
+  const client = new pg.Client({ connectionString: store, options: `-c search_path="svc_${namespace}"` })
+  await client.connect()
+  try {
+    const { rows } = await client.query(`SELECT
+      (SELECT count(*) = max(seq) AND min(seq) = 1 FROM event) AS events_are_gapless,
+      (SELECT bool_and(count = last) FROM (SELECT count(*), max(seq) AS last FROM evidence GROUP BY project_id) chain) AS chains_are_gapless,
+      (SELECT count(*)::int FROM slot) AS slots, (SELECT count(*)::int FROM beacon) AS beacons`)
+    return rows[0] as { events_are_gapless: boolean; chains_are_gapless: boolean; slots: number; beacons: number }
+  } finally {
+    await client.end()
+  }
+}
+
+test('nodes that write side by side give different identifiers, and one gapless chain and sequence of events', async () => {
+  await using on = await team(3)
+  const apis = on.nodes.map((node) => connect(node))
+  const placed = await Promise.all(
+    Array.from({ length: 120 }, (_, index) =>
+      apis[index % 3]!.accept('placements.create', { as: key, body: asked({ session_id: `sess_${index % 7}` }) }),
+    ),
+  )
+  expect(new Set(placed.map(({ body }) => body.slot_id)).size).toBe(120)
+  const { chains } = (await apis[1]!.accept('evidence.verify')).body
+  expect(chains.find(({ client_id }) => client_id === 'proj_demo')).toMatchObject({ entries: 120, broken_at: null })
+  expect(await rowsOf(on)).toEqual({ events_are_gapless: true, chains_are_gapless: true, slots: 120, beacons: 0 })
+})
+
+test('of the same beacon at three nodes one is counted; of the last fill that a cap leaves one is made', async () => {
+  await using on = await team(3)
+  const apis = on.nodes.map((node) => connect(node))
+  const { body } = await apis[0]!.accept('placements.create', { as: key, body: asked() })
+  const sent = {
+    beacon_id: 'beacon-1',
+    asset_token: body.placement?.asset_token,
+    event: 'render',
+    occurred_at_ms: Date.now(),
+  }
+  const beacons = await Promise.all(
+    Array.from({ length: 12 }, (_, index) => apis[index % 3]!.send('POST', '/v1/beacons', { as: key, body: sent })),
+  )
+  expect(beacons.map(({ status }) => status)).toEqual(beacons.map(() => 200))
+  expect((await rowsOf(on)).beacons).toBe(1)
+  const capped = asked({ session_id: 'capped', overrides: { frequency_cap: { session: 3 } } })
+  const placed = await Promise.all(
+    Array.from({ length: 15 }, (_, index) => apis[index % 3]!.accept('placements.create', { as: key, body: capped })),
+  )
+  expect(placed.filter(({ body }) => body.decision?.fill === true)).toHaveLength(3)
+})
+
+test('a key that one node revokes, and settings that it changes, hold on the others within a moment', async () => {
+  await using on = await team(2)
+  const [one, other] = on.nodes.map((node) => connect(node))
+  const created = await one!.send('POST', '/_sandbox/projects/proj_demo/keys', {
+    body: { class: 'secret', mode: 'test' },
+  })
+  const { key: text, key_id } = created.body as { key: string; key_id: string }
+  await other!.accept('placements.create', { as: text, body: asked() })
+  await one!.accept('keys.revoke', { params: { key_id } })
+  await one!.accept('projects.update', { params: { client_id: 'proj_demo' }, body: { label_text: 'Elsewhere' } })
+  await expect
+    .poll(async () => (await other!.send('POST', '/v1/placements', { as: text, body: asked() })).status, {
+      interval: 20,
+    })
+    .toBe(401)
+  const { body } = await other!.accept('placements.create', { as: key, body: asked() })
+  expect(body.placement?.ad_label_text).toBe('Elsewhere')
+})
+
+test('moves of the clock at the same moment add up, on whatever node each was made', async () => {
+  await using on = await team(2)
+  const apis = on.nodes.map((node) => connect(node))
+  await apis[0]!.accept('clock.freeze')
+  const { now_ms } = (await apis[0]!.accept('clock.show')).body
+  await Promise.all(
+    Array.from({ length: 12 }, (_, index) => apis[index % 2]!.accept('clock.advance', { body: { by_ms: 1_000 } })),
+  )
+  for (const api of apis) {
+    await expect.poll(async () => (await api.accept('clock.show')).body.now_ms, { interval: 20 }).toBe(now_ms + 12_000)
+  }
+})
+
+test('an engine without LISTEN: changes of another node and its decisions are seen by polling', async () => {
+  await using on = await team(2, `${url}?svc_listen=off`, { decision_latency_ms: 300 })
+  const [one, other] = on.nodes.map((node) => connect(node))
+  await one!.accept('faults.add', { body: { path: '/v1/projects/*', status: 503 } })
+  await expect.poll(async () => (await other!.accept('faults.list')).body.items.length, { interval: 20 }).toBe(1)
+  const { slot_ids } = (await one!.accept('jobs.create', { as: key, body: asked() })).body
+  const started = performance.now()
+  const query = { wait_ms: 20_000 }
+  const polled = await other!.accept('decisions.get', { as: key, params: { slot_id: slot_ids[0]! }, query })
+  expect([polled.body.status, performance.now() - started < 15_000]).toEqual(['ready', true])
+})
+
+test('a transaction that a deadlock ends is run again, and its request succeeds', async () => {
+  await using on = await team(1)
+  const api = connect(on.nodes[0]!)
+  await api.accept('placements.create', { as: key, body: asked() })
+  const client = new pg.Client({ connectionString: url, options: `-c search_path="svc_${on.namespace}"` })
+  await client.connect()
+  try {
+    // The placement locks the chain, then the head; this holds the head, and asks for the chain. It gives up later.
+    await client.query("SET deadlock_timeout = '30s'; BEGIN; SELECT FROM head FOR UPDATE")
+    const placed = api.accept('placements.create', { as: key, body: asked() })
+    await expect
+      .poll(async () => (await client.query('SELECT FROM pg_locks WHERE NOT granted')).rowCount, { interval: 20 })
+      .toBeGreaterThan(0)
+    await client.query('SELECT FROM chain FOR UPDATE')
+    await client.query('COMMIT')
+    expect((await placed).body.slot_id).toMatch(/^slot_/)
+  } finally {
+    await client.end()
+  }
+  expect(await rowsOf(on)).toMatchObject({ events_are_gapless: true, chains_are_gapless: true, slots: 2 })
+})
+
+test('sandbox ps, sandbox status and doctor name the namespace, its nodes, and the database without its password', async () => {
+  await using on = await team(2)
+  const home = temporaryDirectory()
+  const [node] = on.nodes
+  const { database, pid, version, projects, inspector_url, admin_token, shared } = node!
+  const locator = { url: node!.url, database, pid, version, projects, inspector_url, admin_token, started_at_ms: 1 }
+  await writeLocator(home, { ...locator, ...shared! })
+  const of = (args: string) => svc(args, { env: { SVC_HOME: home } })
+  const place = `${on.namespace}, 2 nodes on postgres://svc@127.0.0.1:`
+  expect((await of('sandbox ps')).stdout).toContain(place.slice(0, 30))
+  const [row] = JSON.parse((await of('sandbox ps -o json')).stdout) as unknown[]
+  expect(row).toMatchObject({ namespace: on.namespace, nodes: 2, ready: true })
+  const texts = [await of('sandbox status'), await of('doctor'), await of('sandbox ps')].map(({ stdout }) => stdout)
+  for (const text of texts) expect(text).not.toContain('secret@')
+  expect(texts[0]).toContain(on.nodes[1]!.url)
+  expect(texts[1]).toContain('2 nodes share it')
+})
+
+test('a reset at one node is a new generation at the other', async () => {
+  await using on = await team(2)
+  const [one, other] = on.nodes.map((node) => connect(node))
+  await other!.accept('placements.create', { as: key, body: asked() })
+  await one!.accept('sandbox.reset', { body: {} })
+  expect((await other!.accept('placements.list')).body.items).toEqual([])
+  await expect
+    .poll(async () => (await other!.send('POST', '/v1/placements', { as: key, body: asked() })).status, {
+      interval: 20,
+    })
+    .toBe(200)
+  expect((await rowsOf(on)).slots).toBe(1)
+})
+
+test('while the database is gone requests get 503 with Retry-After; when it is back they succeed, and nothing is lost', async () => {
+  const server = await startPostgres()
+  try {
+    await using on = await team(2, server.url)
+    const apis = on.nodes.map((node) => connect(node))
+    let acknowledged = 0
+    const statuses = new Set<number>()
+    let isOver = false
+    const client = async (index: number) => {
+      while (!isOver) {
+        const { status, headers } = await apis[index % 2]!.send('POST', '/v1/placements', { as: key, body: asked() })
+        statuses.add(status)
+        if (status === 200) acknowledged++
+        else expect(headers['retry-after']).toBe('1')
+        if (status !== 200) await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+    }
+    const clients = Array.from({ length: 6 }, (_, index) => client(index))
+    await expect.poll(() => acknowledged).toBeGreaterThan(20)
+    await server.restart()
+    const before = acknowledged
+    await expect.poll(() => acknowledged).toBeGreaterThan(before + 20)
+    isOver = true
+    await Promise.all(clients)
+    expect([...statuses].toSorted()).toEqual([200, 503])
+    const rows = await rowsOf(on, server.url)
+    expect(rows).toMatchObject({ events_are_gapless: true, chains_are_gapless: true })
+    expect(rows.slots).toBeGreaterThanOrEqual(acknowledged)
+  } finally {
+    await server.stop()
+  }
+})

