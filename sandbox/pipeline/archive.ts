@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { pipeline as pipe } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
+import { roleOf } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import { contract } from '../../src/contract/index.ts'
 import { limits } from '../../src/contract/limits.ts'
@@ -29,6 +30,8 @@ export function archiveRoutes(
     {
       method: 'POST',
       path: importState.path,
+      role: roleOf(importState),
+      audited_as: importState.id,
       async respond(exchange) {
         const bytes = unpackedBody(exchange.request, wait_ms)
         refuseQuery(exchange.request.query)

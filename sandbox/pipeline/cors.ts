@@ -12,9 +12,10 @@ import { type Exchange, headerOf, type Request, type Response } from './exchange
 const exposedHeaders =
   'x-request-id, date, retry-after, ratelimit, ratelimit-policy, x-sandbox-warning, x-sandbox-would-bill, x-sandbox-slot-ids, x-sandbox-fault'
 
+const documentHeaders = 'authorization, content-type, if-none-match'
+
 /** What a page may send: also what old clients send (C01), and what tracing libraries add to every request of a page. */
-const allowedHeaders =
-  'authorization, content-type, if-none-match, x-csl-wrapper-version, traceparent, tracestate, sentry-trace, baggage'
+const allowedHeaders = `${documentHeaders}, x-csl-wrapper-version, traceparent, tracestate, sentry-trace, baggage`
 
 /** The headers of files that any page may load (A91). */
 export const publicHeaders = {
@@ -58,7 +59,7 @@ export async function preflightResponse(
   const isAllowed =
     origin !== null &&
     isPublic(services, request) &&
-    (isActivation(request, origin) || (await isKnownOrigin(services, origin)))
+    ((isActivation(request, origin) && !services.strict) || (await isKnownOrigin(services, origin)))
   if (!isAllowed) {
     throw new ApiError('origin_not_allowed', {
       message: `No project of this sandbox allows the origin ${origin === null ? '(none)' : origin.slice(0, 256)}.`,
@@ -70,7 +71,7 @@ export async function preflightResponse(
     vary: 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers',
     ...readableBy(origin),
     'access-control-allow-methods': methods.join(', '),
-    'access-control-allow-headers': allowedHeaders,
+    'access-control-allow-headers': services.strict ? documentHeaders : allowedHeaders,
     'access-control-max-age': '600',
     ...(isPrivate ? { 'access-control-allow-private-network': 'true' } : {}),
   }

@@ -1,13 +1,11 @@
-/** The caller of a request: its Authorization header, checked in the fixed order of A13, and how often it may call. */
-import type { Endpoint, RateClass } from '../../src/contract/endpoint.ts'
+/** The caller of a request: its Authorization header, checked in the fixed order of A13. */
+import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import { parseToken } from '../../src/contract/ids.ts'
-import { limits } from '../../src/contract/limits.ts'
-import { type Bucket, parseRateLimit, type RateLimit, rateHeaders, take } from '../domain/rate.ts'
 import { serializeOrigin } from '../domain/settings.ts'
 import { allowsOrigin, type Caller, type Services } from '../operations/context.ts'
 import type { Identity } from '../runtime/replay.ts'
-import type { ActivationRow, KeyRow, ProjectRow } from '../store/store.ts'
+import type { ActivationRow, KeyRow } from '../store/store.ts'
 import { type Exchange, headerOf, type Request } from './exchange.ts'
 
 /**
@@ -163,58 +161,4 @@ async function pinOrigin(services: Services, row: ActivationRow, origin: string 
   }
   if (row.origin === serialized) return
   if (row.origin !== null || !(await store.pinOrigin(row.id, serialized))) throw new ApiError('origin_mismatch')
-}
-
-/* Rates: token buckets per key and rate class, on the sandbox clock (A20). */
-
-export interface Rates {
-  /** Takes one token from the bucket of a key. @throws ApiError 429 with Retry-After and the RateLimit headers */
-  take(rate: RateClass, key: { key_id: number; project: ProjectRow }, now_ms: number): void
-  /** Fills every bucket again. */
-  clear(): void
-}
-
-/** `override` is the limit that the sandbox was started with: it wins over every project's own limits. */
-export function createRates(override: RateLimit | 'off' | null): Rates {
-  const buckets = new Map<string, Bucket>()
-  const parsed = new Map<string, RateLimit | 'off'>()
-  return {
-    take(rate, { key_id, project }, now_ms) {
-      const limit = override ?? limitOf(project.settings.rate_limits[rate], rate)
-      if (limit === 'off') return
-      const name = `${key_id} ${rate}`
-      const taken = take(limit, buckets.get(name), now_ms)
-      buckets.set(name, taken.bucket)
-      if (taken.allowed) return
-      throw new ApiError('rate_limited', {
-        retry_after_s: taken.retry_after_s,
-        headers: {
-          'retry-after': String(taken.retry_after_s),
-          ...rateHeaders(limit, taken.remaining, taken.reset_s),
-        },
-      })
-    },
-    clear: () => buckets.clear(),
-  }
-
-  function limitOf(text: string | null, rate: RateClass): RateLimit | 'off' {
-    if (text === null) return defaults[rate]
-    const name = `${rate} ${text}`
-    const known = parsed.get(name)
-    if (known !== undefined) return known
-    const limit = parseRateLimit(text, rate)
-    parsed.set(name, limit)
-    return limit
-  }
-}
-
-const defaults: Record<RateClass, RateLimit> = {
-  default: toLimit('default'),
-  beacons: toLimit('beacons'),
-  activate: toLimit('activate'),
-}
-
-function toLimit(label: RateClass): RateLimit {
-  const { per_second, burst } = limits.rate[label]
-  return { per_ms: per_second / 1000, burst, label }
 }

@@ -17,7 +17,7 @@ import { type Exchange, type Request, type Response, receivedRequest, writeRespo
 
 export interface DecisionSockets {
   /** Responds to the request of a handshake: 101 when its ticket is good. @throws ApiError 401, 426, 503 */
-  respond(surface: Surface, exchange: Exchange): Response
+  respond(surface: Surface, exchange: Exchange): Promise<Response>
   /** Takes a handshake through the pipeline, and opens the socket or refuses it. */
   upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>
   /** Ends every socket, and resolves when all have ended. */
@@ -172,7 +172,7 @@ export function createDecisionSockets(options: DecisionSocketOptions): DecisionS
   }
 
   return {
-    respond(surface, { context, request }) {
+    async respond(surface, { context, request }) {
       if (!handshakes.has(request)) throw notAnUpgrade()
       if (request.headers['sec-websocket-version'] !== '13') throw notAnUpgrade('Only version 13 is spoken here.')
       if (!/^[A-Za-z0-9+/]{22}==$/.test(String(request.headers['sec-websocket-key']))) {
@@ -182,7 +182,7 @@ export function createDecisionSockets(options: DecisionSocketOptions): DecisionS
       const slot_id = decodeId('slot', request.params.slot_id ?? '')
       const { ticket } = request.query
       const subject = { slot_id: slot_id ?? -1, surface, origin: context.origin }
-      const caller = typeof ticket === 'string' ? services.tickets.redeem(ticket, subject, context.now_ms) : null
+      const caller = typeof ticket === 'string' ? await services.tickets.redeem(ticket, subject, context.now_ms) : null
       if (slot_id === null || caller === null) throw new ApiError('ticket_invalid')
       handshakes.set(request, { slot_id, caller })
       context.caller = caller

@@ -164,7 +164,8 @@ function follow(
         while (await writeNext());
       }
     } catch (error) {
-      services.report(error)
+      // A store on a server may end while it is read for a follower that has gone.
+      if (!isStopped) services.report(error)
       sink.end()
     } finally {
       isPumping = false

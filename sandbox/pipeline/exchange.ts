@@ -3,15 +3,17 @@
  * and the response. Every handler returns a response; `writeResponse` alone writes to a socket.
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import { setTimeout } from 'node:timers/promises'
 import { oldClientHeader } from '../../src/contract/compat/surface.ts'
-import type { Endpoint } from '../../src/contract/endpoint.ts'
+import type { Endpoint, Role } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import { encodeId } from '../../src/contract/ids.ts'
 import { redactSecrets } from '../../src/foundation/redaction.ts'
 import type { Context, Services } from '../operations/context.ts'
+import type { TokenHolder } from '../runtime/access.ts'
 import type { Injection } from '../runtime/faults.ts'
 import type { Identity } from '../runtime/replay.ts'
-import { StorageError } from '../store/store.ts'
+import { StorageError, type Store } from '../store/store.ts'
 
 /** The header that names the fault rule that a response was spoiled by. */
 export const faultHeader = 'x-sandbox-fault'
@@ -35,6 +37,8 @@ export interface Request {
   fault: Injection | null
   /** Whom a replayed request acts for, in place of its credential. */
   identity: Identity | null
+  /** Of the control plane: the holder of its token; null without one. */
+  holder: TokenHolder | null
 }
 
 /** What responds to one method and path. */
@@ -46,6 +50,10 @@ export interface Route {
   body_limit_bytes?: number
   /** Of the control plane: whether it shows nothing of this sandbox, so that no admin token is needed beyond loopback. */
   isOpen?: boolean
+  /** Of the control plane: the role that a token must have; default: read for GET, else write. */
+  role?: Role
+  /** Of the control plane: the endpoint whose calls the audit list has. */
+  audited_as?: string
   /** A page that does nothing by being opened: a link on any other site may lead to it. */
   isPage?: boolean
   /** @throws ApiError */
@@ -95,6 +103,7 @@ export function receivedRequest(incoming: IncomingMessage, outgoing: ServerRespo
     query: {},
     fault: null,
     identity: null,
+    holder: null,
   }
 }
 
@@ -121,6 +130,7 @@ export function internalRequest(
     query: {},
     fault: null,
     identity: request.identity ?? null,
+    holder: null,
   }
 }
 
@@ -177,12 +187,24 @@ export function errorResponse({ base_url }: Services, context: ResponseContext, 
   }
 }
 
-/** Returns anything thrown as an error of the contract. Our own failures are reported, never explained to the caller. */
-export function toApiError(services: Services, error: unknown, request_id: string): ApiError {
-  if (error instanceof ApiError) return error
+/**
+ * Resolves to anything thrown as an error of the contract. Our own failures are reported, never explained to the caller;
+ * but one that a damaged row has caused is the damage's.
+ */
+export async function toApiError(services: Services, thrown: unknown, request_id: string): Promise<ApiError> {
+  if (thrown instanceof ApiError) return thrown
+  const error = thrown instanceof StorageError ? thrown : ((await damageBehind(services, thrown)) ?? thrown)
   if (error instanceof StorageError) {
     services.report(error)
-    if (error.refused === 'write') return new ApiError('storage_unavailable', { retry_after_s: 1 })
+    const { refused, retry_after_s } = error
+    if (retry_after_s !== null) {
+      return new ApiError('storage_unavailable', {
+        message: 'The database of the sandbox does not respond.',
+        hint: 'Send it again: nothing has to be repaired here once the database is back.',
+        retry_after_s,
+      })
+    }
+    if (refused === 'write') return new ApiError('storage_unavailable', { retry_after_s: 1 })
     return new ApiError('storage_unavailable', {
       message: 'The sandbox cannot read its database: the file is damaged.',
       hint: 'See what is wrong: svc sandbox integrity. Start over: svc sandbox reset.',
@@ -190,6 +212,26 @@ export function toApiError(services: Services, error: unknown, request_id: strin
   }
   services.report(new Error(`request ${request_id} failed`, { cause: error }))
   return new ApiError('internal_error')
+}
+
+/** How long the response to an unexpected failure waits for the check, real milliseconds. */
+const check_ms = 3_000
+const checks = new WeakMap<Store, Promise<string[]>>()
+
+/**
+ * Resolves to a StorageError when the database is damaged, else to null: a value of the wrong type, which its table forbids,
+ * makes code fail anywhere. Requests that fail at one time share one check.
+ */
+async function damageBehind({ store }: Services, thrown: unknown): Promise<StorageError | null> {
+  const check =
+    checks.get(store) ??
+    store
+      .integrityProblems()
+      .catch(() => [])
+      .finally(() => checks.delete(store))
+  checks.set(store, check)
+  const [problem] = await Promise.race([check, setTimeout(check_ms, [], { ref: false })])
+  return problem === undefined ? null : new StorageError(new Error(problem, { cause: thrown }), 'read')
 }
 
 function responseHeaders(context: ResponseContext): Record<string, string> {

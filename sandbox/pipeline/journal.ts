@@ -163,7 +163,7 @@ export function journalBody(parsed: unknown, isPlain: boolean): string {
  * Path and query. A segment that might be prose is removed, as is every value that v1 does not know: a prompt that strayed
  * there was not shared.
  */
-function journalPath(url: string): string {
+export function journalPath(url: string): string {
   const at = url.indexOf('?')
   const path = url.slice(0, at < 0 ? longestPath : Math.min(at, longestPath))
   const kept = plainPath.test(path) ? path : path.split('/').map(plainSegment).join('/')

@@ -9,7 +9,7 @@ import { reasonCodes } from '../../src/contract/errors.ts'
 import { contract } from '../../src/contract/index.ts'
 import { framePage, frameProblemPage } from '../frame-html/page.ts'
 import type { Services } from '../operations/context.ts'
-import { loadFrame } from '../operations/render.ts'
+import { loadFrame, previewFrame } from '../operations/render.ts'
 import { publicHeaders } from './cors.ts'
 import { type Exchange, namesTag, type Request, type Response, type Route, toApiError } from './exchange.ts'
 import { unknownPath } from './routes.ts'
@@ -27,6 +27,8 @@ export interface Assets {
   testAsset(format: string | undefined, query: Request['query']): Promise<Asset | null>
   demoFile(name: 'demo.js' | 'demo.css'): Promise<Asset>
   demoPicture(file: string): Promise<Asset | null>
+  /** One of the files of the inspector. */
+  inspectorFile(file: string): Promise<Asset | null>
   /** @param file one that the build has written */
   docsFile(file: string): Promise<Asset>
 }
@@ -60,6 +62,12 @@ export function createAssets(root: string, creatives: ReadonlySet<string>): Asse
     cached.set(path, asset)
     return asset
   }
+  /** Of an older build a tab may still want a chunk. */
+  const find = (path: string) =>
+    load(path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return null
+      throw error
+    })
   return {
     renderScript: () => load('dist/renderer/render.js'),
     frameScript: async () => (await load('dist/renderer/frame.js')).body.toString('utf8'),
@@ -70,6 +78,8 @@ export function createAssets(root: string, creatives: ReadonlySet<string>): Asse
     },
     demoFile: (name) => load(`dist/demo/${name}`),
     docsFile: (file) => load(`dist/docs/${file}`),
+    inspectorFile: async (file) =>
+      /^(inspector|chunk-[\w-]+)\.(js|css)$/.test(file) ? find(`dist/inspector/${file}`) : null,
     demoPicture: async (file) =>
       /^(ridges|city|botanical)-[1-4]\.webp$/.test(file) ? load(`fixtures/demo/${file}`) : null,
   }
@@ -108,6 +118,11 @@ export function mediaRoutes(services: Services, assets: Assets): Route[] {
       method: 'GET',
       path: contract['render.frame'].path,
       respond: (exchange) => frameResponse(services, assets, exchange),
+    },
+    {
+      method: 'GET',
+      path: '/_sandbox/placements/{slot_id}/preview',
+      respond: (exchange) => previewResponse(services, assets, exchange),
     },
   ]
 }
@@ -149,6 +164,22 @@ function rangeOf(header: string | undefined, length: number): { start: number; e
   return start > end || start >= length ? 'unsatisfiable' : { start, end }
 }
 
+/** The frame of a slot for the inspector alone. @throws ApiError 404 */
+async function previewResponse(services: Services, assets: Assets, { context, request }: Exchange): Promise<Response> {
+  const frame = await services.drainLock.run(() => previewFrame(services, request.params.slot_id ?? ''))
+  if (frame === null) throw unknownPath()
+  const { url, base_url } = services
+  const page = framePage({
+    ...frame,
+    base_url,
+    frame_ancestors: url === base_url ? [url] : [url, base_url],
+    script: await assets.frameScript(),
+    nonce: randomBytes(16).toString('base64url'),
+    server_time_ms: context.now_ms,
+  })
+  return { status: page.status, headers: { ...page.headers, 'x-request-id': context.request_id }, body: page.html }
+}
+
 /** The frame of a fill, or a page in its place that says why there is none: a browser shows no error body. */
 async function frameResponse(services: Services, assets: Assets, { context, request }: Exchange): Promise<Response> {
   const nonce = randomBytes(16).toString('base64url')
@@ -177,7 +208,7 @@ async function frameResponse(services: Services, assets: Assets, { context, requ
       }),
     )
   } catch (thrown) {
-    const error = toApiError(services, thrown, context.request_id)
+    const error = await toApiError(services, thrown, context.request_id)
     const page = frameProblemPage({ status: 404, reason_code: error.reason_code, message: error.message }, nonce, null)
     return { ...respond(page), status: error.status, error }
   }

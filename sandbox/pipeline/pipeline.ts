@@ -8,7 +8,7 @@
  *
  * Files, frames, pages and streams have routes of their own, which leave out steps 6 to 10.
  */
-import { type Endpoint, isControlPlane } from '../../src/contract/endpoint.ts'
+import { type Endpoint, isControlPlane, roleOf } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import { compat, contract, type EndpointId } from '../../src/contract/index.ts'
 import { pathPattern, withoutQuery } from '../../src/foundation/endpoint-path.ts'
@@ -30,7 +30,7 @@ import {
   validateBody,
 } from './body.ts'
 import { addCors, isForeign, isPreflight, mayBeForeign, preflightResponse } from './cors.ts'
-import { findCaller, type Rates } from './credentials.ts'
+import { findCaller } from './credentials.ts'
 import {
   type Exchange,
   errorResponse,
@@ -44,8 +44,11 @@ import {
   toApiError,
 } from './exchange.ts'
 import { applyFault, faultResponse, isRefused, meetFault } from './faults.ts'
-import { journalBody, record } from './journal.ts'
+import { journalBody, journalPath, record } from './journal.ts'
+import { isForPage } from './pages/inspector.ts'
+import type { Rates } from './rates.ts'
 import { checkControlPlane, createRoutes, type GuardOptions, hostGuard, missingRoute, type Routes } from './routes.ts'
+import { inDocumentForm } from './strict.ts'
 
 export interface PipelineOptions {
   services: Services
@@ -56,6 +59,8 @@ export interface PipelineOptions {
 }
 
 export interface Pipeline extends PipelineOptions {
+  /** Responds with the page of the inspector; null until the server has added it. */
+  page: Route['respond'] | null
   /** @throws ApiError 421 when the Host header names neither loopback nor a configured host */
   checkHost(header: string | undefined): void
   routes: Routes
@@ -63,7 +68,7 @@ export interface Pipeline extends PipelineOptions {
 
 /** Returns a pipeline with the routes of all endpoints whose response is JSON. */
 export function createPipeline(options: PipelineOptions): Pipeline {
-  const pipeline = { ...options, checkHost: hostGuard(options.guard), routes: createRoutes() }
+  const pipeline: Pipeline = { ...options, checkHost: hostGuard(options.guard), routes: createRoutes(), page: null }
   for (const [id, endpoint] of Object.entries(contract) as [EndpointId, Endpoint][]) {
     if (id in operations) pipeline.routes.add(endpointRoute(pipeline, id as JsonEndpointId, endpoint))
     else if (id in compatOperations && !options.services.strict) {
@@ -81,9 +86,19 @@ export async function respondTo(
   const { services } = pipeline
   let exchange: Exchange | undefined
   let response: Response
+  let audited_as: string | undefined
   try {
     pipeline.checkHost(request.headers.host)
-    const route = findRoute(pipeline, request)
+    let found = pipeline.routes.find(request)
+    if (request.path.startsWith('/_sandbox')) {
+      const { page } = pipeline
+      if (found !== null && page !== null && isForPage(request)) {
+        found = { ...found, respond: page, isOpen: true, isPage: true }
+      }
+      audited_as = found?.audited_as
+      await checkControlPlane(request, [services.url, services.base_url], pipeline.guard, services.access, found ?? {})
+    }
+    const route = found ?? preflightRoute(pipeline, request)
     if (route.body_limit_bytes !== undefined) await receiveBody(request, route.body_limit_bytes)
     if (!services.faults.isEmpty && isFaultable(route)) await meetFault(services, request)
     exchange = openExchange(services, request)
@@ -92,11 +107,16 @@ export async function respondTo(
     response = isFaulty ? await faultResponse(services, exchange) : await route.respond(exchange)
   } catch (thrown) {
     exchange ??= openExchange(services, request)
-    response = errorResponse(services, exchange.context, toApiError(services, thrown, exchange.context.request_id))
+    response = errorResponse(
+      services,
+      exchange.context,
+      await toApiError(services, thrown, exchange.context.request_id),
+    )
     await addCors(services, exchange, response)
   }
   // Files and frames too: clients learn the sandbox clock from any response.
   response.headers.date ??= httpDate(exchange.context.now_ms)
+  if (audited_as !== undefined) await noteAction(services, audited_as, request, response)
   // Before it leaves: a client that has its response finds the exchange in the journal.
   if (pipeline.isJournalOn && isOfApi(request, response)) {
     const isApart = mayBeForeign(exchange) && (await isForeign(services, exchange))
@@ -131,13 +151,20 @@ export async function replay(
   return (await respondTo(pipeline, request)).exchange.context.request_id
 }
 
-/** Step 2, with the guard of the control plane, which depends on the route. */
-function findRoute({ services, guard, routes }: Pipeline, request: Request): Route {
-  const route = routes.find(request)
-  if (request.path.startsWith('/_sandbox')) {
-    checkControlPlane(request, [services.url, services.base_url], guard, route ?? {})
-  }
-  if (route !== null) return route
+/**
+ * Notes an action of the control plane in the audit list (A97). One that was refused for want of a token is not an action:
+ * any client could fill the list with those.
+ */
+async function noteAction(services: Services, action: string, request: Request, response: Response): Promise<void> {
+  const { status, error } = response
+  const reason_code = error?.reason_code ?? null
+  if (reason_code === 'origin_refused') return
+  const path = journalPath(withoutQuery(request.url))
+  await services.access.note({ token: request.holder?.name ?? null, action, path, status, reason_code })
+}
+
+/** The response to a preflight for a path that has no route of this method. @throws ApiError 404 or 405 for other requests */
+function preflightRoute({ services, routes }: Pipeline, request: Request): Route {
   if (!isPreflight(request)) throw missingRoute(routes, request, services.strict && isOfCompat(request))
   return {
     method: 'OPTIONS',
@@ -184,9 +211,12 @@ function endpointRoute(pipeline: Pipeline, id: ServedId, endpoint: Endpoint): Ro
     return call(exchange)
   }
   const respond = endpoint.successor === undefined ? call : callDeprecated
+  if (!isControlPlane(endpoint))
+    return method === 'GET' ? { method, path, respond } : { method, path, body_limit_bytes, respond }
+  const role = roleOf(endpoint)
   return method === 'GET'
-    ? { method, path, respond, isOpen: probes.has(id) }
-    : { method, path, body_limit_bytes, respond }
+    ? { method, path, role, respond, isOpen: probes.has(id) }
+    : { method, path, role, audited_as: id, body_limit_bytes, respond }
 }
 
 async function callEndpoint(
@@ -200,7 +230,8 @@ async function callEndpoint(
     checkContentType(request)
     if (endpoint.credentials.length > 0) {
       context.caller = await findCaller(services, exchange, endpoint)
-      if (endpoint.rate !== null) rates.take(endpoint.rate, context.caller, context.now_ms)
+      const taking = endpoint.rate === null ? undefined : rates.take(endpoint.rate, context.caller, context.now_ms)
+      if (taking !== undefined) await taking
     }
     const input = await parseInput(services, rates, id, endpoint, exchange)
     const operation = operationsById[id] as (services: Services, context: Context, input: unknown) => Promise<unknown>
@@ -263,10 +294,12 @@ async function parseInput(
     const sent = isEmptyAllowed ? noBody : parseJson(request.body)
     const { json, isPlain } = refuseSecrets(endpoint, sent.json, sent.text, context.warnings)
     if (Array.isArray(json) && id === 'beacons.send') throw new ApiError('batch_not_supported')
-    const body = validateBody(endpoint, json, context)
+    const isByDocument = services.strict && endpoint.stability !== 'sandbox'
+    const given = isByDocument ? inDocumentForm(endpoint, json, context.warnings) : json
+    const body = validateBody(endpoint, given, context)
     if (id === 'browser.activate') {
       const key = await publishableKey(services, (body as { publishable_key: string }).publishable_key)
-      rates.take('activate', { key_id: key.id, project: key.project }, context.now_ms)
+      await rates.take('activate', { key_id: key.id, project: key.project }, context.now_ms)
     }
     exchange.journal_body = journalBody(body, isPlain)
     return { params, query, body }

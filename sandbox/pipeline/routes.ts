@@ -3,8 +3,10 @@
  * programs. A path has many spellings, `/%5fsandbox/` and `http://host/_sandbox/` among them: guards look at the route.
  */
 import createRouter from 'find-my-way'
+import { includesRole, type Role } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import { routeOf, withoutQuery } from '../../src/foundation/endpoint-path.ts'
+import type { Access, TokenHolder } from '../runtime/access.ts'
 import { headerOf, type Request, type Route } from './exchange.ts'
 
 export interface Routes {
@@ -91,10 +93,11 @@ export function unknownPath(nearest: string | null = null): ApiError {
 export interface GuardOptions {
   /** Host names and addresses beside loopback that a request may name, in lower case; IPv6 in brackets. */
   hosts: ReadonlySet<string>
-  /** Whether it listens beyond loopback, or goes by a name beyond it. */
-  isPublic: boolean
-  /** Proves to the control plane that a write comes from its own pages. */
-  admin_token: string
+  /**
+   * Whether the control plane demands a token of every client: it listens beyond loopback, goes by a name beyond it, or
+   * shares its store.
+   */
+  needsToken: boolean
 }
 
 const ownHosts = new Set(['localhost', '127.0.0.1', '[::1]'])
@@ -120,26 +123,27 @@ export function hostGuard({ hosts }: GuardOptions): (header: string | undefined)
 
 /**
  * Programs on loopback need nothing. A browser, known by Origin or Sec-Fetch-Site, must be on the sandbox's own origin,
- * and must carry the token of this start to write. A link elsewhere opens a page: the page that has the link reads nothing
- * of it. Beyond loopback all clients must carry it, except to open routes. A
- * browser can send no header with an address, so that there a read may carry it in the query.
- * @throws ApiError 403 origin_refused
+ * and must carry a token to write. A link elsewhere opens a page: the page that has the link reads nothing
+ * of it. Beyond loopback, and with a shared store, all clients must carry a token, except to open routes. A
+ * browser can send no header with an address, so that there a read may carry it in the query. A token may do what its role
+ * includes, wherever it is sent from. Its holder is noted in the request.
+ * @throws ApiError 403 origin_refused or role_missing
  */
-export function checkControlPlane(
+export async function checkControlPlane(
   request: Request,
   own_origins: readonly string[],
-  { admin_token, isPublic }: GuardOptions,
-  { isOpen = false, isPage = false }: Pick<Route, 'isOpen' | 'isPage'>,
-): void {
+  { needsToken }: GuardOptions,
+  access: Access,
+  { isOpen = false, isPage = false, role }: Pick<Route, 'isOpen' | 'isPage' | 'role'>,
+): Promise<void> {
   const isRead = request.method === 'GET' || request.method === 'HEAD'
-  const token = headerOf(request, 'x-sandbox-token') ?? (isPublic && isRead ? takeQueryToken(request) : undefined)
-  const hasToken = token === admin_token
-  if (isPublic && !hasToken && !isOpen) {
-    throw new ApiError('origin_refused', {
-      message: 'This sandbox listens beyond loopback: its control plane needs the admin token.',
-      hint: 'Send the admin token that svc start has printed in the x-sandbox-token header; in a browser, add ?token=TOKEN.',
-    })
-  }
+  const token = headerOf(request, 'x-sandbox-token') ?? (needsToken && isRead ? takeQueryToken(request) : undefined)
+  // An open route is also for those that no database can tell from others.
+  request.holder = token === undefined || isOpen ? null : await access.find(token)
+  const hasToken = request.holder !== null
+  if (needsToken && !hasToken && !isOpen) throw tokenNeeded(token !== undefined)
+  const needed = role ?? (isRead ? 'read' : 'write')
+  if (request.holder !== null && !includesRole(request.holder.role, needed)) throw roleMissing(request.holder, needed)
   const { origin } = request.headers
   const sec_fetch_site = headerOf(request, 'sec-fetch-site')
   if (origin === undefined && sec_fetch_site === undefined) return
@@ -148,7 +152,20 @@ export function checkControlPlane(
   if (!isOwn || (!isRead && !hasToken)) throw new ApiError('origin_refused')
 }
 
-/** Returns the admin token of the query, which the endpoint does not see. */
+function tokenNeeded(isSent: boolean): ApiError {
+  return new ApiError('origin_refused', {
+    message: isSent
+      ? 'The control plane of this sandbox does not know this token, or it was revoked.'
+      : 'The control plane of this sandbox needs a token: it is reached from beyond this computer, or shared.',
+    hint: 'Send a token in the x-sandbox-token header: the admin token that svc start has printed, or one of svc tokens create. In a browser, add ?token=TOKEN.',
+  })
+}
+
+function roleMissing({ name, role }: TokenHolder, needed: Role): ApiError {
+  return new ApiError('role_missing', { message: `The token ${name} has the role ${role}; this needs ${needed}.` })
+}
+
+/** Returns the token of the query, which the endpoint does not see. */
 function takeQueryToken(request: Request): string | undefined {
   const { token, ...query } = request.query
   if (typeof token !== 'string') return undefined

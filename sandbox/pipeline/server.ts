@@ -12,15 +12,18 @@ import type { ServerOptions as TlsServerOptions } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import { ApiError } from '../../src/contract/errors.ts'
 import { encodeId } from '../../src/contract/ids.ts'
-import { decisionText } from '../compat/push.ts'
+import { decisionText } from '../compat/decisions.ts'
 import type { Services } from '../operations/context.ts'
 import type { RestoredRequest } from '../runtime/replay.ts'
 import { archiveRoutes } from './archive.ts'
-import { docsRoutes } from './docs.ts'
 import { createEventStreams } from './event-stream.ts'
 import { receivedRequest, writeResponse } from './exchange.ts'
 import { type Assets, mediaRoutes } from './media.ts'
-import { type DemoProject, pageRoutes } from './pages.ts'
+import { type DemoProject, pageRoutes } from './pages/demo.ts'
+import { docsRoutes } from './pages/docs.ts'
+import { inspectorRoutes } from './pages/inspector.ts'
+import { mcpRoutes } from './pages/mcp.ts'
+import { playgroundRoutes } from './pages/playground.ts'
 import { createPipeline, type PipelineOptions, replay, respondTo } from './pipeline.ts'
 import { createUpgrades } from './upgrades.ts'
 
@@ -30,7 +33,11 @@ export interface ServerOptions extends PipelineOptions {
   import_idle_ms?: number | undefined
   /** Certificate and private key of https; undefined for http. */
   tls: { cert: string; key: string } | undefined
-  demo_project: DemoProject
+  /** The projects of the seed with their well-known keys. The first is that of the demo host. */
+  seeded_projects: readonly [
+    DemoProject & { live_secret_key: string },
+    ...(DemoProject & { live_secret_key: string })[],
+  ]
 }
 
 export interface SandboxServer {
@@ -58,12 +65,17 @@ export function createServer(options: ServerOptions): SandboxServer {
   const { services, assets, tls } = options
   const pipeline = createPipeline(options)
   const streams = createEventStreams(services)
+  const inspector = inspectorRoutes(services, assets, options.guard, options.seeded_projects)
+  pipeline.page = inspector.page
   const upgrades = services.strict ? null : createUpgrades(loadSockets, services.report)
   pipeline.routes.add(
     ...mediaRoutes(services, assets),
     ...archiveRoutes(services, withoutDeadline, options.import_idle_ms),
-    ...pageRoutes(pipeline, assets, options.demo_project),
+    ...pageRoutes(pipeline, assets, options.seeded_projects[0]),
     ...docsRoutes(pipeline.services, assets),
+    ...mcpRoutes(pipeline, options.seeded_projects[0]),
+    ...inspector.routes,
+    ...playgroundRoutes(pipeline),
     streams.route,
     ...(upgrades?.routes ?? []),
   )

@@ -2,9 +2,9 @@
  * The documentation at /_sandbox/docs/: files that the build made of docs/*.md. Nothing of it is read before the first
  * request. The pages name the address of a sandbox on its default port; they are served with that of this one.
  */
-import type { Services } from '../operations/context.ts'
-import type { Exchange, Response, Route } from './exchange.ts'
-import { type Asset, type Assets, assetResponse } from './media.ts'
+import type { Services } from '../../operations/context.ts'
+import type { Exchange, Response, Route } from '../exchange.ts'
+import { type Asset, type Assets, assetResponse } from '../media.ts'
 
 const root = '/_sandbox/docs/'
 /** The address in the sources of the documentation. */

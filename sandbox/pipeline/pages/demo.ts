@@ -1,19 +1,16 @@
 /**
- * The sandbox's own pages: the home page, and the demo host at /_sandbox/demo with the backend that plays the
- * integrator's server. The backend holds the secret key and sends its requests through the pipeline like any server, so
+ * The demo host at /_sandbox/demo, with the backend that plays the integrator's server. The backend holds the secret key and sends its requests through the pipeline like any server, so
  * that journal, rate limits, faults and errors are the same; status, body and the headers that matter go back unchanged.
  */
 import { randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Endpoint } from '../../src/contract/endpoint.ts'
-import { contract } from '../../src/contract/index.ts'
-import { fillPath } from '../../src/foundation/endpoint-path.ts'
-import { type JsonObject, parseJsonObject } from '../../src/foundation/json.ts'
-import type { Services } from '../operations/context.ts'
-import { type Exchange, headerOf, internalRequest, type Response, type Route } from './exchange.ts'
-import { type Asset, type Assets, assetResponse } from './media.ts'
-import { createPipeline, type Pipeline, respondTo } from './pipeline.ts'
-import type { GuardOptions } from './routes.ts'
+import type { Endpoint } from '../../../src/contract/endpoint.ts'
+import { contract } from '../../../src/contract/index.ts'
+import { fillPath } from '../../../src/foundation/endpoint-path.ts'
+import { type JsonObject, parseJsonObject } from '../../../src/foundation/json.ts'
+import { type Exchange, headerOf, internalRequest, type Response, type Route } from '../exchange.ts'
+import { type Asset, type Assets, assetResponse } from '../media.ts'
+import { createPipeline, type Pipeline, respondTo } from '../pipeline.ts'
 
 const { 'consent.set': setConsent, 'decisions.get': getDecision, 'placements.create': createPlacement } = contract
 
@@ -34,7 +31,7 @@ export interface DemoProject {
 type Complete = (body: JsonObject) => JsonObject
 
 export function pageRoutes(pipeline: Pipeline, assets: Assets, project: DemoProject): Route[] {
-  const { services, guard } = pipeline
+  const { services } = pipeline
   const get = (path: string, respond: Route['respond']): Route => ({ method: 'GET', path, respond })
   const open = (path: string, respond: Route['respond']): Route => ({ ...get(path, respond), isOpen: true })
   const file = (path: string, find: (params: Exchange['request']['params']) => Promise<Asset | null>) =>
@@ -44,7 +41,6 @@ export function pageRoutes(pipeline: Pipeline, assets: Assets, project: DemoProj
     })
   return [
     get('/', (exchange) => redirect(exchange, '/_sandbox/')),
-    { ...get('/_sandbox/', (exchange) => homePage(exchange, services, guard)), isPage: true },
     get('/_sandbox/demo', (exchange) => {
       const { url, base_url, store } = services
       const isOwn = [url, base_url].some((own) => new URL(own).host === headerOf(exchange.request, 'host'))
@@ -52,7 +48,7 @@ export function pageRoutes(pipeline: Pipeline, assets: Assets, project: DemoProj
       const { client_id, publishable_key } = project
       const since_seq = store.lastEventSeq()
       return demoPage(exchange, base_url === url ? '' : ` ${base_url}`, {
-        token: guard.admin_token,
+        token: tokenOf(exchange, services),
         client_id,
         publishable_key,
         since_seq,
@@ -169,41 +165,9 @@ function pageResponse(
   }
 }
 
-const links: readonly (readonly [string, string])[] = [
-  ['/_sandbox/demo', 'The demo host: five AI surfaces with a sponsored slot, and a live timeline'],
-  ['/_sandbox/docs/', 'The documentation: guides, reference, and a page for every reason_code'],
-  ['/_sandbox/placements', 'Placements, newest first; add the slot_id for the decision trace'],
-  ['/_sandbox/beacons', 'Beacons, accepted and rejected, with their verdict'],
-  ['/_sandbox/requests', 'The request journal'],
-  ['/_sandbox/events?since_seq=0', 'Events as they happen'],
-  ['/_sandbox/evidence/verify', 'The evidence chains, verified now'],
-  ['/_sandbox/info', 'Version, database, clock, projects'],
-  ['/_sandbox/contract', 'What is documented, observed and assumed'],
-  ['/_sandbox/openapi.json', 'The OpenAPI 3.1 document'],
-]
-
-const homeStyle = `
-:root { color-scheme: light dark; --ink: #1b1f24; --quiet: #57606a; --paper: #fff; --line: #d8dee4; --accent: #0b6e4f }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --quiet: #9198a1; --paper: #10151b; --line: #2d343c; --accent: #4cc38a } }
-body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif }
-main { max-width: 44rem; margin: 0 auto; padding: 3rem 1.25rem }
-h1 { font-size: 1.5rem; margin: 0 0 .25rem } p { margin: 0 0 2rem; color: var(--quiet) }
-dl { margin: 0 } dt { border-top: 1px solid var(--line); padding-top: .75rem } dd { margin: 0 0 .75rem; color: var(--quiet) }
-a { color: var(--accent); font: 15px ui-monospace, monospace }`
-
-/** What a browser sees at the sandbox's own address: that it runs, and where to look. */
-function homePage(
-  exchange: Exchange,
-  { version, base_url }: Services,
-  { isPublic, admin_token }: GuardOptions,
-): Response {
-  const nonce = randomBytes(16).toString('base64url')
-  // Whoever sees this page has the token.
-  const address = (path: string) =>
-    isPublic ? `${path}${path.includes('?') ? '&amp;' : '?'}token=${admin_token}` : path
-  const items = links.map(([path, text]) => `<dt><a href="${address(path)}">${path}</a></dt><dd>${text}</dd>`).join('')
-  const html = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>svc sandbox</title><style nonce="${nonce}">${homeStyle}</style><main><h1>The sandbox is running</h1><p>svc ${version} at ${base_url}</p><dl>${items}</dl></main></html>`
-  return pageResponse(exchange, html, nonce)
+/** The token that a page of the sandbox may use: the one that opened it; that of this start where none was needed. */
+function tokenOf({ request }: Exchange, { access }: Pipeline['services']): string {
+  return request.holder?.text ?? access.start_token
 }
 
 const icon =

@@ -1,0 +1,190 @@
+/**
+ * The inspector at /_sandbox/: one document for every address of it, its files, and what it knows of this start. Where
+ * an endpoint has the same path, an address that is opened in a tab shows the page, and any other request gets the JSON;
+ * `?raw` at the end of the address shows the JSON in a tab too.
+ */
+import { createHash } from 'node:crypto'
+import { isLoopback } from '../../../src/foundation/loopback.ts'
+import type { Services } from '../../operations/context.ts'
+import { type Exchange, headerOf, type Request, type Response, type Route } from '../exchange.ts'
+import { type Assets, assetResponse } from '../media.ts'
+import type { GuardOptions } from '../routes.ts'
+
+const root = '/_sandbox/inspector'
+
+/** Addresses that have a page alone. Those of identifiers are where the command line and `svc open` lead. */
+const ownPaths = [
+  '/_sandbox/',
+  '/_sandbox/playground',
+  '/_sandbox/controls',
+  '/_sandbox/reference',
+  '/_sandbox/beacons/{beacon_id}',
+  '/_sandbox/callbacks/{slot_id}',
+  '/_sandbox/consent/{consent_id}',
+  '/_sandbox/evidence/{entry}',
+  '/_sandbox/jobs/{job_id}',
+  '/_sandbox/keys/{key_id}',
+  '/_sandbox/sessions',
+  '/_sandbox/sessions/{session_id}',
+  '/_sandbox/id/{id}',
+] as const
+
+/** Paths of endpoints that have a page too. */
+const sharedPaths: ReadonlySet<string> = new Set([
+  '/_sandbox/placements',
+  '/_sandbox/placements/{slot_id}',
+  '/_sandbox/beacons',
+  '/_sandbox/requests',
+  '/_sandbox/requests/{request_id}',
+  '/_sandbox/callbacks',
+  '/_sandbox/consent',
+  '/_sandbox/evidence',
+  '/_sandbox/billing',
+  '/_sandbox/projects',
+  '/_sandbox/projects/{client_id}',
+])
+
+const icon =
+  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16' rx='4' fill='%230b6e4f'/%3E%3Cpath d='M4 5h8v2.500H4zm0 4h5v2H4z' fill='%23fff'/%3E%3C/svg%3E"
+
+/** The id of the style sheet keeps a library from adding a style of its own, which the policy would refuse. */
+const html = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>svc sandbox</title>
+<link rel="icon" href="${icon}">
+<link rel="stylesheet" id="react-aria-pressable-style" href="${root}/inspector.css">
+<script src="${root}/inspector.js" type="module"></script>
+</head>
+<body><div id="root"></div><noscript>The inspector needs JavaScript. The same data as JSON: curl this address.</noscript></body>
+</html>
+`
+
+const document = {
+  body: Buffer.from(html),
+  media_type: 'text/html; charset=utf-8',
+  etag: `"${createHash('sha256').update(html).digest('base64url').slice(0, 22)}"`,
+}
+
+/** A project of the seed with its well-known keys. */
+interface SeededProject {
+  client_id: string
+  secret_key: string
+  live_secret_key: string
+  publishable_key: string
+}
+
+/** @param projects those of the seed, whose keys are no secret */
+export function inspectorRoutes(
+  services: Services,
+  assets: Assets,
+  { needsToken }: GuardOptions,
+  projects: readonly SeededProject[],
+): { routes: Route[]; page: Route['respond'] } {
+  const page = (exchange: Exchange) => {
+    const own = ownAddress(services, exchange.request)
+    if (own === null) return assetResponse(exchange, document, headersOf(services))
+    const headers = { 'x-request-id': exchange.context.request_id, location: own, vary: 'accept, sec-fetch-mode' }
+    return { status: 302, headers, body: '' }
+  }
+  const get = (path: string, respond: Route['respond']): Route => ({ method: 'GET', path, respond, isOpen: true })
+  return {
+    page,
+    routes: [
+      ...ownPaths.map((path) => ({ ...get(path, page), isPage: true })),
+      get(`${root}/{file}`, async (exchange) => {
+        const { file = '' } = exchange.request.params
+        const cache = file.startsWith('chunk-') ? 'public, max-age=31536000, immutable' : 'no-cache'
+        const headers = { 'cache-control': cache, 'x-content-type-options': 'nosniff' }
+        return assetResponse(exchange, await assets.inspectorFile(file), headers)
+      }),
+      {
+        method: 'GET',
+        path: `${root}/session`,
+        respond: (exchange) =>
+          sessionResponse(exchange, {
+            // The page acts with the token that opened it.
+            token: exchange.request.holder?.text ?? services.access.start_token,
+            base_url: services.base_url,
+            version: services.version,
+            is_public: needsToken,
+            last_event_seq: services.store.lastEventSeq(),
+            projects,
+          }),
+      },
+    ],
+  }
+}
+
+/**
+ * Returns where the page belongs when the address names this computer in another way: its writes come from the origin that
+ * the sandbox goes by. null when it is there already.
+ */
+function ownAddress({ url, base_url }: Services, request: Request): string | null {
+  const host = headerOf(request, 'host') ?? ''
+  if ([url, base_url].some((own) => new URL(own).host === host)) return null
+  const target = new URL(request.url, url)
+  return isLoopback(new URL(`http://${host}`).hostname) ? `${url}${target.pathname}${target.search}` : null
+}
+
+/** What the inspector needs of this start. `token` proves that a write comes from it, and tells one start from another. */
+interface InspectorSession {
+  token: string
+  base_url: string
+  version: string
+  is_public: boolean
+  last_event_seq: number
+  projects: readonly SeededProject[]
+}
+
+function sessionResponse({ context }: Exchange, session: InspectorSession): Response {
+  return {
+    status: 200,
+    headers: {
+      'x-request-id': context.request_id,
+      'content-type': 'application/json; charset=utf-8',
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'no-store',
+    },
+    body: JSON.stringify(session),
+  }
+}
+
+/** Nothing comes from elsewhere, nothing inline is run. Frames are those of placements. */
+function headersOf({ url, base_url }: Services): Record<string, string> {
+  const frames = url === base_url ? '' : ` ${base_url}`
+  const policy = [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    `img-src 'self' data:${frames}`,
+    `connect-src 'self'${frames}`,
+    `frame-src 'self'${frames}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ]
+  return {
+    'content-security-policy': policy.join('; '),
+    'cross-origin-opener-policy': 'same-origin',
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+    'cache-control': 'no-cache',
+    vary: 'accept, sec-fetch-mode',
+  }
+}
+
+/** Whether a request of an endpoint's path is for the page in its place: an address that is opened in a tab. */
+export function isForPage(request: Request): boolean {
+  if (request.method !== 'GET' || !sharedPaths.has(request.path)) return false
+  const mode = headerOf(request, 'sec-fetch-mode')
+  const isOpened = mode === undefined ? request.headers.accept?.startsWith('text/html') === true : mode === 'navigate'
+  if (!isOpened) return false
+  if (request.query.raw === undefined) return true
+  const { raw: _, ...query } = request.query
+  request.query = query
+  return false
+}
