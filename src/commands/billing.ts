@@ -1,8 +1,31 @@
 import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
 import type { Style } from '../cli/output/style.ts'
-import { alignTable } from '../cli/output/text.ts'
+import { type Column, paintReason, tableLines } from '../cli/output/table.ts'
 import type { Noun } from '../cli/run/command.ts'
 import type { BillingReport } from '../contract/control/billing.ts'
+
+const lineColumns: readonly Column[] = [
+  { name: 'project', field: 'client_id', rank: 2 },
+  { name: 'format' },
+  { name: 'metric' },
+  { name: 'count' },
+  { name: 'price CPM', field: 'gross_cpm' },
+  { name: 'amount' },
+  { name: 'publisher', field: 'publisher_amount', rank: 3 },
+  { name: 'currency' },
+]
+const totalColumns: readonly Column[] = [
+  { name: 'project', field: 'client_id' },
+  { name: 'model', field: 'billing_model', rank: 2 },
+  { name: 'billed', field: 'count' },
+  { name: 'total', field: 'amount', paint: (cell, style) => style.bold(cell) },
+  { name: 'publisher', field: 'publisher_amount', rank: 3 },
+  { name: 'currency' },
+]
+const reasonColumns: readonly Column[] = [
+  { name: 'did not count', field: 'reason_code', paint: paintReason },
+  { name: 'beacons', field: 'count' },
+]
 
 export const billing: Noun = {
   summary: 'Report what production would have billed',
@@ -10,6 +33,7 @@ export const billing: Noun = {
     endpointCommand('billing.report', {
       details: 'Nothing is ever billed here. With -o json it lists every beacon that did not count.',
       examples: ['billing report', 'billing report --session-id sess_1 --since 1h -o json'],
+      tables: [lineColumns, totalColumns, reasonColumns],
       text: (report, _, style) => [...countedTables(report, style), ...notCountedTable(report, style)],
     }),
   ],
@@ -17,26 +41,15 @@ export const billing: Noun = {
 
 function countedTables({ lines, totals }: BillingReport, style: Style): string[] {
   if (lines.length === 0) return ['Nothing has counted.']
-  const lineRows = lines.map(({ client_id, format, metric, count, gross_cpm, currency, is_billed, ...line }) => {
-    const amount = is_billed ? line.amount : 'not billed'
-    return [client_id, format, metric, count, gross_cpm, amount, is_billed ? line.publisher_amount : null, currency]
-  })
-  const totalRows = totals.map(({ client_id, billing_model, count, amount, publisher_amount, currency }) => {
-    return [client_id, billing_model, count, amount, publisher_amount, currency]
-  })
-  return [
-    ...alignTable(
-      ['project', 'format', 'metric', 'count', 'price CPM', 'amount', 'publisher', 'currency'],
-      lineRows,
-      style,
-    ),
-    '',
-    ...alignTable(['project', 'model', 'billed', 'total', 'publisher', 'currency'], totalRows, style),
-  ]
+  const counted = lines.map((line) => ({
+    ...line,
+    amount: line.is_billed ? line.amount : 'not billed',
+    publisher_amount: line.is_billed ? line.publisher_amount : null,
+  }))
+  return [...tableLines(lineColumns, counted, style), '', ...tableLines(totalColumns, totals, style)]
 }
 
 function notCountedTable({ not_counted: { count, reasons } }: BillingReport, style: Style): string[] {
   if (count === 0) return []
-  const rows = reasons.map(({ reason_code, count }) => [reason_code, count])
-  return ['', ...alignTable(['did not count', 'beacons'], rows, style)]
+  return ['', ...tableLines(reasonColumns, reasons, style)]
 }

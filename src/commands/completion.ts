@@ -9,7 +9,7 @@ import { CliError } from '../cli/run/errors.ts'
 import type { Session } from '../cli/run/session.ts'
 import { profilesPath } from '../cli/settings/files.ts'
 import { ProfilesFile, readJson } from '../cli/settings/schemas.ts'
-import { readTopics } from './docs.ts'
+import { readTopics } from '../mcp/resources.ts'
 import { scenariosOfPackage } from './sandbox/scenario.ts'
 
 const shells = Object.keys(completionScripts)

@@ -2,7 +2,8 @@
 import { access } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Argument, Option } from 'commander'
-import { alignPairs, alignTable } from '../cli/output/text.ts'
+import { type Column, chosen, paintDim, tableLines } from '../cli/output/table.ts'
+import { alignPairs } from '../cli/output/text.ts'
 import type { Command, Noun } from '../cli/run/command.ts'
 import { CliError, exitCodes } from '../cli/run/errors.ts'
 import { readStdin } from '../cli/run/host.ts'
@@ -31,17 +32,24 @@ import { environmentValues, type FileSettingName, fileSettingNames, type Setting
 /** The profile that `config set` creates when there is none. */
 const firstProfile = 'default'
 /** The JSON schema of svc.config.json, relative to a project that has this package installed. */
-const schemaInProject = './node_modules/svc/fixtures/svc.config.schema.json'
+const schemaInProject = './node_modules/svc-sandbox/fixtures/svc.config.schema.json'
 
 const nameArgument = () => new Argument('<name>', 'the setting').choices(fileSettingNames)
 /** Settings that `config set` writes. Only svc.config.json may name the profile of its project. */
 const writtenNames = [...fileSettingNames, 'profile'] as const
+
+const settingColumns: readonly Column[] = [
+  { name: 'setting' },
+  { name: 'value', least: 24 },
+  { name: 'from', field: 'source', paint: paintDim },
+]
 
 const list: Command = {
   name: 'list',
   summary: 'Show every setting, its value and where it comes from',
   details: 'Shows only the beginning of a secret key; svc config get prints it in full.',
   examples: ['config list', 'config list -o json'],
+  tables: [settingColumns],
   async run(session) {
     const { config, profiles, profile = null } = await readSettingFiles(session.host, session.flags)
     const shown = {
@@ -51,11 +59,13 @@ const list: Command = {
       profile,
       profiles: Object.keys(profiles.values.profiles),
     }
-    const settings = shown.settings.map((row) => (row.setting === 'secret_key' ? masked(row) : row))
+    const settings = shown.settings.map((row) =>
+      row.setting === 'secret_key' || row.setting === 'control_token' ? masked(row) : row,
+    )
     session.out.data({ ...shown, settings }, (style) => [
-      ...alignTable(
-        ['setting', 'value', 'from'],
-        settings.map(({ setting, value, source }) => [setting, value, value === null ? '-' : source]),
+      ...tableLines(
+        chosen(settingColumns, style),
+        settings.map((row) => ({ ...row, source: row.value === null ? '-' : row.source })),
         style,
       ),
       '',

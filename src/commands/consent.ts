@@ -1,15 +1,16 @@
 import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
+import { type Column, paintDim, paintWord } from '../cli/output/table.ts'
 import type { Command, Noun } from '../cli/run/command.ts'
 
-const columns = [
-  'updated_at_ms',
-  'session_id',
-  'revision',
-  'is_current',
-  'lifecycle_state',
-  'semantic_targeting',
-  'prompt_shared',
-  'source',
+const columns: readonly Column[] = [
+  { name: 'when', field: 'updated_at_ms', kind: 'time', paint: paintDim },
+  { name: 'session', field: 'session_id', kind: 'id' },
+  { name: 'revision', rank: 2 },
+  { name: 'current', field: 'is_current', rank: 3 },
+  { name: 'state', field: 'lifecycle_state', paint: paintWord },
+  { name: 'topic', field: 'semantic_targeting', paint: paintWord },
+  { name: 'prompt', field: 'prompt_shared', paint: paintWord },
+  { name: 'source', rank: 4, paint: paintDim },
 ]
 
 export const consent: Noun = {

@@ -1,4 +1,7 @@
-/** `svc docs [TOPIC]`: opens a page of the documentation in the browser, or prints it where no sandbox serves it. */
+/**
+ * Pages of the running sandbox in the browser: `svc docs [TOPIC]` opens the documentation, or prints it where no sandbox
+ * serves it; `svc open [ID]` opens the inspector.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Argument, Option } from 'commander'
@@ -6,18 +9,10 @@ import type { Style } from '../cli/output/style.ts'
 import { alignPairs } from '../cli/output/text.ts'
 import { openPage } from '../cli/process/open-url.ts'
 import type { Command } from '../cli/run/command.ts'
-import { CliError, didYouMean } from '../cli/run/errors.ts'
+import { CliError, didYouMean, noSandbox } from '../cli/run/errors.ts'
 import type { Session } from '../cli/run/session.ts'
+import { readTopics, type Topic } from '../mcp/resources.ts'
 import { packageRoot } from '../scaffold/templates.ts'
-
-/** A page, as dist/docs/index.json lists it. */
-interface Topic {
-  /** `server`, `errors/key_class`. */
-  topic: string
-  title: string
-  summary: string
-  section: string
-}
 
 const folder = join(packageRoot, 'dist/docs')
 const contents = 'index'
@@ -48,11 +43,6 @@ export const docs: Command = {
     out.data({ topic, title, url, opened }, () => [url])
     return 0
   },
-}
-
-/** Returns every topic of this package. */
-export function readTopics(): Topic[] {
-  return JSON.parse(readFileSync(join(folder, 'index.json'), 'utf8')) as Topic[]
 }
 
 /** The pages with what they are about; of the codes only their groups, in text. */
@@ -98,4 +88,41 @@ function styledLines(text: string, style: Style): string[] {
     .trimEnd()
     .split('\n')
     .map((line) => (/^#+ /.test(line) ? style.bold(line.replace(/^#+ /, '')) : line))
+}
+
+/* svc open */
+
+/** The pages of identifiers with a form of their own. The inspector looks for all others. */
+const folders: readonly (readonly [prefix: string, folder: string])[] = [
+  ['slot_', 'placements'],
+  ['job_', 'jobs'],
+  ['req_', 'requests'],
+  ['cns_', 'consent'],
+  ['key_', 'keys'],
+  ['proj_', 'projects'],
+]
+
+export const open: Command = {
+  name: 'open',
+  summary: 'Open the inspector in the browser',
+  details:
+    'With ID it opens the page of a slot, job, request, beacon, session, project, consent or key, or of an evidence entry (proj_demo~12). Always prints the URL; without a browser or a terminal it does only that.',
+  arguments: [new Argument('[id]', 'what a command has printed; default: the overview')],
+  examples: ['open', 'open slot_00000000003', 'open -o json'],
+  async run(session, { args: [id] }) {
+    const { out, settings } = session
+    if (settings.sandbox === null) throw noSandbox()
+    const { url: own_url, public_url = own_url, admin_token } = settings.sandbox
+    const token = admin_token === undefined ? '' : `?token=${admin_token}`
+    const url = `${public_url}${pathOf(id)}${token}`
+    const opened = await openPage(session, url)
+    out.data({ url, opened }, () => [url])
+    return 0
+  },
+}
+
+function pathOf(id: string | undefined): string {
+  if (id === undefined) return '/_sandbox/'
+  const folder = folders.find(([prefix]) => id.startsWith(prefix) && !id.includes('~'))?.[1] ?? 'id'
+  return `/_sandbox/${folder}/${encodeURIComponent(id)}`
 }

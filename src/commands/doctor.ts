@@ -40,7 +40,8 @@ export const doctor: Command = {
   },
 }
 
-async function gather(session: Session, since: string | undefined, places: readonly string[]) {
+/** Gathers what the checks look at. */
+export async function gather(session: Session, since: string | undefined, places: readonly string[]) {
   const { host, command_name } = session
   const { settings, problem } = await settingsOrProblem(session)
   const client = sessionClient(host, settings)

@@ -1,6 +1,7 @@
 import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
 import { endpointOptions, flagValues } from '../cli/endpoint/input.ts'
-import { formatTime, formatValue } from '../cli/output/text.ts'
+import { cutText, formatValue } from '../cli/output/text.ts'
+import { timeText } from '../cli/output/time.ts'
 import type { Noun } from '../cli/run/command.ts'
 
 const filters = endpointOptions('events.stream').query
@@ -12,7 +13,12 @@ const stream = endpointCommand('events.stream', {
     for await (const event of client().events.stream({ query: flagValues(filters, options) }, { signal })) {
       const { at_ms, type, slot_id, client_id } = event
       out.item(event, (style) =>
-        [style.dim(formatTime(at_ms)), type.padEnd(18), formatValue(slot_id), formatValue(client_id)].join('  '),
+        [
+          style.dim(timeText(at_ms, style, true)),
+          type.padEnd(18),
+          formatValue(slot_id),
+          cutText(formatValue(client_id), style.columns === undefined ? Number.POSITIVE_INFINITY : style.columns - 48),
+        ].join('  '),
       )
     }
     return 0

@@ -1,4 +1,5 @@
 import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
+import { paintReason } from '../cli/output/table.ts'
 import type { Noun } from '../cli/run/command.ts'
 import { projectInUse } from './projects.ts'
 
@@ -9,7 +10,13 @@ export const keys: Noun = {
       details: 'Without client_id: the project in use.',
       examples: ['keys list', 'keys list proj_other -o jsonl'],
       defaultParam: projectInUse,
-      columns: ['key_id', 'class', 'mode', 'created_at_ms', 'revoked_at_ms'],
+      columns: [
+        { name: 'key', field: 'key_id', kind: 'id' },
+        { name: 'class' },
+        { name: 'mode' },
+        { name: 'created', field: 'created_at_ms', kind: 'time' },
+        { name: 'revoked', field: 'revoked_at_ms', kind: 'time', paint: paintReason },
+      ],
     }),
     endpointCommand('keys.create', {
       details: 'Without client_id: the project in use.',

@@ -1,5 +1,6 @@
 import { Argument } from 'commander'
 import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
+import { paintWord } from '../cli/output/table.ts'
 import type { Command, Noun } from '../cli/run/command.ts'
 import { CliError } from '../cli/run/errors.ts'
 import type { Session } from '../cli/run/session.ts'
@@ -15,7 +16,14 @@ export const projects: Noun = {
     }),
     endpointCommand('projects.list', {
       examples: ['projects list', 'projects list -o jsonl'],
-      columns: ['client_id', 'enabled', 'billing_model', 'consent_required', 'config_revision', 'allowed_origins'],
+      columns: [
+        { name: 'project', field: 'client_id' },
+        { name: 'enabled', paint: paintWord },
+        { name: 'billing', field: 'billing_model' },
+        { name: 'consent', field: 'consent_required', rank: 2 },
+        { name: 'revision', field: 'config_revision', rank: 3 },
+        { name: 'origins', field: 'allowed_origins', least: 20 },
+      ],
     }),
     endpointCommand('projects.show', {
       details: 'Without client_id: the project in use.',

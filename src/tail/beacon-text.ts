@@ -2,11 +2,16 @@
 import { z } from 'zod'
 import { consentLine } from '../cli/output/placement-summary.ts'
 import type { Style } from '../cli/output/style.ts'
-import { alignPairs, cutText, formatTime, formatValue, padEnd, textWidth } from '../cli/output/text.ts'
+import { alignPairs, cutText, formatValue, padEnd, textWidth } from '../cli/output/text.ts'
+import { formatTime } from '../cli/output/time.ts'
+import { maxJudged } from '../contract/beacon-verdict.ts'
 import type { PlacementDetail } from '../contract/control/placements.ts'
 import { parseJson } from '../foundation/json.ts'
+import { exchangeLines } from './exchange-text.ts'
 import type { TailBeacon } from './feed.ts'
-import type { SlotState } from './model.ts'
+import type { Details } from './source.ts'
+
+type SlotState = Details['slot']
 
 const widths = { time: 12, event: 14, format: 6, slot: 16, session: 20, bill: 4 }
 /** `12:00:00` */
@@ -86,7 +91,9 @@ function layoutFor(columns: number) {
 }
 
 /** Returns everything about a beacon: itself, the timeline of its slot, its consent and its evidence. */
-export function detailLines(beacon: TailBeacon, slot: SlotState, style: Style): string[] {
+export function detailLines({ item: beacon, slot, request }: Details<TailBeacon>, style: Style): string[] {
+  const isRefused = beacon.verdict === 'rejected'
+  const sent = exchangeLines(request, style)
   return [
     style.bold('Beacon'),
     ...indented(
@@ -107,7 +114,10 @@ export function detailLines(beacon: TailBeacon, slot: SlotState, style: Style): 
       ),
     ),
     '',
+    // Of a refused beacon what was sent is what matters; of others the turn it belongs to.
+    ...(isRefused ? [...sent, ''] : []),
     ...slotLines(beacon, slot, style),
+    ...(isRefused ? [] : ['', ...sent]),
   ]
 }
 
@@ -147,6 +157,9 @@ function timeline(detail: PlacementDetail, style: Style): string[] {
     const after = decided_at_ms === null || name === 'decision' ? '' : `  +${at_ms - decided_at_ms} ms`
     return `${style.green('●')} ${name.padEnd(14)}${timeOfDay(at_ms)}${style.dim(after)}`
   })
+  const most = maxJudged
+  if (detail.beacons.filter(({ verdict }) => verdict === 'accepted').length >= most)
+    lines.push(style.yellow(`Only its first ${most} accepted beacons: svc beacons list --slot-id ${detail.slot_id}`))
   return detail.billing === null ? lines : [...lines, style.dim(formatValue(detail.billing.explanation))]
 }
 

@@ -68,7 +68,7 @@ async function messagesOver(
 }
 
 function nameOf(message: FeedMessage): string | number {
-  if (message.kind === 'beacon') return message.beacon.seq
+  if (message.kind === 'item') return message.item.seq
   if (message.kind !== 'connected' || !message.is_again) return message.kind
   return message.is_new_history ? 'connected again, afresh' : 'connected again'
 }

@@ -20,7 +20,7 @@ export type TailBeacon = BeaconItem & { seq: number }
 export type FeedMessage =
   | Interruption
   /** `is_live` is false for a beacon from before the connection. */
-  | { kind: 'beacon'; beacon: TailBeacon; is_live: boolean }
+  | { kind: 'item'; item: TailBeacon; is_live: boolean }
 
 /** What may come between the items that are followed. */
 export type Interruption =
@@ -97,7 +97,7 @@ export function followBeacons({ connect, query, since, signal }: FeedOptions): A
 function toMessage(event: SandboxEvent, earlier_seq: number, is_live: boolean): FeedMessage | null {
   if (event.type === 'sandbox.reset') return { kind: 'reset' }
   const item = BeaconItem.safeParse(event.data)
-  return item.success ? { kind: 'beacon', beacon: { ...item.data, seq: earlier_seq + event.seq }, is_live } : null
+  return item.success ? { kind: 'item', item: { ...item.data, seq: earlier_seq + event.seq }, is_live } : null
 }
 
 const firstPause_ms = 250
@@ -175,6 +175,6 @@ export function noteOf(message: Interruption): string | null {
     case 'reset':
       return 'The sandbox was reset.'
     case 'gap':
-      return 'Beacons are missing here: the sandbox keeps only its newest events and has dropped them.'
+      return 'Some are missing here: the sandbox keeps only its newest events and has dropped them.'
   }
 }

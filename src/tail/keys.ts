@@ -1,6 +1,8 @@
 /** What each key does on each screen, and the keys of the terminal as Ink reports them. */
 import type { Key as InkKey } from 'ink'
+import { withoutControls } from '../cli/output/printable.ts'
 import { capacity, filterFields, type TailAction, type TailState } from './model.ts'
+import type { TailSource } from './source.ts'
 
 const inkNames = {
   upArrow: 'up',
@@ -26,21 +28,26 @@ export interface Key {
 }
 
 /** What a key does beyond the state of the screen. */
-export type Effect = { type: 'quit' } | { type: 'replay' } | { type: 'inspector' }
+export type Effect = { type: 'quit' } | { type: 'replay' } | { type: 'inspector' } | { type: 'copy'; as: 'id' | 'curl' }
 type KeyAction = TailAction | Effect
 
-export const keyHelp: readonly (readonly [keys: string, meaning: string])[] = [
+type KeyHelp = readonly (readonly [keys: string, meaning: string])[]
+
+export const keyHelp = ({ noun, has_slot, choices }: TailSource): KeyHelp => [
   ['↑ ↓  j k', 'move; at the end the list follows again'],
   ['g G  home end', 'first, last'],
   ['page up, down', 'a page at a time'],
-  ['enter', 'details: beacon, slot, consent, evidence'],
-  ['f', 'filter by event, format and verdict'],
-  ['/', 'search in identifiers, events and reasons'],
+  ['enter', has_slot ? `details: ${noun}, slot, consent, evidence` : 'details: headers, bodies, what was refused'],
+  ['f', `filter by ${Object.keys(choices).join(', ')}`],
+  ['/', 'search in all of them'],
   ['space', 'pause, continue'],
-  ['r', 'replay: send this beacon again'],
-  ['o', 'open the inspector'],
+  ['r', `replay: send this ${noun} again`],
+  ['o', `open the page of its ${has_slot ? 'slot' : 'request'} in the inspector`],
+  ['y', 'copy the id (the terminal must allow OSC 52)'],
+  ['Y', 'copy the request as a curl command'],
   ['c', 'clear'],
   ['?', 'this help'],
+  ['ctrl-z', 'suspend; fg continues'],
   ['q', 'back, quit'],
 ]
 
@@ -73,14 +80,22 @@ const letterKeys: Readonly<Record<string, (state: TailState) => KeyAction>> = {
   j: () => ({ type: 'move', by: 1 }),
   g: () => ({ type: 'move', by: -capacity }),
   G: () => ({ type: 'move', by: capacity }),
-  f: () => ({ type: 'show', screen: { name: 'filter', field: 'event' } }),
+  f: ({ source }) => ({ type: 'show', screen: { name: 'filter', field: filterFields(source)[0] ?? '' } }),
   '/': ({ filter }) => ({ type: 'show', screen: { name: 'search', before: filter.search } }),
   ' ': () => ({ type: 'pause' }),
   r: () => ({ type: 'replay' }),
   o: () => ({ type: 'inspector' }),
+  y: () => ({ type: 'copy', as: 'id' }),
+  Y: () => ({ type: 'copy', as: 'curl' }),
   c: () => ({ type: 'clear' }),
   '?': () => ({ type: 'show', screen: { name: 'help' } }),
   q: () => ({ type: 'quit' }),
+}
+
+/** Returns what a paste does: it is text of a search, and never a key. */
+export function pasteActionOf({ screen, filter }: TailState, text: string): KeyAction {
+  if (screen.name !== 'search') return { type: 'notice', text: 'To search for pasted text, press / first.' }
+  return { type: 'search', text: filter.search + withoutControls(text.trim()) }
 }
 
 function searchAction({ filter }: TailState, text: string, name: Key['name']): KeyAction | null {
@@ -90,14 +105,15 @@ function searchAction({ filter }: TailState, text: string, name: Key['name']): K
   return text === '' ? null : { type: 'search', text: filter.search + text }
 }
 
-function filterAction({ screen }: TailState, text: string, name: Key['name']): KeyAction | null {
+function filterAction({ screen, source }: TailState, text: string, name: Key['name']): KeyAction | null {
   if (name === 'enter' || name === 'escape' || text === 'f' || text === 'q') return backToList
   if (name === 'left' || text === 'h') return { type: 'choose', by: -1 }
   if (name === 'right' || text === 'l' || text === ' ') return { type: 'choose', by: 1 }
   const step = name === 'up' || text === 'k' ? -1 : name === 'down' || text === 'j' ? 1 : 0
   if (step === 0 || screen.name !== 'filter') return null
-  const at = filterFields.indexOf(screen.field) + step
-  const field = filterFields[(at + filterFields.length) % filterFields.length] ?? 'event'
+  const fields = filterFields(source)
+  const at = fields.indexOf(screen.field) + step
+  const field = fields[(at + fields.length) % fields.length] ?? ''
   return { type: 'show', screen: { name: 'filter', field } }
 }
 

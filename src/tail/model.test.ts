@@ -1,6 +1,7 @@
 import stringWidth from 'string-width'
 import { describe, expect, test } from 'vitest'
 import { plainStyle } from '../cli/output/style.ts'
+import { beaconSource } from './beacon-source.ts'
 import { beaconLine, columnHead } from './beacon-text.ts'
 import { lastMinute, rate } from './counts.ts'
 import type { TailBeacon } from './feed.ts'
@@ -9,7 +10,7 @@ import {
   cursorOf,
   noFilter,
   reduce,
-  selectedBeacon,
+  selectedItem,
   startState,
   type TailAction,
   type TailState,
@@ -37,11 +38,11 @@ function beacon(seq: number, fields: Partial<TailBeacon> = {}): TailBeacon {
 }
 
 function arrive(beacons: readonly TailBeacon[], at_ms = start_ms, is_live = true): TailAction {
-  return { type: 'arrive', arrivals: beacons.map((beacon) => ({ beacon, is_live })), now_ms: at_ms }
+  return { type: 'arrive', arrivals: beacons.map((item) => ({ item, is_live })), now_ms: at_ms }
 }
 
 function stateAfter(...actions: TailAction[]): TailState {
-  return actions.reduce(reduce, startState(noFilter, start_ms))
+  return actions.reduce(reduce, startState(beaconSource, noFilter, start_ms))
 }
 
 function range(from: number, to: number): TailBeacon[] {
@@ -51,8 +52,8 @@ function range(from: number, to: number): TailBeacon[] {
 describe('the cursor', () => {
   test('follows the newest beacon until it is moved, and then stays on its beacon', () => {
     const moved = stateAfter(arrive(range(1, 3)), { type: 'move', by: -1 })
-    expect(selectedBeacon(moved)?.seq).toBe(2)
-    expect(selectedBeacon(reduce(moved, arrive(range(4, 9))))?.seq).toBe(2)
+    expect(selectedItem(moved)?.seq).toBe(2)
+    expect(selectedItem(reduce(moved, arrive(range(4, 9))))?.seq).toBe(2)
   })
 
   test('follows again at the end', () => {
@@ -63,32 +64,28 @@ describe('the cursor', () => {
       { type: 'move', by: 5 },
     )
     expect(back.selected_seq).toBeNull()
-    expect(selectedBeacon(reduce(back, arrive(range(4, 4))))?.seq).toBe(4)
+    expect(selectedItem(reduce(back, arrive(range(4, 4))))?.seq).toBe(4)
   })
 
   test('moves to the oldest beacon when its own is gone', () => {
     const state = stateAfter(arrive(range(1, 2)), { type: 'move', by: -capacity }, arrive(range(3, capacity + 3)))
     expect(cursorOf(state)).toBe(0)
-    expect(selectedBeacon(state)?.seq).toBe(4)
+    expect(selectedItem(state)?.seq).toBe(4)
   })
 
   test('has no beacon in an empty list', () => {
-    expect(selectedBeacon(stateAfter({ type: 'move', by: -1 }))).toBeNull()
+    expect(selectedItem(stateAfter({ type: 'move', by: -1 }))).toBeNull()
     expect(stateAfter({ type: 'details' }).screen).toEqual({ name: 'list' })
   })
 })
 
 test('only the newest beacons are kept, however many arrive', () => {
   let state = stateAfter(arrive(range(1, 3 * capacity)))
-  expect([state.beacons.length, state.shown.length, state.beacons[0]?.seq]).toEqual([
-    capacity,
-    capacity,
-    2 * capacity + 1,
-  ])
+  expect([state.items.length, state.shown.length, state.items[0]?.seq]).toEqual([capacity, capacity, 2 * capacity + 1])
   state = reduce(reduce(state, { type: 'pause' }), arrive(range(3 * capacity + 1, 5 * capacity)))
   expect(state.held).toHaveLength(capacity)
   state = reduce(state, { type: 'pause' })
-  expect([state.beacons.length, state.beacons.at(-1)?.seq]).toEqual([capacity, 5 * capacity])
+  expect([state.items.length, state.items.at(-1)?.seq]).toEqual([capacity, 5 * capacity])
   expect(state.counts.total).toBe(5 * capacity)
 })
 
@@ -132,7 +129,11 @@ describe('counts', () => {
     const { counts } = stateAfter(
       arrive([beacon(1), beacon(2, { would_bill: true }), beacon(3, { event: null, verdict: 'rejected' })]),
     )
-    expect(counts).toMatchObject({ total: 3, by_event: { render: 2 }, rejected: 1, would_bill: 1, duplicates: 0 })
+    expect(counts).toMatchObject({
+      total: 3,
+      by_group: { render: 2 },
+      tallies: { rejected: 1, 'would bill': 1, duplicate: 0 },
+    })
   })
 
   test('a rate is the mean of five whole seconds, without beacons from before the connection', () => {
@@ -155,7 +156,7 @@ describe('counts', () => {
 
   test('clear removes beacons and counts', () => {
     const state = stateAfter(arrive(range(1, 5)), { type: 'clear' })
-    expect(state).toMatchObject({ beacons: [], shown: [], counts: { total: 0 } })
+    expect(state).toMatchObject({ items: [], shown: [], counts: { total: 0 } })
   })
 })
 

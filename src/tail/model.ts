@@ -1,26 +1,25 @@
-/** The state of `svc beacons tail`, its filter, and the reducer: an action in, the next state out. Pure. */
-import { Verdict } from '../contract/control/beacons.ts'
-import type { PlacementDetail } from '../contract/control/placements.ts'
-import { Format } from '../contract/fields.ts'
-import { BeaconEvent } from '../contract/v1/beacons.ts'
-import { type Arrival, type Counts, count, noCounts } from './counts.ts'
-import type { TailBeacon } from './feed.ts'
+/** The state of a tail, its filter, and the reducer: an action in, the next state out. Pure. */
+import { type Counts, count, noCounts } from './counts.ts'
+import type { Arrival, Details, RequestState, SlotState, TailItem, TailSource } from './source.ts'
 
-/** Beacons kept; the oldest go first. */
+/** Items kept; the oldest go first. */
 export const capacity = 5_000
 
 export interface TailState {
+  source: TailSource
   connection: { status: 'connecting' } | { status: 'live' } | { status: 'lost'; reason: string }
   /** Oldest first. */
-  beacons: readonly TailBeacon[]
-  /** Beacons that pass the filter, oldest first. */
-  shown: readonly TailBeacon[]
-  /** Beacons that arrived since the pause; null when it is not paused. */
-  held: readonly TailBeacon[] | null
+  items: readonly TailItem[]
+  /** Items that pass the filter, oldest first. */
+  shown: readonly TailItem[]
+  /** Items that arrived since the pause; null when it is not paused. */
+  held: readonly TailItem[] | null
   filter: TailFilter
   counts: Counts
+  /** Whether items from before the connection are still coming. */
+  is_loading: boolean
   now_ms: number
-  /** The beacon under the cursor; null follows the newest. */
+  /** The item under the cursor; null follows the newest. */
   selected_seq: number | null
   screen: Screen
   /** The result of the last key. */
@@ -31,34 +30,22 @@ export type Screen =
   | { name: 'list' }
   | { name: 'help' }
   | { name: 'search'; before: string }
-  | { name: 'filter'; field: FilterField }
-  | { name: 'details'; beacon: TailBeacon; slot: SlotState; scroll: number }
+  | { name: 'filter'; field: string }
+  | ({ name: 'details'; scroll: number } & Details)
 
-export type SlotState =
-  | { status: 'none' }
-  | { status: 'loading' }
-  | { status: 'failed'; reason: string }
-  | { status: 'loaded'; detail: PlacementDetail }
-
-/** Which beacons are shown. A field that is null accepts every beacon. */
+/** Which items are shown. */
 export interface TailFilter {
-  event: BeaconEvent | null
-  format: Format | null
-  verdict: Verdict | null
-  session: string | null
-  /** Part of an identifier, event, format, verdict or reason; upper and lower case are equal. */
+  /** The values of fields; null accepts every item. */
+  fields: Readonly<Record<string, string | null>>
+  /** Part of what a search looks through; upper and lower case are equal. */
   search: string
 }
 
-export const noFilter: TailFilter = { event: null, format: null, verdict: null, session: null, search: '' }
+export const noFilter: TailFilter = { fields: {}, search: '' }
 
-export const filterFields = ['event', 'format', 'verdict'] as const
-export type FilterField = (typeof filterFields)[number]
-export const filterChoices = {
-  event: [null, ...BeaconEvent.options],
-  format: [null, ...Format.options],
-  verdict: [null, ...Verdict.options],
-} as const
+export function filterFields({ choices }: TailSource): readonly string[] {
+  return Object.keys(choices)
+}
 
 export type TailAction =
   | { type: 'arrive'; arrivals: readonly Arrival[]; now_ms: number }
@@ -67,6 +54,7 @@ export type TailAction =
   | { type: 'move'; by: number }
   | { type: 'details' }
   | { type: 'slot'; slot_id: string; slot: SlotState }
+  | { type: 'request'; seq: number; request: RequestState }
   | { type: 'show'; screen: Screen }
   | { type: 'search'; text: string }
   /** Ends a search and restores the text from before it. */
@@ -76,14 +64,16 @@ export type TailAction =
   | { type: 'clear' }
   | { type: 'notice'; text: string }
 
-export function startState(filter: TailFilter, now_ms: number): TailState {
+export function startState(source: TailSource, filter: TailFilter, now_ms: number, is_loading = false): TailState {
   return {
+    source,
     connection: { status: 'connecting' },
-    beacons: [],
+    items: [],
     shown: [],
     held: null,
     filter,
     counts: noCounts,
+    is_loading,
     now_ms,
     selected_seq: null,
     screen: { name: 'list' },
@@ -102,8 +92,12 @@ export function reduce(state: TailState, action: TailAction): TailState {
     case 'details':
       return openDetails(state)
     case 'slot':
-      return state.screen.name === 'details' && state.screen.beacon.slot_id === action.slot_id
+      return state.screen.name === 'details' && state.screen.item.slot_id === action.slot_id
         ? { ...state, screen: { ...state.screen, slot: action.slot } }
+        : state
+    case 'request':
+      return state.screen.name === 'details' && state.screen.item.seq === action.seq
+        ? { ...state, screen: { ...state.screen, request: action.request } }
         : state
     case 'show':
       return { ...state, screen: action.screen, notice: null }
@@ -122,7 +116,7 @@ export function reduce(state: TailState, action: TailAction): TailState {
     case 'clear':
       return {
         ...state,
-        beacons: [],
+        items: [],
         shown: [],
         held: state.held === null ? null : [],
         counts: noCounts,
@@ -134,36 +128,37 @@ export function reduce(state: TailState, action: TailAction): TailState {
   }
 }
 
-/** Returns the index of the cursor in `shown`: the newest when following, the oldest when its beacon is gone, -1 when empty. */
+/** Returns the index of the cursor in `shown`: the newest when following, the oldest when its item is gone, -1 when empty. */
 export function cursorOf({ shown, selected_seq }: TailState): number {
   if (selected_seq === null) return shown.length - 1
   const index = shown.findIndex(({ seq }) => seq >= selected_seq)
   return index < 0 ? shown.length - 1 : index
 }
 
-export function selectedBeacon(state: TailState): TailBeacon | null {
-  if (state.screen.name === 'details') return state.screen.beacon
+export function selectedItem(state: TailState): TailItem | null {
+  if (state.screen.name === 'details') return state.screen.item
   return state.shown[cursorOf(state)] ?? null
 }
 
 function arrive(state: TailState, arrivals: readonly Arrival[], now_ms: number): TailState {
-  const counts = count(state.counts, arrivals, now_ms)
-  if (arrivals.length === 0) return { ...state, counts, now_ms }
-  const fresh = arrivals.map(({ beacon }) => beacon)
-  if (state.held !== null) return { ...state, counts, now_ms, held: newest(state.held, fresh) }
-  return append({ ...state, counts, now_ms }, fresh)
+  const counts = count(state.counts, arrivals, now_ms, state.source)
+  if (arrivals.length === 0) return { ...state, counts, now_ms, is_loading: false }
+  const is_loading = arrivals.at(-1)?.is_live === false
+  const fresh = arrivals.map(({ item }) => item)
+  if (state.held !== null) return { ...state, counts, is_loading, now_ms, held: newest(state.held, fresh) }
+  return append({ ...state, counts, is_loading, now_ms }, fresh)
 }
 
-function append(state: TailState, fresh: readonly TailBeacon[]): TailState {
-  const beacons = newest(state.beacons, fresh)
-  const passing = fresh.filter((beacon) => passes(beacon, state.filter))
-  const oldest_seq = beacons[0]?.seq ?? 0
+function append(state: TailState, fresh: readonly TailItem[]): TailState {
+  const items = newest(state.items, fresh)
+  const passing = fresh.filter((item) => passes(state.source, item, state.filter))
+  const oldest_seq = items[0]?.seq ?? 0
   const kept =
     (state.shown[0]?.seq ?? oldest_seq) < oldest_seq ? state.shown.filter(({ seq }) => seq >= oldest_seq) : state.shown
-  return { ...state, beacons, shown: passing.length === 0 ? kept : newest(kept, passing) }
+  return { ...state, items, shown: passing.length === 0 ? kept : newest(kept, passing) }
 }
 
-function newest(before: readonly TailBeacon[], fresh: readonly TailBeacon[]): readonly TailBeacon[] {
+function newest(before: readonly TailItem[], fresh: readonly TailItem[]): readonly TailItem[] {
   return fresh.length >= capacity ? fresh.slice(-capacity) : [...before.slice(-(capacity - fresh.length)), ...fresh]
 }
 
@@ -176,38 +171,31 @@ function move(state: TailState, by: number): TailState {
 }
 
 function openDetails(state: TailState): TailState {
-  const beacon = selectedBeacon(state)
-  if (beacon === null) return state
-  const slot: SlotState = { status: beacon.slot_id === null ? 'none' : 'loading' }
-  return { ...state, selected_seq: beacon.seq, screen: { name: 'details', beacon, slot, scroll: 0 }, notice: null }
+  const item = selectedItem(state)
+  if (item === null) return state
+  const slot: SlotState = { status: item.slot_id === null || !state.source.has_slot ? 'none' : 'loading' }
+  const request: RequestState = { status: 'loading' }
+  const screen: Screen = { name: 'details', item, slot, request, scroll: 0 }
+  return { ...state, selected_seq: item.seq, screen, notice: null }
 }
 
 function choose(state: TailState, by: number): TailState {
   if (state.screen.name !== 'filter') return state
   const { field } = state.screen
-  const choices: readonly (string | null)[] = filterChoices[field]
-  const at = choices.indexOf(state.filter[field])
+  const choices = [null, ...(state.source.choices[field] ?? [])]
+  const at = choices.indexOf(state.filter.fields[field] ?? null)
   const value = choices[(at + by + choices.length) % choices.length] ?? null
-  return refilter(state, { ...state.filter, [field]: value })
+  return refilter(state, { ...state.filter, fields: { ...state.filter.fields, [field]: value } })
 }
 
 function refilter(state: TailState, filter: TailFilter): TailState {
-  return { ...state, filter, shown: state.beacons.filter((beacon) => passes(beacon, filter)) }
+  return { ...state, filter, shown: state.items.filter((item) => passes(state.source, item, filter)) }
 }
 
-export function passes(beacon: TailBeacon, filter: TailFilter): boolean {
+export function passes(source: TailSource, item: TailItem, { fields, search }: TailFilter): boolean {
+  const has = (text: string | null) => text?.toLowerCase().includes(search.toLowerCase()) === true
   return (
-    (filter.event === null || beacon.event === filter.event) &&
-    (filter.format === null || beacon.format === filter.format) &&
-    (filter.verdict === null || beacon.verdict === filter.verdict) &&
-    (filter.session === null || beacon.session_id === filter.session) &&
-    (filter.search === '' || contains(beacon, filter.search.toLowerCase()))
-  )
-}
-
-function contains(beacon: TailBeacon, search: string): boolean {
-  const { beacon_id, slot_id, session_id, client_id, event, format, verdict, reason_code, metric } = beacon
-  return [beacon_id, slot_id, session_id, client_id, event, format, verdict, reason_code, metric].some(
-    (value) => value?.toLowerCase().includes(search) === true,
+    Object.entries(fields).every(([field, value]) => value === null || source.valueOf(item, field) === value) &&
+    (search === '' || source.searched(item).some(has))
   )
 }

@@ -1,45 +1,68 @@
 /** Runs the tail over the whole terminal: the feed updates the store, keys become actions and effects. */
+import { clipboardControl } from '../cli/output/printable.ts'
 import { openUrl } from '../cli/process/open-url.ts'
-import { CliError } from '../cli/run/errors.ts'
+import { exitCodes } from '../cli/run/errors.ts'
 import type { Session } from '../cli/run/session.ts'
-import { type Client, nextCursor } from '../client/client.ts'
+import type { Client } from '../client/client.ts'
 import { ServiceError } from '../client/errors.ts'
-import type { ReplayResult, RequestItem } from '../contract/control/requests.ts'
+import type { ReplayResult } from '../contract/control/requests.ts'
 import type { SandboxInfo } from '../contract/control/sandbox.ts'
-import { BeaconResult } from '../contract/v1/beacons.ts'
-import { parseJson } from '../foundation/json.ts'
-import { type FeedMessage, type FeedOptions, followBeacons, type TailBeacon } from './feed.ts'
+import { curlCommand, journaledRequest, redactedParts } from '../foundation/curl.ts'
 import type { Effect } from './keys.ts'
-import { selectedBeacon, startState, type TailAction, type TailFilter } from './model.ts'
-import { createTailStore, type TailStore } from './store.ts'
+import { selectedItem, startState, type TailAction, type TailFilter } from './model.ts'
+import type { TailItem, TailSource } from './source.ts'
+import { createTailStore, type TailMessage, type TailStore } from './store.ts'
+
+/** What a tail follows, and from where. */
+export interface Followed {
+  source: TailSource
+  filter: TailFilter
+  /** Whether items from before the connection come first. */
+  has_history: boolean
+  /** Returns the client for the next connection: a restarted sandbox may have another address. */
+  connect(): Promise<Client>
+  follow(connect: () => Promise<Client>, signal: AbortSignal): AsyncGenerator<TailMessage>
+}
 
 /** Resolves with exit code 0 when the user quits. Throws what the first connection fails with, and interrupts. */
-export async function runScreen(session: Session, feed: FeedOptions, filter: TailFilter): Promise<number> {
+export async function runScreen(session: Session, followed: Followed): Promise<number> {
   const { host, out } = session
   // 170 MB under 2 000 beacons a second instead of 220, and no slower: npm run bench:tail.
   host.keepHeapSmall()
   const end = new AbortController()
   session.signal.addEventListener('abort', () => end.abort(session.signal.reason), { once: true })
-  const store = createTailStore(startState(filter, host.now()), host.now)
-  const tail: Tail = { session, store, client: session.client(), info: null, signal: end.signal }
+  const store = createTailStore(
+    startState(followed.source, followed.filter, host.now(), followed.has_history),
+    host.now,
+  )
+  const tail: Tail = {
+    session,
+    source: followed.source,
+    store,
+    client: session.client(),
+    info: null,
+    signal: end.signal,
+  }
   const connect = async () => {
-    tail.client = await feed.connect()
+    tail.client = await followed.connect()
     return tail.client
   }
-  const messages = followBeacons({ ...feed, connect, signal: end.signal })
+  const messages = followed.follow(connect, end.signal)
   try {
     // A first connection that fails is reported before the terminal is taken over.
-    const { value: first } = await messages.next()
-    receive(tail, first as FeedMessage)
-    const { showBeaconsTail } = await import('./BeaconsTail.tsx')
+    const { value: first } = await session.out.progress('Loading', messages.next())
+    receive(tail, first as TailMessage)
+    const { showTail } = await import('./TailScreen.tsx')
     const receiving = receiveAll(tail, messages).catch((error: unknown) => end.abort(error))
-    await showBeaconsTail(
+    await showTail(
       {
         store,
         base_url: () => tail.info?.url ?? session.settings.base_url,
         style: out.style,
         onAction: (action) => (action.type === 'quit' ? end.abort(quit) : void perform(tail, action)),
-        onInterrupt: () => end.abort(new CliError('interrupted', 'interrupted', 'Interrupted by SIGINT.')),
+        onInterrupt: () => end.abort(interrupted),
+        // The whole process group, as the terminal does for Ctrl-Z. Returns when it has been continued.
+        onSuspend: () => void host.signal(0, 'SIGTSTP'),
       },
       end.signal,
     )
@@ -47,15 +70,19 @@ export async function runScreen(session: Session, feed: FeedOptions, filter: Tai
   } finally {
     store.close()
   }
+  // Ctrl-C needs no message: you pressed it.
+  if (end.signal.reason === interrupted) return exitCodes.interrupted.exit_code
   if (end.signal.reason !== quit) throw end.signal.reason
   return 0
 }
 
 const quit = Symbol('quit')
+const interrupted = Symbol('interrupted')
 
 /** What actions and effects work with. */
 interface Tail {
   session: Session
+  source: TailSource
   store: TailStore
   /** The client of the current connection. */
   client: Client
@@ -63,11 +90,11 @@ interface Tail {
   signal: AbortSignal
 }
 
-async function receiveAll(tail: Tail, messages: AsyncGenerator<FeedMessage>): Promise<void> {
+async function receiveAll(tail: Tail, messages: AsyncGenerator<TailMessage>): Promise<void> {
   for await (const message of messages) receive(tail, message)
 }
 
-function receive(tail: Tail, message: FeedMessage): void {
+function receive(tail: Tail, message: TailMessage): void {
   if (message.kind === 'connected') tail.info = message.info
   tail.store.receive(message)
 }
@@ -77,25 +104,59 @@ async function perform(tail: Tail, action: TailAction | Exclude<Effect, { type: 
   try {
     if (action.type === 'inspector') await openInspector(tail)
     else if (action.type === 'replay') await replaySelected(tail)
+    else if (action.type === 'copy') await copySelected(tail, action.as)
     else {
       store.dispatch(action)
       const { screen } = store.state()
       if (action.type === 'details' && screen.name === 'details' && screen.slot.status === 'loading') {
-        await loadSlot(tail, screen.beacon)
-      }
+        await Promise.all([loadSlot(tail, screen.item), loadRequest(tail, screen.item)])
+      } else if (action.type === 'details' && screen.name === 'details') await loadRequest(tail, screen.item)
     }
   } catch (error) {
     if (!tail.signal.aborted) store.dispatch({ type: 'notice', text: messageOf(error) })
   }
 }
 
-async function openInspector({ session, store, info }: Tail): Promise<void> {
-  const url = info?.inspector_url ?? session.settings.base_url
+async function openInspector({ session, source, store, info }: Tail): Promise<void> {
+  const item = selectedItem(store.state())
+  const selected = item === null ? null : source.pageOf(item)
+  const inspector = info?.inspector_url ?? session.settings.base_url
+  const url = selected === null || info === null ? inspector : new URL(`/_sandbox/id/${selected}`, inspector).href
   const isOpen = await openUrl(session.host, url)
   store.dispatch({ type: 'notice', text: isOpen ? `Opened ${url}` : `No browser here. Open ${url}` })
 }
 
-async function loadSlot({ store, client, signal }: Tail, { slot_id }: TailBeacon): Promise<void> {
+/** What terminals take at once. */
+const mostCopiedBytes = 74_994
+
+/** Copies through the terminal, which may be on another computer than this process. */
+async function copySelected({ session, source, store, client, signal }: Tail, as: 'id' | 'curl'): Promise<void> {
+  const notice = (text: string) => store.dispatch({ type: 'notice', text })
+  const copy = (text: string, done: string) => {
+    const size = Buffer.byteLength(text)
+    if (size > mostCopiedBytes) return notice(`Not copied: ${size} bytes are more than a terminal takes.`)
+    session.host.stdout.write(clipboardControl(text))
+    notice(done)
+  }
+  const item = selectedItem(store.state())
+  if (item === null) return notice(`There is no ${source.noun} to copy.`)
+  const id = source.idOf(item)
+  if (as === 'id' && id !== null) return copy(id, `Copied ${id}`)
+  const request_id = await source.requestOf(item, client, signal)
+  if (request_id === null) return notice(`Not copied: ${noRequest}`)
+  if (as === 'id') return copy(request_id, `Copied ${request_id}`)
+  const request = journaledRequest(
+    await client.requests.show({ params: { request_id } }, { signal }),
+    session.settings.base_url,
+  )
+  const parts = redactedParts(request)
+  const todo = parts.length === 0 ? '' : ` Redacted, fill in: ${parts.join(', ')}.`
+  copy(curlCommand(request), `Copied the curl command of ${request_id}.${todo}`)
+}
+
+const noRequest = 'the journal no longer has the request. svc start --journal-limit keeps more.'
+
+async function loadSlot({ store, client, signal }: Tail, { slot_id }: TailItem): Promise<void> {
   if (slot_id === null) return
   try {
     const detail = await client.placements.explain({ params: { slot_id } }, { signal })
@@ -106,56 +167,45 @@ async function loadSlot({ store, client, signal }: Tail, { slot_id }: TailBeacon
   }
 }
 
-async function replaySelected({ store, client, signal }: Tail): Promise<void> {
-  const beacon = selectedBeacon(store.state())
-  if (beacon === null) return store.dispatch({ type: 'notice', text: 'There is no beacon to send again.' })
-  store.dispatch({ type: 'notice', text: 'Sending it again.' })
-  store.dispatch({ type: 'notice', text: await replay(beacon, client, signal) })
+/** Loads what was sent: of a refused beacon nothing else shows what was wrong with it. */
+async function loadRequest({ source, store, client, signal }: Tail, item: TailItem): Promise<void> {
+  const { seq } = item
+  try {
+    const request_id = await source.requestOf(item, client, signal)
+    if (request_id === null) return store.dispatch({ type: 'request', seq, request: { status: 'missing' } })
+    const detail = await client.requests.show({ params: { request_id } }, { signal })
+    store.dispatch({ type: 'request', seq, request: { status: 'loaded', detail } })
+  } catch (error) {
+    signal.throwIfAborted()
+    store.dispatch({ type: 'request', seq, request: { status: 'failed', reason: messageOf(error) } })
+  }
 }
 
-/** Has the sandbox replay the request that brought a beacon, as a client that retries. Returns the result as a sentence. */
-async function replay(beacon: TailBeacon, client: Client, signal: AbortSignal): Promise<string> {
-  const request = await requestOf(beacon, client, signal)
-  if (request === null) {
-    return 'Not sent: the journal no longer has the request of this beacon. svc start --journal-limit keeps more.'
-  }
+async function replaySelected(tail: Tail): Promise<void> {
+  const { source, store } = tail
+  const item = selectedItem(store.state())
+  if (item === null) return store.dispatch({ type: 'notice', text: `There is no ${source.noun} to send again.` })
+  store.dispatch({ type: 'notice', text: 'Sending it again.' })
+  store.dispatch({ type: 'notice', text: await replay(tail, item) })
+}
+
+/** Has the sandbox replay the request of an item, as a client that retries. Returns the result as a sentence. */
+async function replay({ source, client, signal }: Tail, item: TailItem): Promise<string> {
+  const request_id = await source.requestOf(item, client, signal)
+  if (request_id === null) return `Not sent: ${noRequest}`
   try {
-    const params = { request_id: request.request_id }
-    return outcomeOf(await client.requests.replay({ params, body: {} }, { signal }))
+    return outcomeOf(source, await client.requests.replay({ params: { request_id }, body: {} }, { signal }))
   } catch (error) {
     if (!(error instanceof ServiceError) || error.reason_code !== 'replay_incomplete') throw error
     const names = error.body?.fields.map(({ path }) => path).join(', ')
-    return `Not sent: the journal does not keep ${names} of this beacon.`
+    return `Not sent: the journal does not keep its ${names}.`
   }
 }
 
-function outcomeOf({ exchange }: ReplayResult): string {
+function outcomeOf(source: TailSource, { exchange }: ReplayResult): string {
   if (exchange.status === 0) return `Sent again: no response, ${exchange.response_headers['x-sandbox-fault']} broke it.`
   if (exchange.reason_code !== null) return `Sent again: refused with ${exchange.status}, ${exchange.reason_code}.`
-  const { data } = BeaconResult.safeParse(parseJson(exchange.response_body ?? ''))
-  return `Sent again: ${data?.duplicate === true ? 'duplicate, it was received before' : `accepted, ${data?.reason_code}`}.`
-}
-
-/** Returns the request that brought a beacon: received at the same time, and with its identifier where that is known. */
-async function requestOf(beacon: TailBeacon, client: Client, signal: AbortSignal): Promise<RequestItem | null> {
-  const { received_at_ms, beacon_id, slot_id, reason_code, verdict } = beacon
-  const isUnread = verdict === 'rejected' && beacon_id === null
-  const match = {
-    path: '/v1/beacons',
-    method: 'POST',
-    since: String(received_at_ms),
-    until: String(received_at_ms),
-    ...(beacon_id === null ? {} : { body: { beacon_id } }),
-    ...(isUnread ? { reason: reason_code as NonNullable<RequestItem['reason_code']> } : {}),
-  }
-  for (let cursor: string | null | undefined; cursor !== null; ) {
-    const body = { ...match, ...(cursor === undefined ? {} : { cursor }) }
-    const page = await client.requests.find({ body }, { signal })
-    const found = page.items.find((item) => item.slot_id === slot_id) ?? page.items[0]
-    if (found !== undefined) return found
-    cursor = nextCursor(page, cursor)
-  }
-  return null
+  return `Sent again: ${source.outcomeOf(exchange)}.`
 }
 
 function messageOf(error: unknown): string {

@@ -1,11 +1,9 @@
 /** The screen as lines: a head, the list or another screen, and one line at the bottom. Pure. */
 import type { Style } from '../cli/output/style.ts'
 import { cutText, formatValue } from '../cli/output/text.ts'
-import { beaconEvents } from '../contract/v1/beacons.ts'
-import { beaconLine, columnHead, detailLines } from './beacon-text.ts'
 import { lastMinute, minute_s, rate } from './counts.ts'
 import { keyHelp } from './keys.ts'
-import { cursorOf, filterFields, type TailState } from './model.ts'
+import { capacity, cursorOf, filterFields, type TailState } from './model.ts'
 
 export interface ScreenSize {
   columns: number
@@ -21,7 +19,8 @@ export interface ScreenLines {
 /** The list has title, counts, a blank line and the names of the columns above it; other screens only the title. */
 const headRows = { list: 8, other: 2 }
 const footRows = 1
-const filterRows = 6
+/** The title, a blank line and the columns; and a line for each field. */
+const filterRows = 3
 
 /** Returns the number of rows between head and foot. */
 export function pageOf({ screen }: TailState, { rows }: ScreenSize): number {
@@ -39,7 +38,7 @@ export function screenLines(state: TailState, base_url: string, size: ScreenSize
       titleLine(state, base_url, style),
       ...(isList(state.screen) ? countLines(state, columns, style) : []),
       '',
-      ...(isList(state.screen) ? [columnHead(columns, style)] : []),
+      ...(isList(state.screen) ? [state.source.head(columns, style)] : []),
     ],
     body: bodyLines(state, size, style),
     foot: footLine(state, size, style),
@@ -51,16 +50,16 @@ function bodyLines(state: TailState, size: ScreenSize, style: Style): string[] {
   const page = pageOf(state, size)
   switch (screen.name) {
     case 'help':
-      return keyHelp.map(([keys, meaning]) => `  ${style.cyan(keys.padEnd(14))}  ${meaning}`)
+      return keyHelp(state.source).map(([keys, meaning]) => `  ${style.cyan(keys.padEnd(14))}  ${meaning}`)
     case 'filter':
       return [
         ...filterLines(state, style),
         '',
-        columnHead(size.columns, style),
-        ...listLines(state, size.columns, page - filterRows, style),
+        state.source.head(size.columns, style),
+        ...listLines(state, size.columns, page - filterRows - filterFields(state.source).length, style),
       ]
     case 'details': {
-      const lines = detailLines(screen.beacon, screen.slot, style)
+      const lines = state.source.details(screen, style)
       const top = topOf(screen.scroll, lines.length, page)
       return lines.slice(top, top + page)
     }
@@ -78,31 +77,35 @@ function topOf(scroll: number, lines: number, page: number): number {
 function visibleLines(state: TailState, size: ScreenSize, style: Style): string | null {
   const { screen } = state
   if (screen.name !== 'details') return null
-  const { length } = detailLines(screen.beacon, screen.slot, style)
+  const { length } = state.source.details(screen, style)
   const page = pageOf(state, size)
   const top = topOf(screen.scroll, length, page)
   return length <= page ? null : `${top + 1} to ${top + page} of ${length} lines`
 }
 
 function listLines(state: TailState, columns: number, page: number, style: Style): string[] {
-  const { shown, beacons } = state
+  const { shown, items, source } = state
   if (shown.length === 0) {
-    const text = beacons.length === 0 ? 'No beacon yet.' : `None of ${beacons.length} beacons passes the filter.`
+    const text = state.is_loading
+      ? 'Loading'
+      : items.length === 0
+        ? `No ${source.noun} yet.`
+        : `None of ${items.length} ${source.noun}s passes the filter.`
     return [style.dim(`  ${text}`)]
   }
   const cursor = cursorOf(state)
   const top = Math.max(0, Math.min(cursor - Math.floor(page / 2), shown.length - page))
   return shown
     .slice(top, top + page)
-    .map((beacon, index) => beaconLine(beacon, columns, style, state.selected_seq !== null && top + index === cursor))
+    .map((item, index) => source.line(item, columns, style, state.selected_seq !== null && top + index === cursor))
 }
 
-function filterLines({ filter, screen }: TailState, style: Style): string[] {
+function filterLines({ filter, screen, source }: TailState, style: Style): string[] {
   return [
     style.bold('Filter'),
-    ...filterFields.map((field) => {
+    ...filterFields(source).map((field) => {
       const isHere = screen.name === 'filter' && screen.field === field
-      const value = filter[field] ?? 'all'
+      const value = filter.fields[field] ?? 'all'
       return `${isHere ? '›' : ' '} ${style.dim(field.padEnd(9))}${isHere ? style.inverse(`‹ ${value} ›`) : `  ${value}`}`
     }),
   ]
@@ -115,7 +118,7 @@ function footLine(state: TailState, size: ScreenSize, style: Style): string {
     return `/${filter.search}${style.inverse(' ')}  ${style.dim('enter keeps, escape cancels')}`
   if (notice !== null) return style.yellow(cutText(formatValue(notice), columns))
   const search = filter.search === '' ? null : `/${filter.search}`
-  const active = [filter.event, filter.format, filter.verdict, filter.session, search].filter((part) => part !== null)
+  const active = [...Object.values(filter.fields), search].filter((part) => part !== null)
   const position = state.selected_seq === null ? 'following' : `${cursorOf(state) + 1} of ${state.shown.length}`
   const parts = [
     screen.name === 'list' ? position : visibleLines(state, size, style),
@@ -141,26 +144,32 @@ const connections = {
   connecting: { color: 'dim', text: '○ connecting' },
   live: { color: 'green', text: '● live' },
   lost: { color: 'red', text: '○ reconnecting' },
+  loading: { color: 'cyan', text: '◌ loading' },
 } as const
 
 /** Returns the base URL and the state of the connection. */
 function titleLine(state: TailState, base_url: string, style: Style): string {
-  const { color, text } = connections[state.connection.status]
-  const title = `${style.bold('beacons')} ${style.dim(base_url)}  ${style[color](text)}`
+  const { status } = state.connection
+  const { color, text } = connections[state.is_loading && status === 'live' ? 'loading' : status]
+  const kept = state.counts.total > capacity ? style.dim(`  newest ${amount(capacity)} kept`) : ''
+  const title = `${style.bold(`${state.source.noun}s`)} ${style.dim(base_url)}  ${style[color](text)}${kept}`
   return state.held === null ? title : `${title}  ${style.yellow(`paused, ${amount(state.held.length)} held`)}`
 }
 
-/** Returns five lines: totals, a table of events, and the last minute. */
+/** Returns five lines: totals, a table of groups, and the last minute. */
 function countLines(state: TailState, columns: number, style: Style): string[] {
-  const { counts, now_ms } = state
+  const { counts, now_ms, source } = state
   const seconds = lastMinute(counts, now_ms)
   const shown = seconds.slice(-Math.max(0, Math.min(minute_s, columns - sparklineLabel.length - 8)))
   const peak = Math.max(...seconds)
-  const totals = `${amount(counts.total)} ${counts.total === 1 ? 'beacon' : 'beacons'}   ${amount(counts.duplicates)} duplicate   ${amount(counts.rejected)} rejected   ${amount(counts.would_bill)} would bill`
-  const cells = beaconEvents.map((event) => {
-    const total = amount(counts.by_event[event] ?? 0)
-    const each = perSecond(rate(counts, now_ms, event))
-    return { event, total, each, width: Math.max(event.length, total.length, each.length) }
+  const totals = [
+    `${amount(counts.total)} ${source.noun}${counts.total === 1 ? '' : 's'}`,
+    ...source.tallies.map((name) => `${amount(counts.tallies[name] ?? 0)} ${name}`),
+  ].join('   ')
+  const cells = source.groups.map((group) => {
+    const total = amount(counts.by_group[group] ?? 0)
+    const each = perSecond(rate(counts, now_ms, group))
+    return { group, total, each, width: Math.max(group.length, total.length, each.length) }
   })
   let room = columns - labelWidth
   const fitting = cells.filter(({ width }) => {
@@ -171,7 +180,7 @@ function countLines(state: TailState, columns: number, style: Style): string[] {
     label.padEnd(labelWidth) + fitting.map((cell) => text(cell).padStart(cell.width)).join('  ')
   return [
     counts.total === 0 ? style.dim(totals) : totals,
-    style.dim(row('', ({ event }) => event)),
+    style.dim(row('', ({ group }) => group)),
     row('', ({ total }) => total),
     style.dim(row('/s', ({ each }) => each)),
     `${style.dim(sparklineLabel)}${style.cyan(sparkline(shown, peak))} ${style.dim(`${perSecond(rate(counts, now_ms))}/s`)}`,

@@ -1,7 +1,10 @@
-/** Holds the state of a tail. Beacons are collected and applied at most 15 times a second. */
-import type { Arrival } from './counts.ts'
-import { type FeedMessage, type Interruption, noteOf } from './feed.ts'
+/** Holds the state of a tail. Items are collected and applied at most 15 times a second. */
+import { type Interruption, noteOf } from './feed.ts'
 import { reduce, type TailAction, type TailState } from './model.ts'
+import type { Arrival } from './source.ts'
+
+/** What is followed: items, and what happens in between. */
+export type TailMessage = Interruption | ({ kind: 'item' } & Arrival)
 
 export const framesPerSecond = 15
 
@@ -9,7 +12,7 @@ export interface TailStore {
   state(): TailState
   dispatch(action: TailAction): void
   /** Applies a message of the feed. */
-  receive(message: FeedMessage): void
+  receive(message: TailMessage): void
   subscribe(listener: () => void): () => void
   close(): void
 }
@@ -34,7 +37,7 @@ export function createTailStore(initial: TailState, now: () => number): TailStor
     state: () => state,
     dispatch,
     receive(message) {
-      if (message.kind === 'beacon') {
+      if (message.kind === 'item') {
         pending.push(message)
         return
       }

@@ -15,10 +15,10 @@ afterAll(async () => {
 describe('svc projects', () => {
   test('list prints a table', async () => {
     expect((await cli.svc('projects list')).stdout).toBe(`\
-client_id    enabled  billing_model  consent_required  config_revision  allowed_origins
-proj_strict  true     cpm_viewable   true                            1  https://app.example.com
-proj_other   true     cpm_viewable   false                           1  http://localhost:*, http://127.0.0.1:*
-proj_demo    true     cpm_viewable   false                           1  http://localhost:*, http://127.0.0.1:*
+project      enabled  billing       consent  revision  origins
+proj_strict  yes      cpm_viewable  yes             1  https://app.example.com
+proj_other   yes      cpm_viewable  no              1  http://localhost:*, http://127.0.0.1:*
+proj_demo    yes      cpm_viewable  no              1  http://localhost:*, http://127.0.0.1:*
 `)
   })
 
@@ -87,7 +87,7 @@ describe('svc keys', () => {
     const { key, key_id } = JSON.parse(created.stdout) as { key: string; key_id: string }
     expect(key).toMatch(/^sk_live_/)
     expect((await cli.svc('keys list proj_strict')).stdout).toBe(`\
-key_id           class        mode  created_at_ms             revoked_at_ms
+key              class        mode  created                   revoked
 ${key_id}  secret       live  2026-01-31T12:00:00.000Z  -
 key_00000000009  publishable  test  2026-01-31T12:00:00.000Z  -
 key_00000000008  secret       live  2026-01-31T12:00:00.000Z  -
@@ -110,9 +110,9 @@ describe('svc consent', () => {
       authoritative_consent: { lifecycle_state: 'withdrawn', revision: 2 },
     })
     expect((await cli.svc('consent show --session-id s9')).stdout).toBe(`\
-updated_at_ms             session_id  revision  is_current  lifecycle_state  semantic_targeting  prompt_shared  source
-2026-01-31T12:00:00.000Z  s9                 2  true        withdrawn        false               false          svc_consent
-2026-01-31T12:00:00.000Z  s9                 1  false       granted          true                false          svc_consent
+when                      session  revision  current  state      topic  prompt  source
+2026-01-31T12:00:00.000Z  s9              2  yes      withdrawn  no     no      svc_consent
+2026-01-31T12:00:00.000Z  s9              1  no       granted    yes    no      svc_consent
 `)
     const conflict = await cli.svc('consent withdraw --session-id s9 --expected-revision 1')
     expect(conflict.stderr).toContain('consent_revision_conflict')

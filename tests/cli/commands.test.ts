@@ -7,6 +7,7 @@ import { loadAll } from '../../src/cli/run/command.ts'
 import { commands } from '../../src/commands/index.ts'
 import { compat, contract } from '../../src/contract/index.ts'
 import { receiver } from '../http/receiver.ts'
+import { ofSharedStore } from './every-example.ts'
 import { root } from './process.ts'
 import { exampleFolder, noon, startTestCli, type TestCli, temporaryDirectory } from './test-cli.ts'
 
@@ -211,9 +212,9 @@ describe('the commands of the contract', () => {
     await cli.svc('placements create --session-id s5 --no-fill')
     await cli.svc('placements create --session-id s5 --format banner')
     expect(masked((await cli.svc('placements list --session-id s5')).stdout)).toBe(`\
-created_at_ms             slot_id           job_type  mode  status  format  no_fill_reason  campaign_id
-2026-01-31T12:00:00.000Z  slot_*  chat      test  ready   banner  -               cmp_latchwell
-2026-01-31T12:00:00.000Z  slot_*  chat      test  ready   -       test_forced     -
+when                      slot              job   key   status  format  no-fill      campaign
+2026-01-31T12:00:00.000Z  slot_*  chat  test  ready   banner  -            cmp_latchwell
+2026-01-31T12:00:00.000Z  slot_*  chat  test  ready   -       test_forced  -
 `)
     const page = JSON.parse((await cli.svc('placements list -o json')).stdout) as { items: unknown[] }
     expect(page.items).toHaveLength(2)
@@ -257,11 +258,16 @@ request     req_*
     expect(third).toMatchObject({ code: 2, stderr: expect.stringContaining('there is no last fill.\n') })
   })
 
-  test('explain lists each campaign with its outcome', async () => {
+  test('explain groups the removed campaigns by rule, and with --all lists each', async () => {
     await cli.svc('placements create --format banner --topic coffee')
     const { stdout } = await cli.svc('placements explain -q')
     expect(stdout).toContain('outcome   ready, fill: banner of cmp_larkfield_coffee\n')
     expect(stdout).toContain(
+      '\nRemoved 29 of 34 campaigns\n  rule      removed  why\n  topic          16  Buys other topics;',
+    )
+    const each = await cli.svc('placements explain -q --all')
+    expect(each.stdout.match(/ removed {2}/g)).toHaveLength(29)
+    expect(each.stdout).toContain(
       '\nTrace\n  campaign                  outcome  rule      why\n  cmp_larkfield_coffee      won      -         The best offer.\n',
     )
     expect(stdout).toContain('\nPartner request\n  job_type            chat\n')
@@ -302,6 +308,7 @@ describe('examples in the help', () => {
       for (const example of command.examples) {
         // Every suite takes a while: tests/cli/qa.test.ts runs them.
         if (example === 'qa run --fresh') continue
+        if (ofSharedStore.test(example)) continue
         // It judges what the other examples sent: a frame without a beacon is a problem after some seconds.
         if (path === 'doctor') await cli.svc('sandbox reset')
         await cli.svc('placements create --format banner -q')

@@ -78,10 +78,10 @@ describe('svc config set', () => {
   })
 
   test('a new svc.config.json names its schema where the package is installed', async () => {
-    mkdirSync(join(project, 'node_modules/svc/fixtures'), { recursive: true })
-    writeFileSync(join(project, 'node_modules/svc/fixtures/svc.config.schema.json'), '{}')
+    mkdirSync(join(project, 'node_modules/svc-sandbox/fixtures'), { recursive: true })
+    writeFileSync(join(project, 'node_modules/svc-sandbox/fixtures/svc.config.schema.json'), '{}')
     await run(`config set base_url ${url} --local`)
-    const $schema = './node_modules/svc/fixtures/svc.config.schema.json'
+    const $schema = './node_modules/svc-sandbox/fixtures/svc.config.schema.json'
     expect(read(join(project, 'svc.config.json'))).toEqual({ $schema, base_url: url })
   })
 
@@ -151,6 +151,7 @@ base_url         http://service.test  environment
 client_id        proj_x               flag
 secret_key       sk_live_...          profile
 publishable_key  -                    -
+control_token    -                    -
 origin           http://a.test        config file
 output           text                 default
 

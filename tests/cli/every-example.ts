@@ -24,6 +24,9 @@ const elsewhere: Readonly<Record<string, string>> = {
   'qa observe --url http://localhost:3000 --steps ask.yaml -- npm start': 'qa observe --since 10m -o json',
 }
 
+/** Examples that need a shared store: tests/postgres has one. */
+export const ofSharedStore = /--store postgres:|^namespaces delete|^sandbox migrate/
+
 /** The commands that go on until they are interrupted. */
 const endless = /^(start|events stream|beacons tail|requests tail|callbacks listen|qa observe$)/
 

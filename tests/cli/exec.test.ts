@@ -66,7 +66,7 @@ describe.concurrent('what the command sees', () => {
       join(directory, 'svc.config.json'),
       '{"base_url":"http://elsewhere.invalid","client_id":"proj_other"}',
     )
-    const create = ['-q', '--', process.execPath, bin, 'placements', 'create', '--expect', 'fill', '-o', 'json']
+    const create = ['-q', '--', process.execPath, bin, 'placements', 'create', '--expect', 'fill', '-q', '-o', 'json']
     const { code, stdout, stderr } = await exec(create, directory).ended
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(JSON.parse(stdout)).toMatchObject({ status: 'ready' })
@@ -74,7 +74,8 @@ describe.concurrent('what the command sees', () => {
   })
 
   test('a page is activated inside as well', async () => {
-    const { code, stderr } = await exec(['-q', '--', process.execPath, bin, 'browser', 'activate', '-o', 'none']).ended
+    const { code, stderr } = await exec(['-q', '--', process.execPath, bin, 'browser', 'activate', '-q', '-o', 'none'])
+      .ended
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   })
 

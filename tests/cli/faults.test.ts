@@ -18,7 +18,7 @@ test('faults add --times 1 fails one request, then it works; list shows the coun
   expect({ code: added.code, stderr: added.stderr }).toEqual({ code: 0, stderr: '' })
   const { fault_id } = JSON.parse(added.stdout) as { fault_id: string }
   const listed = await cli.svc('sandbox faults list')
-  expect(listed.stdout).toMatch(new RegExp(`${fault_id} +error +false +- +/v1/placements`))
+  expect(listed.stdout).toMatch(new RegExp(`${fault_id} +error +no +- +/v1/placements`))
   expect((await cli.svc('placements create')).code).toBe(7)
   expect((await cli.svc('placements create')).code).toBe(0)
   const { items } = JSON.parse((await cli.svc('sandbox faults list -o json')).stdout) as {

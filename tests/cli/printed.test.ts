@@ -1,6 +1,13 @@
 /** What reaches a terminal. `tests/reliability/hostile-output.test.ts` tries every command. */
 import { expect, test } from 'vitest'
-import { jsonText, oneLine, ownControl, printable, streamText } from '../../src/cli/output/printable.ts'
+import {
+  clipboardControl,
+  jsonText,
+  oneLine,
+  ownControl,
+  printable,
+  streamText,
+} from '../../src/cli/output/printable.ts'
 import { plainStyle, styleOf } from '../../src/cli/output/style.ts'
 import { hostile, steering, walkHostileFiles, walkHostileOutput } from './hostile-output.ts'
 
@@ -12,6 +19,14 @@ test('control characters of a text are written out, codes of the program pass', 
   const styled = `${style.red(`a \u001b[32m${style.bold('b')}`)} \u001b[0m${ownControl('K')}`
   expect(streamText(styled, true)).toBe('\u001b[31ma \\u001b[32m\u001b[1mb\u001b[22m\u001b[39m \\u001b[0m\u001b[K')
   expect(style.dim('a\nb').replaceAll(/\u001b\[[\d;]+m/g, '|')).toBe('|a|\n|b|')
+})
+
+test('a text goes to the clipboard as base64 alone, and no other text gets there', () => {
+  const own = clipboardControl('a\u001b]0;x\u0007\nü')
+  expect(streamText(`x${own}y`, true)).toBe('x\u001b]52;c;YRtdMDt4BwrDvA==\u0007y')
+  const foreign = `${own.slice(0, -1)};\u001b[31m\u0007`
+  expect(streamText(foreign, true)).not.toContain('\u001b')
+  expect(streamText('\u001b]52;c;YQ==\u0007', true)).toBe('\\u001b]52;c;YQ==\\u0007')
 })
 
 test('a style that ends within another begins it again', () => {

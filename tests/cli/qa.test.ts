@@ -401,7 +401,7 @@ ${['a', 'b', 'c'].map((name) => `  - { name: ${name}, steps: [{ placement: null,
 
   test('a suite that show has printed names a schema that is there, in a project with the package and without', async () => {
     const cwd = join(cli.home, 'project')
-    mkdirSync(join(cwd, 'node_modules/svc/fixtures'), { recursive: true })
+    mkdirSync(join(cwd, 'node_modules/svc-sandbox/fixtures'), { recursive: true })
     const schemaOf = async () => {
       const { stdout } = await cli.svc('qa show errors', { cwd })
       writeFileSync(join(cwd, 'mine.yaml'), stdout)
@@ -414,8 +414,8 @@ ${['a', 'b', 'c'].map((name) => `  - { name: ${name}, steps: [{ placement: null,
       required: ['suite', 'title', 'cases'],
     })
     expect(readFileSync(new URL(await schemaOf()), 'utf8')).toBe(published.stdout)
-    writeFileSync(join(cwd, 'node_modules/svc/fixtures/svc.qa.schema.json'), published.stdout)
-    expect(await schemaOf()).toBe('./node_modules/svc/fixtures/svc.qa.schema.json')
+    writeFileSync(join(cwd, 'node_modules/svc-sandbox/fixtures/svc.qa.schema.json'), published.stdout)
+    expect(await schemaOf()).toBe('./node_modules/svc-sandbox/fixtures/svc.qa.schema.json')
     for (const args of ['', '--schema errors']) {
       expect(await cli.svc(`qa validate ${args}`)).toMatchObject({ code: 2, stdout: '' })
     }

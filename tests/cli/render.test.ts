@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { startTestCli } from './test-cli.ts'
+import { temporaryDirectory } from '../temporary.ts'
+import { startTestCli, svc } from './test-cli.ts'
 
 test('render open prints the frame URL of the last fill', async () => {
   await using cli = await startTestCli()
@@ -45,4 +46,30 @@ test('render fetch of a frame that is not there says why, without the HTML of it
     3,
     { error: { code: 'not_found', reason_code: 'asset_token_invalid', hint: expect.stringMatching(/\.$/) } },
   ])
+})
+
+test('svc open prints the address of the inspector, and of the page of anything that a command prints', async () => {
+  await using cli = await startTestCli()
+  const pageOf = async (args: string) => (await cli.svc(`open ${args} -q`)).stdout.trimEnd()
+  expect(await pageOf('')).toBe(`${cli.sandbox.url}/_sandbox/`)
+  const created = await cli.svc('placements create --format banner -o json')
+  const { slot_id } = JSON.parse(created.stdout) as { slot_id: string }
+  const address = `${cli.sandbox.url}/_sandbox/placements/${slot_id}`
+  const { code, stdout, stderr } = await cli.svc(`open ${slot_id} -o json`)
+  expect({ code, stdout: JSON.parse(stdout) }).toEqual({ code: 0, stdout: { url: address, opened: false } })
+  expect(stderr).toBe(`Not opened, this is not a terminal: ${address}\n`)
+  for (const [id, path] of [
+    ['proj_demo', 'projects/proj_demo'],
+    ['proj_demo~12', 'id/proj_demo~12'],
+    ['sess/1', 'id/sess%2F1'],
+  ] as const) {
+    const url = await pageOf(id)
+    expect(url).toBe(`${cli.sandbox.url}/_sandbox/${path}`)
+    expect((await fetch(url)).status).toBe(200)
+  }
+})
+
+test('svc open without a sandbox says how to start one', async () => {
+  const { code, stderr } = await svc('open', { env: { SVC_HOME: temporaryDirectory() } })
+  expect({ code, stderr }).toEqual({ code: 7, stderr: expect.stringContaining('Start one: svc start') })
 })

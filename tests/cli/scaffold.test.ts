@@ -12,7 +12,7 @@ import { root } from './process.ts'
 import { type RunOptions, svc as runSvc, temporaryDirectory } from './test-cli.ts'
 
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
-const archive = `vendor/svc-${version}.tgz`
+const archive = `vendor/svc-sandbox-${version}.tgz`
 
 let cwd: string
 beforeEach(() => {
@@ -47,7 +47,7 @@ describe('svc init TEMPLATE DIR', () => {
     expect(readdirSync(cwd)).toEqual(['my-agent'])
     expect(JSON.parse(read('my-agent/package.json'))).toMatchObject({
       name: 'my-agent',
-      devDependencies: { svc: `file:${archive}` },
+      devDependencies: { 'svc-sandbox': `file:${archive}` },
     })
     expect(read('my-agent/.gitignore')).toContain('.env\n')
     expect(existsSync(join(cwd, 'my-agent/_gitignore'))).toBe(false)
@@ -76,7 +76,7 @@ describe('svc init TEMPLATE DIR', () => {
     expect(readFileSync(join(cwd, 'again', archive)).equals(readFileSync(join(cwd, 'my-agent', archive)))).toBe(true)
     const files = globSync('{bin,dist,fixtures}/**/*', { cwd: packed, withFileTypes: true }).filter((f) => f.isFile())
     const ours = globSync('{bin,dist,fixtures}/**/*', { cwd: root, withFileTypes: true }).filter(
-      (file) => file.isFile() && !join(file.parentPath, file.name).slice(root.length).includes('/.'),
+      (file) => file.isFile() && !/\/\.|\/fixtures\/make\//.test(join(file.parentPath, file.name).slice(root.length)),
     )
     expect(files.length).toBe(ours.length)
     for (const file of globSync('fixtures/creatives/*.*', { cwd: root })) {
@@ -192,7 +192,7 @@ describe('names', () => {
     ['a~b', 'name cannot contain special characters ("~\'!()*")', 'a-b'],
     ['node_modules', 'node_modules is not a valid package name', 'my-agent-cli'],
     ['http', 'http is a core module name', 'my-agent-cli'],
-    ['svc', 'a project cannot depend on a package of its own name', 'my-agent-cli'],
+    ['svc-sandbox', 'a project cannot depend on a package of its own name', 'my-agent-cli'],
     ['con', 'Windows reserves it for a device', 'my-agent-cli'],
     ['LPT1', 'Windows reserves it for a device', 'my-agent-cli'],
     ['nul.txt', 'Windows reserves it for a device', 'my-agent-cli'],

@@ -30,7 +30,7 @@ test('scenario list shows the catalogue; an unknown name is an error of the API'
   await using cli = await startTestCli()
   const { stdout } = await cli.svc('sandbox scenario list')
   expect(stdout.split('\n').length).toBeGreaterThan(30)
-  expect(stdout).toMatch(/^rate_limited_http_date +Over the rate limit, with a date +false$/m)
+  expect(stdout).toMatch(/^rate_limited_http_date +Over the rate limit, with a date +no$/m)
   const { code, stderr } = await cli.svc('sandbox scenario use nothing')
   expect(code).toBe(3)
   expect(stderr).toContain('svc sandbox scenario list')

@@ -1,15 +1,15 @@
 /** A pseudo-terminal made by script(1). */
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { type Terminal, terminalEnvironment, terminalScript, usualSize } from './terminal.ts'
+import { type Terminal, type TerminalOptions, terminalEnvironment, terminalScript, usualSize } from './terminal.ts'
 import { createTerminalScreen, type TerminalScreen } from './terminal-screen.ts'
 
 export async function openScript(
   args: string,
   env: Record<string, string>,
-  { columns, rows } = usualSize,
+  { columns, rows, has_jobs }: TerminalOptions = usualSize,
 ): Promise<Terminal & { screen: TerminalScreen }> {
-  const script = terminalScript(args)
+  const script = terminalScript(args, has_jobs)
   const command = `stty sane cols ${columns} rows ${rows}; ${script.text}`
   const child = spawn('script', ['--quiet', '--flush', '--return', '--command', command, '/dev/null'], {
     env: terminalEnvironment(env),
@@ -36,6 +36,7 @@ export async function openScript(
     lines: screen.lines,
     isAlternate: () => screen.is_alternate,
     isCursorShown: () => screen.is_cursor_shown,
+    clipboard: () => screen.clipboard,
     pid: script.pid,
     async close() {
       child.stdin.end('\n')

@@ -11,6 +11,7 @@ import { type Command, loadAll } from '../../src/cli/run/command.ts'
 import { exitCodes } from '../../src/cli/run/errors.ts'
 import { commands } from '../../src/commands/index.ts'
 import { receiver } from '../http/receiver.ts'
+import { ofSharedStore } from './every-example.ts'
 import { root } from './process.ts'
 import { exampleFolder, noon, startTestCli, type TestCli, temporaryDirectory } from './test-cli.ts'
 
@@ -41,15 +42,17 @@ describe('-o json', () => {
       if (isEndless(command, path)) continue
       const cwd = exampleFolder(cli, path)
       for (const example of command.examples) {
-        if (example === wholeRun) continue
+        // Those that ask for JSON themselves are run by tests/cli/commands.test.ts.
+        if (example === wholeRun || example.includes('-o json')) continue
+        if (ofSharedStore.test(example)) continue
         // It judges what the other examples sent: a frame without a beacon is a problem after some seconds.
         if (path === 'doctor') await cli.svc('sandbox reset')
         await cli.svc('placements create --format banner -q')
         if (path.startsWith('callbacks')) await cli.svc(`jobs create --callback-url ${hook.url} -q`)
         const { stdout, stderr, code } = await cli.svc(asJson(example), { cwd })
         expect(code, `svc ${example}: ${stderr}${stdout}`).toBe(0)
-        // An export is a file of JSON lines, whatever the format of answers.
-        const documents = path === 'evidence export' ? stdout.trimEnd().split('\n') : [stdout]
+        // An export is a file of JSON lines, whatever the format of answers; a turn prints a line when it makes a step.
+        const documents = path === 'evidence export' || path === 'trigger' ? stdout.trimEnd().split('\n') : [stdout]
         for (const document of documents.filter((text) => text !== '')) {
           expect(() => JSON.parse(document), `svc ${example} printed ${document}`).not.toThrow()
         }

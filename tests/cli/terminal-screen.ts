@@ -13,6 +13,8 @@ export interface TerminalScreen {
   readonly clears: number
   /** Number of synchronized updates. */
   readonly frames: number
+  /** The text of the last OSC 52. */
+  readonly clipboard: string
 }
 
 export function createTerminalScreen(columns: number, rows: number): TerminalScreen {
@@ -27,6 +29,7 @@ export function createTerminalScreen(columns: number, rows: number): TerminalScr
   let is_cursor_shown = true
   let clears = 0
   let frames = 0
+  let clipboard = ''
 
   function blank(): string[][] {
     return Array.from({ length: size.rows }, () => Array.from({ length: size.columns }, () => ' '))
@@ -100,6 +103,7 @@ export function createTerminalScreen(columns: number, rows: number): TerminalScr
       for (let match = token.exec(rest); match !== null; match = token.exec(rest)) {
         end = token.lastIndex
         if (match[2] !== undefined) control(match[1] ?? '', match[2])
+        else if (match[0].startsWith('\u001b]52;c;')) clipboard = Buffer.from(match[0].slice(7), 'base64').toString()
         else if (!match[0].startsWith('\u001b')) put(match[0])
       }
       rest = rest.slice(end)
@@ -121,6 +125,9 @@ export function createTerminalScreen(columns: number, rows: number): TerminalScr
     },
     get clears() {
       return clears
+    },
+    get clipboard() {
+      return clipboard
     },
     get frames() {
       return frames

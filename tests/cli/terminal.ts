@@ -17,6 +17,8 @@ export interface Terminal {
   lines(): string[]
   isAlternate(): boolean
   isCursorShown(): boolean
+  /** The text that the program put into the clipboard last; '' before. */
+  clipboard(): string
   /** The process of svc. */
   pid(): number
   close(): Promise<void>
@@ -33,6 +35,11 @@ export interface TerminalSize {
   rows: number
 }
 
+export interface TerminalOptions extends TerminalSize {
+  /** Whether the shell has job control: Ctrl-Z shows `stopped`, and Enter continues the program. */
+  has_jobs?: boolean
+}
+
 /** The initial size of terminals. */
 export const usualSize: TerminalSize = { columns: 80, rows: 24 }
 
@@ -42,11 +49,13 @@ const bin = join(root, 'bin/svc.js')
  * Returns `svc ARGS` under a shell, which then prints the exit code, as `code 0`, and the terminal's settings by stty, and
  * waits until it is closed.
  */
-export function terminalScript(args: string): TerminalScript {
+export function terminalScript(args: string, has_jobs = false): TerminalScript {
   const file = join(temporaryDirectory(), 'pid')
   const lines = [
+    ...(has_jobs ? ['set -m'] : []),
     'echo "tty $(tty)"',
     `sh -c 'echo $$ > "${file}"; exec "${process.execPath}" "${bin}" ${args}'`,
+    ...(has_jobs ? ['echo "stopped $?"', 'stty -a', 'read -r _', 'fg'] : []),
     'echo "code $?"',
     'stty -a',
     'read -r _',

@@ -79,7 +79,7 @@ export function testHost(given: Pick<Host, 'env' | 'cwd' | 'stdout' | 'stderr'> 
     home: '/home/dev',
     platform: process.platform,
     pid: process.pid,
-    program: ['svc'],
+    program: ['node', 'svc.js'],
     parentOf: () => null,
     node_version: process.versions.node,
     stdin: (async function* () {

@@ -1,6 +1,7 @@
 import { Option } from 'commander'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Command, type CommandGroup, loadAll } from '../../src/cli/run/command.ts'
+import { plainStyle } from '../../src/cli/output/style.ts'
+import { type Command, type CommandGroup, loadAll, provenanceOf } from '../../src/cli/run/command.ts'
 import { describeCommand } from '../../src/cli/run/command-tree.ts'
 import { exitCodes } from '../../src/cli/run/errors.ts'
 import { commandHelp } from '../../src/cli/run/help.ts'
@@ -25,7 +26,8 @@ describe('svc --help', () => {
     const lines = stdout.trimEnd().split('\n')
     expect(lines.length).toBeLessThanOrEqual(24)
     expect(lines.filter((line) => line.length > 80)).toEqual([])
-    for (const { name } of commands) expect(stdout).toMatch(new RegExp(`^(.*  )?${name} `, 'm'))
+    for (const { name } of commands) expect(stdout).toMatch(new RegExp(`  ${name}(  |$)`, 'm'))
+    for (const flag of ['--jq', '--template', '--time', '--base-url', '-o text|json']) expect(stdout).toContain(flag)
   })
 
   test('is what svc, svc -h and svc help print', async () => {
@@ -41,7 +43,7 @@ describe('svc --help', () => {
 
   test('shows npx svc under npm', async () => {
     const { stdout } = await cli.svc('--help', { env: { npm_execpath: 'npm' } })
-    expect(stdout).toContain('  npx svc start --detach && npx svc placements create --format banner')
+    expect(stdout).toContain('  npx svc start --detach')
   })
 })
 
@@ -63,14 +65,25 @@ describe('the help of a command', () => {
     }
   })
 
-  test('shows the choices, provenance and decision of each field', async () => {
+  test('shows the choices of each field; svc contract show tells where each of them comes from', async () => {
     const { stdout } = await cli.svc('jobs create --help')
     expect(stdout.replace(/\s+/g, ' ')).toContain(
-      '--job-type <choice> Workload category; a missing value normalizes to chat. (chat, code, image, voice, agent) [documented]',
+      '--job-type <choice> Workload category; a missing value normalizes to chat. (chat, code, image, voice, agent) --slots',
     )
-    expect(stdout.replace(/\s+/g, ' ')).toContain(
-      '--slots-requested <n> Number of slots, 1 to 4; default one. [documented A21]',
-    )
+    expect(stdout).toContain('Documented or assumed, and what: svc contract show FIELD\n')
+    const names = new Set<string>()
+    for (const { command, path } of await loadAll(commands)) {
+      for (const option of command.options ?? []) {
+        expect(option.description, `${path} ${option.flags}`).not.toMatch(/\[(documented|observed|assumed)/)
+        if (provenanceOf(option) !== undefined) names.add(option.name())
+      }
+    }
+    expect(names.size).toBeGreaterThan(30)
+    for (const name of names) {
+      const shown = await cli.svc(`contract show ${name}`)
+      expect({ code: shown.code, stderr: shown.stderr }, name).toEqual({ code: 0, stderr: '' })
+      expect(shown.stdout, name).toMatch(/(required|optional) {2}(documented|observed|assumed)/)
+    }
   })
 
   test('is a usage error on stderr for a noun without a verb', async () => {
@@ -97,7 +110,10 @@ describe('a group within a group', () => {
     const parsed = await parse(args)
     if (parsed.kind !== 'help') throw new Error(`svc ${args} prints no help`)
     const { words, isRequested } = parsed
-    return { text: commandHelp([await describeCommand(box)], words, { command_name: 'svc', columns: 80 }), isRequested }
+    return {
+      text: commandHelp([await describeCommand(box)], words, { command_name: 'svc', columns: 80, style: plainStyle }),
+      isRequested,
+    }
   }
   const messageOf = async (args: string) => {
     const parsed = await parse(args)
@@ -215,7 +231,7 @@ describe('a usage error', () => {
     ],
     [
       'contract show placement.create',
-      "Command-argument value 'placement.create' is invalid for argument 'endpoint'. Allowed choices are placements.create, jobs.create, decisions.get, browser.activate, beacons.send, consent.set, projects.config, render.script, render.frame, wrapper.job, wrapper.decision, browser.decision, wrapper.ticket, browser.ticket, ...",
+      'The contract has no endpoint and no field "placement.create".',
       'Did you mean placements.create?',
     ],
     ['placements create --data @missing.json', '', ''],

@@ -55,7 +55,8 @@ const flagNames: Readonly<Record<string, NameSource>> = { '--profile': 'profiles
 export function placesOf(tree: readonly CommandNode[]): Place[] {
   const commands = tree.map(({ name, summary }) => ({ name, summary }))
   const help = { name: 'help', summary: 'Help of a command, or of a topic' }
-  const helpWords = [...commands, ...Object.keys(topics).map((name) => ({ name, summary: `Help: ${name}` }))]
+  const helpTopics = ['commands', ...Object.keys(topics)]
+  const helpWords = [...commands, ...helpTopics.map((name) => ({ name, summary: `Help: ${name}` }))]
   return [
     {
       path: '',

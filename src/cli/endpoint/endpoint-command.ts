@@ -6,7 +6,8 @@ import type { Output as Response } from '../../contract/endpoint.ts'
 import type { Contract, EndpointId } from '../../contract/index.ts'
 import { isObject } from '../../foundation/json.ts'
 import type { Style } from '../output/style.ts'
-import { alignTable, describeValue, formatField, isTime } from '../output/text.ts'
+import { type Column, printTable } from '../output/table.ts'
+import { describeValue } from '../output/text.ts'
 import type { Command, CommandInput } from '../run/command.ts'
 import { CliError, didYouMean, noSandbox } from '../run/errors.ts'
 import type { Session } from '../run/session.ts'
@@ -33,9 +34,17 @@ export interface EndpointCommand<Id extends EndpointId> {
   input?: (session: Session, input: CommandInput) => CallInput | Promise<CallInput>
   /** The response without a request, where the package has it: when no sandbox is running and no service is named. */
   fromPackage?: () => Promise<Response<Contract[Id]>>
-  /** Columns of a list, by field name. */
-  columns?: readonly string[]
-  text?: (response: Response<Contract[Id]>, meta: ResponseMeta, style: Style, session: Session) => string[]
+  /** Columns of a list. */
+  columns?: readonly Column[]
+  /** The tables that `text` prints. */
+  tables?: Command['tables']
+  text?: (
+    response: Response<Contract[Id]>,
+    meta: ResponseMeta,
+    style: Style,
+    session: Session,
+    options: CommandInput['options'],
+  ) => string[]
   /** Called with the response before it is printed. */
   after?: (session: Session, response: Response<Contract[Id]>, meta: ResponseMeta) => Promise<void>
   /** The exit code of a response; 0 when absent. */
@@ -68,6 +77,7 @@ export function endpointCommand<Id extends EndpointId>(id: Id, extra: EndpointCo
       ...flags.body.values(),
       ...(Object.keys(variantOf(endpoint.body, [])?.properties ?? {}).length === 0 ? [] : bodyOptions()),
     ],
+    ...tablesOf(extra, endpoint),
     examples: extra.examples,
     run:
       extra.run ??
@@ -77,10 +87,18 @@ export function endpointCommand<Id extends EndpointId>(id: Id, extra: EndpointCo
           ? { data: await fromPackage(), meta: noMeta }
           : await callEndpoint(session, id, await (extra.input ?? inputOf)(session, input))
         await extra.after?.(session, data, meta)
-        printResponse(session, endpoint, extra, data, meta)
+        printResponse(session, endpoint, extra, data, meta, input.options)
         return extra.exitCode?.(data) ?? 0
       }),
   }
+}
+
+function tablesOf(
+  { columns, tables }: Pick<EndpointCommand<EndpointId>, 'columns' | 'tables'>,
+  { item_fields = [] }: EndpointFacts,
+): Pick<Command, 'tables' | 'fields'> {
+  if (columns !== undefined) return { tables: [columns], fields: item_fields }
+  return tables === undefined ? {} : { tables }
 }
 
 /** The meta of a response that was not requested. */
@@ -106,9 +124,18 @@ export async function callEndpoint<Id extends EndpointId>(
     throw await noCredential(session)
   const call = session.client({ credential }).call(id, input, { signal })
   const { data, meta } = await out.progress(`${method} ${path}: waiting for the response`, call)
+  if (out.view.time === 'relative' && settings.sandbox !== null) await takeSandboxTime(session)
   for (const warning of meta.warnings) out.note(`sandbox warning: ${warning}`)
   for (const difference of meta.differences) out.note(`breaks the contract: ${difference}`)
   return { data: data as Response<Contract[Id]>, meta }
+}
+
+/** The clock of a sandbox may be moved, and its times are relative to it. */
+async function takeSandboxTime({ out, client, signal }: Session): Promise<void> {
+  const clock = await client()
+    .clock.show({}, { signal })
+    .catch(() => null)
+  if (clock !== null) out.view.now_ms = clock.now_ms
 }
 
 /** Only a flag filters by project: otherwise a list shows every project. */
@@ -164,13 +191,14 @@ function printResponse<Id extends EndpointId>(
   { columns, text }: EndpointCommand<Id>,
   data: Response<Contract[Id]>,
   meta: ResponseMeta,
+  options: CommandInput['options'],
 ): void {
   const { out } = session
   // `text` reads fields that only a response which keeps to the contract is sure to have.
   const isAsAgreed = meta.differences.length === 0
   if (response.media_type !== undefined) out.document(String(data), response.media_type)
   else if (columns !== undefined && isPage(data)) printPage(session, data, columns)
-  else if (text !== undefined && isAsAgreed) out.data(data, (style) => text(data, meta, style, session))
+  else if (text !== undefined && isAsAgreed) out.data(data, (style) => text(data, meta, style, session, options))
   else out.data(data, (style) => describeValue(data, style))
 }
 
@@ -180,17 +208,11 @@ interface Page {
 }
 
 /** Prints one page of a list as a table, and notes how to get the next one. */
-export function printPage({ out, host }: Session, page: Page, columns: readonly string[]): void {
+export function printPage({ out, host }: Session, page: Page, columns: readonly Column[]): void {
   const { items, next_cursor } = page
-  const rows = items.map((item) => columns.map((name) => cell(name, (item as Record<string, unknown>)[name])))
-  out.list(page, items, (style) => (items.length === 0 ? [] : alignTable(columns, rows, style)))
+  printTable(out, page, items, columns)
   if (items.length === 0) out.note('The list is empty.')
   if (next_cursor !== null && host.stdout.is_terminal) out.note(`More: --cursor ${next_cursor}`)
-}
-
-/** Numbers stay numbers, so that their column is right-aligned. */
-function cell(name: string, value: unknown): unknown {
-  return typeof value === 'number' && !isTime(name) ? value : formatField(name, value)
 }
 
 function isPage(data: unknown): data is Page {

@@ -32,6 +32,8 @@ export interface EndpointFacts
   readonly body_media_type?: string
   /** The media type of a response that is not JSON. */
   readonly response: { readonly media_type?: string }
+  /** The fields of an item, of an endpoint that lists. */
+  readonly item_fields?: readonly string[]
   /** The description of each path parameter. */
   readonly params: Readonly<Record<string, string>>
   readonly query: Field | null
@@ -50,10 +52,17 @@ function factsOf(endpoint: Endpoint): EndpointFacts {
     ...{ id, method, path, summary, description, credentials, status },
     ...(body_media_type === undefined ? {} : { body_media_type }),
     response: 'media_type' in response ? { media_type: response.media_type } : {},
+    ...itemFields(endpoint),
     params: Object.fromEntries(params.map(([name, schema]) => [name, schema.meta()?.description ?? name])),
     query: endpoint.query === undefined ? null : fieldOf(endpoint.query),
     body: endpoint.body === undefined ? null : fieldOf(endpoint.body),
   }
+}
+
+function itemFields({ response }: Endpoint): Pick<EndpointFacts, 'item_fields'> {
+  const items = response instanceof z.ZodObject ? (response.shape as Record<string, unknown>).items : undefined
+  const item = items instanceof z.ZodArray ? items.element : undefined
+  return item instanceof z.ZodObject ? { item_fields: Object.keys(item.shape) } : {}
 }
 
 /** Returns a schema as JSON Schema, with the messages of its patterns. */

@@ -5,7 +5,7 @@ import { InvalidArgumentError, Option } from 'commander'
 import type { EndpointId } from '../../contract/index.ts'
 import { isObject, parseJson } from '../../foundation/json.ts'
 import { setValue } from '../../foundation/json-path.ts'
-import { suggestValues } from '../run/command.ts'
+import { suggestValues, withProvenance } from '../run/command.ts'
 import { CliError } from '../run/errors.ts'
 import { type Host, readStdin } from '../run/host.ts'
 import { settingNames, settingsTable } from '../settings/table.ts'
@@ -68,15 +68,15 @@ function fieldOption(name: string, field: Field): Option | null {
   const option = new Option(`--${name.replaceAll('_', '-')} ${placeholder}`, describe(field, choicesOf(scalar)))
     .preset(scalar.type === 'boolean' ? 'true' : undefined)
     .argParser((text) => parseFlag(scalar, text))
-  return suggestValues(option, choicesOf(scalar))
+  const provenance = [field.provenance, field.decision].filter(Boolean).join(' ')
+  return withProvenance(suggestValues(option, choicesOf(scalar)), provenance === '' ? undefined : provenance)
 }
 
-/** Returns the description of a flag: `Maximum width of the creative, CSS pixels. (banner, clip) [documented A38]` */
-function describe({ description, provenance, decision }: Field, choices: readonly string[]): string {
+/** Returns the description of a flag: `Formats that may fill. (banner, clip)` */
+function describe({ description }: Field, choices: readonly string[]): string {
   const parts = [
     description,
     choices.length > 0 && choices.length <= maxListedChoices ? `(${choices.join(', ')})` : undefined,
-    provenance === undefined ? undefined : `[${[provenance, decision].filter(Boolean).join(' ')}]`,
   ]
   return parts.filter((part) => part !== undefined).join(' ')
 }

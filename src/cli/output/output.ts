@@ -5,7 +5,7 @@ import type { Failure } from '../run/errors.ts'
 import type { Host } from '../run/host.ts'
 import type { ColorChoice, OutputFormat } from '../settings/table.ts'
 import { jsonText, oneLine, ownControl, printable, streamText } from './printable.ts'
-import { type Style, styleOf } from './style.ts'
+import { type Style, styleOf, type View } from './style.ts'
 import { textWidth } from './text.ts'
 
 export interface OutputOptions {
@@ -14,6 +14,9 @@ export interface OutputOptions {
   color: ColorChoice
   /** Whether a long list may be shown in a pager. */
   isPaged: boolean
+  view?: View
+  /** What is made of the JSON in place of the text: by `--jq`, by `--template`, or null. */
+  filter?: { kind: 'jq' | 'template'; text: string } | null
 }
 
 export interface Output {
@@ -24,6 +27,8 @@ export interface Output {
   readonly noteStyle: Style
   /** Whether notes are left out. */
   readonly quiet: boolean
+  /** How tables and times are shown. */
+  readonly view: View
   /** Prints one value: as a JSON document, or as the lines that `text` makes of it. */
   data(value: unknown, text: (style: Style) => readonly string[]): void
   /** Prints a list: as jsonl one item a line; as text in a pager when it is longer than the screen. */
@@ -45,6 +50,18 @@ export interface Output {
    * `text  12.3 of 45.6 MB  26 %`. Anywhere else nothing is printed. `total` is null when it is not known.
    */
   bytes<T>(text: string, total: number | null, work: (done: (bytes: number) => void) => Promise<T>): Promise<T>
+  /** Compiles `--jq` or `--template`, so that a typing error has no effect. Throws CliError. */
+  prepare(): Promise<void>
+  /** Resolves when everything is printed. Throws CliError where `--jq` or `--template` does not fit the value. */
+  flush(): Promise<void>
+}
+
+/** What `--jq` or `--template` makes of a value. */
+type Filter = (value: unknown) => Promise<string> | string
+
+/** How tables and times are shown where nothing else is asked for. */
+export function usualView({ now }: Pick<Host, 'now'>): View {
+  return { time: null, now_ms: now(), wide: false, columns: null }
 }
 
 const progressDelay_ms = 1_000
@@ -56,16 +73,19 @@ export function eraseLine(): string {
   return ownControl('G') + ownControl('K')
 }
 
-export function createOutput(host: Host, { format, quiet, color, isPaged }: OutputOptions): Output {
+export function createOutput(
+  host: Host,
+  { format, quiet, color, isPaged, view = usualView(host), filter = null }: OutputOptions,
+): Output {
   // Asking what a stream is opens it, so each is asked when something is printed on it.
   let outStyle: Style | undefined
   let errStyle: Style | undefined
   const out = () => {
-    outStyle ??= styleOf(host.stdout, color, host.env)
+    outStyle ??= styleOf(host.stdout, color, host.env, view)
     return outStyle
   }
   const err = () => {
-    errStyle ??= styleOf(host.stderr, color, host.env)
+    errStyle ??= styleOf(host.stderr, color, host.env, view)
     return errStyle
   }
   const isJson = format === 'json' || format === 'jsonl'
@@ -80,8 +100,29 @@ export function createOutput(host: Host, { format, quiet, color, isPaged }: Outp
   const printJson = (value: unknown) =>
     host.stdout.write(`${jsonText(value, format === 'json' && host.stdout.is_terminal ? 2 : undefined)}\n`)
 
+  let compiled: Promise<Filter> | undefined
+  let printed = Promise.resolve()
+  const filterOf = () => {
+    compiled ??= loadFilter(filter, out)
+    return compiled
+  }
+  /** Filters print in the order of the calls; the first failure ends that, and `flush` throws it. */
+  const printFiltered = (values: readonly unknown[]) => {
+    printed = printed.then(async () => {
+      const apply = await filterOf()
+      for (const value of values) {
+        const text = await apply(value)
+        if (text !== '') host.stdout.write(text.endsWith('\n') ? text : `${text}\n`)
+      }
+    })
+    // It is reported by `flush`, which may be called later.
+    printed.catch(() => {})
+  }
+  const isFiltered = filter !== null && format !== 'none'
+
   return {
     format,
+    view,
     get style() {
       return out()
     },
@@ -90,20 +131,24 @@ export function createOutput(host: Host, { format, quiet, color, isPaged }: Outp
     },
     quiet,
     data(value, text) {
-      if (isJson) printJson(value)
+      if (isFiltered) printFiltered([value])
+      else if (isJson) printJson(value)
       else if (format === 'text') print(text(out()))
     },
     list(whole, items, text) {
-      if (format === 'jsonl') host.stdout.write(items.map((item) => `${jsonText(item)}\n`).join(''))
+      if (isFiltered) printFiltered(format === 'jsonl' ? items : [whole])
+      else if (format === 'jsonl') host.stdout.write(items.map((item) => `${jsonText(item)}\n`).join(''))
       else if (format === 'json') printJson(whole)
       else if (format === 'text') printPages(text(out()))
     },
     item(value, text) {
-      if (isJson) host.stdout.write(`${jsonText(value)}\n`)
+      if (isFiltered) printFiltered([value])
+      else if (isJson) host.stdout.write(`${jsonText(value)}\n`)
       else if (format === 'text') print([text(out())].flat())
     },
     document(text, media_type) {
-      if (isJson) printJson({ media_type, text })
+      if (isFiltered) printFiltered([{ media_type, text }])
+      else if (isJson) printJson({ media_type, text })
       else if (format === 'text') host.stdout.write(text)
     },
     raw(text) {
@@ -145,7 +190,17 @@ export function createOutput(host: Host, { format, quiet, color, isPaged }: Outp
         if (isShown && host.stderr.is_terminal) host.stderr.write(eraseLine())
       }
     },
+    async prepare() {
+      if (filter !== null) await filterOf()
+    },
+    flush: () => printed,
   }
+}
+
+/** Loads what a filter needs: jq has 1.3 MB, templates a tenth of that. */
+async function loadFilter(filter: NonNullable<OutputOptions['filter']> | null, style: () => Style): Promise<Filter> {
+  if (filter?.kind === 'jq') return (await (await import('./jq.ts')).compileJq(filter.text)).apply
+  return (await import('./template.ts')).compileTemplate(filter?.text ?? '', style())
 }
 
 const defaultColumns = 80

@@ -18,14 +18,28 @@ const isOneLine = /^[^\t\n\r]*$/
 /** Drawn once a process, where a stream has colours or redraws a line. Its form is one that measures of width strip. */
 let secret: string | undefined
 let ownCode: RegExp | undefined
+let ownClipboard: RegExp | undefined
 let ownOrUnsafe: RegExp | undefined
 
 /** Returns a control sequence of this program, such as `31m` or `K`, in the form that only the guard of a stream passes. */
 export function ownControl(code: string): string {
+  return `\u001b[${ownSecret()};${code}`
+}
+
+/**
+ * Returns the control sequence OSC 52, which puts a text into the clipboard, in the form that only the guard of a stream
+ * passes. The text is in it as base64 alone.
+ */
+export function clipboardControl(text: string): string {
+  return `\u001b]${ownSecret()};52;c;${Buffer.from(text).toString('base64')}\u0007`
+}
+
+function ownSecret(): string {
   secret ??= [...crypto.getRandomValues(new Uint16Array(4))].map((part) => 1_000 + (part % 9_000)).join(';')
   ownCode ??= new RegExp(`\\u001b\\[${secret};([\\d;]*[A-Za-z])`, 'g')
-  ownOrUnsafe ??= new RegExp(`${ownCode.source}|${unsafe.source}`, 'gu')
-  return `\u001b[${secret};${code}`
+  ownClipboard ??= new RegExp(`\\u001b\\]${secret};(52;c;[A-Za-z0-9+/=]*\\u0007)`, 'g')
+  ownOrUnsafe ??= new RegExp(`${ownCode.source}|${ownClipboard.source}|${unsafe.source}`, 'gu')
+  return secret
 }
 
 /** Returns a text with its control characters written out: `\u001b`. Tabs and line ends stay, and codes of this program. */
@@ -39,6 +53,11 @@ export function oneLine(text: string): string {
   return printable(isOneLine.test(text) ? text : text.replace(/[\t\n\r]+/g, ' '))
 }
 
+/** Returns a text for one line without its control characters, as of a paste: tabs and line ends become blanks. */
+export function withoutControls(text: string): string {
+  return text.replace(/[\t\n\r]+/g, ' ').replace(unsafe, '')
+}
+
 /** Returns JSON that is safe on a terminal and equal to the value: JSON.stringify escapes C0 only. */
 export function jsonText(value: unknown, indent?: number): string {
   return JSON.stringify(value, null, indent).replace(unsafe, escaped)
@@ -47,7 +66,8 @@ export function jsonText(value: unknown, indent?: number): string {
 /** Returns what a stream gets: a terminal printable text, anything else the exact one; both with plain control codes. */
 export function streamText(text: string, is_terminal: boolean): string {
   const safe = is_terminal ? printable(text) : text
-  return ownCode === undefined ? safe : safe.replace(ownCode, '\u001b[$1')
+  if (ownCode === undefined || ownClipboard === undefined) return safe
+  return safe.replace(ownCode, '\u001b[$1').replace(ownClipboard, '\u001b]$1')
 }
 
 /** Returns the host with guarded streams. Commands get no other. */

@@ -1,6 +1,6 @@
 import { Chalk } from 'chalk'
 import type { Host } from '../run/host.ts'
-import type { ColorChoice } from '../settings/table.ts'
+import type { ColorChoice, TimeChoice } from '../settings/table.ts'
 import { ownControl } from './printable.ts'
 
 /** Chalk knows the codes. That they are our own, and not those of a text, is for the guard of the stream to see. */
@@ -9,14 +9,31 @@ const names = ['bold', 'dim', 'inverse', 'red', 'green', 'yellow', 'cyan'] as co
 
 type Paint = (text: string) => string
 
+/** How tables and times are shown. */
+export interface View {
+  /** Null: short in tables of a terminal, RFC 3339 elsewhere. */
+  time: TimeChoice | null
+  /** What relative times are relative to. */
+  now_ms: number
+  /** Whether a terminal gets every column, whole. */
+  wide: boolean
+  /** The columns that `--columns` names; null without it. */
+  columns: readonly string[] | null
+}
+
 /** Colours, and the columns of the terminal; undefined where the text does not go to one. */
-export type Style = Readonly<Record<(typeof names)[number], Paint>> & { columns?: number | undefined }
+export type Style = Readonly<Record<(typeof names)[number], Paint>> & {
+  columns?: number | undefined
+  view: Readonly<View>
+}
+
+const usualView: View = { time: null, now_ms: 0, wide: false, columns: null }
 
 /** Returns the style of a stream: with colours when it is a terminal that has them, or when `choice` says so. */
-export function styleOf(stream: Host['stdout'], choice: ColorChoice, env: Host['env']): Style {
+export function styleOf(stream: Host['stdout'], choice: ColorChoice, env: Host['env'], view = usualView): Style {
   const paint = isColored(stream, choice, env) ? paintWith : () => (text: string) => text
   const paints = names.map((name) => [name, paint(name)])
-  return Object.assign(Object.fromEntries(paints), { columns: stream.is_terminal ? stream.columns : undefined })
+  return Object.assign(Object.fromEntries(paints), { columns: stream.is_terminal ? stream.columns : undefined, view })
 }
 
 /** The style of text without colours that goes to no terminal. */

@@ -1,29 +1,72 @@
 import { expect, test } from 'vitest'
 import { plainStyle, type Style } from './style.ts'
-import { alignPairs, alignTable, cutText } from './text.ts'
+import { type Column, leftOutColumns, tableLines } from './table.ts'
+import { alignPairs, cutText } from './text.ts'
+import { timeText } from './time.ts'
 
 const style = (columns?: number): Style => ({ ...plainStyle, columns })
-const head = ['slot_id', 'why']
-const rows = [['slot_0388zjvr001', 'Buys other topics; a topic counts only with semantic_targeting.']]
+const columns: Column[] = [
+  { name: 'slot', field: 'slot_id', kind: 'id' },
+  { name: 'campaign', rank: 2 },
+  { name: 'why', least: 20 },
+]
+const row = {
+  slot_id: 'slot_0388zjvr001',
+  campaign: 'cmp_larkfield_coffee',
+  why: 'Buys other topics; a topic counts only with semantic_targeting.',
+}
 
-test('a table fits the terminal, and never cuts an identifier', () => {
-  const lines = alignTable(head, rows, style(60))
-  expect(lines.map((line) => line.length).every((length) => length <= 58)).toBe(true)
-  expect(lines[1]).toContain('slot_0388zjvr001')
-  expect(lines[1]?.endsWith('…')).toBe(true)
+test('a table fits the terminal: columns are left out by rank, an identifier is never cut', () => {
+  const wide = tableLines(columns, [row], style(80))
+  expect(wide.map((line) => line.length)).toEqual([43, 80])
+  expect(wide[1]).toContain('cmp_larkfield_coffee  Buys other')
+  const narrow = tableLines(columns, [row], style(50))
+  expect(narrow).toEqual(['slot              why', 'slot_0388zjvr001  Buys other topics; a topic coun…'])
+  expect(leftOutColumns(columns, [row], style(50))).toEqual(['campaign'])
+  expect(tableLines(columns, [row], style(20))[1]).toBe('slot_0388zjvr001  Buys ot…')
+  const prose = tableLines([columns[0]!, { name: 'why', kind: 'prose' }], [row], style(50))
+  expect(prose.slice(1)).toEqual([
+    'slot_0388zjvr001  Buys other topics; a topic',
+    '                  counts only with',
+    '                  semantic_targeting.',
+  ])
 })
 
-test('off a terminal nothing is cut', () => {
-  expect(alignTable(head, rows, style())[1]).toContain(rows[0]![1])
+test('off a terminal, and with --wide, nothing is cut and nothing left out', () => {
+  const asked = { ...style(50), view: { ...plainStyle.view, wide: true } }
+  for (const each of [style(), asked])
+    expect(tableLines(columns, [row], each)[1]).toBe(`slot_0388zjvr001  cmp_larkfield_coffee  ${row.why}`)
+})
+
+test('times are short in tables of a terminal, whole elsewhere, and as --time says', () => {
+  const now_ms = Date.UTC(2026, 0, 31, 12, 5)
+  const at = (columns: number | undefined, time: (typeof plainStyle)['view']['time'] = null) => ({
+    ...plainStyle,
+    columns,
+    view: { ...plainStyle.view, now_ms, time },
+  })
+  const of = (epoch_ms: number, to = at(80)) => timeText(epoch_ms, to, true)
+  expect(of(now_ms - 79_000)).toBe('12:03:41')
+  expect(of(Date.UTC(2026, 0, 30, 12, 3))).toBe('Jan 30 12:03')
+  expect(of(Date.UTC(2025, 0, 30))).toBe('2025-01-30')
+  expect(of(now_ms - 79_000, at(undefined))).toBe('2026-01-31T12:03:41.000Z')
+  expect([-79_000, -2, 7_200_000, 900_000_000].map((span) => of(now_ms + span, at(80, 'relative')))).toEqual([
+    '1m ago',
+    'now',
+    'in 2h',
+    'in 10d',
+  ])
+  expect(of(now_ms, at(80, 'ms'))).toBe(String(now_ms))
+  expect(of(9e15)).toBe('9000000000000000')
 })
 
 test('wide characters and emoji take two columns, and are never cut in two', () => {
-  const lines = alignTable(
-    ['topic', 'count'],
+  const lines = tableLines(
+    [{ name: 'topic' }, { name: 'count' }],
     [
-      ['茶と珈琲', 1],
-      ['👩‍👩‍👧 tea', 20],
-      ['plain', 300],
+      { topic: '茶と珈琲', count: 1 },
+      { topic: '👩‍👩‍👧 tea', count: 20 },
+      { topic: 'plain', count: 300 },
     ],
     style(),
   )

@@ -3,62 +3,25 @@ import { stripVTControlCharacters } from 'node:util'
 import stringWidth from 'string-width'
 import { jsonText, oneLine } from './printable.ts'
 import type { Style } from './style.ts'
+import { timeText } from './time.ts'
 
-/** Returns `name  value` lines with the values in one column. Rows without a value are left out. */
+/** Prose below this width is harder to read than a line that the terminal breaks. */
+const leastProse = 30
+
+/**
+ * Returns `name  value` lines with the values in one column; on a terminal a long one goes on below. Rows without a value are
+ * left out.
+ */
 export function alignPairs(rows: readonly (readonly [name: string, value: string | null])[], style: Style): string[] {
   const shown = rows.filter((row): row is readonly [string, string] => row[1] !== null)
   const width = widest(shown.map(([name]) => name))
-  return shown.map(([name, value]) => `${style.dim(padEnd(name, width))}  ${oneLine(value)}`)
-}
-
-/**
- * Returns a table with a header; columns of numbers are right-aligned. `paint` colours the cells of a column, by its name.
- * On a terminal the widest columns are cut to fit, but never a time, nor an identifier that the next command needs.
- */
-export function alignTable(
-  header: readonly string[],
-  rows: readonly (readonly unknown[])[],
-  style: Style,
-  paint: Readonly<Record<string, (cell: string) => string>> = {},
-): string[] {
-  const whole = rows.map((row) => row.map(formatValue))
-  const natural = header.map((name, column) => widest([name, ...whole.map((row) => row[column] ?? '')]))
-  const widths = fitWidths(natural, header, style.columns)
-  const isNumeric = header.map((_, column) => rows.length > 0 && rows.every((row) => typeof row[column] === 'number'))
-  const line = (row: readonly string[], painted: typeof paint) =>
-    row
-      .map((whole, column) => {
-        const cell = cutText(whole, widths[column] ?? 0)
-        const blank = ' '.repeat((widths[column] ?? 0) - textWidth(cell))
-        const text = painted[header[column] ?? '']?.(cell) ?? cell
-        return isNumeric[column] ? blank + text : text + blank
-      })
-      .join('  ')
-      .trimEnd()
-  return [style.dim(line(header, {})), ...whole.map((row) => line(row, paint))]
-}
-
-const narrowest = 8
-const gap = 2
-/** Room for the indent of a table within a section. */
-const indent = 2
-
-/** Returns widths that fit the terminal as far as they can: the widest column that may be cut shrinks first. */
-function fitWidths(natural: readonly number[], header: readonly string[], columns: number | undefined): number[] {
-  const widths = [...natural]
-  if (columns === undefined) return widths
-  let over = widths.reduce((sum, width) => sum + width + gap, indent - gap) - columns
-  while (over > 0) {
-    let widest = -1
-    for (const [column, width] of widths.entries()) {
-      const isNeeded = /^(slot|job|request|beacon|session)(_id)?$|_ms$|^received$/.test(header[column] ?? '')
-      if (!isNeeded && width > narrowest && (widest === -1 || width > widths[widest]!)) widest = column
-    }
-    if (widest === -1) break
-    widths[widest]! -= 1
-    over--
-  }
-  return widths
+  const room = style.columns === undefined ? 0 : style.columns - width - 2
+  return shown.flatMap(([name, value]) => {
+    const text = oneLine(value)
+    const isLong = room >= leastProse && text.length > room && textWidth(stripVTControlCharacters(text)) > room
+    const [first = '', ...rest] = isLong && text === stripVTControlCharacters(text) ? wrap(text, room) : [text]
+    return [`${style.dim(padEnd(name, width))}  ${first}`, ...rest.map((line) => ' '.repeat(width + 2) + line)]
+  })
 }
 
 /** Created on first use: it initializes ICU, which takes 20 ms. */
@@ -118,23 +81,18 @@ export function describeValue(value: unknown, style: Style): string[] {
   return fields.flatMap(([name, field]) =>
     isNested(field)
       ? [style.dim(oneLine(name)), ...describeValue(field, style).map((line) => `  ${line}`)]
-      : [`${style.dim(padEnd(oneLine(name), width))}  ${formatField(name, field)}`],
+      : [`${style.dim(padEnd(oneLine(name), width))}  ${formatField(name, field, style)}`],
   )
 }
 
 /** Returns the value of a field on one line; epoch milliseconds as a time. */
-export function formatField(name: string, value: unknown): string {
-  return typeof value === 'number' && isTime(name) ? formatTime(value) : formatValue(value)
+function formatField(name: string, value: unknown, style: Style): string {
+  return typeof value === 'number' && isTime(name) ? timeText(value, style) : formatValue(value)
 }
 
 /** Whether a field of this name holds epoch milliseconds. */
 export function isTime(name: string): boolean {
   return /(^|_)at_ms$|^now_ms$/.test(name)
-}
-
-/** Returns epoch milliseconds as RFC 3339, UTC. */
-export function formatTime(epoch_ms: number): string {
-  return new Date(epoch_ms).toISOString()
 }
 
 /** Returns a scalar, or a list of them, on one line, with the control characters written out that could steer a terminal. */

@@ -7,7 +7,7 @@ import { closeSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hasTypes, parseJsonObject } from '../../foundation/json.ts'
-import { formatTime } from '../output/text.ts'
+import { formatTime } from '../output/time.ts'
 import { CliError, type Failure } from '../run/errors.ts'
 import type { Host } from '../run/host.ts'
 import { createStateDirectory } from '../settings/state-directory.ts'
@@ -30,7 +30,7 @@ export interface Background {
 export async function startInBackground(
   host: Host,
   words: readonly string[],
-  { home, signal }: { home: string; signal: AbortSignal },
+  { home, signal, variables = {} }: { home: string; signal: AbortSignal; variables?: Record<string, string> },
 ): Promise<Background> {
   const log_file = await newLogFile(host, home)
   const log = openSync(log_file, 'a', 0o600)
@@ -38,7 +38,7 @@ export async function startInBackground(
   const child = spawn(command, [...program, ...words], {
     cwd: host.cwd,
     // It outlives npm, so it must not watch npm as a script does.
-    env: { ...host.env, npm_lifecycle_event: undefined },
+    env: { ...host.env, ...variables, npm_lifecycle_event: undefined },
     stdio: ['ignore', 'pipe', log],
     detached: true,
     windowsHide: true,

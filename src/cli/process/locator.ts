@@ -19,6 +19,9 @@ export interface Locator {
   projects: LocatorProject[]
   /** The control plane requires it when the sandbox listens beyond loopback. */
   admin_token?: string | undefined
+  /** Of a shared store: the namespace, and how many nodes served it at the start. */
+  namespace?: string | undefined
+  nodes?: number | undefined
   /** What frame URLs and links say, where it is not the url. */
   public_url?: string | undefined
   /** The file with the certificate of a sandbox that serves https. */
@@ -45,8 +48,8 @@ const projectTypes = {
 }
 const locatorTypes = {
   ...{ url: text, inspector_url: text, database: text, version: text, admin_token: 'string|undefined' },
-  ...{ public_url: 'string|undefined', certificate: 'string|undefined' },
-  ...{ pid: 'number', projects: 'array', started_at_ms: 'number' },
+  ...{ public_url: 'string|undefined', certificate: 'string|undefined', namespace: 'string|undefined' },
+  ...{ pid: 'number', projects: 'array', started_at_ms: 'number', nodes: 'number|undefined' },
 }
 
 /** Writes a locator beside its path and renames it, so that no reader sees half of it. */

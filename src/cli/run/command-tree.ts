@@ -3,7 +3,15 @@
  * that neither has to load a command, the contract or a schema.
  */
 import type { Argument, Option } from 'commander'
-import { type AnyCommand, type CommandGroup, isGroup, load, suggestedValues } from './command.ts'
+import {
+  type AnyCommand,
+  type CommandGroup,
+  isGroup,
+  load,
+  provenanceOf,
+  suggestedValues,
+  tableOptions,
+} from './command.ts'
 
 export interface CommandNode {
   name: string
@@ -29,6 +37,8 @@ export interface OptionNode extends Pick<Option, 'flags' | 'description' | 'defa
   choices: readonly string[]
   /** The values that completion suggests. */
   suggestions: readonly string[]
+  /** Of the field that it sets: `assumed A93`. */
+  provenance?: string
 }
 
 declare const __SVC_COMMAND_TREE__: string | undefined
@@ -54,7 +64,7 @@ export async function describeCommand(lazy: AnyCommand): Promise<CommandNode> {
     ...(details === undefined ? {} : { details }),
     ...(formats === undefined ? {} : { formats }),
     arguments: (command.arguments ?? []).map(describeArgument),
-    options: (command.options ?? []).map(describeOption),
+    options: [...(command.options ?? []), ...tableOptions(command)].map(describeOption),
     examples,
   }
 }
@@ -71,5 +81,9 @@ function describeArgument(argument: Argument): ArgumentNode {
 
 function describeOption(option: Option): OptionNode {
   const { flags, description, defaultValue, presetArg, argChoices: choices = [] } = option
-  return { flags, description, defaultValue, presetArg, choices, suggestions: suggestedValues(option) }
+  const provenance = provenanceOf(option)
+  return {
+    ...{ flags, description, defaultValue, presetArg, choices, suggestions: suggestedValues(option) },
+    ...(provenance === undefined ? {} : { provenance }),
+  }
 }

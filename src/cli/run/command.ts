@@ -1,5 +1,6 @@
 /** Commands as values: what the parser, the help, completion and the tests need to know of each, and what it does. */
-import type { Argument, Option } from 'commander'
+import { type Argument, InvalidArgumentError, Option } from 'commander'
+import type { Column } from '../output/table.ts'
 import type { Session } from './session.ts'
 
 export interface Command {
@@ -10,6 +11,10 @@ export interface Command {
   details?: string
   arguments?: readonly Argument[]
   options?: readonly Option[]
+  /** The columns of each table that it prints. With one table, `--columns` chooses among them. */
+  tables?: readonly (readonly Column[])[]
+  /** Fields that `--columns` takes beside the columns of the table. */
+  fields?: readonly string[]
   /** Values of -o that only this command has, beside the common ones. The chosen one is in `session.flags.output`. */
   formats?: readonly string[]
   /** Runs even though a config file is invalid, because it reports or repairs it. Its settings are the defaults then. */
@@ -74,12 +79,45 @@ export async function loadAll(
   return found.flat()
 }
 
+/** Returns the flags of a command that prints tables. */
+export function tableOptions({ tables = [], fields = [] }: Pick<Command, 'tables' | 'fields'>): Option[] {
+  const [columns, ...others] = tables
+  if (columns === undefined) return []
+  const wide = new Option('--wide', 'show every column, and whole values, on a terminal too')
+  if (others.length > 0) return [wide]
+  const named = columns.filter(({ name }) => name.trim() !== '')
+  const names = named.map(({ name }) => name)
+  const known = [...new Set([...names, ...named.map(({ name, field = name }) => field), ...fields])]
+  const chosen = new Option('--columns <names>', `columns, separated by commas: ${names.join(',')}`).argParser(
+    (text) => {
+      const given = text.split(',').map((name) => name.trim())
+      const unknown = given.find((name) => !known.includes(name))
+      if (unknown === undefined) return given
+      throw new InvalidArgumentError(`Allowed choices are ${known.join(', ')}.`)
+    },
+  )
+  return [suggestValues(chosen, known), wide]
+}
+
 const suggestions = new WeakMap<Option, readonly string[]>()
 
 /** Sets the values that completion suggests for a flag whose values commander does not check. Returns the flag. */
 export function suggestValues(option: Option, values: readonly string[]): Option {
   suggestions.set(option, values)
   return option
+}
+
+const provenances = new WeakMap<Option, string>()
+
+/** Sets the provenance of the field that a flag sets. Returns the flag. */
+export function withProvenance(option: Option, provenance: string | undefined): Option {
+  if (provenance !== undefined) provenances.set(option, provenance)
+  return option
+}
+
+/** Returns the provenance of the field that a flag sets: `assumed A93`. */
+export function provenanceOf(option: Option): string | undefined {
+  return provenances.get(option)
 }
 
 /** Returns the values that completion suggests for a flag. */

@@ -42,6 +42,26 @@ export class CliError extends Error {
   }
 }
 
+/** A signal, such as that of Ctrl-C. */
+export class InterruptError extends CliError {
+  readonly signal: string
+
+  constructor(signal: string) {
+    super('interrupted', 'interrupted', `Interrupted by ${signal}.`)
+    this.signal = signal
+  }
+}
+
+/** Awaits what only Ctrl-C ends, so that Ctrl-C needs no message. Resolves to the exit code. */
+export async function untilCtrlC(work: Promise<number>): Promise<number> {
+  try {
+    return await work
+  } catch (error) {
+    if (error instanceof InterruptError && error.signal === 'SIGINT') return exitCodes.interrupted.exit_code
+    throw error
+  }
+}
+
 /** The failure of every command that needs a sandbox where none is running and no service is named. */
 export function noSandbox(): CliError {
   const hint = 'Start one: svc start. Or name a service: --base-url URL.'

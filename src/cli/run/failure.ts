@@ -26,7 +26,7 @@ export function describeFailure(error: unknown): Failure {
     return failure('unreachable', error.timed_out ? 'timeout' : 'unreachable', error.message, { hint })
   }
   if (error instanceof ContractError) {
-    return failure('service', 'contract_mismatch', error.message, { request_id: error.request_id })
+    return failure('service', 'contract_mismatch', oneLine(error.message), { request_id: error.request_id })
   }
   const message = error instanceof Error ? error.message : String(error)
   return failure('unexpected', 'unexpected', message, { hint: 'This looks like a bug of svc.' })

@@ -1,7 +1,7 @@
 /** What `svc COMMAND --help` and `svc help TOPIC` print. */
 import { Argument, Command as Commander, Option } from 'commander'
 import type { Style } from '../output/style.ts'
-import { alignTable } from '../output/text.ts'
+import { type Column, tableLines } from '../output/table.ts'
 import { settingNames, settingsTable } from '../settings/table.ts'
 import type { CommandNode, OptionNode } from './command-tree.ts'
 import { exitCodes } from './errors.ts'
@@ -13,7 +13,7 @@ import { exitCodes } from './errors.ts'
 export function commandHelp(
   tree: readonly CommandNode[],
   words: readonly string[],
-  { command_name, columns }: { command_name: string; columns: number },
+  { command_name, columns, style }: { command_name: string; columns: number; style: Style },
 ): string {
   let text = ''
   let commander = new Commander(command_name).configureOutput({
@@ -21,9 +21,10 @@ export function commandHelp(
       text += written
     },
     getOutHelpWidth: () => columns,
-    getOutHasColors: () => false,
+    // Codes of the style are there only where they may be.
+    getOutHasColors: () => true,
   })
-  commander.configureHelp({ subcommandTerm: (child) => child.name() })
+  commander.configureHelp({ subcommandTerm: (child) => child.name(), styleTitle: (title) => style.bold(title) })
   let node: CommandNode = { name: '', summary: '', commands: tree }
   for (const word of words) {
     const [flag = ''] = word.split('=', 1)
@@ -42,10 +43,15 @@ export function commandHelp(
       .map(({ examples = [] }) => examples[0])
   const lines = [
     '',
-    'Examples:',
+    style.bold('Examples:'),
     ...examples.map((example) => `  ${command_name} ${example}`),
     '',
-    'Common options: -o text|json|jsonl|none  -q  --base-url URL  ... (svc help settings)',
+    style.bold('Flags of every command:'),
+    '  -o text|json|jsonl|none  --jq EXPR  --template TEXT  --time FORM  -q',
+    `  --base-url URL  --client-id ID  --secret-key KEY   ${style.dim('svc help settings')}`,
+    ...(node.options?.some(({ provenance }) => provenance !== undefined)
+      ? ['', style.dim(`Documented or assumed, and what: ${command_name} contract show FIELD`)]
+      : []),
   ]
   commander.addHelpText('after', lines.join('\n')).outputHelp()
   return text
@@ -83,31 +89,49 @@ export const topics: Readonly<Record<string, (style: Style) => Promise<string[]>
 /** One table with the contract's errors, so that the two cannot differ. */
 async function exitCodesTopic(style: Style): Promise<string[]> {
   const { errorCodes } = await import('../../contract/error-codes.ts')
-  const rows = Object.entries(exitCodes).map(([category, { exit_code, meaning }]) => [exit_code, category, meaning])
-  const errors = Object.entries(errorCodes).map(([code, { status, exit_code, summary }]) => [
+  const rows = Object.entries(exitCodes).map(([category, { exit_code, meaning }]) => ({ category, exit_code, meaning }))
+  const errors = Object.entries(errorCodes).map(([error, { status, exit_code, summary }]) => ({
+    error,
     status,
-    code,
     exit_code,
     summary,
-  ])
+  }))
   return [
-    ...alignTable(['exit', 'category', 'meaning'], rows, style),
+    ...tableLines(exitColumns, rows, style),
     '',
     'Errors of the API, and the exit code of each:',
-    ...alignTable(['status', 'error', 'exit', 'meaning'], errors, style),
+    ...tableLines(errorColumns, errors, style),
   ]
 }
+
+const exitColumns: readonly Column[] = [
+  { name: 'exit', field: 'exit_code' },
+  { name: 'category' },
+  { name: 'meaning', kind: 'prose' },
+]
+const errorColumns: readonly Column[] = [
+  { name: 'status' },
+  { name: 'error' },
+  { name: 'exit', field: 'exit_code' },
+  { name: 'meaning', field: 'summary', kind: 'prose' },
+]
+const settingColumns: readonly Column[] = [
+  { name: 'flag' },
+  { name: 'environment', field: 'env' },
+  { name: 'file', rank: 2 },
+  { name: 'what', field: 'description', kind: 'prose' },
+]
 
 async function settingsTopic(style: Style): Promise<string[]> {
   const rows = settingNames.map((name) => {
     const { flag, env, isFileSetting, description } = settingsTable[name]
-    return [flag ?? '-', env, isFileSetting ? name : '-', description]
+    return { flag: flag ?? '-', env, file: isFileSetting ? name : '-', description }
   })
   return [
     'A setting is taken from the first of these that has it: flag, environment, svc.config.json, profile,',
     'running sandbox, default.',
     '',
-    ...alignTable(['flag', 'environment', 'file', 'what'], rows, style),
+    ...tableLines(settingColumns, rows, style),
     '',
     'A list longer than the terminal goes to SVC_PAGER, PAGER or less; --no-pager prints it directly.',
     'SVC_STRICT=1 starts every sandbox as svc start --strict does.',

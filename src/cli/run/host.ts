@@ -33,8 +33,8 @@ export interface Host {
   parentOf(pid: number): { pid: number; name: string | null } | null
   /** Asks another process to end. Returns false when there is none. */
   terminate(pid: number): boolean
-  /** Sends a signal to a process, or to a process group by its negative id; 0 only checks. False when there is none. */
-  signal(pid: number, signal: Signal | 'SIGKILL' | 0): boolean
+  /** Sends a signal to a process, or to a process group by its negative id, 0 for its own. The signal 0 only checks. False when there is none. */
+  signal(pid: number, signal: Signal | 'SIGKILL' | 'SIGTSTP' | 0): boolean
   /** Calls `handler` when this process exits, also by force. Returns a function that undoes it. */
   onExit(handler: () => void): () => void
 }

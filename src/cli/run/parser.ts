@@ -6,8 +6,25 @@
  * loaded. The common options belong to the root, which reads them anywhere on the line. `--help` is one of them.
  */
 import { Command as Commander, CommanderError, Option } from 'commander'
-import { type ColorChoice, colorChoices, type Flags, settingNames, settingsTable } from '../settings/table.ts'
-import { type AnyCommand, type Command, type CommandGroup, type CommandInput, isGroup, load } from './command.ts'
+import type { OutputOptions } from '../output/output.ts'
+import {
+  type ColorChoice,
+  colorChoices,
+  type Flags,
+  settingNames,
+  settingsTable,
+  type TimeChoice,
+  timeChoices,
+} from '../settings/table.ts'
+import {
+  type AnyCommand,
+  type Command,
+  type CommandGroup,
+  type CommandInput,
+  isGroup,
+  load,
+  tableOptions,
+} from './command.ts'
 import { CliError, didYouMean } from './errors.ts'
 
 export type ParsedLine = { common: CommonOptions } & (
@@ -27,6 +44,10 @@ export interface CommonOptions {
   isInteractive: boolean
   /** Whether a long list may go to a pager. */
   isPaged: boolean
+  /** How times are shown; null without the flag. */
+  time: TimeChoice | null
+  /** What is made of the JSON: `--jq` or `--template`. */
+  filter: OutputOptions['filter']
 }
 
 /** Parses a command line. What it does not understand is returned as `invalid`, with the nearest that it does. */
@@ -75,8 +96,11 @@ export async function parseCommandLine(commands: readonly AnyCommand[], args: re
   }
 
   async function complete(commander: Commander): Promise<void> {
-    const { color, help } = root.opts()
-    if (!colorChoices.includes(color)) root.error(colorError(color), { code: 'commander.invalidArgument' })
+    const { color, time, help } = root.opts()
+    if (!colorChoices.includes(color))
+      root.error(choiceError('--color <when>', color, colorChoices), { code: 'commander.invalidArgument' })
+    if (time !== undefined && !timeChoices.includes(time))
+      root.error(choiceError('--time <form>', time, timeChoices), { code: 'commander.invalidArgument' })
     if (help === true) commander.help()
     const command = await load(declared.get(commander)!)
     if (isGroup(command)) completeGroup(commander, command)
@@ -100,7 +124,7 @@ export async function parseCommandLine(commands: readonly AnyCommand[], args: re
 
   function completeCommand(commander: Commander, command: Command): void {
     for (const argument of command.arguments ?? []) commander.addArgument(argument)
-    for (const option of command.options ?? []) {
+    for (const option of [...(command.options ?? []), ...tableOptions(command)]) {
       commander.addOption(option)
       // commander gives `--no-foo` its default before the hook, when it does not know the option yet.
       if (option.negate) commander.setOptionValue(option.attributeName(), true)
@@ -155,6 +179,13 @@ export function commonOptions(): Option[] {
     ...settings,
     new Option('--json', 'short for -o json'),
     new Option('--allow-http', 'send keys without TLS beyond this computer too'),
+    new Option('--jq <expression>', 'print what jq makes of the JSON: .items[].slot_id'),
+    new Option('--template <text>', 'print the JSON by a Handlebars template: {{slot_id}}; svc docs output').conflicts(
+      'jq',
+    ),
+    new Option('--time <form>', 'show times as 12:03:41, as 2m ago, or in milliseconds')
+      .choices(timeChoices)
+      .argParser(String),
     new Option('-q, --quiet', 'print no notes on stderr'),
     new Option('--no-input', 'never ask, not even on a terminal'),
     new Option('--no-pager', 'print long lists without a pager'),
@@ -163,9 +194,8 @@ export function commonOptions(): Option[] {
   ]
 }
 
-function colorError(color: string): string {
-  const choices = colorChoices.join(', ')
-  return `option '--color <when>' argument '${color}' is invalid. Allowed choices are ${choices}.`
+function choiceError(flags: string, value: string, choices: readonly string[]): string {
+  return `option '${flags}' argument '${value}' is invalid. Allowed choices are ${choices.join(', ')}.`
 }
 
 function readCommonOptions(options: Record<string, unknown>): CommonOptions {
@@ -184,6 +214,13 @@ function readCommonOptions(options: Record<string, unknown>): CommonOptions {
     color: options.color as ColorChoice,
     isInteractive: options.input !== false,
     isPaged: options.pager !== false,
+    time: timeChoices.find((choice) => choice === options.time) ?? null,
+    filter:
+      typeof options.jq === 'string'
+        ? { kind: 'jq', text: options.jq }
+        : typeof options.template === 'string'
+          ? { kind: 'template', text: options.template }
+          : null,
   }
 }
 

@@ -1,7 +1,8 @@
 /** Parses a command line, prints help or runs the command, and reports whatever fails. */
 import type { OutputOptions } from '../output/output.ts'
 import { guardedHost, oneLine } from '../output/printable.ts'
-import { outputFormats } from '../settings/table.ts'
+import type { View } from '../output/style.ts'
+import { type ColorChoice, outputFormats } from '../settings/table.ts'
 import type { AnyCommand } from './command.ts'
 import { CliError, exitCodes, type Failure } from './errors.ts'
 import type { Host } from './host.ts'
@@ -18,12 +19,14 @@ export async function runCommand(
   bare: Host,
 ): Promise<number> {
   const host = guardedHost(bare)
-  const output: OutputOptions = { format: 'text', quiet: false, color: 'auto', isPaged: false }
+  const view = { time: null, now_ms: host.now(), wide: false, columns: null } as View
+  const output: OutputOptions = { format: 'text', quiet: false, color: 'auto', isPaged: false, view }
   try {
     const [first, ...rest] = args
     if (first === 'help' && (await printTopic(rest[0], host))) return exitCodes.ok.exit_code
     const parsed = await parseCommandLine(commands, withoutPseudoCommand(first, rest) ?? args)
     Object.assign(output, outputOptions(parsed.common, host.env))
+    view.time = parsed.common.time
     if (parsed.kind === 'invalid') throw parsed.error
     if (parsed.kind === 'version') {
       host.stdout.write(`${version}\n`)
@@ -31,14 +34,14 @@ export async function runCommand(
     }
     if (parsed.kind === 'help') {
       const stream = parsed.isRequested ? host.stdout : host.stderr
-      stream.write(parsed.words.length === 0 ? rootHelp() : await helpOf(commands, parsed.words, host))
+      stream.write(parsed.words.length === 0 ? rootHelp() : await helpOf(commands, parsed.words, host, output.color))
       return parsed.isRequested ? exitCodes.ok.exit_code : exitCodes.usage.exit_code
     }
     const { runSession } = await import('./run-session.ts')
     return await runSession(parsed, host, output)
   } catch (error) {
     const failure = await describe(error)
-    const hint = failure.hint?.replace(/\bsvc(?= [a-z])/g, commandName(host.env)) ?? null
+    const hint = failure.hint?.replace(/\bsvc(?= [a-z])/g, commandName(host)) ?? null
     const { createOutput } = await import('../output/output.ts')
     createOutput(host, output).failure({ ...failure, hint })
     return exitCodes[failure.category].exit_code
@@ -61,24 +64,35 @@ async function printTopic(name: string | undefined, host: Host): Promise<boolean
   return true
 }
 
-async function helpOf(commands: readonly AnyCommand[], words: readonly string[], host: Host): Promise<string> {
-  const [{ commandTree }, { commandHelp }] = await Promise.all([import('./command-tree.ts'), import('./help.ts')])
+async function helpOf(
+  commands: readonly AnyCommand[],
+  words: readonly string[],
+  host: Host,
+  color: ColorChoice,
+): Promise<string> {
+  const [{ commandTree }, { commandHelp }, { styleOf }] = await Promise.all([
+    import('./command-tree.ts'),
+    import('./help.ts'),
+    import('../output/style.ts'),
+  ])
   const tree = await commandTree(commands.filter(({ name }) => name === words[0]))
   return commandHelp(tree, words, {
-    command_name: commandName(host.env),
+    command_name: commandName(host),
     columns: host.stdout.columns ?? defaultColumns,
+    style: styleOf(host.stdout, color, host.env),
   })
 }
 
 /** The output as the command line and the environment ask for it. The settings files may still say otherwise. */
-function outputOptions(common: CommonOptions, env: Host['env']): OutputOptions {
+function outputOptions(common: CommonOptions, env: Host['env']): Omit<OutputOptions, 'view'> {
   const wanted = common.settings.output ?? env.SVC_OUTPUT
-  const { quiet, color, isInteractive, isPaged } = common
+  const { quiet, color, isInteractive, isPaged, filter } = common
   return {
     format: outputFormats.find((format) => format === wanted) ?? 'text',
     quiet,
     color,
     isPaged: isInteractive && isPaged,
+    filter: filter ?? null,
   }
 }
 

@@ -5,7 +5,7 @@ import { configAbove, loadSettings } from '../settings/files.ts'
 import { resolveSettings, type Settings } from '../settings/settings.ts'
 import type { Flags } from '../settings/table.ts'
 import type { Command } from './command.ts'
-import { CliError, exitCodes, noSandbox } from './errors.ts'
+import { exitCodes, InterruptError, noSandbox } from './errors.ts'
 import { type Host, hostWith } from './host.ts'
 import type { ParsedLine } from './parser.ts'
 import { commandName } from './program-info.ts'
@@ -24,9 +24,11 @@ export async function runSession(
   const settings = await settingsOf(command, common.settings, host)
   output.format = settings.output
   const interrupt = new AbortController()
-  let onInterrupt = (signal: string) =>
-    interrupt.abort(new CliError('interrupted', 'interrupted', `Interrupted by ${signal}.`))
+  let onInterrupt = (signal: string) => interrupt.abort(new InterruptError(signal))
+  const { wide, columns } = input.options as { wide?: true; columns?: readonly string[] }
+  if (output.view !== undefined) Object.assign(output.view, { wide: wide === true, columns: columns ?? null })
   const out = createOutput(host, output)
+  await out.prepare()
   const removeHandler = handleSignals(host, (signal) => onInterrupt(signal))
   // `start` names the file itself, with what it takes from it.
   const above = command.name === 'start' ? null : await configAbove(host, common.settings)
@@ -36,7 +38,7 @@ export async function runSession(
     onInterrupt('SIGHUP')
   }
   const unwatch = host.env.npm_lifecycle_event === undefined ? () => {} : watchParents(host, onParentEnd)
-  const command_name = commandName(host.env)
+  const command_name = commandName(host)
   let note = severalSandboxesNote(settings, command_name)
   try {
     const session: Session = {
@@ -56,7 +58,8 @@ export async function runSession(
         return sessionClient(host, settings, credential)
       },
     }
-    return await command.run(session, input)
+    const code = await command.run(session, input).finally(() => out.flush())
+    return code
   } catch (error) {
     // A command that stumbles over a response says what was wrong with it.
     if (!(error instanceof TypeError || error instanceof RangeError)) throw error

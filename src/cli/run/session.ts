@@ -7,7 +7,7 @@ import type { EndpointId } from '../../contract/index.ts'
 import { parseJson } from '../../foundation/json.ts'
 import { endpoints } from '../endpoint/facts.ts'
 import type { Output } from '../output/output.ts'
-import { type PermittedKey, permittedAdminToken, permittedSecretKey } from '../settings/key-destination.ts'
+import { type PermittedKey, permittedControlToken, permittedSecretKey } from '../settings/key-destination.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Flags } from '../settings/table.ts'
 import type { Host } from './host.ts'
@@ -20,7 +20,7 @@ export interface Session {
   readonly settings: Settings
   /** Settings as the command line gave them, before the environment and the files. */
   readonly flags: Flags
-  /** How you would call this program again: `svc`, or `npx svc` under npm. */
+  /** How you would call this program again: `svc`, or by npx under npm: see `commandName`. */
   readonly command_name: string
   /** Aborted by the first Ctrl-C. */
   readonly signal: AbortSignal
@@ -31,6 +31,11 @@ export interface Session {
    * them. Throws CliError when no sandbox is running and no service is named.
    */
   client(options?: { credential?: PermittedKey | undefined }): Client
+}
+
+/** Whether text may use the whole terminal, and keys are read from it. */
+export function hasScreen({ host, out }: Session): boolean {
+  return out.format === 'text' && host.stdin_is_terminal && host.stdout.is_terminal && host.env.TERM !== 'dumb'
 }
 
 /** Returns a note that several sandboxes are running and which one is used; null when the choice is clear. */
@@ -92,7 +97,7 @@ export function sessionClient(host: Host, settings: Settings, credential?: Permi
     // Asked for by the first request that takes a credential: others work without one.
     credential: () => credential ?? permittedSecretKey(settings) ?? undefined,
     origin: settings.origin ?? undefined,
-    admin_token: permittedAdminToken(settings),
+    admin_token: permittedControlToken(settings),
     validate: (response, endpoint) => {
       keepReceived(host, { endpoint, response })
       return sandbox?.version === version && response.headers.get('x-sandbox-fault') === null ? false : 'report'

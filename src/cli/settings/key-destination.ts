@@ -43,10 +43,25 @@ export function permittedKey(settings: Settings, key: string): PermittedKey {
   return overSafeWay(settings, 'The secret key', key)
 }
 
-/** Returns the admin token of the sandbox in the settings; undefined when it needs none. Throws CliError as permittedKey. */
-export function permittedAdminToken(settings: Pick<Settings, 'base_url' | 'allow_http' | 'sandbox'>) {
-  const token = settings.sandbox?.admin_token
-  return token === undefined ? undefined : overSafeWay(settings, 'The admin token', token)
+/** Returns a token that the service in the settings has issued just now, for that service. Throws CliError as permittedKey. */
+export function issuedToken(settings: Settings, token: string): PermittedKey {
+  return overSafeWay(settings, 'The activation token', token)
+}
+
+type TokenSettings = Pick<Settings, 'base_url' | 'allow_http' | 'sandbox'> &
+  Partial<Pick<Settings, 'control_token' | 'source'>>
+
+/**
+ * Returns the token of the control plane for the service in the settings; undefined when there is none for it. One from
+ * another source than the service is not sent: most commands work without it. Throws CliError as permittedKey.
+ */
+export function permittedControlToken({ control_token, source, ...settings }: TokenSettings) {
+  const own = settings.sandbox?.admin_token
+  const isAgreed =
+    source !== undefined &&
+    (source.base_url === 'flag' || source.base_url === 'sandbox' || source.control_token === source.base_url)
+  const token = isAgreed ? (control_token ?? own) : own
+  return token === undefined ? undefined : overSafeWay(settings, 'The token of the control plane', token)
 }
 
 /** Returns the key of a sandbox that this command has started itself. */

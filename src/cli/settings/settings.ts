@@ -24,6 +24,7 @@ export const settingRules: Readonly<Record<SettingName, Rule>> = {
   client_id: { pattern: new RegExp(client_id?.pattern ?? ''), problem: client_id?.problem ?? '' },
   secret_key: key,
   publishable_key: key,
+  control_token: key,
   origin: { pattern: /^https?:\/\/[^/\s]+$/, problem: 'must be an origin, such as http://localhost:3000' },
   output: {
     pattern: new RegExp(`^(${outputFormats.join('|')})$`),
@@ -58,6 +59,7 @@ export interface Settings {
   client_id: string | null
   secret_key: string | null
   publishable_key: string | null
+  control_token: string | null
   origin: string | null
   /** The running sandbox that base_url names, with all its keys. */
   sandbox: Locator | null
@@ -81,6 +83,7 @@ export function resolveSettings(layers: Layers): Settings {
   const project = projects.find((project) => project.client_id === client_id.value)
   const secret_key = pick('secret_key', layers, project?.secret_key, null)
   const publishable_key = pick('publishable_key', layers, project?.publishable_key, null)
+  const control_token = pick('control_token', layers, sandbox?.admin_token, null)
   const origin = pick('origin', layers, project && pageOrigin(project), null)
   const output = pick('output', layers, undefined, 'text')
   return {
@@ -89,6 +92,7 @@ export function resolveSettings(layers: Layers): Settings {
     client_id: client_id.value,
     secret_key: secret_key.value,
     publishable_key: publishable_key.value,
+    control_token: control_token.value,
     origin: origin.value,
     sandbox: sandbox && { ...sandbox, projects },
     running: layers.sandboxes.length,
@@ -103,6 +107,7 @@ export function resolveSettings(layers: Layers): Settings {
       client_id: client_id.source,
       secret_key: secret_key.source,
       publishable_key: publishable_key.source,
+      control_token: control_token.source,
       origin: origin.source,
     },
   }

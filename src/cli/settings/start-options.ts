@@ -65,6 +65,26 @@ const table = {
     flag: '--db <file>',
     description: 'database file; default: sandbox.db in the state directory',
   },
+  store: {
+    schema: z.string().regex(/^postgres(ql)?:\/\//, 'must be the URL of a PostgreSQL database: postgres://...'),
+    flag: '--store <url>',
+    description: 'PostgreSQL database that any number of nodes share, postgres://USER:PASSWORD@HOST:5432/DATABASE',
+    env: 'SVC_STORE',
+  },
+  namespace: {
+    schema: z
+      .string()
+      .regex(/^[a-z0-9](?:[a-z0-9_-]{0,38}[a-z0-9])?$/, 'must be lower-case letters and digits, with - and _ inside'),
+    flag: '--namespace <name>',
+    description: 'with --store: projects, clock, faults and reset of your own on the same database',
+    env: 'SVC_NAMESPACE',
+  },
+  drain: {
+    schema: count,
+    flag: '--drain <ms>',
+    description: 'with --store: how long SIGTERM keeps serving after readyz has turned; default: 3000',
+    env: 'SVC_DRAIN',
+  },
   ephemeral: { schema: z.boolean(), flag: '--ephemeral', description: 'keep everything in memory' },
   seed: { schema: count, flag: '--seed <n>', description: 'same identifiers and decisions in every run' },
   rate_limit: {
@@ -107,6 +127,10 @@ export const StartSection = z
     path: ['ephemeral'],
     error: 'cannot be together with db',
   })
+  .refine(({ db, ephemeral, store }) => store === undefined || (db === undefined && ephemeral !== true), {
+    path: ['store'],
+    error: 'cannot be together with db and ephemeral',
+  })
   .refine(({ tls, tls_cert, tls_key }) => tls !== true || (tls_cert ?? tls_key) === undefined, {
     path: ['tls'],
     error: 'cannot be together with tls_cert and tls_key',
@@ -117,14 +141,15 @@ export type StartOptions = z.infer<typeof StartSection>
 /** Returns the flags, by the name of their option. */
 export function startFlags(): Map<StartOptionName, Option> {
   const flags = new Map(names.map((name) => [name, flagOf(table[name])]))
-  flags.get('ephemeral')?.conflicts('db')
+  flags.get('ephemeral')?.conflicts(['db', 'store'])
+  flags.get('store')?.conflicts('db')
   flags.get('tls')?.conflicts(['tlsCert', 'tlsKey'])
   return flags
 }
 
 /** Options that mean something only together: one that is given replaces all of them in the layer below. */
 const groups: readonly (readonly StartOptionName[])[] = [
-  ['db', 'ephemeral'],
+  ['db', 'ephemeral', 'store'],
   ['tls', 'tls_cert', 'tls_key'],
 ]
 
@@ -146,9 +171,15 @@ export function startEnvironment(
     const text = variable === undefined ? '' : (env[variable]?.trim() ?? '')
     if (variable === undefined || text === '') continue
     if (schema instanceof z.ZodArray) values[name] = text.split(/[\s,]+/)
+    else if (schema instanceof z.ZodNumber) values[name] = countOf(variable, text)
     else values[name] = schema instanceof z.ZodBoolean ? isOn(variable, text) : text
   }
   return values
+}
+
+function countOf(variable: string, text: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text)
+  throw new CliError('usage', 'setting_invalid', `${variable} must be a whole number, not ${text}.`)
 }
 
 function isOn(variable: string, text: string): boolean {
@@ -159,15 +190,18 @@ function isOn(variable: string, text: string): boolean {
 
 const switches: Readonly<Record<string, boolean | undefined>> = { 1: true, true: true, 0: false, false: false }
 
-/** Returns the options as words of a command line. */
-export function startWords(options: StartOptions): string[] {
-  return names.flatMap((name) => {
+/** Returns the options as words of a command line, and the store as a variable: everybody can read a command line. */
+export function startWords(options: StartOptions): { words: string[]; variables: Record<string, string> } {
+  const variables: Record<string, string> = options.store === undefined ? {} : { SVC_STORE: options.store }
+  const words = names.flatMap((name) => {
+    if (name === 'store') return []
     const value = options[name]
     if (value === undefined || value === false) return []
     const [flag = ''] = table[name].flag.split(' ')
     if (value === true) return [flag]
     return (Array.isArray(value) ? value : [value]).map((each) => `${flag}=${each}`)
   })
+  return { words, variables }
 }
 
 function flagOf({ schema, flag, description, env }: StartRow): Option {

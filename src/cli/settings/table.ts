@@ -8,6 +8,9 @@ export type OutputFormat = (typeof outputFormats)[number]
 export const colorChoices = ['auto', 'always', 'never'] as const
 export type ColorChoice = (typeof colorChoices)[number]
 
+export const timeChoices = ['absolute', 'relative', 'ms'] as const
+export type TimeChoice = (typeof timeChoices)[number]
+
 interface SettingRow {
   env: string
   flag: string | null
@@ -40,6 +43,12 @@ export const settingsTable = {
     flag: '--publishable-key <key>',
     isFileSetting: true,
     description: "publishable key; default: the sandbox project's",
+  },
+  control_token: {
+    env: 'SVC_CONTROL_TOKEN',
+    flag: '--control-token <token>',
+    isFileSetting: true,
+    description: 'token of the control plane, from svc tokens create; default: that of the sandbox on this computer',
   },
   origin: {
     env: 'SVC_ORIGIN',

@@ -1,5 +1,6 @@
 import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
 import type { Body } from '../../cli/endpoint/input.ts'
+import { paintDim, paintReason, paintWord } from '../../cli/output/table.ts'
 import { alignPairs, formatValue } from '../../cli/output/text.ts'
 import type { CommandInput, Noun } from '../../cli/run/command.ts'
 import type { Session } from '../../cli/run/session.ts'
@@ -36,7 +37,16 @@ export const beacons: Noun = {
     }),
     endpointCommand('beacons.list', {
       examples: ['beacons list', 'beacons list --verdict rejected --since 10m -o jsonl'],
-      columns: ['received_at_ms', 'event', 'format', 'slot_id', 'verdict', 'reason_code', 'would_bill', 'metric'],
+      columns: [
+        { name: 'when', field: 'received_at_ms', kind: 'time', paint: paintDim },
+        { name: 'event' },
+        { name: 'format', rank: 3 },
+        { name: 'slot', field: 'slot_id', kind: 'id' },
+        { name: 'verdict', paint: paintWord },
+        { name: 'reason', field: 'reason_code', paint: paintReason },
+        { name: 'bills', field: 'would_bill', rank: 2, paint: paintWord },
+        { name: 'metric', rank: 4, paint: paintDim },
+      ],
     }),
     lint,
     tail,

@@ -3,11 +3,14 @@ import { Option } from 'commander'
 import { endpoints } from '../../cli/endpoint/facts.ts'
 import { fieldOptions, flagValues } from '../../cli/endpoint/input.ts'
 import type { Style } from '../../cli/output/style.ts'
-import { formatTime, formatValue } from '../../cli/output/text.ts'
+import { formatValue } from '../../cli/output/text.ts'
+import { timeText } from '../../cli/output/time.ts'
 import type { Command, CommandInput } from '../../cli/run/command.ts'
-import type { Session } from '../../cli/run/session.ts'
+import { untilCtrlC } from '../../cli/run/errors.ts'
+import { hasScreen, type Session } from '../../cli/run/session.ts'
 import { parseSince } from '../../foundation/duration.ts'
-import { verdictPaint, verdictText } from '../../tail/beacon-text.ts'
+import { beaconSource } from '../../tail/beacon-source.ts'
+import { beaconLine, verdictPaint, verdictText } from '../../tail/beacon-text.ts'
 import { connect, type FeedOptions, followBeacons, noteOf, type TailBeacon } from '../../tail/feed.ts'
 import { noFilter, passes, type TailFilter } from '../../tail/model.ts'
 import { namedProject } from '../projects.ts'
@@ -16,8 +19,8 @@ const { event, format, since, slot_id, session_id } = endpoints['beacons.list'].
 const filters = fieldOptions({ event, format, since, slot_id, session_id })
 
 interface FilterFlags {
-  event?: TailFilter['event']
-  format?: TailFilter['format']
+  event?: string
+  format?: string
   since?: string
   slot_id?: string
   session_id?: string
@@ -27,7 +30,7 @@ export const tail: Command = {
   name: 'tail',
   summary: 'Follow beacons as they arrive',
   details:
-    'Uses the whole terminal; press ? for its keys. Without a terminal, or with --compact or -o jsonl, it prints one line for each beacon, until Ctrl-C. It reconnects to a sandbox that is restarted.',
+    'Uses the whole terminal; press ? for its keys. Without a terminal, or with --compact or -o jsonl, it prints one line for each beacon, until Ctrl-C, with exit code 130. It reconnects to a sandbox that is restarted.',
   options: [
     ...filters.values(),
     new Option('--rejected', 'Only rejected beacons.'),
@@ -35,14 +38,18 @@ export const tail: Command = {
   ],
   examples: ['beacons tail --since 10m', 'beacons tail --rejected -o jsonl'],
   async run(session, input) {
-    const { host, out } = session
     const { filter, feed } = read(session, input)
-    const isTerminal = host.stdin_is_terminal && host.stdout.is_terminal && host.env.TERM !== 'dumb'
-    if (input.options.compact !== true && out.format === 'text' && isTerminal) {
+    if (input.options.compact !== true && hasScreen(session)) {
       const { runScreen } = await import('../../tail/run-screen.ts')
-      return runScreen(session, feed, filter)
+      return runScreen(session, {
+        source: beaconSource,
+        filter,
+        has_history: feed.since !== null,
+        connect: feed.connect,
+        follow: (connect, signal) => followBeacons({ ...feed, connect, signal }),
+      })
     }
-    return printLines(session, feed, filter)
+    return untilCtrlC(printLines(session, feed, filter))
   },
 }
 
@@ -53,10 +60,12 @@ function read(session: Session, { options }: CommandInput): { filter: TailFilter
   return {
     filter: {
       ...noFilter,
-      event: flags.event ?? null,
-      format: flags.format ?? null,
-      session: flags.session_id ?? null,
-      verdict: options.rejected === true ? 'rejected' : null,
+      fields: {
+        event: flags.event ?? null,
+        format: flags.format ?? null,
+        verdict: options.rejected === true ? 'rejected' : null,
+        session: flags.session_id ?? null,
+      },
     },
     feed: {
       connect: () => connect(session),
@@ -72,20 +81,21 @@ function read(session: Session, { options }: CommandInput): { filter: TailFilter
 
 async function printLines({ out }: Session, feed: FeedOptions, filter: TailFilter): Promise<number> {
   for await (const message of followBeacons(feed)) {
-    if (message.kind !== 'beacon') {
+    if (message.kind !== 'item') {
       const note = noteOf(message)
       if (note !== null) out.note(note)
-    } else if (passes(message.beacon, filter)) {
-      const { seq: _, ...item } = message.beacon
-      out.item(item, (style) => beaconLine(message.beacon, style))
+    } else if (passes(beaconSource, message.item, filter)) {
+      const { seq: _, ...item } = message.item
+      out.item(item, (style) => lineOf(message.item, style))
     }
   }
   return 0
 }
 
-function beaconLine(beacon: TailBeacon, style: Style): string {
+function lineOf(beacon: TailBeacon, style: Style): string {
+  if (style.columns !== undefined) return beaconLine(beacon, style.columns, style, false).trimStart()
   return [
-    style.dim(formatTime(beacon.received_at_ms)),
+    style.dim(timeText(beacon.received_at_ms, style)),
     formatValue(beacon.event).padEnd(14),
     formatValue(beacon.format).padEnd(6),
     formatValue(beacon.slot_id).padEnd(16),

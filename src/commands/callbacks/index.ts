@@ -1,5 +1,6 @@
 import { Argument } from 'commander'
 import { callEndpoint, endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
+import { paintStatus, paintWord } from '../../cli/output/table.ts'
 import { describeValue } from '../../cli/output/text.ts'
 import type { Noun } from '../../cli/run/command.ts'
 import { CliError } from '../../cli/run/errors.ts'
@@ -15,7 +16,14 @@ export const callbacks: Noun = {
     listen,
     endpointCommand('callbacks.list', {
       examples: ['callbacks list', 'callbacks list --status failed -o json'],
-      columns: ['slot_id', 'status', 'attempts', 'http_status', 'url', 'problem'],
+      columns: [
+        { name: 'slot', field: 'slot_id', kind: 'id' },
+        { name: 'status', paint: paintWord },
+        { name: 'attempts', rank: 3 },
+        { name: 'http', field: 'http_status', rank: 2, paint: paintStatus },
+        { name: 'url', least: 16 },
+        { name: 'problem', least: 12 },
+      ],
     }),
     endpointCommand('callbacks.resend', {
       details:

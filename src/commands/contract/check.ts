@@ -1,5 +1,6 @@
 /** `svc contract check`: compares a live service with the contract. */
 import { Argument, Option } from 'commander'
+import { type Column, chosen, paintWord } from '../../cli/output/table.ts'
 import type { Command } from '../../cli/run/command.ts'
 import { CliError, exitCodes, noSandbox } from '../../cli/run/errors.ts'
 import { version } from '../../cli/run/program-info.ts'
@@ -16,6 +17,15 @@ import { QaError } from '../../qa/result.ts'
 /** Where a sandbox publishes its OpenAPI document. */
 const sandboxOpenapi = '/_sandbox/openapi.json'
 
+const columns: readonly Column[] = [
+  { name: 'endpoint', kind: 'id' },
+  { name: 'result', paint: paintWord },
+  { name: 'requests', rank: 2 },
+  { name: 'documented' },
+  { name: 'observed' },
+  { name: 'assumed' },
+]
+
 export const check: Command = {
   name: 'check',
   summary: 'Compare a live service with the contract',
@@ -26,6 +36,7 @@ export const check: Command = {
     new Option('--openapi <url>', `its OpenAPI document; default: ${sandboxOpenapi} of the service, if there is one`),
     new Option('--allow-live', 'accept a production key, and send only requests that make no traffic'),
   ],
+  tables: [columns],
   examples: ['contract check', 'contract check -o json'],
   async run(session, { args, options }) {
     const { reportLines, summaryOf } = await import('../../qa/contract-check/report.ts')
@@ -40,7 +51,7 @@ export const check: Command = {
     session.out.list(
       { ok: isAsDocumented, base_url: settings.base_url, mode, openapi, summary, endpoints, differences },
       differences,
-      (style) => [...reportLines(report, style), ...openapiLines(openapi)],
+      (style) => [...reportLines(report, chosen(columns, style), style), ...openapiLines(openapi)],
     )
     session.out.note(
       isAsDocumented

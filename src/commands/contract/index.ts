@@ -3,6 +3,7 @@ import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
 import type { Style } from '../../cli/output/style.ts'
 import { padEnd, wrap } from '../../cli/output/text.ts'
 import type { Noun } from '../../cli/run/command.ts'
+import { CliError, didYouMean } from '../../cli/run/errors.ts'
 import { contract as endpoints } from '../../contract/index.ts'
 import { contractListing, type ListedField } from '../../contract/listing.ts'
 import { check } from './check.ts'
@@ -13,15 +14,12 @@ const usualColumns = 80
 
 const show = endpointCommand('contract.show', {
   details:
-    'Needs no sandbox. Shows each field with its type, whether it is required, its provenance, its decision id and what it is. Without endpoint: all endpoints.',
-  arguments: [new Argument('[endpoint]', 'only this one, such as placements.create').choices(Object.keys(endpoints))],
-  examples: ['contract show placements.create', 'contract show -o json'],
-  async run({ out }, { args: [id] }) {
+    'Needs no sandbox. Shows each field with its type, whether it is required, its provenance, its decision id and what it is. With the name of a field: where the API has it. Without name: all endpoints.',
+  arguments: [nameArgument()],
+  examples: ['contract show placements.create', 'contract show slot_id', 'contract show -o json'],
+  async run({ out }, { args: [name] }) {
     const whole = contractListing()
-    const listing = {
-      ...whole,
-      endpoints: whole.endpoints.filter((endpoint) => id === undefined || endpoint.id === id),
-    }
+    const listing = { ...whole, endpoints: name === undefined ? whole.endpoints : endpointsOf(name, whole.endpoints) }
     out.list(listing, listing.endpoints, (style) =>
       listing.endpoints.flatMap((endpoint) => endpointLines(endpoint, style)),
     )
@@ -41,6 +39,33 @@ export const contract: Noun = {
     check,
   ],
   flagCommands: { '--check': 'check' },
+}
+
+/** The endpoints are completed; a field may be any. */
+function nameArgument(): Argument {
+  const argument = new Argument('[name]', 'an endpoint, such as placements.create, or a field: slot_id')
+  argument.argChoices = Object.keys(endpoints)
+  return argument
+}
+
+/** Returns the endpoint of this name, or those that have a field of it, with that field alone. Throws CliError. */
+function endpointsOf(name: string, all: readonly ListedEndpoint[]): ListedEndpoint[] {
+  const one = all.filter(({ id }) => id === name)
+  if (one.length > 0) return one
+  const field = name.replace(/^--?/, '').replaceAll('-', '_')
+  const isNamed = ({ path }: ListedField) => path === field || path.split(/[.[]/).at(-1)?.replace(']', '') === field
+  const found = all
+    .map((endpoint) => ({ ...endpoint, fields: endpoint.fields.filter(isNamed) }))
+    .filter(({ fields }) => fields.length > 0)
+  if (found.length > 0) return found
+  const names = new Set(all.flatMap(({ id, fields }) => [id, ...fields.map(({ path }) => path)]))
+  const hint = didYouMean(name, [...names]) ?? didYouMean(field, [...names]) ?? 'All of it: svc contract show'
+  throw new CliError(
+    'usage',
+    'name_unknown',
+    `The contract has no endpoint and no field ${JSON.stringify(name)}.`,
+    hint,
+  )
 }
 
 type ListedEndpoint = ReturnType<typeof contractListing>['endpoints'][number]

@@ -3,19 +3,34 @@ import { resolve } from 'node:path'
 import { Argument, Option } from 'commander'
 import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
 import type { Style } from '../../cli/output/style.ts'
-import { alignTable } from '../../cli/output/text.ts'
+import { type Column, chosen, paintDim, tableLines } from '../../cli/output/table.ts'
 import type { Command, Noun } from '../../cli/run/command.ts'
 import { exitCodes } from '../../cli/run/errors.ts'
 import type { EvidenceVerification } from '../../contract/control/evidence.ts'
 import { exportEvidence, linesOf, tamperEvidence } from './export.ts'
 import { createEvidenceReader } from './export-format.ts'
 
+const chainColumns: readonly Column[] = [
+  { name: 'project' },
+  { name: 'chain', paint: (cell, style) => (cell === 'holds' ? style.green(cell) : style.red(cell)) },
+  { name: 'entries' },
+  { name: 'head', rank: 2, paint: paintDim },
+  { name: 'problem', kind: 'prose' },
+]
+
 export const evidence: Noun = {
   summary: 'Check and export the evidence that billing is based on',
   commands: [
     endpointCommand('evidence.list', {
       examples: ['evidence list', 'evidence list --kind consent -o jsonl'],
-      columns: ['at_ms', 'client_id', 'seq', 'kind', 'slot_id', 'hash'],
+      columns: [
+        { name: 'when', field: 'at_ms', kind: 'time', paint: paintDim },
+        { name: 'project', field: 'client_id', rank: 2 },
+        { name: 'seq' },
+        { name: 'kind' },
+        { name: 'slot', field: 'slot_id', kind: 'id' },
+        { name: 'hash', least: 12, paint: paintDim },
+      ],
     }),
     exportEvidence,
     verify(),
@@ -32,6 +47,7 @@ function verify(): Command {
     arguments: [new Argument('[export]', 'file that svc evidence export has written; default: the sandbox')],
     options: [new Option('--public-key <key>', 'key that must have signed the export; default: any')],
     exitCode,
+    tables: [chainColumns],
     text: (verification, _, style) => chainTable(verification, style),
   })
   return {
@@ -70,16 +86,12 @@ function exitCode({ ok }: EvidenceVerification): number {
 }
 
 function chainTable({ chains }: EvidenceVerification, style: Style): string[] {
-  return alignTable(
-    ['project', 'chain', 'entries', 'head', 'problem'],
-    chains.map(({ client_id, entries, head, broken_at, problem }) => [
-      client_id,
-      broken_at === null ? 'holds' : `broken at ${broken_at}`,
-      entries,
-      head?.slice(0, 16),
-      problem,
-    ]),
-    style,
-    { chain: (cell) => (cell === 'holds' ? style.green(cell) : style.red(cell)) },
-  )
+  const rows = chains.map(({ client_id, entries, head, broken_at, problem }) => ({
+    project: client_id,
+    chain: broken_at === null ? 'holds' : `broken at ${broken_at}`,
+    entries,
+    head: head?.slice(0, 16),
+    problem,
+  }))
+  return tableLines(chosen(chainColumns, style), rows, style)
 }

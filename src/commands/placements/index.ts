@@ -1,12 +1,56 @@
+import { Option } from 'commander'
 import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
 import { consentLine } from '../../cli/output/placement-summary.ts'
 import type { Style } from '../../cli/output/style.ts'
-import { alignPairs, alignTable, describeValue, formatTime, formatValue } from '../../cli/output/text.ts'
+import { type Column, paintDim, paintReason, paintWord, tableLines } from '../../cli/output/table.ts'
+import { alignPairs, describeValue, formatValue } from '../../cli/output/text.ts'
+import { timeText } from '../../cli/output/time.ts'
 import type { Noun } from '../../cli/run/command.ts'
-import type { PlacementDetail } from '../../contract/control/placements.ts'
+import type { PlacementDetail, PlacementFunnel } from '../../contract/control/placements.ts'
 import { noFillReasons } from '../../contract/no-fill.ts'
 import { create } from './create.ts'
 import { lastPlacement } from './last-placement.ts'
+
+/** Of the tables within a section. */
+const indent = 2
+
+const offerColumns: readonly Column[] = [
+  { name: 'campaign', field: 'campaign_id' },
+  { name: 'outcome', paint: paintWord },
+  { name: 'why', field: 'explanation', kind: 'prose' },
+]
+const ruleColumns: readonly Column[] = [
+  { name: 'rule', paint: paintReason },
+  { name: 'removed' },
+  { name: 'why', kind: 'prose' },
+]
+const campaignColumns: readonly Column[] = [
+  { name: 'campaign', field: 'campaign_id' },
+  { name: 'outcome', paint: paintWord },
+  { name: 'rule', paint: paintReason },
+  { name: 'why', field: 'explanation', kind: 'prose' },
+]
+const beaconColumns: readonly Column[] = [
+  { name: 'when', field: 'received_at_ms', kind: 'time', paint: paintDim },
+  { name: 'event' },
+  { name: 'verdict', paint: paintWord },
+  { name: 'reason', field: 'reason_code', paint: paintReason },
+  { name: 'bills', field: 'would_bill', rank: 2, paint: paintWord },
+]
+
+const funnelColumns: readonly Column[] = [
+  { name: 'format' },
+  { name: 'decided' },
+  { name: 'framed' },
+  { name: 'rendered' },
+  { name: 'visible' },
+  { name: 'billable' },
+]
+
+const reasonColumns: readonly Column[] = [
+  { name: 'no-fill', field: 'no_fill_reason', paint: paintReason },
+  { name: 'count' },
+]
 
 export const placements: Noun = {
   summary: 'Request placements, list them, and explain how they were decided',
@@ -14,18 +58,49 @@ export const placements: Noun = {
     create,
     endpointCommand('placements.list', {
       examples: ['placements list', 'placements list --fill false --since 10m -o jsonl'],
-      columns: ['created_at_ms', 'slot_id', 'job_type', 'mode', 'status', 'format', 'no_fill_reason', 'campaign_id'],
+      columns: [
+        { name: 'when', field: 'created_at_ms', kind: 'time', paint: paintDim },
+        { name: 'slot', field: 'slot_id', kind: 'id' },
+        { name: 'job', field: 'job_type', rank: 3 },
+        { name: 'key', field: 'mode', rank: 5 },
+        { name: 'status', paint: paintWord },
+        { name: 'format', rank: 2 },
+        { name: 'no-fill', field: 'no_fill_reason', paint: paintReason },
+        { name: 'campaign', field: 'campaign_id', rank: 4, paint: paintDim },
+      ],
+    }),
+    endpointCommand('placements.funnel', {
+      examples: ['placements funnel', 'placements funnel --session-id sess_1 --since 1h -o json'],
+      tables: [funnelColumns, reasonColumns],
+      text: (funnel, _meta, style) => funnelTables(funnel, style),
     }),
     endpointCommand('placements.explain', {
-      details: 'Without slot_id: your last placement.',
-      examples: ['placements explain', 'placements explain -o json'],
+      details: 'Without slot_id: your last placement. The campaigns that were removed are grouped by rule.',
+      examples: ['placements explain', 'placements explain --all', 'placements explain -o json'],
+      options: [new Option('--all', 'show each removed campaign')],
+      tables: [offerColumns, ruleColumns, campaignColumns, beaconColumns],
       defaultParam: (session) => lastPlacement(session, 'slot_id'),
-      text: (detail, _, style) => explanation(detail, style),
+      text: (detail, _meta, style, _session, { all }) => explanation(detail, style, all === true),
     }),
   ],
 }
 
-function explanation(detail: PlacementDetail, style: Style): string[] {
+function funnelTables(funnel: PlacementFunnel, style: Style): string[] {
+  const { placements: count, is_complete, fills, no_fills, pending, formats, no_fill_reasons } = funnel
+  const noun = count === 1 ? 'placement' : 'placements'
+  return [
+    `${is_complete ? '' : 'the newest '}${count} ${noun}: ${fills} filled, ${no_fills} not filled, ${pending} pending`,
+    '',
+    ...tableLines(funnelColumns, formats, style),
+    ...section(
+      'No-fills',
+      no_fill_reasons.length === 0 ? [] : tableLines(reasonColumns, no_fill_reasons, style, indent),
+      style,
+    ),
+  ]
+}
+
+function explanation(detail: PlacementDetail, style: Style, isEach: boolean): string[] {
   const { decided_at_ms, first_frame_at_ms, partner_request } = detail
   return [
     ...alignPairs(
@@ -33,29 +108,29 @@ function explanation(detail: PlacementDetail, style: Style): string[] {
         ['slot', detail.slot_id],
         ['job', `${detail.job_id}, ${detail.job_type}, ${detail.mode} key of ${detail.client_id}`],
         ['session', detail.session_id],
-        ['outcome', outcomeText(detail)],
+        ['outcome', outcomeText(detail, style)],
         ['topic', detail.topic],
         ['prompt', detail.prompt_length === null ? null : `${detail.prompt_length} characters processed, none stored`],
         ['consent', consentLine(detail.consent)],
-        ['created', formatTime(detail.created_at_ms)],
-        ['decided', decided_at_ms === null ? null : formatTime(decided_at_ms)],
-        ['first frame', first_frame_at_ms === null ? null : formatTime(first_frame_at_ms)],
+        ['created', timeText(detail.created_at_ms, style)],
+        ['decided', decided_at_ms === null ? null : timeText(decided_at_ms, style)],
+        ['first frame', first_frame_at_ms === null ? null : timeText(first_frame_at_ms, style)],
         ['evidence', `${detail.evidence.length} ${detail.evidence.length === 1 ? 'entry' : 'entries'}`],
         ['billing', billingText(detail)],
       ],
       style,
     ),
-    ...section('Trace', traceTable(detail, style), style),
+    ...(isEach ? section('Trace', traceTable(detail, style), style) : traceByRule(detail, style)),
     ...section('Partner request', partner_request === null ? [] : describeValue(partner_request, style), style),
     ...section('Beacons', beaconTable(detail, style), style),
   ]
 }
 
-function outcomeText({ status, fill, format, campaign_id, no_fill_reason }: PlacementDetail): string {
-  if (fill === null) return status
-  if (fill) return `${status}, fill: ${format} of ${formatValue(campaign_id)}`
-  if (no_fill_reason === null) return `${status}, no fill`
-  return `${status}, no fill: ${no_fill_reason}. ${noFillReasons[no_fill_reason].meaning}`
+function outcomeText({ status, fill, format, campaign_id, no_fill_reason }: PlacementDetail, style: Style): string {
+  if (fill === null) return style.yellow(status)
+  if (fill) return `${status}, ${style.green('fill')}: ${format} of ${formatValue(campaign_id)}`
+  if (no_fill_reason === null) return `${status}, ${style.yellow('no fill')}`
+  return `${status}, ${style.yellow('no fill')}: ${no_fill_reason}. ${noFillReasons[no_fill_reason].meaning}`
 }
 
 function billingText({ billing }: PlacementDetail): string | null {
@@ -64,25 +139,37 @@ function billingText({ billing }: PlacementDetail): string | null {
   return `${billing.would_bill ? 'would bill' : 'would not bill'} a ${billing.metric}${price}. ${billing.explanation}`
 }
 
-/** Returns the winner first, then the outbid campaigns, then the removed ones. */
-function traceTable({ trace }: PlacementDetail, style: Style): string[] {
-  if (trace.length === 0) return []
-  const order = { won: 0, outbid: 1, removed: 2 }
-  const steps = [...trace].sort((a, b) => order[a.outcome] - order[b.outcome])
-  const rows = steps.map(({ campaign_id, outcome, rule, explanation }) => [campaign_id, outcome, rule, explanation])
-  return alignTable(['campaign', 'outcome', 'rule', 'why'], rows, style)
+const outcomes = { won: 0, outbid: 1, removed: 2 }
+
+function inOrder({ trace }: PlacementDetail): PlacementDetail['trace'] {
+  return [...trace].sort((a, b) => outcomes[a.outcome] - outcomes[b.outcome])
+}
+
+/** Returns each campaign: the winner first, then the outbid ones, then the removed ones. */
+function traceTable(detail: PlacementDetail, style: Style): string[] {
+  return detail.trace.length === 0 ? [] : tableLines(campaignColumns, inOrder(detail), style, indent)
+}
+
+/** Returns the campaigns that made an offer, and how many each rule removed, from the most to the fewest. */
+function traceByRule(detail: PlacementDetail, style: Style): string[] {
+  const offers = inOrder(detail).filter(({ outcome }) => outcome !== 'removed')
+  const removed = detail.trace.filter(({ outcome }) => outcome === 'removed')
+  const rules = Object.entries(Object.groupBy(removed, ({ rule }) => rule ?? '-')).map(([rule, steps = []]) => {
+    const texts = new Set(steps.map(({ explanation }) => explanation))
+    return { rule, removed: steps.length, why: [...texts].slice(0, 2).join(' ') + (texts.size > 2 ? ' ...' : '') }
+  })
+  const sorted = rules.toSorted((a, b) => b.removed - a.removed)
+  const title = `Removed ${removed.length} of ${detail.trace.length} campaigns`
+  return [
+    ...section('Offers', offers.length === 0 ? [] : tableLines(offerColumns, offers, style, indent), style),
+    ...section(title, removed.length === 0 ? [] : tableLines(ruleColumns, sorted, style, indent), style),
+    ...(removed.length === 0 ? [] : ['', style.dim('  Each of them: --all')]),
+  ]
 }
 
 function beaconTable({ beacons }: PlacementDetail, style: Style): string[] {
   if (beacons.length === 0) return []
-  const rows = beacons.map(({ received_at_ms, event, verdict, reason_code, would_bill }) => [
-    formatTime(received_at_ms),
-    event,
-    verdict,
-    reason_code,
-    would_bill ? 'yes' : 'no',
-  ])
-  return alignTable(['received', 'event', 'verdict', 'reason', 'would bill'], rows, style)
+  return tableLines(beaconColumns, beacons, style, indent)
 }
 
 function section(title: string, lines: readonly string[], style: Style): string[] {

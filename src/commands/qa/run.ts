@@ -1,10 +1,10 @@
 /** `svc qa run`: chooses cases and targets, runs them, and reports. */
 import { InvalidArgumentError, Option } from 'commander'
-import { curlCommand } from '../../cli/output/quoting.ts'
 import type { Command } from '../../cli/run/command.ts'
 import { CliError, exitCodes } from '../../cli/run/errors.ts'
 import { version } from '../../cli/run/program-info.ts'
 import type { Session } from '../../cli/run/session.ts'
+import { curlCommand } from '../../foundation/curl.ts'
 import type { Reporter, RunResult } from '../../qa/result.ts'
 import type { PlannedCase, Selection } from '../../qa/run/plan.ts'
 import type { Target } from '../../qa/run/target.ts'

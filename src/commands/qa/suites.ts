@@ -1,7 +1,7 @@
 /** Suites by name or file: loading them, and `svc qa list`, `show` and `validate`. */
 import { resolve } from 'node:path'
 import { Argument, Option } from 'commander'
-import { alignTable } from '../../cli/output/text.ts'
+import { type Column, paintDim, tableLines } from '../../cli/output/table.ts'
 import type { Command, CommandInput } from '../../cli/run/command.ts'
 import { CliError } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
@@ -28,12 +28,26 @@ export async function loadSuites({ host }: Session, names: readonly string[]): P
   }
 }
 
+const suiteColumns: readonly Column[] = [
+  { name: 'suite', kind: 'id' },
+  { name: 'cases' },
+  { name: 'title', least: 30 },
+  { name: 'tags', rank: 2, paint: paintDim },
+]
+const caseColumns: readonly Column[] = [
+  { name: 'case', field: 'id', least: 40 },
+  { name: 'line', rank: 2 },
+  { name: 'needs', least: 8 },
+  { name: 'tags', rank: 3, paint: paintDim },
+]
+
 export const list: Command = {
   name: 'list',
   summary: 'List suites with their cases and tags',
   details: 'Lists the built-in suites; with names or files, their cases.',
   arguments: [suitesArgument],
   examples: ['qa list', 'qa list formats -o json'],
+  tables: [suiteColumns, caseColumns],
   async run(session, input) {
     const names = suiteNames(input)
     const { expand, needsBrowser } = await import('../../qa/run/plan.ts')
@@ -46,13 +60,10 @@ export const list: Command = {
     }))
     session.out.list({ items }, items, (style) => {
       if (names.length === 0) {
-        const rows = items.map(({ suite, cases, title, tags }) => [suite, cases.length, title, tags])
-        return alignTable(['suite', 'cases', 'title', 'tags'], rows, style)
+        const rows = items.map((item) => ({ ...item, cases: item.cases.length }))
+        return tableLines(suiteColumns, rows, style)
       }
-      return items.flatMap(({ cases }) => {
-        const rows = cases.map(({ id, line, needs, tags }) => [id, line, needs, tags])
-        return alignTable(['case', 'line', 'needs', 'tags'], rows, style)
-      })
+      return items.flatMap(({ cases }) => tableLines(caseColumns, cases, style))
     })
     return 0
   },

@@ -7,7 +7,7 @@ import { resolve } from 'node:path'
 import { Option } from 'commander'
 import { CliError } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
-import { keyOfStarted, permittedAdminToken, permittedSecretKey } from '../../cli/settings/key-destination.ts'
+import { keyOfStarted, permittedControlToken, permittedSecretKey } from '../../cli/settings/key-destination.ts'
 import type { BrowserHost, BrowserOptions } from '../../qa/browser/launch.ts'
 import type { Target, TargetOptions } from '../../qa/run/target.ts'
 import { startOnFreePort } from '../sandbox/start.ts'
@@ -105,7 +105,7 @@ function chosenService({ settings }: Session, { allowLive }: TargetFlags): Targe
   }
   const kind = sandbox === null ? 'service' : 'sandbox'
   const keys = { secret: permittedSecretKey(settings), publishable: publishable_key }
-  return { kind, base_url, client_id, origin, keys, admin_token: permittedAdminToken(settings) }
+  return { kind, base_url, client_id, origin, keys, admin_token: permittedControlToken(settings) }
 }
 
 export const browserPathOption = new Option(

@@ -1,5 +1,6 @@
 import { callEndpoint, endpointCommand, printPage } from '../../cli/endpoint/endpoint-command.ts'
 import { endpointOptions, flagValues } from '../../cli/endpoint/input.ts'
+import { type Column, paintDim, paintReason, paintStatus } from '../../cli/output/table.ts'
 import type { Noun } from '../../cli/run/command.ts'
 import type { Session } from '../../cli/run/session.ts'
 import { nextCursor } from '../../client/client.ts'
@@ -10,7 +11,15 @@ import { show } from './show.ts'
 import { tail } from './tail.ts'
 import { count, nearest, verify } from './verify.ts'
 
-const columns = ['at_ms', 'method', 'path', 'status', 'reason_code', 'duration_ms', 'request_id']
+const columns: readonly Column[] = [
+  { name: 'when', field: 'at_ms', kind: 'time', paint: paintDim },
+  { name: 'method' },
+  { name: 'path', least: 20 },
+  { name: 'status', paint: paintStatus },
+  { name: 'reason', field: 'reason_code', rank: 2, paint: paintReason },
+  { name: 'ms', field: 'duration_ms', kind: 'ms', rank: 3, paint: paintDim },
+  { name: 'request', field: 'request_id', kind: 'id' },
+]
 const defaultLimit = 50
 const filters = listOptions()
 const { body } = endpointOptions('requests.find')
@@ -19,12 +28,14 @@ const pageOptions = new Map([...body].filter(([name]) => name === 'limit' || nam
 const list = endpointCommand('requests.list', {
   details: 'Continues through the journal until the page is full or the journal ends.',
   options: [...filters.values()],
+  columns,
   examples: ['requests list', 'requests list --status 400 --since 10m -o jsonl'],
   run: (session, input) => printFullPage(session, 'requests.list', 'query', listQuery(session, filters, input)),
 })
 
 const find = endpointCommand('requests.find', {
   options: [...matchOptions(), ...pageOptions.values()],
+  columns,
   examples: [
     'requests find --path /v1/placements --body overrides.allowed_formats.0=banner',
     'requests find --header content-type=application/json --limit 5 -o jsonl',

@@ -5,12 +5,16 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { Option } from 'commander'
 import type { Style } from '../../cli/output/style.ts'
-import { formatTime, formatValue } from '../../cli/output/text.ts'
+import { paintStatus } from '../../cli/output/table.ts'
+import { cutText, formatValue, padEnd } from '../../cli/output/text.ts'
+import { timeText } from '../../cli/output/time.ts'
 import type { Command } from '../../cli/run/command.ts'
-import type { Session } from '../../cli/run/session.ts'
+import { untilCtrlC } from '../../cli/run/errors.ts'
+import { hasScreen, type Session } from '../../cli/run/session.ts'
 import { type Client, nextCursor } from '../../client/client.ts'
 import type { RequestItem } from '../../contract/control/requests.ts'
 import { connect, follow, type Interruption, noteOf } from '../../tail/feed.ts'
+import type { TailMessage } from '../../tail/store.ts'
 import { listOptions, listQuery } from './match.ts'
 
 const options = listOptions()
@@ -27,12 +31,26 @@ export const tail: Command = {
   name: 'tail',
   summary: 'Follow the request journal',
   details:
-    'Prints one line for each request when it is answered, until Ctrl-C. With --since it starts with the requests of the journal. It reconnects to a sandbox that is restarted.',
-  options: [...options.values()],
+    'Uses the whole terminal; press ? for its keys. Without a terminal, or with --compact or -o jsonl, it prints one line for each request when it is answered, until Ctrl-C, with exit code 130. With --since it starts with the requests of the journal. It reconnects to a sandbox that is restarted.',
+  options: [...options.values(), new Option('--compact', 'Print lines on a terminal too.')],
   examples: ['requests tail', 'requests tail --status-class 4xx --since 10m -o jsonl'],
-  run: (session, input) => {
+  async run(session, input) {
     const query = listQuery(session, options, input)
-    return printFollowed(session, query, query.since === undefined ? 0 : Number.POSITIVE_INFINITY)
+    if (input.options.compact !== true && hasScreen(session)) {
+      const [{ runScreen }, { requestSource }, { noFilter }] = await Promise.all([
+        import('../../tail/run-screen.ts'),
+        import('../../tail/request-source.ts'),
+        import('../../tail/model.ts'),
+      ])
+      return runScreen(session, {
+        source: requestSource,
+        filter: noFilter,
+        has_history: query.since !== undefined,
+        connect: () => connect(session),
+        follow: (connect, signal) => followItems(connect, query, signal),
+      })
+    }
+    return untilCtrlC(printFollowed(session, query, query.since === undefined ? 0 : Number.POSITIVE_INFINITY))
   },
 }
 
@@ -48,7 +66,7 @@ export const logs: Command = {
   async run(session, input) {
     const query = listQuery(session, options, input)
     const latest = query.since === undefined ? defaultLines : Number.POSITIVE_INFINITY
-    if (input.options.follow !== false) return printFollowed(session, query, latest)
+    if (input.options.follow !== false) return untilCtrlC(printFollowed(session, query, latest))
     const items = await latestRequests(session.client(), query, latest, session.signal)
     for (const item of items) print(session, item)
     if (items.length === 0) session.out.note('The list is empty.')
@@ -71,18 +89,23 @@ function print({ out }: Session, item: RequestItem): void {
 }
 
 function line({ at_ms, method, path, status, reason_code, request_id }: RequestItem, style: Style): string {
+  const time = timeText(at_ms, style, true)
+  const reason = reason_code ?? ''
+  const call = `${formatValue(method)} ${formatValue(path)}`
+  const others = [time, formatValue(status), reason, request_id].filter((part) => part !== '')
+  const room = (style.columns ?? Number.POSITIVE_INFINITY) - others.reduce((sum, part) => sum + part.length + 2, 0)
   return [
-    style.dim(formatTime(at_ms)),
-    formatValue(status),
-    `${formatValue(method)} ${formatValue(path)}`,
-    ...(reason_code === null ? [] : [reason_code]),
+    style.dim(time),
+    paintStatus(formatValue(status), style),
+    Number.isFinite(room) ? padEnd(cutText(call, Math.max(12, room)), Math.min(room, 24)) : call,
+    ...(reason === '' ? [] : [style.yellow(reason)]),
     style.dim(request_id),
   ].join('  ')
 }
 
 /** Filters of `requests.list`, by field name. */
 type RequestQuery = Record<string, unknown>
-type RequestMessage = Interruption | { kind: 'request'; item: RequestItem }
+type RequestMessage = Interruption | { kind: 'request'; item: RequestItem; is_live: boolean }
 
 /** Follows the journal after its `latest` requests; Infinity for all that pass the filters. See `follow` for failures. */
 function followRequests(
@@ -99,6 +122,20 @@ function followRequests(
     if (is_new_history) reader.restart()
     return poll(reader, first, client, signal)
   })
+}
+
+/** Numbers the requests as they arrive, for the screen. */
+async function* followItems(
+  connect: () => Promise<Client>,
+  query: RequestQuery,
+  signal: AbortSignal,
+): AsyncGenerator<TailMessage> {
+  let seq = 0
+  const latest = query.since === undefined ? 0 : Number.POSITIVE_INFINITY
+  for await (const message of followRequests(connect, query, latest, signal)) {
+    if (message.kind !== 'request') yield message
+    else yield { ...message, kind: 'item', item: { ...message.item, seq: ++seq } }
+  }
 }
 
 async function* poll(
@@ -128,7 +165,7 @@ class JournalReader {
 
   async first(client: Client, latest: number, signal: AbortSignal): Promise<RequestMessage[]> {
     const found = latest === 0 ? [] : await latestRequests(client, this.#query, latest, signal)
-    return found.map((item) => this.#message(item))
+    return found.map((item) => this.#message(item, false))
   }
 
   /** Returns what was written since the last poll, oldest first. */
@@ -142,7 +179,7 @@ class JournalReader {
     const after = this.#newest[0] ?? null
     const query = after === null ? this.#query : { ...this.#query, after }
     const fresh = await collect(client, query, Number.POSITIVE_INFINITY, this.#seen, signal)
-    messages.push(...fresh.reverse().map((item) => this.#message(item)))
+    messages.push(...fresh.reverse().map((item) => this.#message(item, true)))
     this.#newest.push(newest)
     if (this.#newest.length > pollsBack) this.#newest.shift()
     this.#seen = new Set([...this.#seen].filter((request_id) => request_id > (this.#newest[0] ?? '')))
@@ -155,9 +192,9 @@ class JournalReader {
     this.#newest = [null]
   }
 
-  #message(item: RequestItem): RequestMessage {
+  #message(item: RequestItem, is_live: boolean): RequestMessage {
     this.#seen.add(item.request_id)
-    return { kind: 'request', item }
+    return { kind: 'request', item, is_live }
   }
 }
 

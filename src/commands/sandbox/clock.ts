@@ -1,7 +1,8 @@
 import { Argument } from 'commander'
 import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
 import type { Style } from '../../cli/output/style.ts'
-import { alignPairs, formatTime } from '../../cli/output/text.ts'
+import { alignPairs } from '../../cli/output/text.ts'
+import { timeText } from '../../cli/output/time.ts'
 import type { CommandGroup } from '../../cli/run/command.ts'
 import { CliError } from '../../cli/run/errors.ts'
 import type { SandboxClock } from '../../contract/control/clock.ts'
@@ -43,7 +44,7 @@ function readDuration(text: string): number {
 function text({ now_ms, offset_ms, frozen }: SandboxClock, _: unknown, style: Style): string[] {
   return alignPairs(
     [
-      ['now', formatTime(now_ms)],
+      ['now', timeText(now_ms, style)],
       ['state', frozen ? style.yellow('frozen') : 'running'],
       ['offset', frozen ? null : offsetText(offset_ms)],
     ],

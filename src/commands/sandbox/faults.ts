@@ -1,7 +1,18 @@
 import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
+import { type Column, paintReason, paintStatus } from '../../cli/output/table.ts'
 import type { CommandGroup } from '../../cli/run/command.ts'
 
-const columns = ['fault_id', 'effect', 'served', 'method', 'path', 'status', 'reason_code', 'matched', 'injected']
+const columns: readonly Column[] = [
+  { name: 'fault', field: 'fault_id', kind: 'id' },
+  { name: 'effect' },
+  { name: 'served', rank: 4 },
+  { name: 'method', rank: 2 },
+  { name: 'path', least: 14 },
+  { name: 'status', paint: paintStatus },
+  { name: 'reason', field: 'reason_code', rank: 3, paint: paintReason },
+  { name: 'matched' },
+  { name: 'injected' },
+]
 
 export const faults: CommandGroup = {
   name: 'faults',

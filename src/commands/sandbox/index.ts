@@ -8,6 +8,7 @@ import { logs } from '../requests/tail.ts'
 import { clock } from './clock.ts'
 import { exportCommand, importCommand } from './export.ts'
 import { faults } from './faults.ts'
+import { migrate } from './migrate.ts'
 import { scenario } from './scenario.ts'
 import { snapshot } from './snapshot.ts'
 import { start } from './start.ts'
@@ -57,6 +58,7 @@ export const sandbox: Noun = {
     snapshot,
     exportCommand,
     importCommand,
+    migrate,
     clock,
     faults,
     scenario,

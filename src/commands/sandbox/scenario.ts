@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
+import { paintWord } from '../../cli/output/table.ts'
 import type { CommandGroup } from '../../cli/run/command.ts'
 import type { Scenario } from '../../contract/control/scenarios.ts'
 import { packageRoot } from '../../scaffold/templates.ts'
@@ -11,7 +12,11 @@ export const scenario: CommandGroup = {
   commands: [
     endpointCommand('scenario.list', {
       examples: ['sandbox scenario list', 'sandbox scenario list -o json'],
-      columns: ['name', 'title', 'active'],
+      columns: [
+        { name: 'name', kind: 'id' },
+        { name: 'title', least: 24 },
+        { name: 'active', rank: 2, paint: paintWord },
+      ],
       fromPackage: async () => ({
         items: scenariosOfPackage().map((scenario) => ({ ...scenario, active: false })),
         next_cursor: null,

@@ -1,6 +1,13 @@
 import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
-import { alignTable, formatTime } from '../../cli/output/text.ts'
+import { type Column, chosen, tableLines } from '../../cli/output/table.ts'
 import type { CommandGroup } from '../../cli/run/command.ts'
+
+const columns: readonly Column[] = [
+  { name: 'name', kind: 'id' },
+  { name: 'saved', field: 'saved_at_ms', kind: 'time' },
+  { name: 'bytes', field: 'size_bytes' },
+  { name: 'schema', field: 'schema_version', rank: 2 },
+]
 
 export const snapshot: CommandGroup = {
   name: 'snapshot',
@@ -12,14 +19,8 @@ export const snapshot: CommandGroup = {
     }),
     endpointCommand('snapshots.list', {
       examples: ['sandbox snapshot list', 'sandbox snapshot list -o json'],
-      text: ({ items }, _meta, style) =>
-        items.length === 0
-          ? []
-          : alignTable(
-              ['name', 'saved', 'bytes', 'schema'],
-              items.map((item) => [item.name, formatTime(item.saved_at_ms), item.size_bytes, item.schema_version]),
-              style,
-            ),
+      tables: [columns],
+      text: ({ items }, _meta, style) => (items.length === 0 ? [] : tableLines(chosen(columns, style), items, style)),
       after: async ({ out }, { items }) => {
         if (items.length === 0) out.note('No snapshot is saved. Save one: svc sandbox snapshot save NAME')
       },

@@ -31,12 +31,13 @@ const portsTried = 50
 const flags = startFlags()
 
 /** The exit code of each failure to start. */
-const categories: Record<SandboxFailure['code'], Category> = {
+export const categories: Record<SandboxFailure['code'], Category> = {
   port_in_use: 'busy',
   database_in_use: 'busy',
   database_newer: 'usage',
   database_corrupt: 'usage',
   database_unwritable: 'usage',
+  database_unreachable: 'unreachable',
   option_invalid: 'usage',
 }
 
@@ -51,6 +52,7 @@ export const start: Command = {
     'Prints its URL and keys when it is ready. Other commands find it without settings. Ctrl-C stops it cleanly, with exit code 0; a second Ctrl-C ends it at once, with 130.',
     `Options may also stand in the section sandbox of ${configFileName}, by the same names: {"sandbox": {"port": 4010, "seed": 1, "rate_limit": "5/s"}}. A flag wins, then a variable; files are relative to the file that names them.`,
     'Phones and containers reach it with --host 0.0.0.0 --public-url http://NAME:4010, where NAME is how they find this computer. Requests to any name that was not given are refused, and the control plane then demands the admin token of all clients: in the x-sandbox-token header, or as ?token= in a browser. Commands on this computer find it by themselves.',
+    'With --store, any number of nodes share one database: svc docs team.',
   ].join('\n\n'),
   options: [
     ...flags.values(),
@@ -69,39 +71,57 @@ async function startHere(session: Session, options: StartOptions, isOpened: bool
   const stopped = new Promise<string>((resolve) => session.onInterrupt(resolve))
   const home = stateDirectory(session.host)
   const unwritable = stateProblem(home)
-  // In memory it needs no file; commands then find it by its URL.
-  if (unwritable !== null && options.ephemeral !== true) throw unwritable
+  // In memory or on a server it needs no file; commands then find it by its URL.
+  if (unwritable !== null && options.ephemeral !== true && options.store === undefined) throw unwritable
   const { sandbox, certificate } = await startOnFreePort(session, options)
-  const { url, public_url, inspector_url, database, pid, version, projects, admin_token } = sandbox
+  let drain_ms = 0
+  const { url, public_url, inspector_url, database, pid, version, projects, shared, first_token } = sandbox
+  // With a shared store, the one that every node knows; the token of this start is for commands on this computer.
+  const admin_token = shared === null ? (sandbox.is_public ? sandbox.admin_token : null) : first_token
   const ready = {
     ...{ url, inspector_url, database, pid, version, projects },
     ...(public_url === url ? {} : { public_url }),
-    ...(sandbox.is_public ? { admin_token } : {}),
+    ...(admin_token === null ? {} : { admin_token }),
+    ...(shared ?? {}),
     ...(certificate === null ? {} : { certificate: certificate.path }),
   }
   try {
-    if (unwritable === null) await writeLocator(home, { ...ready, started_at_ms: session.host.now() })
+    const own = shared === null ? ready : { ...ready, admin_token: first_token ?? sandbox.admin_token }
+    if (unwritable === null) await writeLocator(home, { ...own, started_at_ms: session.host.now() })
     else session.out.note(`warning: ${unwritable.message} Other commands need --base-url ${url} and the keys.`)
     if (options.strict === true) session.out.note('Strict: the API document alone, without what old clients need.')
     for (const warning of sandbox.warnings) session.out.note(`warning: ${warning}`)
+    if (shared !== null && first_token === null) session.out.note(tokenNote)
     printReady(session, ready, null)
     session.host.keepHeapSmall()
     if (isOpened) await openPage(session, demoOf(ready))
     const signal = await stopped
     session.out.note(`${signal}: stopping`)
+    // Ctrl-C is of a person who waits for it.
+    if (shared !== null && signal === 'SIGTERM') drain_ms = options.drain ?? defaultDrain_ms
   } finally {
-    await close(sandbox, home)
+    await close(sandbox, home, drain_ms)
   }
   session.out.note('stopped')
   return 0
 }
 
+const tokenNote =
+  'The control plane of this store has tokens already. An admin makes another: svc tokens create. If the admin token is lost: svc tokens reset-admin'
+
+/** How long a node of a shared store serves after SIGTERM: a balancer asks readyz every second or two. */
+const defaultDrain_ms = 3_000
+
 /** Runs `svc start -o json` in the background, with the same options. */
 async function startDetached(session: Session, options: StartOptions, isOpened: boolean): Promise<number> {
   const { host, out, flags, signal } = session
   const config = flags.config === undefined ? [] : [`--config=${flags.config}`]
-  const words = ['start', ...startWords(options), ...config, '-o', 'json']
-  const starting = startInBackground(host, words, { home: stateDirectory(host), signal })
+  const { words, variables } = startWords(options)
+  const starting = startInBackground(host, ['start', ...words, ...config, '-o', 'json'], {
+    home: stateDirectory(host),
+    signal,
+    variables,
+  })
   const { line, notes, log_file } = await out.progress('waiting until the sandbox is ready', starting)
   for (const note of notes) out.note(note)
   const ready = JSON.parse(line) as Ready
@@ -146,8 +166,10 @@ export async function startOnFreePort(
   options: StartOptions,
 ): Promise<{ sandbox: Sandbox; certificate: Certificate | null }> {
   const home = stateDirectory(session.host)
-  const database = options.ephemeral ? ':memory:' : resolve(session.host.cwd, options.db ?? join(home, 'sandbox.db'))
-  if (database !== ':memory:' && options.db === undefined) createStateDirectory(home)
+  const { store } = options
+  const isFile = store === undefined && options.ephemeral !== true
+  const database = !isFile ? ':memory:' : resolve(session.host.cwd, options.db ?? join(home, 'sandbox.db'))
+  if (isFile && options.db === undefined) createStateDirectory(home)
   const certificate = await certificateOf(session.host, home, options)
   const { startSandbox, SandboxError } = await import('../../../sandbox/index.ts')
   session.host.compileExpressionsOnce()
@@ -167,9 +189,9 @@ export async function startOnFreePort(
 }
 
 /** Closes the sandbox. Throws CliError when the disk is full. */
-async function close(sandbox: Sandbox, home: string): Promise<void> {
+async function close(sandbox: Sandbox, home: string, drain_ms: number): Promise<void> {
   try {
-    await sandbox.close()
+    await sandbox.close({ drain_ms })
   } catch (error) {
     if (!(error instanceof Error && error.name === 'SandboxError')) throw error
     const { code, message, hint } = error as SandboxFailure
@@ -222,7 +244,10 @@ function sandboxOptions(
     ...(public_url === undefined ? {} : { public_url }),
     ...(allowed_host === undefined ? {} : { allowed_hosts: allowed_host }),
     ...(certificate === null ? {} : { tls: certificate }),
-    database,
+    ...(options.store === undefined ? { database } : { store: options.store }),
+    ...(options.namespace === undefined || options.db !== undefined || options.ephemeral === true
+      ? {}
+      : { namespace: options.namespace }),
     ...(seed === undefined ? {} : { seed }),
     ...(rate_limit === undefined ? {} : { rate_limit }),
     ...(decision_latency === undefined ? {} : { decision_latency_ms: decision_latency }),
@@ -285,6 +310,8 @@ export function startBlock(
             'database',
             sandbox.database === ':memory:' ? 'in memory, gone at the end' : shorten(sandbox.database, home),
           ],
+          ['namespace', sandbox.namespace ?? null],
+          ['nodes', sandbox.nodes === undefined ? null : String(sandbox.nodes)],
           ['project', project?.client_id ?? null],
           ['secret key', project?.secret_key ?? null],
           ['live key', project?.live_secret_key ?? null],

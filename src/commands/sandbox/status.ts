@@ -1,12 +1,15 @@
 /** Which sandboxes are running, and whether they respond: `svc sandbox status`, `svc sandbox ps` and `svc health`. */
 import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
 import type { Style } from '../../cli/output/style.ts'
-import { alignPairs, alignTable, formatTime } from '../../cli/output/text.ts'
+import { type Column, chosen, tableLines } from '../../cli/output/table.ts'
+import { alignPairs } from '../../cli/output/text.ts'
+import { timeText } from '../../cli/output/time.ts'
 import { foreignLocators, type Locator, runningSandboxes } from '../../cli/process/locator.ts'
 import type { Command, Noun } from '../../cli/run/command.ts'
 import { CliError, exitCodes, noSandbox } from '../../cli/run/errors.ts'
 import type { Host } from '../../cli/run/host.ts'
 import { commandClient, type Session, sessionClient } from '../../cli/run/session.ts'
+import { permittedControlToken } from '../../cli/settings/key-destination.ts'
 import type { Source } from '../../cli/settings/settings.ts'
 import { stateDirectory } from '../../cli/settings/state-directory.ts'
 import { settingsTable } from '../../cli/settings/table.ts'
@@ -36,8 +39,9 @@ export const status: Command = {
     signal.throwIfAborted()
     const ready = info !== null
     const names = (info ?? { projects }).projects.map(({ client_id }) => client_id)
+    const shared = info?.nodes == null ? {} : { namespace: sandbox.namespace ?? null, nodes: info.nodes.length }
     const reported = { url, inspector_url, database, pid, version, started_at_ms, ready, source: source.base_url }
-    out.data({ ...reported, projects: names }, (style) =>
+    out.data({ ...reported, ...shared, projects: names }, (style) =>
       alignPairs(
         [
           ['state', stateText(ready, style)],
@@ -45,7 +49,9 @@ export const status: Command = {
           ['chosen by', source.base_url === 'sandbox' && running > 1 ? 'the newest' : sourceName(source.base_url)],
           ['inspector', style.cyan(inspector_url)],
           ['database', database === ':memory:' ? 'in memory, gone at the end' : database],
-          ['started', `${formatTime(started_at_ms)}, ${upTime(host.now() - started_at_ms)} ago`],
+          ['namespace', sandbox.namespace ?? null],
+          ['nodes', info?.nodes == null ? null : info.nodes.map((node) => `${node.url} (${node.host})`).join('  ')],
+          ['started', `${timeText(started_at_ms, style)}, ${upTime(host.now() - started_at_ms)} ago`],
           ['pid', String(pid)],
           ['version', version],
           ['projects', names.join('  ')],
@@ -58,19 +64,30 @@ export const status: Command = {
   },
 }
 
+const psColumns: readonly Column[] = [
+  { name: ' ', field: 'mark' },
+  { name: 'url', kind: 'id' },
+  { name: 'pid', kind: 'id' },
+  { name: 'state', paint: (cell, style) => stateText(cell === 'ready', style) },
+  { name: 'up' },
+  { name: 'database', least: 16 },
+]
+
 export const ps: Command = {
   name: 'ps',
   summary: 'List the running sandboxes',
   details:
     'A * marks the one that commands use here: the one of --base-url, the environment or a setting, else the newest. For its details: svc sandbox status',
   examples: ['sandbox ps', 'sandbox ps -o json'],
+  tables: [psColumns],
   async run({ host, out, settings, command_name }) {
     const running = await runningSandboxes(stateDirectory(host), host)
     const rows = await Promise.all(
       running.map(async (sandbox) => {
         const { url, inspector_url, database, pid, version, started_at_ms } = sandbox
         const used = pid === settings.sandbox?.pid
-        return { url, inspector_url, database, pid, version, started_at_ms, ready: await isReady(host, sandbox), used }
+        const [ready, shared] = await Promise.all([isReady(host, sandbox), sharedFields(host, sandbox)])
+        return { url, inspector_url, database, pid, version, started_at_ms, ...shared, ready, used }
       }),
     )
     if (rows.length === 0) out.note(`No sandbox is running. Start one: ${command_name} start`)
@@ -78,18 +95,19 @@ export const ps: Command = {
     out.data(rows, (style) =>
       rows.length === 0
         ? []
-        : alignTable(
-            [' ', 'url', 'pid', 'state', 'up', 'database'],
-            rows.map(({ used, url, pid, ready, started_at_ms, database }) => [
-              used ? '*' : ' ',
-              url,
-              pid,
-              ready ? 'ready' : 'no answer',
-              upTime(host.now() - started_at_ms),
-              database,
-            ]),
+        : tableLines(
+            chosen(psColumns, style),
+            rows.map((row) => ({
+              ...row,
+              mark: row.used ? '*' : ' ',
+              state: row.ready ? 'ready' : 'no answer',
+              database: databaseText(row),
+              up:
+                style.view.time === null
+                  ? upTime(host.now() - row.started_at_ms)
+                  : timeText(row.started_at_ms, style, true),
+            })),
             style,
-            { state: (cell) => stateText(cell === 'ready', style) },
           ),
     )
     return 0
@@ -117,6 +135,30 @@ async function isReady(host: Host, { url }: Locator): Promise<boolean> {
     () => true,
     () => false,
   )
+}
+
+interface SharedFields {
+  namespace: string
+  /** Nodes that serve it now; null when this one does not say. */
+  nodes: number | null
+}
+
+/** Resolves to the namespace of a shared store and its number of nodes; to nothing for a file, which is not asked. */
+async function sharedFields(host: Host, sandbox: Locator): Promise<SharedFields | null> {
+  const { url: base_url, namespace } = sandbox
+  if (namespace === undefined) return null
+  const count = async () => {
+    const admin_token = permittedControlToken({ base_url, allow_http: false, sandbox })
+    const client = commandClient(host, { base_url, timeout_ms: responseTimeout_ms, validate: false, admin_token })
+    return (await client.sandbox.info()).nodes?.length ?? null
+  }
+  return { namespace, nodes: await count().catch(() => null) }
+}
+
+function databaseText({ database, namespace, nodes }: { database: string } & Partial<SharedFields>): string {
+  if (namespace === undefined) return database
+  const count = nodes == null ? '' : nodes === 1 ? ', 1 node' : `, ${nodes} nodes`
+  return `${namespace}${count} on ${database}`
 }
 
 function stateText(is_ready: boolean, style: Style): string {

@@ -8,14 +8,14 @@ import { CliError, noSandbox } from '../../cli/run/errors.ts'
 import type { Host } from '../../cli/run/host.ts'
 import { version } from '../../cli/run/program-info.ts'
 import { commandClient, type Session } from '../../cli/run/session.ts'
-import { permittedAdminToken } from '../../cli/settings/key-destination.ts'
+import { permittedControlToken } from '../../cli/settings/key-destination.ts'
 import { isSameService } from '../../cli/settings/settings.ts'
 import { stateDirectory } from '../../cli/settings/state-directory.ts'
 import { UnreachableError } from '../../client/errors.ts'
 import { noteForeignLocators, responseTimeout_ms } from './status.ts'
 
-/** The sandbox itself takes at most 5 s to finish the requests in flight. */
-const stopTimeout_ms = 8_000
+/** The sandbox itself takes at most 5 s to finish the requests in flight, with a shared store after it has drained. */
+const stopTimeout_ms = 15_000
 
 export const stop: Command = {
   name: 'stop',
@@ -60,7 +60,7 @@ async function confirmedSandboxes({ host, out, flags }: Session): Promise<Locato
 /** The process is the sandbox when it says so itself, or, too busy to respond, listens on the port of the sandbox. */
 async function stateOf(sandbox: Locator, host: Host, allow_http: boolean): Promise<'running' | 'silent' | 'ended'> {
   const { url, pid } = sandbox
-  const admin_token = permittedAdminToken({ base_url: url, allow_http, sandbox })
+  const admin_token = permittedControlToken({ base_url: url, allow_http, sandbox })
   const options = { base_url: url, timeout_ms: responseTimeout_ms, validate: false } as const
   const client = commandClient(host, { ...options, admin_token })
   try {

@@ -1,24 +1,26 @@
-/** The screen of `svc beacons tail` in Ink. Loaded only when it is shown: ink and react are heavy. */
-import { Box, render, Text, useInput, useWindowSize } from 'ink'
+/** The screen of a tail in Ink. Loaded only when it is shown: ink and react are heavy. */
+import { Box, render, Text, useApp, useInput, usePaste, useWindowSize } from 'ink'
 import { useSyncExternalStore } from 'react'
 import { oneLine, streamText } from '../cli/output/printable.ts'
 import type { Style } from '../cli/output/style.ts'
-import { actionOf, type Effect, type Key, keysOf } from './keys.ts'
+import { actionOf, type Effect, type Key, keysOf, pasteActionOf } from './keys.ts'
 import type { TailAction } from './model.ts'
 import { pageOf, screenLines } from './screen.ts'
 import { framesPerSecond, type TailStore } from './store.ts'
 
-export interface BeaconsTailProps {
+export interface TailScreenProps {
   store: TailStore
   base_url(): string
   style: Style
   onAction(action: TailAction | Effect): void
   onInterrupt(): void
+  /** Stops the process until it is continued. */
+  onSuspend(): void
 }
 
 /** Draws the tail over the whole terminal. Resolves when `signal` is aborted and the terminal is restored. */
-export async function showBeaconsTail(props: BeaconsTailProps, signal: AbortSignal): Promise<void> {
-  const screen = render(<BeaconsTail {...props} />, {
+export async function showTail(props: TailScreenProps, signal: AbortSignal): Promise<void> {
+  const screen = render(<TailScreen {...props} />, {
     alternateScreen: true,
     exitOnCtrlC: false,
     incrementalRendering: true,
@@ -33,8 +35,9 @@ export async function showBeaconsTail(props: BeaconsTailProps, signal: AbortSign
 }
 
 /** One row stays free, so that the terminal never scrolls. */
-function BeaconsTail({ store, base_url, style, onAction, onInterrupt }: BeaconsTailProps) {
+function TailScreen({ store, base_url, style, onAction, onInterrupt, onSuspend }: TailScreenProps) {
   const state = useSyncExternalStore(store.subscribe, store.state)
+  const { suspendTerminal } = useApp()
   const { columns, rows } = useWindowSize()
   const size = { columns: columns - 1, rows: rows - 1 }
   const press = (key: Key) => {
@@ -43,8 +46,10 @@ function BeaconsTail({ store, base_url, style, onAction, onInterrupt }: BeaconsT
   }
   useInput((text, key) => {
     if (key.ctrl && text === 'c') onInterrupt()
+    else if (key.ctrl && text === 'z') void suspendTerminal(async () => onSuspend())
     else for (const pressed of keysOf(text, key)) press(pressed)
   })
+  usePaste((text) => onAction(pasteActionOf(store.state(), text)))
   const { head, body, foot } = screenLines(state, base_url(), size, style)
   return (
     <Box flexDirection="column" width={size.columns} height={size.rows}>

@@ -1,0 +1,215 @@
+/**
+ * Tables: rows under the names of their columns. On a terminal they fit its width: the least important columns are left out
+ * before a cell is cut, and times are short. Anywhere else every column is printed, with whole values.
+ */
+import type { Output } from './output.ts'
+import type { Style } from './style.ts'
+import { cutText, formatValue, isTime, padEnd, textWidth, wrap } from './text.ts'
+import { timeText } from './time.ts'
+
+export interface Column {
+  /** What the column is called in the head, and by `--columns`. */
+  name: string
+  /** The property of a row; default: the name. */
+  field?: string
+  /** Where a terminal is too narrow, the highest rank is left out first. 1, the default, is never left out. */
+  rank?: number
+  /** `time`: epoch milliseconds. `id`: never cut, since the next command needs it. `ms`: one decimal at most. `prose`: further lines in place of a cut. */
+  kind?: 'time' | 'id' | 'ms' | 'prose'
+  /** A long text is cut to this width before columns are left out for it. */
+  least?: number
+  paint?: (cell: string, style: Style) => string
+}
+
+export type Row = object
+
+const gap = 2
+/** No column is cut to less than this. */
+const narrowest = 8
+const leastProse = 24
+
+/** Returns a table with its head. `indent` is the room that the caller takes before each line. */
+export function tableLines(columns: readonly Column[], rows: readonly Row[], style: Style, indent = 0): string[] {
+  const cells = rows.map((row) => columns.map((column) => cellText(column, row, style)))
+  const natural = columns.map(({ name }, index) =>
+    Math.max(textWidth(name), ...cells.map((row) => textWidth(row[index] ?? ''))),
+  )
+  const shown = fitting(columns, natural, style, indent)
+  const isNumeric = columns.map(
+    ({ kind, name, field = name }) =>
+      kind !== 'time' && rows.length > 0 && rows.every((row) => typeof fieldOf(row, field) === 'number'),
+  )
+  const line = (texts: readonly string[], paint: (text: string, column: Column) => string) =>
+    shown
+      .map(({ column, width }, place) => {
+        const cell = cutText(texts[columns.indexOf(column)] ?? '', width)
+        const blank = ' '.repeat(Math.max(0, width - textWidth(cell)))
+        if (isNumeric[columns.indexOf(column)]) return blank + paint(cell, column)
+        return paint(cell, column) + (place === shown.length - 1 ? '' : blank)
+      })
+      .join(' '.repeat(gap))
+      .trimEnd()
+  const painted = (text: string, { paint }: Column) => paint?.(text, style) ?? text
+  const head = style.dim(
+    line(
+      columns.map(({ name }) => name),
+      (text) => text,
+    ),
+  )
+  return [head, ...cells.flatMap((row) => wrappedRow(row, columns, shown).map((texts) => line(texts, painted)))]
+}
+
+/** Returns the names of the columns that a terminal has no room for. */
+export function leftOutColumns(columns: readonly Column[], rows: readonly Row[], style: Style): string[] {
+  const natural = columns.map((column) =>
+    Math.max(textWidth(column.name), ...rows.map((row) => textWidth(cellText(column, row, style)))),
+  )
+  const shown = fitting(columns, natural, style, 0).map(({ column }) => column)
+  return columns.filter((column) => !shown.includes(column)).map(({ name }) => name)
+}
+
+/** Prints a list as a table, and notes which columns a terminal has no room for. */
+export function printTable(
+  out: Output,
+  whole: unknown,
+  items: readonly Row[],
+  columns: readonly Column[],
+  rows = items,
+): void {
+  out.list(whole, items, (style) => (rows.length === 0 ? [] : tableLines(chosen(columns, style), rows, style)))
+  if (out.format !== 'text' || rows.length === 0) return
+  const names = leftOutColumns(chosen(columns, out.style), rows, out.style)
+  if (names.length > 0) out.note(`Not shown here: ${names.join(', ')}. All columns: --wide`)
+}
+
+/** Returns the columns of `--columns`, in its order; all where it was not given. */
+export function chosen(columns: readonly Column[], { view: { columns: names } }: Style): readonly Column[] {
+  if (names === null) return columns
+  return names.map((name) => {
+    const known = columns.find((column) => column.name === name || column.field === name)
+    // What is asked for by name is not left out.
+    if (known !== undefined) return { ...known, name: known.name, rank: 1 }
+    return isTime(name) ? { name, kind: 'time' } : { name }
+  })
+}
+
+/** Returns the widths of the columns that fit, from left to right. */
+function fitting(
+  columns: readonly Column[],
+  natural: readonly number[],
+  { columns: room, view }: Style,
+  indent: number,
+): { column: Column; width: number }[] {
+  const all = columns.map((column, index) => {
+    const least = column.kind === 'prose' ? leastProse : (column.least ?? Number.POSITIVE_INFINITY)
+    const most = natural[index] ?? 0
+    return { column, most, width: Math.min(most, Math.max(least, textWidth(column.name))) }
+  })
+  if (room === undefined || view.wide) return all.map(({ column, most }) => ({ column, width: most }))
+  const over = () => all.reduce((sum, { width }) => sum + width + gap, indent - gap) - room
+  while (over() > 0) {
+    const last = Math.max(...all.map(({ column }) => column.rank ?? 1))
+    if (last === 1) break
+    all.splice(
+      all.findLastIndex(({ column }) => column.rank === last),
+      1,
+    )
+  }
+  for (const each of all) each.width = Math.min(each.most, each.width + Math.max(0, -over()))
+  for (let rest = over(); rest > 0; rest--) {
+    const widest = all
+      .filter(({ column, width }) => column.kind !== 'id' && column.kind !== 'time' && width > narrowest)
+      .reduce<(typeof all)[number] | undefined>(
+        (most, each) => (most && most.width >= each.width ? most : each),
+        undefined,
+      )
+    if (widest === undefined) break
+    widest.width--
+  }
+  return all
+}
+
+/** Returns the lines of a row: prose that is wider than its column goes on below. */
+function wrappedRow(
+  row: readonly string[],
+  columns: readonly Column[],
+  shown: readonly { column: Column; width: number }[],
+): (readonly string[])[] {
+  const parts = columns.map((column, index) => {
+    const width = shown.find((each) => each.column === column)?.width
+    const text = row[index] ?? ''
+    return column.kind === 'prose' && width !== undefined && textWidth(text) > width ? wrap(text, width) : [text]
+  })
+  const height = Math.max(...parts.map(({ length }) => length))
+  return Array.from({ length: height }, (_, line) => parts.map((part) => part[line] ?? ''))
+}
+
+function cellText({ name, field = name, kind }: Column, row: Row, style: Style): string {
+  const value = fieldOf(row, field)
+  if (typeof value === 'boolean') return value ? 'yes' : 'no'
+  if (kind === 'ms' && typeof value === 'number') return formatMs(value)
+  return kind === 'time' && typeof value === 'number' ? timeText(value, style, true) : formatValue(value)
+}
+
+/** Returns milliseconds with at most one decimal. */
+export function formatMs(duration_ms: number): string {
+  return String(Math.round(duration_ms * 10) / 10)
+}
+
+function fieldOf(row: Row, field: string): unknown {
+  return (row as Readonly<Record<string, unknown>>)[field]
+}
+
+/** Returns plain aligned lines of names and texts, as in lists of choices. */
+export function nameLines(rows: readonly (readonly [name: string, text: string])[], style: Style): string[] {
+  const width = Math.max(0, ...rows.map(([name]) => textWidth(name)))
+  return rows.map(([name, text]) => `${style.cyan(padEnd(name, width))}  ${text}`)
+}
+
+type Paint = NonNullable<Column['paint']>
+
+/** Green for what counts, yellow for what has a but, red for what is refused. */
+const words: Readonly<Record<string, 'green' | 'yellow' | 'red'>> = {
+  accepted: 'green',
+  ready: 'green',
+  delivered: 'green',
+  granted: 'green',
+  won: 'green',
+  holds: 'green',
+  ok: 'green',
+  OK: 'green',
+  yes: 'green',
+  duplicate: 'yellow',
+  pending: 'yellow',
+  outbid: 'yellow',
+  expired: 'yellow',
+  cancelled: 'yellow',
+  rejected: 'red',
+  failed: 'red',
+  denied: 'red',
+  withdrawn: 'red',
+  differs: 'red',
+}
+
+/** Colours a verdict, a status or an outcome; what is no such word stays as it is. */
+export const paintWord: Paint = (cell, style) => {
+  const color = words[/^\w+/.exec(cell)?.[0] ?? '']
+  return color === undefined ? style.dim(cell) : style[color](cell)
+}
+
+/** Colours a reason: anything but OK is worth a look. */
+export const paintReason: Paint = (cell, style) =>
+  cell === '-' ? style.dim(cell) : cell === 'OK' ? style.green(cell) : style.yellow(cell)
+
+/** Colours the status of a response by its class. */
+export const paintStatus: Paint = (cell, style) =>
+  cell.startsWith('2')
+    ? style.green(cell)
+    : cell.startsWith('4')
+      ? style.yellow(cell)
+      : /^[05]/.test(cell)
+        ? style.red(cell)
+        : cell
+
+/** Makes what is beside the point quiet. */
+export const paintDim: Paint = (cell, style) => style.dim(cell)

@@ -1,0 +1,98 @@
+/** `svc mcp`: tools, resources and prompts for coding agents, over stdin and stdout. */
+import { Option } from 'commander'
+import { type Locator, removeLocator, writeLocator } from '../../cli/process/locator.ts'
+import type { Command } from '../../cli/run/command.ts'
+import { CliError } from '../../cli/run/errors.ts'
+import { type Session, sessionClient } from '../../cli/run/session.ts'
+import { loadSettings } from '../../cli/settings/files.ts'
+import { permittedControlToken, permittedSecretKey } from '../../cli/settings/key-destination.ts'
+import type { Settings } from '../../cli/settings/settings.ts'
+import { stateDirectory, stateProblem } from '../../cli/settings/state-directory.ts'
+import { diagnose } from '../../journal/doctor.ts'
+import type { SandboxAccess } from '../../mcp/access.ts'
+import { gather } from '../doctor.ts'
+import { interruptOf } from '../exec.ts'
+import { startOnFreePort } from './start.ts'
+
+export const mcp: Command = {
+  name: 'mcp',
+  summary: 'Serve tools for coding agents, over stdin and stdout',
+  details: [
+    'A server of the Model Context Protocol: tools to create and explain placements, read beacons and requests, run QA, doctor and lint, set faults, clock and consent; the documentation and QA suites as resources; prompts for an integration and for "why was this not billed". Keys and tokens are redacted.',
+    'Uses the sandbox that is running when a tool is called, or the one of --base-url. With --start it starts one in memory when none is running, which ends with the agent. Nothing but the protocol is written to stdout; it ends when stdin ends.',
+    'Over HTTP every sandbox serves the same at /_sandbox/mcp.',
+  ].join('\n\n'),
+  options: [new Option('--start', 'start a sandbox in memory when none is running')],
+  examples: ['mcp', 'mcp --start'],
+  async run(session, { options }) {
+    const { host } = session
+    const interrupt = interruptOf(session)
+    const own = options.start === true ? await startWhenNone(session) : null
+    try {
+      const { serveStdio } = await import('../../mcp/stdio.ts')
+      await serveStdio(host, accessOf(session), interrupt)
+    } finally {
+      await own?.close()
+    }
+    return 0
+  },
+}
+
+/** Starts a sandbox that other commands find too, unless one is running or a service is named. */
+async function startWhenNone(session: Session): Promise<{ close(): Promise<void> } | null> {
+  const { host, out, settings } = session
+  if (settings.source.base_url !== 'default') return null
+  const { sandbox } = await startOnFreePort(session, { ephemeral: true })
+  const home = stateDirectory(host)
+  const { url, inspector_url, database, pid, version, projects } = sandbox
+  const locator: Locator = { url, inspector_url, database, pid, version, projects, started_at_ms: host.now() }
+  const isFound = stateProblem(home) === null
+  if (isFound) await writeLocator(home, locator)
+  out.note(`Started a sandbox in memory at ${url}.`)
+  return {
+    async close() {
+      await removeLocator(home, pid)
+      await sandbox.close()
+    },
+  }
+}
+
+function accessOf(session: Session): SandboxAccess {
+  const { host, flags, command_name } = session
+  /** Read again for each call: a sandbox may have been started or stopped since. */
+  const settings = async (): Promise<Settings> => {
+    const current = await loadSettings(host, flags)
+    if (current.source.base_url !== 'default') return current
+    const hint = `Start one in another terminal: ${command_name} start. Or let this server do it: ${command_name} mcp --start.`
+    throw new CliError('unreachable', 'sandbox_missing', 'No sandbox is running.', hint)
+  }
+  return {
+    command_name,
+    mayWrite: true,
+    client: async () => sessionClient(host, await settings()),
+    async clientId() {
+      const { client_id } = await settings()
+      if (client_id !== null) return client_id
+      throw new CliError(
+        'usage',
+        'client_id_missing',
+        'It is not known which project to use.',
+        'Set SVC_CLIENT_ID, or give client_id.',
+      )
+    },
+    async qaTarget() {
+      const current = await settings()
+      const { base_url, client_id, origin, publishable_key, sandbox } = current
+      const keys = { secret: permittedSecretKey(current), publishable: publishable_key }
+      if ([keys.secret, keys.publishable].some((key) => /^[sp]k_live_/.test(key ?? ''))) {
+        const message = `Cases would run against ${base_url} with a production key.`
+        throw new CliError('usage', 'production_key_refused', message, 'Use a test key.')
+      }
+      const kind = sandbox === null ? 'service' : 'sandbox'
+      return { kind, base_url, client_id, origin, keys, admin_token: permittedControlToken(current) }
+    },
+    diagnose: async () => diagnose(await gather({ ...session, settings: await settings() }, undefined, [])),
+    now: () => host.now(),
+    randomText: (length) => host.randomText(length),
+  }
+}

@@ -1,0 +1,139 @@
+/** `svc trigger`: plays whole turns over HTTP, as an integration would, and prints each step. */
+import { setTimeout as wait } from 'node:timers/promises'
+import { Argument, InvalidArgumentError, Option } from 'commander'
+import { type Column, paintDim, paintStatus, printTable } from '../../cli/output/table.ts'
+import { cutText, padEnd } from '../../cli/output/text.ts'
+import type { Command } from '../../cli/run/command.ts'
+import { CliError, exitCodes } from '../../cli/run/errors.ts'
+import type { Session } from '../../cli/run/session.ts'
+import { isProductionKey } from '../../client/exchange.ts'
+import { countFromOne } from '../flag-values.ts'
+import { type TriggerScenario, triggerScenarios } from './scenarios.ts'
+import { type Page, type Step, startTurn, type TurnFormat } from './turn.ts'
+
+const formats: readonly TurnFormat[] = ['banner', 'clip', 'native']
+const names = [...triggerScenarios.map(({ name }) => name), 'all']
+
+const columns: readonly Column[] = [
+  { name: 'scenario', field: 'name', kind: 'id' },
+  { name: 'format', rank: 2, paint: paintDim },
+  { name: 'what', kind: 'prose' },
+]
+
+export const trigger: Command = {
+  name: 'trigger',
+  summary: 'Play a whole turn: activation, placement, frame, beacons, verdict',
+  details:
+    'Sends what an integration sends, over HTTP, and prints each step with its identifiers. Without a scenario: a normal turn of each format. Nothing waits: the times of the beacons are those of a turn that took as long as it takes. No scenario changes the clock, and the one that adds a fault removes it. Exit code 5 when a step does not go as the scenario says.',
+  arguments: [
+    new Argument('[scenario]', 'what to play; all: each of them; default: banner, clip and native').choices(names),
+  ],
+  options: [
+    new Option('--list', 'list the scenarios'),
+    new Option('--format <format>', 'format of scenarios that play any; default: banner').choices(formats),
+    new Option('--repeat <n>', 'play it this many times; default: once').argParser(countFromOne),
+    new Option('--rate <turns>', 'at most this many turns a second: 2, 0.5; default: one after the other').argParser(
+      rate,
+    ),
+  ],
+  tables: [columns],
+  examples: [
+    'trigger',
+    'trigger too_short --format clip',
+    'trigger banner --repeat 3 --rate 5 -o jsonl',
+    'trigger --list',
+  ],
+  async run(session, { args: [name], options }) {
+    if (options.list === true) return list(session)
+    const { repeat = 1, rate, format = 'banner' } = options as { repeat?: number; rate?: number; format?: TurnFormat }
+    const wanted = triggerScenarios.filter((each) =>
+      name === undefined ? formats.some((format) => format === each.name) : name === 'all' || each.name === name,
+    )
+    const { sandbox, secret_key } = session.settings
+    if (secret_key !== null && isProductionKey(secret_key)) {
+      const hint = 'Use a key that begins with sk_test_.'
+      throw new CliError(
+        'credentials',
+        'production_key',
+        'Nothing was sent. Turns are played with a test key alone.',
+        hint,
+      )
+    }
+    const played = wanted.filter(({ needsSandbox }) => needsSandbox === undefined || sandbox !== null)
+    if (played.length === 0) {
+      const message = `${name} needs the control plane of a sandbox on this computer.`
+      throw new CliError('usage', 'sandbox_needed', message, 'Start one: svc start')
+    }
+    return play(session, played, { repeat, format, pause_ms: rate === undefined ? 0 : 1_000 / rate })
+  },
+}
+
+async function play(
+  session: Session,
+  scenarios: readonly TriggerScenario[],
+  { repeat, format, pause_ms }: { repeat: number; format: TurnFormat; pause_ms: number },
+): Promise<number> {
+  const { host, out, settings, signal } = session
+  const clock = settings.sandbox === null ? null : await session.client().clock.show({}, { signal })
+  const offset_ms = clock === null ? 0 : clock.now_ms - host.now()
+  const failed: Step[] = []
+  const page: Page = { client: null }
+  let turn = 0
+  let steps = 0
+  for (let round = 0; round < repeat; round++) {
+    for (const scenario of scenarios) {
+      const started = performance.now()
+      const of = scenario.format ?? format
+      turn++
+      const onStep = (step: Step) => {
+        steps++
+        if (!step.ok) failed.push(step)
+        out.item(step, (style) => stepLines(step, scenario, style))
+      }
+      const now_ms = clock?.frozen === true ? clock.now_ms : host.now() + offset_ms
+      await scenario.play(startTurn(session, { scenario: scenario.name, turn, now_ms, page }, onStep), of)
+      const rest_ms = pause_ms - (performance.now() - started)
+      const isLast = round === repeat - 1 && scenario === scenarios.at(-1)
+      if (rest_ms > 0 && !isLast) await wait(rest_ms, undefined, { signal }).catch(() => signal.throwIfAborted())
+      signal.throwIfAborted()
+    }
+  }
+  out.note(`${turn} ${turn === 1 ? 'turn' : 'turns'}, ${steps} steps, ${failed.length} not as expected.`)
+  return failed.length === 0 ? exitCodes.ok.exit_code : exitCodes.expectation.exit_code
+}
+
+const widths = { step: 22, result: 22 }
+
+/** Returns the line of a step; that of a turn before its first one. */
+function stepLines(step: Step, { name, what }: TriggerScenario, style: Session['out']['style']): string[] {
+  const { ok, status, result, slot_id, beacon_id, request_id } = step
+  const id = beacon_id ?? slot_id ?? ''
+  const head = heads.get(style) === step.turn ? [] : [`${style.bold(name)}  ${style.dim(what)}`]
+  heads.set(style, step.turn)
+  const mark = ok ? style.green('✓') : style.red('✗')
+  const line = [
+    `  ${mark} ${padEnd(cutText(step.step, widths.step), widths.step)}`,
+    paintStatus(String(status), style),
+    padEnd(result, widths.result),
+  ].join(' ')
+  const room =
+    (style.columns ?? Number.POSITIVE_INFINITY) - (4 + widths.step + 1 + 4 + Math.max(widths.result, result.length) + 1)
+  const ids = [...new Set([request_id ?? '', id])].filter((each) => each !== '')
+  const shown = ids.filter((_, index) => ids.slice(0, index + 1).join('  ').length <= room)
+  return [...head, `${line} ${style.dim(shown.join('  '))}`.trimEnd()]
+}
+
+/** The turn whose head was printed last, by the style of the output. */
+const heads = new WeakMap<object, number>()
+
+function list({ out }: Session): number {
+  const items = triggerScenarios.map(({ name, what, format }) => ({ name, format: format ?? 'any', what }))
+  printTable(out, { items }, items, columns)
+  return 0
+}
+
+function rate(text: string): number {
+  const turns = Number(text)
+  if (/^\d+(\.\d+)?$/.test(text) && turns > 0) return turns
+  throw new InvalidArgumentError('It must be a number of turns a second, such as 2 or 0.5.')
+}

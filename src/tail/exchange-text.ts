@@ -1,0 +1,73 @@
+/** The exchange of an item, from the journal, as lines. */
+import { z } from 'zod'
+import { jsonText } from '../cli/output/printable.ts'
+import type { Style } from '../cli/output/style.ts'
+import { formatValue } from '../cli/output/text.ts'
+import { isObject, parseJson } from '../foundation/json.ts'
+import type { RequestState } from './source.ts'
+
+/**
+ * Returns what was sent: the fields that were refused and why, what to do, and the body. The whole exchange has the headers and
+ * the response too, and its caller has named it.
+ */
+export function exchangeLines(request: RequestState, style: Style, is_whole = false): string[] {
+  if (request.status === 'loading') return [style.dim('Loading the request')]
+  if (request.status === 'failed') return [style.red(`The request: ${formatValue(request.reason)}`)]
+  if (request.status === 'missing')
+    return [style.dim('The journal no longer has the request. svc start --journal-limit keeps more.')]
+  const { request_id, status, request_headers, request_body, response_headers, response_body } = request.detail
+  const refusal = Refusal.safeParse(parseJson(response_body ?? '')).data
+  const failed = refusal?.fields ?? []
+  return [
+    ...(is_whole
+      ? []
+      : [
+          `${style.bold('Request')} ${request_id}, ${status >= 400 ? style.red(String(status)) : style.green(String(status))}`,
+        ]),
+    ...failed.map(({ path, message, expected }) =>
+      [
+        `  ${style.red('✗')} ${style.bold(formatValue(path))}: ${formatValue(message)}`,
+        expected === '' ? '' : style.dim(` (expected: ${formatValue(expected)})`),
+      ].join(''),
+    ),
+    ...(refusal?.hint ? [`  ${style.cyan('hint')}: ${formatValue(refusal.hint)}`] : []),
+    ...(is_whole ? ['', style.bold('Sent')] : []),
+    ...bodyLines(request_body, new Set(failed.map(({ path }) => path.split(/[.[]/, 1)[0] ?? '')), style),
+    ...(is_whole
+      ? [
+          ...headerLines(request_headers, style),
+          '',
+          style.bold('Received'),
+          ...bodyLines(response_body, new Set(), style),
+          ...headerLines(response_headers, style),
+        ]
+      : []),
+  ]
+}
+
+function headerLines(headers: Readonly<Record<string, string>>, style: Style): string[] {
+  return Object.entries(headers).map(
+    ([name, value]) => `  ${style.cyan(formatValue(name))}${style.dim(':')} ${formatValue(value)}`,
+  )
+}
+
+const Refusal = z.object({
+  fields: z.array(z.object({ path: z.string(), message: z.string(), expected: z.string() })).default([]),
+  hint: z.string().nullable().default(null),
+})
+
+/** Returns the body with a mark at each of its fields that was refused. A body that is no JSON is shown as text. */
+function bodyLines(body: string | null, failed: ReadonlySet<string>, style: Style): string[] {
+  if (body === null || body === '') return [style.dim('  no body')]
+  const value = parseJson(body)
+  if (!isObject(value)) return body.split('\n').map((line) => `  ${formatValue(line)}`)
+  return Object.entries(value).flatMap(([name, field]) => {
+    const isFailed = failed.has(name)
+    const [first = '', ...rest] = jsonText(field, 2).split('\n')
+    const line = `${formatValue(name)}: ${first}`
+    return [
+      isFailed ? style.red(`  ✗ ${line}`) : `    ${style.dim(`${formatValue(name)}:`)} ${first}`,
+      ...rest.map((more) => `    ${more}`),
+    ]
+  })
+}

@@ -1,0 +1,69 @@
+/** What a tail follows: each source says how its items are filtered, counted, shown and sent again. The rest is shared. */
+import type { Style } from '../cli/output/style.ts'
+import type { Client } from '../client/client.ts'
+import type { PlacementDetail } from '../contract/control/placements.ts'
+import type { RequestDetail } from '../contract/control/requests.ts'
+
+export interface TailItem {
+  /** Grows with each item that arrives. */
+  seq: number
+  slot_id: string | null
+}
+
+export interface Arrival {
+  item: TailItem
+  /** False for an item from before the connection. */
+  is_live: boolean
+}
+
+/** What is looked at, and what has been loaded about it. */
+export interface Details<Item extends TailItem = TailItem> {
+  item: Item
+  slot: SlotState
+  request: RequestState
+}
+
+export type SlotState =
+  | { status: 'none' }
+  | { status: 'loading' }
+  | { status: 'failed'; reason: string }
+  | { status: 'loaded'; detail: PlacementDetail }
+
+/** The exchange of an item, from the journal. */
+export type RequestState =
+  | { status: 'loading' }
+  | { status: 'missing' }
+  | { status: 'failed'; reason: string }
+  | { status: 'loaded'; detail: RequestDetail }
+
+export interface TailSource<Item extends TailItem = TailItem> {
+  noun: 'beacon' | 'request'
+  /** The fields of the filter that can be chosen, with their values. */
+  choices: Readonly<Record<string, readonly string[]>>
+  /** Whether the details show the slot of an item. */
+  has_slot: boolean
+  /** The groups that are counted. */
+  groups: readonly string[]
+  /** What is counted beside them, in the order of the screen. */
+  tallies: readonly string[]
+  groupOf(item: Item): string | null
+  /** Returns the tallies that an item counts for. */
+  talliesOf(item: Item): readonly string[]
+  /** Returns the value of a field of the filter. */
+  valueOf(item: Item, field: string): string | null
+  /** Returns the texts that a search looks through. */
+  searched(item: Item): readonly (string | null)[]
+  /** Returns the names of the columns. */
+  head(columns: number, style: Style): string
+  /** Returns the line of an item. The selected one is marked by a sign as well as by colour. */
+  line(item: Item, columns: number, style: Style, isSelected: boolean): string
+  details(details: Details<Item>, style: Style): string[]
+  /** Returns the identifier of an item; null when it has none of its own. */
+  idOf(item: Item): string | null
+  /** Returns the identifier that has a page in the inspector, or null. */
+  pageOf(item: Item): string | null
+  /** Returns the id of the request that brought an item; null when the journal no longer has it. */
+  requestOf(item: Item, client: Client, signal: AbortSignal): Promise<string | null>
+  /** Returns how a request went that was sent again, in words. */
+  outcomeOf(exchange: RequestDetail): string
+}

@@ -1,0 +1,242 @@
+/** The server for coding agents, by the client of the official SDK: over stdio as a process, and over HTTP. */
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { startSandbox } from '../../sandbox/index.ts'
+import { createClient } from '../../src/client/index.ts'
+import { mostCharacters } from '../../src/mcp/output.ts'
+import { builtinNames } from '../../src/qa/suite/builtin.ts'
+import { temporaryDirectory } from '../temporary.ts'
+import { root, spawnSvc } from './process.ts'
+
+interface Agent {
+  client: Client
+  /** Calls a tool that must succeed. Returns its JSON, or its text where it is none. */
+  use<Result = Record<string, never>>(name: string, given?: object): Promise<Result>
+  /** Calls a tool that must fail. Returns the text of the failure. */
+  fail(name: string, given?: object): Promise<string>
+}
+
+async function connect(transport: StdioClientTransport | StreamableHTTPClientTransport): Promise<Agent> {
+  const client = new Client({ name: 'test', version: '1.0.0' })
+  await client.connect(transport as Parameters<Client['connect']>[0])
+  onTestFinished(() => client.close())
+  const call = async (name: string, given: object) => {
+    const result = await client.callTool({ name, arguments: { ...given } })
+    const [content] = result.content as { type: 'text'; text: string }[]
+    expect(content!.text.length).toBeLessThanOrEqual(mostCharacters + 200)
+    return { text: content!.text, isError: result.isError === true }
+  }
+  return {
+    client,
+    async use(name, given = {}) {
+      const { text, isError } = await call(name, given)
+      expect({ name, isError, text: isError ? text : '' }).toEqual({ name, isError: false, text: '' })
+      return text.startsWith('{') || text.startsWith('[') ? JSON.parse(text) : text
+    },
+    async fail(name, given = {}) {
+      const { text, isError } = await call(name, given)
+      expect({ name, isError }).toEqual({ name, isError: true })
+      return text
+    },
+  }
+}
+
+const bin = `${root}/bin/svc.js`
+
+/** Starts `svc mcp` with a home of its own. */
+function spawnMcp(args: readonly string[], env: Record<string, string> = {}) {
+  const home = temporaryDirectory()
+  return new StdioClientTransport({
+    command: process.execPath,
+    args: [bin, 'mcp', ...args],
+    env: { PATH: process.env.PATH ?? '', HOME: home, SVC_HOME: home, ...env },
+    stderr: 'pipe',
+  })
+}
+
+interface Listed {
+  items: Record<string, unknown>[]
+}
+
+/** Every tool with a real effect, once: what a later call sees shows it. Returns the names of the tools that were called. */
+async function exerciseEveryTool({ use, fail }: Agent): Promise<string[]> {
+  const used = new Set<string>()
+  const call = <Result = Listed>(name: string, given?: object): Promise<Result> => {
+    used.add(name)
+    return use<Result>(name, given)
+  }
+  const { slot_id, decision } = await call<{ slot_id: string; decision: { format: string } }>('create_placement', {
+    session_id: 'agent-1',
+    overrides: { allowed_formats: ['banner'] },
+  })
+  expect(decision.format).toBe('banner')
+  expect((await call('list_placements', { session_id: 'agent-1' })).items).toMatchObject([{ slot_id, fill: true }])
+  expect(await call('send_beacon', { slot_id, event: 'render' })).toMatchObject({ accepted: true })
+  await call('advance_clock', { by_ms: 1_000 })
+  const seen = { visible_ratio: 1, visible_ms: 1_000, page_visible: true }
+  expect(await call('send_beacon', { slot_id, event: 'visible', measurements: seen })).toMatchObject({
+    would_bill: expect.stringMatching(/^true/),
+  })
+  expect((await call('list_beacons', { slot_id })).items.map(({ event }) => event)).toEqual(['visible', 'render'])
+  expect(await call('explain_placement', { slot_id })).toMatchObject({ slot_id, billing: { would_bill: true } })
+  expect(await call('billing_report')).toMatchObject({ totals: [{ count: 1 }] })
+  const [request] = (await call('list_requests', { path: '/v1/placements' })).items
+  const { request_body } = await call<{ request_body: string }>('show_request', { request_id: request!.request_id })
+  expect(JSON.parse(request_body)).toMatchObject({ session_id: 'agent-1' })
+
+  await call('set_consent', { client_id: 'proj_demo', session_id: 'agent-1', decision: 'withdrawn' })
+  expect((await call('show_consent', { session_id: 'agent-1', limit: 1 })).items).toMatchObject([
+    { lifecycle_state: 'withdrawn' },
+  ])
+  expect(await fail('send_beacon', { slot_id, event: 'click' })).toMatch(/^consent_not_granted: .*\nFix: /)
+
+  expect(await call('add_fault', { path: '/v1/placements', status: 503, times: 1 })).toMatchObject({ status: 503 })
+  expect((await call('list_faults')).items).toHaveLength(1)
+  expect(await fail('create_placement')).toMatch(/^injected_fault: .*\nFix: /)
+  await call('clear_faults')
+  expect((await call('list_faults')).items).toHaveLength(0)
+  expect((await call('list_scenarios')).items.map(({ name }) => name)).toContain('no_fill')
+  await call('use_scenario', { name: 'no_fill' })
+  const none = await call<{ slot_id: string }>('create_placement')
+  expect(await fail('send_beacon', { slot_id: none.slot_id, event: 'render' })).toContain('explain_placement')
+  expect(await call('clear_scenario')).toEqual({ cleared: 'no_fill' })
+
+  expect(await call('freeze_clock')).toMatchObject({ frozen: true })
+  expect(await call('set_clock', { to_ms: 1_800_000_000_000 })).toMatchObject({ now_ms: 1_800_000_000_000 })
+  expect(await call('show_clock')).toMatchObject({ now_ms: 1_800_000_000_000, frozen: true })
+  expect(await call('resume_clock')).toMatchObject({ frozen: false })
+
+  const field = { where: 'body', path: 'event', provenance: 'observed', decision: 'A71' }
+  const { fields } = await call<{ fields: object[] }>('show_contract', { endpoint: 'beacons.send', where: 'body' })
+  expect(fields).toContainEqual(expect.objectContaining(field))
+  expect(await call('read_docs', { topic: 'key_class' })).toContain('# key_class')
+  expect(await call('run_qa', { suites: ['formats'], grep: 'banner' })).toMatchObject({
+    totals: { failed: 0 },
+    failed: [],
+  })
+  const { findings } = await call<{ findings: object[] }>('doctor', { all: true })
+  expect(findings).toContainEqual(expect.objectContaining({ group: 'The sandbox' }))
+  expect(await call('lint_beacons', { text: '{"event":"vieved"}' })).toMatchObject({
+    findings: expect.arrayContaining([expect.objectContaining({ path: 'event', severity: 'error' })]),
+  })
+  expect(await call('sandbox_info')).toMatchObject({ projects: expect.any(Array) })
+  await call('reset_sandbox')
+  expect((await call('list_placements')).items).toEqual([])
+  return [...used]
+}
+
+async function expectWhole(agent: Agent): Promise<void> {
+  const { client } = agent
+  const { tools } = await client.listTools()
+  expect((await exerciseEveryTool(agent)).toSorted()).toEqual(tools.map(({ name }) => name).toSorted())
+  const hinted = (hint: 'destructiveHint' | 'readOnlyHint') =>
+    tools.filter(({ annotations }) => annotations?.[hint] === true).map(({ name }) => name)
+  expect(hinted('destructiveHint')).toEqual(['clear_faults', 'reset_sandbox'])
+  expect(
+    hinted('readOnlyHint').every((name) => /^(list|show|explain|read|lint|billing|doctor|sandbox)/.test(name)),
+  ).toBe(true)
+  const { resources } = await client.listResources()
+  expect(resources.map(({ uri }) => uri)).toEqual(
+    expect.arrayContaining(['svc://docs/server', ...builtinNames().map((name) => `svc://suites/${name}`)]),
+  )
+  const { contents } = await client.readResource({ uri: 'svc://docs/errors/key_class' })
+  expect(contents[0]).toMatchObject({ mimeType: 'text/markdown', text: expect.stringContaining('# key_class') })
+  const suite = await client.readResource({ uri: 'svc://suites/formats' })
+  expect(suite.contents[0]).toMatchObject({ text: expect.stringContaining('cases:') })
+  const { prompts } = await client.listPrompts()
+  expect(prompts.map(({ name }) => name)).toEqual(['integrate_placements', 'why_not_billed'])
+  const { slot_id } = await agent.use<{ slot_id: string }>('create_placement')
+  const why = await client.getPrompt({ name: 'why_not_billed', arguments: { slot_id } })
+  expect(why.messages[0]?.content).toMatchObject({ text: expect.stringContaining(`"slot_id": "${slot_id}"`) })
+  const how = await client.getPrompt({ name: 'integrate_placements', arguments: { app: 'a Next.js chat' } })
+  expect(how.messages[0]?.content).toMatchObject({ text: expect.stringContaining('this app: a Next.js chat.') })
+}
+
+describe('over stdio', () => {
+  test('with --start it starts a sandbox, has every tool, writes only the protocol, and ends with stdin', async () => {
+    const transport = spawnMcp(['--start'])
+    const notes: string[] = []
+    transport.stderr?.on('data', (chunk: Buffer) => notes.push(chunk.toString()))
+    const strays: Error[] = []
+    const agent = await connect(transport)
+    // A line on stdout that is no message is an error of the client.
+    agent.client.onerror = (error) => strays.push(error)
+    await expectWhole(agent)
+    const { pid } = transport
+    await agent.client.close()
+    expect(strays).toEqual([])
+    expect(notes.join('')).toMatch(/^Started a sandbox in memory at http:\S+\.\n$/)
+    expect(() => process.kill(pid!, 0)).toThrow('ESRCH')
+  })
+
+  test('it uses the sandbox that is named, or that runs when a tool is called', async () => {
+    const named = await connect(spawnMcp([], { SVC_BASE_URL: (await running()).url }))
+    expect((await named.use<Listed>('list_placements')).items).toHaveLength(1)
+    const SVC_HOME = temporaryDirectory()
+    const early = await connect(spawnMcp([], { SVC_HOME }))
+    expect(await early.fail('list_placements')).toContain('No sandbox is running.')
+    const starting = await connect(spawnMcp(['--start'], { SVC_HOME }))
+    await starting.use('create_placement')
+    expect((await early.use<Listed>('list_placements')).items).toHaveLength(1)
+  })
+
+  test('it ends by itself with stdin, without a word', async () => {
+    const { ended } = spawnSvc(['mcp'], { SVC_HOME: temporaryDirectory() })
+    expect(await ended).toEqual({ code: 0, stdout: '', stderr: '' })
+  })
+
+  test('without a sandbox each call says how to start one; a wrong input names its fields', async () => {
+    const { fail, use, client } = await connect(spawnMcp([]))
+    expect(await fail('list_placements')).toMatchInlineSnapshot(`
+      "sandbox_missing: No sandbox is running.
+      Fix: Start one in another terminal: svc start. Or let this server do it: svc mcp --start."
+    `)
+    // What needs no sandbox works.
+    expect(await use<string>('read_docs')).toContain('getting-started: ')
+    expect(await fail('add_fault', { effect: 'explode', sk_test_sandbox_demo: 1 })).toMatchInlineSnapshot(`
+      "input_invalid: The input of add_fault is invalid. effect: is not one of the allowed values (expected: one of error, drop, reset, truncate, garble, rewrite, delay); sk_test_redacted: is unknown (expected: no field of this name; svc contract show lists the known ones)
+      Fix: Correct these fields: the input schema of the tool has them all."
+    `)
+    expect(await fail('run_qa', { suites: ['nonsense'] })).toContain('There is no built-in suite nonsense.')
+    expect(await fail('read_docs', { topic: 'key_clas' })).toContain('Did you mean')
+    await expect(client.callTool({ name: 'list_placement', arguments: {} })).rejects.toThrow(
+      'Did you mean list_placements?',
+    )
+    await expect(client.readResource({ uri: 'svc://docs/../package.json' })).rejects.toThrow('There is no resource')
+  })
+})
+
+/** Starts a sandbox that has a placement. */
+async function running() {
+  const sandbox = await startSandbox()
+  onTestFinished(() => sandbox.close())
+  const { client_id, secret_key } = sandbox.keys
+  const client = createClient({ base_url: sandbox.url, credential: secret_key })
+  await client.placements.create({ body: { client_id, session_id: 's1', job_type: 'chat' } })
+  return sandbox
+}
+
+describe('over HTTP', () => {
+  test('a sandbox serves every tool', async () => {
+    const sandbox = await startSandbox()
+    onTestFinished(() => sandbox.close())
+    await expectWhole(await connect(new StreamableHTTPClientTransport(new URL(`${sandbox.url}/_sandbox/mcp`))))
+  })
+
+  test('results are of a limited size, and without keys and tokens', async () => {
+    const sandbox = await running()
+    const { use } = await connect(new StreamableHTTPClientTransport(new URL(`${sandbox.url}/_sandbox/mcp`)))
+    const { client_id, secret_key } = sandbox.keys
+    const client = createClient({ base_url: sandbox.url, credential: secret_key })
+    for (let count = 0; count < 20; count++) {
+      await client.placements.create({ body: { client_id, session_id: `s${count}`, job_type: 'chat' } })
+    }
+    const listed = await use<{ truncated: string }>('list_requests', { details: 'true', limit: 50 })
+    expect(listed.truncated).toContain('limit')
+    const placed = JSON.stringify(await use('create_placement'))
+    expect(placed).toMatch(/ast_[0-9a-z]{11}_redacted/)
+    expect(placed).not.toMatch(/ast_[0-9a-z]{11}_(?!redacted)/)
+  })
+})

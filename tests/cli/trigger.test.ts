@@ -1,0 +1,94 @@
+/** `svc trigger`: whole turns over HTTP, each step as the scenario says, and nothing of the sandbox changed by it. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { triggerScenarios } from '../../src/commands/trigger/scenarios.ts'
+import type { Step } from '../../src/commands/trigger/turn.ts'
+import { startTestCli, svc, type TestCli } from './test-cli.ts'
+
+let cli: TestCli
+beforeAll(async () => {
+  cli = await startTestCli()
+})
+afterAll(async () => {
+  await cli[Symbol.asyncDispose]()
+})
+
+const stepsOf = (stdout: string) =>
+  stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Step)
+
+/** Its offset to real time grows while the clock of a test stands still. */
+const clockOf = (stdout: string) => ({ ...(JSON.parse(stdout) as object), offset_ms: null })
+
+test('every scenario goes as it says, in every format, and leaves no fault and the clock alone', async () => {
+  const before = await cli.svc('sandbox clock show -o json')
+  for (const format of ['banner', 'clip', 'native']) {
+    const { code, stdout, stderr } = await cli.svc(`trigger all --format ${format} -o jsonl`)
+    const steps = stepsOf(stdout)
+    expect(steps.filter(({ ok }) => !ok)).toEqual([])
+    expect(code).toBe(0)
+    expect(new Set(steps.map(({ scenario }) => scenario)).size).toBe(triggerScenarios.length)
+    expect(stderr).toBe(`${triggerScenarios.length} turns, ${steps.length} steps, 0 not as expected.\n`)
+  }
+  expect(JSON.parse((await cli.svc('sandbox faults list -o json')).stdout)).toMatchObject({ items: [] })
+  const after = await cli.svc('sandbox clock show -o json')
+  expect(clockOf(after.stdout)).toEqual(clockOf(before.stdout))
+})
+
+test('a turn is what the journal shows: activation, placement, frame and beacons in order, and it bills', async () => {
+  const { stdout } = await cli.svc('trigger clip -o json')
+  const steps = stepsOf(stdout)
+  expect(steps.map(({ step, result }) => `${step}: ${result}`)).toEqual([
+    'activate: activated',
+    'placement: fill',
+    'frame: loaded',
+    'beacon render: OK',
+    'beacon play_started: OK',
+    'beacon visible: OK',
+    'beacon heartbeat: OK',
+    'beacon play_completed: OK',
+    'beacon click: OK',
+    'verdict: bills',
+  ])
+  const slot_id = steps[1]!.slot_id
+  const listed = await cli.svc(`beacons list --slot-id ${slot_id} -o jsonl`)
+  const sent = listed.stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as { beacon_id: string }).beacon_id)
+  expect(sent.toReversed()).toEqual(steps.flatMap(({ beacon_id }) => beacon_id ?? []))
+  // The verdict is read from the control plane, which keeps no journal.
+  for (const { request_id } of steps.slice(0, -1)) {
+    const shown = await cli.svc(`requests show ${request_id} -o json`)
+    expect(JSON.parse(shown.stdout)).toMatchObject({ request_id })
+  }
+})
+
+test('a step that does not go as its scenario says is marked, and is exit code 5', async () => {
+  await using other = await startTestCli()
+  await other.svc('sandbox faults add --path /v1/beacons --times 1')
+  const { code, stdout, stderr } = await other.svc('trigger banner')
+  expect(code).toBe(5)
+  expect(stdout).toMatch(/✗ beacon render +503 injected_fault/)
+  expect(stderr).toContain('1 turn, 7 steps, ')
+})
+
+test('--repeat and --rate play turns at a pace; --list names what there is', async () => {
+  const started = performance.now()
+  const { stdout } = await cli.svc('trigger no_fill --repeat 3 --rate 10 -o jsonl')
+  expect(performance.now() - started).toBeGreaterThan(190)
+  expect(stepsOf(stdout).map(({ turn }) => turn)).toEqual([1, 1, 2, 3])
+  const listed = await cli.svc('trigger --list')
+  for (const { name, what } of triggerScenarios) expect(listed.stdout).toMatch(new RegExp(`^${name} .*${what}$`, 'm'))
+})
+
+test('nothing is sent with a production key, nor for a scenario that there is not', async () => {
+  const env = { SVC_HOME: cli.home, SVC_SECRET_KEY: 'sk_live_x', SVC_BASE_URL: cli.sandbox.url }
+  expect(await svc('trigger', { env })).toMatchObject({ code: 4, stdout: '' })
+  expect(await cli.svc('trigger baner')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('Did you mean banner?'),
+  })
+  expect(await cli.svc('trigger --rate 0')).toMatchObject({ code: 2, stdout: '' })
+})
