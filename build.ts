@@ -1,10 +1,12 @@
 /**
- * Builds dist/: `node build.ts`, or `node build.ts --if-stale` to skip when nothing changed since the last build.
+ * Builds dist/: `node build.ts`, or `node build.ts --if-stale` to skip when nothing changed since the last build. With
+ * `--types` the declarations of dist/types too, beside it.
  *
  * Everything is written into a temporary directory and moved into place when it is complete: chunks first, then the
  * entries that import them; then unused chunks are deleted. A failed build does not change dist, and a command that
  * starts meanwhile finds a complete one.
  */
+import { spawn } from 'node:child_process'
 import { existsSync, globSync, mkdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { buildDemo } from './build/demo.ts'
@@ -12,12 +14,16 @@ import { buildNode, entries } from './build/node.ts'
 
 const root = import.meta.dirname
 const dist = join(root, 'dist')
-const stamp = join(dist, '.built')
+const stampName = '.built'
+const stamp = join(dist, stampName)
 const openapi = 'openapi.json'
+const notices = 'THIRD-PARTY-NOTICES.txt'
 
-if (!process.argv.includes('--if-stale') || isStale()) {
-  process.exitCode = await build()
-}
+const ifStale = process.argv.includes('--if-stale')
+const types = process.argv.includes('--types') && !(ifStale && hasFreshTypes()) ? declareTypes() : null
+if (!ifStale || isStale()) process.exitCode = await build()
+// A program with a wrong type still starts.
+if ((await types) === false && !ifStale) process.exitCode = 1
 
 async function build(): Promise<number> {
   const started = new Date()
@@ -27,11 +33,14 @@ async function build(): Promise<number> {
       buildNode(next),
       buildBrowserCode(join(next, 'renderer')),
       buildDemo(join(next, 'demo')),
+      buildInspector(join(next, 'inspector')),
       buildPageClient(next),
+      buildContractModule(next),
       writeOpenapi(join(next, openapi)),
       writeDocs(join(next, 'docs')),
     ])
     for (const result of results) if (result.status === 'rejected') throw result.reason
+    await writeNotices(next)
     install(next)
     writeFileSync(stamp, '')
     utimesSync(stamp, started, started)
@@ -46,6 +55,24 @@ async function build(): Promise<number> {
   }
 }
 
+/** Writes the declarations into a folder beside dist/types, then puts it in its place. Returns whether all types are right. */
+async function declareTypes(): Promise<boolean> {
+  const started = new Date()
+  const next = join(dist, `.types-${process.pid}`)
+  const compiler = join(root, 'node_modules/typescript/bin/tsc')
+  const args = [compiler, '-p', 'tsconfig.types.json', '--outDir', next]
+  const code = await new Promise((resolve) => {
+    spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] }).once('close', resolve)
+  })
+  if (existsSync(next)) {
+    writeFileSync(join(next, stampName), '')
+    utimesSync(join(next, stampName), started, started)
+    rmSync(join(dist, 'types'), { recursive: true, force: true })
+    renameSync(next, join(dist, 'types'))
+  }
+  return code === 0
+}
+
 /** Loads the builder only here: it loads Vite, which `--if-stale` does not need. */
 async function buildBrowserCode(outDir: string): Promise<void> {
   const { buildRenderer } = await import('./build/renderer.ts')
@@ -53,9 +80,28 @@ async function buildBrowserCode(outDir: string): Promise<void> {
 }
 
 /** The same: it loads the contract. */
+async function buildInspector(outDir: string): Promise<void> {
+  const inspector = await import('./build/inspector.ts')
+  await inspector.buildInspector(outDir)
+}
+
+/** The same: it loads the contract. */
 async function buildPageClient(outDir: string): Promise<void> {
   const { buildBrowserClient } = await import('./build/client.ts')
   await buildBrowserClient(outDir)
+}
+
+/** The same. */
+async function buildContractModule(outDir: string): Promise<void> {
+  const { buildContract } = await import('./build/client.ts')
+  await buildContract(outDir)
+}
+
+/** Writes the licences of what the bundles contain, as text and as data. */
+async function writeNotices(outDir: string): Promise<void> {
+  const { bundledPackages, noticesText } = await import('./build/bundle.ts')
+  const packages = bundledPackages()
+  writeFileSync(join(outDir, notices), noticesText(packages))
 }
 
 /** Writes the OpenAPI document of the contract, as `svc openapi` prints it for a sandbox on its default port. */
@@ -101,13 +147,24 @@ function files(directory: string): string[] {
 function isStale(): boolean {
   if (!existsSync(stamp)) return true
   if (
-    [...Object.keys(entries), openapi, 'client.browser.js', 'docs/index.json'].some(
+    [...Object.keys(entries), openapi, notices, 'client.browser.js', 'contract.js', 'docs/index.json'].some(
       (file) => !existsSync(join(dist, file)),
     )
   )
     return true
+  const sources = ['src/**', 'sandbox/**', 'build/**', 'fixtures/**', 'docs/**', 'build.ts', 'package.json', 'LICENSE']
+  return isNewer(sources, stamp)
+}
+
+function hasFreshTypes(): boolean {
+  const written = join(dist, 'types', stampName)
+  return existsSync(written) && !isNewer(['src/**/*.ts', 'sandbox/**/*.ts', 'tsconfig*.json'], written)
+}
+
+/** Whether any of the files has changed since the stamp was written. */
+function isNewer(sources: readonly string[], stamp: string): boolean {
   const built = statSync(stamp).mtimeMs
-  return globSync(['src/**', 'sandbox/**', 'build/**', 'fixtures/**', 'docs/**', 'build.ts', 'package.json'], {
-    cwd: root,
-  }).some((file) => !file.includes('.test.') && statSync(join(root, file)).mtimeMs > built)
+  return globSync(sources, { cwd: root }).some(
+    (file) => !file.includes('.test.') && statSync(join(root, file)).mtimeMs > built,
+  )
 }

@@ -1,49 +1,46 @@
 /**
- * `npm test`: unit tests and processes side by side, then pages, whose own clocks measure what they show, so that nothing
- * heavy runs beside them. What takes minutes by its nature has a script of its
+ * `npm test`: everything side by side, then the pages that measure time by their own clocks, so that nothing heavy runs
+ * beside them. What takes minutes by its nature has a script of its
  * own: `npm run test:mutations` (suites, mutations, fuzzing, kills) and `npm run test:templates` (installs from the registry).
  */
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
-import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { slowestFirst } from './tests/slowest-first.ts'
+import { inspectorTests } from './vitest.inspector.config.ts'
 import { matrices } from './vitest.mutations.config.ts'
 
 const processors = availableParallelism()
 
-/** Pages keep processors busy; on one processor a second worker still has time. */
-const browserWorkers = Math.max(2, processors)
+/** Pages that measure: a page that waits for a processor sees its own time pass. */
+const timed = ['clicks', 'clips', 'frames', 'qa-observe', 'viewability'].map((name) => `tests/browser/${name}.test.ts`)
 
-/** A test of processes often waits for one. */
-const processWorkers = processors + 1
-
-/** Files of more than 15 seconds, the slowest first: one that started last would be waited for alone. */
+/** Files of more than 10 seconds. */
 const slow = [
-  'browser/qa-report',
-  'browser/viewability',
-  'browser/qa-observe',
-  'browser/demo',
   'cli/exec',
+  'browser/demo',
   'cli/streams',
   'browser/label',
-  'browser/frames',
   'reliability/lifecycle',
   'cli/npm-start',
-  'cli/qa-observe',
+  'docs/blocks',
+  'browser/qa-report',
   'cli/detach',
-  'cli/contract-check',
+  'browser/isolation',
+  'cli/scaffold',
   'browser/lifecycle',
-  'browser/clicks',
+  'browser/qa-steps',
+  'cli/beacons-tail',
+  'browser/outcomes',
+  'package/package',
+  'browser/lifecycle-page',
+  'cli/sandboxes',
+  'browser/codes',
+  'http/fault-state',
+  'cli/commands',
+  'http/snapshots',
+  'browser/viewability',
+  'browser/qa-observe',
 ]
-
-class SlowestFirst extends BaseSequencer {
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ moduleId }: TestSpecification) => {
-      const index = slow.findIndex((name) => moduleId.includes(`/tests/${name}.test.`))
-      return index === -1 ? slow.length : index
-    }
-    return files.toSorted((a, b) => rank(a) - rank(b))
-  }
-}
 
 export default defineConfig({
   test: {
@@ -53,41 +50,33 @@ export default defineConfig({
     expect: { poll: { timeout: 30_000 } },
     globalSetup: 'tests/temporary-root.ts',
     setupFiles: 'tests/setup.ts',
-    sequence: { sequencer: SlowestFirst },
+    sequence: { sequencer: slowestFirst(slow) },
+    // They share nothing but what they import, which is loaded once a worker, and one Chromium a worker.
+    isolate: false,
     projects: [
       {
         extends: true,
         test: {
-          name: 'browser',
-          include: ['tests/browser/**/*.test.{ts,tsx}'],
-          exclude: [...matrices],
+          name: 'parallel',
+          include: [
+            '{src,sandbox}/**/*.test.{ts,tsx}',
+            'tests/{architecture,browser,cli,contract,docs,http,package,qa-report,reliability,surface}/**/*.test.{ts,tsx}',
+          ],
+          exclude: [...matrices, ...timed, inspectorTests],
           globalSetup: 'tests/build-once.ts',
-          // One Chromium a worker, for all of its files.
-          isolate: false,
-          maxWorkers: browserWorkers,
+          // A test of processes often waits for one.
+          maxWorkers: processors + 1,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'timed',
+          include: timed,
+          globalSetup: 'tests/build-once.ts',
+          // On one processor a second worker still has time: pages wait for their dwell.
+          maxWorkers: Math.max(2, processors),
           sequence: { groupOrder: 1 },
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'process',
-          include: ['tests/{cli,docs,package,reliability,surface}/**/*.test.ts'],
-          exclude: [...matrices],
-          globalSetup: 'tests/build-once.ts',
-          isolate: false,
-          maxWorkers: processWorkers,
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'unit',
-          include: ['{src,sandbox}/**/*.test.{ts,tsx}', 'tests/{architecture,contract,http,qa-report}/**/*.test.ts'],
-          exclude: [...matrices],
-          // They share nothing but what they import, which is loaded once a worker.
-          isolate: false,
-          maxWorkers: processWorkers,
         },
       },
     ],

@@ -6,6 +6,7 @@
  */
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+import { slowestFirst } from './tests/slowest-first.ts'
 
 export const matrices: readonly string[] = [
   'tests/mutations/**/*.test.ts',
@@ -15,11 +16,25 @@ export const matrices: readonly string[] = [
   'tests/docs/programs.test.ts',
 ]
 
+const slow = [
+  'reliability/pauses',
+  'reliability/hostile-output',
+  'reliability/hostile-exports',
+  'mutations/mutations',
+  'reliability/fuzz',
+  'reliability/damaged-files',
+  'reliability/odd-answers',
+  'reliability/kill',
+  'mutations/builtin-suites',
+  'reliability/redaction',
+]
+
 export default defineConfig({
   test: {
     include: [...matrices],
     globalSetup: ['tests/temporary-root.ts', 'tests/build-once.ts'],
     setupFiles: 'tests/setup.ts',
+    sequence: { sequencer: slowestFirst(slow) },
     testTimeout: 200_000,
     hookTimeout: 400_000,
     expect: { poll: { timeout: 30_000 } },

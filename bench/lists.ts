@@ -16,7 +16,7 @@ import { startServer } from './server.ts'
 const beacons = 2_600_000
 const calls = 9
 const limit_ms = 20
-/** Those of a session whose placements are among hundreds of thousands of others have no limit: they are read past. */
+/** Beacons of a session whose placements are among hundreds of thousands of others have no limit: they are read past. */
 const lists: Record<string, { query: string; limit_ms: number | null }> = {
   'beacons, no filter': { query: 'beacons', limit_ms },
   'beacons, a session': { query: 'beacons?session_id=s100000', limit_ms },
@@ -29,7 +29,7 @@ const lists: Record<string, { query: string; limit_ms: number | null }> = {
   'beacons, an event that is nowhere': { query: 'beacons?event=play_completed', limit_ms: null },
   'placements, a session': { query: 'placements?session_id=s100000', limit_ms },
   'placements, a busy session': { query: 'placements?session_id=hot', limit_ms },
-  'placements, an old session of 52,000': { query: 'placements?session_id=old', limit_ms: null },
+  'placements, an old session of 52,000': { query: 'placements?session_id=old', limit_ms },
   'placements, since 1 hour': { query: 'placements?since=1h', limit_ms: null },
   'billing, a session': { query: 'billing?session_id=s100000', limit_ms: null },
   'billing, since 1 minute': { query: 'billing?since=1m', limit_ms: null },

@@ -1,4 +1,7 @@
-/** Builds the client for pages: one module without imports, in dist/client.browser.js. */
+/**
+ * Builds the two modules that also run in pages: the client, without imports, in dist/client.browser.js, and the contract,
+ * which imports zod alone, in dist/contract.js.
+ */
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -6,8 +9,10 @@ import { gzipSync } from 'node:zlib'
 import type { Plugin } from 'vite'
 import { browserEndpoints } from '../src/client/browser-endpoints.ts'
 import { errorCodes, reasonCodes } from '../src/contract/error-codes.ts'
+import { bundle } from './bundle.ts'
 
 export const browserClient = 'client.browser.js'
+export const contractModule = 'contract.js'
 
 /** Over gzip, bytes. */
 const most = 5_000
@@ -16,16 +21,13 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** Writes the module to `outDir`; throws when it imports something, or is larger than it may be. */
 export async function buildBrowserClient(outDir: string): Promise<void> {
-  const { build } = await import('vite')
-  await build({
-    configFile: false,
+  await bundle({
     root,
     logLevel: 'error',
     plugins: [evaluatedTables],
     build: {
       outDir: resolve(outDir),
       emptyOutDir: false,
-      copyPublicDir: false,
       target: 'es2022',
       minify: true,
       reportCompressedSize: false,
@@ -39,6 +41,26 @@ export async function buildBrowserClient(outDir: string): Promise<void> {
   const size = gzipSync(code).length
   if (size > most)
     throw new Error(`${browserClient} has ${size} bytes over gzip, ${most} are allowed. Make it smaller.`)
+}
+
+/**
+ * Writes the contract as a module of its own to `outDir`. The zod that it imports is that of the package, or the same one
+ * as its user's, so that schemas of both fit together.
+ */
+export async function buildContract(outDir: string): Promise<void> {
+  await bundle({
+    root,
+    logLevel: 'error',
+    build: {
+      outDir: resolve(outDir),
+      emptyOutDir: false,
+      target: 'es2022',
+      minify: false,
+      reportCompressedSize: false,
+      lib: { entry: join(root, 'src/contract/exports.ts'), formats: ['es'], fileName: () => contractModule },
+      rolldownOptions: { external: ['zod'] },
+    },
+  })
 }
 
 /** Of the causes of failure the client names one itself, before it sends; the service explains all others. */

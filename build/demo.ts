@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
+import { bundle } from './bundle.ts'
 
 /** Both files together over gzip, bytes. */
 const most = 60_000
@@ -11,17 +12,14 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** Writes demo.js and demo.css to `outDir`; throws when they are larger than they may be. */
 export async function buildDemo(outDir: string): Promise<void> {
-  const { build } = await import('vite')
   const entries = { 'demo.js': 'sandbox/demo/main.ts', 'demo.css': 'sandbox/demo/styles/demo.css' }
   for (const [name, entry] of Object.entries(entries)) {
-    await build({
-      configFile: false,
+    await bundle({
       root,
       logLevel: 'error',
       build: {
         outDir: resolve(outDir),
         emptyOutDir: false,
-        copyPublicDir: false,
         target: 'es2022',
         minify: true,
         reportCompressedSize: false,

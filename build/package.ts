@@ -21,8 +21,10 @@ import { parseArgs } from 'node:util'
 
 const root = join(import.meta.dirname, '..')
 
-/** The current LTS release: a tenth smaller than the newest one. */
-const nodeVersion = '22.22.0'
+/** The LTS release that the registry has for every target. */
+const ltsVersion = '22.23.2'
+/** Where the registry has another release that keeps the binary below 110 MiB: later ones are 1.6 MB larger. */
+const smallerVersions: Readonly<Record<string, string>> = { 'linux-x64': '22.22.0' }
 
 interface Target {
   /** The package that has Node for this platform. */
@@ -51,6 +53,11 @@ if (target === undefined) {
   process.exit(2)
 }
 
+const nodeVersion = smallerVersions[name] ?? ltsVersion
+
+/** Sources, types, tests and descriptions in an installed package: two thirds of what pg brings along. */
+const unusedAtRunTime = /\/(src|tests?)$|\.(md|map|ts)$|\.test\.js$/
+
 const { version, name: packageName, ...manifest } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const work = mkdtempSync(join(tmpdir(), 'svc-package-'))
 try {
@@ -62,7 +69,7 @@ try {
   const file = join(resolve(out), `svc-${version}-${name}${name.startsWith('win') ? '.exe' : ''}`)
   mkdirSync(dirname(file), { recursive: true })
   const pkg = join(root, 'node_modules/@yao-pkg/pkg/lib-es5/bin.js')
-  const args = [pkg, '.', '--sea', '--compress', 'Zstd', '-t', `node${nodeVersion}-${target.pkg}`, '-o', file]
+  const args = [pkg, '.', '--sea', '--compress', 'Brotli', '-t', `node${nodeVersion}-${target.pkg}`, '-o', file]
   execFileSync(process.execPath, args, {
     cwd: stage,
     env: { ...process.env, HOME: home },
@@ -70,30 +77,66 @@ try {
   })
   const bytes = readFileSync(file)
   const sum = createHash('sha256').update(bytes).digest('hex')
+  checkFormat(name, bytes)
   writeFileSync(`${file}.sha256`, `${sum}  ${basename(file)}\n`)
   console.log(`${file}\n${(bytes.length / 1e6).toFixed(1)} MB, SHA-256 ${sum}`)
 } finally {
   rmSync(work, { recursive: true, force: true })
 }
 
+/** Throws when a file is no program for its target, or does not hold the package: the first bytes, and the mark of the blob. */
+function checkFormat(target: string, bytes: Buffer): void {
+  const pe = bytes.readUInt32LE(0x3c)
+  const actual = bytes.subarray(0, 4).equals(Buffer.from('\x7fELF'))
+    ? `linux-${({ 62: 'x64', 183: 'arm64' } as Record<number, string>)[bytes.readUInt16LE(18)]}`
+    : bytes.readUInt32LE(0) === 0xfeedfacf
+      ? `darwin-${({ 16777223: 'x64', 16777228: 'arm64' } as Record<number, string>)[bytes.readUInt32LE(4)]}`
+      : bytes.toString('latin1', 0, 2) === 'MZ' && bytes.readUInt16LE(pe + 4) === 0x8664
+        ? 'win-x64'
+        : 'unknown'
+  if (actual !== target) throw new Error(`The program is for ${actual}, not for ${target}.`)
+  if (!bytes.includes('NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2:1'))
+    throw new Error(`The program for ${target} does not hold the package.`)
+}
+
 /** Writes what the binary holds into a folder: the files of the package, and the native module for the target. */
-function stagePackage({ addon }: Target): string {
+function stagePackage({ addon, pkg }: Target): string {
   const stage = join(work, 'svc')
-  for (const path of [...manifest.files, 'package.json']) {
-    if (existsSync(join(root, path))) cpSync(join(root, path), join(stage, path), { recursive: true })
+  for (const path of [...manifest.files, 'README.md', 'LICENSE', 'package.json']) {
+    if (path.startsWith('!')) rmSync(join(stage, path.slice(1)), { recursive: true, force: true })
+    else cpSync(join(root, path), join(stage, path), { recursive: true })
   }
   const database = 'node_modules/better-sqlite3'
   for (const path of ['lib', 'package.json', 'LICENSE', `prebuilds/${addon}.node`]) {
     cpSync(join(root, database, path), join(stage, database, path), { recursive: true })
   }
+  if (pkg.startsWith('linux')) strip(join(stage, database, `prebuilds/${addon}.node`), pkg, '--strip-unneeded')
   cpSync(join(import.meta.dirname, 'binding.cjs'), join(stage, database, 'lib/binding.js'))
+  for (const path of withDependencies('pg')) {
+    cpSync(join(root, path), join(stage, path), { recursive: true, filter: (file) => !unusedAtRunTime.test(file) })
+  }
+  // What is left out is gone already; `svc init` packs what the rest names.
+  const packed = manifest.files.filter((path: string) => !path.startsWith('!'))
   const everything = ['dist', 'fixtures', 'templates', 'node_modules'].flatMap((path) => [
     `${path}/**/*`,
     `${path}/**/.*`,
   ])
-  const config = { scripts: [], assets: [...everything, 'README.md', 'package.json'] }
-  writeFileSync(join(stage, 'package.json'), JSON.stringify({ name: packageName, version, ...manifest, pkg: config }))
+  const config = { scripts: [], assets: [...everything, 'README.md', 'LICENSE', 'package.json'] }
+  writeFileSync(
+    join(stage, 'package.json'),
+    JSON.stringify({ name: packageName, version, ...manifest, files: packed, pkg: config }),
+  )
   return stage
+}
+
+/** Returns the folders of an installed package and of all that it depends on. */
+function withDependencies(name: string, found = new Set<string>()): Set<string> {
+  const path = `node_modules/${name}`
+  if (found.has(path)) return found
+  const { dependencies = {} } = JSON.parse(readFileSync(join(root, path, 'package.json'), 'utf8'))
+  found.add(path)
+  for (const dependency of Object.keys(dependencies)) withDependencies(dependency, found)
+  return found
 }
 
 /** Puts the Node of a target into the cache of pkg as if pkg had fetched it. */
@@ -105,6 +148,8 @@ function fetchNode({ node, pkg }: Target, cache: string): void {
   const packed = execFileSync('npm', ['pack', '--silent', `${node}@${nodeVersion}`], {
     cwd: work,
     encoding: 'utf8',
+    // A registry inside a network may have a certificate that only the system knows: npm would try again for minutes.
+    env: { ...process.env, NODE_USE_SYSTEM_CA: '1' },
   }).trim()
   const unpacked = join(work, node)
   mkdirSync(unpacked)
@@ -118,11 +163,11 @@ function fetchNode({ node, pkg }: Target, cache: string): void {
 }
 
 /** Removes symbols, 18 MB that only a debugger reads. Without a `strip` for the platform they stay. */
-function strip(executable: string, platform: string): void {
+function strip(file: string, platform: string, what = '--strip-all'): void {
   const programs: Readonly<Record<string, string>> = { 'linux-x64': 'strip', 'linux-arm64': 'aarch64-linux-gnu-strip' }
   try {
-    execFileSync(platform === here ? 'strip' : programs[platform]!, ['--strip-all', executable], { stdio: 'pipe' })
+    execFileSync(platform === here ? 'strip' : programs[platform]!, [what, file], { stdio: 'pipe' })
   } catch {
-    console.error(`No strip for ${platform}: the binary keeps the symbols of Node, 18 MB.`)
+    console.error(`No strip for ${platform}: ${basename(file)} keeps its symbols, 18 MB those of Node.`)
   }
 }

@@ -3,7 +3,8 @@ import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
-import { build, type Plugin } from 'vite'
+import type { Plugin } from 'vite'
+import { bundle } from './bundle.ts'
 
 /** Sizes over gzip, bytes. */
 const scripts = [
@@ -17,8 +18,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 export async function buildRenderer(outDir: string, plugins: readonly Plugin[] = []): Promise<void> {
   const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string }
   for (const { name, entry, most } of scripts) {
-    await build({
-      configFile: false,
+    await bundle({
       root,
       logLevel: 'warn',
       plugins: [...plugins],
@@ -26,7 +26,6 @@ export async function buildRenderer(outDir: string, plugins: readonly Plugin[] =
       build: {
         outDir: resolve(outDir),
         emptyOutDir: false,
-        copyPublicDir: false,
         target: 'es2022',
         minify: true,
         lib: { entry: join(root, entry), formats: ['iife'], name: 'renderer', fileName: () => name },

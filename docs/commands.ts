@@ -51,10 +51,12 @@ function argumentRow({ name, description, choices }: ArgumentNode): [string, str
   return [name, `${description}${valuesText(choices)}`]
 }
 
-function optionRow({ flags, description, choices, defaultValue }: Omit<OptionNode, 'presetArg'>): [string, string] {
+function optionRow(option: Omit<OptionNode, 'presetArg'>): [string, string] {
+  const { flags, description, choices, defaultValue, provenance } = option
   const preset =
     defaultValue === undefined || typeof defaultValue === 'object' ? '' : `; default: ${String(defaultValue)}`
-  return [flags, `${description}${valuesText(choices)}${preset}`]
+  const source = provenance === undefined ? '' : ` [${provenance}]`
+  return [flags, `${description}${source}${valuesText(choices)}${preset}`]
 }
 
 function valuesText(values: readonly string[]): string {

@@ -4,40 +4,39 @@
  */
 import { randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { inspect } from 'node:util'
 import type { Latency, ProjectSettings } from '../src/contract/control/projects.ts'
 import type { Scenario } from '../src/contract/control/scenarios.ts'
-import { createFolder } from '../src/foundation/folder.ts'
 import { nearestName } from '../src/foundation/nearest-name.ts'
 import { redactSecrets } from '../src/foundation/redaction.ts'
 import { readAddress, type TlsFiles } from './address.ts'
-import { decisionText } from './compat/push.ts'
+import { decisionText } from './compat/decisions.ts'
 import { MarketData } from './domain/catalogue.ts'
 import { parseRateLimit } from './domain/rate.ts'
 import { restoreClock } from './operations/clock.ts'
-import type { Services } from './operations/context.ts'
-import { createRates } from './pipeline/credentials.ts'
+import type { Caller, Services } from './operations/context.ts'
 import { createAssets } from './pipeline/media.ts'
+import { createRates } from './pipeline/rates.ts'
 import { createServer, defaultHost } from './pipeline/server.ts'
 import { type Clock, sandboxClock } from './platform/clock.ts'
 import { createPlatform, sha256, sha256Hex } from './platform/platform.ts'
+import { createAccess } from './runtime/access.ts'
 import { createCallbacks } from './runtime/callbacks.ts'
 import { createDrainLock } from './runtime/drain-lock.ts'
 import { createFaults, type Faults } from './runtime/faults.ts'
 import { createMarkets } from './runtime/markets.ts'
+import { followNodes } from './runtime/node-changes.ts'
 import { createPendingDecisions } from './runtime/pending-decisions.ts'
 import { createScenarios } from './runtime/scenarios.ts'
-import { createTickets } from './runtime/tickets.ts'
+import { createTickets, sharedTickets, type Tickets } from './runtime/tickets.ts'
 import { createWaiters } from './runtime/waiters.ts'
 import { listenError, SandboxError, unwritable } from './sandbox-error.ts'
-import { installKey } from './store/install-key.ts'
+import type { SharedStore } from './store/nodes.ts'
+import { explainStore, openStore, replaceAdminToken, type StoreAddress } from './store/open-store.ts'
 import { realPath } from './store/private-file.ts'
-import { openSqliteStore } from './store/sqlite/index.ts'
-import { explain, OpenError } from './store/sqlite/open.ts'
-import type { Seed } from './store/sqlite/state.ts'
-import { StorageError } from './store/store.ts'
+import { OpenError, type Seed, StorageError, type Store, type StoreOptions } from './store/store.ts'
 
 export { type Clock, type ManualClock, manualClock } from './platform/clock.ts'
 export { SandboxError, type SandboxFailure } from './sandbox-error.ts'
@@ -49,6 +48,10 @@ export interface SandboxOptions {
   host?: string
   /** A file, or `:memory:`. Default `:memory:`. */
   database?: string
+  /** `postgres://USER:PASSWORD@HOST:5432/DATABASE` instead of a file: any number of nodes share it. */
+  store?: string
+  /** Projects, clock, faults and all else apart from other namespaces of the same database. Only with `store`. */
+  namespace?: string
   /**
    * Origin that frame URLs, links and CORS name, such as `http://192.168.1.5:4010` or a tunnel's. Default: the address. It
    * is one of the allowed hosts.
@@ -76,6 +79,11 @@ export interface SandboxOptions {
   event_limit?: number
   /** Serves the API document alone: no aliases of old clients, and nothing that contradicts the document. Default false. */
   strict?: boolean
+  /**
+   * Whether the control plane of a shared store demands a token of clients on this computer too. Default true; false is for
+   * tests, which have the database to themselves.
+   */
+  demands_token?: boolean
   /** How long the upload of an import may send nothing, milliseconds. Default 30 000. */
   import_idle_ms?: number
   /** Called with failures that belong to no request. Default: writes to standard error. */
@@ -104,16 +112,29 @@ export interface Sandbox {
   /** The keys of `proj_demo`, for the usual case. */
   readonly keys: Omit<SandboxProject, 'allowed_origins'>
   readonly warnings: string[]
-  /** The control plane demands it of browsers that write, and of every client when it listens beyond loopback. */
+  /**
+   * The token of this start. The control plane demands a token of browsers that write, and of every client when it listens
+   * beyond loopback or shares its store.
+   */
   readonly admin_token: string
+  /** The first token of a shared store, named admin, which every node knows: of the start that has created it, else null. */
+  readonly first_token: string | null
   /** Whether clients beyond this computer may reach it, so that the control plane demands the token of all. */
   readonly is_public: boolean
+  /** Its namespace in a shared store, and how many nodes serve it, this one included; null where one process owns the store. */
+  readonly shared: { namespace: string; nodes: number } | null
   /**
-   * Stops accepting, finishes what is under way, closes the database.
+   * Stops accepting, finishes what is under way, closes the database. Before that, with `drain_ms`, it serves for that time
+   * while `readyz` says that it stops.
    * @throws SandboxError when the disk is full: the log beside the database then has what was written last
    */
-  close(): Promise<void>
+  close(options?: CloseOptions): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
+}
+
+export interface CloseOptions {
+  /** Default 0. */
+  drain_ms?: number
 }
 
 interface SeededProject {
@@ -138,7 +159,6 @@ const checkDelay_ms = 200
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const host = options.host ?? defaultHost
   const database = options.database ?? ':memory:'
-  const path = database === ':memory:' ? database : readPath(database)
   const journal_limit = checkCount(options.journal_limit ?? defaultJournalLimit, 'journal_limit')
   const event_limit = checkCount(options.event_limit ?? defaultEventLimit, 'event_limit')
   const rate = readRate(options.rate_limit)
@@ -146,6 +166,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const { public_url, allowed_hosts, tls } = options
   const address = readAddress({ host, public_url, allowed_hosts, tls })
   const seed = options.seed === undefined ? null : checkCount(options.seed, 'seed')
+  const storeAddress = readStoreAddress(options, database, seed !== null)
 
   const fixture = <T>(name: string) => JSON.parse(readFileSync(join(root, 'fixtures', name), 'utf8')) as T
   const seeded = fixture<{ projects: SeededProject[] }>('projects.json').projects
@@ -157,8 +178,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 
   const clock = options.clock ?? sandboxClock()
   checkScenario(options.scenario)
-  const store = openStore({
-    path,
+  const { store, signing_key } = await openStoreAt(storeAddress, {
     pid: process.pid,
     now_ms: clock.now(),
     journal_limit,
@@ -175,15 +195,20 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       catalogue: { sha256: sha256Hex(demandText), demand: demandText },
     },
   })
-  const platform = createPlatform({ clock, seed, signingKey: await keyOf(path, store) })
-  platform.seenId(store.largestId())
+  const platform = createPlatform({ clock, seed, signingKey: signing_key, node: store.node })
+  platform.seenId(await store.largestId())
 
-  const admin_token = `sbx_${randomBytes(24).toString('base64url')}`
-  const warnings = [...address.warnings]
-  if (store.backup !== null) warnings.push(`the database was migrated; a copy of it as it was is at ${store.backup}`)
+  const access = createAccess({
+    store,
+    platform,
+    newToken: newTokenText,
+    report,
+  })
+  const warnings = [...address.warnings, ...store.notes]
+  const needsToken = address.isPublic || (store.shared !== null && options.demands_token !== false)
   const lossWarnings = store.warnings()
 
-  const rates = createRates(rate)
+  const rates = createRates(rate, store.shared)
   const faults = createFaults({ store, hash: sha256Hex, report })
   const decisions = {
     store,
@@ -219,15 +244,17 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     waiters,
     pendingDecisions,
     callbacks,
-    tickets: createTickets(platform.newSecret),
+    tickets: store.shared === null ? createTickets(platform.newSecret) : ticketsOf(store.shared, { store, platform }),
     faults,
     drainLock: createDrainLock(),
+    access,
     url: '',
     base_url: '',
     version: version(),
     pid: process.pid,
     warnings,
     strict: options.strict ?? false,
+    isDraining: false,
     resend: (request, signal) => server.replay(request, signal),
     clearRates: rates.clear,
     report,
@@ -241,15 +268,18 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const server = createServer({
     services,
     rates,
-    guard: { hosts: address.hosts, isPublic: address.isPublic, admin_token },
+    guard: { hosts: address.hosts, needsToken },
     tls,
     import_idle_ms: options.import_idle_ms,
     isJournalOn: journal_limit > 0,
     assets: createAssets(root, creativeFiles(demand.campaigns)),
-    demo_project: keys,
+    seeded_projects: [keys, ...seeded.slice(1).map(({ client_id, keys }) => ({ client_id, ...keys }))],
   })
 
+  const unfollow = followNodes(services)
+
   const end = async () => {
+    unfollow()
     pendingDecisions.cancel()
     await server.close()
     // Requests that came in with the stop have set alarms of their own.
@@ -260,6 +290,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 
   let port = 0
   let isMoved = false
+  let first_token: string | null = null
+  let nodes = 0
   let faultWarnings: string[] = []
   try {
     await restoreClock(services)
@@ -270,29 +302,40 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     port = await server.listen(options.host, options.port ?? 0)
     services.url = address.urlAt(port)
     services.base_url = address.public_url ?? services.url
+    await store.shared?.join({ url: services.base_url, version: services.version })
     await callbacks.restore()
     await pendingDecisions.restore()
+    if (store.shared !== null) {
+      first_token = await access.createFirst()
+      const { namespace } = store.shared
+      nodes = (await store.shared.nodes()).filter((node) => node.namespace === namespace).length
+    }
   } catch (error) {
     // What fails first is what to tell.
     await end().catch(() => {})
-    throw startError(error, path, host, options.port ?? 0)
+    throw await startError(error, storeAddress, store, host, options.port ?? 0)
   }
   const { url } = services
   const check = setTimeout(() => void store.checkUncleanEnd(), checkDelay_ms)
   check.unref()
 
   let closing: Promise<void> | undefined
-  const close = () => {
+  const close = ({ drain_ms = 0 }: CloseOptions = {}) => {
     clearTimeout(check)
-    closing ??= end()
+    closing ??= drain(drain_ms).then(end)
     return closing
+  }
+  /** A balancer that asks `readyz` sends no more requests, while those that come meanwhile are served. */
+  const drain = async (drain_ms: number) => {
+    services.isDraining = true
+    if (drain_ms > 0) await new Promise((resolve) => setTimeout(resolve, drain_ms))
   }
   return {
     url,
     public_url: services.base_url,
     port,
     inspector_url: `${url}/_sandbox/`,
-    database,
+    database: storeAddress.kind === 'file' ? database : store.location,
     pid: process.pid,
     version: services.version,
     projects,
@@ -303,11 +346,43 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       ...(isMoved ? ['the clock was moved: svc sandbox clock show'] : []),
       ...faultWarnings,
     ],
-    admin_token,
+    admin_token: access.start_token,
+    first_token,
     is_public: address.isPublic,
+    shared: store.shared === null ? null : { namespace: store.shared.namespace, nodes },
     close,
-    [Symbol.asyncDispose]: close,
+    [Symbol.asyncDispose]: () => close(),
   }
+}
+
+/**
+ * Creates or migrates the schema of a PostgreSQL database without serving it.
+ * @throws SandboxError
+ */
+export async function migrateStore(store: string, namespace: string | null) {
+  const { migrateDatabase } = await import('./store/postgres/index.ts')
+  try {
+    return await migrateDatabase({ url: store, namespace, report: console.error })
+  } catch (error) {
+    throw asSandboxError(error)
+  }
+}
+
+/** Replaces the admin token of a shared store, for the holder of its URL. @throws SandboxError when it cannot be opened */
+export async function resetAdminToken(store: string): Promise<{ name: string; token: string }> {
+  const createToken = () => {
+    const text = newTokenText()
+    return { text, hash: sha256(text) }
+  }
+  try {
+    return await replaceAdminToken(store, sandboxClock().now(), createToken)
+  } catch (error) {
+    throw asSandboxError(error)
+  }
+}
+
+function newTokenText(): string {
+  return `sbx_${randomBytes(24).toString('base64url')}`
 }
 
 function readPath(database: string): string {
@@ -318,21 +393,40 @@ function readPath(database: string): string {
   }
 }
 
+/** Tickets that every node redeems: of their holder, the store has identifiers. */
+function ticketsOf(shared: SharedStore, { store, platform }: Pick<Services, 'store' | 'platform'>): Tickets<Caller> {
+  return sharedTickets<Caller>({
+    shared,
+    newSecret: platform.newSecret,
+    sha256: platform.sha256,
+    write: ({ project, ...holder }) => JSON.stringify({ ...holder, project: project.client_id }),
+    async read(text) {
+      const { project, ...holder } = JSON.parse(text) as Omit<Caller, 'project'> & { project: string }
+      const found = await store.findProject(project)
+      return found === null ? null : { ...holder, project: found }
+    },
+  })
+}
+
 /** Calls `load` once, when its value is first needed. */
 function lazily<Value>(load: () => Promise<Value>): () => Promise<Value> {
   let value: Promise<Value> | undefined
   return () => (value ??= load())
 }
 
-function openStore(options: Parameters<typeof openSqliteStore>[0]) {
-  const folder = dirname(options.path)
-  try {
-    if (options.path !== ':memory:') createFolder(folder, 0o700)
-  } catch (error) {
-    throw unwritable(folder, error)
+function readStoreAddress({ store, namespace }: SandboxOptions, database: string, isSeeded: boolean): StoreAddress {
+  if (store !== undefined)
+    return { kind: 'postgres', url: store, namespace: namespace === 'default' ? null : (namespace ?? null), isSeeded }
+  if (namespace !== undefined) {
+    const hint = 'Give it a PostgreSQL database: --store postgres://..., or start it with a file of its own: --db FILE.'
+    throw new SandboxError('option_invalid', 'A namespace is a part of a shared database, and there is none.', hint)
   }
+  return { kind: 'file', path: database === ':memory:' ? database : readPath(database) }
+}
+
+async function openStoreAt(address: StoreAddress, options: StoreOptions) {
   try {
-    return openSqliteStore(options)
+    return await openStore(address, options)
   } catch (error) {
     throw asSandboxError(error)
   }
@@ -352,19 +446,15 @@ function asSandboxError(error: unknown): unknown {
 }
 
 /** Returns why a start has failed after the database was opened: what it holds cannot be read, or no port was free. */
-function startError(error: unknown, path: string, host: string, port: number): unknown {
-  if (error instanceof StorageError) return asSandboxError(explain(error, path))
+async function startError(
+  error: unknown,
+  address: StoreAddress,
+  store: Store,
+  host: string,
+  port: number,
+): Promise<unknown> {
+  if (error instanceof StorageError) return asSandboxError(await explainStore(address, store, error))
   return listenError(error, host, port)
-}
-
-/** Creates the key once the database has been accepted: a refused start leaves no key beside it. */
-async function keyOf(path: string, store: { close(): Promise<void> }): Promise<Uint8Array> {
-  try {
-    return installKey(path)
-  } catch (error) {
-    await store.close()
-    throw unwritable(`${path}.key`, error)
-  }
 }
 
 function seededKeys(project: SeededProject): Seed['projects'][number]['keys'] {

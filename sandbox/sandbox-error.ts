@@ -5,6 +5,7 @@ export type SandboxFailure =
   | 'database_newer'
   | 'database_corrupt'
   | 'database_unwritable'
+  | 'database_unreachable'
   | 'option_invalid'
 
 /** A sandbox could not start. `message` says why, `hint` what to do. */

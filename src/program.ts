@@ -1,6 +1,6 @@
 /** From a command line to an exit code. `svc --help` and `--version` are printed without loading anything. */
 import type { Host } from './cli/run/host.ts'
-import { commandName, rootHelp, version } from './cli/run/program-info.ts'
+import { commandList, commandName, rootHelp, version } from './cli/run/program-info.ts'
 import { commands, sections } from './commands/index.ts'
 
 /** Runs one command line and returns its exit code. Never exits, never throws. */
@@ -10,11 +10,21 @@ export async function run(args: readonly string[], host: Host): Promise<number> 
     host.stdout.write(`${version}\n`)
     return 0
   }
-  const help = () => rootHelp(commands, sections, commandName(host.env))
+  const name = commandName(host)
   if (args.length === 0 || (args.length === 1 && ['--help', '-h', 'help'].includes(first))) {
-    host.stdout.write(help())
+    host.stdout.write(rootHelp(commands, sections, name, boldOf(host)))
+    return 0
+  }
+  if (args.length === 2 && first === 'help' && args[1] === 'commands') {
+    host.stdout.write(commandList(commands, sections, boldOf(host)))
     return 0
   }
   const { runCommand } = await import('./cli/run/run-command.ts')
-  return runCommand(commands, help, args, host)
+  return runCommand(commands, () => rootHelp(commands, sections, name), args, host)
+}
+
+/** Bold on a terminal that has it, without loading what styles other output. */
+function boldOf({ stdout, env }: Host): (text: string) => string {
+  const isBold = stdout.is_terminal && !env.NO_COLOR && env.TERM !== 'dumb' && env.FORCE_COLOR !== '0'
+  return isBold ? (text) => (text === '' ? '' : `\u001b[1m${text}\u001b[22m`) : (text) => text
 }

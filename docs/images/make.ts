@@ -1,11 +1,12 @@
-/** Makes the pictures of README and docs: `node docs/images/make.ts [first-minute] [gallery] [demo]`, or all of them. */
+/** Makes the pictures of README and docs: `node docs/images/make.ts [first-minute] [gallery] [demo] [inspector]`, or all of them. */
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { makeDemo } from './demo.ts'
 import { makeFirstMinute } from './first-minute.ts'
 import { makeGallery } from './gallery.ts'
+import { makeInspector } from './inspector.ts'
 
-const pictures = { 'first-minute': makeFirstMinute, gallery: makeGallery, demo: makeDemo }
+const pictures = { 'first-minute': makeFirstMinute, gallery: makeGallery, demo: makeDemo, inspector: makeInspector }
 
 execFileSync(process.execPath, [join(import.meta.dirname, '../../build.ts'), '--if-stale'], { stdio: 'inherit' })
 const wanted = process.argv.slice(2)

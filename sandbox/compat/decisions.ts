@@ -1,9 +1,10 @@
-/** The decision of a slot in the shape of old clients, from the placement response of v1 (C03). */
+/** The decision of a slot as old clients get it: by poll, in the shape of their time (C03), or pushed, with a ticket (C04). */
 import type { LegacyDecision } from '../../src/contract/compat/decisions.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import type { FillDecision, PlacementResponse } from '../../src/contract/v1/placements.ts'
-import type { Operation, Services } from '../operations/context.ts'
-import { expiredReason, getDecision, placementResponse } from '../operations/decisions.ts'
+import { callerOf, type Operation, type Services } from '../operations/context.ts'
+import { expiredReason, getDecision, placementResponse, slotOfCaller } from '../operations/decisions.ts'
+import type { Surface } from '../runtime/tickets.ts'
 import type { SlotRow } from '../store/store.ts'
 
 /** What a creative without a length is shown for, milliseconds. */
@@ -14,6 +15,30 @@ export const getLegacyDecision: Operation<Contract['wrapper.decision']> = async 
   context,
   { params, query, body },
 ) => toLegacyDecision(await getDecision(services, context, { params, query, body }))
+
+/** Issues a ticket that is bound to the slot, the surface and the origin of its request. */
+export const issueTicket =
+  (surface: Surface): Operation<Contract['wrapper.ticket']> =>
+  async (services, context, { params }) => {
+    const slot = await slotOfCaller(services, context, params.slot_id)
+    const { origin, now_ms } = context
+    const ticket = await services.tickets.issue({ slot_id: slot.id, surface, origin }, callerOf(context), now_ms)
+    const subject = { project_id: slot.project.id, slot_id: slot.id, ref: slot.id }
+    await services.store.appendEvent({ type: 'ticket.issued', at_ms: now_ms, ...subject })
+    return { ticket }
+  }
+
+/**
+ * Resolves to the decision of a slot as sockets and callbacks carry it: null while it is pending, undefined when the slot
+ * is gone.
+ */
+export async function decisionText(services: Services, slot_id: number): Promise<string | null | undefined> {
+  const slot = await services.store.findSlot(slot_id)
+  if (slot === null) return undefined
+  if (slot.decision === null) return null
+  const now_ms = Math.max(services.platform.clock.now(), slot.decision.decided_at_ms)
+  return JSON.stringify(await legacyDecision(services, slot, now_ms))
+}
 
 /** Resolves to the decision of a slot at a time, as it is polled, pushed and called back. */
 export async function legacyDecision(services: Services, slot: SlotRow, now_ms: number): Promise<LegacyDecision> {

@@ -8,9 +8,8 @@ import { fillPath } from '../../src/foundation/endpoint-path.ts'
 import type { Context, Services } from '../operations/context.ts'
 import { createJob } from '../operations/jobs.ts'
 import { sendLegacyBeacon } from './beacons.ts'
-import { getLegacyDecision } from './decisions.ts'
+import { getLegacyDecision, issueTicket } from './decisions.ts'
 import { reportGeneration, reportLegacyGeneration } from './generation.ts'
-import { issueTicket } from './push.ts'
 
 /** Both surfaces have the same shapes: an operation is typed by one of its endpoints. */
 type CompatOperation = (services: Services, context: Context, input: never) => Promise<unknown>

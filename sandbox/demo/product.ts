@@ -232,7 +232,7 @@ export interface Slot {
   /** The empty element that the renderer fills. */
   readonly target: HTMLElement
   /** Opens when the turn's ad has rendered. */
-  follow(turn: Turn): void
+  follow(turn: Pick<Turn, 'on'>): void
   /** Width for a creative, CSS pixels. */
   readonly width: number
 }

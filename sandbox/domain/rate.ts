@@ -45,6 +45,15 @@ export function take(limit: RateLimit, bucket: Bucket | undefined, now_ms: numbe
   }
 }
 
+/** Returns what a request is refused with that found less than one token. */
+export function refusal(limit: RateLimit, tokens: number): Omit<Take, 'allowed' | 'bucket'> {
+  return {
+    remaining: Math.floor(tokens + tolerance),
+    retry_after_s: Math.max(1, seconds(1 - tokens, limit)),
+    reset_s: seconds(limit.burst - tokens, limit),
+  }
+}
+
 const units = { s: unitsMs.s, m: unitsMs.m, min: unitsMs.m, h: unitsMs.h } as const
 
 /**

@@ -280,6 +280,7 @@ async function recordRejected(
 export const listBeacons: Operation<Contract['beacons.list']> = async (services, context, { query }) => {
   const filter = defined({
     slot_id: slotFilter(query.slot_id),
+    beacon_id: query.beacon_id,
     event: query.event,
     verdict: query.verdict,
     format: query.format,

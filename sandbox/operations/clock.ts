@@ -10,12 +10,14 @@ export const showClock: Operation<Contract['clock.show']> = async (services, { n
 
 export const advanceClock: Operation<Contract['clock.advance']> = async (services, context, { body }) => {
   const { clock } = services.platform
-  if (clock.now() + body.by_ms > latest_ms) {
-    throw new ApiError('schema_invalid', {
-      fields: [{ path: 'by_ms', message: 'reaches beyond the year 9000', expected: 'a shorter time' }],
-    })
-  }
-  return move(services, context, () => clock.advance(body.by_ms))
+  return move(services, context, () => {
+    if (clock.now() + body.by_ms > latest_ms) {
+      throw new ApiError('schema_invalid', {
+        fields: [{ path: 'by_ms', message: 'reaches beyond the year 9000', expected: 'a shorter time' }],
+      })
+    }
+    clock.advance(body.by_ms)
+  })
 }
 
 export const setClock: Operation<Contract['clock.set']> = async (services, context, { body }) => {
@@ -37,25 +39,37 @@ export async function restoreClock({ store, platform }: Pick<Services, 'store' |
 
 /**
  * Moves the clock and stores it, and resolves when every decision that has become due is made. A move that cannot be stored
- * is taken back, so that an error means that nothing has moved. The time of this request becomes the time of the move, so
- * that its Date header is right.
+ * is taken back, so that an error means that nothing has moved. Of two nodes that move it at the same moment, the second
+ * starts again from the time of the first. The time of this request becomes the time of the move, so that its Date header
+ * is right.
  */
 async function move(services: Services, context: Context, change: () => void): Promise<SandboxClock> {
   const { store, platform, pendingDecisions } = services
-  const before = platform.clock.state()
-  change()
-  const clock = reading(platform.clock, platform.clock.now())
-  try {
-    await store.saveClock(platform.clock.state(), clock.now_ms)
-  } catch (error) {
-    platform.clock.restore(before)
-    // Alarms of the taken back time were called.
-    await pendingDecisions.restore()
-    throw error
+  const isShared = store.shared !== null
+  for (;;) {
+    // Another node may have moved it a moment ago.
+    const from = isShared ? await store.findClock() : null
+    if (isShared) platform.clock.restore(from)
+    const before = platform.clock.state()
+    change()
+    const clock = reading(platform.clock, platform.clock.now())
+    try {
+      if (!(await store.saveClock(platform.clock.state(), from, clock.now_ms))) continue
+    } catch (error) {
+      platform.clock.restore(before)
+      // Alarms of the taken back time were called.
+      await pendingDecisions.restore()
+      throw error
+    }
+    context.now_ms = clock.now_ms
+    if (isShared) {
+      // The news of an older move may have arrived meanwhile.
+      await restoreClock(services)
+      await pendingDecisions.adopt()
+    }
+    await pendingDecisions.drain()
+    return clock
   }
-  context.now_ms = clock.now_ms
-  await pendingDecisions.drain()
-  return clock
 }
 
 function reading(clock: Clock, now_ms: number): SandboxClock {

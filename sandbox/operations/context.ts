@@ -6,6 +6,7 @@ import type { Mode } from '../../src/contract/fields.ts'
 import { decodeId, decodeInteger, encodeInteger } from '../../src/contract/ids.ts'
 import { parseSince, sinceMs } from '../../src/foundation/duration.ts'
 import { isOriginAllowed, serializeOrigin } from '../domain/settings.ts'
+import type { Access } from '../runtime/access.ts'
 import type { Callbacks } from '../runtime/callbacks.ts'
 import type { DecisionServices } from '../runtime/decisions.ts'
 import type { DrainLock } from '../runtime/drain-lock.ts'
@@ -24,6 +25,7 @@ export interface Services extends DecisionServices {
   tickets: Tickets<Caller>
   faults: Faults
   drainLock: DrainLock
+  access: Access
   /** The address that the sandbox listens on, without a slash at the end. */
   url: string
   /** What frame URLs, links and callers of it are given: the public URL, else the address. No slash at the end. */
@@ -33,10 +35,12 @@ export interface Services extends DecisionServices {
   warnings: readonly string[]
   /** Whether only the API document is served, without what old clients need. */
   strict: boolean
+  /** Whether it is about to stop, so that a balancer sends it no more requests. */
+  isDraining: boolean
   /** Sends a restored request to the sandbox itself, and resolves to the request_id of the new exchange. */
   resend(request: RestoredRequest, signal: AbortSignal): Promise<string>
   /** Refills every rate bucket. */
-  clearRates(): void
+  clearRates(): Promise<void>
   /** Reports a failure that concerns no request. */
   report(error: unknown): void
 }

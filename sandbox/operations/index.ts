@@ -12,8 +12,18 @@ import { getDecision } from './decisions.ts'
 import { exportEvidence, listEvidence, verifyEvidence } from './evidence.ts'
 import { addFault, clearFaults, clearScenario, listFaults, listScenarios, removeFault, useScenario } from './faults.ts'
 import { createJob } from './jobs.ts'
-import { createKey, listKeys, revokeKey } from './keys.ts'
-import { createPlacement, explainPlacement, listPlacements } from './placements.ts'
+import {
+  createKey,
+  createToken,
+  deleteNamespace,
+  listAudit,
+  listKeys,
+  listNamespaces,
+  listTokens,
+  revokeKey,
+  revokeToken,
+} from './keys.ts'
+import { countFunnel, createPlacement, explainPlacement, listPlacements } from './placements.ts'
 import { createProject, getProjectConfig, listProjects, showProject, updateProject } from './projects.ts'
 import { countRequests, findRequests, getRequest, listRequests, nearestRequests, replayRequest } from './requests.ts'
 import { checkIntegrity, getContract, getInfo, getLiveness, getOpenapi, getReadiness } from './sandbox.ts'
@@ -41,6 +51,12 @@ export const operations: { readonly [Id in JsonEndpointId]: Operation<Contract[I
   'snapshots.save': saveSnapshot,
   'snapshots.restore': restoreSnapshot,
   'snapshots.delete': deleteSnapshot,
+  'tokens.list': listTokens,
+  'tokens.create': createToken,
+  'tokens.revoke': revokeToken,
+  'audit.list': listAudit,
+  'namespaces.list': listNamespaces,
+  'namespaces.delete': deleteNamespace,
   'clock.show': showClock,
   'clock.advance': advanceClock,
   'clock.set': setClock,
@@ -53,6 +69,7 @@ export const operations: { readonly [Id in JsonEndpointId]: Operation<Contract[I
   'keys.list': listKeys,
   'keys.create': createKey,
   'keys.revoke': revokeKey,
+  'placements.funnel': countFunnel,
   'placements.list': listPlacements,
   'placements.explain': explainPlacement,
   'beacons.list': listBeacons,

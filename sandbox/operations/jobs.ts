@@ -163,8 +163,10 @@ async function tryToOpen(services: Services, context: Context, caller: Caller, i
   if (!created) return null
   context.subject.slot_id = slots[0]!.id
   for (const slot of slots) {
-    if (slot.decision === null) services.pendingDecisions.schedule(slot.id, slot.due_at_ms)
-    else if (facts.callback_url !== undefined) services.callbacks.deliver(slot.id)
+    if (slot.decision === null) {
+      if (facts.callback_url !== undefined) services.callbacks.expect(slot.id)
+      services.pendingDecisions.schedule(slot.id, slot.due_at_ms)
+    } else if (facts.callback_url !== undefined) services.callbacks.deliver(slot.id)
   }
   return { job, slots, consent: snapshot }
 }
@@ -215,7 +217,7 @@ export function intakeOfPlacement(body: PlacementRequest): JobIntake {
 }
 
 /** Canonical fields take precedence over their flat variants. */
-function intakeOfJob({ strict }: Services, context: Context, body: JobRequest): JobIntake {
+function intakeOfJob(services: Services, context: Context, body: JobRequest): JobIntake {
   const prompt = readPrompt(body.prompt)
   return {
     client_id: body.client_id ?? null,
@@ -236,8 +238,9 @@ function intakeOfJob({ strict }: Services, context: Context, body: JobRequest): 
     }),
     country: countryOf(body.context?.geo),
     test_forced: false,
-    callback_url: strict ? null : (body.callback_url ?? body.delivery?.callback_url ?? null),
-    predicted_latency_ms: body.predicted_latency_ms ?? null,
+    callback_url: callbackOf(services, context, body.callback_url ?? body.delivery?.callback_url),
+    // By the API document it has no effect (A34, C03).
+    predicted_latency_ms: services.strict ? null : (body.predicted_latency_ms ?? null),
     pathOf(field) {
       if (field === 'slots_requested') return field
       if (field === 'callback_url') return body.callback_url === undefined ? 'delivery.callback_url' : field
@@ -246,7 +249,7 @@ function intakeOfJob({ strict }: Services, context: Context, body: JobRequest): 
   }
 }
 
-function intakeOfBrowserJob({ strict }: Services, context: Context, body: BrowserJobRequest): JobIntake {
+function intakeOfBrowserJob(services: Services, context: Context, body: BrowserJobRequest): JobIntake {
   const prompt = readPrompt(body.prompt)
   return {
     client_id: body.context?.client_id ?? null,
@@ -266,7 +269,7 @@ function intakeOfBrowserJob({ strict }: Services, context: Context, body: Browse
     }),
     country: countryOf(body.context?.geo),
     test_forced: false,
-    callback_url: strict ? null : (body.delivery?.callback_url ?? null),
+    callback_url: callbackOf(services, context, body.delivery?.callback_url),
     predicted_latency_ms: body.latency_hint?.predicted_latency_ms ?? null,
     pathOf: (field) => `${browserParents[field] ?? 'slot_config'}.${field}`,
   }
@@ -341,6 +344,14 @@ function topicOf(context: Context, topic: string | undefined): string | null {
   addWarning(context, 'topic_cut')
   // Half a surrogate pair has no canonical JSON.
   return topic.slice(0, maxTopic).replace(/[\uD800-\uDBFF]$/, '')
+}
+
+/** Returns where decisions are sent to: with `strict` nowhere, as the API document has no callbacks (C07). */
+function callbackOf({ strict }: Services, context: Context, url: string | null | undefined): string | null {
+  if (url === undefined || url === null) return null
+  if (!strict) return url
+  addWarning(context, 'callback_ignored')
+  return null
 }
 
 type SlotConfig = NonNullable<JobRequest['slot_config']>

@@ -1,14 +1,17 @@
 /** Placements: created in one call (POST /v1/placements), listed and explained by the control plane. */
-import type { PartnerRequest, PlacementItem } from '../../src/contract/control/placements.ts'
+import { funnelPlacements, type PartnerRequest, type PlacementItem } from '../../src/contract/control/placements.ts'
 import { ApiError } from '../../src/contract/errors.ts'
+import { formats } from '../../src/contract/fields.ts'
 import { decodeId, encodeId } from '../../src/contract/ids.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { limits } from '../../src/contract/limits.ts'
+import type { NoFillReason } from '../../src/contract/no-fill.ts'
 import type { Decision } from '../../src/contract/v1/placements.ts'
 import { redactSecrets } from '../../src/foundation/redaction.ts'
 import { billingVerdict } from '../domain/billing.ts'
 import { explainTrace } from '../domain/decision.ts'
 import { opportunityOf } from '../runtime/decisions.ts'
+import { nextTurn } from '../runtime/waiters.ts'
 import type { DecisionFacts, SlotRow } from '../store/store.ts'
 import { acceptedItem, unacceptedItem, verdictsOf } from './beacons.ts'
 import {
@@ -48,6 +51,8 @@ export const listPlacements: Operation<Contract['placements.list']> = async (ser
   const filter = defined({
     project_id: await projectFilter(services, query.client_id),
     session_id: query.session_id,
+    // A malformed one matches nothing.
+    job_id: query.job_id === undefined ? undefined : (decodeId('job', query.job_id) ?? -1),
     format: query.format,
     fill: query.fill === undefined ? undefined : query.fill === 'true',
     since_ms: sinceOf(query.since, now_ms),
@@ -56,6 +61,57 @@ export const listPlacements: Operation<Contract['placements.list']> = async (ser
     services.store.listSlots({ ...part, ...filter }),
   )
   return { items: rows.map((slot) => placementItem(slot, now_ms)), next_cursor: cursorOf(next) }
+}
+
+/** Slots whose beacons are judged before other requests get a turn. */
+const slotsAtOnce = 25
+
+/** GET /_sandbox/funnel. The newest placements alone: what changes is among them, and it is asked for again and again. */
+export const countFunnel: Operation<Contract['placements.funnel']> = async (services, context, { query }) => {
+  const { store } = services
+  const filter = defined({
+    project_id: await projectFilter(services, query.client_id),
+    session_id: query.session_id,
+    since_ms: sinceOf(query.since, context.now_ms),
+  })
+  const { rows, next } = await fullPage(context, { limit: funnelPlacements, before: null }, (part) =>
+    store.listSlots({ ...part, ...filter }),
+  )
+  const byFormat = new Map(formats.map((format) => [format, noSteps()]))
+  const reasons = new Map<NoFillReason, number>()
+  let fills = 0
+  for (const slot of rows) {
+    const outcome = slot.decision?.outcome
+    if (outcome?.status === 'no_fill') reasons.set(outcome.reason, (reasons.get(outcome.reason) ?? 0) + 1)
+    if (outcome?.status !== 'filled') continue
+    if (fills++ % slotsAtOnce === 0) await nextTurn()
+    const steps = byFormat.get(outcome.format)!
+    steps.decided++
+    if (slot.first_frame_at_ms === null) continue
+    steps.framed++
+    const beacons = await store.beaconsOf(slot.id)
+    if (beacons.length === 0) continue
+    const verdicts = [...verdictsOf(slot, beacons).values()]
+    if (beacons.some(({ event }) => event === 'render')) steps.rendered++
+    if (verdicts.some(({ metric }) => metric === 'viewable_impression')) steps.visible++
+    if (verdicts.some(({ would_bill }) => would_bill)) steps.billable++
+  }
+  const no_fills = [...reasons.values()].reduce((sum, count) => sum + count, 0)
+  return {
+    placements: rows.length,
+    is_complete: next === null,
+    pending: rows.length - fills - no_fills,
+    fills,
+    no_fills,
+    no_fill_reasons: [...reasons]
+      .map(([no_fill_reason, count]) => ({ no_fill_reason, count }))
+      .toSorted((a, b) => b.count - a.count || (a.no_fill_reason < b.no_fill_reason ? -1 : 1)),
+    formats: [...byFormat].map(([format, steps]) => ({ format, ...steps })),
+  }
+}
+
+function noSteps() {
+  return { decided: 0, framed: 0, rendered: 0, visible: 0, billable: 0 }
 }
 
 export function placementItem(slot: SlotRow, now_ms: number): PlacementItem {

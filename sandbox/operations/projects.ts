@@ -90,7 +90,7 @@ export const updateProject: Operation<Contract['projects.update']> = async (serv
     const saved = await services.store.saveSettings(project.id, project.config_revision, settings)
     if (saved === null) continue
     const hasNewRates = JSON.stringify(settings.rate_limits) !== JSON.stringify(project.settings.rate_limits)
-    if (hasNewRates) services.clearRates()
+    if (hasNewRates) await services.clearRates()
     return projectDetail(saved)
   }
   throw new Error('the settings of this project change faster than they can be written')

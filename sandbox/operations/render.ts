@@ -1,7 +1,7 @@
 /** The hosted frame of one fill: whether it may be shown, and the beacon token of each load (A05, A06, A65). */
 import type { ReasonCode } from '../../src/contract/errors.ts'
 import type { NativeTemplateId } from '../../src/contract/fields.ts'
-import { formatToken } from '../../src/contract/ids.ts'
+import { decodeId, formatToken } from '../../src/contract/ids.ts'
 import { limits } from '../../src/contract/limits.ts'
 import type { NativeAssets } from '../../src/contract/v1/placements.ts'
 import type { SlotRow } from '../store/store.ts'
@@ -65,6 +65,27 @@ export async function loadFrame(
     label_text: decision.label_text,
     click_url: fill.campaign.click_url,
     allowed_origins,
+  }
+}
+
+/**
+ * Returns the frame of a slot for the pages of the sandbox itself: it needs no token, is no load, and gets no beacon token.
+ * null without such a slot or without a fill.
+ */
+export async function previewFrame(services: Services, slot_id: string) {
+  const id = decodeId('slot', slot_id)
+  const slot = id === null ? null : await services.store.findSlot(id)
+  if (slot?.decision?.outcome.status !== 'filled') return null
+  const { decision } = slot
+  const fill = await fillOf(services, decision)
+  if (fill === null) return null
+  return {
+    creative: frameCreative(services, slot, fill),
+    is_test: slot.job.mode === 'test' && fill.creative.format !== 'native',
+    beacon_token: null,
+    sponsor_name: fill.campaign.sponsor_name,
+    label_text: decision.label_text,
+    click_url: fill.campaign.click_url,
   }
 }
 

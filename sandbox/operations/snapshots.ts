@@ -65,10 +65,10 @@ async function replaceState<Result>(services: Services, replace: () => Promise<R
       return await replace()
     } finally {
       if (store.stateGeneration().count !== before) {
-        platform.seenId(store.largestId())
+        platform.seenId(await store.largestId())
         markets.clearCache()
-        services.clearRates()
-        tickets.clear()
+        await services.clearRates()
+        await tickets.clear()
         await restoreClock(services)
         await services.faults.restore()
         await callbacks.restore()

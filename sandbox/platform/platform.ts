@@ -57,16 +57,29 @@ export function sha256Hex(text: string): string {
 /** 2026-01-01T00:00:00Z: identifiers count milliseconds from here, times 4096, plus a counter. */
 const idEpoch_ms = Date.UTC(2026, 0, 1)
 const idsPerMs = 4096
+/** The most nodes that share a database: an identifier modulo this is the number of the node that gave it. */
+const mostNodes = 64
 const mostDerived = 256
 /** Characters of the longest text that is signed. */
 const longestSigned = 64
 
+export interface PlatformOptions {
+  clock?: Clock
+  seed?: number | null
+  /** The key of the install, at least 32 bytes. */
+  signingKey: Uint8Array
+  /** Returns the number of this node among those that share the database, below 64; null when it is alone. */
+  node?: () => number | null
+}
+
 /**
- * Returns the platform of one sandbox. `signingKey` is the key of the install, at least 32 bytes. With a `seed`,
- * identifiers, tokens and randomness are the same in every run.
+ * Returns the platform of one sandbox. With a `seed`, identifiers, tokens and randomness are the same in every run. Nodes
+ * that share a database give different identifiers: those of a node end with its number, 64 each millisecond, and a node
+ * that needs more takes those of the next one.
  */
-export function createPlatform(options: { clock?: Clock; seed?: number | null; signingKey: Uint8Array }): Platform {
+export function createPlatform(options: PlatformOptions): Platform {
   const seed = options.seed ?? null
+  const nodeOf = seed === null ? options.node : undefined
   const key = seed === null ? options.signingKey : createHash('sha256').update(`seed:${seed}`).digest()
   const random = seed === null ? Math.random : seededRandom(seed)
   const hmac = hmacSha256(key)
@@ -81,6 +94,8 @@ export function createPlatform(options: { clock?: Clock; seed?: number | null; s
     newId() {
       const now = seed === null ? (Date.now() - idEpoch_ms) * idsPerMs : 0
       lastId = now > lastId ? now : lastId + 1
+      const node = nodeOf?.() ?? null
+      if (node !== null) lastId += (mostNodes + node - (lastId % mostNodes)) % mostNodes
       return lastId
     },
     seenId(id) {

@@ -183,3 +183,6 @@ function requirement(format: Format, area: number, thresholds: ViewabilityThresh
   const isLarge = area >= thresholds.large_area_px2
   return { ratio: isLarge ? thresholds.large_ratio : thresholds.ratio, duration_ms: thresholds.duration_ms }
 }
+
+/** The most accepted beacons of one slot that are judged together, and shown with it: its first. */
+export const maxJudged = 500

@@ -10,6 +10,10 @@ export type Credential = 'secret_key' | 'activation_token' | 'beacon_token'
 /** The token bucket an endpoint draws from (A20). */
 export type RateClass = 'default' | 'beacons' | 'activate'
 
+/** What a token of the control plane may do, from the least (A97). Each includes the ones before it. */
+export const roles = ['read', 'write', 'admin'] as const
+export type Role = (typeof roles)[number]
+
 /** The stability of an endpoint's contract. `deprecated`: for old clients; `sandbox`: exists in the emulator only. */
 export type Stability = 'stable' | 'advanced' | 'may_change' | 'deprecated' | 'sandbox'
 
@@ -64,6 +68,8 @@ export interface EndpointEntry {
   readonly response_headers?: readonly ResponseHeader[]
   /** Its own causes of failure, beside those that follow from the rest of the declaration (`failuresOf`). */
   readonly errors: readonly ReasonCode[]
+  /** Of the control plane: the role that its token must have. Default: read for GET, else write (`roleOf`). */
+  readonly role?: Role
   /** Whether the response comes from the program alone, so that no database can fail it. */
   readonly is_constant?: boolean
   /** Causes that respond with a page of the response's own media type instead of the error body, with their status. */
@@ -139,6 +145,7 @@ export const writing = { ...controlPlane, method: 'POST' } as const
 const impliedErrors: readonly [applies: (endpoint: Endpoint) => boolean, causes: readonly ReasonCode[]][] = [
   [() => true, ['http_malformed']],
   [isControlPlane, ['origin_refused']],
+  [(endpoint) => isControlPlane(endpoint) && roleOf(endpoint) !== 'read', ['role_missing']],
   [hasBody, ['payload_too_large', 'content_type_unsupported']],
   [
     ({ credentials }) => credentials.length > 0,
@@ -169,6 +176,16 @@ const impliedErrors: readonly [applies: (endpoint: Endpoint) => boolean, causes:
 export function failuresOf(endpoint: Endpoint): ReasonCode[] {
   const implied = impliedErrors.flatMap(([applies, causes]) => (applies(endpoint) ? causes : []))
   return [...new Set([...implied, ...endpoint.errors])]
+}
+
+/** Returns the role that a token of the control plane must have for an endpoint (A97). */
+export function roleOf({ role, method }: Pick<Endpoint, 'role' | 'method'>): Role {
+  return role ?? (method === 'GET' ? 'read' : 'write')
+}
+
+/** Whether a role includes another. */
+export function includesRole(role: Role, needed: Role): boolean {
+  return roles.indexOf(role) >= roles.indexOf(needed)
 }
 
 /** Whether an endpoint is one of the sandbox's own. In the control plane an empty body means `{}`. */

@@ -183,6 +183,14 @@ export const reasonCodes = {
       'A snapshot with this name exists.',
       'Send replace: true (svc sandbox snapshot save NAME --replace), or choose another name.',
     ],
+    token_exists: [
+      'A token with this name exists.',
+      'Choose another name: the audit list names tokens, so that a revoked one keeps its own.',
+    ],
+    namespace_in_use: [
+      'A node serves this namespace.',
+      'Stop its nodes first: svc sandbox info lists them. A namespace that serves this request cannot be deleted from here.',
+    ],
     replay_incomplete: [
       'Nothing was sent: the journal does not hold all of this request.',
       'Give the fields listed in fields with set (svc requests replay --set path=value), another credential with key_id.',
@@ -295,8 +303,12 @@ export const reasonCodes = {
   }),
   ...causes('forbidden', {
     origin_refused: [
-      'The control plane refuses cross-origin requests.',
-      'Call it from a program, or from the inspector on its own origin.',
+      'The control plane refuses requests from another origin, and requests without a token where it needs one.',
+      'Call it from a program, or from the inspector on its own origin. Where a token is needed, send it as x-sandbox-token.',
+    ],
+    role_missing: [
+      'The role of this token does not include this.',
+      'Send a token with the role that is named: svc tokens create --name NAME --role ROLE makes one.',
     ],
   }),
   ...causes('rate_limited', {
@@ -312,6 +324,10 @@ export const reasonCodes = {
     ],
   }),
   ...causes('unavailable', {
+    draining: [
+      'This node is about to stop.',
+      'Send requests to another node, or wait until this one has been started again.',
+    ],
     too_many_sockets: ['Too many sockets are open.', 'Close sockets that have their decision, or poll instead.'],
     injected_fault: ['The service is not available.', 'Retry after Retry-After seconds.'],
     storage_unavailable: [

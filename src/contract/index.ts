@@ -9,6 +9,7 @@ import * as legacyDecisions from './compat/decisions.ts'
 import * as generation from './compat/generation.ts'
 import * as legacyJobs from './compat/jobs.ts'
 import * as push from './compat/push.ts'
+import * as access from './control/access.ts'
 import * as beaconList from './control/beacons.ts'
 import * as billing from './control/billing.ts'
 import * as callbacks from './control/callbacks.ts'
@@ -46,6 +47,7 @@ const compatFiles = [legacyJobs, legacyDecisions, push, generation, legacyBeacon
 const controlFiles = [
   sandbox,
   snapshots,
+  access,
   clock,
   projects,
   keys,

@@ -14,7 +14,10 @@ const document = openapiDocument({ server_url: 'http://127.0.0.1:4010' })
 const components = document.components as Record<string, Record<string, Node>>
 const operations = Object.values<Endpoint>(contract).map((endpoint) => ({
   endpoint,
-  operation: at(document, `#/paths/${endpoint.path.replaceAll('/', '~1')}/${endpoint.method.toLowerCase()}`) as Node,
+  operation: at(
+    document,
+    `#/${endpoint.status === 101 ? 'x-websockets' : 'paths'}/${endpoint.path.replaceAll('/', '~1')}/${endpoint.method.toLowerCase()}`,
+  ) as Node,
 }))
 
 test('every endpoint is there, with its parameters, body, credentials and response', () => {
@@ -37,7 +40,9 @@ test('every endpoint is there, with its parameters, body, credentials and respon
     expect(Object.keys(content as Node), id).toEqual(status === 101 ? [] : [media_type])
   }
   expect(operations.length).toBe(
-    Object.values(document.paths as Node).flatMap((item) => Object.keys(item as Node)).length,
+    [document.paths, document['x-websockets']].flatMap((part) =>
+      Object.values(part as Node).flatMap((item) => Object.keys(item as Node)),
+    ).length,
   )
 })
 
@@ -48,7 +53,8 @@ test('every cause is named under its status, with an example; there is no exampl
     )
     expect(named.toSorted(), endpoint.id).toEqual(failuresOf(endpoint).toSorted())
   }
-  const responses = operations.filter(({ endpoint }) => endpoint.pages === undefined)
+  // Handshakes have theirs in place.
+  const responses = operations.filter(({ endpoint }) => endpoint.pages === undefined && endpoint.status !== 101)
   const used = new Set<ReasonCode>(responses.flatMap(({ endpoint }) => failuresOf(endpoint)))
   expect(Object.keys(components.examples ?? {})).toEqual(ReasonCode.options.filter((code) => used.has(code)))
   for (const { value } of Object.values(components.examples ?? {})) ErrorBody.parse(value)
@@ -188,6 +194,7 @@ test('a body is optional where an empty one will do', () => {
     'scenario.use',
     'snapshots.restore',
     'snapshots.save',
+    'tokens.revoke',
   ])
 })
 

@@ -30,13 +30,22 @@ const tags = {
 
 /**
  * Returns the OpenAPI 3.1 document of the contract, or of v1 or the control plane alone, with the components that it refers
- * to. Every field has `x-provenance` with `provenance` and `decision`, every failure `x-reason-codes`.
+ * to. Every field has `x-provenance` with `provenance` and `decision`, every failure `x-reason-codes`. A handshake of a
+ * WebSocket is no operation that a client of paths could call: they are under `x-websockets`, in the same shape.
  */
 export function openapiDocument({ server_url, only }: { server_url: string; only?: Part | undefined }): JsonObject {
   const endpoints = Object.values<Endpoint>(contract).filter((endpoint) => isPartOf(only, endpoint))
   const { parts, components } = openapiSchemas(endpoints)
-  const paths = pathItems(endpoints, parts)
+  const paths = pathItems(
+    endpoints.filter(({ status }) => status !== 101),
+    parts,
+  )
+  const sockets = pathItems(
+    endpoints.filter(({ status }) => status === 101),
+    parts,
+  )
   const named = { headers: headers(), examples: errorExamples(), schemas: components }
+  const used = usedComponents(paths, named)
   return {
     openapi: '3.1.0',
     info: {
@@ -46,15 +55,16 @@ export function openapiDocument({ server_url, only }: { server_url: string; only
       description: [
         'API v1 of the sponsored placement service, and the control plane of its sandbox under `/_sandbox/`.',
         'Every field carries `x-provenance`: documented (stated in the API document), observed (seen in public clients) or assumed (chosen here; may differ in production), with the id of the decision.',
-        'Each operation names the failures that its requests can have. Any path can also respond with 404 not_found, 405 method_not_allowed and, in the sandbox, 421 host_not_allowed; a body where none belongs with 413 or 415.',
+        'Each operation names the failures that its requests can have. The handshakes of WebSockets are under `x-websockets`. Any path can also respond with 404 not_found, 405 method_not_allowed and, in the sandbox, 421 host_not_allowed; a body where none belongs with 413 or 415.',
       ].join('\n\n'),
       contact: { name: 'The maintainers of svc' },
-      license: { name: 'Private', identifier: 'LicenseRef-Private' },
+      license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: server_url }],
     tags: usedTags(endpoints),
     paths,
-    components: { securitySchemes: usedSchemes(endpoints), ...usedComponents(paths, named) },
+    ...(Object.keys(sockets).length === 0 ? {} : { 'x-websockets': withInlined(sockets, used, named) }),
+    components: { securitySchemes: usedSchemes(endpoints), ...used },
   }
 }
 
@@ -76,8 +86,19 @@ function tagOf(endpoint: Endpoint): string {
 
 type Components = Readonly<Record<string, Readonly<Record<string, JsonObject>>>>
 
+/** Returns the handshakes with what only they refer to in its place: linters do not look for references there. */
+function withInlined(value: Json, used: Components, components: Components): Json {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map((item) => withInlined(item, used, components))
+  const { $ref } = value as { $ref?: Json }
+  const [, kind = '', name = ''] = /^#\/components\/(\w+)\/(.+)$/.exec(String($ref)) ?? []
+  const component = used[kind]?.[name] === undefined ? components[kind]?.[name] : undefined
+  if (component !== undefined) return withInlined(component, used, components)
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, withInlined(part, used, components)]))
+}
+
 /** Returns the components that the paths refer to, directly or through another component. */
-function usedComponents(paths: JsonObject, components: Components): JsonObject {
+function usedComponents(paths: JsonObject, components: Components): Components {
   const used = new Set<string>()
   const open: Json[] = [paths]
   const use = (kind: string, name: string) => {

@@ -28,7 +28,8 @@ export interface Outcome {
 }
 
 export interface Gathered {
-  machine: Machine
+  /** Null where the computer is not to be judged. */
+  machine: Machine | null
   /** Null when no sandbox responds. */
   sandbox: SandboxFacts | null
   /** Null without a sandbox, and when one of another version has a journal that cannot be read. */
@@ -179,7 +180,9 @@ export function diagnose({ machine, sandbox, journal, served }: Gathered): Diagn
     outcomes.map((outcome) => ({ group, check, ...outcome }))
   const observed = journal === null ? null : { ...journal, is_ended: false, is_whole: false }
   return [
-    ...Object.values(machineRules).flatMap((rule) => results(ofMachine, rule.id, runRule(rule, machine))),
+    ...Object.values(machine === null ? {} : machineRules).flatMap((rule) =>
+      results(ofMachine, rule.id, runRule(rule, machine!)),
+    ),
     ...Object.values(sandbox === null ? {} : sandboxRules).flatMap((rule) =>
       results(ofSandbox, rule.id, runRule(rule, sandbox!)),
     ),
@@ -190,7 +193,8 @@ export function diagnose({ machine, sandbox, journal, served }: Gathered): Diagn
   ]
 }
 
-function nothingSeen(sandbox: SandboxFacts | null, { command_name }: Machine, read: Journal | null): Outcome {
+function nothingSeen(sandbox: SandboxFacts | null, machine: Machine | null, read: Journal | null): Outcome {
+  const command_name = machine?.command_name ?? sandbox?.command_name ?? 'svc'
   const unknown = (message: string, fix: string): Outcome => ({ level: 'unknown', message, fix })
   if (sandbox === null) {
     return unknown('No sandbox responds, so its journal cannot be read.', `Start one: ${command_name} start`)

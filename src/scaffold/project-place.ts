@@ -43,7 +43,7 @@ export function placeOf(dir: string, cwd: string, fallback_name: string): Projec
 /** Returns why a project cannot have this name, in npm's words, or null. */
 export function problemOfName(name: string): string | null {
   const { errors = [], warnings = [] } = validatePackageName(name)
-  if (name === 'svc') return 'a project cannot depend on a package of its own name'
+  if (name === 'svc-sandbox') return 'a project cannot depend on a package of its own name'
   // npm still accepts what a warning is about in names of old packages.
   return [...errors, ...warnings][0]?.replace('can no longer', 'cannot') ?? null
 }

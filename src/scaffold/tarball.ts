@@ -9,6 +9,8 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 
 const block = 512
+/** Files that npm packs although the manifest does not list them. */
+const always = ['README.md', 'LICENSE']
 /** 1985-10-26T08:15:00Z in seconds, which npm gives every file of a package so that archives can be compared. */
 const modified_s = 499_162_500
 
@@ -22,8 +24,9 @@ export async function packPackage(root: string, files: readonly string[]): Promi
 }
 
 function filesOf(root: string, files: readonly string[]): string[] {
-  const inside = files.flatMap((path) => filesAt(root, path)).toSorted()
-  return ['package.json', ...inside]
+  const left_out = files.filter((path) => path.startsWith('!')).map((path) => path.slice(1))
+  const inside = [...files, ...always].flatMap((path) => filesAt(root, path))
+  return ['package.json', ...inside.filter((path) => !left_out.some((out) => path.startsWith(`${out}/`))).toSorted()]
 }
 
 /** Returns the file at this path, or the files below it. */

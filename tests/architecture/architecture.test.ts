@@ -139,7 +139,7 @@ describe('files', () => {
     for (const path of ['src/cli/Flags.ts', 'src/cli/exitCodes.ts', 'src/cli/utils.ts', 'src/helpers/a.ts']) {
       expect(badNames(parse(path, '')), path).toHaveLength(1)
     }
-    for (const path of ['src/cli/exit-codes.test.ts', 'src/tail/BeaconsTail.tsx', 'sandbox/demo/vite.config.ts']) {
+    for (const path of ['src/cli/exit-codes.test.ts', 'src/tail/TailScreen.tsx', 'sandbox/demo/vite.config.ts']) {
       expect(badNames(parse(path, '')), path).toEqual([])
     }
   })

@@ -31,7 +31,7 @@ export const importTable: readonly ImportRule[] = [
   {
     path: 'src/cli',
     modules: base,
-    packages: ['commander', 'chalk', 'string-width', 'zod', 'selfsigned'],
+    packages: ['handlebars', 'jq-wasm/dist/build/jq.js', 'commander', 'chalk', 'string-width', 'zod', 'selfsigned'],
     builtins: 'all',
   },
   { path: 'src/tail', modules: [...base, 'src/cli'], packages: ['ink', 'react', 'zod'], builtins: 'all' },
@@ -48,19 +48,42 @@ export const importTable: readonly ImportRule[] = [
     packages: ['zod', 'playwright-core', 'jsonc-parser', 'commander'],
     builtins: 'all',
   },
+  {
+    path: 'src/testing',
+    modules: [...base, 'sandbox/index.ts'],
+    packages: ['vitest', '@playwright/test'],
+    builtins: 'all',
+  },
+  {
+    path: 'src/mcp',
+    modules: [...base, 'src/cli', 'src/journal', 'src/qa', 'src/scaffold'],
+    packages: ['@modelcontextprotocol/sdk', 'zod'],
+    builtins: 'all',
+  },
   { path: 'src/scaffold', modules: ['src/foundation'], packages: ['validate-npm-package-name'], builtins: 'all' },
   {
     path: 'src/commands',
-    modules: [...base, 'src/cli', 'src/tail', 'src/journal', 'src/qa', 'src/scaffold'],
+    modules: [...base, 'src/cli', 'src/tail', 'src/journal', 'src/mcp', 'src/qa', 'src/scaffold'],
     // The question of svc init is drawn with ink.
     packages: ['commander', 'zod', 'ink', 'react'],
     builtins: 'all',
+  },
+  {
+    path: 'src/commands/sandbox/migrate.ts',
+    modules: [...base, 'src/cli', 'src/commands/sandbox/start.ts', 'sandbox/index.ts'],
+    packages: ['commander'],
+    builtins: 'none',
   },
   {
     path: 'src/commands/sandbox/start.ts',
     modules: ['src/commands', ...base, 'src/cli', 'src/qa', 'src/scaffold', 'sandbox/index.ts'],
     packages: ['commander'],
     builtins: 'all',
+  },
+  {
+    path: 'src/commands/tokens/reset-admin.ts',
+    modules: ['src/commands', ...base, 'src/cli', 'sandbox/index.ts'],
+    builtins: 'none',
   },
   {
     path: 'sandbox/domain',
@@ -73,7 +96,7 @@ export const importTable: readonly ImportRule[] = [
     path: 'sandbox/store',
     modules: ['src/foundation', 'src/contract'],
     types: ['sandbox/domain'],
-    packages: ['better-sqlite3'],
+    packages: ['better-sqlite3', 'pg'],
     builtins: 'all',
   },
   {
@@ -124,11 +147,34 @@ export const importTable: readonly ImportRule[] = [
     packages: ['find-my-way', 'zod', 'ws'],
     builtins: 'all',
   },
+  {
+    // The same tools as those of the command line, loaded by the first request for them.
+    path: 'sandbox/pipeline/pages/mcp.ts',
+    modules: ['src/foundation', 'src/contract', 'src/mcp/http.ts', 'sandbox/pipeline'],
+    builtins: 'all',
+  },
   { path: 'sandbox/renderer', modules: ['src/foundation'], types: ['src/contract'], builtins: 'none' },
   {
     path: 'sandbox/demo',
     modules: ['src/foundation', 'fixtures/demo'],
     types: ['src/contract', 'sandbox/renderer'],
+    builtins: 'none',
+  },
+  {
+    path: 'sandbox/inspector',
+    // One product with the demo: its tokens and icons are those of the inspector.
+    modules: ['src/foundation', 'src/contract/ids.ts', 'fixtures/demo', 'sandbox/demo'],
+    types: ['src/contract', 'sandbox/renderer'],
+    packages: [
+      'react',
+      'react-dom',
+      'react-aria-components',
+      '@tanstack/react-table',
+      '@tanstack/react-virtual',
+      'uplot',
+      'wouter',
+      'yaml',
+    ],
     builtins: 'none',
   },
   { path: 'sandbox/sandbox-error.ts', builtins: 'none' },
@@ -146,7 +192,7 @@ export const importTable: readonly ImportRule[] = [
 ]
 
 /** Files that may read the clock, roll dice and see the environment. */
-export const impureFiles = ['sandbox/platform', 'src/main.ts']
+export const impureFiles = ['sandbox/platform', 'src/main.ts', 'src/testing/playwright.ts']
 
 /** Code that runs in browsers: it has a clock of its own, but no process. */
-export const browserFiles = ['sandbox/renderer', 'sandbox/demo', 'src/client']
+export const browserFiles = ['sandbox/renderer', 'sandbox/demo', 'sandbox/inspector', 'src/client']

@@ -114,10 +114,15 @@ const keylessSenders = new Set([
   'src/commands/contract/check.ts',
   'src/journal/facts/served-files.ts',
   'src/commands/qa/observe.ts',
+  // The sandbox of a test, with its own test keys; and whether the app under test responds, without a key.
+  'src/testing/open-sandbox.ts',
+  'src/testing/app.ts',
+  // The key of the sandbox that serves it, through the pipeline of that sandbox alone.
+  'src/mcp/http.ts',
 ])
 
 /** They pass every text through `oneLine` before ink draws it. */
-const drawnFiles = ['src/tail/BeaconsTail.tsx', 'src/commands/Select.tsx']
+const drawnFiles = ['src/tail/TailScreen.tsx', 'src/commands/Select.tsx']
 
 /** Files over 400 lines, except tests, that do not begin with a comment saying why. */
 export function unexplainedLength({ path, text }: Source): string[] {

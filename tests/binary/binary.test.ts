@@ -1,11 +1,15 @@
 /** The single binary in an empty folder, on a machine without Node. */
-import { execFile, execFileSync, spawn } from 'node:child_process'
-import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { globSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
+import { beforeAll, expect, test } from 'vitest'
+import { type Program, placesEachFormat, runsCommands, svc, withSandbox } from '../install/program.ts'
 import { temporaryDirectory } from '../temporary.ts'
 
 const checkout = join(import.meta.dirname, '../..')
+/** 110 MB, counted as computers show them: Node alone is 105.5 million bytes. */
 const largest_bytes = 110 * 2 ** 20
 const folder = temporaryDirectory()
 const home = temporaryDirectory()
@@ -13,15 +17,13 @@ const home = temporaryDirectory()
 const readOnlyHome = join(checkout, 'package.json', 'home')
 const env = { HOME: home, PATH: '/usr/bin:/bin', NO_COLOR: '1' }
 let binary: string
-let stop: (() => Promise<number | null>) | undefined
 
 beforeAll(() => {
   const directory = temporaryDirectory()
   execFileSync(process.execPath, [join(checkout, 'build/package.ts'), '--out', directory], { stdio: 'inherit' })
   binary = globSync(`${directory}/svc-*-x64`)[0]!
-})
-
-afterAll(() => stop?.())
+  // A minute of one core, which it shares with the installs of other files.
+}, 600_000)
 
 test('is no larger than promised, and its sum is beside it', () => {
   expect(statSync(binary).size).toBeLessThan(largest_bytes)
@@ -30,68 +32,67 @@ test('is no larger than promised, and its sum is beside it', () => {
   )
 })
 
-test('version and help', async () => {
+test('does what the package does, in an empty folder without Node on the path and with a home that cannot be written', async () => {
   const { version } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8')) as { version: string }
-  expect((await svc(['--version'])).output).toBe(`${version}\n`)
-  expect((await svc(['placements', 'create', '--help'])).output).toContain('--format')
+  // A sandbox on a file needs a place for its state, as the refusal without one says.
+  const own = { HOME: readOnlyHome, SVC_HOME: join(folder, 'state') }
+  const program: Program = { command: [binary], cwd: folder, env: { ...env, ...own } }
+  await placesEachFormat(program)
+  await runsCommands(program, version)
 })
 
-test('a sandbox on a file: a placement of each format, its beacons, its evidence, a snapshot, and the files it serves', async () => {
-  const child = spawn(binary, ['start', '--port', '0', '--db', 'sandbox.db', '-o', 'json'], {
-    cwd: folder,
-    env,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const exited = new Promise<number | null>((resolve) => child.once('exit', resolve))
-  stop = () => {
-    child.kill('SIGTERM')
-    return exited
-  }
-  const { url } = JSON.parse(await firstLine(child.stdout)) as { url: string }
-  for (const format of ['banner', 'clip', 'native']) {
-    const created = await svc(['placements', 'create', '--format', format, '--base-url', url, '-o', 'json'])
-    expect(JSON.parse(created.output)).toMatchObject({ status: 'ready', decision: { fill: true, format } })
-    expect(await svc(['beacons', 'send', '--event', 'render', '--base-url', url])).toMatchObject({ code: 0 })
-  }
-  expect((await svc(['sandbox', 'snapshot', 'save', 'one', '--base-url', url])).code).toBe(0)
-  expect((await svc(['evidence', 'verify', '--base-url', url])).code).toBe(0)
-  for (const path of ['/v1/render.js', '/_sandbox/demo', '/_sandbox/docs/', '/_sandbox/openapi.json'])
-    expect((await fetch(`${url}${path}`)).status, path).toBe(200)
-  expect(await stop()).toBe(0)
-  expect(existsSync(join(folder, 'sandbox.db'))).toBe(true)
-})
-
-test('exec, and scripted QA of a sandbox of its own', async () => {
-  expect(await svc(['exec', '--', 'sh', '-c', 'test -n "$SVC_BASE_URL"'])).toMatchObject({ code: 0 })
-  const { code, output } = await svc(['qa', 'run', 'consent', '--fresh'])
-  expect(code, output).toBe(0)
-})
-
-test('without a home that can be written, exec and a sandbox in memory work', async () => {
-  const { code, output } = await svc(['exec', '--', 'sh', '-c', 'test -n "$SVC_BASE_URL"'], { HOME: readOnlyHome })
-  expect(code, output).toBe(0)
-})
-
-test('init writes a project with the package in it', async () => {
-  const { code, output } = await svc(['init', 'python-server', 'app'])
-  expect(code, output).toBe(0)
-  expect(globSync('app/vendor/svc-*.tgz', { cwd: folder })).toHaveLength(1)
-  expect(existsSync(join(folder, 'app/app/__main__.py'))).toBe(true)
-})
-
-function svc(args: string[], more: Record<string, string> = {}): Promise<{ code: number; output: string }> {
-  return new Promise((resolve) => {
-    execFile(binary, args, { cwd: folder, env: { ...env, ...more } }, (error, stdout, stderr) => {
-      resolve({ code: error === null ? 0 : Number(error.code), output: stdout + stderr })
+test('has what is loaded only when it is asked for: jq, templates, the driver of --store, the inspector', async () => {
+  const program: Program = { command: [binary], cwd: folder, env }
+  await withSandbox(program, ['--ephemeral'], async (url) => {
+    const create = ['placements', 'create', '--format', 'banner', '--base-url', url]
+    expect(await svc(program, [...create, '--jq', '.decision | [.fill, .format] | @csv'])).toEqual({
+      code: 0,
+      output: 'true,"banner"\n',
     })
+    expect(await svc(program, [...create, '--template', '{{decision.format}}: {{status}}'])).toEqual({
+      code: 0,
+      output: 'banner: ready\n',
+    })
+    const page = await (await fetch(`${url}/_sandbox/`)).text()
+    const parts = [...page.matchAll(/(?:src|href)="(\/_sandbox\/[^"]+\.(?:js|css))"/g)].map(([, path = '']) => path)
+    expect(parts.length).toBeGreaterThan(0)
+    for (const path of parts) expect((await fetch(`${url}${path}`)).status, path).toBe(200)
   })
-}
+  const unreachable = await svc(program, ['start', '--port', '0', '--store', 'postgres://svc:secret@127.0.0.1:1/svc'])
+  expect(unreachable).toEqual({
+    code: 7,
+    output:
+      'error: postgres://svc@127.0.0.1:1/svc cannot be reached: connect ECONNREFUSED 127.0.0.1:1.\n' +
+      'hint: Check that PostgreSQL runs there and accepts connections from this computer.\n',
+  })
+})
 
-async function firstLine(stream: NodeJS.ReadableStream): Promise<string> {
-  let text = ''
-  for await (const chunk of stream) {
-    text += String(chunk)
-    if (text.includes('\n')) return text.split('\n')[0]!
+test('serves coding agents over stdio', async () => {
+  const client = new Client({ name: 'test', version: '1.0.0' })
+  const transport = new StdioClientTransport({ command: binary, args: ['mcp'], cwd: folder, env, stderr: 'inherit' })
+  await client.connect(transport as Parameters<Client['connect']>[0])
+  try {
+    const { tools } = await client.listTools()
+    expect(tools.map(({ name }) => name)).toContain('create_placement')
+  } finally {
+    await client.close()
   }
-  throw new Error(`ended without a line: ${text}`)
+})
+
+test('prints its version about as fast as Node starts', async () => {
+  const program: Program = { command: [binary], cwd: folder, env }
+  const times = { version: Number.POSITIVE_INFINITY, node: Number.POSITIVE_INFINITY }
+  // The best of several: other work on the computer makes some longer, and none shorter.
+  for (let round = 0; round < 15; round++) {
+    times.version = Math.min(times.version, await timeOf(() => svc(program, ['--version'])))
+    times.node = Math.min(times.node, await timeOf(() => svc({ ...program, command: [process.execPath] }, ['-e', '0'])))
+  }
+  // Twice is what is promised on a quiet computer: 1.6 to 2.2 were measured.
+  expect(times.version).toBeLessThan(3 * times.node)
+})
+
+async function timeOf(call: () => Promise<unknown>): Promise<number> {
+  const started = performance.now()
+  await call()
+  return performance.now() - started
 }

@@ -75,6 +75,8 @@ export const adoptedReasonCodes: Readonly<Record<number, readonly string[]>> = {
 export const sandboxReasonCodes: Readonly<Record<number, readonly string[]>> = {
   400: [
     'snapshot_exists',
+    'token_exists',
+    'namespace_in_use',
     'replay_incomplete',
     'archive_invalid',
     'archive_newer',
@@ -85,10 +87,10 @@ export const sandboxReasonCodes: Readonly<Record<number, readonly string[]>> = {
     'callback_key_lost',
   ],
   401: ['ticket_invalid'],
-  403: ['origin_refused'],
+  403: ['origin_refused', 'role_missing'],
   421: ['host_not_allowed'],
   426: ['upgrade_required'],
-  503: ['storage_unavailable', 'too_many_sockets'],
+  503: ['draining', 'storage_unavailable', 'too_many_sockets'],
 }
 
 /** No-fill reasons (A31): origin, OpenRTB no-bid reason, when to request again. */

@@ -58,6 +58,7 @@ export const decisionTitles: Readonly<Record<string, string>> = {
   A94: 'A secret key, activation token or beacon token where none belongs is refused, and stored nowhere',
   A95: 'Sandbox only: scenarios, the catalogue of named cases',
   A96: 'Sandbox only: fault rules break requests before credentials are checked',
+  A97: 'Sandbox only: named tokens of the control plane, its audit list, and namespaces',
   C01: 'Old clients: CORS of their headers and routes',
   C02: 'Old clients: both forms of POST /v1/jobs',
   C03: 'Old clients: the shape of a decision',

@@ -122,7 +122,12 @@ const settings = {
     checkJs: true,
     noUnusedLocals: false,
     noUnusedParameters: false,
-    paths: { 'svc/sandbox': [join(root, 'sandbox/index.ts')], 'svc/client': [join(root, 'src/client/index.ts')] },
+    paths: {
+      'svc-sandbox/sandbox': [join(root, 'sandbox/index.ts')],
+      'svc-sandbox/client': [join(root, 'src/client/index.ts')],
+      'svc-sandbox/vitest': [join(root, 'src/testing/vitest.ts')],
+      'svc-sandbox/playwright': [join(root, 'src/testing/playwright.ts')],
+    },
   },
   include: ['block-*', join(root, 'tests/docs/context.d.ts')],
 }

@@ -2,10 +2,12 @@
  * The documentation is complete and leads nowhere wrong: every command, flag, setting, variable and code is explained, every
  * link and anchor exists, and every command that the text names exists.
  */
+import { spawnSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync } from 'node:fs'
-import { dirname, join, normalize } from 'node:path'
+import { dirname, join, normalize, relative } from 'node:path'
 import { Option } from 'commander'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
 import { bodyOf, groupNames, writeGroup } from '../../docs/codes.ts'
 import { commandsMarkdown } from '../../docs/commands.ts'
 import { anchorOf, readPages } from '../../docs/pages.ts'
@@ -141,6 +143,72 @@ function leaves(nodes: readonly CommandNode[], path: readonly string[] = []): { 
   })
 }
 
+describe('recipes', () => {
+  const recipes = [
+    'action.yml',
+    ...globSync('deploy/**/*', { cwd: root }).filter((file) => /file$|\.(sh|ya?ml|json)$/.test(file)),
+  ]
+  const texts = () => [
+    ...recipes.map((file) => [file, textOf(file)] as const),
+    ...docFiles.flatMap((file) =>
+      blocksOf(file).flatMap(({ language, text }) =>
+        ['yaml', 'dockerfile'].includes(language) ? [[file, text] as const] : [],
+      ),
+    ),
+  ]
+
+  test('call commands and flags that exist', async () => {
+    const tree = await commandTree(commands)
+    const called = texts().flatMap(([file, text]) => {
+      const plain = text.replace(/^\s*#.*$/gm, '').replace(/", "/g, ' ')
+      return [
+        ...plain.matchAll(/(?:\bnpx svc-sandbox|(?<![-\w.]|FROM )svc-sandbox(?![-\w.:@/*]))( [a-z][^|>\n"]*)/g),
+      ].map(([, words = '']) => [file, `svc${words.replace(/\$\{SEED.*$/, '').replace(/"$/, '')}`] as const)
+    })
+    expect(called.length).toBeGreaterThan(10)
+    expect(called.flatMap(([file, command]) => problemOf(command, tree)?.concat(` in ${file}`) ?? [])).toEqual([])
+  })
+
+  test('set variables that exist', () => {
+    const settings = textOf('docs/guides/settings.md')
+    for (const [file, text] of texts())
+      for (const [name] of text.matchAll(/\bSVC_[A-Z_]*[A-Z]\b/g)) expect(settings, `${file}: ${name}`).toContain(name)
+  })
+
+  test('the action is a composite one, whose steps have a shell and use inputs and outputs that it has', () => {
+    const text = textOf('action.yml')
+    const { inputs, runs } = parse(text) as {
+      inputs: Record<string, { description: string; default: string }>
+      runs: { using: string; steps: Record<string, unknown>[] }
+    }
+    expect(runs.using).toBe('composite')
+    for (const step of runs.steps) {
+      if ('run' in step) {
+        expect(step.shell).toBe('bash')
+        const { status, stderr } = spawnSync('bash', ['-n'], { input: String(step.run), encoding: 'utf8' })
+        expect([status, stderr]).toEqual([0, ''])
+        // An input in the text of a script would be run as code.
+        expect(step.run).not.toContain('${{')
+      } else expect(step.uses).toMatch(/^[\w/-]+@v\d+$/)
+    }
+    const used = [...text.matchAll(/inputs\.(\w+)/g)].map(([, name]) => name!)
+    expect([...new Set(used)].toSorted()).toEqual(Object.keys(inputs).toSorted())
+    expect(Object.values(inputs).filter((input) => typeof input.default !== 'string' || !input.description)).toEqual([])
+    expect(runs.steps.map(({ id }) => id)).toContain([...text.matchAll(/steps\.(\w+)\.outputs/g)][0]?.[1])
+  })
+
+  test('the image runs without root, has a health check, and the feature says what it installs', () => {
+    const image = textOf('deploy/sandbox.Containerfile')
+    const last = image.split(/^FROM /m).at(-1) ?? ''
+    for (const line of ['USER node', 'HEALTHCHECK', 'ENTRYPOINT', 'EXPOSE 4010']) expect(last).toContain(`\n${line}`)
+    const feature = JSON.parse(textOf('deploy/devcontainer/src/svc-sandbox/devcontainer-feature.json'))
+    const { version } = JSON.parse(textOf('package.json')) as { version: string }
+    expect(feature).toMatchObject({ id: 'svc-sandbox', version })
+    const script = textOf('deploy/devcontainer/src/svc-sandbox/install.sh')
+    for (const option of Object.keys(feature.options)) expect(script).toContain(`\${${option.toUpperCase()}`)
+  })
+})
+
 describe('settings', () => {
   const text = textOf('docs/guides/settings.md')
 
@@ -201,4 +269,47 @@ test('what the README states of the checkout is so', () => {
   expect(readme).toContain(`${campaigns.length} campaigns`)
   expect(readme).toContain(`Node ${engines.node.replace('>=', '')} or later`)
   expect(readme).toContain(`by [${Object.keys(observeRules).length} rules](docs/qa-observe.md)`)
+})
+
+test('nobody is sent to the package of a stranger: npx svc works in the checkout alone, and only its README says so', () => {
+  const texts = globSync(
+    [
+      '*.md',
+      'docs/**/*.{md,ts}',
+      'templates/**/*',
+      'templates/**/.*',
+      'src/**/*.{ts,tsx}',
+      'sandbox/**/*.ts',
+      'fixtures/**/*.{json,yaml}',
+    ],
+    { cwd: root, exclude: ['README.md', 'src/**/*.test.*'], withFileTypes: true },
+  )
+    .filter((entry) => entry.isFile() && !entry.parentPath.includes('node_modules'))
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)))
+  expect(texts).toEqual(
+    expect.arrayContaining(['docs/guides/ci.md', 'templates/node-server/.env.example', 'src/main.ts']),
+  )
+  const strangers = texts.filter((file) => /\bnpx(", "| )(-\S+ )*svc(?!-sandbox)\b/.test(textOf(file)))
+  expect(strangers).toEqual(['src/cli/run/program-info.ts'])
+})
+
+test('every dependency is justified, and nothing is justified that is none: docs/decisions/dependencies.md', () => {
+  const manifest = JSON.parse(textOf('package.json')) as Record<string, Record<string, string> | undefined>
+  const kinds = ['dependencies', 'optionalDependencies', 'devDependencies', 'peerDependencies']
+  const names = new Set(kinds.flatMap((kind) => Object.keys(manifest[kind] ?? {})))
+  const text = textOf('docs/decisions/dependencies.md')
+  const rows = [...text.matchAll(/^\| `([^`]+)` \| (.+) \|$/gm)].map(([, name = '', why = '']) => [name, why])
+  expect(rows.map(([name]) => name).toSorted()).toEqual([...names].toSorted())
+  expect(rows.filter(([, why = '']) => why === '')).toEqual([])
+})
+
+test('the changelog has a section for the version of package.json, which stands nowhere else', () => {
+  const { version } = JSON.parse(textOf('package.json')) as { version: string }
+  expect(textOf('CHANGELOG.md')).toMatch(new RegExp(`^## ${version.replaceAll('.', '\\.')}\\n\\n\\S`, 'm'))
+  expect(
+    textOf('package-lock.json')
+      .split('\n')
+      .slice(0, 12)
+      .filter((line) => line.includes(`"version": "${version}"`)),
+  ).toHaveLength(2)
 })

@@ -17,6 +17,7 @@ import { root } from '../cli/process.ts'
 /** Why a block cannot be run by a test. */
 export const unrunReasons = {
   docker: 'needs a container engine and an image from a registry',
+  postgres: 'needs a PostgreSQL',
   registry: 'installs from a registry',
   checkout: 'installs and tests the checkout that this test is a part of',
   display: 'needs a display, or waits for a person',

@@ -44,11 +44,19 @@ export function writeFile({ directory }: Pick<Page, 'directory'>, name: string, 
 }
 
 export function linkPackages(directory: string): void {
-  for (const name of ['svc', 'vitest', 'typescript', '@types/node', 'react', '@types/react']) {
+  for (const name of [
+    'svc-sandbox',
+    'vitest',
+    '@playwright/test',
+    'typescript',
+    '@types/node',
+    'react',
+    '@types/react',
+  ]) {
     const link = join(directory, 'node_modules', name)
     if (existsSync(link)) continue
     mkdirSync(dirname(link), { recursive: true })
-    symlinkSync(name === 'svc' ? root : join(root, 'node_modules', name), link)
+    symlinkSync(name === 'svc-sandbox' ? root : join(root, 'node_modules', name), link)
   }
   if (!existsSync(join(directory, 'package.json')))
     writeFileSync(join(directory, 'package.json'), '{ "type": "module" }')
@@ -57,7 +65,7 @@ export function linkPackages(directory: string): void {
 /** Runs a block to its end. What it prints is both streams together. */
 export async function runBlock(page: Page, block: Block): Promise<{ code: number; output: string }> {
   const { url } = page.sandbox
-  const text = block.text.replaceAll('npx svc', 'svc').replaceAll(writtenAddress, url)
+  const text = block.text.replaceAll(/npx svc(-sandbox)?/g, 'svc').replaceAll(writtenAddress, url)
   const commands = commandsOf(text)
   const isPlain = !('own' in block.flags) && commands.every((command) => plainCommand.test(command))
   const home = 'own' in block.flags ? temporaryDirectory() : page.home

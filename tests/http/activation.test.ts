@@ -1,7 +1,20 @@
 import { describe, expect, test } from 'vitest'
-import { manualClock, startSandbox } from '../../sandbox/index.ts'
+import { manualClock } from '../../sandbox/index.ts'
 import { connect } from './call.ts'
-import { activate, asked, edit, fill, folder, key, liveKey, origin, publishable, stage, stageWith } from './stage.ts'
+import {
+  activate,
+  asked,
+  edit,
+  fill,
+  folder,
+  key,
+  liveKey,
+  origin,
+  publishable,
+  stage,
+  stageWith,
+  startSandbox,
+} from './stage.ts'
 
 const strictOrigin = 'https://app.example.com'
 

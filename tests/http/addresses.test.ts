@@ -1,8 +1,10 @@
 /** Names beyond loopback: the public URL, allowed hosts, the admin token, and https. */
 import { request } from 'node:https'
 import { generate } from 'selfsigned'
-import { describe, expect, test } from 'vitest'
+import { Agent, request as send, WebSocket } from 'undici'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { SandboxError, startSandbox } from '../../sandbox/index.ts'
+import { LegacyDecision } from '../../src/contract/compat/decisions.ts'
 import { activate, asked, fill, key, stage } from './stage.ts'
 
 const public_url = 'http://192.168.1.5:4010'
@@ -99,17 +101,28 @@ describe('beyond loopback the control plane', () => {
     await using on = await stage(named)
     const query = `?token=${on.sandbox.admin_token}`
     const headers = { host: '192.168.1.5:4010', 'sec-fetch-site': 'none' }
-    const home = await on.api.send('GET', `/_sandbox/${query}`, { headers })
-    expect(home.status).toBe(200)
-    const links = [...home.text.matchAll(/href="([^"]+)"/g)].map(([, href]) => href!.replaceAll('&amp;', '&'))
-    expect(links.length).toBeGreaterThan(5)
-    for (const href of links.filter((href) => !href.includes('/events'))) {
-      expect([href, (await on.api.send('GET', href, { headers })).status]).toEqual([href, 200])
+    for (const path of ['info', 'placements', 'evidence/verify', 'openapi.json']) {
+      expect([path, (await on.api.send('GET', `/_sandbox/${path}${query}`, { headers })).status]).toEqual([path, 200])
+      expect([path, (await on.api.send('GET', `/_sandbox/${path}`, { headers })).status]).toEqual([path, 403])
     }
     const demo = await on.api.send('GET', `/_sandbox/demo${query}`, { headers })
     expect([demo.status, demo.text.includes(on.sandbox.admin_token)]).toEqual([200, true])
-    expect((await on.api.send('GET', '/_sandbox/?token=sbx_guess', { headers })).status).toBe(403)
+    expect((await on.api.send('GET', '/_sandbox/info?token=sbx_guess', { headers })).status).toBe(403)
     expect((await on.api.send('POST', `/_sandbox/reset${query}`)).status).toBe(403)
+  })
+
+  test('the page of the inspector opens without the token, and has nothing of the sandbox until it is given', async () => {
+    await using on = await stage(named)
+    const headers = { host: '192.168.1.5:4010', 'sec-fetch-site': 'none' }
+    const home = await on.api.send('GET', '/_sandbox/', { headers })
+    expect([home.status, home.text.includes(on.sandbox.admin_token)]).toEqual([200, false])
+    const session = '/_sandbox/inspector/session'
+    expect((await on.api.send('GET', session, { headers })).status).toBe(403)
+    const given = { ...headers, 'x-sandbox-token': on.sandbox.admin_token }
+    expect((await on.api.send('GET', session, { headers: given })).body).toMatchObject({
+      token: on.sandbox.admin_token,
+      is_public: true,
+    })
   })
 
   test('on loopback alone a token in the query is an unknown parameter', async () => {
@@ -136,6 +149,35 @@ describe('https', () => {
     await expect(statusOf(`${on.sandbox.url}/_sandbox/readyz`)).rejects.toThrow('self-signed')
     // Neither plain HTTP nor a broken handshake is reported as a failure of the sandbox.
     await expect(fetch(on.sandbox.url.replace('https', 'http'))).rejects.toThrow()
+  })
+
+  test('a decision is pushed over a socket of the same port, to a client that knows the certificate', async () => {
+    const tls = await pair(['localhost', '127.0.0.1'])
+    await using on = await stage({ tls })
+    const { url } = on.sandbox
+    const agent = new Agent({ connect: { ca: tls.cert } })
+    onTestFinished(() => agent.destroy())
+    const post = async (path: string, body?: object) => {
+      const headers = { authorization: `Bearer ${key}`, ...(body && { 'content-type': 'application/json' }) }
+      const sent = { method: 'POST', dispatcher: agent, headers, ...(body && { body: JSON.stringify(body) }) } as const
+      return (await send(url + path, sent)).body.json() as Promise<Record<string, unknown>>
+    }
+    const { slot_ids } = await post('/v1/jobs', { client_id: 'proj_demo', session_id: 's' })
+    const slot = `/public/wrapper/v1/slots/${(slot_ids as string[])[0]}`
+    const { ticket } = await post(`${slot}/decision-ticket`)
+    const pushed = (dispatcher?: Agent) =>
+      new Promise<string>((resolve, reject) => {
+        const address = `${url.replace('https', 'wss')}${slot}/decision/ws?ticket=${ticket}`
+        const socket = new WebSocket(address, dispatcher && { dispatcher })
+        socket.addEventListener('error', () => reject(new Error('the handshake was refused')))
+        socket.addEventListener('message', ({ data }) => {
+          resolve(String(data))
+          socket.close()
+        })
+      })
+    await expect(pushed()).rejects.toThrow('refused')
+    const decision = LegacyDecision.parse(JSON.parse(await pushed(agent)))
+    expect(decision).toMatchObject({ slot_id: (slot_ids as string[])[0], status: 'ready', fill: true })
   })
 
   test('the address is a name of the certificate; a certificate without one is warned of', async () => {

@@ -1,10 +1,10 @@
 /** The clock moved over HTTP: no test sleeps, and no clock is passed in. */
 import { describe, expect, test } from 'vitest'
-import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/index.ts'
+import type { Sandbox, SandboxOptions } from '../../sandbox/index.ts'
 import { createClient } from '../../src/client/index.ts'
 import type { SandboxEvent } from '../../src/contract/control/events.ts'
 import { type Api, connect } from './call.ts'
-import { activate, asked, day_ms, fill, folder, key, origin } from './stage.ts'
+import { activate, asked, day_ms, fill, folder, key, origin, startSandbox } from './stage.ts'
 
 interface Steered extends AsyncDisposable {
   sandbox: Sandbox

@@ -246,7 +246,7 @@ describe('3. decisions', () => {
     expect(await client.getDecision(slot_id!)).toMatchObject({ status: 'pending', fill: null, cs_declaration: null })
     expect((await client.poll(slot_id!)).fill).toBe(true)
     expect(client.pauses.slice(0, 3)).toEqual([250, 375, 562.5])
-    expect(client.pauses.length).toBeLessThan(8)
+    expect(client.pauses.length).toBeLessThan(10)
   })
 
   test('a long poll returns with the decision', async () => {
@@ -564,21 +564,71 @@ describe('strict', () => {
     expect(stale.body.reason_code).toBe('beacon_stale')
   })
 
-  test('where the document is silent, what clients do holds all the same', async () => {
+  test('C01: the headers of a preflight are those of the document, and an activation is for origins that are allowed', async () => {
     await using on = await stage({ strict: true })
-    const stranger = { origin: 'https://stranger.example', headers: { 'access-control-request-method': 'POST' } }
-    expect((await on.api.send('OPTIONS', '/v1/browser/activate', stranger)).status).toBe(204)
+    const headers = { 'access-control-request-method': 'POST' }
+    const preflight = await on.api.send('OPTIONS', '/v1/browser/activate', { origin, headers })
+    expect(preflight.status).toBe(204)
+    expect(preflight.headers['access-control-allow-headers']).toBe('authorization, content-type, if-none-match')
+    const stranger = { origin: 'https://stranger.example', headers }
+    expect((await on.api.send('OPTIONS', '/v1/browser/activate', stranger)).status).toBe(403)
+  })
+
+  test.each([
+    ['slot_config.bidfloors', { slot_config: { bidfloors: { native: 0 } } }, 'field_unknown'],
+    ['prompt.token_count_estimate', { prompt: { topic: 'a', token_count_estimate: 3 } }, 'field_unknown'],
+    ['slot_config.native_template_id', { slot_config: { native_template_id: 'list-item' } }, 'schema_invalid'],
+    ['context.topic', { context: { topic: '' } }, 'schema_invalid'],
+    ['context.topic', { context: { topic: 'x'.repeat(201) } }, 'schema_invalid'],
+    ['brand_safety.blocked_categories', { brand_safety: { blocked_categories: ['sports'] } }, 'schema_invalid'],
+    ['publisher.categories', { publisher: { categories: ['IAB1', 'sports'] } }, 'schema_invalid'],
+    ['overrides.blocked_categories', { overrides: { blocked_categories: ['sports'] } }, 'schema_invalid'],
+  ])('C02: %s is refused in a flat job', async (path, more, reason_code) => {
+    const body = { ...flat, client_id: 'proj_demo', ...more }
+    await using lenient = await stage()
+    expect((await serverOf(lenient).call('POST', '/v1/jobs', body)).status).toBe(201)
+    await using on = await stage({ strict: true })
+    const refused = await serverOf(on).call('POST', '/v1/jobs', body)
+    expect([refused.status, refused.body.reason_code]).toEqual([400, reason_code])
+    expect(refused.body.fields).toMatchObject([{ path }])
+  })
+
+  test('C02: a placement takes categories of the IAB alone', async () => {
+    await using on = await stage({ strict: true })
+    const body = { client_id: 'proj_demo', session_id: 's', job_type: 'chat' } as const
+    const send = (blocked_categories: string[]) =>
+      on.api.send('POST', '/v1/placements', { as: key, body: { ...body, overrides: { blocked_categories } } })
+    expect((await send(['IAB8-5'])).status).toBe(200)
+    expect(await send(['sports'])).toMatchObject({ status: 400, body: { reason_code: 'schema_invalid' } })
+  })
+
+  test('C02, C03, C07: in a job of the contract form the other fields are ignored, and the response says so', async () => {
+    await using on = await stage({ strict: true })
     const body = contractForm({
-      context: { client_id: 'proj_demo', topic: '' },
-      slot_config: { allowed_formats: ['native'], native_template_id: 'list-item', bidfloors: { native: 0 } },
-      brand_safety: { blocked_categories: ['sports'] },
+      context: { client_id: 'proj_demo' },
+      latency_hint: { predicted_latency_ms: 9_000 },
+      routing_hint: { preferred_partner_id: 'nobody' },
+      slot_config: { allowed_formats: ['native'], bidfloors: { native: 1_000 } },
       verification: { device: {} },
-      delivery: { mode: 'websocket' },
+      delivery: { mode: 'callback', callback_url: 'https://example.com/decided' },
     })
-    const answer = await serverOf(on).call('POST', '/v1/jobs', body)
-    expect([answer.status, answer.body.decision_delivery]).toMatchObject([201, { mode: 'websocket' }])
-    const { decision } = await fill(on.api)
-    expect(decision.constraints.ruleset_version).toBe(1)
+    const { status, headers, body: accepted } = await serverOf(on).call('POST', '/v1/jobs', body)
+    expect([status, headers.get('x-sandbox-warning')]).toEqual([201, 'fields_ignored, callback_ignored'])
+    expect(accepted.decision_delivery).toMatchObject({ mode: 'callback' })
+    const slot_id = (accepted.slot_ids as string[])[0]!
+    const { body: decided } = await serverOf(on).call('GET', `/v1/decisions/${slot_id}`)
+    expect(decided.decision).toMatchObject({ fill: true, format: 'native' })
+    expect(decided.decision).not.toHaveProperty('metadata')
+    expect((await on.api.accept('callbacks.list')).body.items).toEqual([])
+  })
+
+  test('C03, C07: a flat job may say how long it takes and where to call, which has no effect', async () => {
+    await using on = await stage({ strict: true })
+    const body = { ...flat, client_id: 'proj_demo', predicted_latency_ms: 9_000, callback_url: 'https://example.com/' }
+    const { status, headers, body: accepted } = await serverOf(on).call('POST', '/v1/jobs', body)
+    expect([status, headers.get('x-sandbox-warning')]).toEqual([201, 'callback_ignored'])
+    const { body: decided } = await serverOf(on).call('GET', `/v1/decisions/${(accepted.slot_ids as string[])[0]}`)
+    expect(decided.decision).not.toHaveProperty('metadata')
   })
 
   test('every route of the document is there', async () => {

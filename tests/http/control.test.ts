@@ -74,7 +74,7 @@ describe('health and info', () => {
       pid: process.pid,
       url: on.sandbox.url,
       inspector_url: `${on.sandbox.url}/_sandbox/`,
-      database: ':memory:',
+      database: on.sandbox.database,
       seed: 3,
       clock: { now_ms: on.clock.now(), frozen: true },
       journal: { enabled: true, limit: 50_000, size: 1, dropped: 0 },
@@ -100,6 +100,44 @@ describe('health and info', () => {
     expect(headers['x-content-type-options']).toBe('nosniff')
     const home = await on.api.send('GET', '/')
     expect([home.status, home.headers.location]).toEqual([302, '/_sandbox/'])
+  })
+
+  test('a path that has a page too shows it where an address is opened, and the JSON to anybody else', async () => {
+    await using on = await stage()
+    const { slot_id } = await fill(on.api)
+    const opened = { 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
+    const typeOf = async (path: string, headers: NonNullable<Call['headers']>) => {
+      const { status, headers: received } = await on.api.send('GET', path, { headers })
+      return `${status} ${received['content-type']?.split(';')[0]}`
+    }
+    for (const path of [
+      'placements',
+      `placements/${slot_id}`,
+      'beacons',
+      'requests',
+      'evidence',
+      'billing',
+      'projects',
+    ]) {
+      const url = `/_sandbox/${path}`
+      expect([path, await typeOf(url, opened)]).toEqual([path, '200 text/html'])
+      // A browser from before Sec-Fetch-Mode.
+      expect([path, await typeOf(url, { accept: 'text/html,*/*' })]).toEqual([path, '200 text/html'])
+      expect([path, await typeOf(`${url}?raw`, opened)]).toEqual([path, '200 application/json'])
+      expect([path, await typeOf(url, { accept: '*/*' })]).toEqual([path, '200 application/json'])
+      expect([path, await typeOf(url, { accept: 'application/json' })]).toEqual([path, '200 application/json'])
+      expect([path, await typeOf(url, { ...opened, 'sec-fetch-mode': 'cors' })]).toEqual([path, '200 application/json'])
+    }
+    for (const path of ['', `jobs/x`, 'sessions/x', 'id/x', 'playground', 'controls', 'reference']) {
+      expect([path, await typeOf(`/_sandbox/${path}`, { accept: '*/*' })]).toEqual([path, '200 text/html'])
+    }
+    const elsewhere = await on.api.send('GET', '/_sandbox/beacons?event=click', {
+      headers: { ...opened, host: `localhost:${on.sandbox.port}` },
+    })
+    expect([elsewhere.status, elsewhere.headers.location]).toEqual([
+      302,
+      `${on.sandbox.url}/_sandbox/beacons?event=click`,
+    ])
   })
 
   test('unknown paths, methods and fields are rejected as everywhere', async () => {
@@ -608,7 +646,11 @@ describe('callers', () => {
     ]) {
       expect([headers, await statusOf('GET', '/_sandbox/', headers)]).toEqual([headers, 403])
     }
-    for (const path of ['/_sandbox/info', '/_sandbox/demo', '/_sandbox/export', '/_sandbox/events', '/_sandbox/none']) {
+    // The page in place of a list, which is the same for all of them; never the list.
+    const page = await on.api.send('GET', '/_sandbox/placements', { headers: link })
+    expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8'])
+    const closed = ['info', 'demo', 'export', 'events', 'none', 'inspector/session', 'placements?raw']
+    for (const path of closed.map((name) => `/_sandbox/${name}`)) {
       expect([path, await statusOf('GET', path)]).toEqual([path, 403])
     }
     for (const method of ['POST', 'HEAD']) expect(await statusOf(method, '/_sandbox/')).toBe(403)
@@ -769,4 +811,67 @@ test('a body may be empty where the OpenAPI document calls it optional, and only
   }
   expect(called.filter((line) => line.endsWith('optional')).length).toBeGreaterThan(10)
   expect(called.filter((line) => line.endsWith('required')).length).toBeGreaterThan(5)
+})
+
+describe('the funnel', () => {
+  test('counts how far fills of each format have come, and why the others were not filled', async () => {
+    await using on = await stage()
+    const filled = await fill(on.api, { format: 'banner' })
+    await fill(on.api, { format: 'native' })
+    await on.api.accept('placements.create', { as: key, body: asked({ test_outcome: 'no_fill' }) })
+    const none = { decided: 0, framed: 0, rendered: 0, visible: 0, billable: 0 }
+    const funnel = async (query = {}) => (await on.api.accept('placements.funnel', { query })).body
+    expect(await funnel()).toEqual({
+      placements: 3,
+      is_complete: true,
+      pending: 0,
+      fills: 2,
+      no_fills: 1,
+      no_fill_reasons: [{ no_fill_reason: 'test_forced', count: 1 }],
+      formats: [
+        { format: 'banner', ...none, decided: 1 },
+        { format: 'clip', ...none },
+        { format: 'native', ...none, decided: 1 },
+      ],
+    })
+    await on.api.accept('render.frame', { params: { asset_token: filled.asset_token } })
+    const send = (event: string, measurements?: object) =>
+      on.api.accept('beacons.send', {
+        as: key,
+        body: beacon(on.clock, filled, event, measurements === undefined ? {} : { measurements }),
+      })
+    await send('render')
+    on.clock.advance(2_000)
+    await send('visible', { visible_ratio: 1, visible_ms: 1_500, page_visible: true })
+    const { formats } = await funnel()
+    expect(formats[0]).toEqual({ format: 'banner', decided: 1, framed: 1, rendered: 1, visible: 1, billable: 1 })
+    expect((await funnel({ session_id: 'nobody' })).placements).toBe(0)
+    expect((await funnel({ client_id: 'proj_other' })).placements).toBe(0)
+  })
+
+  test('a slot is previewed without a token, and that is no load', async () => {
+    await using on = await stage()
+    const { slot_id } = await fill(on.api, { format: 'banner' })
+    const preview = await on.api.send('GET', `/_sandbox/placements/${slot_id}/preview`)
+    expect([preview.status, preview.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8'])
+    expect(preview.headers['content-security-policy']).toContain(`frame-ancestors ${on.sandbox.url}`)
+    const { first_frame_at_ms, beacons } = (await on.api.accept('placements.explain', { params: { slot_id } })).body
+    expect([first_frame_at_ms, beacons]).toEqual([null, []])
+    expect((await on.api.send('GET', '/_sandbox/placements/slot_00000000000/preview')).status).toBe(404)
+  })
+
+  test('lists find the slots of a job and the beacons of a beacon_id', async () => {
+    await using on = await stage()
+    const { slot_id } = await fill(on.api)
+    await fill(on.api)
+    const { job_id } = (await on.api.accept('placements.explain', { params: { slot_id } })).body
+    const { items } = (await on.api.accept('placements.list', { query: { job_id } })).body
+    expect(items.map((item) => item.slot_id)).toEqual([slot_id])
+    expect((await on.api.accept('placements.list', { query: { job_id: 'job_x' } })).body.items).toEqual([])
+    const sent = { beacon_id: 'beacon-of-this-test', asset_token: 'ast_0', event: 'render', occurred_at_ms: 1 }
+    await on.api.send('POST', '/v1/beacons', { as: key, body: sent })
+    await on.api.send('POST', '/v1/beacons', { as: key, body: { ...sent, beacon_id: 'beacon-of-another' } })
+    const found = (await on.api.accept('beacons.list', { query: { beacon_id: sent.beacon_id } })).body.items
+    expect(found.map(({ beacon_id }) => beacon_id)).toEqual([sent.beacon_id])
+  })
 })

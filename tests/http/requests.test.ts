@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { manualClock, startSandbox } from '../../sandbox/index.ts'
+import { manualClock } from '../../sandbox/index.ts'
 import type { RequestItem } from '../../src/contract/control/requests.ts'
 import type { Api, Call, Response } from './call.ts'
 import {
@@ -16,6 +16,7 @@ import {
   otherKey,
   type Stage,
   stage,
+  startSandbox,
 } from './stage.ts'
 
 type Query = NonNullable<Call['query']>

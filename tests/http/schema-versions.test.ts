@@ -1,24 +1,41 @@
 /**
  * States of other versions: one that lacks the latest migrations is brought up to date on its way in, and one from a
- * version to come is left alone.
+ * version to come is left alone. Those in `schemas` were written by the versions themselves: a consent, four placements and
+ * nine beacons each (the first is the second without its two columns). Keep the present one before you add a migration.
  */
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import Database from 'better-sqlite3'
 import { request } from 'undici'
-import { describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { applicationId, migrations } from '../../sandbox/store/sqlite/migrations.ts'
+import { openDatabase } from '../../sandbox/store/sqlite/open.ts'
+import { clearAll } from '../../sandbox/store/sqlite/state.ts'
 import { beacon, fill, folder, key, type Stage, stage } from './stage.ts'
 
 const present = migrations.length
 const earlier = Array.from({ length: present - 1 }, (_, index) => index + 1)
 
+/** A state of this version with rows in every table, and what a sandbox shows of it. */
+let state: Buffer
+let seen: unknown
+beforeAll(async () => {
+  using at = folder()
+  await using on = await stage({ database: `${at.path}/from.db` })
+  const filled = await fill(on.api)
+  await on.api.accept('beacons.send', { as: key, body: beacon(on.clock, filled, 'render') })
+  await on.api.accept('consent.set', { as: key, body: { client_id: 'proj_demo', session_id: 'sess_1' } })
+  const { body } = await request(`${on.sandbox.url}/_sandbox/export`)
+  state = gunzipSync(Buffer.from(await body.arrayBuffer()))
+  seen = await look(on)
+})
+
 describe.each(earlier)('a state of schema %i', (version) => {
   test('is restored and imported with every row, and its file is unchanged', async () => {
     using at = folder()
-    const { state, seen } = await filledState(at.path)
     const path = `${at.path}/old.db`
-    writeState(path, version, state)
+    writeState(path, version)
     const bytes = readFileSync(path)
 
     const database = `${at.path}/to/sandbox.db`
@@ -43,9 +60,8 @@ describe.each(earlier)('a state of schema %i', (version) => {
 
   test('is opened by a start, which keeps an unchanged copy', async () => {
     using at = folder()
-    const { state, seen } = await filledState(at.path)
     const database = `${at.path}/old.db`
-    writeState(database, version, state)
+    writeState(database, version)
     await using to = await stage({ database })
     expect(await look(to)).toEqual(seen)
     expect(to.sandbox.warnings).toEqual([expect.stringContaining(`${database}.schema-${version}.bak`)])
@@ -56,9 +72,8 @@ describe.each(earlier)('a state of schema %i', (version) => {
 
   test('is opened again when the copy was put back, also after a migration that was killed', async () => {
     using at = folder()
-    const { state, seen } = await filledState(at.path)
     const database = `${at.path}/old.db`
-    writeState(database, version, state)
+    writeState(database, version)
     await (await stage({ database }))[Symbol.asyncDispose]()
     copyFileSync(`${database}.schema-${version}.bak`, database)
     writeFileSync(`${database}.backup.new`, 'a copy that was not finished')
@@ -70,7 +85,6 @@ describe.each(earlier)('a state of schema %i', (version) => {
 
 test('a state of a newer schema is rejected, and neither it nor the sandbox loses anything', async () => {
   using at = folder()
-  const { state } = await filledState(at.path)
   const path = `${at.path}/next.db`
   writeFileSync(path, state)
   const next = new Database(path)
@@ -94,18 +108,31 @@ test('a state of a newer schema is rejected, and neither it nor the sandbox lose
   expect(readFileSync(file).equals(bytes)).toBe(true)
 })
 
-/** A state of this version with rows in every table, and what a sandbox shows of it. */
-async function filledState(path: string): Promise<{ state: Buffer; seen: unknown }> {
-  await using on = await stage({ database: `${path}/from.db` })
-  const filled = await fill(on.api)
-  await on.api.accept('beacons.send', { as: key, body: beacon(on.clock, filled, 'render') })
-  await on.api.accept('consent.set', { as: key, body: { client_id: 'proj_demo', session_id: 'sess_1' } })
-  const { body } = await request(`${on.sandbox.url}/_sandbox/export`)
-  return { state: gunzipSync(Buffer.from(await body.arrayBuffer())), seen: await look(on) }
-}
+describe.each(earlier)('the database that a version with schema %i wrote', (version) => {
+  test('is opened with everything in it, and goes on', async () => {
+    using at = folder()
+    const database = `${at.path}/kept.db`
+    writeFileSync(database, gunzipSync(readFileSync(join(import.meta.dirname, `schemas/schema-${version}.db.gz`))))
+    await using to = await stage({ database })
+    expect(to.sandbox.warnings).toEqual([expect.stringContaining(`${database}.schema-${version}.bak`)])
+    const { placements, beacons, consent, evidence, requests } = await look(to)
+    expect(placements.map(([, fill, format]) => [fill, format]).toReversed()).toEqual([
+      [true, 'banner'],
+      [true, 'clip'],
+      [true, 'native'],
+      [false, null],
+    ])
+    expect(beacons.map(({ beacon_id }) => beacon_id)).toEqual(expect.arrayContaining(['banner-render', 'native-click']))
+    expect([beacons.length, consent.length, evidence.ok, requests.length]).toEqual([9, 1, true, 14])
+    const { body } = await to.api.accept('placements.explain', { params: { slot_id: String(placements.at(-1)![0]) } })
+    expect(body.trace.length).toBeGreaterThan(0)
+    await fill(to.api)
+    expect((await to.api.accept('evidence.verify')).body.ok).toBe(true)
+  })
+})
 
 /** A database as that version wrote it: with its migrations only, and each row with the columns of that time. */
-function writeState(path: string, version: number, state: Buffer): void {
+function writeState(path: string, version: number): void {
   writeFileSync(`${path}.present`, state)
   const db = new Database(path)
   for (const step of migrations.slice(0, version)) db.exec(step)
@@ -144,3 +171,16 @@ async function send({ sandbox }: Stage, state: Buffer) {
   })
   return { status: reply.statusCode, body: await reply.body.json() }
 }
+
+test('every table of the schema is cleared but the catalogues, those of later migrations included', () => {
+  const { db, close } = openDatabase(':memory:', 1)
+  try {
+    db.exec(`CREATE TABLE later (id INTEGER PRIMARY KEY) STRICT; INSERT INTO later VALUES (1);
+      INSERT INTO meta VALUES ('name', 'value'); INSERT INTO catalogue (sha256, demand) VALUES ('a', '{}')`)
+    clearAll(db)
+    const count = (table: string) => db.prepare(`SELECT count(*) FROM ${table}`).pluck().get()
+    expect([count('later'), count('meta'), count('catalogue')]).toEqual([0, 0, 1])
+  } finally {
+    close()
+  }
+})

@@ -4,10 +4,17 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect } from 'vitest'
-import { type ManualClock, manualClock, type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/index.ts'
+import {
+  type ManualClock,
+  manualClock,
+  type Sandbox,
+  type SandboxOptions,
+  startSandbox as startOn,
+} from '../../sandbox/index.ts'
 import type { ProjectSettings } from '../../src/contract/control/projects.ts'
 import type { Format } from '../../src/contract/fields.ts'
 import type { FillDecision, Placement } from '../../src/contract/v1/placements.ts'
+import { editShared, onSharedStore } from '../postgres/shared-store.ts'
 import { temporaryDirectory } from '../temporary.ts'
 import { type Api, type Call, connect } from './call.ts'
 
@@ -27,11 +34,20 @@ export interface Stage extends AsyncDisposable {
   reports: unknown[]
 }
 
+/** Starts a sandbox; in the run of test:postgres on a namespace instead of a file or memory. */
+export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  return startOn({ demands_token: false, ...(await onSharedStore(options)) })
+}
+
 /** Starts a sandbox on a manual clock. It must have reported nothing when it is disposed. */
 export async function stage(options: SandboxOptions = {}): Promise<Stage> {
   const clock = (options.clock as ManualClock | undefined) ?? manualClock()
   const reports: unknown[] = []
-  const sandbox = await startSandbox({ report: (error) => reports.push(error), ...options, clock })
+  const sandbox = await startSandbox({
+    report: (error) => reports.push(error),
+    ...options,
+    clock,
+  })
   return {
     sandbox,
     api: connect(sandbox),
@@ -52,6 +68,7 @@ export function folder(): { path: string } & Disposable {
 
 /** Changes a closed database file directly. */
 export function edit(database: string, change: (db: Database.Database) => void): void {
+  if (editShared(database, change)) return
   const db = new Database(database)
   try {
     change(db)

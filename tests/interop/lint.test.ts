@@ -53,15 +53,10 @@ async function report(script: string, args: readonly string[]): Promise<string> 
   return /^(?:\[\]|[\s\S]*?\n[}\]])/.exec(output)?.[0] ?? output
 }
 
-/** Both want a success of 2xx from every operation; the handshake of a WebSocket has 101 alone. */
-const handshake = /^operation-(2xx|success)-response: .*decision[~1/]+ws\/get\/responses$/
-
 describe.each(linters)('%s', (_, lint) => {
   test.each(['whole', 'v1', 'sandbox'] as const)('finds nothing: %s', async (part) => {
     const document = openapiDocument({ server_url: 'http://127.0.0.1:4010', only: part === 'whole' ? undefined : part })
-    const findings = await lint(document)
-    expect(findings.filter((finding) => !handshake.test(finding))).toEqual([])
-    expect(findings.length).toBe(part === 'whole' ? 2 : 0)
+    expect(await lint(document)).toEqual([])
   })
 
   test('finds a component that nothing refers to, and an example that is not valid', async () => {

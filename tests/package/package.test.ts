@@ -8,7 +8,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { listTemplates } from '../../src/scaffold/templates.ts'
 import { checkout, readManifest, type Unpacked, unpack } from './unpack.ts'
 
-const largest_bytes = 20 * 1024 * 1024
+const largest_packed_bytes = 8e6
 let unpacked: Unpacked
 let files: string[]
 
@@ -24,6 +24,13 @@ test('prints its version', async () => {
   const { exit_code, output } = await run([join(unpacked.root, 'bin/svc.js'), '--version'], unpacked.project)
   expect(output).toBe(`${readManifest(checkout).version}\n`)
   expect(exit_code).toBe(0)
+})
+
+test('under npm, help says npx svc-sandbox: npx svc may be the package of a stranger', async () => {
+  const { output } = await run([join(unpacked.root, 'bin/svc.js'), '--help'], unpacked.project, { npm_execpath: 'npm' })
+  expect(output).toContain('  npx svc-sandbox start --detach    start the sandbox in the background\n')
+  expect(output).not.toMatch(/npx svc(?!-sandbox)/)
+  expect(Math.max(...output.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80)
 })
 
 test('starts, prints one line of JSON, and stops on SIGTERM', async () => {
@@ -84,9 +91,15 @@ test.each([
 })
 
 /** Would compile without its expectations if the declarations were lost, since everything would be `any`. */
-const wrong = `import { createClient } from 'svc/client'
-import { startSandbox } from 'svc/sandbox'
+const wrong = `import { createClient } from 'svc-sandbox/client'
+import { limits, PlacementRequest } from 'svc-sandbox/contract'
+import { startSandbox } from 'svc-sandbox/sandbox'
 
+const request: PlacementRequest = PlacementRequest.parse({})
+// @ts-expect-error: a job type is none of the formats
+request.job_type = 'banner'
+// @ts-expect-error: a limit is a number
+limits.body_bytes.length
 // @ts-expect-error: there is no such option
 await startSandbox({ no_such_option: true })
 const client = createClient({ base_url: '', credential: '' })
@@ -106,7 +119,7 @@ test('bundlers for pages get the client for pages: one small module without impo
   expect(gzipSync(code).length).toBeLessThanOrEqual(5_000)
   expect(code).not.toMatch(/\bimport\b|\brequire\b|\bprocess\b|\bBuffer\b|node:/)
   const script = `
-    const { createClient, normalizePlacement, verifyCallback } = await import('svc/client')
+    const { createClient, normalizePlacement, verifyCallback } = await import('svc-sandbox/client')
     const client = createClient({ base_url: 'http://127.0.0.1:1', retries: 0, onError: (error) => console.log(error.name) })
     console.log(await client.sendBeacon({ asset_token: 'ast_x', event: 'render' }), Object.keys(client).join())
     console.log(normalizePlacement(null), await verifyCallback('', null, ''))`
@@ -123,11 +136,14 @@ test('holds what it needs to run', () => {
   expect(files).toEqual(
     expect.arrayContaining([
       'package.json',
+      'LICENSE',
+      'README.md',
       'bin/svc.js',
       'dist/svc.js',
       'dist/sandbox.js',
       'dist/client.js',
       'dist/client.browser.js',
+      'dist/contract.js',
       'dist/openapi.json',
       'dist/renderer/render.js',
       'dist/renderer/frame.js',
@@ -160,16 +176,51 @@ test('holds no source map, no test of ours and no path of the host that built it
 })
 
 test('is small', () => {
-  const sizes = files.map((file) => statSync(join(unpacked.root, file)).size)
-  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(largest_bytes)
+  expect(statSync(unpacked.archive).size).toBeLessThan(largest_packed_bytes)
 })
 
-function run(args: string[], cwd: string): Promise<{ exit_code: number; output: string }> {
+test('has a licence, and those of everything that it bundles, with their texts', () => {
+  const { license } = readManifest(unpacked.root)
+  expect([license, readFileSync(join(unpacked.root, 'LICENSE'), 'utf8')]).toEqual([
+    'MIT',
+    expect.stringContaining('Copyright (c) 2026 the svc authors'),
+  ])
+  const notices = readFileSync(join(unpacked.root, 'dist/THIRD-PARTY-NOTICES.txt'), 'utf8')
+  const named: string[] = notices.match(/(?<=^ {2})\S+(?= \S+ \(\S+\)$)/gm) ?? []
+  // The bundler writes above each module where it is from.
+  const bundled = files
+    .filter((file) => /^dist\/[^/]+\.js$/.test(file))
+    .flatMap(
+      (file) =>
+        readFileSync(join(unpacked.root, file), 'utf8').match(/(?<=^\/\/ node_modules\/)(@[^/]+\/)?[^/]+/gm) ?? [],
+    )
+  expect(new Set(bundled).size).toBeGreaterThan(40)
+  expect([...new Set(bundled)].filter((name) => !named.includes(name))).toEqual([])
+  for (const name of named) expect(notices, name).toMatch(new RegExp(`^${name} \\S+ .*\n-+\n\n[^]{40}`, 'm'))
+})
+
+test('every bundle is made where its notices are collected', () => {
+  const builders = globSync('build/*.ts', { cwd: checkout }).filter((file) =>
+    /import\('vite'\)|^import \{[^}]*\bbuild\b[^}]*\} from 'vite'/m.test(readFileSync(join(checkout, file), 'utf8')),
+  )
+  expect(builders).toEqual([join('build', 'bundle.ts')])
+})
+
+function run(
+  args: string[],
+  cwd: string,
+  more: NodeJS.ProcessEnv = {},
+): Promise<{ exit_code: number; output: string }> {
   return new Promise((resolve) => {
-    execFile(process.execPath, args, { cwd, env: environment(), timeout: 30_000 }, (error, stdout, stderr) => {
-      const exit_code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1
-      resolve({ exit_code, output: `${stdout}${stderr}` })
-    })
+    execFile(
+      process.execPath,
+      args,
+      { cwd, env: { ...environment(), ...more }, timeout: 30_000 },
+      (error, stdout, stderr) => {
+        const exit_code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1
+        resolve({ exit_code, output: `${stdout}${stderr}` })
+      },
+    )
   })
 }
 

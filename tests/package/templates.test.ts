@@ -2,6 +2,8 @@
 import { globSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { type CommandNode, commandTree } from '../../src/cli/run/command-tree.ts'
+import { commands } from '../../src/commands/index.ts'
 import { planProject } from '../../src/scaffold/project.ts'
 import { listTemplates } from '../../src/scaffold/templates.ts'
 import { checkout } from './unpack.ts'
@@ -63,7 +65,9 @@ describe.each(templates)('$name', async (template) => {
   const manifest = JSON.parse(read('package.json')) as TemplateManifest
 
   test('has what every project needs', () => {
-    expect(paths).toEqual(expect.arrayContaining(['.env.example', '.gitignore', 'README.md', 'package.json']))
+    expect(paths).toEqual(
+      expect.arrayContaining(['.env.example', 'AGENTS.md', '.gitignore', 'README.md', 'package.json']),
+    )
     expect(paths.some((path) => /(^|\/)(.+\.test\.[jt]sx?|test_.+\.py)$/.test(path))).toBe(true)
     expect(read('_gitignore')).toMatch(/^node_modules\/?$/m)
     expect(read('_gitignore')).toMatch(/^\.env$/m)
@@ -71,7 +75,7 @@ describe.each(templates)('$name', async (template) => {
   })
 
   test('its package.json has its name, the sandbox and scripts that work', () => {
-    expect(manifest).toMatchObject({ name, private: true, engines, devDependencies: { svc: 'file:../..' } })
+    expect(manifest).toMatchObject({ name, private: true, engines, devDependencies: { 'svc-sandbox': 'file:../..' } })
     // With its name and number it fits a terminal of 80 columns.
     expect(manifest.description).toMatch(/^[A-Z].{30,58}[^.]$/)
     expect(manifest.scripts.test).toMatch(/^svc exec /)
@@ -87,6 +91,25 @@ describe.each(templates)('$name', async (template) => {
     for (const [, script] of readme.matchAll(/npm run ([\w:-]+)/g)) expect(manifest.scripts).toHaveProperty(script!)
     for (const [, path] of readme.matchAll(/`((?:src|app|test|tests|public|components|lib)\/[\w./-]+\.\w+)`/g)) {
       expect(paths).toContain(path)
+    }
+  })
+
+  test('its AGENTS.md is short, and names commands and files that exist', async () => {
+    const text = read('AGENTS.md')
+    expect(text.split('\n').length).toBeLessThan(50)
+    const scripts = [...text.matchAll(/npm run ([\w:-]+)/g)].map(([, script]) => script!)
+    expect(scripts).toContain('dev')
+    for (const script of scripts) expect(manifest.scripts).toHaveProperty(script)
+    for (const [, path] of text.matchAll(/^\| `([^`]+)` \|/gm)) expect(paths).toContain(path)
+    const tree = await commandTree(commands)
+    const lines = [...text.matchAll(/`npx svc-sandbox ([^`]+)`/g)].map(([, line]) => line!.split(' '))
+    expect(lines.length).toBeGreaterThan(5)
+    for (const words of lines) {
+      let node: CommandNode | undefined = tree.find(({ name }) => name === words[0])
+      if (node?.commands !== undefined) node = node.commands.find(({ name }) => name === words[1])
+      expect(node, words.join(' ')).toBeDefined()
+      const flags = node!.options?.flatMap(({ flags }) => flags.match(/--[\w-]+/g) ?? []) ?? []
+      expect(flags, words.join(' ')).toEqual(expect.arrayContaining(words.filter((word) => word.startsWith('--'))))
     }
   })
 

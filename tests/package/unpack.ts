@@ -10,6 +10,8 @@ const modules = join(checkout, 'node_modules')
 export interface Unpacked {
   /** Holds everything below. */
   directory: string
+  /** What npm would publish. */
+  archive: string
   /** The unpacked package. */
   root: string
   /** A project that has it as a dependency. */
@@ -18,10 +20,10 @@ export interface Unpacked {
 
 export function unpack(): Unpacked {
   const directory = temporaryDirectory()
-  run('node', ['build.ts', '--if-stale'], checkout)
-  run('node', [join(modules, 'typescript/bin/tsc'), '-p', 'tsconfig.types.json'], checkout)
+  run('node', ['build.ts', '--if-stale', '--types'], checkout)
   const packed = run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', directory], checkout)
-  run('tar', ['-xzf', join(directory, nameOf(packed))], directory)
+  const archive = join(directory, nameOf(packed))
+  run('tar', ['-xzf', archive], directory)
   const root = join(directory, 'package')
   const { dependencies = {} } = readManifest(root)
   link(root, Object.keys(dependencies))
@@ -30,11 +32,15 @@ export function unpack(): Unpacked {
   mkdirSync(project)
   writeFileSync(join(project, 'package.json'), JSON.stringify({ name: 'project', private: true, type: 'module' }))
   link(project, ['vitest', 'typescript', '@types/node'])
-  symlinkSync(root, join(project, 'node_modules/svc'))
-  return { directory, root, project }
+  symlinkSync(root, join(project, 'node_modules/svc-sandbox'))
+  return { directory, archive, root, project }
 }
 
-export function readManifest(root: string): { version: string; dependencies?: Record<string, string> } {
+export function readManifest(root: string): {
+  version: string
+  license: string
+  dependencies?: Record<string, string>
+} {
   return JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 }
 

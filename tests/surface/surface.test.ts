@@ -3,7 +3,7 @@
  * output, the modules of the package. Files may move and be renamed freely; these lists may not change by that. Prose
  * (descriptions, messages, hints) and values are left out.
  *
- * Everything is seen from the outside: the command line in this process, HTTP, and the two public modules. A failing file
+ * Everything is seen from the outside: the command line in this process, HTTP, and the public modules. A failing file
  * under `frozen/` means that something public changed. If that is intended, write the files again and say why in the
  * commit: `vitest run tests/surface -u`.
  */
@@ -12,6 +12,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import * as sandboxModule from '../../sandbox/index.ts'
 import * as clientModule from '../../src/client/index.ts'
+import * as contractModule from '../../src/contract/exports.ts'
 import { keptStream, noon, type Result, type RunOptions, startTestCli, type TestCli } from '../cli/test-cli.ts'
 import { factsOf, type HelpEntry, readCompletion, readHelp } from './help.ts'
 import { inlineDefinitions, type JsonObject, provenanceOf, schemaLines, shapeLines } from './shape.ts'
@@ -30,8 +31,8 @@ test('commands, arguments, flags, topics, exit codes, settings', async () => {
   const rootHelp = await stdoutOf('--help')
   const completion = readCompletion(await stdoutOf('completion bash'))
   const names = completion.places.get('')?.names ?? []
-  const inRootHelp = rootHelp.split('\nExamples')[0] ?? ''
-  const listed = [...inRootHelp.matchAll(/ {2}([a-z]+) {1,}[a-z]/g)].map(([, name]) => name ?? '')
+  const inRootHelp = rootHelp.split('\nUsage:')[0] ?? ''
+  const listed = [...inRootHelp.matchAll(/ {2}([a-z]+)(?= {2}|\n)/g)].map(([, name]) => name ?? '')
   const commonFlags = completion.places.get('')?.flags ?? []
   const commands: string[] = []
   const walk = async (path: string) => {
@@ -213,6 +214,9 @@ test('modules of the package', async () => {
     ...Object.keys(sandboxModule)
       .sort()
       .map((name) => `sandbox: ${name}`),
+    ...Object.keys(contractModule)
+      .sort()
+      .map((name) => `contract: ${name}`),
     ...Object.keys(cli.sandbox)
       .sort()
       .map((name) => `startSandbox(): ${name}`),
@@ -280,6 +284,11 @@ const session: [args: string, options?: RunOptions][] = [
   ['keys list'],
   ['keys create'],
   ['keys revoke key_00000000009'],
+  ['tokens create --name ci'],
+  ['tokens list'],
+  ['tokens revoke ci'],
+  ['audit list'],
+  ['namespaces list'],
   ['beacons list'],
   ['beacons lint -', { stdin: JSON.stringify([beacon, { ...beacon, event: 'clicked', colour: 1 }]) }],
   ['requests list'],

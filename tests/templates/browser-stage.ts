@@ -43,7 +43,7 @@ export interface ChatPage extends AsyncDisposable {
 }
 
 export async function openStage(): Promise<Stage> {
-  const svc = join(inject('newcomer'), 'node_modules/svc/bin/svc.js')
+  const svc = join(inject('newcomer'), 'node_modules/svc-sandbox/bin/svc.js')
   const command = [process.execPath, svc, 'start', '--port', '0', '--ephemeral', '-o', 'json']
   const home = join(inject('newcomer'), 'home')
   const sandbox = await startProgram(command, inject('newcomer'), { SVC_HOME: home }, /^\{.*\}$/m)

@@ -2,7 +2,7 @@
  * Once per run: packs svc with `npm pack` and installs it into an empty directory, as a user would. dist and its types are built only when
  * they are stale.
  */
-import { globSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
@@ -12,6 +12,8 @@ declare module 'vitest' {
   export interface ProvidedContext {
     /** A directory with svc installed, and room for projects beside it. */
     newcomer: string
+    /** The packed package. */
+    archive: string
   }
 }
 
@@ -20,20 +22,11 @@ export default async function setup({ provide }: TestProject) {
   const newcomer = join(directory, 'newcomer')
   mkdirSync(newcomer)
   writeFileSync(join(newcomer, 'package.json'), JSON.stringify({ name: 'newcomer', private: true }))
-  await run(process.execPath, ['build.ts', '--if-stale'], checkout)
-  if (!hasFreshTypes())
-    await run(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.types.json'], checkout)
+  await run(process.execPath, ['build.ts', '--if-stale', '--types'], checkout)
   const packed = await run('npm', ['pack', '--ignore-scripts', '--silent', '--pack-destination', directory], checkout)
-  await install(newcomer, join(directory, packed.trim().split('\n').at(-1)!))
+  const archive = join(directory, packed.trim().split('\n').at(-1)!)
+  await install(newcomer, archive)
   provide('newcomer', newcomer)
+  provide('archive', archive)
   return () => rmSync(directory, { recursive: true, force: true })
-}
-
-/** Whether the declarations in dist are newer than every source. */
-function hasFreshTypes(): boolean {
-  const modified = (file: string) => statSync(join(checkout, file), { throwIfNoEntry: false })?.mtimeMs ?? 0
-  const written = modified('dist/types/sandbox/index.d.ts')
-  return globSync(['src/**/*.ts', 'sandbox/**/*.ts', 'tsconfig*.json'], { cwd: checkout }).every(
-    (file) => modified(file) < written,
-  )
 }

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 
 export const checkout = join(import.meta.dirname, '../..')
@@ -29,7 +30,10 @@ export async function install(directory: string, ...packages: string[]): Promise
 export function environment(): Record<string, string> {
   const own = /^(npm_(?!config_registry$)|INIT_CWD$|NODE_ENV$|VITEST|SVC_|TEST$|MODE$|DEV$|PROD$|SSR$|BASE_URL$)/i
   const kept = Object.entries(process.env).filter(([name]) => !own.test(name)) as [string, string][]
+  // A registry inside a network may have a certificate that only the system knows.
+  const system = '/etc/ssl/certs/ca-certificates.crt'
   return {
+    ...(existsSync(system) && { NODE_EXTRA_CA_CERTS: system }),
     ...Object.fromEntries(kept),
     PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH}`,
     NO_COLOR: '1',

@@ -23,7 +23,7 @@ export async function scaffold(template: string): Promise<Scaffolded> {
   const directory = join(empty, name)
   if (!existsSync(join(directory, installed))) {
     mkdirSync(empty)
-    await run(process.execPath, [join(newcomer, 'node_modules/svc/bin/svc.js'), 'init', template, name], empty)
+    await run(process.execPath, [join(newcomer, 'node_modules/svc-sandbox/bin/svc.js'), 'init', template, name], empty)
     await install(directory)
   }
   expect(readdirSync(empty)).toEqual([name])

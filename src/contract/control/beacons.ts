@@ -43,6 +43,7 @@ export const endpoints = declareEndpoints({
     query: assumedObject('A93', {
       ...pageQuery,
       slot_id: z.string().optional().describe('Only this slot.'),
+      beacon_id: z.string().optional().describe('Only beacons with this idempotency key: one, and its duplicates.'),
       event: BeaconEvent.optional().describe('Only this event.'),
       verdict: Verdict.optional().describe('Only this verdict.'),
       format: Format.optional().describe('Only this format.'),

@@ -46,6 +46,7 @@ export const endpoints = declareEndpoints({
   },
   'keys.create': {
     ...writing,
+    role: 'admin',
     path: '/_sandbox/projects/{client_id}/keys',
     summary: 'Create a key',
     description: 'A random key of the project, valid at once.',
@@ -57,6 +58,7 @@ export const endpoints = declareEndpoints({
   },
   'keys.revoke': {
     ...writing,
+    role: 'admin',
     path: '/_sandbox/keys/{key_id}/revoke',
     summary: 'Revoke a key',
     description:

@@ -100,7 +100,50 @@ export const PlacementDetail = assumedObject('A52', {
 })
 export type PlacementDetail = z.infer<typeof PlacementDetail>
 
+/** How many of the newest placements a funnel is over. */
+export const funnelPlacements = 1_000
+
+const steps = assumedFields('A93', {
+  decided: z.int().describe('Fills of this format.'),
+  framed: z.int().describe('Those whose frame was loaded.'),
+  rendered: z.int().describe('Those with an accepted render beacon.'),
+  visible: z.int().describe('Those that were viewable by the thresholds of their project.'),
+  billable: z.int().describe('Those that production would bill.'),
+})
+
+export const PlacementFunnel = assumedObject('A93', {
+  placements: z.int().describe(`Placements that were counted, at most the newest ${funnelPlacements}.`),
+  is_complete: z.boolean().describe('Whether there are no older ones.'),
+  pending: z.int().describe('Not decided yet, or never.'),
+  fills: z.int().describe('Filled.'),
+  no_fills: z.int().describe('Not filled.'),
+  no_fill_reasons: z
+    .array(
+      assumedObject('A31', {
+        no_fill_reason: NoFillReasonCode.describe('Why.'),
+        count: z.int().describe('Placements.'),
+      }),
+    )
+    .describe('Most frequent first.'),
+  formats: z
+    .array(z.strictObject({ format: assumed(Format, 'A93', 'Format of the fill.'), ...steps }))
+    .describe('How far the fills of each format have come.'),
+})
+export type PlacementFunnel = z.infer<typeof PlacementFunnel>
+
 export const endpoints = declareEndpoints({
+  'placements.funnel': {
+    ...reading,
+    path: '/_sandbox/funnel',
+    summary: 'Count how far placements have come',
+    description: `Of the newest ${funnelPlacements} placements: fills and no-fills with their reasons, and by format how many fills were framed, rendered, visible and billable.`,
+    query: assumedObject('A93', {
+      client_id: z.string().optional().describe('Only this project.'),
+      session_id: z.string().optional().describe('Only this session.'),
+      since: Since.optional().describe('Only placements created since then.'),
+    }),
+    response: PlacementFunnel,
+  },
   'placements.list': {
     ...reading,
     path: '/_sandbox/placements',
@@ -110,6 +153,7 @@ export const endpoints = declareEndpoints({
       ...pageQuery,
       client_id: z.string().optional().describe('Only this project.'),
       session_id: z.string().optional().describe('Only this session.'),
+      job_id: z.string().optional().describe('Only the slots of this job.'),
       format: Format.optional().describe('Only fills of this format.'),
       fill: BooleanText.optional().describe('Only fills, or only no-fills.'),
       since: Since.optional().describe('Only placements created since then.'),

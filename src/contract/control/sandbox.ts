@@ -13,6 +13,19 @@ export const SandboxInfo = assumedObject('A93', {
   inspector_url: z.string().describe('Address of the inspector.'),
   database: z.string().describe('Path of the database file, or :memory:.'),
   schema_version: z.int().describe('Number of the last migration.'),
+  nodes: z
+    .array(
+      assumedObject('A97', {
+        number: z.int().describe('Number of the node: part of the identifiers that it creates.'),
+        url: z.string().describe('Its base URL, or its public URL.'),
+        host: z.string().describe('Name of its computer.'),
+        pid: z.int().describe('Its process identifier.'),
+        version: z.string().describe('Its version of svc.'),
+        started_at_ms: EpochMs.describe('When it was started, by the system clock.'),
+      }),
+    )
+    .nullable()
+    .describe('Nodes that share the store and are alive; null for a database that one process owns.'),
   seed: z.int().nullable().describe('Seed; null when identifiers and tokens are random.'),
   clock: assumedObject('A93', {
     now_ms: EpochMs.describe('Sandbox time, Unix epoch milliseconds.'),
@@ -70,9 +83,10 @@ export const endpoints = declareEndpoints({
     ...reading,
     path: '/_sandbox/readyz',
     summary: 'Check that the sandbox is ready',
-    is_constant: true,
-    description: 'Ready only after migrations and seed; the socket opens no earlier. Probes need no admin token.',
+    description:
+      'Ready only after migrations and seed; the socket opens no earlier. Not ready, with a 503, while it stops and while it has lost a shared store. Probes need no admin token.',
     response: Done,
+    errors: ['draining'],
   },
   'sandbox.info': {
     ...reading,
@@ -90,6 +104,7 @@ export const endpoints = declareEndpoints({
   },
   'sandbox.reset': {
     ...writing,
+    role: 'admin',
     path: '/_sandbox/reset',
     summary: 'Reset to the seed',
     description:
@@ -107,6 +122,7 @@ export const endpoints = declareEndpoints({
   },
   'sandbox.import': {
     ...writing,
+    role: 'admin',
     path: '/_sandbox/import',
     summary: 'Replace everything with an export',
     description:

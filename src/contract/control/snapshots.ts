@@ -44,6 +44,7 @@ export const endpoints = declareEndpoints({
   },
   'snapshots.restore': {
     ...writing,
+    role: 'admin',
     params,
     path: '/_sandbox/snapshots/{name}/restore',
     summary: 'Restore a snapshot',
@@ -55,6 +56,7 @@ export const endpoints = declareEndpoints({
   },
   'snapshots.delete': {
     ...writing,
+    role: 'admin',
     method: 'DELETE',
     path: '/_sandbox/snapshots/{name}',
     summary: 'Delete a snapshot',

@@ -73,7 +73,7 @@ const LooseTopic = z.string()
 const contextFields = {
   topic: observed(
     LooseTopic.optional(),
-    'C02',
+    'A34',
     'As prompt.topic; an empty one is absent, one over 200 characters is cut.',
   ),
   prompt_text: observed(PromptText.optional(), 'A34', 'As prompt.text.'),
@@ -83,8 +83,8 @@ const contextFields = {
 
 /** How a client proves that it runs on a device, for a human. */
 export const Verification = z.looseObject({
-  device: observed(Opaque.optional(), 'C02', 'Accepted and journalled.'),
-  human: observed(Opaque.optional(), 'C02', 'Accepted and journalled.'),
+  device: observed(Opaque.optional(), 'A34', 'Accepted and journalled.'),
+  human: observed(Opaque.optional(), 'A34', 'Accepted and journalled.'),
 })
 
 /** A prompt as POST /v1/placements takes it, with the estimate that clients of jobs add. */
@@ -102,8 +102,8 @@ const variantFields = {
   model_id: observed(text.optional(), 'A34', 'Accepted and journalled.'),
   predicted_latency_ms: observed(
     latency_ms.optional(),
-    'C03',
-    'How long the generation takes; gives a fill its metadata.',
+    'A34',
+    'How long the generation takes; gives a fill its metadata (C03).',
   ),
   publisher: observed(Publisher.optional(), 'A34', 'As overrides.publisher.'),
   slot_config: observed(SlotConfig.optional(), 'A34', 'Preferred formats and sizes in the variant form.'),
@@ -112,7 +112,7 @@ const variantFields = {
   ssp_partner_id: observed(text.optional(), 'A34', 'As overrides.preferred_partner_id.'),
   delivery: observed(Delivery.optional(), 'A34', 'The requested delivery of the decision.'),
   callback_url: observed(CallbackUrl.nullable().optional(), 'C07', 'Where the decision of each slot is sent to.'),
-  verification: observed(Verification.optional(), 'C02', 'Accepted and journalled.'),
+  verification: observed(Verification.optional(), 'A34', 'Accepted and journalled.'),
   frequency_cap: observed(FrequencyCap.optional(), 'A34', 'As overrides.frequency_cap.'),
   targeting: observed(Opaque.optional(), 'A34', 'As overrides.targeting.'),
   pacing: observed(Opaque.optional(), 'A34', 'As overrides.pacing.'),

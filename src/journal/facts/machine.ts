@@ -34,7 +34,7 @@ export interface Machine {
   running_urls: readonly string[]
   /** Path of a Chrome or Chromium, or of the package with one; null when none was found. */
   browser: string | null
-  /** How commands begin in hints: `svc`, `npx svc`. */
+  /** How commands begin in hints: `svc`, `npx svc-sandbox`. */
   command_name: string
 }
 
@@ -114,7 +114,7 @@ export interface SandboxFacts {
   integrity: Integrity | { failure: string }
   /** The version of this command line. */
   version: string
-  /** How commands begin in hints: `svc`, `npx svc`. */
+  /** How commands begin in hints: `svc`, `npx svc-sandbox`. */
   command_name: string
 }
 

@@ -197,6 +197,7 @@ describe('the sandbox', () => {
     inspector_url: `${url}/_sandbox/`,
     database: '/d/svc.db',
     schema_version: 1,
+    nodes: null,
     seed: null,
     clock: { now_ms: 1_769_860_800_000, offset_ms: 0, frozen: false },
     journal: { enabled: true, limit: 10, size: 0, dropped: 0, foreign: 0 },
@@ -220,6 +221,21 @@ describe('the sandbox', () => {
     ])
     expect(ofSandbox('database', { ...facts, integrity: { failure: 'no answer' } })).toMatchObject([
       { level: 'problem' },
+    ])
+  })
+
+  test('nodes that share its database are named', () => {
+    const node = { number: 0, url, host: 'one', pid: 1, version: '1.0.0', started_at_ms: 1 }
+    const nodes = [node, { ...node, number: 1, host: 'two', url: 'http://10.0.0.2:4010' }]
+    const shared = { ...facts, info: { ...info, database: 'postgres://svc@db/svc', nodes } }
+    expect(ofSandbox('database', shared)).toMatchObject([
+      {
+        level: 'ok',
+        message: `postgres://svc@db/svc and 1 evidence chains are intact. 2 nodes share it: ${url} (one), http://10.0.0.2:4010 (two).`,
+      },
+    ])
+    expect(ofSandbox('database', { ...shared, integrity: { failure: 'no answer' } })).toMatchObject([
+      { level: 'problem', fix: 'Check that PostgreSQL runs there, then: svc sandbox status' },
     ])
   })
 

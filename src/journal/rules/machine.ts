@@ -1,5 +1,6 @@
 /** This computer and the sandbox that runs on it, for `svc doctor`. Ids are the names of its checks. */
 import { settingsTable } from '../../cli/settings/table.ts'
+import type { SandboxInfo } from '../../contract/control/sandbox.ts'
 import { formatDuration } from '../../foundation/duration.ts'
 import type { Machine } from '../facts/machine.ts'
 import { type Finding, ruleSet } from '../rule.ts'
@@ -156,6 +157,13 @@ function serviceMissing({ service, settings: { base_url, source }, port, command
   return { message: `Nothing responds at ${base_url} (${source.base_url}).`, fix: `${start}, or correct the address.` }
 }
 
+/** Returns a sentence about the nodes of a shared store; empty for a file. */
+function nodesText({ nodes }: SandboxInfo): string {
+  if (nodes == null) return ''
+  const list = nodes.map(({ url, host }) => `${url} (${host})`).join(', ')
+  return nodes.length === 1 ? ` One node shares it: ${list}.` : ` ${nodes.length} nodes share it: ${list}.`
+}
+
 /** An offset below this is no more than the time a request takes. */
 const negligible_ms = 1_000
 
@@ -175,7 +183,10 @@ export const sandboxRules = ruleSet('sandbox', {
     severity: 'error',
     fix: 'Start with another --db.',
     judge({ integrity, info, command_name }) {
-      const fix = `Keep the file if you need it, then start with another --db, or empty it: ${command_name} sandbox reset`
+      const fix =
+        info.nodes == null
+          ? `Keep the file if you need it, then start with another --db, or empty it: ${command_name} sandbox reset`
+          : `Check that PostgreSQL runs there, then: ${command_name} sandbox status`
       if ('failure' in integrity) {
         return found([{ message: `${info.database} could not be checked: ${integrity.failure}`, fix }], '')
       }
@@ -190,7 +201,7 @@ export const sandboxRules = ruleSet('sandbox', {
             fix: `The database was changed by hand: ${command_name} evidence verify, then ${command_name} sandbox reset`,
           })),
         ],
-        `${info.database} and ${evidence.chains.length} evidence chains are intact.`,
+        `${info.database} and ${evidence.chains.length} evidence chains are intact.${nodesText(info)}`,
       )
     },
   },

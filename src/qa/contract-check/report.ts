@@ -1,6 +1,6 @@
 /** `svc contract check`: what a run of the suite `contract-check` found, endpoint by endpoint, as data and as text. */
 import type { Style } from '../../cli/output/style.ts'
-import { alignTable } from '../../cli/output/text.ts'
+import { type Column, tableLines } from '../../cli/output/table.ts'
 import type { Endpoint } from '../../contract/endpoint.ts'
 import { v1 } from '../../contract/index.ts'
 import type { Provenance } from '../../contract/provenance.ts'
@@ -188,21 +188,18 @@ export function summaryOf(endpoints: readonly EndpointReport[]): Record<Endpoint
 }
 
 /** Returns the report as text: endpoints, what differs, what was not checked. */
-export function reportLines({ endpoints, differences }: ServiceReport, style: Style): string[] {
-  const table = alignTable(
-    ['endpoint', 'result', 'requests', ...provenanceNames],
-    endpoints.map((row) => [
-      row.endpoint,
-      row.verdict,
-      row.checks.length,
-      ...provenanceNames.map((name) => fieldCount(row, name)),
-    ]),
-    style,
-    {
-      result: (cell) =>
-        cell.startsWith('differs') ? style.red(cell) : cell.startsWith('ok') ? style.green(cell) : style.dim(cell),
-    },
-  )
+export function reportLines(
+  { endpoints, differences }: ServiceReport,
+  columns: readonly Column[],
+  style: Style,
+): string[] {
+  const rows = endpoints.map((row) => ({
+    endpoint: row.endpoint,
+    result: row.verdict,
+    requests: row.checks.length,
+    ...Object.fromEntries(provenanceNames.map((name) => [name, fieldCount(row, name)])),
+  }))
+  const table = tableLines(columns, rows, style)
   const skipped = endpoints.flatMap(({ endpoint, not_checked }) =>
     not_checked.map(({ check, why }) => `  ${endpoint}, ${check}: ${why}`),
   )

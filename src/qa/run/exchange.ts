@@ -20,7 +20,7 @@ export interface Environment {
   now(): number
   /** Returns the command that repeats a request; the shell fills in `variables`. */
   curl(request: HttpRequest, variables: readonly string[]): string
-  /** How commands of the command line begin: `svc`, `npx svc`. */
+  /** How commands of the command line begin: `svc`, `npx svc-sandbox`. */
   command_name: string
 }
 

@@ -13,7 +13,7 @@ export interface KeySource {
 
 export interface ScriptOptions {
   key: KeySource | null
-  /** How commands begin: `npx svc`. */
+  /** How commands begin: `npx svc-sandbox`. */
   command_name: string
 }
 

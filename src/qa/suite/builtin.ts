@@ -82,7 +82,7 @@ export function fixturePath(name: string): string {
 }
 
 /** The JSON schema of suites, relative to a project that has this package installed. */
-const schemaInProject = './node_modules/svc/fixtures/svc.qa.schema.json'
+const schemaInProject = './node_modules/svc-sandbox/fixtures/svc.qa.schema.json'
 
 /**
  * Returns the text of a suite, `formats` or `mine.yaml`, or of a case, `formats/a banner fills`. A built-in suite names

@@ -1,27 +1,26 @@
-import { expect } from 'vitest'
 import { report, sponsoredSlot } from '../src/sponsored.ts'
-import { test, turn } from './sandbox.ts'
+import { expect, test, turn } from './sandbox.ts'
 
 const seen = { visible_ratio: 1, visible_ms: 1_000, page_visible: true }
 
-test('a view counts once, however often it is reported', async ({ service, client, clock }) => {
+test('a view counts once, however often it is reported', async ({ service, sandbox, clock }) => {
   const slot = await sponsoredSlot(service, turn())
   const rendered = clock.now()
   for (let time = 0; time < 3; time++) {
     expect(await report({ ...service, now: () => rendered }, slot!, 'render')).toBe(true)
     expect(await report({ ...service, now: () => rendered + 1_000 }, slot!, 'visible', seen)).toBe(true)
   }
-  const { items } = await client.beacons.list({ query: { slot_id: slot!.slot_id, verdict: 'accepted' } })
-  expect(items.map(({ event, would_bill }) => ({ event, would_bill }))).toEqual([
-    { event: 'visible', would_bill: true },
-    { event: 'render', would_bill: false },
-  ])
+  await expect(sandbox).toHaveAccepted('render', { slot_id: slot!.slot_id, count: 1 })
+  await expect(sandbox).toHaveBilled({ slot_id: slot!.slot_id, event: 'visible', count: 1 })
+  await expect(sandbox).toHaveNoRejectedBeacons()
 })
 
-test('a glance is accepted, and would not be billed', async ({ service, client }) => {
+test('a glance is accepted, and would not be billed', async ({ service, sandbox, client }) => {
   const slot = await sponsoredSlot(service, turn())
   await report(service, slot!, 'render')
   await report(service, slot!, 'visible', { ...seen, visible_ms: 400 })
+  await expect(sandbox).toHaveAccepted('visible', { slot_id: slot!.slot_id })
+  await expect(sandbox).not.toHaveBilled()
   const { items } = await client.beacons.list({ query: { event: 'visible' } })
   expect(items).toMatchObject([{ verdict: 'accepted', would_bill: false, reason_code: 'BELOW_THRESHOLD' }])
 })

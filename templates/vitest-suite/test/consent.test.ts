@@ -1,6 +1,5 @@
-import { expect } from 'vitest'
 import { report, sponsoredSlot } from '../src/sponsored.ts'
-import { received, test, turn } from './sandbox.ts'
+import { expect, received, test, turn } from './sandbox.ts'
 
 const days_180 = 180 * 24 * 3_600_000
 

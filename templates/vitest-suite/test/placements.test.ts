@@ -1,6 +1,6 @@
-import { describe, expect } from 'vitest'
+import { describe } from 'vitest'
 import { sponsoredSlot } from '../src/sponsored.ts'
-import { received, test, turn } from './sandbox.ts'
+import { expect, received, test, turn } from './sandbox.ts'
 
 describe.each(['banner', 'clip', 'native'] as const)('%s', (format) => {
   test('is filled, with its label and a frame', async ({ service }) => {

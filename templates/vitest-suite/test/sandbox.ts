@@ -1,18 +1,15 @@
-/** `test` with a sandbox of its own for each test: in this process, in memory, on a clock that only the test moves. */
-import { type Client, createClient } from 'svc/client'
-import { manualClock, startSandbox } from 'svc/sandbox'
-import { test as base } from 'vitest'
+/**
+ * `test` with a sandbox for each worker: in this process, in memory, reset before each test, on a clock that only the test
+ * moves.
+ */
+import { sandboxTest, type TestSandbox } from 'svc-sandbox/vitest'
 import type { Service, Turn } from '../src/sponsored.ts'
 
-export const test = base
-  .extend('clock', () => manualClock(Date.UTC(2026, 0, 31, 12)))
-  .extend('sandbox', async ({ clock }, { onCleanup }) => {
-    const sandbox = await startSandbox({ seed: 1, clock })
-    onCleanup(() => sandbox.close())
-    return sandbox
-  })
+export { expect } from 'svc-sandbox/vitest'
+
+export const test = sandboxTest({ seed: 1, clock_start_ms: Date.UTC(2026, 0, 31, 12) })
   // Administers the sandbox, and asks it what it has received.
-  .extend('client', ({ sandbox }) => createClient({ base_url: sandbox.url, credential: sandbox.keys.secret_key }))
+  .extend('client', ({ sandbox }) => sandbox.client)
   // The integration's view of it. Its `sleep` moves the clock instead of waiting.
   .extend('service', ({ sandbox, clock }): Service => {
     const { client_id, secret_key } = sandbox.keys
@@ -32,7 +29,7 @@ export function turn(changes: Partial<Turn> = {}): Turn {
 }
 
 /** How many requests the sandbox has received. */
-export async function received(client: Client, path: string): Promise<number> {
+export async function received(client: TestSandbox['client'], path: string): Promise<number> {
   const { count } = await client.requests.count({ body: { path } })
   return count
 }

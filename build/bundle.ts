@@ -1,0 +1,72 @@
+/**
+ * The one way to Vite: every bundle of dist is made here, so that nothing that is in one is missing from the notices. The
+ * licences are those of the modules that really are in the output, after what is unused was removed.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Dependency, default as license } from 'rollup-plugin-license'
+import type { InlineConfig, PluginOption, Rolldown } from 'vite'
+
+/** A package that is bundled, at least in part. */
+export interface BundledPackage {
+  name: string
+  version: string
+  /** SPDX expression. */
+  license: string
+  /** The licence as the package has it, or its standard text where the package has only its name. */
+  text: string
+}
+
+const found = new Map<string, BundledPackage>()
+
+/** Runs a build of Vite without a configuration file, notes the packages that it bundles, and returns what it wrote. */
+export async function bundle(config: InlineConfig): Promise<Rolldown.RolldownOutput> {
+  const { build } = await import('vite')
+  const notices = license({ thirdParty: { multipleVersions: true, output: (packages) => packages.forEach(note) } })
+  const plugins = [config.plugins, notices as PluginOption]
+  return (await build({ configFile: false, publicDir: false, ...config, plugins })) as Rolldown.RolldownOutput
+}
+
+/** Returns the packages that the bundles of this process contain, by name. */
+export function bundledPackages(): BundledPackage[] {
+  return [...found.values()].toSorted((one, other) => (key(one) < key(other) ? -1 : 1))
+}
+
+/** Returns the notices of all of them as one text. */
+export function noticesText(packages: readonly BundledPackage[]): string {
+  const line = '-'.repeat(80)
+  return [
+    'svc-sandbox contains, in part or as a whole, these packages of others, each under its own licence.',
+    '',
+    ...packages.map(({ name, version, license }) => `  ${name} ${version} (${license})`),
+    ...packages.flatMap(({ name, version, license, text }) => [
+      '',
+      line,
+      `${name} ${version} (${license})`,
+      line,
+      '',
+      text.trim(),
+    ]),
+    '',
+  ].join('\n')
+}
+
+function note({ name, version, license, licenseText, noticeText, author }: Dependency): void {
+  if (name === null || version === null || license === null)
+    throw new Error(`${name ?? 'A package'} is bundled and has no licence. Ask its author, or take another.`)
+  const own = [licenseText, noticeText].filter((part) => part !== null).join('\n\n')
+  const standard =
+    license === 'MIT' ? mit(author?.name ?? `the authors of ${name}`) : `https://spdx.org/licenses/${license}.html`
+  const text = own === '' ? standard : own
+  found.set(`${name}@${version}`, { name, version, license, text })
+}
+
+function key({ name, version }: BundledPackage): string {
+  return `${name}@${version}`
+}
+
+/** Returns the text of the MIT licence, which a few packages leave out, from ours. */
+function mit(holder: string): string {
+  const own = readFileSync(join(import.meta.dirname, '../LICENSE'), 'utf8')
+  return own.replace(/^Copyright .*$/m, () => `Copyright (c) ${holder}`)
+}

@@ -1,0 +1,94 @@
+/**
+ * `npm run release -- --dry-run`: everything of a release but publishing it. Checks, builds, packs, makes the binaries with
+ * their sums, the bill of materials, the notices and the section of the changelog, all in `release/`. The version stands in
+ * package.json alone. Without --dry-run it stops before the first step: publishing is done by a person, with its output.
+ */
+import { execFileSync, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { billOfMaterials } from './sbom.ts'
+
+const root = join(import.meta.dirname, '..')
+
+/** Every target of build/package.ts. */
+const binaryTargets = ['linux-x64', 'linux-arm64', 'darwin-arm64', 'darwin-x64', 'win-x64']
+
+if (import.meta.main) release()
+
+function release(): void {
+  const { values } = parseArgs({
+    options: {
+      'dry-run': { type: 'boolean' },
+      out: { type: 'string', default: 'release' },
+      target: { type: 'string', multiple: true },
+      'no-checks': { type: 'boolean' },
+    },
+  })
+  if (values['dry-run'] !== true) {
+    console.error('npm run release publishes nothing. Add --dry-run, look at release/, then: npm publish release/*.tgz')
+    process.exit(2)
+  }
+
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
+  const out = resolve(values.out)
+  rmSync(out, { recursive: true, force: true })
+  mkdirSync(out, { recursive: true })
+
+  const notes = changelogSection(readFileSync(join(root, 'CHANGELOG.md'), 'utf8'), version)
+  writeFileSync(join(out, 'CHANGELOG.md'), `${notes}\n`)
+
+  if (values['no-checks'] !== true) {
+    step('check', 'npm', ['run', 'check'])
+    audit()
+  }
+  step('build', 'npm', ['run', '--silent', 'build'])
+  step('pack', 'npm', ['pack', '--ignore-scripts', '--silent', '--pack-destination', out])
+  for (const target of values.target ?? binaryTargets) {
+    step(`binary for ${target}`, process.execPath, ['build/package.ts', '--target', target, '--out', out])
+  }
+  cpSync(join(root, 'dist/THIRD-PARTY-NOTICES.txt'), join(out, 'THIRD-PARTY-NOTICES.txt'))
+  cpSync(join(root, 'LICENSE'), join(out, 'LICENSE'))
+  writeFileSync(join(out, `svc-sandbox-${version}.cdx.json`), `${JSON.stringify(billOfMaterials(root), null, 2)}\n`)
+  for (const sum of globSync('*.sha256', { cwd: out })) rmSync(join(out, sum))
+  writeFileSync(join(out, 'SHA256SUMS'), sums(out))
+  console.log(`\nsvc-sandbox ${version} is in ${out}. Nothing was published.`)
+}
+
+/** Fails when npm knows a weakness of what users install. A registry that does not answer is reported, and no failure. */
+function audit(): void {
+  console.log('== audit')
+  const { stdout } = spawnSync('npm', ['audit', '--omit=dev', '--json'], { cwd: root, encoding: 'utf8' })
+  const report = JSON.parse(stdout || '{}') as { metadata?: { vulnerabilities: { total: number } } }
+  if (report.metadata === undefined) console.log('The registry does not answer npm audit: nothing is known.')
+  const total = report.metadata?.vulnerabilities.total ?? 0
+  if (total > 0) throw new Error(`npm audit knows ${total} weaknesses of what users install: npm audit --omit=dev`)
+}
+
+function step(name: string, command: string, args: readonly string[]): void {
+  console.log(`== ${name}`)
+  execFileSync(command, [...args], { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] })
+}
+
+/** Returns the section of a version. Throws when the changelog has none, or an empty one. */
+export function changelogSection(changelog: string, wanted: string): string {
+  const section = changelog.split(/^(?=## )/m).find((part) => part.split('\n', 1)[0]?.split(' ')[1] === wanted)
+  if (section === undefined || section.trim().split('\n').length < 3)
+    throw new Error(`CHANGELOG.md has no section for ${wanted}. Write what users will notice, below: ## ${wanted}`)
+  return section.trim()
+}
+
+/** Returns the SHA-256 sums of all files, as `sha256sum --check` reads them. */
+export function sums(directory: string): string {
+  const files = globSync('*', { cwd: directory }).filter((file) => existsSync(join(directory, file)))
+  return files
+    .toSorted()
+    .map(
+      (file) =>
+        `${createHash('sha256')
+          .update(readFileSync(join(directory, file)))
+          .digest('hex')}  ${basename(file)}\n`,
+    )
+    .join('')
+}

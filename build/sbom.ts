@@ -1,0 +1,45 @@
+/**
+ * The bill of materials of the package, as CycloneDX: what npm installs with it, and what is bundled in it. npm knows the
+ * first from the lock file, the build the second from the modules in its output.
+ */
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+export interface Component {
+  type: string
+  name: string
+  version: string
+  purl: string
+  'bom-ref'?: string
+  scope?: string
+  licenses?: { license: { id?: string; name?: string } }[]
+}
+
+export interface BillOfMaterials {
+  bomFormat: string
+  specVersion: string
+  components: Component[]
+}
+
+/** Returns the bill of materials of a checkout that is built. */
+export function billOfMaterials(root: string): BillOfMaterials {
+  const args = ['sbom', '--sbom-format=cyclonedx', '--omit=dev', '--package-lock-only']
+  const installed = JSON.parse(execFileSync('npm', args, { cwd: root, encoding: 'utf8' })) as BillOfMaterials
+  const known = new Set(installed.components.map(({ purl }) => purl))
+  const bundled = bundledComponents(readFileSync(join(root, 'dist/THIRD-PARTY-NOTICES.txt'), 'utf8'))
+  return { ...installed, components: [...installed.components, ...bundled.filter(({ purl }) => !known.has(purl))] }
+}
+
+/** Returns the packages at the head of the notices. */
+function bundledComponents(notices: string): Component[] {
+  return [...notices.matchAll(/^ {2}(\S+) (\S+) \(([^)]+)\)$/gm)].map(([, name = '', version = '', license = '']) => ({
+    'bom-ref': `${name}@${version}`,
+    type: 'library',
+    name,
+    version,
+    scope: 'required',
+    purl: `pkg:npm/${name.replace('@', '%40')}@${version}`,
+    licenses: [{ license: / (OR|AND) /.test(license) ? { name: license } : { id: license } }],
+  }))
+}

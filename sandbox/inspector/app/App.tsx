@@ -1,0 +1,149 @@
+/** The frame of the inspector: navigation, the state of the connection, keys that work everywhere, and the view of the address. */
+import { Component, type ReactNode, Suspense, useCallback, useEffect, useState } from 'react'
+import { Route, Router, Switch, useLocation } from 'wouter'
+import { usePathname } from 'wouter/use-browser-location'
+import { followEvents } from '../data/live.ts'
+import { problemOf } from '../data/resource.ts'
+import { openSession, useSessionState } from '../data/session.ts'
+import { isTyping } from '../parts/DataTable.tsx'
+import { Page } from '../parts/Panel.tsx'
+import { Empty, Loading, Problem } from '../parts/States.tsx'
+import { ConnectionBanner } from './ConnectionBanner.tsx'
+import { FindPage } from './FindPage.tsx'
+import { LockedPage, UnreachablePage } from './LockedPage.tsx'
+import { Navigation } from './Navigation.tsx'
+import { Palette } from './Palette.tsx'
+import { Shortcuts } from './Shortcuts.tsx'
+import type { View } from './view.ts'
+import { views } from './views.ts'
+
+/** Of every address of the inspector. */
+const base = '/_sandbox'
+
+export function App() {
+  const session = useSessionState()
+  useEffect(() => {
+    void openSession()
+  }, [])
+  useEffect(() => {
+    if (session === 'open') void followEvents()
+  }, [session])
+  if (session === 'opening') return <Loading label="Opening the inspector" />
+  if (session === 'locked') return <LockedPage />
+  if (session === 'unreachable') return <UnreachablePage />
+  return (
+    <Router base={base}>
+      <Frame />
+    </Router>
+  )
+}
+
+type Opened = 'palette' | 'shortcuts' | null
+
+function Frame() {
+  const [opened, setOpened] = useState<Opened>(null)
+  const [location, navigate] = useLocation()
+  const id = idOf(usePathname())
+  const close = useCallback(() => setOpened(null), [])
+  useKeys(setOpened, navigate)
+  const current = views.find(({ href, routes }) => href === location || routes.some(({ path }) => isAt(path, location)))
+  return (
+    <div className="app">
+      <a className="skip" href="#view">
+        Skip to the view
+      </a>
+      <Navigation current={current?.id ?? null} openPalette={() => setOpened('palette')} />
+      <ConnectionBanner />
+      <main id="view" tabIndex={-1}>
+        <Boundary key={location}>
+          <Suspense fallback={<Loading />}>
+            <Switch>
+              {views.flatMap((view) =>
+                view.routes.map(({ path, page: ViewPage }) => (
+                  <Route key={path} path={path}>
+                    <ViewPage id={path.includes(':') ? id : ''} />
+                  </Route>
+                )),
+              )}
+              <Route path="/id/:id">
+                <FindPage id={id} />
+              </Route>
+              <Route>
+                <Page title="Not found">
+                  <Empty title="There is no such page">
+                    The command palette finds views and identifiers: <kbd>Ctrl</kbd> <kbd>K</kbd>
+                  </Empty>
+                </Page>
+              </Route>
+            </Switch>
+          </Suspense>
+        </Boundary>
+      </main>
+      <Palette isOpen={opened === 'palette'} close={close} openShortcuts={() => setOpened('shortcuts')} />
+      <Shortcuts isOpen={opened === 'shortcuts'} close={close} />
+    </div>
+  )
+}
+
+/** Returns the last part of an address such as /_sandbox/placements/slot_1; the router would decode it twice. */
+function idOf(pathname: string): string {
+  const part = pathname.slice(base.length).split('/')[2] ?? ''
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}
+
+/** Whether an address is of a route: `/placements/:id`. */
+function isAt(path: string, location: string): boolean {
+  const [own, parts] = [path.split('/'), location.split('/')]
+  return own.length === parts.length && own.every((part, index) => part.startsWith(':') || part === parts[index])
+}
+
+/** How long `g` waits for the letter of a view, milliseconds. */
+const sequence_ms = 1_200
+
+function useKeys(open: (opened: Opened) => void, navigate: (route: string) => void): void {
+  useEffect(() => {
+    let afterG = 0
+    const onKey = (event: KeyboardEvent) => {
+      if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') {
+        event.preventDefault()
+        open('palette')
+        return
+      }
+      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
+      if (document.querySelector('[role=dialog], [role=alertdialog]') !== null) return
+      const view: View | undefined =
+        event.timeStamp - afterG < sequence_ms ? views.find(({ shortcut }) => shortcut === event.key) : undefined
+      afterG = event.key === 'g' ? event.timeStamp : 0
+      if (view !== undefined) navigate(view.href)
+      else if (event.key === '?') open('shortcuts')
+      else if (event.key === '/') {
+        const search = document.querySelector<HTMLElement>('[data-search]')
+        if (search === null) open('palette')
+        else search.focus()
+      } else return
+      event.preventDefault()
+    }
+    document.addEventListener('keydown', onKey)
+    return () => document.removeEventListener('keydown', onKey)
+  }, [open, navigate])
+}
+
+/** Shows what went wrong in a view; the navigation stays. */
+class Boundary extends Component<{ children: ReactNode }, { error: unknown }> {
+  override state: { error: unknown } = { error: null }
+  static getDerivedStateFromError(error: unknown) {
+    return { error }
+  }
+  override render() {
+    if (this.state.error === null) return this.props.children
+    return (
+      <Page title="This view has failed">
+        <Problem problem={problemOf(this.state.error)} retry={() => location.reload()} />
+      </Page>
+    )
+  }
+}

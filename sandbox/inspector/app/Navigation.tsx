@@ -1,0 +1,128 @@
+/** The bar at the top and the list of views: beside them on a desk, above them on a phone. */
+import { useEffect } from 'react'
+import { Button, ToggleButton, ToggleButtonGroup } from 'react-aria-components'
+import { Link } from 'wouter'
+import { useLiveStatus } from '../data/live.ts'
+import { useResource } from '../data/resource.ts'
+import { linkTo, useSession } from '../data/session.ts'
+import { Icon } from '../parts/Icon.tsx'
+import { dateAndTime } from '../parts/Time.tsx'
+import { setTheme, type Theme, themes, useTheme } from './theme.ts'
+import { views } from './views.ts'
+
+export interface NavigationProps {
+  /** The id of the view that is shown. */
+  current: string | null
+  openPalette(): void
+}
+
+export function Navigation({ current, openPalette }: NavigationProps) {
+  // On a phone the views are a line that scrolls.
+  useEffect(() => {
+    const link = current === null ? null : document.querySelector('.view-link[aria-current]')
+    link?.scrollIntoView({ inline: 'center', block: 'nearest' })
+  }, [current])
+  return (
+    <>
+      <header className="top bar spread paper ruled-below">
+        <Link className="brand bar" href="/">
+          <span className="logo">
+            <Icon name="brand" />
+          </span>
+          svc<span className="faint">inspector</span>
+        </Link>
+        <Button className="palette-button bar" onPress={openPalette}>
+          <Icon name="search" />
+          <span className="faint clipped">Go to a view or an identifier</span>
+          <kbd className="only-wide">Ctrl K</kbd>
+        </Button>
+        <div className="tools bar">
+          <Clock />
+          <LiveState />
+          <ThemeSwitch />
+        </div>
+      </header>
+      <nav className="views paper" aria-label="Views">
+        <ul>
+          {views.map(({ id, label, icon, href }) => (
+            <li key={id}>
+              <Link href={href} className="view-link bar label" aria-current={id === current ? 'page' : undefined}>
+                <Icon name={icon} />
+                {label}
+              </Link>
+            </li>
+          ))}
+          <li className="view-rest">
+            <a className="view-link bar label soft" href={linkTo('/_sandbox/demo')}>
+              <Icon name="product" />
+              Demo host
+            </a>
+          </li>
+          <li>
+            <a className="view-link bar label soft" href="/_sandbox/docs/">
+              <Icon name="page" />
+              Documentation
+            </a>
+          </li>
+        </ul>
+        <Version />
+      </nav>
+    </>
+  )
+}
+
+function Version() {
+  const { version } = useSession()
+  return <p className="faint tiny version only-wide">svc {version}</p>
+}
+
+/** The sandbox clock, where it is not the system's. */
+function Clock() {
+  const { state } = useResource('clock.show', {}, ({ type }) => type === 'clock.changed')
+  if (state.status !== 'ready') return null
+  const { now_ms, offset_ms, frozen } = state.data
+  if (offset_ms === 0 && !frozen) return null
+  return (
+    <span className="chip bar" data-tone="warn" title="The sandbox clock is not that of the system">
+      <Icon name="clock" />
+      {frozen ? `stopped at ${dateAndTime(now_ms)}` : `clock moved, ${dateAndTime(now_ms)}`}
+    </span>
+  )
+}
+
+const stateNames = { connecting: 'Connecting', live: 'Live', lost: 'Offline', recovered: 'Live' } as const
+
+function LiveState() {
+  const status = useLiveStatus()
+  const tone = status === 'lost' ? 'bad' : status === 'connecting' ? 'plain' : 'good'
+  return (
+    <span className="live bar label soft" data-tone={tone} title="The event stream of the sandbox">
+      <span className="only-wide">{stateNames[status]}</span>
+    </span>
+  )
+}
+
+const themeNames: Readonly<Record<Theme, string>> = { light: 'Light theme', dark: 'Dark theme', system: 'System theme' }
+
+function ThemeSwitch() {
+  const { chosen } = useTheme()
+  return (
+    <ToggleButtonGroup
+      className="segments bar"
+      aria-label="Theme"
+      selectionMode="single"
+      disallowEmptySelection
+      selectedKeys={[chosen]}
+      onSelectionChange={(keys) => {
+        const [key] = keys
+        setTheme(themes.find((theme) => theme === key) ?? 'system')
+      }}
+    >
+      {themes.map((theme) => (
+        <ToggleButton key={theme} id={theme} className="segment soft" aria-label={themeNames[theme]}>
+          <Icon name={theme} />
+        </ToggleButton>
+      ))}
+    </ToggleButtonGroup>
+  )
+}

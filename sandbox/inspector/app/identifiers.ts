@@ -1,0 +1,46 @@
+/** Identifiers and their pages. What the command line prints, this page opens. */
+
+export type IdKind =
+  | 'placement'
+  | 'job'
+  | 'request'
+  | 'beacon'
+  | 'session'
+  | 'project'
+  | 'consent'
+  | 'key'
+  | 'evidence'
+  | 'callback'
+
+const folders: Readonly<Record<IdKind, string>> = {
+  placement: 'placements',
+  job: 'jobs',
+  request: 'requests',
+  beacon: 'beacons',
+  session: 'sessions',
+  project: 'projects',
+  consent: 'consent',
+  key: 'keys',
+  evidence: 'evidence',
+  callback: 'callbacks',
+}
+
+/** Returns the route of an identifier's page, below /_sandbox. */
+export function routeTo(kind: IdKind, id: string): string {
+  return `/${folders[kind]}/${encodeURIComponent(id)}`
+}
+
+const prefixes: readonly (readonly [RegExp, IdKind])[] = [
+  [/^slot_[0-9a-z]{11}$/, 'placement'],
+  [/^job_[0-9a-z]{11}$/, 'job'],
+  [/^req_[0-9a-z]{11}$/, 'request'],
+  [/^cns_[0-9a-z]{11}$/, 'consent'],
+  [/^key_[0-9a-z]{11}$/, 'key'],
+  [/~\d+$/, 'evidence'],
+  [/^proj_/, 'project'],
+]
+
+/** Returns what an identifier is by its form; null for those that have none: sessions, beacons, renamed projects. */
+export function kindOf(id: string): IdKind | null {
+  return prefixes.find(([pattern]) => pattern.test(id))?.[1] ?? null
+}

@@ -1,0 +1,182 @@
+/**
+ * The event stream of the sandbox, once for the whole page: read by fetch, so that the token is in a header and a stream
+ * that has gone silent is noticed. It resumes where it was; after another start of the sandbox it begins again. Views get
+ * events in batches, at most ten a second.
+ */
+import { useEffect, useRef, useSyncExternalStore } from 'react'
+import type { EventType, SandboxEvent } from '../../../src/contract/control/events.ts'
+import { parseJson } from '../../../src/foundation/json.ts'
+import { addressOf, request } from './api.ts'
+import { currentSession, openSession } from './session.ts'
+
+export type { EventType, SandboxEvent }
+export type LiveStatus = 'connecting' | 'live' | 'lost' | 'recovered'
+export type EventHandler = (events: readonly SandboxEvent[]) => void
+
+/** The stream sends a sign of life every 15 s. */
+const silence_ms = 40_000
+const batch_ms = 100
+const longestRetry_ms = 3_000
+/** How long the page says that the connection is back. */
+const recovered_ms = 4_000
+
+let status: LiveStatus = 'connecting'
+const statusListeners = new Set<() => void>()
+const handlers = new Set<EventHandler>()
+const recoveryListeners = new Set<() => void>()
+const recentListeners = new Set<() => void>()
+
+function setStatus(next: LiveStatus): void {
+  if (status === next) return
+  status = next
+  for (const listener of statusListeners) listener()
+}
+
+/** The newest events that this page has received, newest last. */
+let recent: readonly SandboxEvent[] = []
+const mostRecent = 1_000
+/** Events before the page that it begins with, so that it shows what happened last. */
+const history = 500
+let first_new_seq = 0
+
+let batch: SandboxEvent[] = []
+let timer: ReturnType<typeof setTimeout> | undefined
+
+function emit(event: SandboxEvent): void {
+  batch.push(event)
+  timer ??= setTimeout(() => {
+    const events = batch
+    batch = []
+    timer = undefined
+    recent = [...recent, ...events].slice(-mostRecent)
+    for (const listener of recentListeners) listener()
+    const added = events.filter(({ seq }) => seq > first_new_seq)
+    if (added.length > 0) for (const handler of handlers) handler(added)
+  }, batch_ms)
+}
+
+let isStarted = false
+
+/** Follows the events of this sandbox for as long as the page lives. */
+export async function followEvents(): Promise<void> {
+  if (isStarted) return
+  isStarted = true
+  let token = currentSession()?.token
+  first_new_seq = currentSession()?.last_event_seq ?? 0
+  let seq = Math.max(0, first_new_seq - history)
+  for (let attempt = 0; ; attempt++) {
+    let wasLive = false
+    try {
+      for await (const event of readEvents(seq, () => {
+        wasLive = true
+        attempt = 0
+        connected()
+      })) {
+        seq = event.seq
+        emit(event)
+      }
+    } catch {
+      // What follows is the same for a stream that has failed and one that has ended.
+    }
+    if (wasLive || status === 'connecting') setStatus('lost')
+    await new Promise((resolve) => setTimeout(resolve, Math.min(longestRetry_ms, 250 * 2 ** attempt)))
+    if ((await openSession()) !== 'open') continue
+    const session = currentSession()
+    if (session !== null && (session.token !== token || session.last_event_seq < seq)) {
+      token = session.token
+      first_new_seq = session.last_event_seq
+      seq = Math.max(0, first_new_seq - history)
+      recent = []
+    }
+  }
+}
+
+function connected(): void {
+  if (status !== 'lost') {
+    setStatus('live')
+    return
+  }
+  setStatus('recovered')
+  for (const listener of recoveryListeners) listener()
+  setTimeout(() => {
+    if (status === 'recovered') setStatus('live')
+  }, recovered_ms)
+}
+
+async function* readEvents(since_seq: number, onOpen: () => void): AsyncGenerator<SandboxEvent> {
+  const controller = new AbortController()
+  let silence: ReturnType<typeof setTimeout> | undefined
+  const heard = () => {
+    clearTimeout(silence)
+    silence = setTimeout(() => controller.abort(), silence_ms)
+  }
+  heard()
+  try {
+    const address = addressOf('events.stream', { query: { since_seq } })
+    const response = await request('GET', address, undefined, controller.signal)
+    if (!response.ok || response.body === null) throw new Error(`the stream responded ${response.status}`)
+    onOpen()
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
+    let rest = ''
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return
+      heard()
+      const parts = (rest + value).split('\n\n')
+      rest = parts.pop() ?? ''
+      for (const part of parts) {
+        const data = part.split('\n').find((line) => line.startsWith('data: '))
+        const event = data === undefined ? undefined : parseJson(data.slice(6))
+        if (event !== undefined && event !== null) yield event as unknown as SandboxEvent
+      }
+    }
+  } finally {
+    clearTimeout(silence)
+    controller.abort()
+  }
+}
+
+const subscribeStatus = (listener: () => void) => {
+  statusListeners.add(listener)
+  return () => statusListeners.delete(listener)
+}
+
+export function useLiveStatus(): LiveStatus {
+  return useSyncExternalStore(subscribeStatus, () => status)
+}
+
+const subscribeRecent = (listener: () => void) => {
+  recentListeners.add(listener)
+  return () => recentListeners.delete(listener)
+}
+
+/** Returns the newest events, newest last: those since the page was opened, and a few before. */
+export function useRecentEvents(): readonly SandboxEvent[] {
+  return useSyncExternalStore(subscribeRecent, () => recent)
+}
+
+/** Calls `handler` with every batch of events for as long as the component is shown. */
+export function useLiveEvents(handler: EventHandler): void {
+  const current = useRef(handler)
+  current.current = handler
+  useEffect(() => {
+    const own: EventHandler = (events) => current.current(events)
+    handlers.add(own)
+    return () => {
+      handlers.delete(own)
+    }
+  }, [])
+}
+
+/** Calls `handler` when the connection is back: events may have been missed, so that what is shown must be read again. */
+export function useRecovery(handler: () => void): void {
+  const current = useRef(handler)
+  current.current = handler
+  useEffect(() => {
+    const own = () => current.current()
+    recoveryListeners.add(own)
+    return () => {
+      recoveryListeners.delete(own)
+    }
+  }, [])
+}

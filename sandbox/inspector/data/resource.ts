@@ -1,0 +1,96 @@
+/** One response of the control plane, read again when an event concerns it. */
+import { useCallback, useEffect, useRef, useState } from 'react'
+import { ApiProblem, call, type EndpointId, type InputOf, type OutputOf } from './api.ts'
+import { type SandboxEvent, useLiveEvents, useRecovery } from './live.ts'
+
+export type Loaded<Data> =
+  | { status: 'loading'; data: null; problem: null }
+  | { status: 'failed'; data: null; problem: ApiProblem }
+  | { status: 'ready'; data: Data; problem: ApiProblem | null }
+
+/** Events within this time lead to one request. */
+const debounce_ms = 150
+
+export interface Resource<Data> {
+  state: Loaded<Data>
+  reload(): void
+}
+
+/**
+ * Reads an endpoint, and again when its input changes, when `isAffected` holds for an event, and when the connection is
+ * back. What was read stays shown meanwhile. With `input` null nothing is read.
+ */
+export function useResource<Id extends EndpointId>(
+  id: Id,
+  input: InputOf<Id> | null,
+  isAffected: (event: SandboxEvent) => boolean = never,
+): Resource<OutputOf<Id>> {
+  const [state, setState] = useState<Loaded<OutputOf<Id>>>(loading)
+  const name = `${id} ${JSON.stringify(input)}`
+  const shown = useRef('')
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
+  const controller = useRef<AbortController>(undefined)
+  const latest = useRef({ id, input, name })
+  latest.current = { id, input, name }
+
+  const read = useCallback(async () => {
+    const { id, input, name } = latest.current
+    if (input === null) return
+    controller.current?.abort()
+    const own = new AbortController()
+    controller.current = own
+    if (shown.current !== name) setState(loading)
+    shown.current = name
+    try {
+      const [args, signal] = [input as InputOf<EndpointId>, own.signal]
+      const data = (await (call as (id: EndpointId, input: unknown, signal: AbortSignal) => Promise<unknown>)(
+        id,
+        args,
+        signal,
+      )) as OutputOf<Id>
+      if (!own.signal.aborted) setState({ status: 'ready', data, problem: null })
+    } catch (error) {
+      if (own.signal.aborted) return
+      const problem = problemOf(error)
+      setState((before) =>
+        before.status === 'ready' && problem.status === 0
+          ? { ...before, problem }
+          : { status: 'failed', data: null, problem },
+      )
+    }
+  }, [])
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the name stands for id and input
+  useEffect(() => {
+    void read()
+    return () => {
+      clearTimeout(timer.current)
+      timer.current = undefined
+      controller.current?.abort()
+    }
+  }, [name, read])
+
+  useLiveEvents((events) => {
+    if (timer.current !== undefined || !events.some((event) => isAffected(event) || isReplaced(event))) return
+    timer.current = setTimeout(() => {
+      timer.current = undefined
+      void read()
+    }, debounce_ms)
+  })
+  useRecovery(() => void read())
+  return { state, reload: () => void read() }
+}
+
+const loading = { status: 'loading', data: null, problem: null } as const
+const never = () => false
+
+/** Whether the whole state of the sandbox is another one. */
+export function isReplaced({ type }: SandboxEvent): boolean {
+  return type === 'sandbox.reset' || type === 'sandbox.restored'
+}
+
+/** Returns what was thrown as a problem that can be shown. */
+export function problemOf(error: unknown): ApiProblem {
+  if (error instanceof ApiProblem) return error
+  return new ApiProblem(0, {}, error instanceof Error ? error.message : String(error))
+}

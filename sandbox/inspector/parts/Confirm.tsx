@@ -1,0 +1,101 @@
+/** Buttons that ask before they act, and the state of an action that was started. */
+import { type ReactNode, useState } from 'react'
+import { Button, Dialog, DialogTrigger, Heading, Modal, ModalOverlay } from 'react-aria-components'
+import type { ApiProblem } from '../data/api.ts'
+import { problemOf } from '../data/resource.ts'
+import { Problem } from './States.tsx'
+
+export interface Action {
+  isRunning: boolean
+  problem: ApiProblem | null
+  /** What it did, as a sentence; '' before it is done. */
+  done: string
+  /** Runs `work`, which returns what it did; one at a time. Resolves to whether it succeeded. */
+  run(work: () => Promise<string>): Promise<boolean>
+}
+
+/** The state of the actions of a form: what runs, what failed, what was done last. */
+export function useAction(): Action {
+  const [state, setState] = useState<{ isRunning: boolean; problem: ApiProblem | null; done: string }>(idle)
+  return {
+    ...state,
+    async run(work) {
+      setState({ ...idle, isRunning: true })
+      try {
+        setState({ ...idle, done: await work() })
+        return true
+      } catch (error) {
+        setState({ ...idle, problem: problemOf(error) })
+        return false
+      }
+    },
+  }
+}
+
+const idle = { isRunning: false, problem: null, done: '' }
+
+/** What an action did or why it failed, announced to screen readers. */
+export function Outcome({ action: { problem, done } }: { action: Action }) {
+  return (
+    <>
+      <p className="outcome" role="status">
+        {done}
+      </p>
+      {problem !== null && <Problem problem={problem} />}
+    </>
+  )
+}
+
+export interface ConfirmButtonProps {
+  children: ReactNode
+  title: string
+  /** What will be lost. */
+  text: ReactNode
+  /** The label of the button that acts. */
+  confirm: string
+  /** Asks once more, after the first answer. */
+  again?: { text: ReactNode; confirm: string }
+  isDisabled?: boolean
+  onConfirm(): void
+}
+
+/** A button whose action cannot be undone: it asks before it acts, where `again` is given twice. */
+export function ConfirmButton({ children, title, text, confirm, again, isDisabled, onConfirm }: ConfirmButtonProps) {
+  const [isSecond, setSecond] = useState(false)
+  return (
+    <DialogTrigger onOpenChange={() => setSecond(false)}>
+      <Button className="small bar danger" isDisabled={isDisabled === true}>
+        {children}
+      </Button>
+      <ModalOverlay className="overlay" isDismissable>
+        <Modal className="dialog-modal">
+          <Dialog className="dialog" role="alertdialog">
+            {({ close }) => (
+              <>
+                <Heading slot="title">{title}</Heading>
+                <div className="dialog-text">{isSecond ? again?.text : text}</div>
+                <div className="bar dialog-actions">
+                  <Button className="small" autoFocus onPress={close}>
+                    Cancel
+                  </Button>
+                  <Button
+                    // Another button: a double click does not answer both questions.
+                    key={String(isSecond)}
+                    className="small danger solid"
+                    onPress={() => {
+                      if (again !== undefined && !isSecond) return setSecond(true)
+                      close()
+                      onConfirm()
+                    }}
+                  >
+                    {isSecond ? again?.confirm : confirm}
+                  </Button>
+                </div>
+              </>
+            )}
+          </Dialog>
+        </Modal>
+      </ModalOverlay>
+    </DialogTrigger>
+  )
+}

@@ -1,0 +1,230 @@
+/**
+ * A list as a table: columns by TanStack Table, rows by TanStack Virtual, so that ten thousand are as quick as ten. The next
+ * page is read before its end is reached. On a narrow window the columns that matter less are left out.
+ */
+import { type ColumnDef, columnVisibilityFeature, tableFeatures, useTable } from '@tanstack/react-table'
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { memo, type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
+import { useLocation } from 'wouter'
+import type { List } from '../data/list.ts'
+import { useNarrow } from './narrow.ts'
+import { Empty, Loading, Problem } from './States.tsx'
+
+export interface Column<Item> {
+  id: string
+  header: string
+  cell(item: Item): ReactNode
+  /** A width of CSS grid: `120px`, `minmax(120px, 1fr)`. */
+  width: string
+  /** Whether it is shown on a narrow window too. */
+  isNarrow?: boolean
+  isNumber?: boolean
+}
+
+export interface DataTableProps<Item> {
+  /** What the rows are, for screen readers: `Placements`. */
+  label: string
+  list: List<Item>
+  columns: readonly Column<Item>[]
+  keyOf(item: Item): string
+  /** The page of a row; without one rows lead nowhere. */
+  routeOf?(item: Item): string | null
+  /** Shown when there is nothing. */
+  empty?: ReactNode
+}
+
+const features = tableFeatures({ columnVisibilityFeature })
+type Features = typeof features
+
+const row_px = 38
+/** Rows before the end at which the next page is read. */
+const ahead = 30
+
+export function DataTable<Item extends object>({ label, list, columns, keyOf, routeOf, empty }: DataTableProps<Item>) {
+  const { items, isLoading, isLoadingMore, hasMore, problem, loadMore, reload } = list
+  const isNarrow = useNarrow()
+  const scroller = useRef<HTMLDivElement>(null)
+  const [active, setActive] = useState<string | null>(null)
+
+  const definitions = useMemo(
+    () => columns.map(({ id, header }): ColumnDef<Features, Item> => ({ id, header })),
+    [columns],
+  )
+  const columnVisibility = useMemo(
+    () => Object.fromEntries(columns.map((column) => [column.id, !isNarrow || column.isNarrow === true])),
+    [columns, isNarrow],
+  )
+  const table = useTable({
+    features,
+    columns: definitions,
+    data: items as Item[],
+    getRowId: keyOf,
+    state: { columnVisibility },
+  })
+  const { rows } = table.getRowModel()
+  const visible = useMemo(() => columns.filter(({ id }) => columnVisibility[id]), [columns, columnVisibility])
+  const template = visible.map(({ width }) => width).join(' ')
+  const numbers = useMemo(() => new Set(columns.filter(({ isNumber }) => isNumber).map(({ id }) => id)), [columns])
+
+  const virtualizer = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => row_px,
+    getItemKey: (index) => rows[index]?.id ?? index,
+    overscan: 12,
+  })
+  const shown = virtualizer.getVirtualItems()
+  const last = shown.at(-1)?.index ?? 0
+  useEffect(() => {
+    if (hasMore && !isLoadingMore && problem === null && last >= rows.length - ahead) loadMore()
+  }, [hasMore, isLoadingMore, problem, last, rows.length, loadMore])
+
+  /** j and k, and the arrows once the table has the focus. */
+  useRowKeys((step) => {
+    if (rows.length === 0) return
+    const before = rows.findIndex(({ id }) => id === active)
+    const index = before === -1 ? 0 : Math.max(0, Math.min(rows.length - 1, before + step))
+    const id = rows[index]?.id ?? null
+    setActive(id)
+    virtualizer.scrollToIndex(index)
+    requestAnimationFrame(() => {
+      scroller.current?.querySelector<HTMLElement>(`[data-row="${CSS.escape(id ?? '')}"]`)?.focus()
+    })
+  })
+
+  if (isLoading) return <Loading label={`Loading ${label}`} />
+  if (problem !== null && items.length === 0) return <Problem problem={problem} retry={reload} />
+  if (items.length === 0 && !hasMore) return empty ?? <Empty title="Nothing here yet" />
+  return (
+    <div className="table-frame">
+      {/* biome-ignore lint/a11y/useSemanticElements: rows that are not in view are not in the document */}
+      <div
+        ref={scroller}
+        className="table scroller"
+        role="table"
+        aria-label={label}
+        aria-rowcount={hasMore ? -1 : rows.length + 1}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
+        tabIndex={0}
+      >
+        {/* biome-ignore lint/a11y/useSemanticElements: the same */}
+        {/* biome-ignore lint/a11y/useFocusableInteractive: only its rows are interactive */}
+        <div role="rowgroup" className="table-head">
+          {table.getHeaderGroups().map((group) => (
+            // biome-ignore lint/a11y/useSemanticElements: the same
+            // biome-ignore lint/a11y/useFocusableInteractive: the same
+            <div key={group.id} role="row" className="table-row" style={{ gridTemplateColumns: template }}>
+              {group.headers.map((header) => (
+                // biome-ignore lint/a11y/useSemanticElements: the same
+                // biome-ignore lint/a11y/useFocusableInteractive: the same
+                <div
+                  key={header.id}
+                  role="columnheader"
+                  className={numbers.has(header.column.id) ? 'number' : undefined}
+                >
+                  <table.FlexRender header={header} />
+                </div>
+              ))}
+            </div>
+          ))}
+        </div>
+        {/* biome-ignore lint/a11y/useSemanticElements: the same */}
+        {/* biome-ignore lint/a11y/useFocusableInteractive: the same */}
+        <div role="rowgroup" className="table-body" style={{ height: virtualizer.getTotalSize() }}>
+          {shown.map(({ index, key, start }) => {
+            const row = rows[index]
+            if (row === undefined) return null
+            return (
+              <Row
+                key={key}
+                id={row.id}
+                item={row.original}
+                index={index}
+                start={start}
+                isActive={row.id === active}
+                columns={visible}
+                template={template}
+                route={routeOf?.(row.original) ?? null}
+              />
+            )
+          })}
+        </div>
+      </div>
+      {problem !== null && <Problem problem={problem} retry={reload} />}
+      <p className="table-foot faint tiny" role="status">
+        {rows.length.toLocaleString('en')} shown{hasMore ? ', more below' : ''}
+        {isLoadingMore ? ' · loading' : ''}
+      </p>
+    </div>
+  )
+}
+
+interface RowProps<Item> {
+  id: string
+  item: Item
+  index: number
+  /** From the top of the list, pixels. */
+  start: number
+  isActive: boolean
+  columns: readonly Column<Item>[]
+  template: string
+  route: string | null
+}
+
+/** A row that stays is not drawn again while the list scrolls and grows. */
+const Row = memo(function Row<Item>({ id, item, index, start, isActive, columns, template, route }: RowProps<Item>) {
+  const [, navigate] = useLocation()
+  const open = () => {
+    if (route !== null) navigate(route)
+  }
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: rows that are not in view are not in the document
+    <div
+      role="row"
+      aria-rowindex={index + 2}
+      data-row={id}
+      data-active={isActive || undefined}
+      tabIndex={-1}
+      className={route === null ? 'table-row' : 'table-row linked'}
+      style={{ gridTemplateColumns: template, transform: `translateY(${start}px)` }}
+      onClick={(event) => {
+        if (!(event.target instanceof Element) || event.target.closest('a, button') === null) open()
+      }}
+      onKeyDown={(event) => {
+        if (event.key === 'Enter' && event.target === event.currentTarget) open()
+      }}
+    >
+      {columns.map(({ id: column, isNumber, cell }) => (
+        // biome-ignore lint/a11y/useSemanticElements: the same
+        <div key={column} role="cell" className={isNumber ? 'number clipped' : 'clipped'}>
+          {cell(item)}
+        </div>
+      ))}
+    </div>
+  )
+}) as <Item>(props: RowProps<Item>) => ReactNode
+
+/** Calls `move` for j, k and, within a table, the arrow keys, unless a text is being typed. */
+function useRowKeys(move: (step: 1 | -1) => void): void {
+  const current = useRef(move)
+  current.current = move
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
+      const isInTable = event.target instanceof Element && event.target.closest('[role=row]') !== null
+      const step = event.key === 'j' ? 1 : event.key === 'k' ? -1 : isInTable ? arrows[event.key] : undefined
+      if (step === undefined || document.querySelector('[role=dialog], [role=alertdialog]') !== null) return
+      event.preventDefault()
+      current.current(step)
+    }
+    document.addEventListener('keydown', onKey)
+    return () => document.removeEventListener('keydown', onKey)
+  }, [])
+}
+
+const arrows: Readonly<Record<string, 1 | -1 | undefined>> = { ArrowDown: 1, ArrowUp: -1 }
+
+/** Whether a key belongs to a field. */
+export function isTyping(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && target.closest('input, textarea, select, [contenteditable]') !== null
+}

@@ -1,0 +1,154 @@
+/** The fields of forms: each with a label, a hint and, where it is wrong, a message. */
+import type { ReactNode } from 'react'
+import {
+  Button,
+  FieldError,
+  Input,
+  Label,
+  ListBox,
+  ListBoxItem,
+  Popover,
+  Radio,
+  RadioGroup,
+  Select,
+  SelectValue,
+  Switch,
+  Text,
+  TextArea,
+  TextField,
+} from 'react-aria-components'
+import { Icon } from './Icon.tsx'
+
+interface Described {
+  label: string
+  hint?: ReactNode
+  /** What is wrong with the value. */
+  problem?: string | undefined
+}
+
+export interface TextInputProps extends Described {
+  value: string
+  onChange(value: string): void
+  placeholder?: string
+  /** Several lines: how many are shown. */
+  rows?: number
+  /** Whether it is code: JSON, an identifier, a path. */
+  isCode?: boolean
+  isNumeric?: boolean
+  isReadOnly?: boolean
+}
+
+export function TextInput(props: TextInputProps) {
+  const { label, hint, problem, value, onChange, placeholder, rows, isCode, isNumeric, isReadOnly } = props
+  const shown = placeholder === undefined ? {} : { placeholder }
+  const className = isCode ? 'input code-input' : 'input'
+  return (
+    <TextField
+      className="form-field"
+      value={value}
+      onChange={onChange}
+      isInvalid={problem !== undefined}
+      isReadOnly={isReadOnly === true}
+    >
+      <Label className="soft">{label}</Label>
+      {rows === undefined ? (
+        <Input className={className} {...shown} {...(isNumeric ? { inputMode: 'numeric' } : {})} />
+      ) : (
+        <TextArea className={`${className} scroller`} {...shown} rows={rows} spellCheck={!isCode} />
+      )}
+      {hint !== undefined && (
+        <Text slot="description" className="hint faint">
+          {hint}
+        </Text>
+      )}
+      <FieldError className="field-problem">{problem}</FieldError>
+    </TextField>
+  )
+}
+
+export interface ChoiceProps<Value extends string> extends Described {
+  value: Value
+  onChange(value: NoInfer<Value>): void
+  values: readonly (readonly [value: NoInfer<Value>, label: string])[]
+}
+
+/** The item for the empty value: an empty key is not allowed. */
+const none = '*'
+
+/** A list that opens: for many values, or those that are not known in advance. */
+export function SelectInput<const Value extends string>({ label, hint, value, onChange, values }: ChoiceProps<Value>) {
+  return (
+    <Select
+      className="form-field select"
+      selectedKey={value === '' ? none : value}
+      onSelectionChange={(key) => {
+        if (key !== null) onChange((key === none ? '' : key) as Value)
+      }}
+    >
+      <Label className="soft">{label}</Label>
+      <Button className="field-box bar">
+        <SelectValue className="clipped grow select-value" />
+        <Icon name="chevron" />
+      </Button>
+      {hint !== undefined && (
+        <Text slot="description" className="hint faint">
+          {hint}
+        </Text>
+      )}
+      <Popover className="popover" placement="bottom start">
+        <ListBox className="options scroller">
+          {values.map(([id, text]) => (
+            <ListBoxItem key={id} id={id === '' ? none : id} className="option" textValue={text}>
+              {text}
+            </ListBoxItem>
+          ))}
+        </ListBox>
+      </Popover>
+    </Select>
+  )
+}
+
+/** Radio buttons side by side: for few values. */
+export function Segments<const Value extends string>({ label, hint, value, onChange, values }: ChoiceProps<Value>) {
+  return (
+    <RadioGroup
+      className="form-field"
+      orientation="horizontal"
+      value={value}
+      onChange={(next) => onChange(next as Value)}
+    >
+      <Label className="soft">{label}</Label>
+      <div className="segments bar">
+        {values.map(([id, text]) => (
+          <Radio key={id} value={id} className="segment label soft">
+            {text}
+          </Radio>
+        ))}
+      </div>
+      {hint !== undefined && (
+        <Text slot="description" className="hint faint">
+          {hint}
+        </Text>
+      )}
+    </RadioGroup>
+  )
+}
+
+export interface ToggleProps {
+  label: string
+  hint?: ReactNode
+  isOn: boolean
+  onChange(isOn: boolean): void
+}
+
+export function Toggle({ label, hint, isOn, onChange }: ToggleProps) {
+  return (
+    <div className="form-field">
+      <Switch className="switch bar" isSelected={isOn} onChange={onChange}>
+        <span className="switch-track" />
+        {label}
+      </Switch>
+      {hint !== undefined && <p className="hint faint">{hint}</p>}
+    </div>
+  )
+}

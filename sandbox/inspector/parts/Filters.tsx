@@ -1,0 +1,143 @@
+/** The filters of a list. They are part of the address, so that a link shows the same list. */
+import { useEffect, useId, useRef, useState } from 'react'
+import { Button, Input, SearchField, ToggleButton } from 'react-aria-components'
+import { useSearchParams } from 'wouter'
+import { Icon } from './Icon.tsx'
+import { SelectField } from './SelectField.tsx'
+
+export interface FilterChoice {
+  name: string
+  label: string
+  kind: 'choice'
+  values: readonly (readonly [value: string, label: string])[]
+}
+
+export interface FilterText {
+  name: string
+  label: string
+  kind: 'text'
+  placeholder?: string
+  /** Whether `/` leads to it. One of a list. */
+  isSearch?: boolean
+}
+
+export type Filter = FilterChoice | FilterText
+
+/** The filters of the address that are set, by name. */
+export type FilterValues = Readonly<Record<string, string>>
+
+/** Returns the values of the address, and a function that changes one of them; '' clears it. */
+export function useFilters(filters: readonly Filter[]): [FilterValues, (name: string, value: string) => void] {
+  const [params, setParams] = useSearchParams()
+  const values: Record<string, string> = {}
+  for (const { name } of filters) {
+    const value = params.get(name)
+    if (value !== null && value !== '') values[name] = value
+  }
+  const change = (name: string, value: string) =>
+    setParams(
+      (before) => {
+        const next = new URLSearchParams(before)
+        if (value === '') next.delete(name)
+        else next.set(name, value)
+        return next
+      },
+      { replace: true },
+    )
+  return [values, change]
+}
+
+export interface FilterBarProps {
+  filters: readonly Filter[]
+  values: FilterValues
+  onChange(name: string, value: string): void
+  /** Whether new items are shown as they come; left out where a list is not live. */
+  live?: { isOn: boolean; onChange(isOn: boolean): void }
+}
+
+export function FilterBar({ filters, values, onChange, live }: FilterBarProps) {
+  const isSet = filters.some(({ name }) => values[name] !== undefined)
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a search of this page, not of a form
+    <div role="search" className="filters">
+      {filters.map((filter) =>
+        filter.kind === 'choice' ? (
+          <Choice key={filter.name} filter={filter} value={values[filter.name] ?? ''} onChange={onChange} />
+        ) : (
+          <TextFilter key={filter.name} filter={filter} value={values[filter.name] ?? ''} onChange={onChange} />
+        ),
+      )}
+      {isSet && (
+        <Button
+          className="small quiet"
+          onPress={() => {
+            for (const { name } of filters) onChange(name, '')
+          }}
+        >
+          Clear
+        </Button>
+      )}
+      {live !== undefined && (
+        <ToggleButton className="small bar live-toggle" isSelected={live.isOn} onChange={live.onChange}>
+          <span className="live-dot" /> {live.isOn ? 'Live' : 'Paused'}
+        </ToggleButton>
+      )}
+    </div>
+  )
+}
+
+/** The item for no choice: an empty key is not allowed. */
+const any = '*'
+
+interface FieldProps<F> {
+  filter: F
+  value: string
+  onChange(name: string, value: string): void
+}
+
+function Choice({ filter: { name, label, values }, value, onChange }: FieldProps<FilterChoice>) {
+  return (
+    <SelectField
+      label={label}
+      value={value === '' ? any : value}
+      options={[[any, 'any'], ...values]}
+      isSet={value !== ''}
+      onChange={(chosen) => onChange(name, chosen === any ? '' : chosen)}
+    />
+  )
+}
+
+/** Each key stroke would read the list: it waits until the typing pauses. */
+const typing_ms = 250
+
+function TextFilter({ filter, value, onChange }: FieldProps<FilterText>) {
+  const { name, label, placeholder, isSearch } = filter
+  const [text, setText] = useState(value)
+  const written = useRef(value)
+  const id = useId()
+  useEffect(() => {
+    if (value === written.current) return
+    written.current = value
+    setText(value)
+  }, [value])
+  useEffect(() => {
+    if (text === written.current) return
+    const timer = setTimeout(() => {
+      written.current = text.trim()
+      onChange(name, text.trim())
+    }, typing_ms)
+    return () => clearTimeout(timer)
+  }, [text, name, onChange])
+  return (
+    <SearchField className="field text-field" id={id} aria-label={label} value={text} onChange={setText}>
+      <span className="field-box bar">
+        <Icon name={isSearch ? 'search' : 'filter'} />
+        <Input placeholder={placeholder ?? label} data-search={isSearch || undefined} />
+        {isSearch && <kbd className="only-wide">/</kbd>}
+        <Button className="copy soft clear" aria-label={`Clear ${label}`}>
+          <Icon name="close" />
+        </Button>
+      </span>
+    </SearchField>
+  )
+}

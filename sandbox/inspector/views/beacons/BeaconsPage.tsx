@@ -1,0 +1,78 @@
+/** Beacons as they come, and how far the placements of each format have come. */
+import { useMemo, useState } from 'react'
+import { kindOf } from '../../app/identifiers.ts'
+import { useSession } from '../../data/session.ts'
+import { type Filter, FilterBar, useFilters } from '../../parts/Filters.tsx'
+import { LastMinute, type Rate } from '../../parts/LastMinute.tsx'
+import { Page } from '../../parts/Panel.tsx'
+import { Empty } from '../../parts/States.tsx'
+import { BeaconTable } from './BeaconTable.tsx'
+import { FormatFunnel } from './FormatFunnel.tsx'
+
+const rates: readonly Rate[] = [
+  { name: 'Accepted', color: '--good', isCounted: ({ type }) => type === 'beacon.accepted' },
+  { name: 'Duplicate', color: '--warn', isCounted: ({ type }) => type === 'beacon.duplicate' },
+  { name: 'Rejected', color: '--bad', isCounted: ({ type }) => type === 'beacon.rejected' },
+]
+
+const events = ['render', 'visible', 'click', 'play_started', 'play_completed', 'completion', 'heartbeat']
+
+export function BeaconsPage() {
+  const { projects } = useSession()
+  const filters = useMemo((): Filter[] => {
+    const choice = (name: string, label: string, values: readonly string[]): Filter => ({
+      name,
+      label,
+      kind: 'choice',
+      values: values.map((value) => [value, value]),
+    })
+    return [
+      {
+        name: 'q',
+        label: 'Slot, session or beacon',
+        kind: 'text',
+        placeholder: 'Slot, session or beacon',
+        isSearch: true,
+      },
+      choice('verdict', 'Verdict', ['accepted', 'duplicate', 'rejected']),
+      choice('event', 'Event', events),
+      choice('format', 'Format', ['banner', 'clip', 'native']),
+      choice(
+        'client_id',
+        'Project',
+        projects.map(({ client_id }) => client_id),
+      ),
+    ]
+  }, [projects])
+  const [values, change] = useFilters(filters)
+  const [isLive, setLive] = useState(true)
+  const { q, ...rest } = values
+  const query = { ...rest, ...searchOf(q) }
+  return (
+    <Page title="Beacons" isFull>
+      <LastMinute rates={rates} />
+      <FormatFunnel query={rest.client_id === undefined ? {} : { client_id: rest.client_id }} />
+      <FilterBar filters={filters} values={values} onChange={change} live={{ isOn: isLive, onChange: setLive }} />
+      <BeaconTable
+        query={query}
+        isLive={isLive}
+        empty={
+          Object.keys(values).length > 0 ? (
+            <Empty icon="filter" title="No beacon matches these filters" />
+          ) : (
+            <Empty icon="beacons" title="No beacons yet">
+              A page sends them when it shows a frame: open the demo host, or <code>svc beacons send</code>.
+            </Empty>
+          )
+        }
+      />
+    </Page>
+  )
+}
+
+/** Returns the filter of a search text: a slot by its form, a beacon by the form of a UUID, else a session. */
+function searchOf(text: string | undefined): { slot_id?: string; beacon_id?: string; session_id?: string } {
+  if (text === undefined) return {}
+  if (kindOf(text) === 'placement') return { slot_id: text }
+  return /^[0-9a-f]{8}-[0-9a-f-]{27}$/i.test(text) ? { beacon_id: text } : { session_id: text }
+}

@@ -1,0 +1,328 @@
+/** The state as a whole: snapshots, reset, export and import. */
+import { useRef, useState } from 'react'
+import { Button, FileTrigger, ProgressBar } from 'react-aria-components'
+import type { Snapshot } from '../../../../src/contract/control/snapshots.ts'
+import { isObject, parseJson } from '../../../../src/foundation/json.ts'
+import { ApiProblem, addressOf, call, request } from '../../data/api.ts'
+import { useResource } from '../../data/resource.ts'
+import { currentSession } from '../../data/session.ts'
+import { Chip } from '../../parts/Chip.tsx'
+import { type Action, ConfirmButton, Outcome, useAction } from '../../parts/Confirm.tsx'
+import { TextInput } from '../../parts/Fields.tsx'
+import { Icon } from '../../parts/Icon.tsx'
+import { Panel } from '../../parts/Panel.tsx'
+import { Empty, Shown } from '../../parts/States.tsx'
+import { saveFile } from '../../parts/save-file.ts'
+import { Time } from '../../parts/Time.tsx'
+
+export function DataControls() {
+  return (
+    <div className="columns">
+      <Snapshots />
+      <div className="column">
+        <Reset />
+        <Export />
+        <Import />
+      </div>
+    </div>
+  )
+}
+
+function Snapshots() {
+  const resource = useResource('snapshots.list', {})
+  const [name, setName] = useState('')
+  const action = useAction()
+  const change = (work: () => Promise<unknown>, done: string) =>
+    action.run(async () => {
+      await work()
+      resource.reload()
+      return done
+    })
+  const isTaken =
+    resource.state.status === 'ready' && resource.state.data.items.some((snapshot) => snapshot.name === name)
+  const save = (replace: boolean) =>
+    change(
+      () => call('snapshots.save', { params: { name }, body: replace ? { replace } : {} }),
+      replace ? `${name} is replaced.` : `Saved as ${name}.`,
+    )
+  return (
+    <Panel title="Snapshots" lead="The complete state at one point in time. Requests continue meanwhile.">
+      <form
+        className="form-line"
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (name !== '' && !isTaken) void save(false)
+        }}
+      >
+        <TextInput
+          label="Name"
+          value={name}
+          onChange={setName}
+          placeholder="before-the-demo"
+          hint="Lower-case letters, digits, dots, - and _."
+        />
+        {isTaken ? (
+          <ConfirmButton
+            title={`Replace ${name}?`}
+            text="The snapshot with this name is replaced by the state as it is now."
+            confirm="Replace"
+            onConfirm={() => save(true)}
+          >
+            Replace
+          </ConfirmButton>
+        ) : (
+          <Button type="submit" className="small primary" isDisabled={name === '' || action.isRunning}>
+            Save
+          </Button>
+        )}
+      </form>
+      <Outcome action={action} />
+      <Shown resource={resource}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <Empty icon="image" title="No snapshot yet" />
+          ) : (
+            <ul className="cards">
+              {items.map((snapshot) => (
+                <SnapshotCard
+                  key={snapshot.name}
+                  snapshot={snapshot}
+                  restore={() =>
+                    change(
+                      () => call('snapshots.restore', { params: { name: snapshot.name }, body: {} }),
+                      `${snapshot.name} is restored.`,
+                    )
+                  }
+                  remove={() =>
+                    change(
+                      () => call('snapshots.delete', { params: { name: snapshot.name } }),
+                      `${snapshot.name} is deleted.`,
+                    )
+                  }
+                />
+              ))}
+            </ul>
+          )
+        }
+      </Shown>
+    </Panel>
+  )
+}
+
+interface SnapshotCardProps {
+  snapshot: Snapshot
+  restore(): void
+  remove(): void
+}
+
+function SnapshotCard({ snapshot: { name, saved_at_ms, size_bytes }, restore, remove }: SnapshotCardProps) {
+  return (
+    <li className="box card">
+      <div className="grow">
+        <p>
+          <code>{name}</code>
+        </p>
+        <p className="faint tiny">
+          <Time at_ms={saved_at_ms} show="date" /> · {sizeOf(size_bytes)}
+        </p>
+      </div>
+      <ConfirmButton
+        title={`Restore ${name}?`}
+        text="Everything that happened since then is lost, unless you save it first."
+        confirm="Restore"
+        onConfirm={restore}
+      >
+        Restore
+      </ConfirmButton>
+      <ConfirmButton
+        title={`Delete ${name}?`}
+        text="The state of the sandbox does not change."
+        confirm="Delete"
+        onConfirm={remove}
+      >
+        Delete
+      </ConfirmButton>
+    </li>
+  )
+}
+
+function Reset() {
+  const action = useAction()
+  return (
+    <Panel title="Reset" lead="Back to the seeded projects, keys and demand, and to the system time.">
+      <ConfirmButton
+        title="Reset the sandbox?"
+        text="Placements, beacons, consent, evidence, the journal, faults and the scenario are lost. Snapshots stay."
+        confirm="Reset"
+        again={{ text: 'There is no way back without a snapshot. Reset it now?', confirm: 'Yes, reset everything' }}
+        isDisabled={action.isRunning}
+        onConfirm={() =>
+          action.run(async () => {
+            await call('sandbox.reset', { body: {} })
+            return 'The sandbox is as new.'
+          })
+        }
+      >
+        Reset to the seed
+      </ConfirmButton>
+      <Outcome action={action} />
+    </Panel>
+  )
+}
+
+/** A file of this size or more would not fit into the memory of a page well. */
+const mostInMemory = 1_000_000_000
+
+function Export() {
+  const action = useAction()
+  const [received, setReceived] = useState<number | null>(null)
+  const run = () =>
+    action.run(async () => {
+      setReceived(0)
+      try {
+        const response = await request('GET', addressOf('sandbox.export'))
+        if (!response.ok || response.body === null) throw await problemOfResponse(response)
+        const chunks: Uint8Array<ArrayBuffer>[] = []
+        let bytes = 0
+        const reader = response.body.getReader()
+        for (;;) {
+          const { done, value } = await reader.read()
+          if (done) break
+          chunks.push(value)
+          bytes += value.byteLength
+          setReceived(bytes)
+          if (bytes > mostInMemory) {
+            await reader.cancel()
+            throw new ApiProblem(
+              0,
+              { hint: 'Use the command line: svc sandbox export state.svc' },
+              'The export is too large for a page.',
+            )
+          }
+        }
+        const name = `sandbox-${new Date().toISOString().slice(0, 19).replaceAll(':', '-')}.svc`
+        saveFile(new Blob(chunks, { type: 'application/gzip' }), name)
+        return `Saved ${name}, ${sizeOf(bytes)}.`
+      } finally {
+        setReceived(null)
+      }
+    })
+  return (
+    <Panel title="Export" lead="Everything as one file: hashes of keys, never a key, and no prompt text.">
+      <div className="bar">
+        <Button className="small bar" isDisabled={action.isRunning} onPress={run}>
+          <Icon name="download" /> Export
+        </Button>
+        {received !== null && <Chip>{sizeOf(received)}</Chip>}
+      </div>
+      <Outcome action={action} />
+    </Panel>
+  )
+}
+
+function Import() {
+  const action = useAction()
+  const [file, setFile] = useState<File | null>(null)
+  const [share, setShare] = useState<number | null>(null)
+  const upload = useRef<XMLHttpRequest>(null)
+  return (
+    <Panel title="Import" lead="Replaces everything with an export. A file that does not hold changes nothing.">
+      <div className="bar wrap-line">
+        <FileTrigger
+          acceptedFileTypes={['.svc', '.gz', 'application/gzip']}
+          onSelect={(files) => setFile(files?.[0] ?? null)}
+        >
+          <Button className="small">Choose a file</Button>
+        </FileTrigger>
+        {file !== null && (
+          <>
+            <span className="clipped">
+              {file.name}, {sizeOf(file.size)}
+            </span>
+            <ConfirmButton
+              title={`Import ${file.name}?`}
+              text="The state of this sandbox is replaced by that of the file."
+              confirm="Import"
+              isDisabled={action.isRunning}
+              onConfirm={() => void importFile(file)}
+            >
+              Import
+            </ConfirmButton>
+          </>
+        )}
+      </div>
+      {share !== null && (
+        <div className="bar">
+          <ProgressBar className="progress grow" aria-label="Import" value={share * 100}>
+            {({ percentage }) => (
+              <>
+                <span className="progress-track">
+                  <span className="progress-bar" style={{ width: `${percentage}%` }} />
+                </span>
+                <span className="faint tiny">
+                  {share < 1 ? `${Math.round(percentage ?? 0)} % sent` : 'checked and restored'}
+                </span>
+              </>
+            )}
+          </ProgressBar>
+          <Button className="small" onPress={() => upload.current?.abort()}>
+            Stop
+          </Button>
+        </div>
+      )}
+      <Outcome action={action} />
+    </Panel>
+  )
+
+  function importFile(chosen: File): Promise<boolean> {
+    return runImport(action, chosen, upload, setShare).then((isDone) => {
+      setShare(null)
+      if (isDone) setFile(null)
+      return isDone
+    })
+  }
+}
+
+/** Uploads by XMLHttpRequest: fetch tells nothing of the bytes that were sent. */
+function runImport(
+  action: Action,
+  file: File,
+  upload: { current: XMLHttpRequest | null },
+  onShare: (share: number) => void,
+): Promise<boolean> {
+  return action.run(
+    () =>
+      new Promise<string>((resolve, reject) => {
+        const xhr = new XMLHttpRequest()
+        upload.current = xhr
+        xhr.open('POST', addressOf('sandbox.import'))
+        xhr.setRequestHeader('content-type', 'application/gzip')
+        xhr.setRequestHeader('x-sandbox-token', currentSession()?.token ?? '')
+        onShare(0)
+        xhr.upload.onprogress = ({ loaded, total }) => onShare(total === 0 ? 0 : loaded / total)
+        xhr.onload = () => {
+          const body = parseJson(xhr.responseText)
+          const object = isObject(body) ? body : {}
+          if (xhr.status !== 200) reject(new ApiProblem(xhr.status, object, `The sandbox responded ${xhr.status}.`))
+          else
+            resolve(
+              `Imported: ${String(object.projects)} projects, ${String(object.evidence_entries)} evidence entries, all verified.`,
+            )
+        }
+        xhr.onabort = () => resolve('Stopped: nothing has changed.')
+        xhr.onerror = () => reject(new ApiProblem(0, {}, 'The sandbox does not respond.'))
+        xhr.send(file)
+      }),
+  )
+}
+
+async function problemOfResponse(response: Response): Promise<ApiProblem> {
+  const body = parseJson(await response.text())
+  return new ApiProblem(response.status, isObject(body) ? body : {}, `The sandbox responded ${response.status}.`)
+}
+
+/** Returns `512 B`, `12.3 kB`, `1.2 MB`. */
+function sizeOf(bytes: number): string {
+  if (bytes < 1_000) return `${bytes} B`
+  return bytes < 1_000_000 ? `${(bytes / 1_000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`
+}

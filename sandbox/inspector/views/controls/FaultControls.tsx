@@ -1,0 +1,229 @@
+/** Fault rules: a network or a service that fails on demand. */
+import { type FormEvent, useState } from 'react'
+import { Button } from 'react-aria-components'
+import type { FaultDraft, FaultEffect, FaultRule } from '../../../../src/contract/control/faults.ts'
+import { isObject, parseJson } from '../../../../src/foundation/json.ts'
+import { call } from '../../data/api.ts'
+import { useResource } from '../../data/resource.ts'
+import { Chip } from '../../parts/Chip.tsx'
+import { ConfirmButton, Outcome, useAction } from '../../parts/Confirm.tsx'
+import { SelectInput, TextInput, Toggle } from '../../parts/Fields.tsx'
+import { Panel } from '../../parts/Panel.tsx'
+import { Empty, Shown } from '../../parts/States.tsx'
+
+const effects: readonly (readonly [effect: FaultEffect, label: string])[] = [
+  ['error', 'an error response'],
+  ['delay', 'a delay'],
+  ['drop', 'no response'],
+  ['reset', 'a reset connection'],
+  ['truncate', 'half of the response'],
+  ['garble', 'a response that is no JSON'],
+  ['rewrite', 'other fields in the response'],
+]
+
+/** Fields of a rule that are texts, with the example that they show. */
+const texts = [
+  ['path', 'Path', '/v1/beacons', 'Begins with this; with a *, matches completely.'],
+  ['method', 'Method', 'POST', undefined],
+  ['session_id', 'Session', 'any', undefined],
+  ['key', 'Key or token begins with', 'sk_test_', undefined],
+] as const
+
+const numbers = [
+  ['status', 'Status', '503', 'error'],
+  ['retry_after_s', 'Retry-After, seconds', '1', 'error'],
+  ['latency_ms', 'Wait before the response, ms', '0', ''],
+  ['rate', 'Share of the requests', '1', ''],
+  ['after', 'Let through first', '0', ''],
+  ['times', 'At most so many', 'no limit', ''],
+  ['ttl_ms', 'Ends after, ms', 'never', ''],
+] as const
+
+type Draft = Readonly<Record<string, string>>
+
+export function FaultControls() {
+  const resource = useResource('faults.list', {}, ({ type }) => type === 'job.created')
+  const action = useAction()
+  const change = (work: () => Promise<unknown>, done: string) =>
+    action.run(async () => {
+      await work()
+      resource.reload()
+      return done
+    })
+  return (
+    <div className="columns">
+      <Panel
+        title="Fault rules"
+        lead="The first rule that applies to a request decides. Newest first."
+        actions={
+          resource.state.status === 'ready' &&
+          resource.state.data.items.length > 0 && (
+            <ConfirmButton
+              title="Remove every fault rule?"
+              text="The rules of a scenario go as well; its other changes stay in force."
+              confirm="Remove all"
+              onConfirm={() => change(() => call('faults.clear'), 'Every fault rule is removed.')}
+            >
+              Remove all
+            </ConfirmButton>
+          )
+        }
+      >
+        <Outcome action={action} />
+        <Shown resource={resource}>
+          {({ items }) =>
+            items.length === 0 ? (
+              <Empty icon="shield" title="No fault rule: every request is served">
+                Add one, or use a scenario that has some.
+              </Empty>
+            ) : (
+              <ul className="cards">
+                {items.map((rule) => (
+                  <Rule
+                    key={rule.fault_id}
+                    rule={rule}
+                    remove={() =>
+                      change(
+                        () => call('faults.remove', { params: { fault_id: rule.fault_id } }),
+                        `${rule.fault_id} is removed.`,
+                      )
+                    }
+                  />
+                ))}
+              </ul>
+            )
+          }
+        </Shown>
+      </Panel>
+      <AddRule add={(draft) => change(() => call('faults.add', { body: draft }), 'The rule is added.')} />
+    </div>
+  )
+}
+
+function Rule({ rule, remove }: { rule: FaultRule; remove: () => void }) {
+  const { fault_id, effect, status, reason_code, scenario, matched, injected } = rule
+  const conditions = [
+    rule.method,
+    rule.path,
+    rule.key && `key ${rule.key}`,
+    rule.session_id && `session ${rule.session_id}`,
+    rule.format && `format ${rule.format}`,
+  ].filter(Boolean)
+  const limits = [
+    rule.rate < 1 && `${Math.round(rule.rate * 100)} % of them`,
+    rule.after > 0 && `after ${rule.after}`,
+    rule.times !== undefined && `${rule.times} times`,
+    rule.latency_ms > 0 && `${rule.latency_ms} ms later`,
+    rule.served && 'after it took effect',
+  ].filter(Boolean)
+  return (
+    <li className="box card">
+      <div className="grow">
+        <div className="bar wrap-line">
+          <Chip tone="bad">{effect}</Chip>
+          {status !== undefined && <Chip>{status}</Chip>}
+          {reason_code !== undefined && <code className="soft">{reason_code}</code>}
+          {scenario !== null && <Chip tone="plain">{`scenario ${scenario}`}</Chip>}
+        </div>
+        <p>
+          <code>{conditions.length === 0 ? 'every request' : conditions.join(' · ')}</code>
+          {limits.length > 0 && <span className="soft"> {limits.join(', ')}</span>}
+        </p>
+        <p className="faint tiny">
+          {fault_id} · matched {matched}, applied to {injected}
+        </p>
+      </div>
+      <Button className="small" aria-label={`Remove ${fault_id}`} onPress={remove}>
+        Remove
+      </Button>
+    </li>
+  )
+}
+
+function AddRule({ add }: { add: (draft: FaultDraft) => Promise<boolean> }) {
+  const [effect, setEffect] = useState<FaultEffect>('error')
+  const [isServed, setServed] = useState(false)
+  const [draft, setDraft] = useState<Draft>({})
+  const set = (name: string) => (value: string) => setDraft((before) => ({ ...before, [name]: value }))
+  const rewrite = parseJson(draft.rewrite ?? '')
+  const problem =
+    effect === 'rewrite' && !isObject(rewrite) ? 'Write a JSON object: {"decision.fill": "yes"}' : undefined
+  const submit = async (event: FormEvent) => {
+    event.preventDefault()
+    const body = {
+      effect,
+      ...(isServed ? { served: true } : {}),
+      ...(draft.reason_code && effect === 'error' ? { reason_code: draft.reason_code } : {}),
+      ...Object.fromEntries(texts.flatMap(([name]) => (draft[name] ? [[name, draft[name]]] : []))),
+      ...Object.fromEntries(
+        numbers.flatMap(([name, , , only]) =>
+          draft[name] && (only === '' || only === effect) ? [[name, Number(draft[name])]] : [],
+        ),
+      ),
+      ...(effect === 'rewrite' ? { rewrite } : {}),
+    }
+    if (await add(body as FaultDraft)) setDraft({})
+  }
+  return (
+    <Panel title="Add a rule">
+      <form className="form" onSubmit={submit}>
+        <SelectInput label="The client gets" value={effect} onChange={setEffect} values={effects} />
+        {effect === 'rewrite' && (
+          <TextInput
+            label="Fields and their new values"
+            value={draft.rewrite ?? ''}
+            onChange={set('rewrite')}
+            rows={3}
+            isCode
+            problem={draft.rewrite ? problem : undefined}
+            hint="By dotted path, as JSON."
+          />
+        )}
+        {effect === 'error' && (
+          <TextInput
+            label="Reason code"
+            value={draft.reason_code ?? ''}
+            onChange={set('reason_code')}
+            placeholder="injected_fault"
+            isCode
+          />
+        )}
+        {texts.map(([name, label, placeholder, hint]) => (
+          <TextInput
+            key={name}
+            label={label}
+            value={draft[name] ?? ''}
+            onChange={set(name)}
+            placeholder={placeholder}
+            hint={hint}
+            isCode
+          />
+        ))}
+        <div className="form-grid">
+          {numbers
+            .filter(([, , , only]) => only === '' || only === effect)
+            .map(([name, label, placeholder]) => (
+              <TextInput
+                key={name}
+                label={label}
+                value={draft[name] ?? ''}
+                onChange={set(name)}
+                placeholder={placeholder}
+                isNumeric
+                problem={Number.isNaN(Number(draft[name] ?? 0)) ? 'Write a number.' : undefined}
+              />
+            ))}
+        </div>
+        <Toggle
+          label="The request takes effect"
+          hint="Only its response is lost or damaged."
+          isOn={isServed}
+          onChange={setServed}
+        />
+        <Button type="submit" className="small primary" isDisabled={problem !== undefined}>
+          Add the rule
+        </Button>
+      </form>
+    </Panel>
+  )
+}

@@ -1,0 +1,176 @@
+/** The keys of a project. A new key is shown once: the sandbox stores its hash alone. */
+import { useState } from 'react'
+import { Button } from 'react-aria-components'
+import type { KeyClass, KeyCreated, KeyItem } from '../../../../src/contract/control/keys.ts'
+import { call } from '../../data/api.ts'
+import { useResource } from '../../data/resource.ts'
+import { useSession } from '../../data/session.ts'
+import { Chip } from '../../parts/Chip.tsx'
+import { ConfirmButton, Outcome, useAction } from '../../parts/Confirm.tsx'
+import { CopyButton } from '../../parts/CopyButton.tsx'
+import { Segments } from '../../parts/Fields.tsx'
+import { Id } from '../../parts/Id.tsx'
+import { Panel } from '../../parts/Panel.tsx'
+import { Empty, Shown } from '../../parts/States.tsx'
+import { Time } from '../../parts/Time.tsx'
+import { WithProject } from './ProjectChoice.tsx'
+
+export function KeyControls() {
+  return <WithProject>{(client_id) => <Keys key={client_id} client_id={client_id} />}</WithProject>
+}
+
+function Keys({ client_id }: { client_id: string }) {
+  const resource = useResource('keys.list', { params: { client_id } })
+  const action = useAction()
+  const [created, setCreated] = useState<KeyCreated | null>(null)
+  return (
+    <div className="columns">
+      <Panel title="Keys">
+        <Outcome action={action} />
+        <Shown resource={resource}>
+          {({ items }) =>
+            items.length === 0 ? (
+              <Empty icon="key" title="This project has no key" />
+            ) : (
+              <ul className="cards">
+                {items.map((item) => (
+                  <Key
+                    key={item.key_id}
+                    item={item}
+                    revoke={() =>
+                      action.run(async () => {
+                        await call('keys.revoke', { params: { key_id: item.key_id }, body: {} })
+                        resource.reload()
+                        return `${item.key_id} is revoked.`
+                      })
+                    }
+                  />
+                ))}
+              </ul>
+            )
+          }
+        </Shown>
+      </Panel>
+      <div className="column">
+        <CreateKey
+          client_id={client_id}
+          onCreated={(key) => {
+            setCreated(key)
+            resource.reload()
+          }}
+        />
+        {created !== null && <NewKey created={created} />}
+        <SeededKeys client_id={client_id} />
+      </div>
+    </div>
+  )
+}
+
+function Key({ item, revoke }: { item: KeyItem; revoke: () => void }) {
+  const { key_id, mode, created_at_ms, revoked_at_ms } = item
+  return (
+    <li className="box card">
+      <div className="grow">
+        <div className="bar wrap-line">
+          <Id kind="key" id={key_id} isCopied />
+          <Chip tone={item.class === 'secret' ? 'warn' : 'plain'}>{item.class}</Chip>
+          <Chip tone={mode === 'live' ? 'bad' : 'plain'}>{mode}</Chip>
+          {revoked_at_ms !== null && <Chip tone="bad">revoked</Chip>}
+        </div>
+        <p className="faint tiny">
+          created <Time at_ms={created_at_ms} show="date" />
+          {revoked_at_ms !== null && (
+            <>
+              , revoked <Time at_ms={revoked_at_ms} show="date" />
+            </>
+          )}
+        </p>
+      </div>
+      {revoked_at_ms === null && (
+        <ConfirmButton
+          title={`Revoke ${key_id}?`}
+          text="From the next request on, the key and the tokens issued for it get a 401 key_revoked. A reset restores the keys of the seed."
+          confirm="Revoke"
+          onConfirm={revoke}
+        >
+          Revoke
+        </ConfirmButton>
+      )}
+    </li>
+  )
+}
+
+function CreateKey({ client_id, onCreated }: { client_id: string; onCreated: (key: KeyCreated) => void }) {
+  const [keyClass, setClass] = useState<KeyClass>('secret')
+  const [mode, setMode] = useState<'test' | 'live'>('test')
+  const action = useAction()
+  return (
+    <Panel title="Create a key">
+      <div className="form">
+        <Segments
+          label="Class"
+          value={keyClass}
+          onChange={setClass}
+          values={[
+            ['secret', 'Secret, for servers'],
+            ['publishable', 'Publishable, for pages'],
+          ]}
+        />
+        <Segments
+          label="Mode"
+          value={mode}
+          onChange={setMode}
+          values={[
+            ['test', 'Test'],
+            ['live', 'Live'],
+          ]}
+        />
+        <Button
+          className="small primary"
+          isDisabled={action.isRunning}
+          onPress={() =>
+            action.run(async () => {
+              const key = await call('keys.create', { params: { client_id }, body: { class: keyClass, mode } })
+              onCreated(key)
+              return `${key.key_id} is created.`
+            })
+          }
+        >
+          Create
+        </Button>
+        <Outcome action={action} />
+      </div>
+    </Panel>
+  )
+}
+
+function NewKey({ created: { key, key_id } }: { created: KeyCreated }) {
+  return (
+    <Panel title="The new key" lead="Shown only here: copy it now.">
+      <div className="bar box">
+        <code className="grow wrap">{key}</code>
+        <CopyButton text={key} label={`Copy the key ${key_id}`} />
+      </div>
+    </Panel>
+  )
+}
+
+/** The keys of the seed are well known, so that they can be shown. */
+function SeededKeys({ client_id }: { client_id: string }) {
+  const { projects } = useSession()
+  const seeded = projects.find((project) => project.client_id === client_id)
+  if (seeded === undefined) return null
+  const { secret_key, live_secret_key, publishable_key } = seeded
+  return (
+    <Panel title="Keys of the seed" lead="The same in every sandbox: they protect nothing.">
+      <ul className="cards">
+        {[secret_key, publishable_key, live_secret_key].map((key) => (
+          <li key={key} className="bar box">
+            <code className="grow wrap">{key}</code>
+            <CopyButton text={key} label={`Copy ${key}`} />
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  )
+}

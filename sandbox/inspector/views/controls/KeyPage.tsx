@@ -1,0 +1,114 @@
+/** `/keys/key_...`: one key of a project, which is all that the sandbox knows of it. */
+import { useCallback, useEffect, useState } from 'react'
+import { Link } from 'wouter'
+import type { KeyItem } from '../../../../src/contract/control/keys.ts'
+import { call } from '../../data/api.ts'
+import type { Loaded } from '../../data/resource.ts'
+import { problemOf } from '../../data/resource.ts'
+import { Chip } from '../../parts/Chip.tsx'
+import { ConfirmButton, Outcome, useAction } from '../../parts/Confirm.tsx'
+import { CopyButton } from '../../parts/CopyButton.tsx'
+import { Id } from '../../parts/Id.tsx'
+import { Json } from '../../parts/Json.tsx'
+import { KeyValues, Page, Panel } from '../../parts/Panel.tsx'
+import { Empty, Shown } from '../../parts/States.tsx'
+import { Time } from '../../parts/Time.tsx'
+
+export function KeyPage({ id }: { id: string }) {
+  const [state, setState] = useState<Loaded<KeyItem | null>>(loading)
+  const action = useAction()
+  const reload = useCallback(() => {
+    findKey(id).then(
+      (data) => setState({ status: 'ready', data, problem: null }),
+      (error: unknown) => setState({ status: 'failed', data: null, problem: problemOf(error) }),
+    )
+  }, [id])
+  useEffect(reload, [reload])
+  const revoke = () =>
+    action.run(async () => {
+      await call('keys.revoke', { params: { key_id: id }, body: {} })
+      reload()
+      return `${id} is revoked.`
+    })
+  return (
+    <Page
+      title={id}
+      heading={
+        <span className="bar">
+          <code className="clipped">{id}</code>
+          <CopyButton text={id} label="Copy the key_id" />
+        </span>
+      }
+      lead="A key of a project: the sandbox stores its hash, so its text is not here"
+    >
+      <Shown resource={{ state, reload }}>
+        {(key) =>
+          key === null ? (
+            <Empty icon="key" title="There is no such key">
+              It may belong to another sandbox, or to the state before a reset.
+            </Empty>
+          ) : (
+            <div className="columns even">
+              <Panel
+                title="Key"
+                actions={
+                  key.revoked_at_ms === null && (
+                    <ConfirmButton
+                      title={`Revoke ${id}?`}
+                      text="From the next request on, the key and the tokens issued for it get a 401 key_revoked. A reset restores the keys of the seed."
+                      confirm="Revoke"
+                      onConfirm={revoke}
+                    >
+                      Revoke
+                    </ConfirmButton>
+                  )
+                }
+              >
+                <Outcome action={action} />
+                <KeyValues
+                  pairs={[
+                    ['State', <State key="state" isRevoked={key.revoked_at_ms !== null} />],
+                    ['Class', key.class === 'secret' ? 'secret, for servers' : 'publishable, for pages'],
+                    ['Mode', key.mode],
+                    ['Project', <Id key="project" kind="project" id={key.client_id} />],
+                    ['Created', <Time key="created" at_ms={key.created_at_ms} show="date" />],
+                    ['Revoked', key.revoked_at_ms && <Time key="revoked" at_ms={key.revoked_at_ms} show="date" />],
+                  ]}
+                />
+                <p>
+                  <Link className="link" href={`/controls?part=keys&project=${encodeURIComponent(key.client_id)}`}>
+                    Every key of this project
+                  </Link>
+                  {' · '}
+                  <Link className="link" href={`/requests?key=${id}`}>
+                    Requests with this key
+                  </Link>
+                </p>
+              </Panel>
+              <Panel title="As the API returns it">
+                <Json value={key} endpoint="keys.list" prefix="items" label="the key" />
+              </Panel>
+            </div>
+          )
+        }
+      </Shown>
+    </Page>
+  )
+}
+
+const loading = { status: 'loading', data: null, problem: null } as const
+
+function State({ isRevoked }: { isRevoked: boolean }) {
+  return <Chip tone={isRevoked ? 'bad' : 'good'}>{isRevoked ? 'revoked' : 'valid'}</Chip>
+}
+
+/** Reads the keys of one project after the other. Resolves to null when none has it. */
+async function findKey(key_id: string): Promise<KeyItem | null> {
+  const { items: projects } = await call('projects.list', { query: { limit: 1_000 } })
+  for (const { client_id } of projects) {
+    const { items } = await call('keys.list', { params: { client_id }, query: { limit: 1_000 } })
+    const key = items.find((item) => item.key_id === key_id)
+    if (key !== undefined) return key
+  }
+  return null
+}

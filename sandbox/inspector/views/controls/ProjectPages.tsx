@@ -1,0 +1,159 @@
+/** `/projects`: every project; `/projects/proj_...`: its settings, its keys, and the ways to what it has. */
+import { Link } from 'wouter'
+import type { ProjectItem } from '../../../../src/contract/control/projects.ts'
+import { routeTo } from '../../app/identifiers.ts'
+import { useList } from '../../data/list.ts'
+import { isReplaced, useResource } from '../../data/resource.ts'
+import { Chip } from '../../parts/Chip.tsx'
+import { CopyButton } from '../../parts/CopyButton.tsx'
+import { type Column, DataTable } from '../../parts/DataTable.tsx'
+import { Id } from '../../parts/Id.tsx'
+import { Json } from '../../parts/Json.tsx'
+import { KeyValues, Page, Panel } from '../../parts/Panel.tsx'
+import { Empty, Shown } from '../../parts/States.tsx'
+
+const columns: readonly Column<ProjectItem>[] = [
+  {
+    id: 'client_id',
+    header: 'Project',
+    width: 'minmax(120px, 1fr)',
+    isNarrow: true,
+    cell: ({ client_id }) => <Id kind="project" id={client_id} />,
+  },
+  {
+    id: 'state',
+    header: 'State',
+    width: '84px',
+    isNarrow: true,
+    cell: ({ enabled }) => <Chip tone={enabled ? 'good' : 'warn'}>{enabled ? 'fills' : 'no fills'}</Chip>,
+  },
+  { id: 'billing', header: 'Billing model', width: '120px', cell: ({ billing_model }) => billing_model },
+  {
+    id: 'consent',
+    header: 'Consent',
+    width: '96px',
+    cell: ({ consent_required }) => (consent_required ? 'required' : 'optional'),
+  },
+  {
+    id: 'origins',
+    header: 'Allowed origins',
+    width: 'minmax(140px, 2fr)',
+    cell: ({ allowed_origins }) => <code className="faint small-code">{allowed_origins.join(', ')}</code>,
+  },
+  {
+    id: 'revision',
+    header: 'Revision',
+    width: '72px',
+    isNarrow: true,
+    isNumber: true,
+    cell: ({ config_revision }) => config_revision,
+  },
+]
+
+const keyOf = ({ client_id }: ProjectItem) => client_id
+const routeOf = ({ client_id }: ProjectItem) => routeTo('project', client_id)
+
+export function ProjectsPage() {
+  const list = useList<ProjectItem>('projects.list', {}, { keyOf, isAffected: isReplaced })
+  return (
+    <Page title="Projects" lead="Those of the seed, and those created later: svc projects create" isFull>
+      <DataTable
+        label="Projects"
+        list={list}
+        columns={columns}
+        keyOf={keyOf}
+        routeOf={routeOf}
+        empty={<Empty title="There is no project" />}
+      />
+    </Page>
+  )
+}
+
+export function ProjectPage({ id }: { id: string }) {
+  const project = useResource('projects.show', { params: { client_id: id } })
+  const keys = useResource('keys.list', { params: { client_id: id } })
+  const name = encodeURIComponent(id)
+  return (
+    <Page
+      title={id}
+      heading={
+        <span className="bar">
+          <code className="clipped">{id}</code>
+          <CopyButton text={id} label="Copy the client_id" />
+        </span>
+      }
+      lead="A project: what it may show, how it is limited and billed"
+      actions={
+        <Link className="small primary" href={`/controls?part=settings&project=${name}`}>
+          Change its settings
+        </Link>
+      }
+    >
+      <Shown resource={project} missing={<Empty title="There is no such project">svc projects list</Empty>}>
+        {({ wrapper_tenant_id, config_revision, settings }) => (
+          <div className="columns even">
+            <div className="column">
+              <Panel title="Project">
+                <KeyValues
+                  pairs={[
+                    ['Tenant', <code key="tenant">{wrapper_tenant_id}</code>],
+                    ['Revision of its settings', config_revision],
+                    ['Placements', settings.enabled ? 'may fill' : 'never fill: policy_block'],
+                    ['Consent', settings.consent.required ? 'required' : 'optional'],
+                    ['Billing model', settings.billing_model],
+                    ['Allowed origins', settings.allowed_origins.join(', ') || 'none'],
+                  ]}
+                />
+                <ul className="bar wrapping">
+                  {destinations.map(([label, path]) => (
+                    <li key={label}>
+                      <Link className="link" href={`${path}?client_id=${name}`}>
+                        {label}
+                      </Link>
+                    </li>
+                  ))}
+                </ul>
+              </Panel>
+              <Panel
+                title="Keys"
+                actions={
+                  <Link className="link" href={`/controls?part=keys&project=${name}`}>
+                    Create or revoke
+                  </Link>
+                }
+              >
+                <Shown resource={keys}>
+                  {({ items }) => (
+                    <ul className="cards">
+                      {items.map(({ key_id, class: keyClass, mode, revoked_at_ms }) => (
+                        <li key={key_id} className="bar box wrap-line">
+                          <Id kind="key" id={key_id} isCopied />
+                          <Chip>{keyClass}</Chip>
+                          <Chip tone={mode === 'live' ? 'bad' : 'plain'}>{mode}</Chip>
+                          {revoked_at_ms !== null && <Chip tone="bad">revoked</Chip>}
+                        </li>
+                      ))}
+                    </ul>
+                  )}
+                </Shown>
+              </Panel>
+            </div>
+            <Panel title="Every setting">
+              <Json value={settings} endpoint="projects.show" prefix="settings" label="the settings" />
+            </Panel>
+          </div>
+        )}
+      </Shown>
+    </Page>
+  )
+}
+
+const destinations = [
+  ['Placements', '/placements'],
+  ['Beacons', '/beacons'],
+  ['Requests', '/requests'],
+  ['Consent', '/consent'],
+  ['Evidence', '/evidence'],
+  ['Billing', '/billing'],
+  ['Callbacks', '/callbacks'],
+] as const

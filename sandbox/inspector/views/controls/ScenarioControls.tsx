@@ -1,0 +1,113 @@
+/** The catalogue of scenarios, one of which may be in use. */
+import { useState } from 'react'
+import { Button } from 'react-aria-components'
+import { Link } from 'wouter'
+import type { ScenarioItem } from '../../../../src/contract/control/scenarios.ts'
+import { call } from '../../data/api.ts'
+import { useResource } from '../../data/resource.ts'
+import { Chip } from '../../parts/Chip.tsx'
+import { Outcome, useAction } from '../../parts/Confirm.tsx'
+import { TextInput } from '../../parts/Fields.tsx'
+import { Panel } from '../../parts/Panel.tsx'
+import { Empty, Shown } from '../../parts/States.tsx'
+
+export function ScenarioControls() {
+  const resource = useResource('scenario.list', {})
+  const action = useAction()
+  const [search, setSearch] = useState('')
+  const change = (work: () => Promise<unknown>, done: string) =>
+    action.run(async () => {
+      await work()
+      resource.reload()
+      return done
+    })
+  return (
+    <Panel
+      title="Scenarios"
+      lead="Named cases that an integration must handle. One is in use at a time; it survives a restart and ends with a reset."
+    >
+      <div className="form-line">
+        <TextInput label="Search" value={search} onChange={setSearch} placeholder="consent, timeout, beacon" />
+      </div>
+      <Outcome action={action} />
+      <Shown resource={resource}>
+        {({ items }) => {
+          const shown = items.filter((item) => matches(item, search))
+          if (shown.length === 0) return <Empty title="No scenario matches" />
+          return (
+            <ul className="cards tiles">
+              {shown
+                .toSorted((a, b) => Number(b.active) - Number(a.active))
+                .map((item) => (
+                  <Scenario
+                    key={item.name}
+                    item={item}
+                    use={() =>
+                      change(
+                        () => call('scenario.use', { params: { name: item.name }, body: {} }),
+                        `${item.name} is in use.`,
+                      )
+                    }
+                    end={() => change(() => call('scenario.clear'), `${item.name} has ended.`)}
+                  />
+                ))}
+            </ul>
+          )
+        }}
+      </Shown>
+    </Panel>
+  )
+}
+
+function matches({ name, title, purpose }: ScenarioItem, search: string): boolean {
+  const text = `${name} ${title} ${purpose}`.toLowerCase()
+  return search
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => text.includes(word))
+}
+
+function Scenario({ item, use, end }: { item: ScenarioItem; use: () => void; end: () => void }) {
+  const { name, title, purpose, steps, expect, active } = item
+  return (
+    <li className="box scenario" data-active={active || undefined}>
+      <div className="bar spread">
+        <code>{name}</code>
+        {active && <Chip tone="good">in use</Chip>}
+      </div>
+      <h3>{title}</h3>
+      <p className="soft">{purpose}</p>
+      <details>
+        <summary className="label soft">What to do and what to see</summary>
+        <ol>
+          {steps.map((step) => (
+            <li key={step}>{step}</li>
+          ))}
+        </ol>
+        <ul>
+          {expect.map((outcome) => (
+            <li key={outcome}>{outcome}</li>
+          ))}
+        </ul>
+      </details>
+      <div className="bar scenario-actions">
+        {active ? (
+          <Button className="small" onPress={end} aria-label={`End ${name}`}>
+            End
+          </Button>
+        ) : (
+          <Button className="small" onPress={use} aria-label={`Use ${name}`}>
+            Use
+          </Button>
+        )}
+        <Link
+          className="small quiet"
+          href={`/playground?scenario=${name}`}
+          aria-label={`Try ${name} in the playground`}
+        >
+          Try in the playground
+        </Link>
+      </div>
+    </li>
+  )
+}

@@ -1,0 +1,189 @@
+/** The first page: what an integration needs to begin, and what happens right now. */
+import { useMemo, useState } from 'react'
+import { Link } from 'wouter'
+import type { SandboxInfo } from '../../../../src/contract/control/sandbox.ts'
+import { useRecentEvents } from '../../data/live.ts'
+import { type Resource, useResource } from '../../data/resource.ts'
+import { linkTo, type SeededProject, useSession } from '../../data/session.ts'
+import { CodeTabs } from '../../parts/Code.tsx'
+import { CopyButton } from '../../parts/CopyButton.tsx'
+import { EventRow } from '../../parts/EventRow.tsx'
+import { Icon } from '../../parts/Icon.tsx'
+import { LastMinute, type Rate } from '../../parts/LastMinute.tsx'
+import { KeyValues, Page, Panel } from '../../parts/Panel.tsx'
+import { SelectField } from '../../parts/SelectField.tsx'
+import { Empty, Shown } from '../../parts/States.tsx'
+import { dateAndTime, duration } from '../../parts/Time.tsx'
+import { environmentSnippets, placementSnippets } from './snippets.ts'
+import { Totals } from './Totals.tsx'
+
+const rates: readonly Rate[] = [
+  { name: 'Placements', color: '--good', isCounted: ({ type }) => type === 'placement.decided' },
+  {
+    name: 'Beacons',
+    color: '--focus',
+    isCounted: ({ type }) => type === 'beacon.accepted' || type === 'beacon.duplicate',
+  },
+  { name: 'Rejected', color: '--bad', isCounted: ({ type }) => type === 'beacon.rejected' },
+]
+
+const changesInfo = new Set(['clock.changed', 'sandbox.reset', 'sandbox.restored'])
+
+export function OverviewPage() {
+  const { projects, base_url } = useSession()
+  const [client_id, setClientId] = useState(projects[0]?.client_id ?? '')
+  const project = projects.find((candidate) => candidate.client_id === client_id) ?? projects[0]
+  const info = useResource('sandbox.info', {}, ({ type }) => changesInfo.has(type))
+  if (project === undefined) return null
+  return (
+    <Page
+      title="Overview"
+      lead={
+        <>
+          The sandbox at <code>{base_url}</code>
+        </>
+      }
+      actions={
+        <>
+          <CopyButton text={base_url} label="Copy the base URL">
+            Base URL
+          </CopyButton>
+          <a className="small primary bar" href={linkTo('/_sandbox/demo')}>
+            <Icon name="product" />
+            Open the demo
+          </a>
+        </>
+      }
+    >
+      <Warnings info={info} />
+      <div className="columns">
+        <div className="column">
+          <LastMinute rates={rates} />
+          <Totals />
+          <Panel
+            title="First placement"
+            lead="Run it in a terminal: the placement appears below and under Placements at once."
+          >
+            <CodeTabs label="First placement" variants={placementSnippets(base_url, project)} />
+          </Panel>
+          <LastEvents />
+        </div>
+        <div className="column">
+          <Panel
+            title="Keys"
+            actions={
+              <SelectField
+                label="Project"
+                value={project.client_id}
+                options={projects.map(({ client_id }) => [client_id, client_id])}
+                onChange={setClientId}
+              />
+            }
+            lead="Keys of the seed: for this sandbox alone, and no secret."
+          >
+            <Keys project={project} />
+          </Panel>
+          <Panel title="Environment">
+            <CodeTabs label="Environment" variants={environmentSnippets(base_url, project)} />
+          </Panel>
+          <Shown resource={info}>{(data) => <Facts info={data} />}</Shown>
+        </div>
+      </div>
+    </Page>
+  )
+}
+
+function Warnings({ info: { state } }: { info: Resource<SandboxInfo> }) {
+  if (state.status !== 'ready' || state.data.warnings.length === 0) return null
+  return (
+    <ul className="warnings">
+      {state.data.warnings.map((warning) => (
+        <li key={warning} className="banner bar" data-tone="warn">
+          {warning}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function Keys({ project }: { project: SeededProject }) {
+  const keys = [
+    ['Project', project.client_id],
+    ['Secret key', project.secret_key],
+    ['Live secret key', project.live_secret_key],
+    ['Publishable key', project.publishable_key],
+  ] as const
+  return (
+    <dl className="secrets">
+      {keys.map(([name, value]) => (
+        <div key={name}>
+          <dt className="soft">{name}</dt>
+          <dd className="bar spread">
+            <code className="clipped">{value}</code>
+            <CopyButton text={value} label={`Copy the ${name.toLowerCase()}`} />
+          </dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+function Facts({ info }: { info: SandboxInfo }) {
+  const { clock, journal, events } = info
+  return (
+    <Panel title="This sandbox">
+      <KeyValues
+        pairs={[
+          ['Version', `${info.version}, process ${info.pid}`],
+          ['Database', <code key="database">{info.database}</code>],
+          ['Seed', info.seed === null ? 'none: identifiers are random' : String(info.seed)],
+          [
+            'Clock',
+            `${dateAndTime(clock.now_ms)}${clock.frozen ? ', stopped' : ''}${
+              clock.offset_ms === 0 ? ', as the system' : `, ${duration(clock.offset_ms)} from the system`
+            }`,
+          ],
+          [
+            'Journal',
+            journal.enabled
+              ? `${journal.size.toLocaleString('en')} of ${journal.limit.toLocaleString('en')} requests`
+              : 'off',
+          ],
+          ['Events', `${events.size.toLocaleString('en')} of ${events.limit.toLocaleString('en')}`],
+          ['Projects', info.projects.map(({ client_id }) => client_id).join(', ')],
+        ]}
+      />
+    </Panel>
+  )
+}
+
+const shownEvents = 12
+
+function LastEvents() {
+  const recent = useRecentEvents()
+  const last = useMemo(() => recent.slice(-shownEvents).reverse(), [recent])
+  return (
+    <Panel
+      title="What happened last"
+      actions={
+        <Link className="link" href="/requests">
+          All requests
+        </Link>
+      }
+    >
+      {last.length === 0 ? (
+        <Empty icon="timeline" title="Nothing has happened yet">
+          Request a placement, or open the demo host.
+        </Empty>
+      ) : (
+        <ol className="event-list">
+          {last.map((event) => (
+            <li key={event.seq}>
+              <EventRow event={event} />
+            </li>
+          ))}
+        </ol>
+      )}
+    </Panel>
+  )
+}

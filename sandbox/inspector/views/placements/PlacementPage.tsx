@@ -1,0 +1,154 @@
+/** One slot, from its request to its billing verdict. */
+import type { PlacementDetail } from '../../../../src/contract/control/placements.ts'
+import { useResource } from '../../data/resource.ts'
+import { linkTo } from '../../data/session.ts'
+import { Chip } from '../../parts/Chip.tsx'
+import { CopyButton } from '../../parts/CopyButton.tsx'
+import { Id } from '../../parts/Id.tsx'
+import { Json } from '../../parts/Json.tsx'
+import { KeyValues, Page, Panel } from '../../parts/Panel.tsx'
+import { Empty, Shown } from '../../parts/States.tsx'
+import { dateAndTime } from '../../parts/Time.tsx'
+import { BeaconList } from '../beacons/BeaconList.tsx'
+import { EvidenceEntries } from '../records/EvidenceEntries.tsx'
+import { FramePreview } from './FramePreview.tsx'
+import { outcomeOf } from './PlacementTable.tsx'
+import { Timeline } from './Timeline.tsx'
+import { TraceFunnel } from './TraceFunnel.tsx'
+
+export function PlacementPage({ id }: { id: string }) {
+  const resource = useResource('placements.explain', { params: { slot_id: id } }, (event) => event.slot_id === id)
+  return (
+    <Page
+      title={id}
+      heading={
+        <span className="bar">
+          <code className="clipped">{id}</code>
+          <CopyButton text={id} label="Copy the slot_id" />
+        </span>
+      }
+      lead="A placement, from its request to its billing verdict"
+      actions={
+        <a className="small" href={linkTo(`/_sandbox/placements/${encodeURIComponent(id)}?raw`)}>
+          JSON
+        </a>
+      }
+    >
+      <Shown resource={resource} missing={<MissingPlacement />}>
+        {(placement) => <Placement placement={placement} />}
+      </Shown>
+    </Page>
+  )
+}
+
+function MissingPlacement() {
+  return (
+    <Empty icon="placements" title="There is no such placement">
+      It may belong to another sandbox, or to the state before a reset.
+    </Empty>
+  )
+}
+
+function Placement({ placement }: { placement: PlacementDetail }) {
+  const { decision, billing, consent, partner_request, beacons, evidence } = placement
+  return (
+    <div className="columns">
+      <div className="column">
+        <Panel title="Timeline">
+          <Timeline placement={placement} />
+        </Panel>
+        <Panel title="Decision" lead="What remained of the campaigns after each rule of the market.">
+          <TraceFunnel trace={placement.trace} />
+        </Panel>
+        <Panel title={`Beacons (${beacons.length})`}>
+          {beacons.length === 0 ? (
+            <Empty icon="beacons" title="No beacons yet">
+              The renderer sends them when the frame is shown.
+            </Empty>
+          ) : (
+            <BeaconList beacons={beacons} since_ms={placement.created_at_ms} />
+          )}
+        </Panel>
+        <Panel title={`Evidence (${evidence.length})`} lead="Each hash is over the one before it and the entry.">
+          <EvidenceEntries entries={evidence} client_id={placement.client_id} />
+        </Panel>
+      </div>
+      <div className="column">
+        <Panel title="Summary">
+          <KeyValues
+            pairs={[
+              [
+                'Outcome',
+                <span key="outcome" className="bar wrapping">
+                  <Chip>{outcomeOf(placement)}</Chip>
+                  <Chip tone="warn">{placement.no_fill_reason}</Chip>
+                </span>,
+              ],
+              ['Format', placement.format],
+              ['Sponsor', decision?.fill ? decision.sponsor_name : null],
+              ['Campaign', placement.campaign_id === null ? null : <code key="campaign">{placement.campaign_id}</code>],
+              ['Surface', placement.job_type],
+              ['Mode', placement.mode],
+              ['Topic', placement.topic],
+              [
+                'Prompt',
+                placement.prompt_length === null ? null : `${placement.prompt_length} characters, never stored`,
+              ],
+              ['Project', <Id key="project" kind="project" id={placement.client_id} />],
+              ['Session', <Id key="session" kind="session" id={placement.session_id} />],
+              ['Job', <Id key="job" kind="job" id={placement.job_id} />],
+              ['Created', dateAndTime(placement.created_at_ms)],
+            ]}
+          />
+        </Panel>
+        {billing !== null && (
+          <Panel
+            title="Billing verdict"
+            actions={
+              <Chip tone={billing.would_bill ? 'money' : 'plain'}>
+                {billing.would_bill ? 'would bill' : 'would not bill'}
+              </Chip>
+            }
+          >
+            <p>{billing.explanation}</p>
+            <KeyValues
+              pairs={[
+                ['Model', billing.metric.replaceAll('_', ' ')],
+                ['Price', billing.gross_cpm === null ? null : `${billing.gross_cpm} ${billing.currency ?? ''} CPM`],
+              ]}
+            />
+          </Panel>
+        )}
+        {decision?.fill === true && (
+          <Panel title="Rendered frame" lead="A preview: it counts nothing and sends no beacons.">
+            <FramePreview slot_id={placement.slot_id} {...decision.dimensions} />
+          </Panel>
+        )}
+        <Panel title="Consent of the decision">
+          {consent === null ? (
+            <p className="soft">None was bound.</p>
+          ) : (
+            <Json value={consent} endpoint="placements.explain" prefix="consent" label="the consent snapshot" />
+          )}
+        </Panel>
+        <Panel title="Partner request" lead="What demand partners would have received.">
+          {partner_request === null ? (
+            <p className="soft">None was made.</p>
+          ) : (
+            <Json
+              value={partner_request}
+              endpoint="placements.explain"
+              prefix="partner_request"
+              label="the partner request"
+            />
+          )}
+        </Panel>
+        {decision !== null && (
+          <Panel title="Decision payload">
+            <Json value={decision} endpoint="placements.explain" prefix="decision" label="the decision" />
+          </Panel>
+        )}
+      </div>
+    </div>
+  )
+}

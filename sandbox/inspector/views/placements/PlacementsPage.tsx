@@ -1,0 +1,84 @@
+/** Every slot of the sandbox, newest first. */
+import { useMemo, useState } from 'react'
+import { kindOf } from '../../app/identifiers.ts'
+import { useSession } from '../../data/session.ts'
+import { type Filter, FilterBar, useFilters } from '../../parts/Filters.tsx'
+import { Page } from '../../parts/Panel.tsx'
+import { Empty } from '../../parts/States.tsx'
+import { PlacementTable } from './PlacementTable.tsx'
+
+export function PlacementsPage() {
+  const { projects } = useSession()
+  const filters = useMemo((): Filter[] => {
+    return [
+      { name: 'q', label: 'Session, job or slot', kind: 'text', placeholder: 'Session, job or slot', isSearch: true },
+      {
+        name: 'client_id',
+        label: 'Project',
+        kind: 'choice',
+        values: projects.map(({ client_id }) => [client_id, client_id]),
+      },
+      {
+        name: 'fill',
+        label: 'Outcome',
+        kind: 'choice',
+        values: [
+          ['true', 'fills'],
+          ['false', 'no-fills'],
+        ],
+      },
+      {
+        name: 'format',
+        label: 'Format',
+        kind: 'choice',
+        values: [
+          ['banner', 'banner'],
+          ['clip', 'clip'],
+          ['native', 'native'],
+        ],
+      },
+      {
+        name: 'since',
+        label: 'Since',
+        kind: 'choice',
+        values: [
+          ['5m', '5 minutes'],
+          ['1h', '1 hour'],
+          ['24h', '1 day'],
+        ],
+      },
+    ]
+  }, [projects])
+  const [values, change] = useFilters(filters)
+  const [isLive, setLive] = useState(true)
+  const { q, ...rest } = values
+  const query = { ...rest, ...searchOf(q) }
+  const isFiltered = Object.keys(values).length > 0
+  return (
+    <Page title="Placements" isFull>
+      <FilterBar filters={filters} values={values} onChange={change} live={{ isOn: isLive, onChange: setLive }} />
+      <PlacementTable
+        query={query}
+        isLive={isLive}
+        empty={
+          isFiltered ? (
+            <Empty icon="filter" title="No placement matches these filters" />
+          ) : (
+            <Empty icon="placements" title="No placements yet">
+              <p>Request the first one:</p>
+              <code>svc placements create --format banner --topic coffee</code>
+            </Empty>
+          )
+        }
+      />
+    </Page>
+  )
+}
+
+/** Returns the filter of a search text: a job by its form, else a session. A slot is opened, not searched. */
+function searchOf(text: string | undefined): { slot_id?: string; job_id?: string; session_id?: string } {
+  if (text === undefined) return {}
+  const kind = kindOf(text)
+  if (kind === 'placement') return { slot_id: text }
+  return kind === 'job' ? { job_id: text } : { session_id: text }
+}

@@ -1,0 +1,257 @@
+/** The choices of the playground as a form. */
+import type { ReactNode } from 'react'
+import { Button, Disclosure, DisclosurePanel, Heading } from 'react-aria-components'
+import { useResource } from '../../data/resource.ts'
+import { Segments, SelectInput, TextInput, Toggle } from '../../parts/Fields.tsx'
+import { Icon } from '../../parts/Icon.tsx'
+import type { FieldProblem, PlaygroundState } from './state.ts'
+
+export interface PlaygroundFormProps {
+  state: PlaygroundState
+  change(some: Partial<PlaygroundState>): void
+  problems: readonly FieldProblem[]
+  /** The publishable key of a project whose key is not known; it is in no link. */
+  publishable: { value: string; onChange(value: string): void; isKnown: boolean }
+}
+
+/** Returns the project of a state and its secret test key, each that of the seed where the state leaves it open. */
+export function useProjectKeys({ project }: PlaygroundState): { client_id: string; key_id: string | null } {
+  const { state: listed } = useResource('projects.list', project === '' ? {} : null)
+  const oldest = listed.status === 'ready' ? (listed.data.items.at(-1)?.client_id ?? '') : ''
+  const named = listed.status === 'ready' && listed.data.items.some((item) => item.client_id === 'proj_demo')
+  const client_id = project || (named ? 'proj_demo' : oldest)
+  const { state } = useResource('keys.list', client_id === '' ? null : { params: { client_id } })
+  const keys = state.status === 'ready' ? state.data.items : []
+  const usable = keys.filter((key) => key.class === 'secret' && key.revoked_at_ms === null)
+  return { client_id, key_id: (usable.find(({ mode }) => mode === 'test') ?? usable[0])?.key_id ?? null }
+}
+
+export function PlaygroundForm({ state, change, problems, publishable }: PlaygroundFormProps) {
+  const set =
+    <Name extends keyof PlaygroundState>(name: Name) =>
+    (value: PlaygroundState[Name]) =>
+      change({ [name]: value })
+  const problemOf = (field: FieldProblem['field']) => problems.find((problem) => problem.field === field)?.message
+  const { client_id } = useProjectKeys(state)
+  return (
+    <div className="form">
+      <Segments
+        label="Send as"
+        value={state.as}
+        onChange={set('as')}
+        values={[
+          ['server', 'Server'],
+          ['browser', 'Browser'],
+        ]}
+        hint={
+          state.as === 'server'
+            ? 'With the secret key of the project.'
+            : 'This page activates with the publishable key.'
+        }
+      />
+      {state.as === 'browser' && !publishable.isKnown && (
+        <TextInput
+          label="Publishable key"
+          value={publishable.value}
+          onChange={publishable.onChange}
+          placeholder="pk_test_..."
+          isCode
+        />
+      )}
+      <SelectInput
+        label="Job type"
+        value={state.job_type}
+        onChange={set('job_type')}
+        values={[
+          ['chat', 'Chat'],
+          ['code', 'Code'],
+          ['image', 'Image'],
+          ['voice', 'Voice'],
+          ['agent', 'Agent'],
+        ]}
+      />
+      <Segments
+        label="Format"
+        value={state.format}
+        onChange={set('format')}
+        values={[
+          ['any', 'Any'],
+          ['banner', 'Banner'],
+          ['clip', 'Clip'],
+          ['native', 'Native'],
+        ]}
+      />
+      {(state.format === 'native' || state.format === 'any') && (
+        <SelectInput
+          label="Native template"
+          value={state.template}
+          onChange={set('template')}
+          values={[
+            ['default', 'that of the project'],
+            ['card', 'Card'],
+            ['list_item', 'List item'],
+            ['featured', 'Featured'],
+            ['minimal', 'Minimal'],
+          ]}
+        />
+      )}
+      <TextInput
+        label="Topic"
+        value={state.topic}
+        onChange={set('topic')}
+        placeholder="none"
+        hint="Takes part in matching with consent."
+      />
+      <TextInput
+        label="Prompt text"
+        value={state.text}
+        onChange={set('text')}
+        rows={2}
+        placeholder="none"
+        hint="Processed only when the prompt may be shared, and never stored."
+      />
+      <SelectInput
+        label="Consent of the request"
+        value={state.consent}
+        onChange={set('consent')}
+        values={[
+          ['both', 'topic and prompt'],
+          ['topic', 'topic only'],
+          ['denied', 'denied'],
+          ['none', 'left out: what is stored counts'],
+        ]}
+      />
+      <Toggle
+        label="Force a no-fill"
+        hint="test_outcome: needs a test key."
+        isOn={state.outcome === 'no_fill'}
+        onChange={(isOn) => change({ outcome: isOn ? 'no_fill' : 'fill' })}
+      />
+      <More title="Size and place">
+        <div className="form-grid">
+          <TextInput
+            label="Width at most"
+            value={state.max_width}
+            onChange={set('max_width')}
+            placeholder="of the slot"
+            isNumeric
+            problem={problemOf('max_width')}
+          />
+          <TextInput
+            label="Height at most"
+            value={state.max_height}
+            onChange={set('max_height')}
+            placeholder="any"
+            isNumeric
+            problem={problemOf('max_height')}
+          />
+        </div>
+        <SelectInput
+          label="Position"
+          value={state.position}
+          onChange={set('position')}
+          values={[
+            ['default', 'that of the project'],
+            ['inline', 'Inline'],
+            ['above', 'Above'],
+            ['below', 'Below'],
+            ['between', 'Between'],
+            ['sidebar', 'Sidebar'],
+          ]}
+        />
+      </More>
+      <More title="Overrides and waiting">
+        <TextInput
+          label="Overrides"
+          value={state.overrides}
+          onChange={set('overrides')}
+          rows={3}
+          isCode
+          placeholder='{"bidfloor": 2}'
+          hint="As JSON; they win over the choices above."
+          problem={problemOf('overrides')}
+        />
+        <TextInput
+          label="Wait for the decision, ms"
+          value={state.wait_ms}
+          onChange={set('wait_ms')}
+          placeholder="1500"
+          isNumeric
+          problem={problemOf('wait_ms')}
+        />
+      </More>
+      <More title="Project, session, scenario" isOpen={state.scenario !== '' || state.project !== ''}>
+        <ProjectFields state={state} change={change} client_id={client_id} />
+      </More>
+    </div>
+  )
+}
+
+function ProjectFields({
+  state,
+  change,
+  client_id,
+}: Pick<PlaygroundFormProps, 'state' | 'change'> & { client_id: string }) {
+  const { state: listed } = useResource('projects.list', {})
+  const { state: keys } = useResource('keys.list', client_id === '' ? null : { params: { client_id } })
+  const { state: scenarios } = useResource('scenario.list', {})
+  const projects = listed.status === 'ready' ? listed.data.items : []
+  const secret = keys.status === 'ready' ? keys.data.items.filter((key) => key.class === 'secret') : []
+  const names = scenarios.status === 'ready' ? scenarios.data.items : []
+  return (
+    <>
+      <SelectInput
+        label="Project"
+        value={state.project}
+        onChange={(project) => change({ project, key: '' })}
+        values={[['', 'the first'], ...projects.map((item) => [item.client_id, item.client_id] as const)]}
+      />
+      {state.as === 'server' && (
+        <SelectInput
+          label="Key"
+          value={state.key}
+          onChange={(key) => change({ key })}
+          values={[
+            ['', 'the test key'],
+            ...secret.map(
+              (key) =>
+                [key.key_id, `${key.mode}${key.revoked_at_ms === null ? '' : ', revoked'}: ${key.key_id}`] as const,
+            ),
+          ]}
+        />
+      )}
+      <TextInput
+        label="Session"
+        value={state.session}
+        onChange={(session) => change({ session })}
+        placeholder="a new one for this page"
+        isCode
+      />
+      <SelectInput
+        label="Scenario"
+        value={state.scenario}
+        onChange={(scenario) => change({ scenario })}
+        values={[
+          ['', 'as it is'],
+          ['none', 'none: end the one in use'],
+          ...names.map(({ name, active }) => [name, active ? `${name}, in use` : name] as const),
+        ]}
+        hint="Used when you send, for the whole sandbox."
+      />
+    </>
+  )
+}
+
+function More({ title, isOpen = false, children }: { title: string; isOpen?: boolean; children: ReactNode }) {
+  return (
+    <Disclosure className="more" defaultExpanded={isOpen}>
+      <Heading level={3}>
+        <Button slot="trigger" className="more-button bar label soft">
+          <Icon name="chevron" />
+          {title}
+        </Button>
+      </Heading>
+      <DisclosurePanel className="more-panel">{children}</DisclosurePanel>
+    </Disclosure>
+  )
+}

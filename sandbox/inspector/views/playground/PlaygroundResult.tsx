@@ -1,0 +1,195 @@
+/** What a send became: request and response with the provenance of each field, the live timeline, and the call to paste. */
+import { useEffect, useState } from 'react'
+import { Tab, TabList, TabPanel, Tabs } from 'react-aria-components'
+import { type JsonObject, parseJson } from '../../../../src/foundation/json.ts'
+import type { RendererEvent } from '../../../renderer/host/renderer.ts'
+import type { SandboxEvent } from '../../data/live.ts'
+import { useSession } from '../../data/session.ts'
+import { Chip, toneOfStatus } from '../../parts/Chip.tsx'
+import { CodeTabs, TextBlock } from '../../parts/Code.tsx'
+import { Id } from '../../parts/Id.tsx'
+import { Json } from '../../parts/Json.tsx'
+import { Panel } from '../../parts/Panel.tsx'
+import { Empty } from '../../parts/States.tsx'
+import { duration, Time } from '../../parts/Time.tsx'
+import { suiteText } from '../requests/qa-suite.ts'
+import { curlExport, type PlacementOutcome, playgroundSuite, pythonExport, typescriptExport } from './exports.ts'
+import { bodyOf, type Sent } from './send.ts'
+import type { PlaygroundState } from './state.ts'
+
+/** What the last send became. */
+export interface Run {
+  state: PlaygroundState
+  request: string
+  /** The exchange of the placement, and the polls of its decision. */
+  sent: Sent
+  polls: readonly Sent[]
+  slot_id: string | null
+}
+
+/** What the sandbox or render.js reported of the slot that is shown. */
+export type TimelineEntry = { source: 'sandbox'; event: SandboxEvent } | { source: 'page'; event: RendererEvent }
+
+export interface PlaygroundResultProps {
+  state: PlaygroundState
+  run: Run | null
+  timeline: readonly TimelineEntry[]
+  /** The body of the state as it is now. */
+  body: JsonObject
+}
+
+export function PlaygroundResult({ state, run, timeline, body }: PlaygroundResultProps) {
+  const last = run?.polls.at(-1) ?? run?.sent ?? null
+  return (
+    <div className="playground-result">
+      <Panel title="Response" actions={last !== null && <Summary sent={last} polls={run?.polls.length ?? 0} />}>
+        {last === null ? (
+          <Empty icon="send" title="Nothing sent yet">
+            Hover over a field of the response to see where the contract has it from.
+          </Empty>
+        ) : (
+          <Body sent={last} />
+        )}
+      </Panel>
+      <Panel title="Beacons and events" actions={<Chip>{timeline.length === 0 ? null : timeline.length}</Chip>}>
+        {timeline.length === 0 ? (
+          <Empty icon="beacons" title="What the frame reports appears here, as it happens" />
+        ) : (
+          <ol className="events">
+            {timeline.map((entry, index) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: entries are only added
+              <TimelineRow key={index} entry={entry} />
+            ))}
+          </ol>
+        )}
+      </Panel>
+      <Panel title="Request">
+        <Json
+          value={run === null ? body : parseJson(run.request)}
+          endpoint="placements.create"
+          part="body"
+          label="Request"
+        />
+      </Panel>
+      <Panel title="Export" lead="The state as it is now. Keys come from the environment: svc env">
+        <Exports state={state} body={body} run={run} />
+      </Panel>
+    </div>
+  )
+}
+
+function Summary({ sent: { status, duration_ms, request_id, broken }, polls }: { sent: Sent; polls: number }) {
+  return (
+    <>
+      {polls > 0 && <Chip tone="warn">{`${polls} polls`}</Chip>}
+      <span className="faint tiny">{duration(duration_ms)}</span>
+      <Chip tone={toneOfStatus(status)}>{broken ?? status}</Chip>
+      {request_id !== null && <Id kind="request" id={request_id} />}
+    </>
+  )
+}
+
+function Body({ sent }: { sent: Sent }) {
+  const json = parseJson(sent.text)
+  return (
+    <Tabs className="tabs">
+      <TabList className="tab-list" aria-label="Parts of the response">
+        <Tab id="body" className="tab">
+          Body
+        </Tab>
+        <Tab id="headers" className="tab">
+          Headers {Object.keys(sent.headers).length}
+        </Tab>
+      </TabList>
+      <TabPanel id="body">
+        {json === undefined ? (
+          <TextBlock text={sent.text === '' ? 'No body.' : sent.text} label="Response" />
+        ) : (
+          <Json
+            value={json}
+            {...(sent.status < 300 ? { endpoint: sent.method === 'GET' ? 'decisions.get' : 'placements.create' } : {})}
+            label="Response"
+          />
+        )}
+      </TabPanel>
+      <TabPanel id="headers">
+        <dl className="headers">
+          {Object.entries(sent.headers).map(([name, value]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </div>
+          ))}
+        </dl>
+      </TabPanel>
+    </Tabs>
+  )
+}
+
+function TimelineRow({ entry }: { entry: TimelineEntry }) {
+  if (entry.source === 'page') {
+    const { type, ...data } = entry.event as RendererEvent & Record<string, unknown>
+    const reason = data.code ?? data.reason ?? data.no_fill_reason
+    return (
+      <li className="arriving bar">
+        <Chip tone="plain">page</Chip>
+        <code className="grow">{type}</code>
+        {typeof reason === 'string' && <Chip tone="warn">{reason}</Chip>}
+      </li>
+    )
+  }
+  const { type, data, at_ms } = entry.event
+  const verdict = typeof data.verdict === 'string' ? data.verdict : null
+  const reason = typeof data.reason_code === 'string' ? data.reason_code : null
+  return (
+    <li className="arriving bar">
+      <Time at_ms={at_ms} />
+      <code className="grow">{typeof data.event === 'string' ? data.event : type}</code>
+      {data.would_bill === true && <Chip tone="money">would bill</Chip>}
+      <Chip>{verdict ?? (typeof data.status === 'string' ? data.status : null)}</Chip>
+      {reason !== null && reason !== verdict && <code className="faint tiny">{reason}</code>}
+    </li>
+  )
+}
+
+function Exports({ state, body, run }: { state: PlaygroundState; body: JsonObject; run: Run | null }) {
+  const { base_url } = useSession()
+  const [yaml, setYaml] = useState('')
+  const target = { base_url, origin: base_url }
+  const exported = { id: 'placements.create', method: 'POST', path: '/v1/placements', body, as: state.as }
+  const suite = JSON.stringify(playgroundSuite(state, body, outcomeOf(run, state)))
+  useEffect(() => {
+    let isShown = true
+    void suiteText({ suite: JSON.parse(suite), notes: [] }).then((text) => {
+      if (isShown) setYaml(text)
+    })
+    return () => {
+      isShown = false
+    }
+  }, [suite])
+  return (
+    <CodeTabs
+      label="Export"
+      variants={[
+        { id: 'curl', title: 'curl', code: curlExport(exported, target) },
+        { id: 'typescript', title: 'TypeScript', code: typescriptExport(exported, target) },
+        { id: 'python', title: 'Python', code: pythonExport(exported, target) },
+        { id: 'qa', title: 'QA step', code: yaml },
+      ]}
+    />
+  )
+}
+
+/** Returns what the last send became, when it was of this state. */
+function outcomeOf(run: Run | null, state: PlaygroundState): PlacementOutcome | null {
+  if (run === null || JSON.stringify(run.state) !== JSON.stringify(state) || run.polls.length > 0) return null
+  const body = bodyOf(run.sent)
+  const decision = body?.decision as JsonObject | null | undefined
+  if (run.sent.status === 0) return null
+  return {
+    status: run.sent.status,
+    reason_code: typeof body?.reason_code === 'string' ? body.reason_code : null,
+    fill: typeof decision?.fill === 'boolean' ? decision.fill : null,
+    format: typeof decision?.format === 'string' ? decision.format : null,
+  }
+}

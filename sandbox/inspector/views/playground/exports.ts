@@ -1,0 +1,269 @@
+/**
+ * A call of the API as something to paste: a curl command, TypeScript with the typed client, Python without any package.
+ * Keys are never in it: they come from the environment, as `svc env` and `svc exec` set it.
+ */
+import { curlCommand, secretKeyVariable } from '../../../../src/foundation/curl.ts'
+import { isObject, type Json, type JsonObject } from '../../../../src/foundation/json.ts'
+import type { QaSuite } from '../requests/qa-suite.ts'
+import type { PlaygroundState } from './state.ts'
+
+export interface ExportedCall {
+  /** Id of the endpoint: `placements.create`. */
+  id: string
+  method: string
+  /** Path with its parameters filled in. */
+  path: string
+  params?: Readonly<Record<string, string>>
+  query?: Readonly<Record<string, string>>
+  body?: Json
+  /** `browser`: with an activation token, as a page of `origin`. */
+  as: 'server' | 'browser'
+}
+
+export interface ExportTarget {
+  base_url: string
+  /** The origin of a page that the project allows. */
+  origin: string
+}
+
+/** Returns the curl command; of a page, that of its activation before it. */
+export function curlExport(
+  { method, path, query, body, as }: ExportedCall,
+  { base_url, origin }: ExportTarget,
+): string {
+  const search = new URLSearchParams(query).toString()
+  const isBrowser = as === 'browser'
+  const request = {
+    method,
+    url: base_url + path + (search && `?${search}`),
+    headers: {
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      authorization: `Bearer ${isBrowser ? '$ACTIVATION_TOKEN' : secretKeyVariable}`,
+      ...(isBrowser ? { origin } : {}),
+    },
+    body: body === undefined ? undefined : JSON.stringify(body),
+  }
+  if (!isBrowser) return curlCommand(request)
+  const activation = curlCommand(
+    {
+      method: 'POST',
+      url: `${base_url}/v1/browser/activate`,
+      headers: { 'content-type': 'application/json', origin },
+      body: '{"publishable_key":"$SVC_PUBLISHABLE_KEY"}',
+    },
+    ['$SVC_PUBLISHABLE_KEY'],
+  )
+  return [
+    `ACTIVATION_TOKEN=$(${activation} | sed -n 's/.*"activation_token":"\\([^"]*\\)".*/\\1/p')`,
+    curlCommand(request, ['$ACTIVATION_TOKEN']),
+  ].join('\n')
+}
+
+/** Returns a module that calls the API with the typed client; as a page, with render.js loaded. */
+export function typescriptExport(call: ExportedCall, { base_url }: ExportTarget): string {
+  const { id, params, query, body, as } = call
+  if (as === 'browser') return pageExport(call, base_url)
+  const input = {
+    ...(params && { params: { ...params } }),
+    ...(query && { query: { ...query } }),
+    ...(body !== undefined && { body }),
+  }
+  const [group, verb] = id.split('.')
+  return [
+    "import { createClient, ServiceError } from 'svc-sandbox/client'",
+    '',
+    'const client = createClient({',
+    `  base_url: process.env.SVC_BASE_URL ?? ${literal(base_url)},`,
+    "  credential: process.env.SVC_SECRET_KEY ?? '',",
+    '})',
+    '',
+    'try {',
+    `  const response = await client.${group}.${verb}(${indented(javascript(input), '  ')})`,
+    '  console.log(JSON.stringify(response, null, 2))',
+    '} catch (error) {',
+    '  if (!(error instanceof ServiceError)) throw error',
+    '  console.error(error.reason_code, error.hint)',
+    '  process.exitCode = 1',
+    '}',
+    '',
+  ].join('\n')
+}
+
+/** render.js activates, requests, mounts and measures: the body needs no project. */
+function pageExport({ body }: ExportedCall, base_url: string): string {
+  const { client_id: _, ...request } = isObject(body) ? body : {}
+  return [
+    `// The page has <script src=${literal(`${base_url}/v1/render.js`)}></script> and <div id="ad"></div>.`,
+    "const publishableKey = 'pk_test_...' // the publishable key of the project",
+    '',
+    'await SponsoredPlacement.activate({ publishableKey })',
+    'await SponsoredPlacement.withTurn(',
+    `  { target: '#ad', body: ${indented(javascript(request), '  ')} },`,
+    '  async () => {',
+    '    // the work of the turn',
+    '  },',
+    ')',
+    '',
+  ].join('\n')
+}
+
+/** Returns a script that needs Python 3 alone. */
+export function pythonExport(call: ExportedCall, { base_url, origin }: ExportTarget): string {
+  const { method, path, query, body, as } = call
+  const search = new URLSearchParams(query).toString()
+  const target = path + (search && `?${search}`)
+  const isBrowser = as === 'browser'
+  const lines = [
+    'import json',
+    'import os',
+    'import urllib.error',
+    'import urllib.request',
+    '',
+    `BASE_URL = os.environ.get("SVC_BASE_URL", ${literal(base_url, '"')})`,
+    '',
+    '',
+    'def call(method, path, headers, body=None):',
+    '    data = None if body is None else json.dumps(body).encode()',
+    '    headers = {"content-type": "application/json", **headers}',
+    '    request = urllib.request.Request(BASE_URL + path, data=data, headers=headers, method=method)',
+    '    try:',
+    '        with urllib.request.urlopen(request) as response:',
+    '            return json.load(response)',
+    '    except urllib.error.HTTPError as error:',
+    '        raise SystemExit(f"{error.code} {error.read().decode()}")',
+    '',
+    '',
+  ]
+  if (isBrowser) {
+    lines.push(
+      `ORIGIN = ${literal(origin, '"')}`,
+      'activation = call(',
+      '    "POST", "/v1/browser/activate", {"origin": ORIGIN}, {"publishable_key": os.environ["SVC_PUBLISHABLE_KEY"]}',
+      ')',
+      'headers = {"origin": ORIGIN, "authorization": f"Bearer {activation[\'activation_token\']}"}',
+    )
+  } else lines.push('headers = {"authorization": f"Bearer {os.environ[\'SVC_SECRET_KEY\']}"}')
+  const more = body === undefined ? '' : `, ${python(body)}`
+  lines.push(`response = call(${literal(method, '"')}, ${literal(target, '"')}, headers${more})`)
+  return `${[...lines, 'print(json.dumps(response, indent=2))'].join('\n')}\n`
+}
+
+/** What a placement became, for the expectation of a suite. */
+export interface PlacementOutcome {
+  status: number
+  reason_code: string | null
+  fill: boolean | null
+  format: string | null
+}
+
+/** Returns the suite of a state of the playground, which expects what the last send became. */
+export function playgroundSuite(state: PlaygroundState, body: JsonObject, outcome: PlacementOutcome | null): QaSuite {
+  const { scenario, as, project } = state
+  const { overrides, consent, prompt, slot_hint } = body
+  const { allowed_formats, native_template_id, ...others } = isObject(overrides) ? overrides : {}
+  const isBrowser = as === 'browser'
+  const placement = plain({
+    job_type: state.job_type,
+    ...(allowed_formats === undefined ? {} : { format: allowed_formats }),
+    ...(native_template_id === undefined ? {} : { template: native_template_id }),
+    ...(isObject(prompt) ? prompt : {}),
+    ...(isObject(slot_hint) ? slot_hint : {}),
+    consent: consent ?? 'none',
+    ...(body.wait_ms === undefined ? {} : { wait_ms: body.wait_ms }),
+    ...(body.test_outcome === undefined ? {} : { no_fill: true }),
+  })
+  const step = {
+    placement,
+    ...(isBrowser ? { key: 'activation', origin: '{{origin}}' } : {}),
+    ...(Object.keys(others).length === 0
+      ? {}
+      : {
+          set: plain(Object.fromEntries(Object.entries(others).map(([name, value]) => [`overrides.${name}`, value]))),
+        }),
+    ...expectationOf(outcome),
+  } as JsonObject
+  const usesBrace = JSON.stringify(step).includes('{{brace}}')
+  return {
+    suite: 'playground',
+    title: 'Saved from the playground of the inspector',
+    cases: [
+      {
+        name: `a placement for ${state.job_type}`,
+        ...(project === '' ? {} : { project }),
+        ...(usesBrace ? { variables: { brace: '{' } } : {}),
+        steps: [
+          ...(scenario === '' ? [] : [{ scenario }]),
+          ...(isBrowser ? [{ activate: null, origin: '{{origin}}' }] : []),
+          step,
+        ],
+      },
+    ],
+  }
+}
+
+function expectationOf(outcome: PlacementOutcome | null): JsonObject {
+  if (outcome === null) return {}
+  const { status, reason_code, fill, format } = outcome
+  if (reason_code !== null) return { expect: { status, reason: reason_code } }
+  if (fill === null) return { expect: { status } }
+  return {
+    expect: { status, body: { 'decision.fill': fill, ...(format === null ? {} : { 'decision.format': format }) } },
+  }
+}
+
+/** Returns a copy whose texts hold no variable of a suite. */
+function plain(value: Json): Json {
+  if (typeof value === 'string') return value.replaceAll('{{', '{{brace}}{')
+  if (Array.isArray(value)) return value.map(plain)
+  if (!isObject(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [plain(name) as string, plain(field)]))
+}
+
+/** Returns a text in quotes. The escapes of JSON are also those of JavaScript and Python. */
+function literal(text: string, quotes: '"' | "'" = "'"): string {
+  const inner = JSON.stringify(text).slice(1, -1)
+  if (quotes === '"') return `"${inner}"`
+  // Within a page `</script>` would end the script.
+  return `'${inner.replaceAll('\\"', '"').replaceAll("'", "\\'").replaceAll('</', '<\\/')}'`
+}
+
+/** Returns a value as an expression of JavaScript, in the style of the documentation. */
+function javascript(value: Json | object): string {
+  if (typeof value === 'string') return literal(value)
+  if (typeof value !== 'object' || value === null) return String(value)
+  const isList = Array.isArray(value)
+  const items = isList
+    ? value.map(javascript)
+    : Object.entries(value).map(([name, field]) => `${propertyName(name)}: ${javascript(field)}`)
+  return wrapped(items, isList ? ['[', ']'] : ['{ ', ' }'], '  ')
+}
+
+/** `__proto__` in quotes or not sets the prototype: only a computed name is a property. */
+function propertyName(name: string): string {
+  if (name === '__proto__') return "['__proto__']"
+  return /^[A-Za-z_]\w*$/.test(name) ? name : literal(name)
+}
+
+/** Returns a value as an expression of Python. */
+function python(value: Json): string {
+  if (typeof value === 'string') return literal(value, '"')
+  if (value === null) return 'None'
+  if (typeof value === 'boolean') return value ? 'True' : 'False'
+  if (typeof value === 'number') return String(value)
+  const isList = Array.isArray(value)
+  const items = isList
+    ? value.map(python)
+    : Object.entries(value).map(([name, field]) => `${literal(name, '"')}: ${python(field)}`)
+  return wrapped(items, isList ? ['[', ']'] : ['{', '}'], '    ')
+}
+
+function wrapped(items: readonly string[], [open, close]: readonly [string, string], indent: string): string {
+  if (items.length === 0) return open.trim() + close.trim()
+  const line = open + items.join(', ') + close
+  if (line.length <= 80 && !line.includes('\n')) return line
+  return `${open.trim()}\n${items.map((item) => `${indent}${indented(item, indent)},\n`).join('')}${close.trim()}`
+}
+
+function indented(text: string, indent: string): string {
+  return text.replaceAll('\n', `\n${indent}`)
+}

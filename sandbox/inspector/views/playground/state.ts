@@ -1,0 +1,146 @@
+/**
+ * What the playground sends, as a value: every choice of the form. It is in the address, so that any state is a link, and
+ * becomes the body of a placement request.
+ */
+import { isObject, type Json, type JsonObject, parseJson } from '../../../../src/foundation/json.ts'
+
+/** Every choice with its values; the first is the default. Free texts have none. */
+export const choices = {
+  as: ['server', 'browser'],
+  job_type: ['chat', 'code', 'image', 'voice', 'agent'],
+  format: ['any', 'banner', 'clip', 'native'],
+  template: ['default', 'card', 'list_item', 'featured', 'minimal'],
+  consent: ['both', 'topic', 'none', 'denied'],
+  position: ['default', 'inline', 'above', 'below', 'between', 'sidebar'],
+  outcome: ['fill', 'no_fill'],
+} as const
+
+const texts = [
+  'project',
+  'key',
+  'topic',
+  'text',
+  'max_width',
+  'max_height',
+  'wait_ms',
+  'overrides',
+  'scenario',
+  'session',
+] as const
+
+type Choice = keyof typeof choices
+type TextChoice = (typeof texts)[number]
+export type PlaygroundState = { [Name in Choice]: (typeof choices)[Name][number] } & { [Name in TextChoice]: string }
+
+/** The state of an address without choices: a fill for a topic, with consent. Texts are empty where the sandbox decides. */
+export const defaultState: PlaygroundState = {
+  as: 'server',
+  job_type: 'chat',
+  format: 'any',
+  template: 'default',
+  consent: 'both',
+  position: 'default',
+  outcome: 'fill',
+  project: '',
+  key: '',
+  topic: 'coffee',
+  text: '',
+  max_width: '',
+  max_height: '',
+  wait_ms: '',
+  overrides: '',
+  scenario: '',
+  session: '',
+}
+
+/** Returns the state of a query string. A value that is missing or unknown is the default; no text exceeds 8,000 characters. */
+export function readState(search: string): PlaygroundState {
+  const query = new URLSearchParams(search)
+  const state: Record<string, string> = { ...defaultState }
+  for (const [name, values] of Object.entries(choices)) {
+    const value = query.get(name)
+    if (value !== null && (values as readonly string[]).includes(value)) state[name] = value
+  }
+  for (const name of texts) state[name] = (query.get(name) ?? state[name]!).slice(0, 8_000)
+  return state as PlaygroundState
+}
+
+/** Returns the shortest query string that reads as this state, without its question mark. */
+export function writeState(state: PlaygroundState): string {
+  const query = new URLSearchParams()
+  for (const name of Object.keys(defaultState) as (keyof PlaygroundState)[]) {
+    if (state[name] !== defaultState[name]) query.set(name, state[name])
+  }
+  return query.toString()
+}
+
+/** A field of the form whose text cannot be sent, and what to write instead. */
+export interface FieldProblem {
+  field: TextChoice
+  message: string
+}
+
+/** Returns what is wrong with texts that become numbers or JSON. What the API judges is left to it. */
+export function problemsOf(state: PlaygroundState): FieldProblem[] {
+  const problems: FieldProblem[] = []
+  for (const field of ['max_width', 'max_height', 'wait_ms'] as const) {
+    if (!/^\d{0,9}$/.test(state[field])) problems.push({ field, message: 'Write a whole number.' })
+  }
+  if (state.overrides.trim() !== '' && !isObject(parseJson(state.overrides))) {
+    problems.push({ field: 'overrides', message: 'Write a JSON object, such as {"bidfloor": 2}.' })
+  }
+  return problems
+}
+
+/** What stands for the choices that a state leaves open: `max_width` is that of the slot, CSS pixels. */
+export interface OpenChoices {
+  client_id: string
+  session_id: string
+  max_width?: number
+}
+
+/** Returns the body of POST /v1/placements. */
+export function placementBody(state: PlaygroundState, open: OpenChoices): JsonObject {
+  const { topic, text, format, template, position, consent } = state
+  const prompt = defined({ topic: topic || undefined, text: text || undefined })
+  const slot_hint = defined({
+    position: position === 'default' ? undefined : position,
+    max_width: numberOf(state.max_width) ?? open.max_width,
+    max_height: numberOf(state.max_height),
+  })
+  const more = parseJson(state.overrides)
+  const overrides = {
+    ...defined({
+      allowed_formats: format === 'any' ? undefined : [format],
+      native_template_id: template === 'default' || !['any', 'native'].includes(format) ? undefined : template,
+    }),
+    ...(isObject(more) ? more : {}),
+  }
+  return defined({
+    client_id: state.project || open.client_id,
+    session_id: state.session || open.session_id,
+    job_type: state.job_type,
+    wait_ms: numberOf(state.wait_ms),
+    test_outcome: state.outcome === 'no_fill' ? 'no_fill' : undefined,
+    prompt: orNone(prompt),
+    slot_hint: orNone(slot_hint),
+    overrides: orNone(overrides),
+    consent: consent === 'none' ? undefined : consentOf(consent),
+  })
+}
+
+function consentOf(consent: 'both' | 'topic' | 'denied'): JsonObject {
+  return { semantic_targeting: consent !== 'denied', prompt_shared: consent === 'both' }
+}
+
+function numberOf(text: string): number | undefined {
+  return text === '' ? undefined : Number(text)
+}
+
+function orNone(object: JsonObject): JsonObject | undefined {
+  return Object.keys(object).length === 0 ? undefined : object
+}
+
+function defined(fields: Readonly<Record<string, Json | undefined>>): JsonObject {
+  return Object.fromEntries(Object.entries(fields).filter((field): field is [string, Json] => field[1] !== undefined))
+}

@@ -1,0 +1,230 @@
+/** What production would have billed: in all, by day, by format and price, and what did not count. */
+import { useEffect, useMemo, useState } from 'react'
+import type { BillingReport } from '../../../../src/contract/control/billing.ts'
+import { call } from '../../data/api.ts'
+import type { SandboxEvent } from '../../data/live.ts'
+import { useResource } from '../../data/resource.ts'
+import { useSession } from '../../data/session.ts'
+import { Chart } from '../../parts/Chart.tsx'
+import { Chip } from '../../parts/Chip.tsx'
+import { type Filter, FilterBar, useFilters } from '../../parts/Filters.tsx'
+import { Page, Panel } from '../../parts/Panel.tsx'
+import { Empty, Shown } from '../../parts/States.tsx'
+import { BeaconList } from '../beacons/BeaconList.tsx'
+
+const isAffected = ({ type }: SandboxEvent) => type.startsWith('beacon.')
+
+export function BillingPage() {
+  const { projects } = useSession()
+  const filters = useMemo(
+    (): Filter[] => [
+      {
+        name: 'client_id',
+        label: 'Project',
+        kind: 'choice',
+        values: projects.map(({ client_id }) => [client_id, client_id]),
+      },
+      {
+        name: 'since',
+        label: 'Since',
+        kind: 'choice',
+        values: [
+          ['1h', '1 hour'],
+          ['24h', '1 day'],
+          ['168h', '7 days'],
+        ],
+      },
+      { name: 'session_id', label: 'Session', kind: 'text', isSearch: true },
+    ],
+    [projects],
+  )
+  const [values, change] = useFilters(filters)
+  const report = useResource('billing.report', { query: values }, isAffected)
+  return (
+    <Page title="Billing" lead="What production would have billed. Nothing is ever billed here.">
+      <FilterBar filters={filters} values={values} onChange={change} />
+      <Shown resource={report}>
+        {(data) =>
+          data.lines.length === 0 && data.not_counted.count === 0 ? (
+            <Empty icon="billing" title="Nothing to bill yet">
+              Beacons that are accepted appear here with what they count for.
+            </Empty>
+          ) : (
+            <div className="stack">
+              <Totals report={data} />
+              <Days values={values} report={data} />
+              <Lines report={data} />
+              <NotCounted report={data} />
+            </div>
+          )
+        }
+      </Shown>
+    </Page>
+  )
+}
+
+function money(amount: number, currency: string): string {
+  return `${amount.toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: 6 })} ${currency}`
+}
+
+function Totals({ report: { totals, not_counted } }: { report: BillingReport }) {
+  return (
+    <div className="cards">
+      {totals.map(({ client_id, billing_model, currency, count, amount, publisher_amount }) => (
+        <section key={`${client_id} ${currency}`} className="panel" aria-label={`Total of ${client_id}`}>
+          <h2 className="bar spread">
+            {client_id}
+            <Chip tone="plain">{billing_model}</Chip>
+          </h2>
+          <p className="figure">{money(amount, currency)}</p>
+          <p className="soft">
+            {count.toLocaleString('en')} billed, {money(publisher_amount, currency)} to the publisher
+          </p>
+        </section>
+      ))}
+      <section className="panel" aria-label="Did not count">
+        <h2>Did not count</h2>
+        <p className="figure">{not_counted.count.toLocaleString('en')}</p>
+        <p className="soft">beacons, accepted, repeated or rejected</p>
+      </section>
+    </div>
+  )
+}
+
+const day_ms = 86_400_000
+const shownDays = 14
+
+interface Day {
+  start_ms: number
+  counts: Readonly<Record<string, number>>
+}
+
+/** The days are reports of their own, read one after the other, the newest first. */
+function Days({ values, report }: { values: Readonly<Record<string, string>>; report: BillingReport }) {
+  const [days, setDays] = useState<readonly Day[]>([])
+  const { client_id, session_id } = values
+  const billed = report.totals.reduce((sum, { count }) => sum + count, 0)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another sum means other days
+  useEffect(() => {
+    let isShown = true
+    const read = async () => {
+      const { now_ms } = await call('clock.show')
+      const today_ms = Math.floor(now_ms / day_ms) * day_ms
+      const found: Day[] = []
+      for (let index = 0; index < shownDays && isShown; index++) {
+        const start_ms = today_ms - index * day_ms
+        const query = { client_id, session_id, since: String(start_ms), until: String(start_ms + day_ms) }
+        const { lines } = await call('billing.report', {
+          query: Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined)),
+        })
+        const counts: Record<string, number> = {}
+        for (const { format, count, is_billed } of lines) {
+          if (is_billed) counts[format] = (counts[format] ?? 0) + count
+        }
+        found.unshift({ start_ms, counts })
+        if (isShown) setDays([...found])
+      }
+    }
+    // Without them the rest of the report is shown all the same.
+    read().catch(() => undefined)
+    return () => {
+      isShown = false
+    }
+  }, [client_id, session_id, billed])
+  const series = (['banner', 'clip', 'native'] as const).map((format, index) => ({
+    label: format,
+    color: ['--good', '--focus', '--warn'][index] ?? '--good',
+    values: days.map(({ counts }) => counts[format] ?? 0),
+  }))
+  return (
+    <Panel title="Billed by day" lead="Of the last two weeks, by the sandbox clock.">
+      <Chart
+        label={`Billed by day and format: ${days.map(({ start_ms, counts }) => `${new Date(start_ms).toISOString().slice(0, 10)} ${JSON.stringify(counts)}`).join(', ')}`}
+        times_ms={days.map(({ start_ms }) => start_ms)}
+        series={series}
+        kind="bars"
+        height_px={200}
+      />
+    </Panel>
+  )
+}
+
+function Lines({ report: { lines } }: { report: BillingReport }) {
+  return (
+    <Panel title="By format and price">
+      {lines.length === 0 ? (
+        <p className="soft">Nothing has counted.</p>
+      ) : (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
+        <section className="scroller" aria-label="Lines of the report" tabIndex={0}>
+          <table className="plain-table">
+            <thead>
+              <tr>
+                <th scope="col">Project</th>
+                <th scope="col">Format</th>
+                <th scope="col">Metric</th>
+                <th scope="col" className="number">
+                  Count
+                </th>
+                <th scope="col" className="number">
+                  Price CPM
+                </th>
+                <th scope="col" className="number">
+                  Amount
+                </th>
+                <th scope="col" className="number">
+                  Publisher
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {lines.map((line) => (
+                <tr key={`${line.client_id} ${line.format} ${line.metric} ${line.gross_cpm} ${line.currency}`}>
+                  <td>{line.client_id}</td>
+                  <td>{line.format}</td>
+                  <td>
+                    <span className="bar">
+                      {line.metric.replaceAll('_', ' ')}
+                      {line.is_billed && <Chip tone="money">billed</Chip>}
+                    </span>
+                  </td>
+                  <td className="number">{line.count.toLocaleString('en')}</td>
+                  <td className="number">{line.gross_cpm.toFixed(2)}</td>
+                  <td className="number">{line.is_billed ? money(line.amount, line.currency) : '–'}</td>
+                  <td className="number">{line.is_billed ? money(line.publisher_amount, line.currency) : '–'}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </section>
+      )}
+    </Panel>
+  )
+}
+
+function NotCounted({ report: { not_counted } }: { report: BillingReport }) {
+  const { count, reasons, beacons } = not_counted
+  if (count === 0) return null
+  const most = Math.max(...reasons.map((reason) => reason.count))
+  const oldest_ms = Math.min(...beacons.map(({ received_at_ms }) => received_at_ms))
+  return (
+    <div className="columns">
+      <Panel title="Why they did not count">
+        <ul className="reasons">
+          {reasons.map((reason) => (
+            <li key={reason.reason_code}>
+              <Chip tone="warn">{reason.reason_code}</Chip>
+              <span className="funnel-track">
+                <span className="funnel-bar" style={{ width: `${(100 * reason.count) / most}%` }} />
+              </span>
+              <span className="number">{reason.count.toLocaleString('en')}</span>
+            </li>
+          ))}
+        </ul>
+      </Panel>
+      <Panel title="The newest of them">
+        <BeaconList beacons={beacons.slice(0, 20)} since_ms={oldest_ms} />
+      </Panel>
+    </div>
+  )
+}

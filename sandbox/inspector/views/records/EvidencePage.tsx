@@ -1,0 +1,193 @@
+/** The evidence chains: each entry with its hash, and whether the chain holds, checked on demand. */
+import { useMemo, useState } from 'react'
+import { Button } from 'react-aria-components'
+import type { EvidenceItem, EvidenceVerification } from '../../../../src/contract/control/evidence.ts'
+import { routeTo } from '../../app/identifiers.ts'
+import { type ApiProblem, call } from '../../data/api.ts'
+import { useList } from '../../data/list.ts'
+import { problemOf, useResource } from '../../data/resource.ts'
+import { useSession } from '../../data/session.ts'
+import { Chip } from '../../parts/Chip.tsx'
+import { CopyButton } from '../../parts/CopyButton.tsx'
+import { type Column, DataTable } from '../../parts/DataTable.tsx'
+import { type Filter, FilterBar, useFilters } from '../../parts/Filters.tsx'
+import { Icon } from '../../parts/Icon.tsx'
+import { Id } from '../../parts/Id.tsx'
+import { Page, Panel } from '../../parts/Panel.tsx'
+import { Empty, Problem, Shown } from '../../parts/States.tsx'
+import { Time } from '../../parts/Time.tsx'
+import { EvidenceEntries } from './EvidenceEntries.tsx'
+
+export function EvidencePage({ id }: { id: string }) {
+  return id === '' ? <Chains /> : <Entry id={id} />
+}
+
+const columns: readonly Column<EvidenceItem>[] = [
+  {
+    id: 'seq',
+    header: 'Entry',
+    width: 'minmax(110px, 0.8fr)',
+    isNarrow: true,
+    cell: ({ client_id, seq }) => (
+      <Id kind="evidence" id={`${client_id}~${seq}`}>
+        {`${client_id} ${seq}`}
+      </Id>
+    ),
+  },
+  { id: 'kind', header: 'Kind', width: '84px', isNarrow: true, cell: ({ kind }) => <Chip>{kind}</Chip> },
+  {
+    id: 'slot_id',
+    header: 'Slot',
+    width: 'minmax(136px, 0.8fr)',
+    cell: ({ slot_id }) => <Id kind="placement" id={slot_id} />,
+  },
+  {
+    id: 'hash',
+    header: 'Hash',
+    width: 'minmax(110px, 2fr)',
+    cell: ({ hash }) => <code className="faint small-code">{hash}</code>,
+  },
+  {
+    id: 'at_ms',
+    header: 'When',
+    width: '96px',
+    isNarrow: true,
+    isNumber: true,
+    cell: ({ at_ms }) => <Time at_ms={at_ms} />,
+  },
+]
+
+const keyOf = ({ client_id, seq }: EvidenceItem) => `${client_id}~${seq}`
+const routeOf = (item: EvidenceItem) => routeTo('evidence', keyOf(item))
+const recorded = new Set(['placement.decided', 'consent.changed', 'beacon.accepted'])
+
+function Chains() {
+  const { projects } = useSession()
+  const filters = useMemo(
+    (): Filter[] => [
+      { name: 'slot_id', label: 'Slot', kind: 'text', isSearch: true },
+      {
+        name: 'kind',
+        label: 'Kind',
+        kind: 'choice',
+        values: ['decision', 'consent', 'beacon'].map((kind) => [kind, kind]),
+      },
+      {
+        name: 'client_id',
+        label: 'Project',
+        kind: 'choice',
+        values: projects.map(({ client_id }) => [client_id, client_id]),
+      },
+    ],
+    [projects],
+  )
+  const [values, change] = useFilters(filters)
+  const list = useList<EvidenceItem>(
+    'evidence.list',
+    { query: values },
+    { keyOf, isAffected: ({ type }) => recorded.has(type) },
+  )
+  return (
+    <Page title="Evidence" isFull>
+      <Verification />
+      <FilterBar filters={filters} values={values} onChange={change} />
+      <DataTable
+        label="Evidence"
+        list={list}
+        columns={columns}
+        keyOf={keyOf}
+        routeOf={routeOf}
+        empty={
+          <Empty icon="chain" title="No evidence">
+            Decisions, consent and accepted beacons are recorded.
+          </Empty>
+        }
+      />
+    </Page>
+  )
+}
+
+type Check =
+  | { status: 'idle' | 'running' }
+  | { status: 'done'; result: EvidenceVerification }
+  | { status: 'failed'; problem: ApiProblem }
+
+/** Reads every entry of every chain: so it is asked for. */
+function Verification() {
+  const [check, setCheck] = useState<Check>({ status: 'idle' })
+  const verify = async () => {
+    setCheck({ status: 'running' })
+    try {
+      setCheck({ status: 'done', result: await call('evidence.verify') })
+    } catch (error) {
+      setCheck({ status: 'failed', problem: problemOf(error) })
+    }
+  }
+  return (
+    <div className="verification" role="status">
+      <Button className="small primary bar" onPress={verify} isDisabled={check.status === 'running'}>
+        <Icon name="shield" />
+        {check.status === 'running' ? 'Verifying' : 'Verify every chain'}
+      </Button>
+      {check.status === 'failed' && <Problem problem={check.problem} retry={verify} />}
+      {check.status === 'done' && (
+        <ul className="bar wrapping">
+          {check.result.chains.map(({ client_id, entries, broken_at, problem }) => (
+            <li key={client_id} className="bar wrapping">
+              <Chip tone={broken_at === null && problem === null ? 'good' : 'bad'}>
+                {broken_at === null && problem === null ? 'holds' : 'broken'}
+              </Chip>
+              <span>
+                {client_id}, {entries.toLocaleString('en')} entries
+              </span>
+              {broken_at !== null && (
+                <Id kind="evidence" id={`${client_id}~${broken_at}`}>{`first broken entry: ${broken_at}`}</Id>
+              )}
+              {problem !== null && <span className="soft">{problem}</span>}
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  )
+}
+
+/** The entries around one, so that each hash has the one before it beside it. */
+const around = 3
+
+function Entry({ id }: { id: string }) {
+  const [client_id = '', position = ''] = id.split(/~(?=\d+$)/)
+  const seq = Number(position)
+  const after_seq = Math.max(0, seq - around - 1)
+  const resource = useResource('evidence.export', {
+    params: { client_id },
+    query: { after_seq, limit: 2 * around + 1 },
+  })
+  return (
+    <Page
+      title={id}
+      heading={
+        <span className="bar">
+          <code className="clipped">{id}</code>
+          <CopyButton text={id} label="Copy the name of this entry" />
+        </span>
+      }
+      lead={`Entry ${seq} of the chain of ${client_id}, with those beside it`}
+    >
+      <Shown resource={resource} missing={<Empty icon="chain" title="There is no such project" />}>
+        {({ entries, checkpoint }) =>
+          entries.some((entry) => entry.seq === seq) ? (
+            <Panel
+              title="Chain"
+              lead={checkpoint === null ? undefined : `The chain ends with entry ${checkpoint.entries}.`}
+            >
+              <EvidenceEntries entries={entries} client_id={client_id} />
+            </Panel>
+          ) : (
+            <Empty icon="chain" title="The chain has no such entry" />
+          )
+        }
+      </Shown>
+    </Page>
+  )
+}

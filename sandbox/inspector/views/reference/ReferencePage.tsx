@@ -1,0 +1,240 @@
+/** The contract: every endpoint with its fields and where each comes from, every code, and the documentation. */
+import { type ReactNode, useMemo } from 'react'
+import { Link, useSearchParams } from 'wouter'
+import { isObject, type Json } from '../../../../src/foundation/json.ts'
+import type { ListedEndpoint } from '../../data/provenance.ts'
+import { useResource } from '../../data/resource.ts'
+import { linkTo } from '../../data/session.ts'
+import { Chip, toneOfStatus } from '../../parts/Chip.tsx'
+import { type Filter, FilterBar, useFilters } from '../../parts/Filters.tsx'
+import { Page, Panel } from '../../parts/Panel.tsx'
+import { Empty, Shown } from '../../parts/States.tsx'
+import { type DocsPage, useDocsPages } from './docs-pages.ts'
+import { EndpointDetail } from './EndpointDetail.tsx'
+
+const filters: readonly Filter[] = [
+  {
+    name: 'q',
+    label: 'Search',
+    kind: 'text',
+    placeholder: 'Endpoint, field, reason code, A31, page',
+    isSearch: true,
+  },
+  {
+    name: 'provenance',
+    label: 'Provenance',
+    kind: 'choice',
+    values: [
+      ['documented', 'documented'],
+      ['observed', 'observed'],
+      ['assumed', 'assumed'],
+    ],
+  },
+  {
+    name: 'api',
+    label: 'Part',
+    kind: 'choice',
+    values: [
+      ['v1', 'the API'],
+      ['sandbox', 'the control plane'],
+      ['old', 'for old clients'],
+    ],
+  },
+]
+
+export function ReferencePage() {
+  const contract = useResource('contract.show', {})
+  const [values, change] = useFilters(filters)
+  const [params] = useSearchParams()
+  const id = params.get('endpoint')
+  return (
+    <Page
+      title="Docs and contract"
+      lead={
+        <>
+          What this sandbox implements. <b>Documented</b>: stated in the API document. <b>Observed</b>: seen in public
+          clients. <b>Assumed</b>: chosen here, and may differ in production.
+        </>
+      }
+    >
+      <FilterBar filters={filters} values={values} onChange={change} />
+      <Shown resource={contract}>
+        {(listing) => {
+          const endpoints = listing.endpoints as unknown as ListedEndpoint[]
+          const chosen = endpoints.find((endpoint) => endpoint.id === id)
+          return (
+            <div className="reference" data-chosen={chosen !== undefined || undefined}>
+              <nav className="panel reference-list" aria-label="Endpoints">
+                <EndpointList endpoints={endpoints} values={values} chosen={id} />
+              </nav>
+              {chosen === undefined ? (
+                <div className="column">
+                  <Codes
+                    title="Reason codes"
+                    codes={listing.reason_codes}
+                    name="reason_code"
+                    search={values.q ?? ''}
+                    group="errors"
+                  />
+                  <Codes
+                    title="No-fill reasons"
+                    codes={listing.no_fill_reasons}
+                    name="no_fill_reason"
+                    search={values.q ?? ''}
+                    group="no-fill"
+                  />
+                  <Pages search={values.q ?? ''} />
+                </div>
+              ) : (
+                <EndpointDetail
+                  key={chosen.id}
+                  endpoint={chosen}
+                  search={values.q ?? ''}
+                  provenance={values.provenance}
+                />
+              )}
+            </div>
+          )
+        }}
+      </Shown>
+    </Page>
+  )
+}
+
+interface EndpointListProps {
+  endpoints: readonly ListedEndpoint[]
+  values: Readonly<Record<string, string>>
+  chosen: string | null
+}
+
+function EndpointList({ endpoints, values, chosen }: EndpointListProps) {
+  const [params] = useSearchParams()
+  const { q = '', provenance, api } = values
+  const shown = useMemo(
+    () =>
+      endpoints.filter(
+        (endpoint) =>
+          (api === undefined || partOf(endpoint) === api) &&
+          (provenance === undefined || endpoint.fields.some((field) => field.provenance === provenance)) &&
+          hasWords(
+            [
+              endpoint.id,
+              endpoint.path,
+              ...endpoint.fields.map(({ path, decision }) => `${path} ${decision ?? ''}`),
+            ].join(' '),
+            q,
+          ),
+      ),
+    [endpoints, q, provenance, api],
+  )
+  if (shown.length === 0) return <p className="faint">No endpoint matches.</p>
+  return (
+    <ul>
+      {shown.map(({ id, method, path }) => {
+        const query = new URLSearchParams(params)
+        query.set('endpoint', id)
+        return (
+          <li key={id}>
+            <Link
+              className="endpoint-link"
+              href={`/reference?${query}`}
+              aria-current={id === chosen ? 'page' : undefined}
+            >
+              <span className="bar spread">
+                <b className="clipped">{id}</b>
+                <Chip tone={method === 'GET' ? 'plain' : 'good'}>{method}</Chip>
+              </span>
+              <code className="faint clipped">{path}</code>
+            </Link>
+          </li>
+        )
+      })}
+    </ul>
+  )
+}
+
+function partOf({ path, stability }: ListedEndpoint): 'v1' | 'sandbox' | 'old' {
+  if (path.startsWith('/_sandbox/')) return 'sandbox'
+  return stability === 'deprecated' ? 'old' : 'v1'
+}
+
+/** Whether a text has every word of a search. */
+export function hasWords(text: string, search: string): boolean {
+  const lower = text.toLowerCase()
+  return search
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => lower.includes(word))
+}
+
+interface CodesProps {
+  title: string
+  codes: readonly Json[]
+  name: 'reason_code' | 'no_fill_reason'
+  search: string
+  /** Of the pages of the documentation. */
+  group: string
+}
+
+function Codes({ title, codes, name, search, group }: CodesProps) {
+  const shown = codes.flatMap((code) => (isObject(code) && hasWords(JSON.stringify(code), search) ? [code] : []))
+  return (
+    <Panel title={title} actions={<Chip>{shown.length}</Chip>}>
+      {shown.length === 0 ? (
+        <p className="faint">None matches.</p>
+      ) : (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
+        <section className="scroller code-list" tabIndex={0} aria-label={title}>
+          <ul>
+            {shown.map((code) => (
+              <li key={String(code[name])}>
+                <span className="bar wrap-line">
+                  <a className="id" href={linkTo(`/_sandbox/docs/${group}/${String(code[name])}`)}>
+                    {String(code[name])}
+                  </a>
+                  {typeof code.status === 'number' && <Chip tone={toneOfStatus(code.status)}>{code.status}</Chip>}
+                  {code.retryable === true && <Chip tone="plain">retryable</Chip>}
+                </span>
+                <span className="soft">{String(code.message ?? code.meaning ?? '')}</span>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+    </Panel>
+  )
+}
+
+function Pages({ search }: { search: string }) {
+  const { pages, isFailed } = useDocsPages()
+  const shown = pages.filter(({ topic, title, summary, headings }) =>
+    hasWords([topic, title, summary, ...headings].join(' '), search),
+  )
+  const sections = Map.groupBy(shown, ({ section }) => section)
+  return (
+    <Panel title="Documentation" actions={<Chip>{shown.length}</Chip>}>
+      {isFailed && <Empty icon="page" title="The list of pages could not be read" />}
+      {[...sections].map(([section, items]) => (
+        <Section key={section} title={section} pages={items} />
+      ))}
+    </Panel>
+  )
+}
+
+function Section({ title, pages }: { title: string; pages: readonly DocsPage[] }): ReactNode {
+  return (
+    <section className="docs-section">
+      <h3 className="label soft">{title}</h3>
+      <ul>
+        {pages.map(({ topic, title, summary }) => (
+          <li key={topic}>
+            <a className="link" href={linkTo(`/_sandbox/docs/${topic === 'index' ? '' : topic}`)}>
+              {title}
+            </a>{' '}
+            <span className="soft">{summary}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}

@@ -1,0 +1,216 @@
+/** `/callbacks`: the decisions that are posted to the callback URL of their job; `/callbacks/slot_...`: one, with its attempts. */
+import { useMemo, useState } from 'react'
+import { Button } from 'react-aria-components'
+import type { CallbackItem, CallbackStatus } from '../../../../src/contract/control/callbacks.ts'
+import type { ListedRequest } from '../../../../src/contract/control/requests.ts'
+import { routeTo } from '../../app/identifiers.ts'
+import { call } from '../../data/api.ts'
+import { useList } from '../../data/list.ts'
+import type { SandboxEvent } from '../../data/live.ts'
+import { useResource } from '../../data/resource.ts'
+import { useSession } from '../../data/session.ts'
+import { Chip, toneOfStatus } from '../../parts/Chip.tsx'
+import { Outcome, useAction } from '../../parts/Confirm.tsx'
+import { CopyButton } from '../../parts/CopyButton.tsx'
+import { type Column, DataTable } from '../../parts/DataTable.tsx'
+import { TextInput } from '../../parts/Fields.tsx'
+import { type Filter, FilterBar, useFilters } from '../../parts/Filters.tsx'
+import { Id } from '../../parts/Id.tsx'
+import { KeyValues, Page, Panel } from '../../parts/Panel.tsx'
+import { Empty, Shown } from '../../parts/States.tsx'
+import { duration, Time } from '../../parts/Time.tsx'
+
+const tones = { waiting: 'plain', retrying: 'warn', delivered: 'good', failed: 'bad', key_lost: 'bad' } as const
+const statuses = Object.keys(tones) as readonly CallbackStatus[]
+
+const columns: readonly Column<CallbackItem>[] = [
+  {
+    id: 'slot_id',
+    header: 'Slot',
+    width: '140px',
+    isNarrow: true,
+    cell: ({ slot_id }) => <Id kind="callback" id={slot_id} />,
+  },
+  {
+    id: 'status',
+    header: 'Status',
+    width: '96px',
+    isNarrow: true,
+    cell: ({ status }) => <Chip tone={tones[status]}>{status}</Chip>,
+  },
+  {
+    id: 'http',
+    header: 'Response',
+    width: '76px',
+    cell: ({ http_status }) => http_status ?? <span className="faint">–</span>,
+  },
+  { id: 'attempts', header: 'Attempts', width: '72px', isNumber: true, cell: ({ attempts }) => attempts },
+  { id: 'url', header: 'URL', width: 'minmax(150px, 1.4fr)', cell: ({ url }) => <code title={url}>{url}</code> },
+  {
+    id: 'problem',
+    header: 'Problem',
+    width: 'minmax(110px, 1fr)',
+    cell: ({ problem }) => <span title={problem ?? undefined}>{problem}</span>,
+  },
+  {
+    id: 'when',
+    header: 'When',
+    width: '104px',
+    isNarrow: true,
+    isNumber: true,
+    cell: ({ attempted_at_ms, created_at_ms }) => <Time at_ms={attempted_at_ms ?? created_at_ms} />,
+  },
+]
+
+const keyOf = ({ slot_id }: CallbackItem) => slot_id
+const routeOf = ({ slot_id }: CallbackItem) => routeTo('callback', slot_id)
+const isAffected = ({ type }: SandboxEvent) =>
+  type === 'placement.decided' || type === 'job.created' || /^callback/.test(type)
+
+export function CallbacksPage() {
+  const { projects } = useSession()
+  const filters = useMemo(
+    (): Filter[] => [
+      { name: 'slot_id', label: 'Slot', kind: 'text', isSearch: true },
+      { name: 'status', label: 'Status', kind: 'choice', values: statuses.map((status) => [status, status]) },
+      {
+        name: 'client_id',
+        label: 'Project',
+        kind: 'choice',
+        values: projects.map(({ client_id }) => [client_id, client_id]),
+      },
+    ],
+    [projects],
+  )
+  const [values, change] = useFilters(filters)
+  const list = useList<CallbackItem>('callbacks.list', { query: values }, { keyOf, isAffected })
+  return (
+    <Page title="Callbacks" lead="Decisions that are posted to the callback_url of their job, newest first." isFull>
+      <FilterBar filters={filters} values={values} onChange={change} />
+      <DataTable
+        label="Callbacks"
+        list={list}
+        columns={columns}
+        keyOf={keyOf}
+        routeOf={routeOf}
+        empty={
+          Object.keys(values).length > 0 ? (
+            <Empty icon="filter" title="No callback matches these filters" />
+          ) : (
+            <Empty icon="requests" title="No callback yet">
+              A job with a <code>callback_url</code> has one for each slot. To receive them:{' '}
+              <code>svc callbacks listen</code>
+            </Empty>
+          )
+        }
+      />
+    </Page>
+  )
+}
+
+export function CallbackPage({ id }: { id: string }) {
+  const resource = useResource('callbacks.list', { query: { slot_id: id, limit: 1 } }, isAffected)
+  return (
+    <Page
+      title={`Callback of ${id}`}
+      heading={
+        <span className="bar">
+          <span className="clipped">
+            Callback of <code>{id}</code>
+          </span>
+          <CopyButton text={id} label="Copy the slot_id" />
+        </span>
+      }
+      lead="The decision of this slot, posted to the callback_url of its job"
+    >
+      <Shown resource={resource}>
+        {({ items: [callback] }) =>
+          callback === undefined ? (
+            <Empty icon="requests" title="This slot has no callback">
+              Its job was created without a <code>callback_url</code>, or there is no such slot.
+            </Empty>
+          ) : (
+            <>
+              <Delivery callback={callback} reload={resource.reload} />
+              <Attempts key={callback.attempts} callback={callback} />
+            </>
+          )
+        }
+      </Shown>
+    </Page>
+  )
+}
+
+function Delivery({ callback, reload }: { callback: CallbackItem; reload: () => void }) {
+  const { slot_id, client_id, url, status, attempts, http_status, problem, created_at_ms, attempted_at_ms } = callback
+  const action = useAction()
+  const [secret_key, setSecretKey] = useState('')
+  const resend = () =>
+    action.run(async () => {
+      const body = secret_key === '' ? {} : { secret_key }
+      const sent = await call('callbacks.resend', { params: { slot_id }, body })
+      reload()
+      return sent.http_status === null
+        ? `Sent: ${sent.problem ?? 'no response'}.`
+        : `Sent: it responded ${sent.http_status}.`
+    })
+  return (
+    <Panel title="Delivery" actions={<Chip tone={tones[status]}>{status}</Chip>}>
+      <KeyValues
+        pairs={[
+          ['Slot', <Id key="slot" kind="placement" id={slot_id} />],
+          ['Project', <Id key="project" kind="project" id={client_id} />],
+          ['URL', <code key="url">{url}</code>],
+          ['Attempts', String(attempts)],
+          ['Last response', http_status === null ? (attempts === 0 ? null : 'none') : String(http_status)],
+          ['Problem', problem],
+          ['Job created', <Time key="created" at_ms={created_at_ms} show="date" />],
+          ['Last attempt', attempted_at_ms && <Time key="attempted" at_ms={attempted_at_ms} show="date" />],
+        ]}
+      />
+      <div className="form">
+        {status === 'key_lost' && (
+          <TextInput
+            label="Secret key that created the job"
+            value={secret_key}
+            onChange={setSecretKey}
+            isCode
+            hint="The sandbox was started again since, and knows only its hash. Not stored."
+          />
+        )}
+        <Button className="small primary" isDisabled={action.isRunning} onPress={resend}>
+          Send it again
+        </Button>
+        <Outcome action={action} />
+      </div>
+    </Panel>
+  )
+}
+
+/** The attempts are in the journal, as requests to the callback URL. */
+function Attempts({ callback: { url, slot_id, attempts } }: { callback: CallbackItem }) {
+  const resource = useResource('requests.list', attempts === 0 ? null : { query: { path: url, limit: 1_000 } })
+  const isOfSlot = (request: ListedRequest) => request.slot_id === slot_id
+  return (
+    <Panel title="Attempts" lead="As they are in the journal, newest first.">
+      {attempts === 0 ? (
+        <p className="soft">None yet.</p>
+      ) : (
+        <Shown resource={resource}>
+          {({ items }) => (
+            <ul className="cards">
+              {items.filter(isOfSlot).map(({ request_id, at_ms, status, duration_ms }) => (
+                <li key={request_id} className="bar box wrap-line">
+                  <Chip tone={toneOfStatus(status)}>{status === 0 ? 'no response' : status}</Chip>
+                  <Id kind="request" id={request_id} />
+                  <Time at_ms={at_ms} />
+                  <span className="faint tiny">{duration(duration_ms)}</span>
+                </li>
+              ))}
+            </ul>
+          )}
+        </Shown>
+      )}
+    </Panel>
+  )
+}

@@ -1,0 +1,210 @@
+/** The differences of two exchanges, part by part, and the dialog that chooses the other one. */
+import { useState } from 'react'
+import { Button, Dialog, DialogTrigger, Heading, Modal, ModalOverlay, Switch } from 'react-aria-components'
+import { Link } from 'wouter'
+import type { RequestDetail } from '../../../../src/contract/control/requests.ts'
+import type { Json } from '../../../../src/foundation/json.ts'
+import { routeTo } from '../../app/identifiers.ts'
+import { useResource } from '../../data/resource.ts'
+import { Chip, toneOfStatus } from '../../parts/Chip.tsx'
+import { TextInput } from '../../parts/Fields.tsx'
+import { Icon } from '../../parts/Icon.tsx'
+import { Id } from '../../parts/Id.tsx'
+import { Panel } from '../../parts/Panel.tsx'
+import { Empty, Shown } from '../../parts/States.tsx'
+import { Time } from '../../parts/Time.tsx'
+import { type ComparedPart, compareEntries, type Difference } from './diff.ts'
+
+export interface ComparisonProps {
+  entry: RequestDetail
+  other_id: string
+  close(): void
+}
+
+export function Comparison({ entry, other_id, close }: ComparisonProps) {
+  const resource = useResource('requests.show', { params: { request_id: other_id } })
+  const [isWhole, setWhole] = useState(false)
+  return (
+    <Panel
+      title="Differences"
+      className="comparison"
+      actions={
+        <>
+          <Switch className="switch bar label" isSelected={isWhole} onChange={setWhole}>
+            <span className="switch-track" /> What is equal too
+          </Switch>
+          <Button className="copy soft" aria-label="Close the differences" onPress={close}>
+            <Icon name="close" />
+          </Button>
+        </>
+      }
+    >
+      <Shown
+        resource={resource}
+        missing={<Empty icon="requests" title={`There is no request ${other_id} in the journal`} />}
+      >
+        {(other) => (
+          <>
+            <div className="bar diff-heads label">
+              <span className="bar">
+                <Icon name="remove" /> <Id kind="request" id={other.request_id} /> <Time at_ms={other.at_ms} />
+              </span>
+              <span className="bar">
+                <Icon name="add" /> <Id kind="request" id={entry.request_id} /> <Time at_ms={entry.at_ms} />
+              </span>
+            </div>
+            {compareEntries(other, entry).map((part) => (
+              <Part key={part.title} part={part} isWhole={isWhole} />
+            ))}
+          </>
+        )}
+      </Shown>
+    </Panel>
+  )
+}
+
+function Part({ part: { title, differences }, isWhole }: { part: ComparedPart; isWhole: boolean }) {
+  const changed = differences.filter(({ kind }) => kind !== 'same')
+  const shown = isWhole ? differences : changed
+  return (
+    <section className="diff-part" aria-label={title}>
+      <h3 className="bar label">
+        {title}
+        <Chip tone={changed.length === 0 ? 'plain' : 'warn'}>
+          {changed.length === 0 ? 'equal' : `${changed.length} differ`}
+        </Chip>
+      </h3>
+      {shown.length > 0 && (
+        <table className="diff">
+          <thead className="unseen">
+            <tr>
+              <th scope="col">Field</th>
+              <th scope="col">Before</th>
+              <th scope="col">After</th>
+            </tr>
+          </thead>
+          <tbody>
+            {shown.map((difference) => (
+              <Row key={difference.path} difference={difference} />
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  )
+}
+
+function Row({ difference: { path, kind, before, after } }: { difference: Difference }) {
+  return (
+    <tr data-kind={kind}>
+      <th scope="row">
+        <code>{path === '' ? '(everything)' : path}</code>
+      </th>
+      <td>{before === undefined ? <span className="faint">–</span> : <del>{textOf(before)}</del>}</td>
+      <td>{after === undefined ? <span className="faint">–</span> : <ins>{textOf(after)}</ins>}</td>
+    </tr>
+  )
+}
+
+function textOf(value: Json): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+export interface CompareDialogProps {
+  entry: RequestDetail
+  onChoose(request_id: string): void
+}
+
+/** Chooses among the newest requests of the same path, or by an identifier. */
+export function CompareDialog({ entry, onChoose }: CompareDialogProps) {
+  return (
+    <DialogTrigger>
+      <Button className="small bar">
+        <Icon name="again" />
+        Compare
+      </Button>
+      <ModalOverlay className="overlay" isDismissable>
+        <Modal className="dialog-modal">
+          <Dialog className="dialog">
+            {({ close }) => (
+              <Candidates
+                entry={entry}
+                choose={(id) => {
+                  close()
+                  onChoose(id)
+                }}
+                close={close}
+              />
+            )}
+          </Dialog>
+        </Modal>
+      </ModalOverlay>
+    </DialogTrigger>
+  )
+}
+
+interface CandidatesProps {
+  entry: RequestDetail
+  choose(request_id: string): void
+  close(): void
+}
+
+function Candidates({ entry, choose, close }: CandidatesProps) {
+  const path = entry.path.split('?', 1)[0] ?? ''
+  const query = { path: path.slice(0, 256), method: entry.method, limit: 12 }
+  const resource = useResource('requests.list', { query })
+  const [id, setId] = useState('')
+  return (
+    <>
+      <header className="bar spread">
+        <Heading slot="title">Compare with</Heading>
+        <Button className="copy soft" aria-label="Close" onPress={close}>
+          <Icon name="close" />
+        </Button>
+      </header>
+      <form
+        className="bar form-line"
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (id.trim() !== '') choose(id.trim())
+        }}
+      >
+        <div className="grow">
+          <TextInput label="Request" value={id} onChange={setId} placeholder="req_..." isCode />
+        </div>
+        <Button type="submit" className="small primary" isDisabled={id.trim() === ''}>
+          Compare
+        </Button>
+      </form>
+      <Shown resource={resource}>
+        {({ items }) => {
+          const others = items.filter(({ request_id }) => request_id !== entry.request_id)
+          if (others.length === 0) return <Empty title={`No other ${entry.method} of this path`} />
+          return (
+            <ul className="picks scroller">
+              {others.map((item) => (
+                <li key={item.request_id}>
+                  <Button className="pick bar" onPress={() => choose(item.request_id)}>
+                    <Time at_ms={item.at_ms} />
+                    <Chip tone={toneOfStatus(item.status)}>{item.status === 0 ? 'none' : item.status}</Chip>
+                    <code className="clipped grow">{item.reason_code ?? item.session_id ?? item.path}</code>
+                    <code className="faint">{item.request_id}</code>
+                  </Button>
+                </li>
+              ))}
+            </ul>
+          )
+        }}
+      </Shown>
+    </>
+  )
+}
+
+/** A link to another request, with what it is compared with. */
+export function CompareLink({ id, with_id }: { id: string; with_id: string }) {
+  return (
+    <Link className="small bar" href={`${routeTo('request', id)}?with=${encodeURIComponent(with_id)}`}>
+      <Icon name="again" /> Compare
+    </Link>
+  )
+}

@@ -1,0 +1,206 @@
+/** The journal: every exchange of the API, filtered by the address, read again as requests come. */
+import { useEffect, useMemo, useState } from 'react'
+import { Checkbox } from 'react-aria-components'
+import { Link } from 'wouter'
+import type { ListedRequest } from '../../../../src/contract/control/requests.ts'
+import { routeTo } from '../../app/identifiers.ts'
+import { useList } from '../../data/list.ts'
+import { Chip, toneOfStatus } from '../../parts/Chip.tsx'
+import { type Column, DataTable } from '../../parts/DataTable.tsx'
+import { type Filter, FilterBar, useFilters } from '../../parts/Filters.tsx'
+import { Id } from '../../parts/Id.tsx'
+import { Page } from '../../parts/Panel.tsx'
+import { Empty } from '../../parts/States.tsx'
+import { duration, Time } from '../../parts/Time.tsx'
+
+const filters: readonly Filter[] = [
+  {
+    name: 'path',
+    label: 'Path',
+    kind: 'text',
+    placeholder: 'Path, such as /v1/beacons or /v1/*/config',
+    isSearch: true,
+  },
+  {
+    name: 'status_class',
+    label: 'Status',
+    kind: 'choice',
+    values: [
+      ['2xx', '2xx success'],
+      ['3xx', '3xx redirect'],
+      ['4xx', '4xx refused'],
+      ['5xx', '5xx failed'],
+    ],
+  },
+  {
+    name: 'method',
+    label: 'Method',
+    kind: 'choice',
+    values: [
+      ['GET', 'GET'],
+      ['POST', 'POST'],
+      ['OPTIONS', 'OPTIONS'],
+      ['DELETE', 'DELETE'],
+    ],
+  },
+  {
+    name: 'key',
+    label: 'Credential',
+    kind: 'choice',
+    values: [
+      ['sk_test', 'secret test key'],
+      ['sk_live', 'secret live key'],
+      ['at', 'activation token'],
+      ['bt', 'beacon token'],
+    ],
+  },
+  {
+    name: 'since',
+    label: 'Since',
+    kind: 'choice',
+    values: [
+      ['1m', '1 minute'],
+      ['10m', '10 minutes'],
+      ['1h', '1 hour'],
+      ['1d', '1 day'],
+    ],
+  },
+  {
+    name: 'foreign',
+    label: 'Pages',
+    kind: 'choice',
+    values: [['true', 'that no project allows']],
+  },
+  { name: 'reason', label: 'Reason code', kind: 'text' },
+  { name: 'session_id', label: 'Session', kind: 'text' },
+  { name: 'client_id', label: 'Project', kind: 'text' },
+]
+
+/** No event says that a request came: the journal is asked for what is new. */
+const refresh_ms = 1_500
+
+export function RequestList() {
+  const [values, change] = useFilters(filters)
+  const [isLive, setLive] = useState(true)
+  const [picked, setPicked] = useState<readonly string[]>([])
+  const list = useList<ListedRequest>(
+    'requests.list',
+    { query: values },
+    { keyOf: ({ request_id }) => request_id, isAffected: () => true, isLive },
+  )
+  const { refresh } = list
+  useEffect(() => {
+    if (!isLive) return
+    const timer = setInterval(() => {
+      if (document.visibilityState === 'visible') refresh()
+    }, refresh_ms)
+    return () => clearInterval(timer)
+  }, [isLive, refresh])
+
+  const columns = useMemo<readonly Column<ListedRequest>[]>(
+    () => [
+      {
+        id: 'pick',
+        header: '',
+        width: '30px',
+        cell: ({ request_id }) => (
+          <Checkbox
+            className="check"
+            aria-label={`Compare ${request_id}`}
+            isSelected={picked.includes(request_id)}
+            onChange={(isPicked) =>
+              setPicked((before) =>
+                isPicked ? [...before, request_id].slice(-2) : before.filter((id) => id !== request_id),
+              )
+            }
+          >
+            <span className="check-box" />
+          </Checkbox>
+        ),
+      },
+      { id: 'when', header: 'When', width: '104px', isNarrow: true, cell: ({ at_ms }) => <Time at_ms={at_ms} /> },
+      {
+        id: 'status',
+        header: 'Status',
+        width: '64px',
+        isNarrow: true,
+        cell: ({ status }) => <Chip tone={toneOfStatus(status)}>{status === 0 ? 'none' : status}</Chip>,
+      },
+      {
+        id: 'request',
+        header: 'Request',
+        width: 'minmax(150px, 1.6fr)',
+        isNarrow: true,
+        cell: ({ method, path }) => (
+          <code title={path}>
+            <b>{method}</b> {path}
+          </code>
+        ),
+      },
+      {
+        id: 'reason',
+        header: 'Reason',
+        width: 'minmax(110px, 0.8fr)',
+        cell: ({ reason_code }) => (reason_code === null ? '' : <code className="soft">{reason_code}</code>),
+      },
+      { id: 'key', header: 'Key', width: '72px', cell: ({ key }) => <code className="faint">{key}</code> },
+      {
+        id: 'session',
+        header: 'Session',
+        width: 'minmax(90px, 0.7fr)',
+        cell: ({ session_id }) => <Id kind="session" id={session_id} />,
+      },
+      {
+        id: 'id',
+        header: 'Request ID',
+        width: '140px',
+        cell: ({ request_id }) => <Id kind="request" id={request_id} />,
+      },
+      { id: 'took', header: 'Took', width: '72px', isNumber: true, cell: ({ duration_ms }) => duration(duration_ms) },
+    ],
+    [picked],
+  )
+  const [later, earlier] = picked.toSorted().toReversed()
+  return (
+    <Page
+      title="Requests"
+      lead="Every exchange of the API as it was sent, without keys, tokens and prompt text."
+      isFull
+      actions={
+        picked.length === 0 ? (
+          <Link className="link" href="/callbacks">
+            Callbacks
+          </Link>
+        ) : picked.length === 2 ? (
+          <Link className="small primary" href={`${routeTo('request', later ?? '')}?with=${earlier}`}>
+            Compare the two
+          </Link>
+        ) : (
+          <span className="faint label">Pick another one to compare</span>
+        )
+      }
+    >
+      <FilterBar filters={filters} values={values} onChange={change} live={{ isOn: isLive, onChange: setLive }} />
+      <DataTable
+        label="Requests"
+        list={list}
+        columns={columns}
+        keyOf={({ request_id }) => request_id}
+        routeOf={({ request_id }) => routeTo('request', request_id)}
+        empty={
+          Object.keys(values).length > 0 ? (
+            <Empty title="No request matches">Clear a filter to see more.</Empty>
+          ) : (
+            <Empty icon="requests" title="No request yet">
+              Send one from the{' '}
+              <Link className="link" href="/playground">
+                playground
+              </Link>
+              , or: <code>svc placements create</code>
+            </Empty>
+          )
+        }
+      />
+    </Page>
+  )
+}

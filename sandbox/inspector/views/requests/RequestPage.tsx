@@ -1,0 +1,225 @@
+/** One exchange of the journal: both sides, what is wrong with it, and what can be made of it. */
+import { useEffect, useState } from 'react'
+import { Tab, TabList, TabPanel, Tabs } from 'react-aria-components'
+import { Link, useSearchParams } from 'wouter'
+import type { RequestDetail } from '../../../../src/contract/control/requests.ts'
+import { curlCommand, journaledRequest, redactedParts } from '../../../../src/foundation/curl.ts'
+import { pathPattern, withoutQuery } from '../../../../src/foundation/endpoint-path.ts'
+import { isObject, parseJson } from '../../../../src/foundation/json.ts'
+import type { ViewPageProps } from '../../app/view.ts'
+import { type ListedEndpoint, readEndpoints } from '../../data/provenance.ts'
+import { useResource } from '../../data/resource.ts'
+import { useSession } from '../../data/session.ts'
+import { Chip, toneOfStatus } from '../../parts/Chip.tsx'
+import { TextBlock } from '../../parts/Code.tsx'
+import { CopyButton } from '../../parts/CopyButton.tsx'
+import { Id } from '../../parts/Id.tsx'
+import { Json } from '../../parts/Json.tsx'
+import { KeyValues, Page, Panel } from '../../parts/Panel.tsx'
+import { Empty, Shown } from '../../parts/States.tsx'
+import { duration, Time } from '../../parts/Time.tsx'
+import { CompareDialog, Comparison } from './Comparison.tsx'
+import { Replay } from './Replay.tsx'
+import { SaveSuite } from './SaveSuite.tsx'
+
+export function RequestPage({ id }: ViewPageProps) {
+  const resource = useResource('requests.show', { params: { request_id: id } })
+  return (
+    <Shown
+      resource={resource}
+      missing={
+        <Page title={id}>
+          <Empty icon="requests" title="There is no such request in the journal">
+            The journal is bounded and drops its oldest requests.{' '}
+            <Link className="link" href="/requests">
+              The newest ones
+            </Link>
+          </Empty>
+        </Page>
+      }
+    >
+      {(entry) => <Entry key={entry.request_id} entry={entry} />}
+    </Shown>
+  )
+}
+
+function Entry({ entry }: { entry: RequestDetail }) {
+  const { request_id, method, path, status, reason_code } = entry
+  const [params, setParams] = useSearchParams()
+  const { base_url } = useSession()
+  const endpoints = useEndpoints()
+  const endpoint = endpointOf(entry, endpoints)
+  const other = params.get('with')
+  const compareWith = (id: string | null) =>
+    setParams((before) => {
+      const next = new URLSearchParams(before)
+      if (id === null) next.delete('with')
+      else next.set('with', id)
+      return next
+    })
+  return (
+    <Page
+      title={request_id}
+      heading={<Id kind="request" id={request_id} isCopied />}
+      lead={
+        <code className="wrap">
+          <b>{method}</b> {path}
+        </code>
+      }
+      actions={
+        <>
+          <CopyCurl entry={entry} base_url={base_url} />
+          <SaveSuite entry={entry} endpoints={endpoints} />
+          <CompareDialog entry={entry} onChoose={compareWith} />
+        </>
+      }
+    >
+      <Panel
+        title="Exchange"
+        actions={
+          <>
+            <Chip tone={toneOfStatus(status)}>{status === 0 ? 'no response' : status}</Chip>
+            <Chip tone="bad">{reason_code}</Chip>
+          </>
+        }
+      >
+        <KeyValues
+          pairs={[
+            ['When', <Time key="when" at_ms={entry.at_ms} show="date" />],
+            ['Took', duration(entry.duration_ms)],
+            ['Endpoint', endpoint === undefined ? null : <code key="endpoint">{endpoint.id}</code>],
+            ['Project', entry.client_id === null ? null : <Id key="project" kind="project" id={entry.client_id} />],
+            ['Key', entry.key_id === null ? null : <Id key="key" kind="key" id={entry.key_id} />],
+            ['Credential', entry.key],
+            ['Session', entry.session_id === null ? null : <Id key="session" kind="session" id={entry.session_id} />],
+            ['Placement', entry.slot_id === null ? null : <Id key="slot" kind="placement" id={entry.slot_id} />],
+            ['Sent to', entry.alias],
+            ['Old client', entry.old_client],
+            ['Fault rule', entry.response_headers['x-sandbox-fault']],
+            ['Replay of', replayedOf(entry)],
+          ]}
+        />
+      </Panel>
+      {other !== null && <Comparison entry={entry} other_id={other} close={() => compareWith(null)} />}
+      <div className="columns">
+        <Side
+          title="Request"
+          headers={entry.request_headers}
+          body={entry.request_body}
+          endpoint={endpoint?.id}
+          part="body"
+          marks={failingFields(entry)}
+        />
+        <Side
+          title="Response"
+          headers={entry.response_headers}
+          body={entry.response_body}
+          endpoint={status < 300 ? endpoint?.id : undefined}
+          part="response"
+        />
+      </div>
+      <Replay entry={entry} />
+    </Page>
+  )
+}
+
+function replayedOf({ request_headers }: RequestDetail) {
+  const id = request_headers['x-sandbox-replay']
+  return id === undefined ? null : <Id kind="request" id={id} />
+}
+
+interface SideProps {
+  title: string
+  headers: Readonly<Record<string, string>>
+  body: string | null
+  endpoint: string | undefined
+  part: 'body' | 'response'
+  marks?: Readonly<Record<string, string>>
+}
+
+function Side({ title, headers, body, endpoint, part, marks }: SideProps) {
+  const json = body === null || body === '' ? undefined : parseJson(body)
+  return (
+    <Panel title={title}>
+      <Tabs className="tabs">
+        <TabList className="tab-list" aria-label={`Parts of the ${title.toLowerCase()}`}>
+          <Tab id="body" className="tab">
+            Body
+          </Tab>
+          <Tab id="headers" className="tab">
+            Headers {Object.keys(headers).length}
+          </Tab>
+        </TabList>
+        <TabPanel id="body">
+          {body === null || body === '' ? (
+            <p className="faint pad">No body.</p>
+          ) : json === undefined ? (
+            <TextBlock text={body} label={`${title} body`} />
+          ) : (
+            <Json
+              value={json}
+              label={`${title} body`}
+              {...(endpoint === undefined ? {} : { endpoint })}
+              part={part}
+              {...(marks === undefined ? {} : { marks })}
+            />
+          )}
+        </TabPanel>
+        <TabPanel id="headers">
+          <dl className="headers">
+            {Object.entries(headers).map(([name, value]) => (
+              <div key={name}>
+                <dt>{name}</dt>
+                <dd>{value}</dd>
+              </div>
+            ))}
+          </dl>
+        </TabPanel>
+      </Tabs>
+    </Panel>
+  )
+}
+
+/** Returns the fields of the request that the response names, with what is wrong with each. */
+function failingFields({ response_body, status }: RequestDetail): Record<string, string> {
+  const body = status < 400 ? undefined : parseJson(response_body ?? '')
+  if (!isObject(body) || !Array.isArray(body.fields)) return {}
+  return Object.fromEntries(
+    body.fields.flatMap((field) =>
+      isObject(field) && typeof field.path === 'string' ? [[field.path, String(field.message ?? '')]] : [],
+    ),
+  )
+}
+
+function CopyCurl({ entry, base_url }: { entry: RequestDetail; base_url: string }) {
+  const request = journaledRequest(entry, base_url)
+  const parts = redactedParts({ url: request.url, ...(request.body === undefined ? {} : { body: request.body }) })
+  const note = parts.length === 0 ? '' : `, without what the journal does not store: ${parts.join(', ')}`
+  return (
+    <CopyButton text={() => curlCommand(request)} label={`Copy as curl${note}`}>
+      Copy as curl
+    </CopyButton>
+  )
+}
+
+function useEndpoints(): readonly ListedEndpoint[] {
+  const [endpoints, setEndpoints] = useState<readonly ListedEndpoint[]>([])
+  useEffect(() => {
+    let isShown = true
+    readEndpoints().then(
+      (read) => {
+        if (isShown) setEndpoints(read)
+      },
+      () => undefined,
+    )
+    return () => {
+      isShown = false
+    }
+  }, [])
+  return endpoints
+}
+
+function endpointOf({ method, path }: RequestDetail, endpoints: readonly ListedEndpoint[]): ListedEndpoint | undefined {
+  const bare = withoutQuery(path)
+  return endpoints.find((endpoint) => endpoint.method === method && pathPattern(endpoint.path).test(bare))
+}

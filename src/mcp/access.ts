@@ -1,0 +1,23 @@
+/** What the tools for agents work with: a sandbox, and what the program around it can do with it. */
+import type { Client } from '../client/client.ts'
+import type { Diagnosis } from '../journal/doctor.ts'
+import type { TargetOptions } from '../qa/run/target.ts'
+
+export interface SandboxAccess {
+  /** How commands begin in texts: `svc`, `npx svc-sandbox`. */
+  command_name: string
+  /** Whether tools that change something may be called: the role of a token decides it. */
+  mayWrite: boolean
+  /** Returns the client of the sandbox, with the secret key of the project. Throws when no sandbox is running. */
+  client(): Promise<Client>
+  /** Returns the project that placements are made for. */
+  clientId(): Promise<string>
+  /** Returns what a run of QA suites tests. */
+  qaTarget(): Promise<Omit<TargetOptions, 'browser'>>
+  /** Returns what `svc doctor` finds. */
+  diagnose(): Promise<Diagnosis[]>
+  /** Milliseconds since the Unix epoch, of the host. */
+  now(): number
+  /** `length` random characters of a-z and 0-9. */
+  randomText(length: number): string
+}

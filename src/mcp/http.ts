@@ -1,0 +1,85 @@
+/**
+ * The Streamable HTTP transport at /_sandbox/mcp, without sessions: each POST is answered by itself with JSON, so that
+ * nothing is kept between two requests, and a restart of the sandbox disturbs no agent.
+ */
+import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'
+import { version } from '../cli/run/program-info.ts'
+import { keyOfStarted } from '../cli/settings/key-destination.ts'
+import type { Fetch } from '../client/exchange.ts'
+import { createClient } from '../client/index.ts'
+import { diagnose } from '../journal/doctor.ts'
+import { gatherSandbox } from '../journal/facts/machine.ts'
+import { readJournal } from '../journal/read.ts'
+import type { SandboxAccess } from './access.ts'
+import { createMcpServer } from './server.ts'
+
+/** The sandbox that serves it. */
+export interface ServingSandbox {
+  url: string
+  keys: { client_id: string; secret_key: string; publishable_key: string }
+  /** Sends a request through the pipeline of the sandbox, without a socket. */
+  fetch: Fetch
+  /** Milliseconds since the Unix epoch. */
+  now(): number
+  randomText(length: number): string
+}
+
+/** As of svc doctor. */
+const journal_limit = 1_000
+const command_name = 'svc'
+
+/** Who asks: a token of the control plane, or a program on this computer that needs none. */
+export interface Caller {
+  token: string | undefined
+  mayWrite: boolean
+}
+
+/** Returns a function that responds to one request of an agent. What its tools do is done with the token of the caller. */
+export function createMcpEndpoint(sandbox: ServingSandbox): (request: Request, caller: Caller) => Promise<Response> {
+  return async (request, caller) => {
+    const access = accessOf(sandbox, caller)
+    const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true })
+    const server = createMcpServer(access)
+    await server.connect(transport)
+    request.signal.addEventListener('abort', () => void server.close(), { once: true })
+    try {
+      return await transport.handleRequest(request)
+    } finally {
+      await server.close()
+    }
+  }
+}
+
+function accessOf(sandbox: ServingSandbox, { token, mayWrite }: Caller): SandboxAccess {
+  const { url, keys, fetch, now, randomText } = sandbox
+  const client = createClient({
+    base_url: url,
+    credential: keys.secret_key,
+    headers: { 'user-agent': `svc-mcp/${version}`, ...(token === undefined ? {} : { 'x-sandbox-token': token }) },
+    fetch,
+    validate: false,
+  })
+  return {
+    command_name,
+    mayWrite,
+    client: async () => client,
+    clientId: async () => keys.client_id,
+    now,
+    randomText,
+    qaTarget: async () => ({
+      kind: 'sandbox',
+      base_url: url,
+      client_id: keys.client_id,
+      origin: null,
+      keys: { secret: keyOfStarted({ keys }), publishable: keys.publishable_key },
+      ...(token === undefined ? {} : { admin_token: keyOfStarted({ keys: { secret_key: token } }) }),
+    }),
+    async diagnose() {
+      const info = await client.sandbox.info()
+      const about = { client_id: keys.client_id, command_name }
+      const journal = await readJournal(client, info, { limit: journal_limit }, about)
+      // What it runs on is for the command line to judge: this may be a container.
+      return diagnose({ machine: null, sandbox: await gatherSandbox(client, info, command_name), journal, served: [] })
+    },
+  }
+}

@@ -1,0 +1,68 @@
+/** The documentation and the QA suites of this package, as text. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { builtinNames, builtinText } from '../qa/suite/builtin.ts'
+import { packageRoot } from '../scaffold/templates.ts'
+
+/** A page, as dist/docs/index.json lists it. */
+export interface Topic {
+  /** `server`, `errors/key_class`. */
+  topic: string
+  title: string
+  summary: string
+  section: string
+}
+
+export interface Resource {
+  uri: string
+  name: string
+  title: string
+  description: string
+  mimeType: 'text/markdown' | 'text/yaml'
+}
+
+const folder = join(packageRoot, 'dist/docs')
+const docs = 'svc://docs/'
+const suites = 'svc://suites/'
+
+/** Returns every topic of this package. */
+export function readTopics(): Topic[] {
+  return JSON.parse(readFileSync(join(folder, 'index.json'), 'utf8')) as Topic[]
+}
+
+/** Returns the text of a topic, also of a code without its group; null when there is none. */
+export function readTopic(wanted: string): string | null {
+  const topics = readTopics().map(({ topic }) => topic)
+  const found = topics.find((topic) => topic === wanted) ?? topics.find((topic) => topic.split('/')[1] === wanted)
+  return found === undefined ? null : readFileSync(join(folder, `${found}.txt`), 'utf8')
+}
+
+/** Returns all pages, without a page for each code, and all suites. */
+export function listResources(): Resource[] {
+  const pages = readTopics().filter(({ topic }) => !topic.includes('/'))
+  return [
+    ...pages.map(({ topic, title, summary }): Resource => {
+      return { uri: docs + topic, name: topic, title, description: summary, mimeType: 'text/markdown' }
+    }),
+    ...builtinNames().map((name): Resource => {
+      const description = `The QA suite ${name}: what run_qa runs by this name.`
+      return {
+        uri: suites + name,
+        name: `suite ${name}`,
+        title: `QA suite ${name}`,
+        description,
+        mimeType: 'text/yaml',
+      }
+    }),
+  ]
+}
+
+/** Returns a resource by its URI; null when there is none. Codes are resources too: svc://docs/errors/key_class. */
+export function readResource(uri: string): { mimeType: Resource['mimeType']; text: string } | null {
+  if (uri.startsWith(docs)) {
+    const text = readTopic(uri.slice(docs.length))
+    return text === null ? null : { mimeType: 'text/markdown', text }
+  }
+  const name = uri.startsWith(suites) ? uri.slice(suites.length) : ''
+  return builtinNames().includes(name) ? { mimeType: 'text/yaml', text: builtinText(name) } : null
+}

@@ -1,0 +1,129 @@
+/** The server of the Model Context Protocol: tools, resources and prompts, apart from how messages come and go. */
+import { Server } from '@modelcontextprotocol/sdk/server/index.js'
+import {
+  CallToolRequestSchema,
+  ErrorCode,
+  GetPromptRequestSchema,
+  type Tool as ListedTool,
+  ListPromptsRequestSchema,
+  ListResourcesRequestSchema,
+  ListResourceTemplatesRequestSchema,
+  ListToolsRequestSchema,
+  McpError,
+  ReadResourceRequestSchema,
+} from '@modelcontextprotocol/sdk/types.js'
+import { z } from 'zod'
+import { CliError, didYouMean } from '../cli/run/errors.ts'
+import { version } from '../cli/run/program-info.ts'
+import type { SandboxAccess } from './access.ts'
+import { failureText, limitedText, resultText } from './output.ts'
+import { prompts } from './prompts.ts'
+import { listResources, readResource } from './resources.ts'
+import { checkInput, type Tool, tools } from './tools.ts'
+
+const instructions = `A local sandbox of the sponsored placement API: nothing here is real traffic or money.
+Begin with read_docs or the resources svc://docs/. After the app under test has run: list_requests, list_beacons, doctor.
+A failed call says what to do in its line "Fix". Keys and tokens are redacted in every result.`
+
+/** Returns a server that is not connected yet. */
+export function createMcpServer(access: SandboxAccess): Server {
+  const info = { name: 'svc-sandbox', title: 'svc sandbox', version }
+  const server = new Server(info, { capabilities: { tools: {}, resources: {}, prompts: {} }, instructions })
+  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: listedTools() }))
+  server.setRequestHandler(CallToolRequestSchema, async ({ params: { name, arguments: given } }, { signal }) => {
+    const tool = tools.find((each) => each.name === name)
+    if (tool === undefined)
+      throw new McpError(
+        ErrorCode.InvalidParams,
+        `There is no tool ${name}. ${
+          didYouMean(
+            name,
+            tools.map((each) => each.name),
+          ) ?? ''
+        }`.trim(),
+      )
+    try {
+      if (tool.effect !== 'reads' && !access.mayWrite) throw readOnly(tool)
+      const result = await tool.call(access, checkInput(tool, given), signal)
+      const text = typeof result === 'string' ? limitedText(result, tool.narrower) : resultText(result, tool.narrower)
+      return { content: [{ type: 'text', text }] }
+    } catch (error) {
+      return { content: [{ type: 'text', text: failureText(error) }], isError: true }
+    }
+  })
+  server.setRequestHandler(ListResourcesRequestSchema, () => ({ resources: listResources() }))
+  server.setRequestHandler(ListResourceTemplatesRequestSchema, () => ({
+    resourceTemplates: [
+      {
+        uriTemplate: 'svc://docs/{group}/{code}',
+        name: 'code',
+        title: 'A code of the documentation',
+        description: 'errors/key_class, no-fill/below_floor, beacons/BELOW_THRESHOLD, rules/busy-polling ...',
+        mimeType: 'text/markdown',
+      },
+    ],
+  }))
+  server.setRequestHandler(ReadResourceRequestSchema, ({ params: { uri } }) => {
+    const found = readResource(uri)
+    if (found === null)
+      throw new McpError(ErrorCode.InvalidParams, `There is no resource ${uri}. List them with resources/list.`)
+    return {
+      contents: [
+        { uri, mimeType: found.mimeType, text: limitedText(found.text, 'The rest is in the package, or in svc docs.') },
+      ],
+    }
+  })
+  server.setRequestHandler(ListPromptsRequestSchema, () => ({
+    prompts: prompts.map(({ name, title, description, arguments: given }) => ({
+      name,
+      title,
+      description,
+      arguments: [...given],
+    })),
+  }))
+  server.setRequestHandler(GetPromptRequestSchema, async ({ params: { name, arguments: given = {} } }) => {
+    const prompt = prompts.find((each) => each.name === name)
+    if (prompt === undefined) throw new McpError(ErrorCode.InvalidParams, `There is no prompt ${name}.`)
+    try {
+      const text = await prompt.text(access, given)
+      return { description: prompt.description, messages: [{ role: 'user', content: { type: 'text', text } }] }
+    } catch (error) {
+      throw new McpError(ErrorCode.InvalidParams, failureText(error))
+    }
+  })
+  return server
+}
+
+function readOnly({ name }: Tool): CliError {
+  const hint = 'Connect with a token of the role write: svc tokens create.'
+  return new CliError('credentials', 'role_missing', `${name} changes the sandbox, and the token may only read.`, hint)
+}
+
+let listed: ListedTool[] | undefined
+
+function listedTools(): ListedTool[] {
+  listed ??= tools.map(listedTool)
+  return listed
+}
+
+function listedTool({ name, title, description, effect, isIdempotent, input }: Tool): ListedTool {
+  const { $schema: _, ...inputSchema } = z.toJSONSchema(input, { override: withoutSources })
+  return {
+    name,
+    title,
+    description,
+    inputSchema: inputSchema as ListedTool['inputSchema'],
+    annotations: {
+      title,
+      readOnlyHint: effect === 'reads',
+      destructiveHint: effect === 'destroys',
+      idempotentHint: isIdempotent,
+      openWorldHint: false,
+    },
+  }
+}
+
+/** Provenance is what show_contract is for; keywords are for generators of clients. */
+function withoutSources({ jsonSchema }: { jsonSchema: Record<string, unknown> }): void {
+  for (const name of ['provenance', 'decision', 'keywords']) delete jsonSchema[name]
+}

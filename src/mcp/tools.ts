@@ -1,0 +1,291 @@
+/**
+ * The tools for agents. Most are an endpoint of the contract under another name: their input is the endpoint's own
+ * parameters, query and body. The others are what the command line does beyond one request.
+ */
+import { z } from 'zod'
+import { CliError, didYouMean } from '../cli/run/errors.ts'
+import type { Endpoint } from '../contract/endpoint.ts'
+import { explainIssues } from '../contract/field-errors.ts'
+import { contract, type EndpointId } from '../contract/index.ts'
+import { contractListing } from '../contract/listing.ts'
+import { BeaconRequest } from '../contract/v1/beacons.ts'
+import { PlacementRequest } from '../contract/v1/placements.ts'
+import { summaryOf } from '../journal/doctor.ts'
+import { lintBeacons } from '../journal/lint.ts'
+import type { SandboxAccess } from './access.ts'
+import { readTopic, readTopics } from './resources.ts'
+import { runSuites } from './suites.ts'
+
+/** What a tool does to the sandbox: it reads, it adds or changes, or it loses something. */
+export type Effect = 'reads' | 'changes' | 'destroys'
+
+export interface Tool {
+  name: string
+  title: string
+  description: string
+  effect: Effect
+  /** Whether a second call with the same input changes nothing more. */
+  isIdempotent: boolean
+  input: z.ZodObject
+  /** What to do when the result is too large. */
+  narrower: string
+  /** Returns the result: a value for JSON, which is redacted, or a text of this package, which is not. */
+  call(access: SandboxAccess, input: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<unknown>
+}
+
+const inList = 'Ask for fewer items with limit, or narrow it with the filters; cursor continues after the last page.'
+const ofOne = 'Ask for a part of it with another tool.'
+
+/** Default number of items of a list, for the context of a model. */
+const usualLimit = 20
+
+const { show_contract, read_docs, create_placement, send_beacon, run_qa, doctor, lint_beacons } = ownTools()
+
+export const tools: readonly Tool[] = [
+  create_placement,
+  endpointTool('list_placements', 'placements.list', 'reads', 'Newest first, with status, outcome and no-fill reason.'),
+  endpointTool(
+    'explain_placement',
+    'placements.explain',
+    'reads',
+    'Start here for "why was there no ad" and "why was this not billed".',
+  ),
+  send_beacon,
+  endpointTool(
+    'list_beacons',
+    'beacons.list',
+    'reads',
+    'Each with its verdict, its reason_code and whether production would bill it.',
+  ),
+  endpointTool('billing_report', 'billing.report', 'reads', 'Also lists what did not count, and why.'),
+  endpointTool(
+    'list_requests',
+    'requests.list',
+    'reads',
+    'What the app under test has really sent. status_class 4xx finds its mistakes.',
+  ),
+  endpointTool('show_request', 'requests.show', 'reads', 'Needs a request_id of list_requests.'),
+  endpointTool('set_consent', 'consent.set', 'changes', 'decision is granted, denied or withdrawn.'),
+  endpointTool('show_consent', 'consent.list', 'reads', ''),
+  show_contract,
+  read_docs,
+  run_qa,
+  doctor,
+  lint_beacons,
+  endpointTool('add_fault', 'faults.add', 'changes', 'Use times, so that it ends by itself.'),
+  endpointTool('list_faults', 'faults.list', 'reads', ''),
+  endpointTool('clear_faults', 'faults.clear', 'destroys', ''),
+  endpointTool('list_scenarios', 'scenario.list', 'reads', ''),
+  endpointTool('use_scenario', 'scenario.use', 'changes', 'Names are those of list_scenarios.'),
+  endpointTool('clear_scenario', 'scenario.clear', 'changes', ''),
+  endpointTool('show_clock', 'clock.show', 'reads', ''),
+  endpointTool('advance_clock', 'clock.advance', 'changes', ''),
+  endpointTool('set_clock', 'clock.set', 'changes', ''),
+  endpointTool('freeze_clock', 'clock.freeze', 'changes', ''),
+  endpointTool('resume_clock', 'clock.resume', 'changes', ''),
+  endpointTool('sandbox_info', 'sandbox.info', 'reads', ''),
+  endpointTool(
+    'reset_sandbox',
+    'sandbox.reset',
+    'destroys',
+    'Placements, beacons, consent, faults and the journal are gone after it.',
+  ),
+]
+
+/** Returns the tool that calls one endpoint. */
+function endpointTool(name: string, id: EndpointId, effect: Effect, more: string): Tool {
+  const endpoint: Endpoint = contract[id]
+  const { params, query, summary, description, method } = endpoint
+  const body = endpoint.body instanceof z.ZodObject ? endpoint.body : undefined
+  const parts = { params, query, body }
+  const shape = Object.assign({}, ...Object.values(parts).map((part) => part?.shape ?? {})) as z.ZodRawShape
+  const isList = 'limit' in shape
+  return {
+    name,
+    title: summary,
+    description: [description, more].filter((part) => part !== '').join(' '),
+    effect,
+    isIdempotent: method === 'GET' || method === 'DELETE',
+    input: z.strictObject(shape),
+    narrower: isList ? inList : ofOne,
+    async call(access, input, signal) {
+      const given = isList ? { limit: usualLimit, ...input } : input
+      const client = await access.client()
+      const sent = Object.entries(parts).flatMap(([part, schema]) => {
+        if (schema === undefined) return []
+        return [[part, Object.fromEntries(Object.entries(given).filter(([field]) => field in schema.shape))]]
+      })
+      const { data } = await client.call(id, Object.fromEntries(sent), { signal })
+      return data
+    },
+  }
+}
+
+function ownTools() {
+  const someDefaults = { client_id: true, session_id: true, job_type: true } as const
+  const ofSlot = { beacon_id: true, slot_id: true, asset_token: true } as const
+  const endpointIds = Object.keys(contract) as [EndpointId, ...EndpointId[]]
+  return {
+    create_placement: {
+      name: 'create_placement',
+      title: contract['placements.create'].summary,
+      description: `${contract['placements.create'].description} Defaults: the project of the sandbox, a new session, job_type chat. Tokens are redacted in the result: send_beacon needs only the slot_id.`,
+      effect: 'changes',
+      isIdempotent: false,
+      input: PlacementRequest.partial(someDefaults),
+      narrower: ofOne,
+      async call(access, input, signal) {
+        const client_id = await access.clientId()
+        const body = { client_id, session_id: `sess_${access.randomText(12)}`, job_type: 'chat', ...input }
+        return (await (await access.client()).call('placements.create', { body }, { signal })).data
+      },
+    },
+    send_beacon: {
+      name: 'send_beacon',
+      title: contract['beacons.send'].summary,
+      description: `${contract['beacons.send'].description} The asset token is that of the slot. Defaults: a beacon_id of slot and event, and the time of the sandbox clock.`,
+      effect: 'changes',
+      isIdempotent: true,
+      input: z.strictObject({
+        ...BeaconRequest.omit(ofSlot).shape,
+        slot_id: contract['decisions.get'].params.shape.slot_id,
+        beacon_id: BeaconRequest.shape.beacon_id.optional(),
+      }),
+      narrower: ofOne,
+      async call(access, { slot_id, ...input }, signal) {
+        const client = await access.client()
+        const { placement } = await client.decisions.get({ params: { slot_id: String(slot_id) } }, { signal })
+        if (placement === null) {
+          const hint = `Only a fill has beacons. See why: explain_placement with slot_id ${slot_id}.`
+          throw new CliError('expectation', 'no_fill', `The slot ${slot_id} has no fill.`, hint)
+        }
+        const hasTime = 'occurred_at' in input || 'occurred_at_ms' in input
+        const time = hasTime ? {} : { occurred_at_ms: (await client.clock.show()).now_ms }
+        const { asset_token } = placement
+        const body = { beacon_id: `${slot_id}:${input.event}`, ...time, ...input, slot_id, asset_token }
+        const { data, meta } = await client.call('beacons.send', { body }, { signal })
+        return { ...(data as object), would_bill: meta.would_bill }
+      },
+    },
+    show_contract: {
+      name: 'show_contract',
+      title: 'Show what is documented, observed and assumed',
+      description:
+        'Each endpoint with its fields: type, required, provenance, decision id, description. documented: the API document states it. observed: seen in public clients. assumed: chosen by this sandbox, production may differ. Without endpoint: all endpoints without their fields.',
+      effect: 'reads',
+      isIdempotent: true,
+      input: z.strictObject({
+        endpoint: z.enum(endpointIds).optional().describe('Only this one, with its fields: placements.create.'),
+        where: z.enum(['params', 'query', 'body', 'response']).optional().describe('Only the fields of this part.'),
+      }),
+      narrower: 'Name an endpoint, and a part with where.',
+      async call(_access, { endpoint, where }) {
+        const { endpoints } = contractListing()
+        if (endpoint === undefined) return endpoints.map(({ fields: _, ...rest }) => rest)
+        const found = endpoints.find(({ id }) => id === endpoint)!
+        return { ...found, fields: found.fields.filter((field) => where === undefined || field.where === where) }
+      },
+    },
+    read_docs: {
+      name: 'read_docs',
+      title: 'Read the documentation',
+      description:
+        'A page or a code (key_class, no-fill/below_floor), as text. Without topic: all topics with a sentence each.',
+      effect: 'reads',
+      isIdempotent: true,
+      input: z.strictObject({
+        topic: z.string().max(100).optional().describe('server, browser, errors/key_class ...'),
+      }),
+      narrower: 'Read a code or another page: the list of topics has them all.',
+      async call(_access, { topic }) {
+        const topics = readTopics()
+        if (topic === undefined) {
+          return topics
+            .filter((each) => !each.topic.includes('/'))
+            .map(({ topic, summary }) => `${topic}: ${summary}`)
+            .join('\n')
+        }
+        const text = readTopic(String(topic))
+        if (text !== null) return text
+        const near = didYouMean(
+          String(topic),
+          topics.flatMap((each) => [each.topic, ...each.topic.split('/').slice(1)]),
+        )
+        throw new CliError(
+          'usage',
+          'topic_unknown',
+          `There is no topic ${topic}.`,
+          `${near ?? ''} Call read_docs without topic.`.trim(),
+        )
+      },
+    },
+    run_qa: {
+      name: 'run_qa',
+      title: 'Run QA suites against the sandbox',
+      description:
+        'Runs built-in suites by name (resources svc://suites/NAME have their text) and reports totals and each failed case. Cases that need a browser, or a sandbox that may be erased, are left out; svc qa run --fresh --browser runs them.',
+      effect: 'changes',
+      isIdempotent: false,
+      input: z.strictObject({
+        suites: z.array(z.string().max(64)).min(1).max(5).describe('Names: formats, beacons, consent, errors ...'),
+        grep: z.string().max(200).optional().describe('Only cases whose id contains this text.'),
+      }),
+      narrower: 'Choose fewer cases with grep.',
+      call: (access, { suites, grep }, signal) =>
+        runSuites(access, { suites: suites as string[], grep: grep as string | undefined, signal }),
+    },
+    doctor: {
+      name: 'doctor',
+      title: 'Find what is wrong with an integration',
+      description:
+        'What svc doctor reports: about the sandbox, and about the newest 1 000 requests of the app under test (keys, origins, beacon fields, retries), each with a fix. Call it after the app has run.',
+      effect: 'reads',
+      isIdempotent: true,
+      input: z.strictObject({
+        all: z.boolean().optional().describe('true: also the checks that found nothing wrong.'),
+      }),
+      narrower: 'Leave out all.',
+      async call(access, { all }) {
+        const findings = await access.diagnose()
+        const shown = all === true ? findings : findings.filter(({ level }) => level !== 'ok')
+        return { summary: summaryOf(findings), findings: shown }
+      },
+    },
+    lint_beacons: {
+      name: 'lint_beacons',
+      title: 'Check beacons without sending them',
+      description:
+        'One body, an array, JSON lines, or a HAR file, as text. Errors are what the service refuses; warnings are what it would not bill.',
+      effect: 'reads',
+      isIdempotent: true,
+      input: z.strictObject({
+        text: z.string().min(1).max(200_000).describe('The beacons.'),
+        sent_at_ms: z
+          .int()
+          .min(0)
+          .optional()
+          .describe('When they are sent, Unix epoch milliseconds; finds those that are too old.'),
+      }),
+      narrower: 'Give fewer beacons.',
+      async call(access, { text, sent_at_ms = null }) {
+        return lintBeacons(String(text), { now_ms: access.now(), sent_at_ms: sent_at_ms as number | null })
+      },
+    },
+  } satisfies Record<string, Tool>
+}
+
+/** Returns the input of a call as the tool takes it. Throws CliError with every field that is wrong. */
+export function checkInput({ name, input }: Tool, given: unknown): Record<string, unknown> {
+  const read = input.safeParse(given ?? {})
+  // The values as they were given: the sandbox reads them itself.
+  if (read.success) return (given ?? {}) as Record<string, unknown>
+  const lines = explainIssues(read.error.issues).fields.map(({ path, message, expected }) => {
+    return `${path}: ${message}${expected === '' ? '' : ` (expected: ${expected})`}`
+  })
+  throw new CliError(
+    'usage',
+    'input_invalid',
+    `The input of ${name} is invalid. ${lines.join('; ')}`,
+    'Correct these fields: the input schema of the tool has them all.',
+  )
+}

@@ -1,0 +1,160 @@
+/**
+ * `svc-sandbox/playwright`: `test` with a sandbox for each worker, pages that are wired to it, and an expectation about the
+ * placements that a page shows.
+ *
+ * The app under test is either started here, by the option `sandboxApp`, with the SVC_* variables of the sandbox of its
+ * worker; or it runs already against the sandbox that SVC_BASE_URL names, as under `svc exec -- playwright test`. Its
+ * origin is added to those that the project allows.
+ */
+import {
+  type BrowserContext,
+  test as base,
+  type Page,
+  type PlaywrightTestArgs,
+  type PlaywrightTestOptions,
+  type PlaywrightWorkerArgs,
+  type PlaywrightWorkerOptions,
+  type TestType,
+  expect as unextended,
+} from '@playwright/test'
+import type { Format } from '../contract/fields.ts'
+import type { BeaconEvent } from '../contract/v1/beacons.ts'
+import { type RunningApp, type SandboxApp, startApp } from './app.ts'
+import { haveAccepted, haveBilled, haveNoRejectedBeacons, type Verdict } from './expectations.ts'
+import { describeReceived } from './explanation.ts'
+import { attachTestSandbox, type OpenTestSandbox, startTestSandbox, type TestSandboxOptions } from './open-sandbox.ts'
+import { describeShown, findShown, observeContext, type PageObservations, type SeenFrame } from './shown-placement.ts'
+import {
+  type AcceptedWait,
+  type BeaconFilter,
+  type BilledWait,
+  defaultWait_ms,
+  eventually,
+  type TestSandbox,
+} from './test-sandbox.ts'
+
+export type { SandboxApp } from './app.ts'
+export type { TestSandboxOptions } from './open-sandbox.ts'
+export type { AcceptedWait, BeaconFilter, BeaconWait, BilledWait, TestSandbox } from './test-sandbox.ts'
+
+/** Options of the configuration: `use: { sandboxApp: { command: 'node server.js' } }`. */
+export interface SandboxWorkerOptions {
+  /** The app under test, started once for each worker. Default: null, it runs already. */
+  sandboxApp: SandboxApp | null
+  /** How the sandbox is started. */
+  sandboxOptions: TestSandboxOptions
+}
+
+export interface SandboxFixtures {
+  /** The sandbox of the worker, reset before the test. One that SVC_BASE_URL names is shared, and not reset. */
+  sandbox: TestSandbox
+}
+
+interface WorkerFixtures extends SandboxWorkerOptions {
+  workerSandbox: OpenTestSandbox & { isShared: boolean }
+  runningApp: RunningApp | null
+}
+
+export type SandboxTest = TestType<
+  PlaywrightTestArgs & PlaywrightTestOptions & SandboxFixtures,
+  PlaywrightWorkerArgs & PlaywrightWorkerOptions & SandboxWorkerOptions
+>
+
+export interface ShownOptions {
+  slot_id?: string
+  /** Longest wait, milliseconds. Default: that of `expect`, 5 s. */
+  timeout?: number
+}
+
+const observed = new WeakMap<BrowserContext, { sandbox: TestSandbox; seen: PageObservations }>()
+
+export const test: SandboxTest = base.extend<SandboxFixtures, WorkerFixtures>({
+  sandboxApp: [null, { option: true, scope: 'worker' }],
+  sandboxOptions: [{}, { option: true, scope: 'worker' }],
+  workerSandbox: [
+    async ({ sandboxApp, sandboxOptions }, use) => {
+      const isShared = sandboxApp === null && (process.env.SVC_BASE_URL ?? '') !== ''
+      const sandbox = isShared ? await attachTestSandbox(process.env) : await startTestSandbox(sandboxOptions)
+      await use(Object.assign(sandbox, { isShared }))
+      await sandbox.close()
+    },
+    { scope: 'worker' },
+  ],
+  runningApp: [
+    async ({ sandboxApp, workerSandbox }, use) => {
+      const app = sandboxApp === null ? null : await startApp(sandboxApp, { ...process.env, ...workerSandbox.env })
+      await use(app)
+      await app?.close()
+    },
+    { scope: 'worker', timeout: 120_000 },
+  ],
+  baseURL: async ({ baseURL, runningApp }, use) => use(runningApp?.url ?? baseURL),
+  sandbox: async ({ workerSandbox, baseURL }, use, testInfo) => {
+    if (workerSandbox.isShared) await workerSandbox.beginTest()
+    else await workerSandbox.reset()
+    if (baseURL !== undefined) await allowOrigin(workerSandbox, new URL(baseURL).origin)
+    await use(workerSandbox)
+    if (testInfo.status === testInfo.expectedStatus) return
+    const body = `${await describeReceived(workerSandbox)}\n`
+    await testInfo.attach('sandbox', { body, contentType: 'text/plain' })
+  },
+  context: async ({ context, sandbox }, use) => {
+    observed.set(context, { sandbox, seen: observeContext(context, sandbox) })
+    await use(context)
+  },
+})
+
+/** Adds the origin of the app to those that its project allows, unless it is one of them. */
+async function allowOrigin({ client, keys }: TestSandbox, origin: string): Promise<void> {
+  const params = { client_id: keys.client_id }
+  const { allowed_origins } = (await client.projects.show({ params })).settings
+  const isAllowed = allowed_origins.some((allowed) => allowed === origin || isAnyPort(allowed, origin))
+  if (!isAllowed) await client.projects.update({ params, body: { allowed_origins: [...allowed_origins, origin] } })
+}
+
+/** Whether an entry such as `http://localhost:*` allows an origin. */
+function isAnyPort(allowed: string, origin: string): boolean {
+  return allowed.endsWith(':*') && origin.replace(/:\d+$/, '') === allowed.slice(0, -':*'.length)
+}
+
+/** Playwright's `expect` with the expectations of this module. */
+export const expect = unextended.extend({
+  async toHaveAccepted(received: TestSandbox, event: BeaconEvent, options: AcceptedWait = {}): Promise<Verdict> {
+    return haveAccepted(received, event, options, { isNot: this.isNot, timeout_ms: timeoutOf(this) })
+  },
+  async toHaveBilled(received: TestSandbox, options: BilledWait = {}): Promise<Verdict> {
+    return haveBilled(received, options, { isNot: this.isNot, timeout_ms: timeoutOf(this) })
+  },
+  async toHaveNoRejectedBeacons(received: TestSandbox, filter: BeaconFilter = {}): Promise<Verdict> {
+    return haveNoRejectedBeacons(received, filter)
+  },
+  /**
+   * Expects that a page shows a placement: its frame was loaded, is visible, and has its ad label. Waits until it does,
+   * with `.not` until it does not.
+   */
+  async toShowPlacement(page: Page, format?: Format, options: ShownOptions = {}): Promise<Verdict> {
+    const found = observed.get(page.context())
+    if (found === undefined) {
+      throw new TypeError('toShowPlacement expects a page of the fixtures page or context of svc-sandbox/playwright.')
+    }
+    const { sandbox, seen } = found
+    const timeout_ms = options.timeout ?? timeoutOf(this)
+    const wanted = { format, slot_id: options.slot_id }
+    let frames: SeenFrame[] = []
+    const look = async () => {
+      const now = await findShown(page, sandbox, wanted)
+      if (now.frames.length > 0) frames = now.frames
+      return now.isShown !== this.isNot
+    }
+    const isMet = await eventually(look, timeout_ms)
+    const text = isMet
+      ? ''
+      : await describeShown(page, sandbox, wanted, { seen, frames, timeout_ms, isNot: this.isNot })
+    const pass = isMet !== this.isNot
+    return { pass, message: () => text }
+  },
+})
+
+function timeoutOf({ timeout }: { timeout?: number }): number {
+  return timeout ?? defaultWait_ms
+}

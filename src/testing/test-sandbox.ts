@@ -1,0 +1,89 @@
+/** The sandbox of a test, as the fixtures of Vitest and Playwright give it: its keys, a typed client, and beacons to wait for. */
+import type { Sandbox, SandboxProject } from '../../sandbox/index.ts'
+import type { Client } from '../client/index.ts'
+import type { BeaconItem, Metric } from '../contract/control/beacons.ts'
+import type { Format } from '../contract/fields.ts'
+import type { BeaconEvent } from '../contract/v1/beacons.ts'
+
+/** Which beacons are meant. What is left out does not matter. */
+export interface BeaconFilter {
+  slot_id?: string | undefined
+  session_id?: string | undefined
+  client_id?: string | undefined
+  format?: Format | undefined
+}
+
+export interface BeaconWait extends BeaconFilter {
+  /** Longest wait, milliseconds. */
+  timeout?: number | undefined
+}
+
+export interface AcceptedWait extends BeaconWait {
+  /** How many there must be, exactly. Default: one or more. */
+  count?: number | undefined
+}
+
+export interface BilledWait extends AcceptedWait {
+  event?: BeaconEvent | undefined
+  /** What the billing model counts. */
+  metric?: Metric | undefined
+}
+
+export interface TestSandbox {
+  readonly url: string
+  /** The keys of the first project, `proj_demo`. */
+  readonly keys: Sandbox['keys']
+  /** All projects with their keys; only the first one of a sandbox that ran before. */
+  readonly projects: readonly SandboxProject[]
+  /** Every operation of the API and of the control plane, with the secret key of the first project. */
+  readonly client: Client
+  /** The SVC_* variables by which an app finds this sandbox. */
+  readonly env: Readonly<Record<string, string>>
+  /** Only what came since then belongs to the test, Unix epoch milliseconds; null: everything since the last reset. */
+  readonly since_ms: number | null
+  /** Returns the beacons of this test, newest first. */
+  beacons(filter?: BeaconFilter): Promise<BeaconItem[]>
+  /**
+   * Returns the newest accepted beacon of a kind, as soon as there is one. Default timeout: 5 s.
+   * @throws Error with the beacons and rejections that came instead
+   */
+  waitForBeacon(event: BeaconEvent, options?: BeaconWait): Promise<BeaconItem>
+  /** Returns everything to its seeded state: projects, consent, placements, beacons, fault rules and the clock. */
+  reset(): Promise<void>
+}
+
+export const defaultWait_ms = 5_000
+const pollEvery_ms = 30
+
+/** Taken here, before a test replaces them with fake ones. */
+const { setTimeout: startTimer, clearTimeout: stopTimer } = globalThis
+
+/** Looks until `look` finds what it looks for. Returns false when it has not within `timeout_ms`. */
+export async function eventually(look: () => Promise<boolean>, timeout_ms: number): Promise<boolean> {
+  let isOver = timeout_ms <= 0
+  const timer = startTimer(() => {
+    isOver = true
+  }, timeout_ms)
+  try {
+    for (;;) {
+      const isLast = isOver
+      if (await look()) return true
+      if (isLast) return false
+      await new Promise((resolve) => startTimer(resolve, pollEvery_ms))
+    }
+  } finally {
+    stopTimer(timer)
+  }
+}
+
+/** Returns an object without its undefined fields: the client sends a field that is there. */
+export function withoutUndefined<Fields extends object>(
+  fields: Fields,
+): { [Name in keyof Fields]?: NonNullable<Fields[Name]> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never
+}
+
+/** Returns the part of a query that leaves out what came before the test. */
+export function sinceQuery({ since_ms }: Pick<TestSandbox, 'since_ms'>): { since?: string } {
+  return since_ms === null ? {} : { since: String(since_ms) }
+}

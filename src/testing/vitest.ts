@@ -1,0 +1,102 @@
+/**
+ * `svc-sandbox/vitest`: `test` with a sandbox in the process of the tests, and matchers about what it has received. The
+ * matchers are added to `expect` when this is imported.
+ */
+import { test as base, expect, type TestAPI } from 'vitest'
+import { type ManualClock, manualClock } from '../../sandbox/index.ts'
+import type { BeaconEvent } from '../contract/v1/beacons.ts'
+import { haveAccepted, haveBilled, haveNoRejectedBeacons } from './expectations.ts'
+import { startTestSandbox, type TestSandboxOptions } from './open-sandbox.ts'
+import type { AcceptedWait, BeaconFilter, BilledWait, TestSandbox } from './test-sandbox.ts'
+
+export { expect } from 'vitest'
+export type { ManualClock } from '../../sandbox/index.ts'
+export type { TestSandboxOptions } from './open-sandbox.ts'
+export type { AcceptedWait, BeaconFilter, BeaconWait, BilledWait, TestSandbox } from './test-sandbox.ts'
+
+/** A test of Vitest ends after 5 s: an expectation has to explain itself before that. */
+const defaultTimeout_ms = 2_000
+
+export interface SandboxTestOptions extends Omit<TestSandboxOptions, 'clock'> {
+  /**
+   * `worker`: one sandbox for each worker, which is reset before each test. `test`: one for each test, which concurrent
+   * tests need. Default: `worker`.
+   */
+  isolation?: 'worker' | 'test'
+}
+
+/** Fixtures of a test. */
+export interface SandboxFixtures {
+  sandbox: TestSandbox
+}
+
+/** Fixtures of a test whose clock only the test moves. */
+export interface ClockFixtures extends SandboxFixtures {
+  clock: ManualClock
+}
+
+/**
+ * Returns `test` with a sandbox. With `clock_start_ms` the time of the sandbox begins there, Unix epoch milliseconds, and
+ * only the test moves it, by the fixture `clock`.
+ */
+export function sandboxTest(options: SandboxTestOptions & { clock_start_ms: number }): TestAPI<ClockFixtures>
+export function sandboxTest(options?: SandboxTestOptions & { clock_start_ms?: undefined }): TestAPI<SandboxFixtures>
+export function sandboxTest({
+  isolation = 'worker',
+  clock_start_ms,
+  ...options
+}: SandboxTestOptions & { clock_start_ms?: number | undefined } = {}): TestAPI<SandboxFixtures> {
+  const newClock = () => (clock_start_ms === undefined ? null : manualClock(clock_start_ms))
+  const start = async (clock: ManualClock | null, onCleanup: (close: () => Promise<void>) => void) => {
+    const sandbox = await startTestSandbox({ ...options, ...(clock === null ? {} : { clock }) })
+    onCleanup(() => sandbox.close())
+    return sandbox
+  }
+  const extended =
+    isolation === 'test'
+      ? base
+          .extend('clock', newClock)
+          .extend('sandbox', async ({ clock }, { onCleanup }): Promise<TestSandbox> => start(clock, onCleanup))
+      : base
+          .extend('workerClock', { scope: 'worker' }, newClock)
+          .extend('workerSandbox', { scope: 'worker' }, ({ workerClock }, { onCleanup }) =>
+            start(workerClock, onCleanup),
+          )
+          .extend('clock', ({ workerClock }) => {
+            workerClock?.set(clock_start_ms!)
+            return workerClock
+          })
+          // After the clock: what a reset stores has its time.
+          .extend('sandbox', async ({ workerSandbox, clock: _ }): Promise<TestSandbox> => {
+            await workerSandbox.reset()
+            return workerSandbox
+          })
+  return extended as unknown as TestAPI<SandboxFixtures>
+}
+
+/** `test` with one sandbox for each worker, which is reset before each test that uses it. */
+export const test: TestAPI<SandboxFixtures> = sandboxTest()
+
+expect.extend({
+  async toHaveAccepted(received: unknown, event: BeaconEvent, options: AcceptedWait = {}) {
+    return haveAccepted(received, event, options, { isNot: this.isNot === true, timeout_ms: defaultTimeout_ms })
+  },
+  async toHaveBilled(received: unknown, options: BilledWait = {}) {
+    return haveBilled(received, options, { isNot: this.isNot === true, timeout_ms: defaultTimeout_ms })
+  },
+  async toHaveNoRejectedBeacons(received: unknown, filter: BeaconFilter = {}) {
+    return haveNoRejectedBeacons(received, filter)
+  },
+})
+
+declare module 'vitest' {
+  // The parameters are those of Vitest's own declaration.
+  interface Matchers<R extends void | Promise<void> = void | Promise<void>, T = unknown> {
+    /** Expects that a beacon of a kind was accepted. Waits up to 2 s; with `.not` it judges what has come so far. */
+    toHaveAccepted(event: BeaconEvent, options?: AcceptedWait): Promise<void>
+    /** Expects that production would have billed something. Waits up to 2 s; with `.not` it judges what has come so far. */
+    toHaveBilled(options?: BilledWait): Promise<void>
+    /** Expects that every beacon that has come so far was accepted. */
+    toHaveNoRejectedBeacons(filter?: BeaconFilter): Promise<void>
+  }
+}

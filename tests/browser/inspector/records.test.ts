@@ -1,0 +1,160 @@
+/** Placements, beacons, consent, evidence and billing in the inspector: what each view shows, and each of its actions. */
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { startSandbox } from '../../../sandbox/index.ts'
+import { connect } from '../../http/call.ts'
+import { asked, edit, fill, key } from '../../http/stage.ts'
+import { temporaryDirectory } from '../../temporary.ts'
+import { violations } from '../axe.ts'
+import { isTooWide, openInspector, phone } from './inspector-page.ts'
+import { stagedInspector } from './staged-inspector.ts'
+
+const openStaged = stagedInspector()
+
+test('placements: pages by cursor, filters that are in the address, and new rows as they come', async () => {
+  await using inspector = await openStaged()
+  const { here: on, page, go } = inspector
+  for (let index = 0; index < 130; index++) await fill(on.api, { format: index % 2 === 0 ? 'banner' : 'native' })
+  await on.api.accept('placements.create', { as: key, body: asked({ test_outcome: 'no_fill' }) })
+  await go('/placements')
+  await page.getByText('100 shown, more below').waitFor()
+  await page.getByRole('table').evaluate((table) => table.scrollTo(0, table.scrollHeight))
+  await page.getByText('131 shown').waitFor()
+  await page.getByRole('button', { name: /Outcome/ }).click()
+  await page.getByRole('option', { name: 'no-fills' }).click()
+  await page.getByText('1 shown').waitFor()
+  await page.getByRole('row').getByText('test_forced').waitFor()
+  expect(new URL(page.url()).search).toBe('?fill=false')
+  await page.reload()
+  await page.getByText('1 shown').waitFor()
+  await page.getByRole('button', { name: 'Clear', exact: true }).click()
+  await page.getByText('100 shown, more below').waitFor()
+  const { slot_id } = await fill(on.api)
+  await page.getByRole('row').nth(1).getByText(slot_id).waitFor()
+  await page.getByRole('button', { name: 'Live' }).click()
+  await fill(on.api)
+  await page.getByRole('searchbox', { name: 'Session, job or slot' }).fill(slot_id)
+  await page.getByText('1 shown').waitFor()
+  const { job_id } = (await on.api.accept('placements.explain', { params: { slot_id } })).body
+  await page.getByRole('searchbox', { name: 'Session, job or slot' }).fill(job_id)
+  await page.waitForURL(`**?q=${job_id}`)
+  await page.getByText('1 shown').waitFor()
+  await page.getByRole('searchbox', { name: 'Session, job or slot' }).fill('nobody')
+  await page.getByText('No placement matches these filters').waitFor()
+})
+
+test('a placement: its timeline, its trace as a funnel, its frame, consent, evidence and verdict', async () => {
+  await using inspector = await openStaged()
+  const { here: on, page, go } = inspector
+  const filled = await fill(on.api, { format: 'banner' })
+  await go(`/placements/${filled.slot_id}`)
+  const detail = (await on.api.accept('placements.explain', { params: { slot_id: filled.slot_id } })).body
+  const removed = Map.groupBy(
+    detail.trace.filter(({ outcome }) => outcome === 'removed'),
+    ({ rule }) => rule,
+  )
+  const [rule, steps] = [...removed][0]!
+  const row = page.locator('button.funnel-row', { hasText: `${steps.length} removed by ${rule}` })
+  await row.click()
+  await page.locator('.funnel-detail').getByText(steps[0]!.campaign_id, { exact: true }).waitFor()
+  await page.getByText(detail.campaign_id!).first().waitFor()
+
+  await page.frameLocator('iframe').locator('.creative').waitFor()
+  const after = (await on.api.accept('placements.explain', { params: { slot_id: filled.slot_id } })).body
+  expect([after.first_frame_at_ms, after.beacons]).toEqual([null, []])
+
+  const entry = page.locator('.chain-row').first()
+  await entry.click()
+  await page.locator('.chain-detail').getByRole('button', { name: 'Copy the hash' }).click()
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(detail.evidence[0]!.hash)
+
+  await page.locator('.json-name', { hasText: 'lifecycle_state' }).first().hover()
+  await page.getByRole('tooltip').getByText('documented').waitFor()
+  expect(await violations(page)).toEqual([])
+  await page.setViewportSize(phone)
+  await expect.poll(() => isTooWide(page)).toBe(false)
+  await go('/placements/slot_00000000000')
+  await page.getByText('There is no such placement').waitFor()
+})
+
+test('beacons: a rejected one shows its body with the fields that were refused, and the funnel counts', async () => {
+  await using inspector = await openStaged()
+  const { here: on, page, go } = inspector
+  await fill(on.api, { format: 'banner' })
+  await go('/beacons')
+  await page.locator('.format-funnel', { hasText: 'banner' }).getByText('1 fills').waitFor()
+  await page.getByText('No beacons yet').waitFor()
+  const sent = { beacon_id: 'beacon-00000001', event: 'visble', asset_token: 'ast_x', occurred_at_ms: 1 }
+  expect((await on.api.send('POST', '/v1/beacons', { as: key, body: sent })).status).toBe(400)
+  const row = page.getByRole('row').nth(1)
+  await row.getByText('rejected').waitFor()
+  await row.getByRole('link', { name: 'unreadable' }).click()
+  const marked = page.locator('.json-line[data-marked]')
+  await marked
+    .filter({ hasText: 'visble' })
+    .getByText(/is not one of the allowed values/)
+    .waitFor()
+  expect(await marked.filter({ hasText: 'beacon_id' }).count()).toBe(0)
+  expect(await violations(page)).toEqual([])
+  await go('/beacons?verdict=accepted')
+  await page.getByText('No beacon matches these filters').waitFor()
+})
+
+test('consent: the history of a session, newest first, and the page of a revision', async () => {
+  await using inspector = await openStaged()
+  const { here: on, page, go } = inspector
+  const purposes = { semantic_targeting: true, prompt_shared: false }
+  for (const decision of ['granted', 'denied']) {
+    await on.api.accept('consent.set', {
+      as: key,
+      body: { client_id: 'proj_demo', session_id: 'sess_1', decision, purposes },
+    })
+  }
+  await go('/consent')
+  await page.getByText('2 shown').waitFor()
+  expect(await page.getByRole('row').nth(1).textContent()).toContain('denied')
+  expect(await page.getByRole('row').nth(2).textContent()).toContain('superseded')
+  const [newest] = (await on.api.accept('consent.list')).body.items
+  await go(`/consent/${newest!.consent_id}`)
+  await page.getByRole('heading', { name: `Revision ${newest!.revision}` }).waitFor()
+  await page.getByRole('link', { name: 'sess_1' }).first().click()
+  await page.getByRole('tab', { name: 'Consent' }).click()
+  await page.getByText('2 shown').waitFor()
+})
+
+test('evidence: verified on demand, and the first broken entry is named and shown', async () => {
+  const database = join(temporaryDirectory(), 'sandbox.db')
+  const first = await startSandbox({ database })
+  for (let index = 0; index < 5; index++) await fill(connect(first))
+  await using inspector = await openInspector(first, '/evidence')
+  const { page } = inspector
+  await page.getByRole('button', { name: 'Verify every chain' }).click()
+  await page.locator('.verification').getByText('proj_demo, 5 entries').waitFor()
+  expect(await page.locator('.verification .chip[data-tone=bad]').count()).toBe(0)
+  const { port } = first
+  await first.close()
+  edit(database, (db) =>
+    db.prepare("UPDATE evidence SET entry = replace(entry, 'decision', 'decisiom') WHERE seq = 3").run(),
+  )
+  const second = await startSandbox({ database, port })
+  try {
+    await page.getByText('Connected again.').waitFor()
+    await page.getByRole('button', { name: 'Verify every chain' }).click()
+    await page.getByRole('link', { name: 'first broken entry: 3' }).click()
+    await page.waitForURL('**/evidence/proj_demo~3')
+    await page.locator('.chain-row').nth(2).waitFor()
+  } finally {
+    await second.close()
+  }
+})
+
+test('billing: totals, days, lines and what did not count', async () => {
+  await using inspector = await openStaged()
+  const { here: on, page, go } = inspector
+  await on.api.send('POST', '/v1/beacons', { as: key, body: { event: 'click' } })
+  await go('/billing')
+  await page.getByRole('region', { name: 'Did not count', exact: true }).getByText('1', { exact: true }).waitFor()
+  await page.getByRole('img', { name: /^Billed by day and format: .*\d{4}-\d\d-\d\d/ }).waitFor()
+  await page.locator('.chart canvas').waitFor()
+  expect(await violations(page)).toEqual([])
+})

@@ -1,0 +1,105 @@
+import { readFile } from 'node:fs/promises'
+import { expect, test } from 'vitest'
+import { expand } from '../../../src/qa/run/plan.ts'
+import { loadSuite } from '../../../src/qa/suite/load.ts'
+import { asked, fill, key, publishable } from '../../http/stage.ts'
+import { runCases } from '../../mutations/suites.ts'
+import { expectAccessible, expectAccessibleInBoth, hostile, stagedInspector } from './staged-inspector.ts'
+
+const openStaged = stagedInspector()
+
+test('the journal is filtered by the address, and a row opens by keyboard', async () => {
+  await using inspector = await openStaged()
+  const { here, page, go } = inspector
+  await fill(here.api)
+  await here.api.refuse('placements.create', { as: key, body: asked({ job_type: 'poem' }) })
+  await go('/requests?status_class=4xx')
+  await page.getByText('schema_invalid').waitFor()
+  expect(await page.locator('[data-row]').count()).toBe(1)
+  await page.keyboard.press('j')
+  await page.locator('[data-row]:focus').waitFor()
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/\/requests\/req_/)
+  await page.getByRole('heading', { name: 'Exchange' }).waitFor()
+  await page.locator('[data-marked]').getByText('job_type').waitFor()
+})
+
+test('new requests come by themselves; two are picked and compared', async () => {
+  await using inspector = await openStaged()
+  const { here, page, go } = inspector
+  await go('/requests')
+  await page.getByText('No request yet').waitFor()
+  await fill(here.api, { format: 'banner' })
+  await fill(here.api, { format: 'clip' })
+  await page.locator('[data-row]').nth(1).waitFor()
+  for (const row of [0, 1]) await page.locator('[data-row]').nth(row).locator('.check').click()
+  await page.getByRole('link', { name: 'Compare the two' }).click()
+  const body = page.getByRole('region', { name: 'Request body' })
+  await body.getByText('overrides.allowed_formats.0').waitFor()
+  expect(await body.locator('del').textContent()).toBe('banner')
+  expect(await body.locator('ins').textContent()).toBe('clip')
+})
+
+test('a request is replayed with edits, and the copy as curl needs only the key', async () => {
+  await using inspector = await openStaged()
+  const { here, page, go } = inspector
+  await fill(here.api, { format: 'banner' })
+  const [entry] = (await here.api.accept('requests.list')).body.items
+  await go(`/requests/${entry?.request_id}`)
+  await page.getByRole('button', { name: /^Copy as curl/ }).click()
+  const command = await page.evaluate(() => navigator.clipboard.readText())
+  expect(command).toContain(`curl -sS -X POST '${here.sandbox.url}/v1/placements'`)
+  expect(command).toContain('$SVC_SECRET_KEY')
+  const body = page.getByRole('textbox', { name: 'Body' })
+  await body.fill((await body.inputValue()).replace('"chat"', '"voice"'))
+  await page.getByRole('button', { name: 'Replay with 1 edits' }).click()
+  await page.getByText(/^Sent again as req_/).waitFor()
+  const [replayed] = (await here.api.accept('requests.list', { query: { details: 'true' } })).body.items
+  expect(replayed).toMatchObject({ status: 200, request_headers: { 'x-sandbox-replay': entry?.request_id } })
+  expect(JSON.parse(replayed?.request_body ?? '')).toMatchObject({ job_type: 'voice' })
+})
+
+test('a request is saved as a suite that svc qa run accepts', async () => {
+  await using inspector = await openStaged()
+  const { here, page, go } = inspector
+  await fill(here.api, { format: 'native' })
+  const [entry] = (await here.api.accept('requests.list')).body.items
+  await go(`/requests/${entry?.request_id}`)
+  await page.getByRole('button', { name: 'Save as QA step' }).click()
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: /^Download/ }).click(),
+  ])
+  const text = await readFile(await download.path(), 'utf8')
+  const cases = expand([loadSuite(text, 'saved.yaml', '.')])
+  const keys = { secret_key: key, publishable_key: publishable }
+  const result = await runCases(cases, { url: here.sandbox.url, keys }, { bail: false })
+  expect(result.cases.map(({ outcome }) => outcome)).toEqual(['passed'])
+  await expectAccessible(page)
+})
+
+test('a request that is gone is said to be', async () => {
+  await using inspector = await openStaged()
+  const { page, go } = inspector
+  await go('/requests/req_00000000zzz')
+  await page.getByText('There is no such request in the journal').waitFor()
+})
+
+test('hostile text stays text, and axe finds nothing', async () => {
+  await using inspector = await openStaged()
+  const { here, page, go } = inspector
+  await here.api.send('POST', `/v1/${encodeURIComponent(hostile)}`, {
+    as: key,
+    raw: hostile,
+    headers: { 'user-agent': hostile.replace(/[^\x20-\x7e]/g, ' ') },
+  })
+  await here.api.refuse('placements.create', { as: key, body: asked({ [hostile]: hostile }) })
+  await go('/requests')
+  await page.locator('[data-row]').nth(1).waitFor()
+  await expectAccessibleInBoth(page)
+  const { items } = (await here.api.accept('requests.list')).body
+  await go(`/requests/${items[0]?.request_id}?with=${items[1]?.request_id}`)
+  await page.getByRole('heading', { name: 'Differences' }).waitFor()
+  await page.getByRole('region', { name: 'Request body' }).first().waitFor()
+  await expectAccessibleInBoth(page)
+})

@@ -1,0 +1,49 @@
+/** The server for coding agents, by the command line of the official inspector: over stdio, and over HTTP. */
+import { dirname, join } from 'node:path'
+import { beforeAll, expect, inject, onTestFinished, test } from 'vitest'
+import { startSandbox } from '../../sandbox/index.ts'
+import { checkout, run } from '../templates/run.ts'
+import { temporaryDirectory } from '../temporary.ts'
+import { installTools } from './tools.ts'
+
+const launcher = 'node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js'
+let tools = ''
+
+beforeAll(async () => {
+  // Beside the others, where later runs find it again.
+  tools = await installTools(dirname(inject('tools')), {}, join(import.meta.dirname, 'inspector-tools.json'))
+})
+
+/** Runs the inspector against a command or a URL. Returns the JSON that it prints. */
+async function inspect<Result>(...words: string[]): Promise<Result> {
+  const home = temporaryDirectory()
+  const env = { HOME: home, SVC_HOME: home }
+  const stdout = await run(process.execPath, [join(tools, launcher), '--cli', ...words], home, env)
+  return JSON.parse(stdout.slice(stdout.indexOf('{'))) as Result
+}
+
+interface Called {
+  content: { text: string }[]
+  isError?: boolean
+}
+
+test('the inspector lists the tools of svc mcp, and calls one', async () => {
+  const server = [process.execPath, join(checkout, 'bin/svc.js'), 'mcp', '--start']
+  const { tools: listed } = await inspect<{ tools: { name: string }[] }>(...server, '--method', 'tools/list')
+  expect(listed.map(({ name }) => name)).toContain('explain_placement')
+  const called = await inspect<Called>(...server, '--method', 'tools/call', '--tool-name', 'create_placement')
+  expect(JSON.parse(called.content[0]!.text)).toMatchObject({ status: 'ready' })
+})
+
+test('it reaches a sandbox over HTTP, with the type of each argument', async () => {
+  const sandbox = await startSandbox()
+  onTestFinished(() => sandbox.close())
+  const words = ['--method', 'tools/call', '--tool-name', 'advance_clock', '--tool-arg', 'by_ms=5000']
+  const { content } = await inspect<Called>(`${sandbox.url}/_sandbox/mcp`, ...words)
+  expect(JSON.parse(content[0]!.text).offset_ms).toBeGreaterThanOrEqual(5_000)
+  const { contents } = await inspect<{ contents: { text: string }[] }>(
+    `${sandbox.url}/_sandbox/mcp`,
+    ...['--method', 'resources/read', '--uri', 'svc://docs/errors/key_class'],
+  )
+  expect(contents[0]!.text).toContain('# key_class')
+})
