@@ -27,9 +27,9 @@ const leftOut = ['contract check']
 /** Processes, ports and measured times are of any length. */
 const varyingWidths = ['sandbox ps', 'requests find', 'requests list']
 
-/** Sessions, which other files of a run count too, ports, sizes, and times of the system's clock. */
+/** Sessions, which other files of a run count too, hashes over them, ports, sizes, and times of the system's clock. */
 const varying =
-  /sess_\d{12}|127\.0\.0\.1:\d+|\b\d+(?:\.\d+)? ?(?:kB|MB|bytes)\b|\b\d{6}\b|[A-Z][a-z]{2} \d\d \d\d:\d\d/g
+  /sess_\d{12}|\b[0-9a-f]{16,64}…?|127\.0\.0\.1:\d+|\b\d+(?:\.\d+)? ?(?:kB|MB|bytes)\b|\b\d{6}\b|[A-Z][a-z]{2} \d\d \d\d:\d\d/g
 const masked = (text: string) => '#'.repeat(text.length)
 
 test('at 80, 100 and 200 columns every table fits; a note names what is left out', async () => {
