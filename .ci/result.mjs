@@ -1,34 +1,52 @@
 /**
- * Adds up the steps of .ci/run. Each argument is `name=exit code=report`, the report a JSON file of vitest or nothing.
+ * Adds up the steps of .ci/run: `node result.mjs FOLDER`, where the file `steps` has a line `name=exit code=report` for each,
+ * the report a JSON file of vitest, `<report>.json`, or nothing. With `--failed-files FILE` prints the files of a report that failed.
  *
  * A test that two steps run is counted once, and is failed when it failed in either. Tests that no step runs, because they
  * are skipped, count as failed: test:postgres leaves out those of tests/http that are about files, which npm test runs. A
  * step that failed although no test of its report did (a build, a linter, an error outside of tests) counts as one.
+ *
+ * What ran again, `<report>-again.json`, counts as the second time says; a test that failed first and passed then is listed.
  */
 import { existsSync, readFileSync } from 'node:fs'
-import { relative } from 'node:path'
+import { join, relative } from 'node:path'
 
-const outcomes = new Map()
-const failures = []
+const [first, second] = process.argv.slice(2)
+if (first === '--failed-files') {
+  const failed = readTests(second).filter(({ outcome }) => outcome === 'failed')
+  for (const file of new Set(failed.map(({ file }) => file))) console.log(file)
+} else addUp(first)
 
-for (const argument of process.argv.slice(2)) {
-  const [step, code, report] = argument.split('=')
-  const tests = report === '' ? [] : readTests(report)
-  for (const { name, outcome } of tests) {
-    const before = outcomes.get(name)
-    if (before === 'failed' || (before === 'passed' && outcome === 'skipped')) continue
-    outcomes.set(name, outcome)
+function addUp(folder) {
+  const outcomes = new Map()
+  const failures = []
+  const unsteady = []
+  for (const line of readFileSync(join(folder, 'steps'), 'utf8').trim().split('\n')) {
+    const [step, code, report] = line.split('=')
+    const again = readTests(join(folder, `${report}-again.json`))
+    const replaced = new Set(again.map(({ file }) => file))
+    const tests = new Map(again.map(({ name, outcome }) => [name, outcome]))
+    for (const { file, name, outcome } of readTests(join(folder, `${report}.json`))) {
+      if (!replaced.has(file)) tests.set(name, outcome)
+      else if (outcome === 'failed' && tests.get(name) !== 'failed') unsteady.push(name)
+    }
+    for (const [name, outcome] of tests) {
+      const before = outcomes.get(name)
+      if (before === 'failed' || (before === 'passed' && outcome === 'skipped')) continue
+      outcomes.set(name, outcome)
+    }
+    if (code !== '0' && ![...tests.values()].includes('failed')) failures.push(`${step}: exit code ${code}`)
   }
-  if (code !== '0' && !tests.some(({ outcome }) => outcome === 'failed')) failures.push(`${step}: exit code ${code}`)
+
+  if (outcomes.size === 0) failures.push('no test ran')
+  for (const [name, outcome] of outcomes) if (outcome !== 'passed') failures.push(`${outcome}: ${name}`)
+  for (const name of unsteady) console.log(`unsteady, passed the second time: ${name}`)
+  for (const failure of failures) console.log(failure)
+
+  const passed = [...outcomes.values()].filter((outcome) => outcome === 'passed').length
+  process.exitCode = failures.length === 0 ? 0 : 1
+  console.log(`${passed} passed, ${failures.length} failed`)
 }
-
-if (outcomes.size === 0) failures.push('no test ran')
-for (const [name, outcome] of outcomes) if (outcome !== 'passed') failures.push(`${outcome}: ${name}`)
-for (const failure of failures) console.log(failure)
-
-const passed = [...outcomes.values()].filter((outcome) => outcome === 'passed').length
-process.exitCode = failures.length === 0 ? 0 : 1
-console.log(`${passed} passed, ${failures.length} failed`)
 
 /** The tests of a report. A file that failed before its first test is one failed test. */
 function readTests(report) {
@@ -40,9 +58,9 @@ function readTests(report) {
       const ordinal = (seen.get(fullName) ?? 0) + 1
       seen.set(fullName, ordinal)
       const outcome = status === 'passed' || status === 'failed' ? status : 'skipped'
-      return { name: `${file} > ${fullName}${ordinal === 1 ? '' : ` (${ordinal})`}`, outcome }
+      return { file, name: `${file} > ${fullName}${ordinal === 1 ? '' : ` (${ordinal})`}`, outcome }
     })
     const isBroken = status === 'failed' && !tests.some(({ outcome }) => outcome === 'failed')
-    return isBroken ? [...tests, { name: `${file} (the file itself)`, outcome: 'failed' }] : tests
+    return isBroken ? [...tests, { file, name: `${file} (the file itself)`, outcome: 'failed' }] : tests
   })
 }
