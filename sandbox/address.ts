@@ -1,7 +1,7 @@
 /** Where the sandbox is reached: the address it prints, the public URL, the hosts that requests may name, and TLS. */
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
-import { isLoopback } from '../src/foundation/loopback.ts'
+import { isLoopback } from '../src/foundation/http.ts'
 import { SandboxError } from './sandbox-error.ts'
 
 /** A certificate, with those that it depends on, and its private key: both PEM. */

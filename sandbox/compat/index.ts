@@ -4,7 +4,7 @@
  */
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import type { CompatEndpointId, Contract } from '../../src/contract/index.ts'
-import { fillPath } from '../../src/foundation/endpoint-path.ts'
+import { fillPath } from '../../src/foundation/http.ts'
 import type { Context, Services } from '../operations/context.ts'
 import { createJob } from '../operations/jobs.ts'
 import { sendLegacyBeacon } from './beacons.ts'

@@ -5,7 +5,7 @@
  * A URL is judged by its parsed form, which has one spelling of an address: `0x7f.1`, `2130706433` and `127.0.0.1.` are
  * all 127.0.0.1. A name is judged again by every address that it resolves to.
  */
-import { isLoopback } from '../../src/foundation/loopback.ts'
+import { isLoopback } from '../../src/foundation/http.ts'
 
 /** What is known of a target before its name is resolved. */
 export interface CallbackTarget {

@@ -8,7 +8,7 @@
 import type { FaultDraft, FaultRule } from '../../src/contract/control/faults.ts'
 import { type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from '../../src/contract/errors.ts'
 import type { Format } from '../../src/contract/fields.ts'
-import { valueAt } from '../../src/foundation/json-path.ts'
+import { valueAt } from '../../src/foundation/json.ts'
 import { redactSecrets } from '../../src/foundation/redaction.ts'
 import { pathMatches } from './request-match.ts'
 

@@ -4,8 +4,7 @@
  */
 import type { NotRestored } from '../../src/contract/control/requests.ts'
 import type { FieldError } from '../../src/contract/errors.ts'
-import { isObject, parseJson } from '../../src/foundation/json.ts'
-import { setValue } from '../../src/foundation/json-path.ts'
+import { isObject, parseJson, setValue } from '../../src/foundation/json.ts'
 
 export interface StoredRequest {
   /** Path and query. */

@@ -1,7 +1,6 @@
 /** Whether a journaled request meets the conditions of a match. */
 import type { FailedCondition, RequestItem, RequestMatch } from '../../src/contract/control/requests.ts'
-import { parseJson } from '../../src/foundation/json.ts'
-import { valueAt } from '../../src/foundation/json-path.ts'
+import { parseJson, valueAt } from '../../src/foundation/json.ts'
 import { redactSecrets } from '../../src/foundation/redaction.ts'
 
 /** The parts of a journaled request that a match can test. */

@@ -5,7 +5,7 @@
  * escaped. The frame's script gets its settings as JSON, the renderer gets everything else over its port.
  */
 import { escapeHtml } from '../../src/foundation/html.ts'
-import { isLoopback } from '../../src/foundation/loopback.ts'
+import { isLoopback } from '../../src/foundation/http.ts'
 import type { FrameCreative } from '../operations/render.ts'
 import { controlsHtml, videoHtml } from './clip.ts'
 import { nativeHtml } from './native.ts'

@@ -11,7 +11,7 @@
 import { type Endpoint, isControlPlane, roleOf } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import { compat, contract, type EndpointId } from '../../src/contract/index.ts'
-import { pathPattern, withoutQuery } from '../../src/foundation/endpoint-path.ts'
+import { pathPattern, withoutQuery } from '../../src/foundation/http.ts'
 import { mayHoldSecrets } from '../../src/foundation/redaction.ts'
 import { type CompatOperationId, compatOperations, deprecationHeaders } from '../compat/index.ts'
 import { publishableKey } from '../operations/browser.ts'

@@ -5,7 +5,7 @@
 import createRouter from 'find-my-way'
 import { includesRole, type Role } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
-import { routeOf, withoutQuery } from '../../src/foundation/endpoint-path.ts'
+import { routeOf, withoutQuery } from '../../src/foundation/http.ts'
 import type { Access, TokenHolder } from '../runtime/access.ts'
 import { headerOf, type Request, type Route } from './exchange.ts'
 

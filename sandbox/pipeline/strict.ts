@@ -8,8 +8,7 @@ import { ApiError } from '../../src/contract/errors.ts'
 import { unknownField } from '../../src/contract/field-errors.ts'
 import { isIabCategory, maxTopic, nativeTemplates } from '../../src/contract/fields.ts'
 import { sourceOf } from '../../src/contract/provenance.ts'
-import { isObject, type Json } from '../../src/foundation/json.ts'
-import { valueAt, withoutValue } from '../../src/foundation/json-path.ts'
+import { isObject, type Json, valueAt, withoutValue } from '../../src/foundation/json.ts'
 
 const broughtIn = /^C0[23]$/
 

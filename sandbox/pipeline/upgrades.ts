@@ -5,7 +5,7 @@
 import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { contract } from '../../src/contract/index.ts'
-import { withoutQuery } from '../../src/foundation/endpoint-path.ts'
+import { withoutQuery } from '../../src/foundation/http.ts'
 import type { Surface } from '../runtime/tickets.ts'
 import type { DecisionSockets } from './decision-sockets.ts'
 import type { Route } from './exchange.ts'

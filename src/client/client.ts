@@ -6,8 +6,8 @@ import type { SandboxEvent } from '../contract/control/events.ts'
 import type { Endpoint, Input, Output } from '../contract/endpoint.ts'
 import type { ResponseHeader } from '../contract/headers.ts'
 import type { Contract, EndpointId } from '../contract/index.ts'
+import { retryAfterMs } from '../foundation/http.ts'
 import { parseJson } from '../foundation/json.ts'
-import { retryAfterMs } from '../foundation/retry-after.ts'
 import { ContractError, ServiceError } from './errors.ts'
 import {
   buildRequest,

@@ -1,6 +1,6 @@
 /** One exchange over HTTP: building its request, sending it, and reading the response whole or piece by piece. */
 import type { Endpoint } from '../contract/endpoint.ts'
-import { fillPath } from '../foundation/endpoint-path.ts'
+import { fillPath } from '../foundation/http.ts'
 import { isObject } from '../foundation/json.ts'
 import { RefusedError, UnreachableError } from './errors.ts'
 

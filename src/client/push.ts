@@ -1,5 +1,5 @@
 /** A decision that is pushed over WebSocket (C04). It is an offer: whatever fails, polling goes on instead. */
-import { fillPath } from '../foundation/endpoint-path.ts'
+import { fillPath } from '../foundation/http.ts'
 import type { Sender } from './exchange.ts'
 
 /** The part of a WebSocket that is used: that of browsers and of Node fit. */

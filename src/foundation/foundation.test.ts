@@ -1,12 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { formatDuration, measuredTime, parseDuration, parseSince, sinceMs } from './duration.ts'
-import { fillPath, parametersOf, pathPattern, routeOf, withoutQuery } from './endpoint-path.ts'
 import { escapeHtml } from './html.ts'
-import { isObject, parseJson, parseJsonObject } from './json.ts'
-import { setValue, valueAt, withoutValue, withValue } from './json-path.ts'
-import { isLoopback } from './loopback.ts'
+import { fillPath, isLoopback, parametersOf, pathPattern, retryAfterMs, routeOf, withoutQuery } from './http.ts'
+import { isObject, parseJson, parseJsonObject, setValue, valueAt, withoutValue, withValue } from './json.ts'
 import { mayHoldSecrets, redactSecrets, replaceSecrets, secretKind, withoutAssetTokens } from './redaction.ts'
-import { retryAfterMs } from './retry-after.ts'
 
 describe('json', () => {
   test('text that is not JSON is undefined; null is a value', () => {

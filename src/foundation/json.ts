@@ -1,4 +1,7 @@
-/** JSON as types and values, without a dependency. */
+/**
+ * JSON as types and values, without a dependency, and dotted paths into it: `decision.assets.title`, `slot_ids.0`. In a path
+ * numbers index arrays. Only own properties are read, and no property is written through a prototype.
+ */
 
 export type Json = string | number | boolean | null | Json[] | JsonObject
 export interface JsonObject {
@@ -34,4 +37,74 @@ export function isObject(value: unknown): boolean {
 export function hasTypes(value: unknown, types: Readonly<Record<string, string>>): value is Record<string, unknown> {
   const typeOf = (field: unknown) => (field === null ? 'null' : Array.isArray(field) ? 'array' : typeof field)
   return isObject(value) && Object.entries(types).every(([name, type]) => type.split('|').includes(typeOf(value[name])))
+}
+
+/** Returns the value at a path, or undefined when there is none. The empty path is the whole value. */
+export function valueAt(whole: Json | undefined, path: string): Json | undefined
+export function valueAt(whole: unknown, path: string): unknown
+export function valueAt(whole: unknown, path: string): unknown {
+  if (path === '') return whole
+  let value = whole
+  for (const name of path.split('.')) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined
+    value = (value as Record<string, unknown>)[name]
+  }
+  return value
+}
+
+/** Returns a copy with one value replaced. Missing objects and arrays on the way are created. */
+export function withValue(whole: Json | undefined, path: string, value: Json): Json {
+  const [name = '', ...rest] = path.split('.')
+  const inner = (before: Json | undefined) => (rest.length === 0 ? value : withValue(before, rest.join('.'), value))
+  if (Array.isArray(whole) || (isIndex(name) && !isObject(whole))) {
+    const list = Array.isArray(whole) ? [...whole] : []
+    list[Number(name)] = inner(list[Number(name)])
+    return list
+  }
+  const object = isObject(whole) ? whole : {}
+  return { ...object, [name]: inner(object[name]) }
+}
+
+/** Returns a copy with one value removed; the same value when there is nothing at the path. */
+export function withoutValue(whole: Json, path: string): Json {
+  const [name = '', ...rest] = path.split('.')
+  if (Array.isArray(whole)) {
+    if (rest.length === 0) return whole.filter((_, index) => String(index) !== name)
+    return whole.map((item, index) => (String(index) === name ? withoutValue(item, rest.join('.')) : item))
+  }
+  if (!isObject(whole) || !Object.hasOwn(whole, name)) return whole
+  if (rest.length > 0) return { ...whole, [name]: withoutValue(whole[name] as Json, rest.join('.')) }
+  const { [name]: _, ...others } = whole
+  return others
+}
+
+/**
+ * Writes one value into an object in place, creating objects and arrays on the way; values in between that are neither
+ * are replaced. Returns false, with nothing written at the end of the path, when an array on the way has no such place:
+ * an array takes its indices and the next one.
+ */
+export function setValue(target: Record<string, unknown>, path: readonly string[], value: unknown): boolean {
+  let place: Record<string, unknown> | unknown[] = target
+  for (const [index, name] of path.entries()) {
+    if (Array.isArray(place) && !(isIndex(name) && Number(name) <= place.length)) return false
+    const present: unknown = Object.hasOwn(place, name) ? (place as Record<string, unknown>)[name] : undefined
+    const next: unknown =
+      index === path.length - 1 ? value : isContainer(present) ? present : emptyFor(path[index + 1]!)
+    // Not by assignment: a property named __proto__ would be no property.
+    Object.defineProperty(place, name, { value: next, enumerable: true, configurable: true, writable: true })
+    place = next as Record<string, unknown>
+  }
+  return true
+}
+
+function isContainer(value: unknown): value is Record<string, unknown> | unknown[] {
+  return typeof value === 'object' && value !== null
+}
+
+function emptyFor(name: string): JsonObject | Json[] {
+  return isIndex(name) ? [] : {}
+}
+
+function isIndex(name: string): boolean {
+  return /^\d{1,6}$/.test(name)
 }

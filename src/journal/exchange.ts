@@ -3,8 +3,8 @@ import type { BeaconItem } from '../contract/control/beacons.ts'
 import type { PlacementItem } from '../contract/control/placements.ts'
 import type { RequestItem } from '../contract/control/requests.ts'
 import type { SandboxInfo } from '../contract/control/sandbox.ts'
-import { withoutQuery } from '../foundation/endpoint-path.ts'
-import { valueAt } from '../foundation/json-path.ts'
+import { withoutQuery } from '../foundation/http.ts'
+import { valueAt } from '../foundation/json.ts'
 
 /** One request and its response. Keys, tokens and prompt text are redacted. */
 export interface Exchange extends RequestItem {

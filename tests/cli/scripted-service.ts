@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { contract } from '../../src/contract/index.ts'
-import { pathPattern, withoutQuery } from '../../src/foundation/endpoint-path.ts'
+import { pathPattern, withoutQuery } from '../../src/foundation/http.ts'
 import { type Json, parseJson } from '../../src/foundation/json.ts'
 
 export interface Received {

@@ -12,7 +12,7 @@ import { startSandbox } from '../../sandbox/index.ts'
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { contract } from '../../src/contract/index.ts'
 import { contractListing } from '../../src/contract/listing.ts'
-import { setValue } from '../../src/foundation/json-path.ts'
+import { setValue } from '../../src/foundation/json.ts'
 import { temporaryDirectory } from '../temporary.ts'
 
 export const kinds = ['sk', 'at', 'bt', 'ast', 'prompt'] as const

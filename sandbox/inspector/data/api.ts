@@ -1,7 +1,7 @@
 /** Calls of the control plane from its own page: typed by the contract, over fetch, with the token of this start. */
 import type { Endpoint, Input, Output } from '../../../src/contract/endpoint.ts'
 import type { Contract, EndpointId } from '../../../src/contract/index.ts'
-import { fillPath } from '../../../src/foundation/endpoint-path.ts'
+import { fillPath } from '../../../src/foundation/http.ts'
 import { isObject, parseJson } from '../../../src/foundation/json.ts'
 import { currentSession, openSession } from './session.ts'
 

@@ -4,7 +4,7 @@
  * `?raw` at the end of the address shows the JSON in a tab too.
  */
 import { createHash } from 'node:crypto'
-import { isLoopback } from '../../../src/foundation/loopback.ts'
+import { isLoopback } from '../../../src/foundation/http.ts'
 import type { Services } from '../../operations/context.ts'
 import { type Exchange, headerOf, type Request, type Response, type Route } from '../exchange.ts'
 import { type Assets, assetResponse } from '../media.ts'

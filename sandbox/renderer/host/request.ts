@@ -1,6 +1,7 @@
 /** JSON requests with fetch, and the waits between them. */
+
+import { retryAfterMs } from '../../../src/foundation/http.ts'
 import { isObject } from '../../../src/foundation/json.ts'
-import { retryAfterMs } from '../../../src/foundation/retry-after.ts'
 
 const timeout_ms = 15_000
 

@@ -4,7 +4,7 @@
  * computer. Clients take a PermittedKey, which only this file makes, so that none is sent without having been asked for here.
  */
 import { networkInterfaces } from 'node:os'
-import { isLoopback } from '../../foundation/loopback.ts'
+import { isLoopback } from '../../foundation/http.ts'
 import { CliError, noSandbox } from '../run/errors.ts'
 import type { Settings } from './settings.ts'
 

@@ -3,7 +3,7 @@
  * running sandbox are used only when that sandbox is the service that is called, so that a key never reaches another
  * service by accident.
  */
-import { isLoopback } from '../../foundation/loopback.ts'
+import { isLoopback } from '../../foundation/http.ts'
 import { endpoints } from '../endpoint/facts.ts'
 import type { Locator, LocatorProject } from '../process/locator.ts'
 import { CliError, didYouMean } from '../run/errors.ts'

@@ -9,8 +9,7 @@ import type { Command } from '../../cli/run/command.ts'
 import { CliError } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
 import { verifyCallback } from '../../client/callback.ts'
-import { parseJson } from '../../foundation/json.ts'
-import { valueAt } from '../../foundation/json-path.ts'
+import { parseJson, valueAt } from '../../foundation/json.ts'
 import { portNumber } from '../flag-values.ts'
 
 const defaultPort = 4020

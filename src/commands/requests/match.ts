@@ -6,7 +6,7 @@ import type { CommandInput } from '../../cli/run/command.ts'
 import { CliError } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
 import type { RequestMatch } from '../../contract/control/requests.ts'
-import { pathPattern, withoutQuery } from '../../foundation/endpoint-path.ts'
+import { pathPattern, withoutQuery } from '../../foundation/http.ts'
 import { repeatable } from '../flag-values.ts'
 import { namedProject } from '../projects.ts'
 

@@ -10,7 +10,7 @@ import {
 import { explainIssues, type LocatedFieldError } from '../../contract/field-errors.ts'
 import { contract } from '../../contract/index.ts'
 import { BeaconRequest } from '../../contract/v1/beacons.ts'
-import { valueAt } from '../../foundation/json-path.ts'
+import { valueAt } from '../../foundation/json.ts'
 
 /** Line and column in a file, both from 1. */
 export interface Place {

@@ -12,7 +12,7 @@ import { resolveSettings, type Settings } from '../../cli/settings/settings.ts'
 import { stateDirectory } from '../../cli/settings/state-directory.ts'
 import type { Client } from '../../client/client.ts'
 import type { Integrity, SandboxInfo } from '../../contract/control/sandbox.ts'
-import { isLoopback } from '../../foundation/loopback.ts'
+import { isLoopback } from '../../foundation/http.ts'
 import { findBrowser } from '../../qa/browser/launch.ts'
 
 export interface Machine {

@@ -1,7 +1,7 @@
 /** The integrator's page in a browser: opens it, brings its ads into view, and records what can be seen. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Browser, ConsoleMessage, Page, Request, Response } from 'playwright-core'
-import { withoutQuery } from '../../foundation/endpoint-path.ts'
+import { withoutQuery } from '../../foundation/http.ts'
 import { redactSecrets } from '../../foundation/redaction.ts'
 import { pixelsOf } from '../../qa/browser/screenshot.ts'
 import type { Screenshot } from '../../qa/result.ts'

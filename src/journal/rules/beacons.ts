@@ -1,6 +1,6 @@
 /** Beacons: whether they come, once, in order, in time and with the right token. */
 import { type BeaconEvent, BeaconEventInput, canonicalEvent } from '../../contract/v1/beacons.ts'
-import { valueAt } from '../../foundation/json-path.ts'
+import { valueAt } from '../../foundation/json.ts'
 import { type Exchange, groupBy, isBeacon, isFromBrowser, loadedFrames, slotsOf, textAt, times } from '../exchange.ts'
 import { about, aboutEach, completeUntil, type Finding, type Observed, over, refusedFor, ruleSet } from '../rule.ts'
 

@@ -1,7 +1,7 @@
 /** Callbacks: whether the integration takes them. */
 
 import { problemHeader } from '../../contract/headers.ts'
-import { withoutQuery } from '../../foundation/endpoint-path.ts'
+import { withoutQuery } from '../../foundation/http.ts'
 import { type Exchange, groupBy, slotsOf } from '../exchange.ts'
 import { type Finding, ruleSet } from '../rule.ts'
 

@@ -1,6 +1,6 @@
 /** Consent: whether it is asked for, respected, and sent. */
-import { withoutQuery } from '../../foundation/endpoint-path.ts'
-import { valueAt } from '../../foundation/json-path.ts'
+import { withoutQuery } from '../../foundation/http.ts'
+import { valueAt } from '../../foundation/json.ts'
 import {
   type Exchange,
   groupBy,

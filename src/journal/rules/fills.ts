@@ -1,5 +1,5 @@
 /** Fills: whether they are shown, in time, once, and fit. */
-import { valueAt } from '../../foundation/json-path.ts'
+import { valueAt } from '../../foundation/json.ts'
 import { groupBy, isFrame, isPlacementRequest, loadedFrames, noFillReasonOf, some, times } from '../exchange.ts'
 import { about, completeUntil, type Observed, over, ruleSet } from '../rule.ts'
 import { mountsOf } from './beacons.ts'

@@ -1,7 +1,7 @@
 /** Keys and projects: who sends a request, and for which project. */
 import { type ReasonCode, reasonCodes } from '../../contract/errors.ts'
-import { pathPattern, withoutQuery } from '../../foundation/endpoint-path.ts'
-import { valueAt } from '../../foundation/json-path.ts'
+import { pathPattern, withoutQuery } from '../../foundation/http.ts'
+import { valueAt } from '../../foundation/json.ts'
 import { type Exchange, groupBy, hasWarning, isActivated, isFromBrowser, routeOf, times } from '../exchange.ts'
 import { about, type Observed, over, refusals, refusedFor, ruleSet } from '../rule.ts'
 import { originRefused } from './origins.ts'

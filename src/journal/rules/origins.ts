@@ -1,5 +1,5 @@
 /** Origins of pages: which are allowed, and which browsers let reach a sandbox on this computer. */
-import { isLoopback } from '../../foundation/loopback.ts'
+import { isLoopback } from '../../foundation/http.ts'
 import { type Exchange, groupBy, isActivation, isFromBrowser, routeOf, times } from '../exchange.ts'
 import { type Finding, type Observed, type RuleBody, refusals, ruleSet } from '../rule.ts'
 

@@ -1,5 +1,5 @@
 /** Pending slots: whether they are waited for, and how. */
-import { valueAt } from '../../foundation/json-path.ts'
+import { valueAt } from '../../foundation/json.ts'
 import { type Exchange, groupBy, openSlots, polledSlot, some, times } from '../exchange.ts'
 import { about, aboutEach, completeUntil, type Finding, type Observed, type RuleBody, ruleSet } from '../rule.ts'
 

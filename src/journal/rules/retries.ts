@@ -1,6 +1,6 @@
 /** What a client does after an error or a no-fill. */
 import { errorCodes, type ReasonCode } from '../../contract/errors.ts'
-import { retryAfterMs } from '../../foundation/retry-after.ts'
+import { retryAfterMs } from '../../foundation/http.ts'
 import { type Exchange, groupBy, isPlacementRequest, noFillReasonOf, routeOf, sessionOf, times } from '../exchange.ts'
 import { over, type RuleBody, ruleSet } from '../rule.ts'
 

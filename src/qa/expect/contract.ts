@@ -11,9 +11,8 @@ import { explainIssues } from '../../contract/field-errors.ts'
 import { failureHeaders, type ResponseHeader, responseHeaders } from '../../contract/headers.ts'
 import { endpointFields, type ListedField } from '../../contract/listing.ts'
 import { type Provenance, sourceOf } from '../../contract/provenance.ts'
-import { isObject, type Json } from '../../foundation/json.ts'
-import { valueAt } from '../../foundation/json-path.ts'
-import { retryAfterMs } from '../../foundation/retry-after.ts'
+import { retryAfterMs } from '../../foundation/http.ts'
+import { isObject, type Json, valueAt } from '../../foundation/json.ts'
 import type { Check, Difference } from '../result.ts'
 
 export interface SeenResponse {

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { SandboxEvent } from '../../contract/control/events.ts'
 import type { Json } from '../../foundation/json.ts'
-import { valueAt } from '../../foundation/json-path.ts'
+import { valueAt } from '../../foundation/json.ts'
 import type { StepResponse } from '../result.ts'
 import type { BuiltIn, Lookup } from '../suite/variables.ts'
 import type { EventStream, WantedEvent } from './events.ts'

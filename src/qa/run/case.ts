@@ -1,6 +1,6 @@
 /** Runs one case: its project, setup, steps, teardown; then restores the shared state that it changed. */
 import { contract, type EndpointId } from '../../contract/index.ts'
-import { fillPath } from '../../foundation/endpoint-path.ts'
+import { fillPath } from '../../foundation/http.ts'
 import type { Json } from '../../foundation/json.ts'
 import type { CaseResult, StepResult } from '../result.ts'
 import type { SharedState } from '../steps/step-kind.ts'

@@ -4,7 +4,7 @@ import { readEvents } from '../../client/response.ts'
 import type { SandboxEvent } from '../../contract/control/events.ts'
 import { contract } from '../../contract/index.ts'
 import type { Json } from '../../foundation/json.ts'
-import { valueAt } from '../../foundation/json-path.ts'
+import { valueAt } from '../../foundation/json.ts'
 import { matches } from '../expect/matchers.ts'
 import type { Target } from './target.ts'
 

@@ -1,6 +1,5 @@
 /** Which cases there are to run: every combination of each matrix, filtered, repeated and sharded. */
-import { isObject, type Json } from '../../foundation/json.ts'
-import { valueAt } from '../../foundation/json-path.ts'
+import { isObject, type Json, valueAt } from '../../foundation/json.ts'
 import { valueWords } from '../result.ts'
 import type { SharedState } from '../steps/step-kind.ts'
 import type { LoadedCase, LoadedStep, LoadedSuite } from '../suite/schema.ts'

@@ -3,8 +3,7 @@
  * response itself does not show (events, billing, evidence) is read from the control plane.
  */
 import { contract, type EndpointId } from '../../contract/index.ts'
-import { isObject, type Json } from '../../foundation/json.ts'
-import { valueAt } from '../../foundation/json-path.ts'
+import { isObject, type Json, valueAt } from '../../foundation/json.ts'
 import { redactSecrets } from '../../foundation/redaction.ts'
 import { check, type Expect, judge, type PlaceOf } from '../expect/expectations.ts'
 import { matches } from '../expect/matchers.ts'

@@ -2,7 +2,7 @@
 import type { PermittedKey } from '../../cli/settings/key-destination.ts'
 import type { SandboxInfo } from '../../contract/control/sandbox.ts'
 import { contract, type EndpointId } from '../../contract/index.ts'
-import { fillPath } from '../../foundation/endpoint-path.ts'
+import { fillPath } from '../../foundation/http.ts'
 import type { Json } from '../../foundation/json.ts'
 import { redactSecrets } from '../../foundation/redaction.ts'
 import type { BrowserHost } from '../browser/launch.ts'

@@ -4,8 +4,7 @@
  */
 import { z } from 'zod'
 import { durationPattern, parseDuration, unitsMs } from '../../foundation/duration.ts'
-import { isObject, type Json } from '../../foundation/json.ts'
-import { valueAt } from '../../foundation/json-path.ts'
+import { isObject, type Json, valueAt } from '../../foundation/json.ts'
 
 /** The variables that every case has. */
 export const builtIns = {

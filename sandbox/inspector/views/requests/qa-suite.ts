@@ -2,7 +2,7 @@
  * A request of the journal as a suite that `svc qa run` accepts. What belongs to this sandbox alone becomes a variable: the
  * session, the project, tokens, slots, times. A beacon, a poll or a frame gets the placement that it is about.
  */
-import { pathPattern, withoutQuery } from '../../../../src/foundation/endpoint-path.ts'
+import { pathPattern, withoutQuery } from '../../../../src/foundation/http.ts'
 import { isObject, type Json, type JsonObject, parseJson } from '../../../../src/foundation/json.ts'
 
 /** What is read of a journal entry. */

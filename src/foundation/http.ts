@@ -1,4 +1,4 @@
-/** Path templates of the contract: `/v1/decisions/{slot_id}`. */
+/** Paths, hosts and headers of HTTP: path templates such as `/v1/decisions/{slot_id}`, loopback hosts, Retry-After. */
 
 const parameter = /\{(\w+)\}/g
 
@@ -33,4 +33,24 @@ export function pathPattern(template: string): RegExp {
 /** Returns the path of a URL or request target, without query and fragment. */
 export function withoutQuery(url: string): string {
   return url.split(/[?#]/, 1)[0]!
+}
+
+/**
+ * Whether a host name or address is loopback: `localhost` and names below it, 127.0.0.0/8, `::1` with and
+ * without brackets. Upper and lower case are equal; a port is not part of a host.
+ */
+export function isLoopback(host: string): boolean {
+  const name = host.toLowerCase().replace(/\.$/, '')
+  if (name === 'localhost' || name.endsWith('.localhost') || name === '::1' || name === '[::1]') return true
+  return /^127(?:\.\d{1,3}){3}$/.test(name)
+}
+
+/**
+ * Returns the wait that a Retry-After header asks for, milliseconds from `now_ms`: whole seconds or an HTTP date
+ * (RFC 9110). Returns null when the header is missing or is neither.
+ */
+export function retryAfterMs(header: string | null | undefined, now_ms: number): number | null {
+  if (header === null || header === undefined) return null
+  const wait_ms = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - now_ms
+  return Number.isFinite(wait_ms) ? Math.max(0, wait_ms) : null
 }
