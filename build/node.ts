@@ -38,7 +38,7 @@ const codeSplitting = {
     },
     {
       name: 'command',
-      test: /src\/(cli\/(run\/(run-session|session|http-fetch)|endpoint\/\w+|output\/(quoting|placement-summary)|process\/(locator|open-url|parent-watch)|settings\/(files|settings|state-directory|key-destination))|client\/(client|errors|exchange|stream)|foundation\/(?!nearest-name)\w[\w-]*|contract\/(error-codes|no-fill|limits))\.ts/,
+      test: /src\/(cli\/(run\/(run-session|session|command-client)|endpoint\/\w+|output\/(quoting|placement-summary)|process\/(locator|open-url)|settings\/(files|settings|state-directory|key-destination))|client\/(client|errors|exchange|stream)|foundation\/(?!nearest-name)\w[\w-]*|contract\/(error-codes|no-fill|limits))\.ts/,
     },
     {
       name: 'schemas',
@@ -67,7 +67,7 @@ export async function buildNode(outDir: string): Promise<void> {
       'process.env.NODE_ENV': '"production"',
     },
     plugins: [evaluatedFacts, noElicitation, lazyStringWidth, linearJq, plainBuiltins, noCircles, nodeVersionFirst],
-    // Else NODE_ENV, which test runners set, chooses the development form of JSX, which the production React lacks.
+    // Else NODE_ENV, which test runners set, chooses the development form of JSX, which the production React does not have.
     oxc: { jsx: { runtime: 'automatic', development: false } },
     ssr: {
       target: 'node',

@@ -5,7 +5,8 @@
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { runningSandboxes } from '../cli/process/locator.ts'
-import { type Session, sessionClient } from '../cli/run/session.ts'
+import { sessionClient } from '../cli/run/command-client.ts'
+import type { Session } from '../cli/run/session.ts'
 import { stateDirectory } from '../cli/settings/state-directory.ts'
 import type { Client } from '../client/client.ts'
 import { UnreachableError } from '../client/errors.ts'

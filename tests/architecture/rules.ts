@@ -107,7 +107,7 @@ const keylessSenders = new Set([
   'src/cli/process/certificate.ts',
   // The two clients: their parameters are permitted keys.
   'src/cli/run/session.ts',
-  'src/cli/run/http-fetch.ts',
+  'src/cli/run/command-client.ts',
   'src/qa/run/target.ts',
   'src/qa/run/http.ts',
   // Requests without a credential: an OpenAPI document, a page and its files, whether a page responds.

@@ -1,15 +1,15 @@
 /** Runs one parsed command in a session: settings are resolved, signals and the end of the parent process interrupt it. */
 import { createOutput, type OutputOptions } from '../output/output.ts'
-import { watchParents } from '../process/parent-watch.ts'
 import { configAbove, loadSettings } from '../settings/files.ts'
 import { resolveSettings, type Settings } from '../settings/settings.ts'
 import type { Flags } from '../settings/table.ts'
 import type { Command } from './command.ts'
+import { brokenResponse, sessionClient, severalSandboxesNote } from './command-client.ts'
 import { exitCodes, InterruptError, noSandbox } from './errors.ts'
 import { type Host, hostWith } from './host.ts'
 import type { ParsedLine } from './parser.ts'
 import { commandName } from './program-info.ts'
-import { brokenResponse, type Session, sessionClient, severalSandboxesNote } from './session.ts'
+import type { Session } from './session.ts'
 
 /** npm forwards the terminal's SIGINT a second time; two within this time count as one. */
 const doubledSignalMs = 100
@@ -97,4 +97,49 @@ function handleSignals(host: Host, first: (signal: string) => void): () => void 
     else if (now - received_at >= doubledSignalMs) host.exitNow(exitCodes.interrupted.exit_code)
     received_at ??= now
   })
+}
+
+/** How often the parents are looked up, milliseconds. */
+const parentInterval_ms = 500
+const shells = /^-?(ba|da|z|k|a|fi)?sh$|^busybox$|^cmd\.exe$/
+/** The names of package managers, and of the runtimes that run them. */
+const managers = /^(npm|npx|pnpm|pnpx|yarn|bunx?|corepack|node|MainThread)\b/
+
+interface Link {
+  child: number
+  parent: number
+}
+
+/**
+ * Calls `onEnd` once when the package manager that runs this command has ended, with the id of the process that has ended.
+ * Returns a function that ends the watch. `npm start` puts npm and often a shell between a terminal and this process: when one
+ * of them is killed, nothing passes Ctrl-C on any more, and this process would never end.
+ *
+ * It is called only where a package manager says that it runs a script, and watches only the processes up to it: a command
+ * started by a shell, a service manager or `svc start --detach` outlives what started it.
+ */
+function watchParents(host: Host, onEnd: (pid: number) => void): () => void {
+  const links = linksToManager(host)
+  if (links.length === 0) return () => {}
+  const timer = setInterval(() => {
+    const broken = links.find(({ child, parent }) => host.parentOf(child)?.pid !== parent)
+    if (broken === undefined) return
+    clearInterval(timer)
+    onEnd(broken.parent)
+  }, parentInterval_ms)
+  timer.unref()
+  return () => clearInterval(timer)
+}
+
+/** Returns the links from this process up to the package manager; none where no manager runs it. */
+function linksToManager(host: Host): Link[] {
+  const links: Link[] = []
+  for (let child = host.pid; ; ) {
+    const parent = host.parentOf(child)
+    if (parent === null || parent.pid <= 1) return []
+    links.push({ child, parent: parent.pid })
+    if (parent.name === null || managers.test(parent.name)) return links
+    if (!shells.test(parent.name)) return []
+    child = parent.pid
+  }
 }
