@@ -1,94 +1,45 @@
 /**
- * Starts the emulator: everything is built here, with plain calls. Over 300 lines because options are checked and parts
- * are connected in this one place.
+ * Starts the emulator: everything is built here, with plain calls, and the parts are connected in this one place.
  */
 import { randomBytes } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { inspect } from 'node:util'
-import type { Latency, ProjectSettings } from '../src/contract/control/projects.ts'
-import type { Scenario } from '../src/contract/control/scenarios.ts'
-import { nearestName } from '../src/foundation/nearest-name.ts'
 import { redactSecrets } from '../src/foundation/redaction.ts'
-import { readAddress, type TlsFiles } from './address.ts'
 import { decisionText } from './compat/decisions.ts'
-import { MarketData } from './domain/catalogue.ts'
-import { parseRateLimit } from './domain/rate.ts'
 import { restoreClock } from './operations/clock.ts'
 import type { Caller, Services } from './operations/context.ts'
+import {
+  creativeFiles,
+  fixture,
+  readDemand,
+  readOptions,
+  readScenarios,
+  root,
+  type SandboxOptions,
+  type SeededProject,
+  version,
+} from './options.ts'
 import { createAssets } from './pipeline/media.ts'
 import { createRates } from './pipeline/rates.ts'
-import { createServer, defaultHost } from './pipeline/server.ts'
-import { type Clock, sandboxClock } from './platform/clock.ts'
+import { createServer } from './pipeline/server.ts'
+import { sandboxClock } from './platform/clock.ts'
 import { createPlatform, sha256, sha256Hex } from './platform/platform.ts'
 import { createAccess } from './runtime/access.ts'
 import { createCallbacks } from './runtime/callbacks.ts'
 import { createDrainLock } from './runtime/drain-lock.ts'
-import { createFaults, type Faults } from './runtime/faults.ts'
+import { createFaults, createScenarios, type Faults } from './runtime/faults.ts'
 import { createMarkets } from './runtime/markets.ts'
 import { followNodes } from './runtime/node-changes.ts'
 import { createPendingDecisions } from './runtime/pending-decisions.ts'
-import { createScenarios } from './runtime/scenarios.ts'
 import { createTickets, sharedTickets, type Tickets } from './runtime/tickets.ts'
 import { createWaiters } from './runtime/waiters.ts'
-import { listenError, SandboxError, unwritable } from './sandbox-error.ts'
+import { listenError, SandboxError } from './sandbox-error.ts'
 import type { SharedStore } from './store/nodes.ts'
 import { explainStore, openStore, replaceAdminToken, type StoreAddress } from './store/open-store.ts'
-import { realPath } from './store/private-file.ts'
 import { OpenError, type Seed, StorageError, type Store, type StoreOptions } from './store/store.ts'
 
+export type { SandboxOptions } from './options.ts'
 export { type Clock, type ManualClock, manualClock } from './platform/clock.ts'
 export { SandboxError, type SandboxFailure } from './sandbox-error.ts'
-
-export interface SandboxOptions {
-  /** 0 picks a free one. Default 0. */
-  port?: number
-  /** Default 127.0.0.1, and ::1 where there is one. Beyond loopback the control plane demands the admin token. */
-  host?: string
-  /** A file, or `:memory:`. Default `:memory:`. */
-  database?: string
-  /** `postgres://USER:PASSWORD@HOST:5432/DATABASE` instead of a file: any number of nodes share it. */
-  store?: string
-  /** Projects, clock, faults and all else apart from other namespaces of the same database. Only with `store`. */
-  namespace?: string
-  /**
-   * Origin that frame URLs, links and CORS name, such as `http://192.168.1.5:4010` or a tunnel's. Default: the address. It
-   * is one of the allowed hosts.
-   */
-  public_url?: string
-  /** Host names and addresses that requests may name in their Host header, beside loopback and `host`. */
-  allowed_hosts?: readonly string[]
-  /** Serves https with this certificate and private key, both PEM. Default: http. */
-  tls?: TlsFiles
-  /** The same identifiers, tokens and decisions in every run. */
-  seed?: number
-  /** Default: the system time until it is moved; the database stores it. A manual clock belongs to its owner. */
-  clock?: Clock
-  /** `5/s`, `1/min` or `off`: wins over every project's own limits. */
-  rate_limit?: string
-  /** Your own catalogue in the shape of `fixtures/demand.json`; its files are those in `fixtures/creatives`. */
-  demand?: unknown
-  /** How long every decision takes, milliseconds or a distribution: wins over every project's own. */
-  decision_latency_ms?: Latency
-  /** A scenario of `fixtures/scenarios`, in use from the start. */
-  scenario?: string
-  /** Most exchanges the journal keeps; 0 turns it off. Default 50 000. */
-  journal_limit?: number
-  /** Most events that a stream can be resumed from. Default 100 000. */
-  event_limit?: number
-  /** Serves the API document alone: no aliases of old clients, and nothing that contradicts the document. Default false. */
-  strict?: boolean
-  /**
-   * Whether the control plane of a shared store demands a token of clients on this computer too. Default true; false is for
-   * tests, which have the database to themselves.
-   */
-  demands_token?: boolean
-  /** How long the upload of an import may send nothing, milliseconds. Default 30 000. */
-  import_idle_ms?: number
-  /** Called with failures that belong to no request. Default: writes to standard error. */
-  report?: (error: unknown) => void
-}
 
 export interface SandboxProject {
   client_id: string
@@ -137,18 +88,6 @@ export interface CloseOptions {
   drain_ms?: number
 }
 
-interface SeededProject {
-  client_id: string
-  tenant: number
-  keys: { secret_key: string; live_secret_key: string; publishable_key: string }
-  settings: Partial<ProjectSettings>
-}
-
-declare const __SVC_VERSION__: string | undefined
-
-const root = packageRoot()
-const defaultJournalLimit = 50_000
-const defaultEventLimit = 100_000
 /** Between the start and a check of the file: requests that waited for the start come first. */
 const checkDelay_ms = 200
 
@@ -157,27 +96,12 @@ const checkDelay_ms = 200
  * @throws SandboxError with a code and a hint
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const host = options.host ?? defaultHost
-  const database = options.database ?? ':memory:'
-  const journal_limit = checkCount(options.journal_limit ?? defaultJournalLimit, 'journal_limit')
-  const event_limit = checkCount(options.event_limit ?? defaultEventLimit, 'event_limit')
-  const rate = readRate(options.rate_limit)
+  const { host, address, database, storeAddress, journal_limit, event_limit, seed, rate } = readOptions(options)
   const report = options.report ?? ((error: unknown) => console.error(redactSecrets(inspect(error))))
-  const { public_url, allowed_hosts, tls } = options
-  const address = readAddress({ host, public_url, allowed_hosts, tls })
-  const seed = options.seed === undefined ? null : checkCount(options.seed, 'seed')
-  const storeAddress = readStoreAddress(options, database, seed !== null)
-
-  const fixture = <T>(name: string) => JSON.parse(readFileSync(join(root, 'fixtures', name), 'utf8')) as T
   const seeded = fixture<{ projects: SeededProject[] }>('projects.json').projects
-  const demandText =
-    options.demand === undefined
-      ? readFileSync(join(root, 'fixtures/demand.json'), 'utf8')
-      : JSON.stringify(checkDemand(options.demand))
-  const demand = JSON.parse(demandText) as { campaigns: { creatives: Record<string, unknown>[] }[] }
+  const demand = readDemand(options.demand)
 
   const clock = options.clock ?? sandboxClock()
-  checkScenario(options.scenario)
   const { store, signing_key } = await openStoreAt(storeAddress, {
     pid: process.pid,
     now_ms: clock.now(),
@@ -192,7 +116,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
         settings: project.settings,
         keys: seededKeys(project),
       })),
-      catalogue: { sha256: sha256Hex(demandText), demand: demandText },
+      catalogue: { sha256: sha256Hex(demand.text), demand: demand.text },
     },
   })
   const platform = createPlatform({ clock, seed, signingKey: signing_key, node: store.node })
@@ -215,8 +139,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     platform,
     markets: createMarkets({
       store,
-      catalogueId: () => store.catalogue_id,
-      demand,
+      demand: demand.data,
       topics: () => fixture('topics.json'),
       safety: () => fixture('content-safety.json'),
     }),
@@ -269,10 +192,10 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     services,
     rates,
     guard: { hosts: address.hosts, needsToken },
-    tls,
+    tls: options.tls,
     import_idle_ms: options.import_idle_ms,
     isJournalOn: journal_limit > 0,
-    assets: createAssets(root, creativeFiles(demand.campaigns)),
+    assets: createAssets(root, creativeFiles(demand.data.campaigns)),
     seeded_projects: [keys, ...seeded.slice(1).map(({ client_id, keys }) => ({ client_id, ...keys }))],
   })
 
@@ -385,14 +308,6 @@ function newTokenText(): string {
   return `sbx_${randomBytes(24).toString('base64url')}`
 }
 
-function readPath(database: string): string {
-  try {
-    return realPath(database)
-  } catch (error) {
-    throw unwritable(database, error)
-  }
-}
-
 /** Tickets that every node redeems: of their holder, the store has identifiers. */
 function ticketsOf(shared: SharedStore, { store, platform }: Pick<Services, 'store' | 'platform'>): Tickets<Caller> {
   return sharedTickets<Caller>({
@@ -412,16 +327,6 @@ function ticketsOf(shared: SharedStore, { store, platform }: Pick<Services, 'sto
 function lazily<Value>(load: () => Promise<Value>): () => Promise<Value> {
   let value: Promise<Value> | undefined
   return () => (value ??= load())
-}
-
-function readStoreAddress({ store, namespace }: SandboxOptions, database: string, isSeeded: boolean): StoreAddress {
-  if (store !== undefined)
-    return { kind: 'postgres', url: store, namespace: namespace === 'default' ? null : (namespace ?? null), isSeeded }
-  if (namespace !== undefined) {
-    const hint = 'Give it a PostgreSQL database: --store postgres://..., or start it with a file of its own: --db FILE.'
-    throw new SandboxError('option_invalid', 'A namespace is a part of a shared database, and there is none.', hint)
-  }
-  return { kind: 'file', path: database === ':memory:' ? database : readPath(database) }
 }
 
 async function openStoreAt(address: StoreAddress, options: StoreOptions) {
@@ -466,73 +371,10 @@ function seededKeys(project: SeededProject): Seed['projects'][number]['keys'] {
   ]
 }
 
-function creativeFiles(campaigns: readonly { creatives: Record<string, unknown>[] }[]): Set<string> {
-  const files = new Set<string>()
-  for (const { creatives } of campaigns) {
-    for (const creative of creatives) {
-      for (const name of ['file', 'poster_file', 'image_file', 'icon_file']) {
-        if (typeof creative[name] === 'string') files.add(creative[name])
-      }
-    }
-  }
-  return files
-}
-
-function readRate(text: string | undefined) {
-  if (text === undefined) return null
-  try {
-    return parseRateLimit(text)
-  } catch (error) {
-    throw new SandboxError('option_invalid', (error as Error).message, 'Write it as 5/s, 1/min or off.')
-  }
-}
-
-function readScenarios(): Scenario[] {
-  const folder = join(root, 'fixtures/scenarios')
-  const names = readdirSync(folder).toSorted()
-  return names.map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as Scenario)
-}
-
 /** Returns a warning about fault rules of an earlier run that are still in force. */
 function faultWarningsOf({ scenario, list }: Faults): string[] {
   const rules = list().length
   if (scenario !== null) return [`the scenario ${scenario} is still in use: svc sandbox scenario clear`]
   if (rules === 0) return []
   return [`${rules === 1 ? 'a fault rule is' : `${rules} fault rules are`} still in force: svc sandbox faults list`]
-}
-
-function checkScenario(wanted: string | undefined): void {
-  if (wanted === undefined) return
-  const names = readScenarios().map(({ name }) => name)
-  if (names.includes(wanted)) return
-  const near = nearestName(wanted, names)
-  const hint = near === null ? `There are: ${names.join(', ')}.` : `Did you mean ${near}?`
-  throw new SandboxError('option_invalid', `There is no scenario named ${wanted}.`, hint)
-}
-
-function checkDemand(demand: unknown): MarketData {
-  const read = MarketData.safeParse(demand)
-  if (read.success) return read.data
-  const [issue] = read.error.issues
-  throw new SandboxError(
-    'option_invalid',
-    `demand.${issue?.path.join('.')}: ${issue?.message}.`,
-    'Give demand the shape of fixtures/demand.json.',
-    { cause: read.error },
-  )
-}
-
-function checkCount(value: number, name: string): number {
-  if (Number.isSafeInteger(value) && value >= 0) return value
-  throw new SandboxError('option_invalid', `${name} must be a whole number, not ${value}.`, `Give ${name} 0 or more.`)
-}
-
-function version(): string {
-  if (typeof __SVC_VERSION__ === 'string') return __SVC_VERSION__
-  return (JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }).version
-}
-
-/** The folder above this file that holds the fixtures: the same for the source and for the bundle. */
-function packageRoot(): string {
-  return fileURLToPath(new URL('../', import.meta.url))
 }

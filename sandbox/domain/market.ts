@@ -11,8 +11,7 @@
  */
 import { type Format, formats, type JobType } from '../../src/contract/fields.ts'
 import type { NoFillReason } from '../../src/contract/no-fill.ts'
-import { type Campaign, type Creative, type MarketData, usdRate } from './catalogue.ts'
-import { bestSize } from './sizes.ts'
+import { bestSize, type Campaign, type Creative, type MarketData, usdRate } from './catalogue.ts'
 import { normalizeTopic } from './topic.ts'
 
 export interface Market {

@@ -9,8 +9,8 @@ import { decisionEntry } from '../domain/evidence.ts'
 import type { Opportunity } from '../domain/market.ts'
 import type { Platform } from '../platform/platform.ts'
 import type { CapGuard, DecisionFacts, EvidenceDraft, JobRow, ProjectRow, Store } from '../store/store.ts'
+import type { Scenarios } from './faults.ts'
 import type { Markets } from './markets.ts'
-import type { Scenarios } from './scenarios.ts'
 
 /** What a decision is made with. */
 export interface DecisionServices {

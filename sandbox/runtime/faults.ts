@@ -1,10 +1,12 @@
 /**
- * The fault rules of a sandbox, newest first, each with its counts, and the name of the scenario that some belong to.
+ * The fault rules of a sandbox, newest first, each with its counts, and the scenario in use, at most one, that some belong to.
  * They are part of the stored state: every change and every request that a rule counts is written to the database, so
  * that snapshots, exports and restarts include them, and the same seed keeps breaking the same requests.
  */
 import { type FaultDraft, type FaultRule, mostFaults } from '../../src/contract/control/faults.ts'
+import type { Scenario, ScenarioChanges, ScenarioItem } from '../../src/contract/control/scenarios.ts'
 import { ApiError } from '../../src/contract/errors.ts'
+import type { Mode } from '../../src/contract/fields.ts'
 import {
   completeFault,
   countMatch,
@@ -247,5 +249,43 @@ function toRule({ fault_id, rule: { key, ...rule }, scenario, created_at_ms, cou
     created_at_ms,
     expires_at_ms: rule.ttl_ms === undefined ? null : created_at_ms + rule.ttl_ms,
     ...count,
+  }
+}
+
+export interface Scenarios {
+  list(): ScenarioItem[]
+  /** Returns how the scenario in use changes decisions. Live traffic is never changed. */
+  changesFor(mode: Mode): ScenarioChanges
+  /** Replaces the scenario in use. Resolves to null when there is no scenario of this name. */
+  use(name: string, now_ms: number): Promise<ScenarioItem | null>
+  /** Ends the scenario in use and resolves to its name. */
+  clear(now_ms: number): Promise<string | null>
+}
+
+const unchanged: ScenarioChanges = {}
+
+/** Reads the catalogue when it is first needed: a start without a scenario does without its files. */
+export function createScenarios(read: () => readonly Scenario[], faults: Faults): Scenarios {
+  let byName: Map<string, Scenario> | undefined
+  const catalogue = () => {
+    byName ??= new Map(read().map((scenario) => [scenario.name, scenario]))
+    return byName
+  }
+  return {
+    list: () =>
+      Array.from(catalogue().values(), (scenario) => ({ ...scenario, active: scenario.name === faults.scenario })),
+    changesFor: (mode) =>
+      (mode === 'test' && faults.scenario !== null && catalogue().get(faults.scenario)?.changes) || unchanged,
+    async use(name, now_ms) {
+      const scenario = catalogue().get(name)
+      if (scenario === undefined) return null
+      await faults.replaceScenario(name, scenario.changes.faults ?? [], now_ms)
+      return { ...scenario, active: true }
+    },
+    async clear(now_ms) {
+      const name = faults.scenario
+      await faults.replaceScenario(null, [], now_ms)
+      return name
+    },
   }
 }

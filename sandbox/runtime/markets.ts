@@ -18,8 +18,7 @@ export interface Markets {
 }
 
 export function createMarkets(options: {
-  store: Store
-  catalogueId: () => number
+  store: Pick<Store, 'catalogue' | 'catalogue_id'>
   demand: unknown
   topics: () => { topics: Record<string, string[]> }
   safety: () => { blocked_topics: readonly string[]; keywords: Record<string, string[]> }
@@ -34,10 +33,10 @@ export function createMarkets(options: {
       return current()
     },
     get catalogue_id() {
-      return options.catalogueId()
+      return options.store.catalogue_id
     },
     async at(catalogue_id) {
-      if (catalogue_id === options.catalogueId()) return current()
+      if (catalogue_id === options.store.catalogue_id) return current()
       const cached = older.get(catalogue_id)
       if (cached !== undefined) return cached
       const demand = await options.store.catalogue(catalogue_id)

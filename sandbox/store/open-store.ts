@@ -1,7 +1,9 @@
 /** Opens the store that the options name: a SQLite file, memory, or a PostgreSQL database that nodes share. */
+
+import { randomBytes } from 'node:crypto'
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { createFolder } from '../../src/foundation/folder.ts'
-import { installKey } from './install-key.ts'
 import { openSqliteStore } from './sqlite/index.ts'
 import { explain } from './sqlite/open.ts'
 import { OpenError, type Store, type StoreOptions } from './store.ts'
@@ -38,6 +40,25 @@ export async function openStore(address: StoreAddress, options: StoreOptions): P
     await store.close()
     throw notWritable(`${path}.key`, error)
   }
+}
+
+const installKey_bytes = 32
+
+/**
+ * Reads the key that asset tokens are derived from, or creates it: a file beside the database that only its owner can read. A
+ * database in memory gets a key that is never stored.
+ */
+function installKey(path: string): Uint8Array {
+  if (path === ':memory:') return randomBytes(installKey_bytes)
+  const keyPath = `${path}.key`
+  if (existsSync(keyPath)) {
+    const key = Buffer.from(readFileSync(keyPath, 'utf8').trim(), 'base64url')
+    if (key.length === installKey_bytes) return key
+  }
+  const key = randomBytes(installKey_bytes)
+  writeFileSync(keyPath, `${key.toString('base64url')}\n`, { mode: 0o600 })
+  chmodSync(keyPath, 0o600)
+  return key
 }
 
 /** Returns why what a store holds cannot be read, as an OpenError; what has another cause unchanged. */

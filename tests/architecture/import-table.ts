@@ -184,6 +184,11 @@ export const importTable: readonly ImportRule[] = [
     builtins: ['node:crypto', 'node:net'],
   },
   {
+    path: 'sandbox/options.ts',
+    modules: ['src/foundation', 'src/contract', 'sandbox'],
+    builtins: ['node:fs', 'node:path', 'node:url'],
+  },
+  {
     path: 'sandbox/index.ts',
     modules: ['src/foundation', 'src/contract', 'sandbox'],
     packages: ['better-sqlite3'],

@@ -232,7 +232,7 @@ const decision: Omit<Mutation, 'about'>[] = [
   {
     name: 'size_ignored',
     wrong: 'A creative comes that does not fit the slot.',
-    file: 'sandbox/domain/sizes.ts',
+    file: 'sandbox/domain/catalogue.ts',
     from: 'if (size.width > width || size.height > height) continue',
     to: 'if (size.width > width * 100 || size.height > height * 100) continue',
   },

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { bestSize, isStandardSize, standardSizes } from './sizes.ts'
+import { bestSize, isStandardSize, standardSizes } from './catalogue.ts'
 
 const { banner, clip } = standardSizes
 

@@ -1,0 +1,211 @@
+/** The options of a start: checked before anything is opened, and the fixtures that they select. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Latency, ProjectSettings } from '../src/contract/control/projects.ts'
+import type { Scenario } from '../src/contract/control/scenarios.ts'
+import { nearestName } from '../src/foundation/nearest-name.ts'
+import { type Address, readAddress, type TlsFiles } from './address.ts'
+import { MarketData } from './domain/catalogue.ts'
+import { parseRateLimit, type RateLimit } from './domain/rate.ts'
+import { defaultHost } from './pipeline/server.ts'
+import type { Clock } from './platform/clock.ts'
+import { SandboxError, unwritable } from './sandbox-error.ts'
+import type { StoreAddress } from './store/open-store.ts'
+import { realPath } from './store/private-file.ts'
+
+export interface SandboxOptions {
+  /** 0 picks a free one. Default 0. */
+  port?: number
+  /** Default 127.0.0.1, and ::1 where there is one. Beyond loopback the control plane demands the admin token. */
+  host?: string
+  /** A file, or `:memory:`. Default `:memory:`. */
+  database?: string
+  /** `postgres://USER:PASSWORD@HOST:5432/DATABASE` instead of a file: any number of nodes share it. */
+  store?: string
+  /** Projects, clock, faults and all else apart from other namespaces of the same database. Only with `store`. */
+  namespace?: string
+  /**
+   * Origin that frame URLs, links and CORS name, such as `http://192.168.1.5:4010` or a tunnel's. Default: the address. It
+   * is one of the allowed hosts.
+   */
+  public_url?: string
+  /** Host names and addresses that requests may name in their Host header, beside loopback and `host`. */
+  allowed_hosts?: readonly string[]
+  /** Serves https with this certificate and private key, both PEM. Default: http. */
+  tls?: TlsFiles
+  /** The same identifiers, tokens and decisions in every run. */
+  seed?: number
+  /** Default: the system time until it is moved; the database stores it. A manual clock belongs to its owner. */
+  clock?: Clock
+  /** `5/s`, `1/min` or `off`: wins over every project's own limits. */
+  rate_limit?: string
+  /** Your own catalogue in the shape of `fixtures/demand.json`; its files are those in `fixtures/creatives`. */
+  demand?: unknown
+  /** How long every decision takes, milliseconds or a distribution: wins over every project's own. */
+  decision_latency_ms?: Latency
+  /** A scenario of `fixtures/scenarios`, in use from the start. */
+  scenario?: string
+  /** Most exchanges the journal keeps; 0 turns it off. Default 50 000. */
+  journal_limit?: number
+  /** Most events that a stream can be resumed from. Default 100 000. */
+  event_limit?: number
+  /** Serves the API document alone: no aliases of old clients, and nothing that contradicts the document. Default false. */
+  strict?: boolean
+  /**
+   * Whether the control plane of a shared store demands a token of clients on this computer too. Default true; false is for
+   * tests, which have the database to themselves.
+   */
+  demands_token?: boolean
+  /** How long the upload of an import may send nothing, milliseconds. Default 30 000. */
+  import_idle_ms?: number
+  /** Called with failures that belong to no request. Default: writes to standard error. */
+  report?: (error: unknown) => void
+}
+
+declare const __SVC_VERSION__: string | undefined
+
+/** The package: fixtures and built files are below it. */
+export const root = packageRoot()
+const defaultJournalLimit = 50_000
+const defaultEventLimit = 100_000
+
+/** The options of a start with their defaults, checked. */
+export interface StartOptions {
+  host: string
+  address: Address
+  database: string
+  storeAddress: StoreAddress
+  journal_limit: number
+  event_limit: number
+  seed: number | null
+  /** Wins over the limits of every project; null without one. */
+  rate: RateLimit | 'off' | null
+}
+
+/** @throws SandboxError option_invalid, database_unwritable */
+export function readOptions(options: SandboxOptions): StartOptions {
+  const host = options.host ?? defaultHost
+  const database = options.database ?? ':memory:'
+  const journal_limit = checkCount(options.journal_limit ?? defaultJournalLimit, 'journal_limit')
+  const event_limit = checkCount(options.event_limit ?? defaultEventLimit, 'event_limit')
+  const rate = readRate(options.rate_limit)
+  const { public_url, allowed_hosts, tls } = options
+  const address = readAddress({ host, public_url, allowed_hosts, tls })
+  const seed = options.seed === undefined ? null : checkCount(options.seed, 'seed')
+  const storeAddress = readStoreAddress(options, database, seed !== null)
+  checkScenario(options.scenario)
+  return { host, address, database, storeAddress, journal_limit, event_limit, seed, rate }
+}
+
+function checkCount(value: number, name: string): number {
+  if (Number.isSafeInteger(value) && value >= 0) return value
+  throw new SandboxError('option_invalid', `${name} must be a whole number, not ${value}.`, `Give ${name} 0 or more.`)
+}
+
+function readRate(text: string | undefined) {
+  if (text === undefined) return null
+  try {
+    return parseRateLimit(text)
+  } catch (error) {
+    throw new SandboxError('option_invalid', (error as Error).message, 'Write it as 5/s, 1/min or off.')
+  }
+}
+
+function readStoreAddress({ store, namespace }: SandboxOptions, database: string, isSeeded: boolean): StoreAddress {
+  if (store !== undefined)
+    return { kind: 'postgres', url: store, namespace: namespace === 'default' ? null : (namespace ?? null), isSeeded }
+  if (namespace !== undefined) {
+    const hint = 'Give it a PostgreSQL database: --store postgres://..., or start it with a file of its own: --db FILE.'
+    throw new SandboxError('option_invalid', 'A namespace is a part of a shared database, and there is none.', hint)
+  }
+  return { kind: 'file', path: database === ':memory:' ? database : readPath(database) }
+}
+
+function readPath(database: string): string {
+  try {
+    return realPath(database)
+  } catch (error) {
+    throw unwritable(database, error)
+  }
+}
+
+function checkScenario(wanted: string | undefined): void {
+  if (wanted === undefined) return
+  const names = readScenarios().map(({ name }) => name)
+  if (names.includes(wanted)) return
+  const near = nearestName(wanted, names)
+  const hint = near === null ? `There are: ${names.join(', ')}.` : `Did you mean ${near}?`
+  throw new SandboxError('option_invalid', `There is no scenario named ${wanted}.`, hint)
+}
+
+/** Returns every scenario of the fixtures. */
+export function readScenarios(): Scenario[] {
+  const folder = join(root, 'fixtures/scenarios')
+  const names = readdirSync(folder).toSorted()
+  return names.map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as Scenario)
+}
+
+/** Returns a file of the fixtures, parsed. */
+export function fixture<T>(name: string): T {
+  return JSON.parse(readFileSync(join(root, 'fixtures', name), 'utf8')) as T
+}
+
+/** A project of `fixtures/projects.json`. */
+export interface SeededProject {
+  client_id: string
+  tenant: number
+  keys: { secret_key: string; live_secret_key: string; publishable_key: string }
+  settings: Partial<ProjectSettings>
+}
+
+/** The catalogue of a start, and its text as the store keeps it. */
+export interface Demand {
+  text: string
+  data: { campaigns: { creatives: Record<string, unknown>[] }[] }
+}
+
+/** Returns the catalogue of the options, or of the fixtures. @throws SandboxError option_invalid */
+export function readDemand(demand: unknown): Demand {
+  const text =
+    demand === undefined
+      ? readFileSync(join(root, 'fixtures/demand.json'), 'utf8')
+      : JSON.stringify(checkDemand(demand))
+  return { text, data: JSON.parse(text) as Demand['data'] }
+}
+
+function checkDemand(demand: unknown): MarketData {
+  const read = MarketData.safeParse(demand)
+  if (read.success) return read.data
+  const [issue] = read.error.issues
+  throw new SandboxError(
+    'option_invalid',
+    `demand.${issue?.path.join('.')}: ${issue?.message}.`,
+    'Give demand the shape of fixtures/demand.json.',
+    { cause: read.error },
+  )
+}
+
+/** Returns the files that the creatives of a catalogue name. */
+export function creativeFiles(campaigns: readonly { creatives: Record<string, unknown>[] }[]): Set<string> {
+  const files = new Set<string>()
+  for (const { creatives } of campaigns) {
+    for (const creative of creatives) {
+      for (const name of ['file', 'poster_file', 'image_file', 'icon_file']) {
+        if (typeof creative[name] === 'string') files.add(creative[name])
+      }
+    }
+  }
+  return files
+}
+
+/** Returns the version of the package. */
+export function version(): string {
+  if (typeof __SVC_VERSION__ === 'string') return __SVC_VERSION__
+  return (JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }).version
+}
+
+/** The folder above this file that holds the fixtures: the same for the source and for the bundle. */
+function packageRoot(): string {
+  return fileURLToPath(new URL('../', import.meta.url))
+}
