@@ -1,6 +1,6 @@
 /**
  * Lists and reports at 2.6 million beacons: how long each takes over HTTP, median and slowest of several calls, and how
- * many placements a second are left while a billing report is polled. Then what an insert pays for the index of times:
+ * many placements a second are left while a billing report is polled. Then what an insert pays for what these lists need:
  * rounds with and without it, in turn. `node bench/lists.ts`
  */
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -16,13 +16,14 @@ import { startServer } from './server.ts'
 const beacons = 2_600_000
 const calls = 9
 const limit_ms = 20
-/** Beacons of a session whose placements are among hundreds of thousands of others have no limit: they are read past. */
 const lists: Record<string, { query: string; limit_ms: number | null }> = {
   'beacons, no filter': { query: 'beacons', limit_ms },
   'beacons, a session': { query: 'beacons?session_id=s100000', limit_ms },
   'beacons, a busy session': { query: 'beacons?session_id=hot', limit_ms },
   'beacons, a session that is nowhere': { query: 'beacons?session_id=nowhere', limit_ms },
-  'beacons, an old session of 520,000': { query: 'beacons?session_id=old', limit_ms: null },
+  'beacons, an old session of 520,000': { query: 'beacons?session_id=old', limit_ms },
+  'beacons, a busy session since 1 hour': { query: 'beacons?session_id=hot&since=1h', limit_ms },
+  'beacons, an old session since 1 hour': { query: 'beacons?session_id=old&since=1h', limit_ms: null },
   'beacons, since 1 minute': { query: 'beacons?since=1m', limit_ms },
   'beacons, since 1 hour': { query: 'beacons?since=1h', limit_ms },
   'beacons, since 100 days': { query: 'beacons?since=100d', limit_ms },
@@ -85,16 +86,22 @@ async function measurePolling(url: string): Promise<void> {
   console.log(`placements while billing is polled: ${(100 * median(shares)).toFixed(0)} % of those without`)
 }
 
-/** The rows of the table alone: a request costs some hundred microseconds beside this. */
+/**
+ * The rows of the tables alone: a request costs some hundred microseconds beside this. Beacons of 5,000 sessions take turns,
+ * each entry of theirs on another page.
+ */
 function measureInserts(): void {
-  const open = (indexes: readonly string[]) => {
-    const db = new Database(join(folder, `inserts-${indexes.length}.db`))
+  const open = (name: string, index: string | null, ofSession: boolean) => {
+    const db = new Database(join(folder, `inserts-${name}.db`))
     db.pragma('journal_mode = WAL')
     db.pragma('synchronous = NORMAL')
     db.exec(`CREATE TABLE beacon (id INTEGER PRIMARY KEY, slot_id INTEGER, beacon_id TEXT, event TEXT, occurred_at_ms INTEGER,
-      received_at_ms INTEGER, body_sha256 TEXT, measurements TEXT, extras TEXT, UNIQUE (slot_id, beacon_id))`)
-    for (const index of indexes) db.exec(index)
+      received_at_ms INTEGER, body_sha256 TEXT, measurements TEXT, extras TEXT, UNIQUE (slot_id, beacon_id));
+      CREATE TABLE session_beacon (session INTEGER, is_accepted INTEGER, id INTEGER, received_at_ms INTEGER,
+      PRIMARY KEY (session, is_accepted, id)) WITHOUT ROWID`)
+    if (index !== null) db.exec(index)
     const insert = db.prepare("INSERT INTO beacon VALUES (?, ?, ?, 'visible', ?, ?, ?, ?, '{}')")
+    const insertOfSession = db.prepare('INSERT INTO session_beacon VALUES (?, 1, ?, ?)')
     let id = 0
     return {
       close: () => db.close(),
@@ -105,6 +112,7 @@ function measureInserts(): void {
             for (let row = 0; row < 20; row++) {
               id++
               insert.run(id * 4_096, Math.floor(id / 10), `beacon-${id}`, id, id, 'x'.repeat(43), `{"visible_ratio":1}`)
+              if (ofSession) insertOfSession.run(id % 5_000, id * 4_096, id)
             }
           })()
         }
@@ -113,17 +121,17 @@ function measureInserts(): void {
       },
     }
   }
-  const without = open([])
-  const withIndex = open(['CREATE INDEX beacon_by_time ON beacon (received_at_ms)'])
-  const costs = { without: [] as number[], withIndex: [] as number[] }
-  for (let round = 0; round < 30; round++) {
-    costs.without.push(without.round())
-    costs.withIndex.push(withIndex.round())
+  const tables = {
+    alone: open('alone', null, false),
+    'with the index of times': open('times', 'CREATE INDEX beacon_by_time ON beacon (received_at_ms)', false),
+    'with the beacons of sessions': open('sessions', null, true),
   }
-  without.close()
-  withIndex.close()
-  const [plain, indexed] = [median(costs.without), median(costs.withIndex)]
-  console.log(`insert of a beacon: ${plain.toFixed(1)} µs, with the index of times ${indexed.toFixed(1)} µs`)
+  const costs = Object.entries(tables).map(([name, table]) => ({ name, table, rounds: [] as number[] }))
+  for (let round = 0; round < 30; round++) for (const { table, rounds } of costs) rounds.push(table.round())
+  for (const { name, table, rounds } of costs) {
+    table.close()
+    console.log(`insert of a beacon, ${name}: ${median(rounds).toFixed(1)} µs`)
+  }
 }
 
 async function timed(url: string): Promise<number> {

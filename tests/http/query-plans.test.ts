@@ -5,12 +5,13 @@
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
-import { addTraffic } from '../reliability/large-state.ts'
+import { addToSessions, addTraffic } from '../reliability/large-state.ts'
 import { type Asked, readers, requestsOf, unplaced } from '../reliability/list-requests.ts'
-import { edit, fill, folder, stage } from './stage.ts'
+import type { Call } from './call.ts'
+import { edit, fill, folder, type Stage, stage } from './stage.ts'
 
 /** Tables that grow with traffic. */
-const large = 'job|slot|beacon|aside_beacon|evidence|event|exchange|consent|session|activation'
+const large = 'job|slot|beacon|aside_beacon|session_beacon|evidence|event|exchange|consent|session|activation'
 
 /** A part of a table in the order of its key, which a limit ends: nothing but the key is compared. */
 const bounded =
@@ -103,14 +104,78 @@ test('a session with more placements than an index is used for is listed whole, 
   }
   addTraffic(database, { beacons: 56_000, unaccepted: 0, exchanges: 0, events: 0 })
   await using on = await stage({ database })
-  const seen: string[] = []
-  let cursor: string | undefined
-  do {
-    const query = { session_id: 'old', limit: 500, ...(cursor === undefined ? {} : { cursor }) }
-    const { body } = await on.api.accept('placements.list', { query })
-    seen.push(...body.items.map(({ slot_id }) => slot_id))
-    cursor = body.next_cursor ?? undefined
-  } while (cursor !== undefined)
+  const seen = (await whole(on, 'placements.list', { session_id: 'old' })).map(({ slot_id }) => slot_id)
   expect(seen.length).toBe(56_000 / 10 / 5)
   expect(seen).toEqual([...new Set(seen)].toSorted().toReversed())
 })
+
+test('beacons of a session are found among those of others: whole, in order, by time and verdict, a page in a few queries', async () => {
+  using place = folder()
+  const database = join(place.path, 'sandbox.db')
+  {
+    await using on = await stage({ database })
+    await fill(on.api, { format: 'banner' })
+  }
+  addTraffic(database, { beacons: 56_000, unaccepted: 9_000, exchanges: 0, events: 0 })
+  const wanted = (condition: string, table = 'beacon') => {
+    let ids: string[] = []
+    edit(database, (db) => {
+      const sql = `SELECT beacon_id FROM ${table} beacon JOIN slot ON slot.id = beacon.slot_id JOIN job ON job.id = slot.job_id
+        JOIN session ON session.id = job.session WHERE ${condition} ORDER BY beacon.id DESC`
+      ids = db.prepare<[], string>(sql).pluck().all()
+    })
+    return ids
+  }
+  let newest_ms = 0
+  edit(database, (db) => {
+    newest_ms = db.prepare<[], number>('SELECT max(received_at_ms) FROM beacon').pluck().get()!
+    // A beacon that comes late belongs to an old session, and so do some that were rejected.
+    db.exec(`UPDATE aside_beacon SET slot_id = (SELECT slot.id FROM slot JOIN job ON job.id = slot.job_id
+      JOIN session ON session.id = job.session WHERE session_id = 'old' LIMIT 1) WHERE id % 9 = 0`)
+    addToSessions(db)
+  })
+  const expected = {
+    old: wanted("session_id = 'old'"),
+    hot: wanted(`session_id = 'hot' AND received_at_ms >= ${newest_ms - 60_000}`),
+    rejected: wanted("session_id = 'old'", 'aside_beacon'),
+  }
+  expect(Object.values(expected).map(({ length }) => length)).toEqual([11_200, expect.any(Number), expect.any(Number)])
+  expect(Math.min(...Object.values(expected).map(({ length }) => length))).toBeGreaterThan(900)
+  await using on = await stage({ database })
+  const list = async (query: Call['query']) =>
+    (await whole(on, 'beacons.list', query)).map(({ beacon_id }) => beacon_id)
+  const [since, none] = [newest_ms - 60_000, newest_ms - 1_000]
+  expect(await list({ session_id: 'old', verdict: 'accepted' })).toEqual(expected.old)
+  expect(await list({ session_id: 'hot', since })).toEqual(expected.hot)
+  expect(await list({ session_id: 'old', verdict: 'rejected' })).toEqual(expected.rejected)
+  expect(await list({ session_id: 'old', since: none, verdict: 'accepted' })).toEqual([])
+
+  const { prepare } = Database.prototype
+  let queries = 0
+  try {
+    Database.prototype.prepare = function (this: Database.Database, sql: string) {
+      if (this.name === database) queries++
+      return prepare.call(this, sql)
+    } as typeof prepare
+    for (const query of [{ session_id: 'old' }, { session_id: 'hot' }, { session_id: 'old', since: none }]) {
+      await on.api.accept('beacons.list', { query })
+    }
+  } finally {
+    Database.prototype.prepare = prepare
+  }
+  expect(queries).toBeLessThan(30)
+})
+
+/** Resolves to every item of a list, page by page. */
+async function whole({ api }: Stage, id: 'placements.list' | 'beacons.list', query: Call['query']) {
+  const seen: { slot_id: string | null; beacon_id?: string | null }[] = []
+  for (let cursor: string | undefined; ; ) {
+    const response = await api.accept(id, {
+      query: { ...query, limit: 500, ...(cursor === undefined ? {} : { cursor }) },
+    })
+    const { items, next_cursor } = response.body
+    seen.push(...items)
+    if (next_cursor === null) return seen
+    cursor = next_cursor
+  }
+}

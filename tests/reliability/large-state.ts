@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import Database from 'better-sqlite3'
 import { beaconEntry } from '../../sandbox/domain/evidence.ts'
+import { insertSessionBeacons } from '../../sandbox/store/sqlite/migrations.ts'
 import { encodeId } from '../../src/contract/ids.ts'
 
 const sha256 = (text: string) => createHash('sha256').update(text)
@@ -58,7 +59,13 @@ export function addBeacons(database: string, count: number): void {
       insertEntry.run(seq, beacon, slot, now_ms, entry, Buffer.from(hash, 'hex'))
     }
   })()
+  addToSessions(db)
   db.close()
+}
+
+/** Fills `session_beacon` again, after rows were written past the store. */
+export function addToSessions(db: Database.Database): void {
+  db.exec(`DELETE FROM session_beacon; ${insertSessionBeacons.beacon}; ${insertSessionBeacons.aside_beacon}`)
 }
 
 /** What `addTraffic` adds to a state. */
@@ -194,6 +201,7 @@ export function addTraffic(database: string, { beacons, unaccepted, exchanges, e
       insertExchange.run(++id, timeOf(index, exchanges), path, session, slot, headers, body)
     }
   })()
+  addToSessions(db)
   db.close()
 }
 

@@ -3,6 +3,7 @@
  * of exports, imports and snapshots. Tables have the same columns in both.
  */
 import type Sqlite from 'better-sqlite3'
+import { insertSessionBeacons } from '../sqlite/migrations.ts'
 import type { Seed } from '../store.ts'
 import { type Batch, jsonOf } from './batch.ts'
 import type { Link, Value } from './open.ts'
@@ -90,7 +91,7 @@ export async function copyToFile(link: Link, db: Sqlite.Database): Promise<void>
   try {
     await link.script('SET LOCAL idle_in_transaction_session_timeout = 0')
     await link.script(`LOCK TABLE ${[...tableNames, 'head'].join(', ')} IN ACCESS SHARE MODE`)
-    db.exec(tableNames.map((table) => `DELETE FROM ${table}`).join('; '))
+    db.exec([...tableNames, 'session_beacon'].map((table) => `DELETE FROM ${table}`).join('; '))
     for (const table of tableNames) await copyTable(link, db, table)
     const [head] = await link.query<{ events_dropped: number; last_dropped_seq: number; exchanges_dropped: number }>(
       'SELECT events_dropped, last_dropped_seq, exchanges_dropped FROM head',
@@ -108,8 +109,14 @@ async function copyTable(link: Link, db: Sqlite.Database, table: Table): Promise
   const key = tables[table]
   const names = columnsOf(db, table)
   const insert = db.prepare(`INSERT INTO ${table} (${names}) VALUES (${names.map(() => '?')})`)
+  // A SQLite file finds the beacons of a session by a table of its own.
+  const isOfSession = table === 'beacon' || table === 'aside_beacon'
+  const addToSessions = isOfSession
+    ? db.prepare(`${insertSessionBeacons[table]} AND ${table}.id BETWEEN ? AND ?`)
+    : undefined
   const insertAll = db.transaction((rows: readonly Record<string, unknown>[]) => {
     for (const row of rows) insert.run(...names.map((name) => toSqlite(table, name, row[name])))
+    if (rows.length > 0) addToSessions?.run(rows[0]!.id, rows.at(-1)!.id)
   })
   const text = `SELECT ${names} FROM ${table} WHERE ${key} > $1 ORDER BY ${key} LIMIT ${rowsAtOnce}`
   for (let after: Value = key === 'name' ? '' : -1; ; ) {

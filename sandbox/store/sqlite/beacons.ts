@@ -1,14 +1,16 @@
 /** Beacons: accepted ones with their evidence, and those that were rejected or duplicates. */
+import type Database from 'better-sqlite3'
 import type { AcceptedBeacon } from '../../../src/contract/beacon-verdict.ts'
 import { maxJudged } from '../../../src/contract/beacon-verdict.ts'
 import type { Measurements } from '../../../src/contract/v1/beacons.ts'
 import { cacheRow, parseRow } from '../rows.ts'
 import type { BeaconListRow, BeaconRow, BeaconStore, Page, UnacceptedBeaconRow } from '../store.ts'
+import type { ConsentTable } from './consent.ts'
 import type { EventTable } from './events.ts'
 import type { EvidenceTable } from './evidence.ts'
 import type { Connection } from './group-commit.ts'
 import type { PlacementTable } from './placements.ts'
-import { createFilter, indexedBy, type ListSource, listPart, sessionsNamed, slotsOfSession } from './rows.ts'
+import { createFilter, indexedBy, type ListSource, listPart, mostFound, sessionsNamed } from './rows.ts'
 
 type Stored<Row> = Omit<Row, 'measurements'> & { measurements: string | null }
 type StoredBeacon = Stored<BeaconRow>
@@ -23,8 +25,9 @@ const unacceptedColumns =
 
 export function beaconTable(
   { db, read, write }: Connection,
-  { placements, evidence, events }: { placements: PlacementTable; evidence: EvidenceTable; events: EventTable },
+  tables: { placements: PlacementTable; consent: ConsentTable; evidence: EvidenceTable; events: EventTable },
 ) {
+  const { placements, consent, evidence, events } = tables
   const insert = db.prepare(
     `INSERT INTO beacon (${columns}) SELECT ?, id, ?, ?, ?, ?, ?, ?, ? FROM slot WHERE id = ?
      ON CONFLICT (slot_id, beacon_id) DO NOTHING`,
@@ -50,6 +53,10 @@ export function beaconTable(
     `SELECT ${unacceptedColumns} FROM aside_beacon WHERE slot_id = ? ORDER BY id`,
   )
 
+  const insertOfSession = db.prepare(
+    'INSERT INTO session_beacon (session, is_accepted, id, received_at_ms) VALUES (?, ?, ?, ?)',
+  )
+
   const recent = new Map<number, AcceptedBeacon[]>()
 
   /** False when the slot has a beacon of that beacon_id, or is gone. */
@@ -70,6 +77,14 @@ export function beaconTable(
     return true
   }
 
+  /** Makes a beacon one of its session's, when it has a slot and that a session. */
+  const addToSession = (slot_id: number | null, isAccepted: boolean, id: number, received_at_ms: number): void => {
+    const slot = slot_id === null ? null : placements.find(slot_id)
+    if (slot === null || slot.job.session_id === null) return
+    const session = consent.sessionOf(slot.job.project_id, slot.job.session_id)
+    if (session !== null) insertOfSession.run(session, Number(isAccepted), id, received_at_ms)
+  }
+
   /** The beacons that billing judges: heartbeats count for nothing. Those of recent slots are cached. */
   const judgedOf = (slot_id: number): readonly AcceptedBeacon[] => {
     const cached = recent.get(slot_id)
@@ -81,7 +96,7 @@ export function beaconTable(
 
   const list = (query: BeaconQuery): Page<BeaconListRow & { kind: 'accepted' }> => {
     if (query.verdict !== undefined && query.verdict !== 'accepted') return nothing
-    const { rows, next } = listPart<StoredBeacon>(db, sourceOf('beacon', query), query)
+    const { rows, next } = listPart<StoredBeacon>(db, sourceOf(db, 'beacon', query), query)
     return {
       rows: rows.map((stored) => ({
         kind: 'accepted',
@@ -94,7 +109,7 @@ export function beaconTable(
 
   const listUnaccepted = (query: BeaconQuery): Page<BeaconListRow & { kind: 'unaccepted' }> => {
     if (query.verdict === 'accepted') return nothing
-    const { rows, next } = listPart<UnacceptedBeaconRow>(db, sourceOf('aside_beacon', query), query)
+    const { rows, next } = listPart<UnacceptedBeaconRow>(db, sourceOf(db, 'aside_beacon', query), query)
     return {
       rows: rows.map((beacon) => {
         return { kind: 'unaccepted', beacon, slot: beacon.slot_id === null ? null : placements.find(beacon.slot_id) }
@@ -110,6 +125,7 @@ export function beaconTable(
       write(() => {
         if (!insertBeacon(beacon)) return null
         const { id: ref, slot_id, received_at_ms: at_ms } = beacon
+        addToSession(slot_id, true, ref, at_ms)
         evidence.append(project_id, slot_id, draft)
         events.append({ type: 'beacon.accepted', at_ms, project_id, slot_id, ref })
         return judgedOf(slot_id)
@@ -128,6 +144,7 @@ export function beaconTable(
           at_ms,
           beacon.reason_code,
         )
+        addToSession(slot_id, false, ref, at_ms)
         const type = verdict === 'duplicate' ? 'beacon.duplicate' : 'beacon.rejected'
         events.append({ type, at_ms, project_id, slot_id, ref })
       }),
@@ -158,7 +175,7 @@ export function beaconTable(
 const nothing = { rows: [], next: null }
 
 /** Returns the list of one of the two tables. Others are joined where a filter needs them. */
-function sourceOf(table: 'beacon' | 'aside_beacon', query: BeaconQuery): ListSource {
+function sourceOf(db: Database.Database, table: 'beacon' | 'aside_beacon', query: BeaconQuery): ListSource {
   const filter = createFilter()
   filter.add(`+${table}.slot_id = ?`, query.slot_id)
   filter.add(`${table}.beacon_id = ?`, query.beacon_id)
@@ -181,13 +198,40 @@ function sourceOf(table: 'beacon' | 'aside_beacon', query: BeaconQuery): ListSou
     filter,
     indexed: [
       ...indexedBy(`SELECT id FROM ${table} WHERE slot_id = ?`, query.slot_id),
-      ...indexedBy(
-        `SELECT ${table}.id FROM (${slotsOfSession}) found CROSS JOIN ${table} ON ${table}.slot_id = found.id`,
-        query.session_id,
-      ).map((ids) => ({ ...ids, through: slotsOfSession })),
       ...indexedBy(`SELECT id FROM ${table} WHERE received_at_ms >= ?`, query.since_ms),
     ],
+    ordered: query.session_id === undefined ? undefined : (end) => idsOfSession(db, table, query, end),
   }
+}
+
+/** Entries of `session_beacon` of which one part compares the times. */
+const entriesAtOnce = 20_000
+
+/** Returns the next beacons of a session below `end` that were received in time, newest first. */
+function idsOfSession(
+  db: Database.Database,
+  table: 'beacon' | 'aside_beacon',
+  { session_id, since_ms = 0, until_ms = Number.MAX_SAFE_INTEGER }: BeaconQuery,
+  end: number,
+) {
+  const is_accepted = Number(table === 'beacon')
+  const entries = since_ms > 0 || until_ms < Number.MAX_SAFE_INTEGER ? entriesAtOnce : mostFound
+  const start =
+    db
+      .prepare<[number, number, string], number | null>(
+        `SELECT max((SELECT id FROM session_beacon WHERE session = named.id AND is_accepted = ? AND id < ?
+           ORDER BY id DESC LIMIT 1 OFFSET ${entries - 1})) FROM (${sessionsNamed}) named`,
+      )
+      .pluck()
+      .get(is_accepted, end, session_id!) ?? 0
+  const ids = db
+    .prepare<(string | number)[], number>(
+      `SELECT id FROM session_beacon WHERE session IN (${sessionsNamed}) AND is_accepted = ? AND id >= ? AND id < ?
+         AND received_at_ms >= ? AND received_at_ms < ? ORDER BY id DESC LIMIT ${mostFound}`,
+    )
+    .pluck()
+    .all(session_id!, is_accepted, start, end, since_ms, until_ms)
+  return { ids, next: (ids.length < mostFound ? start : ids.at(-1)!) || null }
 }
 
 function withMeasurements<Row extends { measurements: string | null }>(stored: Row) {

@@ -81,7 +81,7 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store 
   const projects = projectTable(connection, events, () => placements.clear())
   const callbacks = callbackTable(connection, events)
   const placements = placementTable(connection, { projects, consent, evidence, events, callbacks })
-  const beacons = beaconTable(connection, { placements, evidence, events })
+  const beacons = beaconTable(connection, { placements, consent, evidence, events })
   const requests = requestTable(connection, projects, options.journal_limit)
   const snapshots = snapshotMethods(connection, {
     path,

@@ -1,3 +1,16 @@
+/** Inserts the beacons of one table into `session_beacon`; a condition may follow. */
+export const insertSessionBeacons = {
+  beacon: sessionBeaconsOf('beacon', 1),
+  aside_beacon: sessionBeaconsOf('aside_beacon', 0),
+}
+
+function sessionBeaconsOf(table: string, is_accepted: 0 | 1): string {
+  return `INSERT INTO session_beacon (session, is_accepted, id, received_at_ms)
+    SELECT job.session, ${is_accepted}, ${table}.id, ${table}.received_at_ms FROM ${table}
+    CROSS JOIN slot ON slot.id = ${table}.slot_id CROSS JOIN job ON job.id = slot.job_id
+    WHERE job.session IS NOT NULL`
+}
+
 /**
  * The schema, as append-only numbered steps: a database of version n has had the first n of them.
  *
@@ -192,6 +205,18 @@ export const migrations: readonly string[] = [
     attempted_at_ms INTEGER
   ) STRICT;
   CREATE INDEX callback_unfinished ON callback (id) WHERE status IN ('waiting', 'retrying');
+  `,
+  `
+  -- The beacons of a session, newest first: an index that neither table can have, since a beacon knows its slot alone.
+  CREATE TABLE session_beacon (
+    session INTEGER NOT NULL,
+    is_accepted INTEGER NOT NULL,        -- 1: in beacon, 0: in aside_beacon
+    id INTEGER NOT NULL,
+    received_at_ms INTEGER NOT NULL,
+    PRIMARY KEY (session, is_accepted, id)
+  ) STRICT, WITHOUT ROWID;
+  ${insertSessionBeacons.beacon} ORDER BY 1, 2, 3;
+  ${insertSessionBeacons.aside_beacon} ORDER BY 1, 2, 3;
   `,
 ]
 

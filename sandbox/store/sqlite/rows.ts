@@ -2,7 +2,8 @@
  * What the tables share: the conditions and pages of lists, bounded caches of rows, and values of the table `meta`.
  *
  * A list is read in parts of a few milliseconds, whatever its filters match: other requests have their turn between two.
- * When an index leads to few rows, a part is all of those; else it is the next rows in the order of ids.
+ * When an index leads to few rows, a part is all of those; else it is the next rows in the order of ids, of an index that
+ * keeps this order or of the table.
  */
 import type Database from 'better-sqlite3'
 import { parseMeta, toPage } from '../rows.ts'
@@ -36,13 +37,11 @@ export function createFilter(): Filter {
 /** Rows that one part of a list reads in the order of ids. */
 const rowsAtOnce = 2_000
 /** Rows that one part reads by an index, each from another page. */
-const mostFound = 1_000
+export const mostFound = 1_000
 
 /** A query of the ids of a list's rows that uses an index of one of its filters. */
 export interface IndexedIds {
   sql: string
-  /** The rows of another table that lead to them, when there may be many of those without any of these. */
-  through?: string
   values: readonly (string | number)[]
 }
 
@@ -53,6 +52,11 @@ export interface ListSource {
   select: string
   filter: Filter
   indexed: readonly IndexedIds[]
+  /**
+   * Returns the next ids below `end` that a filter matches, newest first and at most `mostFound`, with the id that the next
+   * part goes on from; null behind the last.
+   */
+  ordered?: ((end: number) => { ids: readonly number[]; next: number | null }) | undefined
   /** A query of the largest id that a row of the list may have, where one is known: newer rows are not read past. */
   newest?: IndexedIds | undefined
 }
@@ -88,15 +92,14 @@ const unselective = new Set<string>()
 const mostUnselective = 1_000
 
 /** Whether an indexed filter matches no more rows than a part may read. */
-function isSelective(db: Database.Database, { sql, values, through }: IndexedIds): boolean {
+function isSelective(db: Database.Database, { sql, values }: IndexedIds): boolean {
   const name = JSON.stringify([db.name, sql, values])
   if (unselective.has(name)) return false
-  const isFew = (query: string) =>
-    db
-      .prepare<(string | number)[], number>(`SELECT count(*) FROM (${query} LIMIT ${mostFound + 1})`)
-      .pluck()
-      .get(...values)! <= mostFound
-  if ((through === undefined || isFew(through)) && isFew(sql)) return true
+  const count = db
+    .prepare<(string | number)[], number>(`SELECT count(*) FROM (${sql} LIMIT ${mostFound + 1})`)
+    .pluck()
+    .get(...values)!
+  if (count <= mostFound) return true
   if (unselective.size >= mostUnselective) unselective.clear()
   unselective.add(name)
   return false
@@ -105,7 +108,7 @@ function isSelective(db: Database.Database, { sql, values, through }: IndexedIds
 /** Returns the next part of a list, newest first: `next` may be set with fewer rows than `limit`. */
 export function listPart<Row extends { id: number }>(
   db: Database.Database,
-  { table, select, filter, indexed, newest }: ListSource,
+  { table, select, filter, indexed, ordered, newest }: ListSource,
   { limit, before }: PageQuery,
 ): Page<Row> {
   let end = before ?? Number.MAX_SAFE_INTEGER
@@ -118,6 +121,16 @@ export function listPart<Row extends { id: number }>(
       )
       .all(...values, end, ...filter.values, limit + 1)
     return toPage(rows, limit)
+  }
+  if (ordered !== undefined) {
+    const { ids, next } = ordered(end)
+    const find = db.prepare<(string | number)[], Row>(`${select} WHERE ${table}.id = ? AND ${filter.where()}`)
+    const rows: Row[] = []
+    for (const id of ids) {
+      const row = find.get(id, ...filter.values)
+      if (row !== undefined && rows.push(row) > limit) return toPage(rows, limit)
+    }
+    return { rows, next }
   }
   if (before === null && newest !== undefined) {
     const id = db

@@ -139,8 +139,9 @@ const numbered = [
 /** Returns the first problem of the projects, the clock, the fault rules and the numbers, as `table row: problem`. */
 export function stateProblem(db: Database.Database): string | null {
   for (const [table, column] of numbered) {
+    // Each in a query of its own: together they would read the whole table.
     const [least, most] = db
-      .prepare(`SELECT min(${column}), max(${column}) FROM ${table}`)
+      .prepare(`SELECT (SELECT min(${column}) FROM ${table}), (SELECT max(${column}) FROM ${table})`)
       .raw()
       .safeIntegers()
       .get() as [bigint | null, bigint | null]
