@@ -4,12 +4,30 @@
  */
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+import { slowestFirst } from './tests/slowest-first.ts'
+
+/** Files of more than 10 seconds. */
+const slow = [
+  'postgres/suites',
+  'postgres/three-nodes',
+  'postgres/adapters',
+  'http/fault-state',
+  'http/control',
+  'http/events-since',
+  'http/faults',
+  'http/push',
+  'http/evidence',
+  'http/callbacks',
+  'postgres/nodes',
+  'http/requests',
+]
 
 export default defineConfig({
   test: {
     include: ['tests/http/**/*.test.ts', 'tests/postgres/**/*.test.ts'],
     // Files of SQLite, and the plans of its queries.
     exclude: ['tests/http/{query-plans,schema-versions,privacy}.test.ts'],
+    sequence: { sequencer: slowestFirst(slow) },
     runner: 'tests/postgres/runner.ts',
     globalSetup: ['tests/temporary-root.ts', 'tests/build-once.ts', 'tests/postgres/global-setup.ts'],
     setupFiles: 'tests/setup.ts',

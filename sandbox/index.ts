@@ -230,8 +230,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     await pendingDecisions.restore()
     if (store.shared !== null) {
       first_token = await access.createFirst()
-      const { namespace } = store.shared
-      nodes = (await store.shared.nodes()).filter((node) => node.namespace === namespace).length
+      nodes = (await store.shared.nodes()).length
     }
   } catch (error) {
     // What fails first is what to tell.

@@ -89,15 +89,8 @@ export const listAudit: Operation<Contract['audit.list']> = async ({ store }, _c
 
 export const listNamespaces: Operation<Contract['namespaces.list']> = async ({ store: { shared } }) => {
   if (shared === null) return { items: [] }
-  const [namespaces, nodes] = await Promise.all([shared.namespaces(), shared.nodes()])
-  return {
-    items: namespaces.map(({ name, created_at_ms }) => ({
-      name,
-      created_at_ms,
-      nodes: nodes.filter(({ namespace }) => namespace === name).length,
-      is_own: name === shared.namespace,
-    })),
-  }
+  const namespaces = await shared.namespaces()
+  return { items: namespaces.map((namespace) => ({ ...namespace, is_own: namespace.name === shared.namespace })) }
 }
 
 export const deleteNamespace: Operation<Contract['namespaces.delete']> = async ({ store }, _context, { params }) => {

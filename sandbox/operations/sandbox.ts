@@ -50,9 +50,14 @@ export const getInfo: Operation<Contract['sandbox.info']> = async (services, { n
 async function nodesOf({ shared }: Services['store']) {
   if (shared === null) return null
   const nodes = await shared.nodes()
-  return nodes
-    .filter(({ namespace }) => namespace === shared.namespace)
-    .map(({ number, url, host, pid, version, started_at_ms }) => ({ number, url, host, pid, version, started_at_ms }))
+  return nodes.map(({ number, url, host, pid, version, started_at_ms }) => ({
+    number,
+    url,
+    host,
+    pid,
+    version,
+    started_at_ms,
+  }))
 }
 
 /** GET /_sandbox/integrity: first the database, then whether its rows match the evidence. */

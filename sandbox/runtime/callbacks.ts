@@ -253,9 +253,8 @@ export function createCallbacks(services: CallbackServices): Callbacks {
     },
     async restore() {
       if (shared !== null) {
-        const nodes = await shared.nodes()
         // Another node may have the keys, and be at it.
-        if (nodes.filter(({ namespace }) => namespace === shared.namespace).length > 1) return
+        if ((await shared.nodes()).length > 1) return
       }
       for (const { slot_id, key_id, is_decided } of await store.unfinishedCallbacks()) {
         const row = keys.has(key_id) ? null : await store.findCallback(slot_id)

@@ -46,11 +46,10 @@ export const mostAudited = 10_000
 
 /* Nodes: the processes that serve one database */
 
-/** A process that serves a namespace. It is alive while its last heartbeat is younger than `nodeLease_ms`. */
+/** A process that serves this namespace. It is alive while its last heartbeat is younger than `nodeLease_ms`. */
 export interface NodeRow {
   /** Part of the identifiers that it creates. */
   number: number
-  namespace: string
   url: string
   host: string
   pid: number
@@ -66,6 +65,8 @@ export const heartbeatInterval_ms = 2_000
 export interface NamespaceRow {
   name: string
   created_at_ms: number | null
+  /** How many nodes that are alive serve it. */
+  nodes: number
 }
 
 /** Tokens that are taken from one bucket at once (A20), on the sandbox clock. */
@@ -98,9 +99,9 @@ export interface SharedStore {
   isConnected(): boolean
   /** Writes the heartbeat of this node with its address, at once and from then on, until the store is closed. */
   join(node: Pick<NodeRow, 'url' | 'version'>): Promise<void>
-  /** Resolves to the nodes of all namespaces that are alive, by number. */
+  /** Resolves to the nodes of this namespace that are alive, by number. */
   nodes(): Promise<NodeRow[]>
-  /** Resolves to all namespaces, by name. */
+  /** Resolves to all namespaces of the database, by name. It reads a table of each. */
   namespaces(): Promise<NamespaceRow[]>
   /** Deletes a namespace with everything in it. */
   deleteNamespace(name: string): Promise<'deleted' | 'missing' | 'in_use'>

@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
 import type { Role } from '../../src/contract/endpoint.ts'
+import { storeOfItsOwn } from '../postgres/shared-store.ts'
 import { folder, stage } from './stage.ts'
 
 const shared = { public_url: 'http://192.168.1.5:4010' }
@@ -101,8 +102,7 @@ test('tokens outlive restarts, resets and imports; the file holds no token, and 
 })
 
 test('the audit list names who did what, with the outcome; reads and strangers are not in it', async () => {
-  using at = folder()
-  await using on = await team({ database: join(at.path, 'sandbox.db') })
+  await using on = await team(await storeOfItsOwn())
   const dash = await on.create('dash')
   await on.api.accept('clock.advance', { ...on.start, body: { by_ms: 5 } })
   await on.api.refuse('clock.freeze', dash)
@@ -116,7 +116,7 @@ test('the audit list names who did what, with the outcome; reads and strangers a
     ['start', 'clock.advance', 200, null],
     ['start', 'tokens.create', 201, null],
   ])
-  expect(items[0]).toMatchObject({ path: '/_sandbox/clock/advance', namespace: null })
+  expect(items[0]).toMatchObject({ path: '/_sandbox/clock/advance', namespace: on.sandbox.shared?.namespace ?? null })
   const first = (await on.api.accept('audit.list', { ...on.start, query: { limit: 3 } })).body
   const rest = await on.api.accept('audit.list', { ...on.start, query: { cursor: first.next_cursor! } })
   expect([...first.items, ...rest.body.items]).toEqual(items)

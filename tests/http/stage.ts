@@ -14,7 +14,7 @@ import {
 import type { ProjectSettings } from '../../src/contract/control/projects.ts'
 import type { Format } from '../../src/contract/fields.ts'
 import type { FillDecision, Placement } from '../../src/contract/v1/placements.ts'
-import { editShared, onSharedStore } from '../postgres/shared-store.ts'
+import { editShared, onSharedStore, startedOn } from '../postgres/shared-store.ts'
 import { temporaryDirectory } from '../temporary.ts'
 import { type Api, type Call, connect } from './call.ts'
 
@@ -36,7 +36,10 @@ export interface Stage extends AsyncDisposable {
 
 /** Starts a sandbox; in the run of test:postgres on a namespace instead of a file or memory. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  return startOn({ demands_token: false, ...(await onSharedStore(options)) })
+  const chosen = await onSharedStore(options)
+  const sandbox = await startOn({ demands_token: false, ...chosen })
+  startedOn(chosen.namespace)
+  return sandbox
 }
 
 /** Starts a sandbox on a manual clock. It must have reported nothing when it is disposed. */

@@ -27,7 +27,7 @@ export const filesOnly: readonly { reason: string; tests: readonly string[] }[] 
     tests: ['fifty followers with the same filter cost one read'],
   },
   {
-    reason: 'They look at all tokens, actions or namespaces of a database, which other tests use at the same time.',
-    tests: ['the audit list names who did what', 'a sandbox with a file has no namespaces'],
+    reason: 'A shared store has namespaces: tests/postgres/three-nodes.test.ts lists and deletes them.',
+    tests: ['a sandbox with a file has no namespaces'],
   },
 ]

@@ -9,7 +9,7 @@ import { connect } from '../http/call.ts'
 import { asked, key } from '../http/stage.ts'
 import { temporaryDirectory } from '../temporary.ts'
 import { startPostgres } from './server.ts'
-import { serverVariable } from './shared-store.ts'
+import { serverVariable, storeOfItsOwn } from './shared-store.ts'
 
 const url = process.env[serverVariable] ?? ''
 
@@ -165,6 +165,16 @@ test('sandbox ps, sandbox status and doctor name the namespace, its nodes, and t
   for (const text of texts) expect(text).not.toContain('secret@')
   expect(texts[0]).toContain(on.nodes[1]!.url)
   expect(texts[1]).toContain('2 nodes share it')
+})
+
+test('a start reads its own namespace only: one that cannot be read does not prevent it', async () => {
+  const { store = '' } = await storeOfItsOwn()
+  const client = new pg.Client({ connectionString: store })
+  await client.connect()
+  await client.query('CREATE SCHEMA svc_broken; CREATE TABLE svc_broken.svc_schema (version integer)')
+  await client.end()
+  await using on = await team(1, store)
+  expect((await connect(on.nodes[0]!).accept('sandbox.info')).body.nodes).toHaveLength(1)
 })
 
 test('a reset at one node is a new generation at the other', async () => {

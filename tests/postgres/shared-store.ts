@@ -2,10 +2,15 @@
  * Tests of the emulator on PostgreSQL: in the run of `npm run test:postgres` each sandbox gets a namespace instead of a
  * database file or memory, and the same one for the same file, so that tests of restarts hold there too. A test that edits
  * its file gets the rows as a file, which is written back before the next start.
+ *
+ * Creating a namespace costs some 50 tables and indexes, a hundred times what a placement does, so those that a worker has
+ * used are emptied and used again.
  */
-import { createHash, randomBytes } from 'node:crypto'
-import { join } from 'node:path'
+import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import type Database from 'better-sqlite3'
+import pg from 'pg'
 import type { SandboxOptions } from '../../sandbox/index.ts'
 import { temporaryDirectory } from '../temporary.ts'
 
@@ -21,9 +26,31 @@ export async function onSharedStore(options: SandboxOptions): Promise<SandboxOpt
   const store = process.env[serverVariable]
   if (store === undefined || options.store !== undefined) return options
   const { database = ':memory:', ...rest } = options
-  const namespace = namespaceOf(database)
+  const namespace = await namespaceOf(database, store)
   await applyEdits(database, store, namespace)
   return { ...rest, store, namespace }
+}
+
+/** Notes that a sandbox has started on a namespace: it may be used again when it is closed. */
+export function startedOn(namespace: string | undefined): void {
+  const used = spaces.find(({ name }) => name === namespace)
+  if (used !== undefined) used.isStarted = true
+}
+
+/** Resolves to a store that no other test looks at: a file, or in the run of test:postgres a database of its own. */
+export async function storeOfItsOwn(): Promise<SandboxOptions> {
+  const server = process.env[serverVariable]
+  if (server === undefined) return { database: join(temporaryDirectory(), 'sandbox.db') }
+  const store = new URL(server)
+  store.pathname = `/svc_${randomBytes(8).toString('hex')}`
+  const client = new pg.Client({ connectionString: server })
+  await client.connect()
+  try {
+    await client.query(`CREATE DATABASE ${store.pathname.slice(1)}`)
+  } finally {
+    await client.end()
+  }
+  return { store: store.href }
 }
 
 /** Notes an edit for the next start on that file; false when files are used. */
@@ -33,9 +60,45 @@ export function editShared(database: string, edit: Edit): boolean {
   return true
 }
 
-function namespaceOf(database: string): string {
-  if (database === ':memory:') return randomBytes(8).toString('hex')
-  return createHash('sha256').update(database).digest('hex').slice(0, 16)
+/** The namespaces of this worker, and the file that each stands for. */
+const spaces: { name: string; database: string; isStarted: boolean }[] = []
+
+async function namespaceOf(database: string, url: string): Promise<string> {
+  const present = database === ':memory:' ? undefined : spaces.find((space) => space.database === database)
+  if (present !== undefined) return present.name
+  const free = await findFree(url)
+  const space = { name: free?.name ?? randomBytes(8).toString('hex'), database, isStarted: false }
+  if (free !== undefined) spaces.splice(spaces.indexOf(free), 1)
+  spaces.push(space)
+  return space.name
+}
+
+/** Empties a namespace that no sandbox serves, and whose file is gone. */
+async function findFree(url: string) {
+  const candidates = spaces.filter(
+    ({ database, isStarted }) => isStarted && (database === ':memory:' || !existsSync(dirname(database))),
+  )
+  if (candidates.length === 0) return undefined
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    for (const candidate of candidates) {
+      await client.query(`SET search_path = "svc_${candidate.name}"`)
+      const { rowCount } = await client.query('SELECT FROM node')
+      if (rowCount !== 0) continue
+      const { rows } = await client.query<{ name: string }>(
+        "SELECT quote_ident(table_name) AS name FROM information_schema.tables WHERE table_schema = current_schema AND table_name NOT IN ('svc_schema', 'state')",
+      )
+      await client.query(`BEGIN; ${rows.map(({ name }) => `DELETE FROM ${name}`).join('; ')};
+        ALTER SEQUENCE session_id_seq RESTART; ALTER SEQUENCE catalogue_id_seq RESTART;
+        UPDATE state SET generation = 0, generation_seq = 0, signing_key = sha256(signing_key);
+        INSERT INTO head DEFAULT VALUES; INSERT INTO chain (project_id, seq) VALUES (0, 0); COMMIT`)
+      return candidate
+    }
+  } finally {
+    await client.end()
+  }
+  return undefined
 }
 
 async function applyEdits(database: string, url: string, namespace: string): Promise<void> {

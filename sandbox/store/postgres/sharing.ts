@@ -172,14 +172,8 @@ export function sharingMethods(
     return rows.map(({ name }) => name)
   }
 
-  const aliveIn = (names: readonly string[]) =>
-    names
-      .map(
-        (name) =>
-          `SELECT '${name}' AS schema, number, pid, to_jsonb(node) ->> 'about' AS about,
-             (extract(epoch FROM seen_at) * 1000)::bigint AS seen_at_ms FROM "${name}".node WHERE seen_at > now() - ${expiry}`,
-      )
-      .join(' UNION ALL ')
+  const aliveIn = (name: string) =>
+    `SELECT '${name}' AS schema, count(*) AS nodes FROM "${name}".node WHERE seen_at > now() - ${expiry}`
 
   return {
     namespace: namespaceOf(schema),
@@ -191,28 +185,32 @@ export function sharingMethods(
     },
     async nodes() {
       interface Row {
-        schema: string
         number: number
         pid: number
         about: string | null
         seen_at_ms: number
       }
-      const rows = await run<Row>(`${aliveIn(await schemas())} ORDER BY schema, number`)
-      return rows.map(({ schema: of, number, pid, about, seen_at_ms }): NodeRow => {
+      const rows = await run<Row>(
+        `SELECT number, pid, about, (extract(epoch FROM seen_at) * 1000)::bigint AS seen_at_ms FROM node
+         WHERE seen_at > now() - ${expiry} ORDER BY number`,
+      )
+      return rows.map(({ number, pid, about, seen_at_ms }): NodeRow => {
         const known = about === null ? null : (JSON.parse(about) as NodeAbout)
         const { url = '', host = '', version = '', started_at_ms = seen_at_ms } = known ?? {}
-        const node = { number, namespace: namespaceOf(of), url, host, pid, version, started_at_ms }
-        return { ...node, heartbeat_at_ms: seen_at_ms }
+        return { number, url, host, pid, version, started_at_ms, heartbeat_at_ms: seen_at_ms }
       })
     },
     async namespaces() {
-      return (await schemas()).map((name) => ({ name: namespaceOf(name), created_at_ms: null })).sort(byName)
+      const rows = await run<{ schema: string; nodes: number }>((await schemas()).map(aliveIn).join(' UNION ALL '))
+      return rows
+        .map(({ schema: of, nodes: count }) => ({ name: namespaceOf(of), created_at_ms: null, nodes: count }))
+        .sort(byName)
     },
     async deleteNamespace(name) {
       const doomed = schemaOf(name)
       if (!(await schemas()).includes(doomed)) return 'missing'
-      const alive = await run(aliveIn([doomed]))
-      if (alive.length > 0) return 'in_use'
+      const [alive] = await run<{ nodes: number }>(aliveIn(doomed))
+      if (alive!.nodes > 0) return 'in_use'
       await run(`DROP SCHEMA IF EXISTS "${doomed}" CASCADE`)
       return 'deleted'
     },
