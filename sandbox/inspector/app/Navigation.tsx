@@ -1,4 +1,4 @@
-/** The bar at the top and the list of views: beside them on a desk, above them on a phone. */
+/** The bar at the top, the list of views, beside them on a desk and above them on a phone, and the state of the connection. */
 import { useEffect } from 'react'
 import { Button, ToggleButton, ToggleButtonGroup } from 'react-aria-components'
 import { Link } from 'wouter'
@@ -124,5 +124,30 @@ function ThemeSwitch() {
         </ToggleButton>
       ))}
     </ToggleButtonGroup>
+  )
+}
+
+/** Says that the connection to the sandbox is lost, and that it is back. */
+export function ConnectionBanner() {
+  const status = useLiveStatus()
+  return (
+    <div className="banner-place" aria-live="polite">
+      {status === 'lost' && (
+        <p className="banner bar" data-tone="bad">
+          <Icon name="close" />
+          <span>
+            <b>Connection lost.</b> The sandbox does not respond; this page goes on when it does.
+          </span>
+        </p>
+      )}
+      {status === 'recovered' && (
+        <p className="banner bar" data-tone="good">
+          <Icon name="check" />
+          <span>
+            <b>Connected again.</b> Everything shown was read again.
+          </span>
+        </p>
+      )}
+    </div>
   )
 }

@@ -1,26 +1,189 @@
 /**
- * Every view, in the order of the navigation: a view is a folder of `views` whose `view.ts` is listed here. Its addresses are
- * served when sandbox/pipeline/pages/inspector.ts lists them.
+ * Every view, in the order of the navigation, with the pages of its routes, each loaded when it is first shown. Their addresses
+ * are served when sandbox/pipeline/pages/inspector.ts lists them.
  */
-import { beacons } from '../views/beacons/view.ts'
-import { controls } from '../views/controls/view.ts'
-import { overview } from '../views/overview/view.ts'
-import { placements } from '../views/placements/view.ts'
-import { playground } from '../views/playground/view.ts'
-import { billing, consent, evidence } from '../views/records/view.ts'
-import { reference } from '../views/reference/view.ts'
-import { requests } from '../views/requests/view.ts'
-import type { View } from './view.ts'
+import { type ComponentType, type LazyExoticComponent, lazy } from 'react'
+import type { IconName } from '../parts/Icon.tsx'
+
+interface ViewPageProps {
+  /** The identifier of the address: `slot_...` of /placements/slot_...; '' on a route without one. */
+  id: string
+}
+
+export interface View {
+  id: string
+  label: string
+  icon: IconName
+  /** Its own address, below /_sandbox. */
+  href: string
+  /** Typed after g, it opens the view. */
+  shortcut: string
+  /** In the order in which they are matched: `/placements`, `/placements/:id`. */
+  routes: readonly { path: string; page: LazyExoticComponent<ComponentType<ViewPageProps>> }[]
+  /** What it is for, in a few words: shown in the command palette. */
+  summary: string
+}
+
+const page = (load: () => Promise<ComponentType<ViewPageProps>>) => lazy(async () => ({ default: await load() }))
+const evidencePage = page(async () => (await import('../views/records/EvidencePage.tsx')).EvidencePage)
+const consentPage = page(async () => (await import('../views/records/ConsentPage.tsx')).ConsentPage)
 
 export const views: readonly View[] = [
-  overview,
-  playground,
-  placements,
-  beacons,
-  requests,
-  consent,
-  evidence,
-  billing,
-  controls,
-  reference,
+  {
+    id: 'overview',
+    label: 'Overview',
+    icon: 'overview',
+    href: '/',
+    shortcut: 'o',
+    summary: 'keys, first placement, rates, what happened last',
+    routes: [{ path: '/', page: page(async () => (await import('../views/overview/OverviewPage.tsx')).OverviewPage) }],
+  },
+  {
+    id: 'playground',
+    label: 'Playground',
+    icon: 'playground',
+    href: '/playground',
+    shortcut: 't',
+    summary: 'request a placement, see it rendered, export the call',
+    routes: [
+      {
+        path: '/playground',
+        page: page(async () => (await import('../views/playground/PlaygroundPage.tsx')).PlaygroundPage),
+      },
+    ],
+  },
+  {
+    id: 'placements',
+    label: 'Placements',
+    icon: 'placements',
+    href: '/placements',
+    shortcut: 's',
+    summary: 'every slot, and why it was decided so',
+    routes: [
+      {
+        path: '/placements',
+        page: page(async () => (await import('../views/placements/PlacementsPage.tsx')).PlacementsPage),
+      },
+      {
+        path: '/placements/:id',
+        page: page(async () => (await import('../views/placements/PlacementPage.tsx')).PlacementPage),
+      },
+      { path: '/jobs/:id', page: page(async () => (await import('../views/placements/PlacementsPage.tsx')).JobPage) },
+      {
+        path: '/sessions/:id',
+        page: page(async () => (await import('../views/placements/SessionPage.tsx')).SessionPage),
+      },
+    ],
+  },
+  {
+    id: 'beacons',
+    label: 'Beacons',
+    icon: 'beacons',
+    href: '/beacons',
+    shortcut: 'b',
+    summary: 'accepted and rejected, as they come',
+    routes: [
+      { path: '/beacons', page: page(async () => (await import('../views/beacons/BeaconsPage.tsx')).BeaconsPage) },
+      { path: '/beacons/:id', page: page(async () => (await import('../views/beacons/BeaconPage.tsx')).BeaconPage) },
+    ],
+  },
+  {
+    id: 'requests',
+    label: 'Requests',
+    icon: 'requests',
+    href: '/requests',
+    shortcut: 'r',
+    summary: 'the journal: headers, bodies, differences, replay',
+    routes: [
+      { path: '/requests', page: page(async () => (await import('../views/requests/RequestList.tsx')).RequestList) },
+      {
+        path: '/requests/:id',
+        page: page(async () => (await import('../views/requests/RequestPage.tsx')).RequestPage),
+      },
+    ],
+  },
+  {
+    id: 'callbacks',
+    label: 'Callbacks',
+    icon: 'callbacks',
+    href: '/callbacks',
+    shortcut: 'k',
+    summary: 'decisions posted to the callback_url of their job',
+    routes: [
+      {
+        path: '/callbacks',
+        page: page(async () => (await import('../views/requests/CallbackPages.tsx')).CallbacksPage),
+      },
+      {
+        path: '/callbacks/:id',
+        page: page(async () => (await import('../views/requests/CallbackPages.tsx')).CallbackPage),
+      },
+    ],
+  },
+  {
+    id: 'consent',
+    label: 'Consent',
+    icon: 'consent',
+    href: '/consent',
+    shortcut: 'n',
+    summary: 'the history of each session',
+    routes: [
+      { path: '/consent', page: consentPage },
+      { path: '/consent/:id', page: consentPage },
+    ],
+  },
+  {
+    id: 'evidence',
+    label: 'Evidence',
+    icon: 'chain',
+    href: '/evidence',
+    shortcut: 'e',
+    summary: 'the chains, and whether they hold',
+    routes: [
+      { path: '/evidence', page: evidencePage },
+      { path: '/evidence/:id', page: evidencePage },
+    ],
+  },
+  {
+    id: 'billing',
+    label: 'Billing',
+    icon: 'billing',
+    href: '/billing',
+    shortcut: 'm',
+    summary: 'what production would have billed',
+    routes: [
+      { path: '/billing', page: page(async () => (await import('../views/records/BillingPage.tsx')).BillingPage) },
+    ],
+  },
+  {
+    id: 'controls',
+    label: 'Controls',
+    icon: 'controls',
+    href: '/controls',
+    shortcut: 'c',
+    summary: 'clock, faults, scenarios, settings, keys, snapshots, reset',
+    routes: [
+      { path: '/controls', page: page(async () => (await import('../views/controls/ControlsPage.tsx')).ControlsPage) },
+      { path: '/keys/:id', page: page(async () => (await import('../views/controls/KeyPage.tsx')).KeyPage) },
+      { path: '/projects', page: page(async () => (await import('../views/controls/ProjectPages.tsx')).ProjectsPage) },
+      {
+        path: '/projects/:id',
+        page: page(async () => (await import('../views/controls/ProjectPages.tsx')).ProjectPage),
+      },
+    ],
+  },
+  {
+    id: 'reference',
+    label: 'Docs and contract',
+    icon: 'page',
+    href: '/reference',
+    shortcut: 'd',
+    summary: 'every endpoint and field with its provenance, examples that run, documentation',
+    routes: [
+      {
+        path: '/reference',
+        page: page(async () => (await import('../views/reference/ReferencePage.tsx')).ReferencePage),
+      },
+    ],
+  },
 ]

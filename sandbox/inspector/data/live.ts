@@ -40,14 +40,13 @@ const history = 500
 let first_new_seq = 0
 
 let batch: SandboxEvent[] = []
-let timer: ReturnType<typeof setTimeout> | undefined
 
 function emit(event: SandboxEvent): void {
-  batch.push(event)
-  timer ??= setTimeout(() => {
+  // The first event of a batch starts its time.
+  if (batch.push(event) > 1) return
+  setTimeout(() => {
     const events = batch
     batch = []
-    timer = undefined
     recent = [...recent, ...events].slice(-mostRecent)
     for (const listener of recentListeners) listener()
     const added = events.filter(({ seq }) => seq > first_new_seq)

@@ -65,8 +65,7 @@ export function Chart({ label, times_ms, series, height_px = 200, kind = 'line',
                   ...axis,
                   ...(kind === 'bars' && {
                     splits: (chart: uPlot) => [...(chart.data[0] ?? [])],
-                    values: (_: uPlot, splits: number[]) => splits.map((at_s) => day.format(at_s * 1_000)),
-                    space: 64,
+                    values: dayLabels,
                   }),
                 },
                 { ...axis, size: 52, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 1e5, 1e6] },
@@ -127,6 +126,14 @@ export function Chart({ label, times_ms, series, height_px = 200, kind = 'line',
 
 const halfDay_s = 43_200
 const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
+
+const dayLabel_px = 60
+
+/** Returns the label of each bar. Where they would be too close, only every second or third from the newest has one. */
+function dayLabels({ width }: uPlot, splits: number[]): string[] {
+  const every = Math.max(1, Math.ceil((splits.length * dayLabel_px) / width))
+  return splits.map((at_s, index) => ((splits.length - 1 - index) % every === 0 ? day.format(at_s * 1_000) : ''))
+}
 
 /** Returns the sums of the series up to each, the largest first, as they are drawn over each other. */
 function stacked(series: readonly Series[]): number[][] {

@@ -4,10 +4,9 @@
  */
 import { type ColumnDef, columnVisibilityFeature, tableFeatures, useTable } from '@tanstack/react-table'
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { memo, type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
+import { memo, type ReactNode, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react'
 import { useLocation } from 'wouter'
 import type { List } from '../data/list.ts'
-import { useNarrow } from './narrow.ts'
 import { Empty, Loading, Problem } from './States.tsx'
 
 export interface Column<Item> {
@@ -36,7 +35,8 @@ export interface DataTableProps<Item> {
 const features = tableFeatures({ columnVisibilityFeature })
 type Features = typeof features
 
-const row_px = 38
+/** As `.table-row` has it: on a phone chips take a second line, and a finger needs the height. */
+const row_px = { wide: 38, narrow: 54 } as const
 /** Rows before the end at which the next page is read. */
 const ahead = 30
 
@@ -69,10 +69,12 @@ export function DataTable<Item extends object>({ label, list, columns, keyOf, ro
   const virtualizer = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
-    estimateSize: () => row_px,
+    estimateSize: () => (isNarrow ? row_px.narrow : row_px.wide),
     getItemKey: (index) => rows[index]?.id ?? index,
     overscan: 12,
   })
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the sizes are of the width
+  useEffect(() => virtualizer.measure(), [isNarrow, virtualizer])
   const shown = virtualizer.getVirtualItems()
   const last = shown.at(-1)?.index ?? 0
   useEffect(() => {
@@ -108,7 +110,6 @@ export function DataTable<Item extends object>({ label, list, columns, keyOf, ro
         tabIndex={0}
       >
         {/* biome-ignore lint/a11y/useSemanticElements: the same */}
-        {/* biome-ignore lint/a11y/useFocusableInteractive: only its rows are interactive */}
         <div role="rowgroup" className="table-head">
           {table.getHeaderGroups().map((group) => (
             // biome-ignore lint/a11y/useSemanticElements: the same
@@ -129,7 +130,6 @@ export function DataTable<Item extends object>({ label, list, columns, keyOf, ro
           ))}
         </div>
         {/* biome-ignore lint/a11y/useSemanticElements: the same */}
-        {/* biome-ignore lint/a11y/useFocusableInteractive: the same */}
         <div role="rowgroup" className="table-body" style={{ height: virtualizer.getTotalSize() }}>
           {shown.map(({ index, key, start }) => {
             const row = rows[index]
@@ -227,4 +227,16 @@ const arrows: Readonly<Record<string, 1 | -1 | undefined>> = { ArrowDown: 1, Arr
 /** Whether a key belongs to a field. */
 export function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && target.closest('input, textarea, select, [contenteditable]') !== null
+}
+
+const narrowWindow = matchMedia('(max-width: 760px)')
+
+const subscribe = (listener: () => void) => {
+  narrowWindow.addEventListener('change', listener)
+  return () => narrowWindow.removeEventListener('change', listener)
+}
+
+/** Returns whether the window is as narrow as a phone's, where style alone cannot do it. */
+function useNarrow(): boolean {
+  return useSyncExternalStore(subscribe, () => narrowWindow.matches)
 }

@@ -23,6 +23,36 @@ export interface FilterText {
 
 export type Filter = FilterChoice | FilterText
 
+/** Returns a filter with one of a few values; a value alone is its own label. */
+export function choiceOf(
+  name: string,
+  label: string,
+  values: readonly (string | readonly [value: string, label: string])[],
+): FilterChoice {
+  return {
+    name,
+    label,
+    kind: 'choice',
+    values: values.map((value) => (typeof value === 'string' ? [value, value] : value)),
+  }
+}
+
+/** Returns the filter of a project: one of those of the seed. */
+export function projectFilter(projects: readonly { client_id: string }[]): FilterChoice {
+  return choiceOf(
+    'client_id',
+    'Project',
+    projects.map(({ client_id }) => client_id),
+  )
+}
+
+/** The filter of a list that only has what is newer. */
+export const sinceFilter = choiceOf('since', 'Since', [
+  ['5m', '5 minutes'],
+  ['1h', '1 hour'],
+  ['24h', '1 day'],
+])
+
 /** The filters of the address that are set, by name. */
 export type FilterValues = Readonly<Record<string, string>>
 

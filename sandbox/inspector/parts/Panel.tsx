@@ -1,10 +1,13 @@
 /** The frame of what a view shows: its heading with actions, panels with a title, and pairs of a name and a value. */
 import { type ReactNode, useEffect, useId } from 'react'
+import { CopyButton } from './CopyButton.tsx'
 
 export interface PageProps {
   /** Of the view, or of what it shows. */
   title: string
-  /** Shown in place of the title: an identifier with its copy button. */
+  /** The kind of identifier that the title is: it has a button that copies it. */
+  copies?: string
+  /** Shown in place of the title. */
   heading?: ReactNode
   /** One sentence below the heading. */
   lead?: ReactNode
@@ -14,7 +17,7 @@ export interface PageProps {
   children: ReactNode
 }
 
-export function Page({ title, heading, lead, actions, isFull = false, children }: PageProps) {
+export function Page({ title, copies, heading, lead, actions, isFull = false, children }: PageProps) {
   useEffect(() => {
     document.title = `${title} · svc sandbox`
   }, [title])
@@ -22,7 +25,16 @@ export function Page({ title, heading, lead, actions, isFull = false, children }
     <div className={isFull ? 'page full' : 'page'}>
       <header className="page-head">
         <div className="grow">
-          <h1>{heading ?? title}</h1>
+          <h1>
+            {copies === undefined ? (
+              (heading ?? title)
+            ) : (
+              <span className="bar">
+                <code className="clipped">{title}</code>
+                <CopyButton text={title} label={`Copy the ${copies}`} />
+              </span>
+            )}
+          </h1>
           {lead !== undefined && <p className="soft">{lead}</p>}
         </div>
         {actions !== undefined && <div className="bar actions">{actions}</div>}

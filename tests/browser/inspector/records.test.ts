@@ -113,7 +113,7 @@ test('consent: the history of a session, newest first, and the page of a revisio
   await go('/consent')
   await page.getByText('2 shown').waitFor()
   expect(await page.getByRole('row').nth(1).textContent()).toContain('denied')
-  expect(await page.getByRole('row').nth(2).textContent()).toContain('superseded')
+  expect(await page.getByRole('row').nth(2).textContent()).toContain('replaced')
   const [newest] = (await on.api.accept('consent.list')).body.items
   await go(`/consent/${newest!.consent_id}`)
   await page.getByRole('heading', { name: `Revision ${newest!.revision}` }).waitFor()

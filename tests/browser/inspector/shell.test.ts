@@ -22,7 +22,9 @@ test('every view, in both themes and at both widths, has no violation, no horizo
   const hrefs = await page
     .locator('nav.views a')
     .evaluateAll((links) => links.map((link) => link.getAttribute('href') ?? ''))
-  const paths = hrefs.filter((href) => !/demo|docs/.test(href)).map((href) => href.replace('/_sandbox', ''))
+  // The others have hostile text in their fields, in files of their own.
+  const others = /demo|docs|playground|requests|controls|reference/
+  const paths = hrefs.filter((href) => !others.test(href)).map((href) => href.replace('/_sandbox', ''))
   expect(paths.length).toBeGreaterThan(5)
   for (const path of paths) {
     await page.setViewportSize(desk)
@@ -62,7 +64,7 @@ test('the keyboard alone goes from view to view, row to row, and into a placemen
   await page.keyboard.press('j')
   await page.keyboard.press('k')
   await page.keyboard.press('j')
-  await page.waitForFunction(() => document.activeElement?.getAttribute('role') === 'row')
+  await page.locator(`[data-row=${slots[0]!.slot_id}]:focus`).waitFor()
   await page.keyboard.press('Enter')
   await page.waitForURL(`**/_sandbox/placements/${slots[0]!.slot_id}`)
   const rule = page.locator('button.funnel-row').first()

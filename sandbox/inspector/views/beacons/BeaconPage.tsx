@@ -5,14 +5,12 @@ import type { ListedRequest } from '../../../../src/contract/control/requests.ts
 import { isObject, parseJson } from '../../../../src/foundation/json.ts'
 import { useResource } from '../../data/resource.ts'
 import { Chip, toneOfStatus } from '../../parts/Chip.tsx'
-import { CopyButton } from '../../parts/CopyButton.tsx'
 import { Id } from '../../parts/Id.tsx'
 import { Json } from '../../parts/Json.tsx'
 import { KeyValues, Page, Panel } from '../../parts/Panel.tsx'
 import { Empty, Shown } from '../../parts/States.tsx'
 import { dateAndTime, duration } from '../../parts/Time.tsx'
-import { timeOfRoute } from './beacon-route.ts'
-import { VerdictChips } from './VerdictChips.tsx'
+import { timeOfRoute, VerdictChips } from './BeaconTable.tsx'
 
 export function BeaconPage({ id }: { id: string }) {
   const at_ms = timeOfRoute(id)
@@ -23,14 +21,7 @@ export function BeaconPage({ id }: { id: string }) {
   return (
     <Page
       title={at_ms === null ? id : 'A beacon without an identifier'}
-      heading={
-        at_ms === null ? (
-          <span className="bar">
-            <code className="clipped">{id}</code>
-            <CopyButton text={id} label="Copy the beacon_id" />
-          </span>
-        ) : undefined
-      }
+      {...(at_ms === null ? { copies: 'beacon_id' } : {})}
       lead={
         at_ms === null ? 'A beacon, as it was received' : `Received ${dateAndTime(at_ms)}: its body could not be read`
       }

@@ -2,7 +2,7 @@
 import { useMemo, useState } from 'react'
 import { kindOf } from '../../app/identifiers.ts'
 import { useSession } from '../../data/session.ts'
-import { type Filter, FilterBar, useFilters } from '../../parts/Filters.tsx'
+import { choiceOf, type Filter, FilterBar, projectFilter, sinceFilter, useFilters } from '../../parts/Filters.tsx'
 import { LastMinute, type Rate } from '../../parts/LastMinute.tsx'
 import { Page } from '../../parts/Panel.tsx'
 import { Empty } from '../../parts/States.tsx'
@@ -20,12 +20,6 @@ const events = ['render', 'visible', 'click', 'play_started', 'play_completed', 
 export function BeaconsPage() {
   const { projects } = useSession()
   const filters = useMemo((): Filter[] => {
-    const choice = (name: string, label: string, values: readonly string[]): Filter => ({
-      name,
-      label,
-      kind: 'choice',
-      values: values.map((value) => [value, value]),
-    })
     return [
       {
         name: 'q',
@@ -34,24 +28,21 @@ export function BeaconsPage() {
         placeholder: 'Slot, session or beacon',
         isSearch: true,
       },
-      choice('verdict', 'Verdict', ['accepted', 'duplicate', 'rejected']),
-      choice('event', 'Event', events),
-      choice('format', 'Format', ['banner', 'clip', 'native']),
-      choice(
-        'client_id',
-        'Project',
-        projects.map(({ client_id }) => client_id),
-      ),
+      choiceOf('verdict', 'Verdict', ['accepted', 'duplicate', 'rejected']),
+      choiceOf('event', 'Event', events),
+      choiceOf('format', 'Format', ['banner', 'clip', 'native']),
+      projectFilter(projects),
+      sinceFilter,
     ]
   }, [projects])
   const [values, change] = useFilters(filters)
   const [isLive, setLive] = useState(true)
   const { q, ...rest } = values
-  const query = { ...rest, ...searchOf(q) }
+  const query: Readonly<Record<string, string>> = { ...rest, ...searchOf(q) }
   return (
     <Page title="Beacons" isFull>
       <LastMinute rates={rates} />
-      <FormatFunnel query={rest.client_id === undefined ? {} : { client_id: rest.client_id }} />
+      <FormatFunnel query={{ client_id: query.client_id, session_id: query.session_id, since: query.since }} />
       <FilterBar filters={filters} values={values} onChange={change} live={{ isOn: isLive, onChange: setLive }} />
       <BeaconTable
         query={query}

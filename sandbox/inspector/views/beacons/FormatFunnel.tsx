@@ -1,4 +1,4 @@
-/** How far the newest placements of each format have come: decided, framed, rendered, visible, billable. */
+/** How far the placements of each format have come: decided, framed, rendered, visible, billable. */
 import type { SandboxEvent } from '../../data/live.ts'
 import { useResource } from '../../data/resource.ts'
 
@@ -7,37 +7,51 @@ const steps = ['decided', 'framed', 'rendered', 'visible', 'billable'] as const
 const isAffected = ({ type }: SandboxEvent) =>
   type === 'placement.decided' || type === 'frame.loaded' || type === 'beacon.accepted'
 
-export function FormatFunnel({ query }: { query: { client_id?: string } }) {
+export interface FunnelQuery {
+  client_id?: string | undefined
+  session_id?: string | undefined
+  since?: string | undefined
+}
+
+/** The sandbox counts the newest 1,000 placements of a query: where there are older ones, the heading says so. */
+export function FormatFunnel({ query }: { query: FunnelQuery }) {
   const { state } = useResource('placements.funnel', { query }, isAffected)
   if (state.status !== 'ready' || state.data.fills === 0) return null
-  const { formats, fills, is_complete } = state.data
+  const { formats, placements, is_complete } = state.data
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: on a phone it scrolls, which the keyboard must reach
-    <section className="format-funnels" aria-label="Funnel of each format" tabIndex={0}>
-      {formats.map((format) => (
-        <article key={format.format} className="panel format-funnel">
-          <h2 className="bar spread">
-            {format.format}
-            <span className="faint tiny">
-              {is_complete ? `${format.decided} fills` : `of the newest ${fills} fills`}
-            </span>
-          </h2>
-          <dl>
-            {steps.map((step) => (
-              <div key={step} data-step={step}>
-                <dt className="soft">{step}</dt>
-                <dd className="funnel-track">
-                  <span
-                    className="funnel-bar"
-                    style={{ width: `${(100 * format[step]) / Math.max(1, format.decided)}%` }}
-                  />
-                </dd>
-                <dd className="number">{format[step].toLocaleString('en')}</dd>
-              </div>
-            ))}
-          </dl>
-        </article>
-      ))}
-    </section>
+    <>
+      <p className="label soft funnel-range">
+        {is_complete ? 'All' : 'Only the newest'} {placements.toLocaleString('en')} placements
+        {query.client_id !== undefined && ` of ${query.client_id}`}
+        {query.session_id !== undefined && ` in session ${query.session_id}`}
+        {query.since !== undefined && ` of the last ${query.since}`}
+        {!is_complete && '; a project, a session or a time counts fewer'}
+      </p>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: on a phone it scrolls, which the keyboard must reach */}
+      <section className="format-funnels" aria-label="Funnel of each format" tabIndex={0}>
+        {formats.map((format) => (
+          <article key={format.format} className="panel format-funnel">
+            <h2 className="bar spread">
+              {format.format}
+              <span className="faint tiny">{format.decided.toLocaleString('en')} fills</span>
+            </h2>
+            <dl>
+              {steps.map((step) => (
+                <div key={step} data-step={step}>
+                  <dt className="soft">{step}</dt>
+                  <dd className="funnel-track">
+                    <span
+                      className="funnel-bar"
+                      style={{ width: `${(100 * format[step]) / Math.max(1, format.decided)}%` }}
+                    />
+                  </dd>
+                  <dd className="number">{format[step].toLocaleString('en')}</dd>
+                </div>
+              ))}
+            </dl>
+          </article>
+        ))}
+      </section>
+    </>
   )
 }

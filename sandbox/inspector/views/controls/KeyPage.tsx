@@ -7,7 +7,6 @@ import type { Loaded } from '../../data/resource.ts'
 import { problemOf } from '../../data/resource.ts'
 import { Chip } from '../../parts/Chip.tsx'
 import { ConfirmButton, Outcome, useAction } from '../../parts/Confirm.tsx'
-import { CopyButton } from '../../parts/CopyButton.tsx'
 import { Id } from '../../parts/Id.tsx'
 import { Json } from '../../parts/Json.tsx'
 import { KeyValues, Page, Panel } from '../../parts/Panel.tsx'
@@ -31,16 +30,7 @@ export function KeyPage({ id }: { id: string }) {
       return `${id} is revoked.`
     })
   return (
-    <Page
-      title={id}
-      heading={
-        <span className="bar">
-          <code className="clipped">{id}</code>
-          <CopyButton text={id} label="Copy the key_id" />
-        </span>
-      }
-      lead="A key of a project: the sandbox stores its hash, so its text is not here"
-    >
+    <Page title={id} copies="key_id" lead="A key of a project: the sandbox stores its hash, so its text is not here">
       <Shown resource={{ state, reload }}>
         {(key) =>
           key === null ? (

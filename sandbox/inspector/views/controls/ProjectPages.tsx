@@ -5,7 +5,6 @@ import { routeTo } from '../../app/identifiers.ts'
 import { useList } from '../../data/list.ts'
 import { isReplaced, useResource } from '../../data/resource.ts'
 import { Chip } from '../../parts/Chip.tsx'
-import { CopyButton } from '../../parts/CopyButton.tsx'
 import { type Column, DataTable } from '../../parts/DataTable.tsx'
 import { Id } from '../../parts/Id.tsx'
 import { Json } from '../../parts/Json.tsx'
@@ -76,12 +75,7 @@ export function ProjectPage({ id }: { id: string }) {
   return (
     <Page
       title={id}
-      heading={
-        <span className="bar">
-          <code className="clipped">{id}</code>
-          <CopyButton text={id} label="Copy the client_id" />
-        </span>
-      }
+      copies="client_id"
       lead="A project: what it may show, how it is limited and billed"
       actions={
         <Link className="small primary" href={`/controls?part=settings&project=${name}`}>
@@ -104,7 +98,7 @@ export function ProjectPage({ id }: { id: string }) {
                     ['Allowed origins', settings.allowed_origins.join(', ') || 'none'],
                   ]}
                 />
-                <ul className="bar wrapping">
+                <ul className="bar wrapping reasons-line">
                   {destinations.map(([label, path]) => (
                     <li key={label}>
                       <Link className="link" href={`${path}?client_id=${name}`}>

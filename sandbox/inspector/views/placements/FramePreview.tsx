@@ -1,4 +1,5 @@
 /** The frame of a fill as a page would show it. Its document counts nothing: no load, no beacon. */
+import { useEffect, useRef, useState } from 'react'
 import { linkTo } from '../../data/session.ts'
 
 export interface FramePreviewProps {
@@ -7,13 +8,19 @@ export interface FramePreviewProps {
   height: number
 }
 
-/** Wide frames are scaled down to this width, CSS pixels. */
-const most_px = 380
-
 export function FramePreview({ slot_id, width, height }: FramePreviewProps) {
-  const scale = Math.min(1, most_px / Math.max(1, width))
+  const place = useRef<HTMLDivElement>(null)
+  const [available_px, setAvailable] = useState(width)
+  useEffect(() => {
+    if (place.current === null) return
+    const observer = new ResizeObserver(([entry]) => entry !== undefined && setAvailable(entry.contentRect.width))
+    observer.observe(place.current)
+    return () => observer.disconnect()
+  }, [])
+  // A frame that is wider than the panel is shown smaller, not cut.
+  const scale = Math.min(1, available_px / Math.max(1, width))
   return (
-    <div className="preview-place">
+    <div className="preview-place" ref={place}>
       <div style={{ width: width * scale, height: height * scale }}>
         <iframe
           title="The rendered frame"

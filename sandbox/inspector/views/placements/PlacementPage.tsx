@@ -3,13 +3,12 @@ import type { PlacementDetail } from '../../../../src/contract/control/placement
 import { useResource } from '../../data/resource.ts'
 import { linkTo } from '../../data/session.ts'
 import { Chip } from '../../parts/Chip.tsx'
-import { CopyButton } from '../../parts/CopyButton.tsx'
 import { Id } from '../../parts/Id.tsx'
 import { Json } from '../../parts/Json.tsx'
 import { KeyValues, Page, Panel } from '../../parts/Panel.tsx'
 import { Empty, Shown } from '../../parts/States.tsx'
 import { dateAndTime } from '../../parts/Time.tsx'
-import { BeaconList } from '../beacons/BeaconList.tsx'
+import { BeaconList } from '../beacons/BeaconTable.tsx'
 import { EvidenceEntries } from '../records/EvidenceEntries.tsx'
 import { FramePreview } from './FramePreview.tsx'
 import { outcomeOf } from './PlacementTable.tsx'
@@ -21,12 +20,7 @@ export function PlacementPage({ id }: { id: string }) {
   return (
     <Page
       title={id}
-      heading={
-        <span className="bar">
-          <code className="clipped">{id}</code>
-          <CopyButton text={id} label="Copy the slot_id" />
-        </span>
-      }
+      copies="slot_id"
       lead="A placement, from its request to its billing verdict"
       actions={
         <a className="small" href={linkTo(`/_sandbox/placements/${encodeURIComponent(id)}?raw`)}>
@@ -72,6 +66,23 @@ function Placement({ placement }: { placement: PlacementDetail }) {
         <Panel title={`Evidence (${evidence.length})`} lead="Each hash is over the one before it and the entry.">
           <EvidenceEntries entries={evidence} client_id={placement.client_id} />
         </Panel>
+        <Panel title="Partner request" lead="What demand partners would have received.">
+          {partner_request === null ? (
+            <p className="soft">None was made.</p>
+          ) : (
+            <Json
+              value={partner_request}
+              endpoint="placements.explain"
+              prefix="partner_request"
+              label="the partner request"
+            />
+          )}
+        </Panel>
+        {decision !== null && (
+          <Panel title="Decision payload">
+            <Json value={decision} endpoint="placements.explain" prefix="decision" label="the decision" />
+          </Panel>
+        )}
       </div>
       <div className="column">
         <Panel title="Summary">
@@ -131,23 +142,6 @@ function Placement({ placement }: { placement: PlacementDetail }) {
             <Json value={consent} endpoint="placements.explain" prefix="consent" label="the consent snapshot" />
           )}
         </Panel>
-        <Panel title="Partner request" lead="What demand partners would have received.">
-          {partner_request === null ? (
-            <p className="soft">None was made.</p>
-          ) : (
-            <Json
-              value={partner_request}
-              endpoint="placements.explain"
-              prefix="partner_request"
-              label="the partner request"
-            />
-          )}
-        </Panel>
-        {decision !== null && (
-          <Panel title="Decision payload">
-            <Json value={decision} endpoint="placements.explain" prefix="decision" label="the decision" />
-          </Panel>
-        )}
       </div>
     </div>
   )

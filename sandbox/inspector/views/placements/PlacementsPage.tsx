@@ -2,7 +2,7 @@
 import { useMemo, useState } from 'react'
 import { kindOf } from '../../app/identifiers.ts'
 import { useSession } from '../../data/session.ts'
-import { type Filter, FilterBar, useFilters } from '../../parts/Filters.tsx'
+import { choiceOf, type Filter, FilterBar, projectFilter, sinceFilter, useFilters } from '../../parts/Filters.tsx'
 import { Page } from '../../parts/Panel.tsx'
 import { Empty } from '../../parts/States.tsx'
 import { PlacementTable } from './PlacementTable.tsx'
@@ -12,41 +12,13 @@ export function PlacementsPage() {
   const filters = useMemo((): Filter[] => {
     return [
       { name: 'q', label: 'Session, job or slot', kind: 'text', placeholder: 'Session, job or slot', isSearch: true },
-      {
-        name: 'client_id',
-        label: 'Project',
-        kind: 'choice',
-        values: projects.map(({ client_id }) => [client_id, client_id]),
-      },
-      {
-        name: 'fill',
-        label: 'Outcome',
-        kind: 'choice',
-        values: [
-          ['true', 'fills'],
-          ['false', 'no-fills'],
-        ],
-      },
-      {
-        name: 'format',
-        label: 'Format',
-        kind: 'choice',
-        values: [
-          ['banner', 'banner'],
-          ['clip', 'clip'],
-          ['native', 'native'],
-        ],
-      },
-      {
-        name: 'since',
-        label: 'Since',
-        kind: 'choice',
-        values: [
-          ['5m', '5 minutes'],
-          ['1h', '1 hour'],
-          ['24h', '1 day'],
-        ],
-      },
+      projectFilter(projects),
+      choiceOf('fill', 'Outcome', [
+        ['true', 'fills'],
+        ['false', 'no-fills'],
+      ]),
+      choiceOf('format', 'Format', ['banner', 'clip', 'native']),
+      sinceFilter,
     ]
   }, [projects])
   const [values, change] = useFilters(filters)
@@ -81,4 +53,13 @@ function searchOf(text: string | undefined): { slot_id?: string; job_id?: string
   const kind = kindOf(text)
   if (kind === 'placement') return { slot_id: text }
   return kind === 'job' ? { job_id: text } : { session_id: text }
+}
+
+/** `/jobs/job_...`: the slots of one job. */
+export function JobPage({ id }: { id: string }) {
+  return (
+    <Page title={id} copies="job_id" lead="The slots of this job" isFull>
+      <PlacementTable query={{ job_id: id }} empty={<Empty icon="agent" title="There is no such job" />} />
+    </Page>
+  )
 }

@@ -1,6 +1,5 @@
 /** One session: its placements, its beacons and the history of its consent. */
 import { Tab, TabList, TabPanel, Tabs } from 'react-aria-components'
-import { CopyButton } from '../../parts/CopyButton.tsx'
 import { Page } from '../../parts/Panel.tsx'
 import { Empty } from '../../parts/States.tsx'
 import { BeaconTable } from '../beacons/BeaconTable.tsx'
@@ -10,17 +9,7 @@ import { PlacementTable } from './PlacementTable.tsx'
 export function SessionPage({ id }: { id: string }) {
   const query = { session_id: id }
   return (
-    <Page
-      title={id}
-      heading={
-        <span className="bar">
-          <span className="clipped">{id}</span>
-          <CopyButton text={id} label="Copy the session_id" />
-        </span>
-      }
-      lead="A session, in every project that has one of this name"
-      isFull
-    >
+    <Page title={id} copies="session_id" lead="A session, in every project that has one of this name" isFull>
       <Tabs className="tabs full-tabs">
         <TabList className="tab-list" aria-label="Of this session">
           <Tab id="placements" className="tab">

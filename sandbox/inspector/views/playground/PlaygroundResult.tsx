@@ -51,27 +51,37 @@ export function PlaygroundResult({ state, run, timeline, body }: PlaygroundResul
           <Body sent={last} />
         )}
       </Panel>
-      <Panel title="Beacons and events" actions={<Chip>{timeline.length === 0 ? null : timeline.length}</Chip>}>
-        {timeline.length === 0 ? (
-          <Empty icon="beacons" title="What the frame reports appears here, as it happens" />
-        ) : (
-          <ol className="events">
-            {timeline.map((entry, index) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: entries are only added
-              <TimelineRow key={index} entry={entry} />
-            ))}
-          </ol>
-        )}
-      </Panel>
-      <Panel title="Request">
-        <Json
-          value={run === null ? body : parseJson(run.request)}
-          endpoint="placements.create"
-          part="body"
-          label="Request"
-        />
-      </Panel>
-      <Panel title="Export" lead="The state as it is now. Keys come from the environment: svc env">
+      <div className="column">
+        <Panel title="Beacons and events" actions={<Chip>{timeline.length === 0 ? null : timeline.length}</Chip>}>
+          {timeline.length === 0 ? (
+            <Empty icon="beacons" title="What the frame reports appears here, as it happens" />
+          ) : (
+            <ol className="events">
+              {timeline.map((entry, index) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: entries are only added
+                <TimelineRow key={index} entry={entry} />
+              ))}
+            </ol>
+          )}
+        </Panel>
+        <Panel title="Request">
+          <Json
+            value={run === null ? body : parseJson(run.request)}
+            endpoint="placements.create"
+            part="body"
+            label="Request"
+          />
+        </Panel>
+      </div>
+      <Panel
+        title="Export"
+        lead={
+          <>
+            The state as it is now. Keys come from the environment: <code>svc env</code>
+          </>
+        }
+        className="export"
+      >
         <Exports state={state} body={body} run={run} />
       </Panel>
     </div>
@@ -147,7 +157,7 @@ function TimelineRow({ entry }: { entry: TimelineEntry }) {
       <code className="grow">{typeof data.event === 'string' ? data.event : type}</code>
       {data.would_bill === true && <Chip tone="money">would bill</Chip>}
       <Chip>{verdict ?? (typeof data.status === 'string' ? data.status : null)}</Chip>
-      {reason !== null && reason !== verdict && <code className="faint tiny">{reason}</code>}
+      {reason !== null && reason !== 'OK' && reason !== verdict && <code className="faint tiny">{reason}</code>}
     </li>
   )
 }

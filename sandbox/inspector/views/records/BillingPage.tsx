@@ -7,10 +7,10 @@ import { useResource } from '../../data/resource.ts'
 import { useSession } from '../../data/session.ts'
 import { Chart } from '../../parts/Chart.tsx'
 import { Chip } from '../../parts/Chip.tsx'
-import { type Filter, FilterBar, useFilters } from '../../parts/Filters.tsx'
+import { choiceOf, type Filter, FilterBar, projectFilter, useFilters } from '../../parts/Filters.tsx'
 import { Page, Panel } from '../../parts/Panel.tsx'
 import { Empty, Shown } from '../../parts/States.tsx'
-import { BeaconList } from '../beacons/BeaconList.tsx'
+import { BeaconList } from '../beacons/BeaconTable.tsx'
 
 const isAffected = ({ type }: SandboxEvent) => type.startsWith('beacon.')
 
@@ -18,22 +18,12 @@ export function BillingPage() {
   const { projects } = useSession()
   const filters = useMemo(
     (): Filter[] => [
-      {
-        name: 'client_id',
-        label: 'Project',
-        kind: 'choice',
-        values: projects.map(({ client_id }) => [client_id, client_id]),
-      },
-      {
-        name: 'since',
-        label: 'Since',
-        kind: 'choice',
-        values: [
-          ['1h', '1 hour'],
-          ['24h', '1 day'],
-          ['168h', '7 days'],
-        ],
-      },
+      projectFilter(projects),
+      choiceOf('since', 'Since', [
+        ['1h', '1 hour'],
+        ['24h', '1 day'],
+        ['168h', '7 days'],
+      ]),
       { name: 'session_id', label: 'Session', kind: 'text', isSearch: true },
     ],
     [projects],
@@ -69,7 +59,7 @@ function money(amount: number, currency: string): string {
 
 function Totals({ report: { totals, not_counted } }: { report: BillingReport }) {
   return (
-    <div className="cards">
+    <div className="totals">
       {totals.map(({ client_id, billing_model, currency, count, amount, publisher_amount }) => (
         <section key={`${client_id} ${currency}`} className="panel" aria-label={`Total of ${client_id}`}>
           <h2 className="bar spread">
@@ -206,7 +196,6 @@ function NotCounted({ report: { not_counted } }: { report: BillingReport }) {
   const { count, reasons, beacons } = not_counted
   if (count === 0) return null
   const most = Math.max(...reasons.map((reason) => reason.count))
-  const oldest_ms = Math.min(...beacons.map(({ received_at_ms }) => received_at_ms))
   return (
     <div className="columns">
       <Panel title="Why they did not count">
@@ -223,7 +212,7 @@ function NotCounted({ report: { not_counted } }: { report: BillingReport }) {
         </ul>
       </Panel>
       <Panel title="The newest of them">
-        <BeaconList beacons={beacons.slice(0, 20)} since_ms={oldest_ms} />
+        <BeaconList beacons={beacons.slice(0, 20)} />
       </Panel>
     </div>
   )

@@ -3,8 +3,7 @@ import { useMemo } from 'react'
 import { decodeInteger, encodeInteger } from '../../../../src/contract/ids.ts'
 import { useResource } from '../../data/resource.ts'
 import { useSession } from '../../data/session.ts'
-import { CopyButton } from '../../parts/CopyButton.tsx'
-import { type Filter, FilterBar, useFilters } from '../../parts/Filters.tsx'
+import { type Filter, FilterBar, projectFilter, useFilters } from '../../parts/Filters.tsx'
 import { Id } from '../../parts/Id.tsx'
 import { Json } from '../../parts/Json.tsx'
 import { Page, Panel } from '../../parts/Panel.tsx'
@@ -18,15 +17,7 @@ export function ConsentPage({ id }: { id: string }) {
 function ConsentHistory() {
   const { projects } = useSession()
   const filters = useMemo(
-    (): Filter[] => [
-      { name: 'session_id', label: 'Session', kind: 'text', isSearch: true },
-      {
-        name: 'client_id',
-        label: 'Project',
-        kind: 'choice',
-        values: projects.map(({ client_id }) => [client_id, client_id]),
-      },
-    ],
+    (): Filter[] => [{ name: 'session_id', label: 'Session', kind: 'text', isSearch: true }, projectFilter(projects)],
     [projects],
   )
   const [values, change] = useFilters(filters)
@@ -50,16 +41,7 @@ function ConsentRecord({ id }: { id: string }) {
   const query = { limit: 1, ...(number !== null && { cursor: encodeInteger(number + 1) }) }
   const resource = useResource('consent.list', { query }, ({ type }) => type === 'consent.changed')
   return (
-    <Page
-      title={id}
-      heading={
-        <span className="bar">
-          <code className="clipped">{id}</code>
-          <CopyButton text={id} label="Copy the consent_id" />
-        </span>
-      }
-      lead="A revision of the consent of a session"
-    >
+    <Page title={id} copies="consent_id" lead="A revision of the consent of a session">
       <Shown resource={resource}>
         {({ items }) => {
           const record = items.find(({ consent_id }) => consent_id === id)

@@ -4,7 +4,7 @@ import type { ConsentItem } from '../../../../src/contract/control/consent.ts'
 import { routeTo } from '../../app/identifiers.ts'
 import { useList } from '../../data/list.ts'
 import type { SandboxEvent } from '../../data/live.ts'
-import { Chip } from '../../parts/Chip.tsx'
+import { Chip, toneOf } from '../../parts/Chip.tsx'
 import { type Column, DataTable } from '../../parts/DataTable.tsx'
 import { Id } from '../../parts/Id.tsx'
 import { dateAndTime } from '../../parts/Time.tsx'
@@ -22,12 +22,12 @@ const columns: readonly Column<ConsentItem>[] = [
   {
     id: 'state',
     header: 'State',
-    width: 'minmax(96px, 1fr)',
+    width: 'minmax(104px, 1.2fr)',
     isNarrow: true,
     cell: ({ lifecycle_state, is_current }) => (
       <span className="bar">
-        <Chip>{lifecycle_state}</Chip>
-        {!is_current && <span className="faint tiny">superseded</span>}
+        <Chip tone={is_current ? toneOf(lifecycle_state) : 'plain'}>{lifecycle_state}</Chip>
+        {!is_current && <span className="faint tiny">replaced</span>}
       </span>
     ),
   },

@@ -8,9 +8,8 @@ import { useList } from '../../data/list.ts'
 import { problemOf, useResource } from '../../data/resource.ts'
 import { useSession } from '../../data/session.ts'
 import { Chip } from '../../parts/Chip.tsx'
-import { CopyButton } from '../../parts/CopyButton.tsx'
 import { type Column, DataTable } from '../../parts/DataTable.tsx'
-import { type Filter, FilterBar, useFilters } from '../../parts/Filters.tsx'
+import { choiceOf, type Filter, FilterBar, projectFilter, useFilters } from '../../parts/Filters.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { Id } from '../../parts/Id.tsx'
 import { Page, Panel } from '../../parts/Panel.tsx'
@@ -66,18 +65,8 @@ function Chains() {
   const filters = useMemo(
     (): Filter[] => [
       { name: 'slot_id', label: 'Slot', kind: 'text', isSearch: true },
-      {
-        name: 'kind',
-        label: 'Kind',
-        kind: 'choice',
-        values: ['decision', 'consent', 'beacon'].map((kind) => [kind, kind]),
-      },
-      {
-        name: 'client_id',
-        label: 'Project',
-        kind: 'choice',
-        values: projects.map(({ client_id }) => [client_id, client_id]),
-      },
+      choiceOf('kind', 'Kind', ['decision', 'consent', 'beacon']),
+      projectFilter(projects),
     ],
     [projects],
   )
@@ -166,12 +155,7 @@ function Entry({ id }: { id: string }) {
   return (
     <Page
       title={id}
-      heading={
-        <span className="bar">
-          <code className="clipped">{id}</code>
-          <CopyButton text={id} label="Copy the name of this entry" />
-        </span>
-      }
+      copies="name of this entry"
       lead={`Entry ${seq} of the chain of ${client_id}, with those beside it`}
     >
       <Shown resource={resource} missing={<Empty icon="chain" title="There is no such project" />}>

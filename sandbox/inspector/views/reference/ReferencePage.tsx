@@ -6,7 +6,7 @@ import type { ListedEndpoint } from '../../data/provenance.ts'
 import { useResource } from '../../data/resource.ts'
 import { linkTo } from '../../data/session.ts'
 import { Chip, toneOfStatus } from '../../parts/Chip.tsx'
-import { type Filter, FilterBar, useFilters } from '../../parts/Filters.tsx'
+import { choiceOf, type Filter, FilterBar, useFilters } from '../../parts/Filters.tsx'
 import { Page, Panel } from '../../parts/Panel.tsx'
 import { Empty, Shown } from '../../parts/States.tsx'
 import { type DocsPage, useDocsPages } from './docs-pages.ts'
@@ -20,26 +20,12 @@ const filters: readonly Filter[] = [
     placeholder: 'Endpoint, field, reason code, A31, page',
     isSearch: true,
   },
-  {
-    name: 'provenance',
-    label: 'Provenance',
-    kind: 'choice',
-    values: [
-      ['documented', 'documented'],
-      ['observed', 'observed'],
-      ['assumed', 'assumed'],
-    ],
-  },
-  {
-    name: 'api',
-    label: 'Part',
-    kind: 'choice',
-    values: [
-      ['v1', 'the API'],
-      ['sandbox', 'the control plane'],
-      ['old', 'for old clients'],
-    ],
-  },
+  choiceOf('provenance', 'Provenance', ['documented', 'observed', 'assumed']),
+  choiceOf('api', 'Part', [
+    ['v1', 'the API'],
+    ['sandbox', 'the control plane'],
+    ['old', 'for old clients'],
+  ]),
 ]
 
 export function ReferencePage() {
@@ -207,8 +193,9 @@ function Codes({ title, codes, name, search, group }: CodesProps) {
 
 function Pages({ search }: { search: string }) {
   const { pages, isFailed } = useDocsPages()
+  // The page of a single code, such as errors/beacon_stale, is found by a search.
   const shown = pages.filter(({ topic, title, summary, headings }) =>
-    hasWords([topic, title, summary, ...headings].join(' '), search),
+    search === '' ? !topic.includes('/') : hasWords([topic, title, summary, ...headings].join(' '), search),
   )
   const sections = Map.groupBy(shown, ({ section }) => section)
   return (

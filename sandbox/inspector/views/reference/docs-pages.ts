@@ -36,5 +36,7 @@ async function readPages(): Promise<DocsPage[]> {
   if (!response.ok) throw new Error(`The list of pages responded ${response.status}.`)
   const pages: unknown = await response.json()
   if (!Array.isArray(pages)) throw new Error('The list of pages is no list.')
-  return pages.filter((page) => isObject(page) && typeof page.topic === 'string') as unknown as DocsPage[]
+  const listed = pages.filter((page) => isObject(page) && typeof page.topic === 'string') as unknown as DocsPage[]
+  // Summaries are Markdown.
+  return listed.map((page) => ({ ...page, summary: page.summary.replace(/[`*]/g, '') }))
 }

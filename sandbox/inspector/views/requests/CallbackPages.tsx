@@ -14,7 +14,7 @@ import { Outcome, useAction } from '../../parts/Confirm.tsx'
 import { CopyButton } from '../../parts/CopyButton.tsx'
 import { type Column, DataTable } from '../../parts/DataTable.tsx'
 import { TextInput } from '../../parts/Fields.tsx'
-import { type Filter, FilterBar, useFilters } from '../../parts/Filters.tsx'
+import { choiceOf, type Filter, FilterBar, projectFilter, useFilters } from '../../parts/Filters.tsx'
 import { Id } from '../../parts/Id.tsx'
 import { KeyValues, Page, Panel } from '../../parts/Panel.tsx'
 import { Empty, Shown } from '../../parts/States.tsx'
@@ -72,13 +72,8 @@ export function CallbacksPage() {
   const filters = useMemo(
     (): Filter[] => [
       { name: 'slot_id', label: 'Slot', kind: 'text', isSearch: true },
-      { name: 'status', label: 'Status', kind: 'choice', values: statuses.map((status) => [status, status]) },
-      {
-        name: 'client_id',
-        label: 'Project',
-        kind: 'choice',
-        values: projects.map(({ client_id }) => [client_id, client_id]),
-      },
+      choiceOf('status', 'Status', statuses),
+      projectFilter(projects),
     ],
     [projects],
   )

@@ -7,7 +7,7 @@ import { routeTo } from '../../app/identifiers.ts'
 import { useList } from '../../data/list.ts'
 import { Chip, toneOfStatus } from '../../parts/Chip.tsx'
 import { type Column, DataTable } from '../../parts/DataTable.tsx'
-import { type Filter, FilterBar, useFilters } from '../../parts/Filters.tsx'
+import { choiceOf, type Filter, FilterBar, useFilters } from '../../parts/Filters.tsx'
 import { Id } from '../../parts/Id.tsx'
 import { Page } from '../../parts/Panel.tsx'
 import { Empty } from '../../parts/States.tsx'
@@ -21,56 +21,26 @@ const filters: readonly Filter[] = [
     placeholder: 'Path, such as /v1/beacons or /v1/*/config',
     isSearch: true,
   },
-  {
-    name: 'status_class',
-    label: 'Status',
-    kind: 'choice',
-    values: [
-      ['2xx', '2xx success'],
-      ['3xx', '3xx redirect'],
-      ['4xx', '4xx refused'],
-      ['5xx', '5xx failed'],
-    ],
-  },
-  {
-    name: 'method',
-    label: 'Method',
-    kind: 'choice',
-    values: [
-      ['GET', 'GET'],
-      ['POST', 'POST'],
-      ['OPTIONS', 'OPTIONS'],
-      ['DELETE', 'DELETE'],
-    ],
-  },
-  {
-    name: 'key',
-    label: 'Credential',
-    kind: 'choice',
-    values: [
-      ['sk_test', 'secret test key'],
-      ['sk_live', 'secret live key'],
-      ['at', 'activation token'],
-      ['bt', 'beacon token'],
-    ],
-  },
-  {
-    name: 'since',
-    label: 'Since',
-    kind: 'choice',
-    values: [
-      ['1m', '1 minute'],
-      ['10m', '10 minutes'],
-      ['1h', '1 hour'],
-      ['1d', '1 day'],
-    ],
-  },
-  {
-    name: 'foreign',
-    label: 'Pages',
-    kind: 'choice',
-    values: [['true', 'that no project allows']],
-  },
+  choiceOf('status_class', 'Status', [
+    ['2xx', '2xx success'],
+    ['3xx', '3xx redirect'],
+    ['4xx', '4xx refused'],
+    ['5xx', '5xx failed'],
+  ]),
+  choiceOf('method', 'Method', ['GET', 'POST', 'OPTIONS', 'DELETE']),
+  choiceOf('key', 'Credential', [
+    ['sk_test', 'secret test key'],
+    ['sk_live', 'secret live key'],
+    ['at', 'activation token'],
+    ['bt', 'beacon token'],
+  ]),
+  choiceOf('since', 'Since', [
+    ['1m', '1 minute'],
+    ['10m', '10 minutes'],
+    ['1h', '1 hour'],
+    ['1d', '1 day'],
+  ]),
+  choiceOf('foreign', 'Pages', [['true', 'that no project allows']]),
   { name: 'reason', label: 'Reason code', kind: 'text' },
   { name: 'session_id', label: 'Session', kind: 'text' },
   { name: 'client_id', label: 'Project', kind: 'text' },
@@ -167,11 +137,7 @@ export function RequestList() {
       lead="Every exchange of the API as it was sent, without keys, tokens and prompt text."
       isFull
       actions={
-        picked.length === 0 ? (
-          <Link className="link" href="/callbacks">
-            Callbacks
-          </Link>
-        ) : picked.length === 2 ? (
+        picked.length === 0 ? undefined : picked.length === 2 ? (
           <Link className="small primary" href={`${routeTo('request', later ?? '')}?with=${earlier}`}>
             Compare the two
           </Link>

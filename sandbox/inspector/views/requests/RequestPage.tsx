@@ -6,7 +6,6 @@ import type { RequestDetail } from '../../../../src/contract/control/requests.ts
 import { curlCommand, journaledRequest, redactedParts } from '../../../../src/foundation/curl.ts'
 import { pathPattern, withoutQuery } from '../../../../src/foundation/http.ts'
 import { isObject, parseJson } from '../../../../src/foundation/json.ts'
-import type { ViewPageProps } from '../../app/view.ts'
 import { type ListedEndpoint, readEndpoints } from '../../data/provenance.ts'
 import { useResource } from '../../data/resource.ts'
 import { useSession } from '../../data/session.ts'
@@ -22,7 +21,7 @@ import { CompareDialog, Comparison } from './Comparison.tsx'
 import { Replay } from './Replay.tsx'
 import { SaveSuite } from './SaveSuite.tsx'
 
-export function RequestPage({ id }: ViewPageProps) {
+export function RequestPage({ id }: { id: string }) {
   const resource = useResource('requests.show', { params: { request_id: id } })
   return (
     <Shown
@@ -60,7 +59,7 @@ function Entry({ entry }: { entry: RequestDetail }) {
   return (
     <Page
       title={request_id}
-      heading={<Id kind="request" id={request_id} isCopied />}
+      copies="request_id"
       lead={
         <code className="wrap">
           <b>{method}</b> {path}
@@ -101,7 +100,7 @@ function Entry({ entry }: { entry: RequestDetail }) {
         />
       </Panel>
       {other !== null && <Comparison entry={entry} other_id={other} close={() => compareWith(null)} />}
-      <div className="columns">
+      <div className="columns even">
         <Side
           title="Request"
           headers={entry.request_headers}
