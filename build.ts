@@ -7,8 +7,18 @@
  * starts meanwhile finds a complete one.
  */
 import { spawn } from 'node:child_process'
-import { existsSync, globSync, mkdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join, posix, relative } from 'node:path'
 import { buildDemo } from './build/demo.ts'
 import { buildNode, entries } from './build/node.ts'
 
@@ -65,12 +75,30 @@ async function declareTypes(): Promise<boolean> {
     spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] }).once('close', resolve)
   })
   if (existsSync(next)) {
+    deleteUnreachable(next)
     writeFileSync(join(next, stampName), '')
     utimesSync(join(next, stampName), started, started)
     rmSync(join(dist, 'types'), { recursive: true, force: true })
     renameSync(next, join(dist, 'types'))
   }
   return code === 0
+}
+
+/**
+ * Deletes the declarations that no export of the package leads to, three of four: the compiler writes one for each file
+ * that it reads.
+ */
+function deleteUnreachable(types: string): void {
+  const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { exports: object }
+  const pending = [...JSON.stringify(exports).matchAll(/"\.\/dist\/types\/([^"]+)"/g)].map(([, file = '']) => file)
+  const reachable = new Set<string>()
+  for (const file of pending) {
+    if (reachable.has(file)) continue
+    reachable.add(file)
+    const imports = readFileSync(join(types, file), 'utf8').matchAll(/(?:from |import ?\(?)["'](\.[^"']+)\.ts["']/g)
+    for (const [, path = ''] of imports) pending.push(posix.join(posix.dirname(file), `${path}.d.ts`))
+  }
+  for (const file of files(types)) if (!reachable.has(file)) rmSync(join(types, file))
 }
 
 /** Loads the builder only here: it loads Vite, which `--if-stale` does not need. */

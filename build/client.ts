@@ -58,7 +58,7 @@ export async function buildContract(outDir: string): Promise<void> {
       minify: false,
       reportCompressedSize: false,
       lib: { entry: join(root, 'src/contract/exports.ts'), formats: ['es'], fileName: () => contractModule },
-      rolldownOptions: { external: ['zod'] },
+      rolldownOptions: { external: ['zod'], output: { comments: false } },
     },
   })
 }

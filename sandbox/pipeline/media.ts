@@ -29,8 +29,9 @@ export interface Assets {
   demoPicture(file: string): Promise<Asset | null>
   /** One of the files of the inspector. */
   inspectorFile(file: string): Promise<Asset | null>
-  /** @param file one that the build has written */
-  docsFile(file: string): Promise<Asset>
+  docsFile(name: 'docs.js' | 'docs.css' | 'index.json'): Promise<Asset>
+  /** @param topic that of the page, or an empty one for the page in place of those that there are not */
+  docsPage(topic: string): Promise<Asset | null>
 }
 
 const mediaTypes: Record<string, string> = {
@@ -53,10 +54,11 @@ const clipDurations = new Map([
 /** `root` is the package's folder; `creatives` are the files that the catalogue names. */
 export function createAssets(root: string, creatives: ReadonlySet<string>): Assets {
   const cached = new Map<string, Asset>()
-  const load = async (path: string): Promise<Asset> => {
+  let pages: Promise<ReadonlyMap<string, string>> | undefined
+  const load = async (path: string, read = () => readFile(join(root, path))): Promise<Asset> => {
     const known = cached.get(path)
     if (known !== undefined) return known
-    const body = await readFile(join(root, path))
+    const body = await read()
     const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`
     const asset = { body, etag, media_type: mediaTypes[path.split('.').at(-1)!] ?? 'application/octet-stream' }
     cached.set(path, asset)
@@ -77,7 +79,14 @@ export function createAssets(root: string, creatives: ReadonlySet<string>): Asse
       return file === null ? null : load(`fixtures/test-assets/${file}`)
     },
     demoFile: (name) => load(`dist/demo/${name}`),
-    docsFile: (file) => load(`dist/docs/${file}`),
+    docsFile: (name) => load(`dist/docs/${name}`),
+    async docsPage(topic) {
+      pages ??= readFile(join(root, 'dist/docs/pages.json'), 'utf8').then(
+        (text) => new Map(Object.entries(JSON.parse(text) as Record<string, string>)),
+      )
+      const html = (await pages).get(topic)
+      return html === undefined ? null : load(`dist/docs/${topic}.html`, async () => Buffer.from(html))
+    },
     inspectorFile: async (file) =>
       /^(inspector|chunk-[\w-]+)\.(js|css)$/.test(file) ? find(`dist/inspector/${file}`) : null,
     demoPicture: async (file) =>

@@ -2,8 +2,6 @@
  * Pages of the running sandbox in the browser: `svc docs [TOPIC]` opens the documentation, or prints it where no sandbox
  * serves it; `svc open [ID]` opens the inspector.
  */
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { Argument, Option } from 'commander'
 import type { Style } from '../cli/output/style.ts'
 import { alignPairs } from '../cli/output/text.ts'
@@ -11,10 +9,8 @@ import { openPage } from '../cli/process/open-url.ts'
 import type { Command } from '../cli/run/command.ts'
 import { CliError, didYouMean, noSandbox } from '../cli/run/errors.ts'
 import type { Session } from '../cli/run/session.ts'
-import { readTopics, type Topic } from '../mcp/resources.ts'
-import { packageRoot } from '../scaffold/templates.ts'
+import { readTexts, readTopics, type Topic } from '../mcp/resources.ts'
 
-const folder = join(packageRoot, 'dist/docs')
 const contents = 'index'
 
 export const docs: Command = {
@@ -34,7 +30,7 @@ export const docs: Command = {
     if (options.list === true) return list(session, topics)
     const { topic, title } = findTopic(given, topics, session)
     if (settings.sandbox === null || options.text === true) {
-      const text = readFileSync(join(folder, `${topic}.txt`), 'utf8')
+      const text = readTexts()[topic]!
       out.list({ topic, title, text }, [{ topic, title, text }], (style) => styledLines(text, style))
       return 0
     }

@@ -30,11 +30,16 @@ export function readTopics(): Topic[] {
   return JSON.parse(readFileSync(join(folder, 'index.json'), 'utf8')) as Topic[]
 }
 
+/** Returns the text of each topic. */
+export function readTexts(): Record<string, string> {
+  return JSON.parse(readFileSync(join(folder, 'texts.json'), 'utf8')) as Record<string, string>
+}
+
 /** Returns the text of a topic, also of a code without its group; null when there is none. */
 export function readTopic(wanted: string): string | null {
-  const topics = readTopics().map(({ topic }) => topic)
-  const found = topics.find((topic) => topic === wanted) ?? topics.find((topic) => topic.split('/')[1] === wanted)
-  return found === undefined ? null : readFileSync(join(folder, `${found}.txt`), 'utf8')
+  const texts = Object.entries(readTexts())
+  const found = texts.find(([topic]) => topic === wanted) ?? texts.find(([topic]) => topic.split('/')[1] === wanted)
+  return found?.[1] ?? null
 }
 
 /** Returns all pages, without a page for each code, and all suites. */

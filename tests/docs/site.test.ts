@@ -50,7 +50,7 @@ test('docs_url of every reason code leads to its page, and the earlier address t
   for (const code of Object.keys(reasonCodes)) expect(html).toContain(`<tr id="${code}">`)
 })
 
-test.each(['nothing', 'errors/nothing', 'index', '..%2f..%2fpackage', 'errors/..%2f..%2findex.json'])(
+test.each(['nothing', 'errors/nothing', 'constructor', 'index', '..%2f..%2fpackage', 'errors/..%2f..%2findex.json'])(
   '%s is a page that says there is none',
   async (topic) => {
     await using sandbox = await startSandbox()

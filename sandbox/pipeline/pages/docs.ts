@@ -30,12 +30,6 @@ const headers = {
 }
 
 export function docsRoutes(services: Services, assets: Assets): Route[] {
-  /** Topics by name, once one has been asked for. */
-  let topics: Promise<ReadonlySet<string>> | undefined
-  const readTopics = async () => {
-    const { body } = await assets.docsFile('index.json')
-    return new Set((JSON.parse(body.toString()) as { topic: string }[]).map(({ topic }) => topic))
-  }
   const get = (path: string, respond: Route['respond']): Route => ({
     method: 'GET',
     path: `${root}${path}`,
@@ -43,17 +37,14 @@ export function docsRoutes(services: Services, assets: Assets): Route[] {
     isOpen: true,
     isPage: true,
   })
-  const file = (name: string) =>
+  const file = (name: 'docs.js' | 'docs.css' | 'index.json') =>
     get(name, async (exchange) => assetResponse(exchange, await assets.docsFile(name), headers))
   const page = async (exchange: Exchange, topic: string): Promise<Response> => {
-    topics ??= readTopics()
-    if (topic === 'index' || !(await topics).has(topic)) {
-      return { ...assetResponse(exchange, await load('missing'), headers), status: 404 }
-    }
-    return assetResponse(exchange, await load(topic), headers)
+    const asset = topic === '' || topic === 'index' ? null : await assets.docsPage(topic)
+    if (asset !== null) return assetResponse(exchange, withOwnAddress(asset), headers)
+    return { ...assetResponse(exchange, withOwnAddress((await assets.docsPage(''))!), headers), status: 404 }
   }
-  const load = async (topic: string): Promise<Asset> => {
-    const asset = await assets.docsFile(`${topic}.html`)
+  const withOwnAddress = (asset: Asset): Asset => {
     const { base_url } = services
     if (base_url === writtenAddress) return asset
     const body = Buffer.from(asset.body.toString().replaceAll(writtenAddress, base_url))
@@ -62,7 +53,7 @@ export function docsRoutes(services: Services, assets: Assets): Route[] {
   return [
     redirect('/_sandbox/docs', root),
     redirect('/_sandbox/errors', `${root}errors`),
-    get('', async (exchange) => assetResponse(exchange, await load('index'), headers)),
+    get('', async (exchange) => assetResponse(exchange, withOwnAddress((await assets.docsPage('index'))!), headers)),
     file('docs.css'),
     file('docs.js'),
     file('index.json'),
