@@ -18,6 +18,7 @@ import type {
 } from '../../src/contract/v1/placements.ts'
 import type { Campaign, Creative } from '../domain/catalogue.ts'
 import { consentDeclaration, consentProblem } from '../domain/consent.ts'
+import type { Market } from '../domain/market.ts'
 import { assetTokenOf, decisionEvidence } from '../runtime/decisions.ts'
 import type { DecisionFacts, SlotRow } from '../store/store.ts'
 import { type Context, callerOf, type Operation, type Services } from './context.ts'
@@ -90,14 +91,17 @@ export function waitOf(
   return Math.min(wanted, limits.wait_ms.max)
 }
 
-/** Resolves to the slot when it is decided, or still pending when the wait is over. */
-export async function whenDecided(
+/** Returns the slot when it is decided, or still pending when the wait is over; at once when there is nothing to wait for. */
+export function whenDecided(
   services: Services,
   context: Context,
   slot: SlotRow,
   wait_ms: number,
-): Promise<SlotRow> {
-  if (slot.decision !== null || wait_ms === 0) return slot
+): SlotRow | Promise<SlotRow> {
+  return slot.decision !== null || wait_ms === 0 ? slot : waitForDecision(services, context, slot, wait_ms)
+}
+
+async function waitForDecision(services: Services, context: Context, slot: SlotRow, wait_ms: number): Promise<SlotRow> {
   const waited = services.waiters.wait(slot.id, wait_ms, context.signal())
   const now = await services.store.findSlot(slot.id)
   if (now !== null && now.decision !== null) {
@@ -121,7 +125,9 @@ export async function placementResponse(services: Services, slot: SlotRow, now_m
   if (decision === null) return { slot_id, status: 'pending', placement: null, decision: null }
   const status = statusOf(slot, now_ms)
   const fill = await fillOf(services, decision)
-  const asset_token = fill === null ? '' : await currentToken(services, slot, decision, fill.outcome)
+  const { token: asset_token, hash } = fill === null ? noToken : assetTokenOf(services, slot.id)
+  if (fill !== null && !hash.equals(fill.outcome.asset_token_hash))
+    await replaceToken(services, slot, decision, fill, hash)
   return {
     slot_id,
     status,
@@ -131,11 +137,16 @@ export async function placementResponse(services: Services, slot: SlotRow, now_m
   }
 }
 
-/** Resolves to the campaign and creative of a fill; null for a no-fill. */
-export async function fillOf(services: Services, decision: DecisionFacts): Promise<Fill | null> {
-  const { outcome } = decision
+const noToken = { token: '', hash: Buffer.alloc(0) }
+
+/** Returns the campaign and creative of a fill, at once when its market is at hand; null for a no-fill. */
+export function fillOf(services: Services, { outcome, catalogue }: DecisionFacts): Fill | null | Promise<Fill | null> {
   if (outcome.status === 'no_fill') return null
-  const market = await services.markets.at(decision.catalogue)
+  const market = services.markets.at(catalogue)
+  return market instanceof Promise ? market.then((older) => fillIn(older, outcome)) : fillIn(market, outcome)
+}
+
+function fillIn(market: Market | null, outcome: FilledOutcome): Fill {
   const campaign = market?.campaigns.find((candidate) => candidate.campaign_id === outcome.campaign_id)
   const creative = campaign?.creatives.find((candidate) => candidate.creative_id === outcome.creative_id)
   if (campaign === undefined || creative === undefined) {
@@ -148,14 +159,16 @@ export async function fillOf(services: Services, decision: DecisionFacts): Promi
  * The secret of an asset token is derived from the key of this install. A database from another install holds hashes of
  * other secrets: such a token is replaced when its placement is requested again.
  */
-async function currentToken(services: Services, slot: SlotRow, decision: DecisionFacts, outcome: FilledOutcome) {
-  const { token, hash } = assetTokenOf(services, slot.id)
-  if (!hash.equals(outcome.asset_token_hash)) {
-    const renewed = { ...decision, outcome: { ...outcome, asset_token_hash: hash } }
-    const evidence = decisionEvidence(services, slot.project, slot.job, slot.id, renewed)
-    await services.store.replaceAssetToken(slot.id, hash, evidence)
-  }
-  return token
+async function replaceToken(
+  services: Services,
+  slot: SlotRow,
+  decision: DecisionFacts,
+  { outcome }: Fill,
+  hash: Buffer,
+): Promise<void> {
+  const renewed = { ...decision, outcome: { ...outcome, asset_token_hash: hash } }
+  const evidence = decisionEvidence(services, slot.project, slot.job, slot.id, renewed)
+  await services.store.replaceAssetToken(slot.id, hash, evidence)
 }
 
 function placementOf(

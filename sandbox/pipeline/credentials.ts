@@ -9,10 +9,10 @@ import type { ActivationRow, KeyRow } from '../store/store.ts'
 import { type Exchange, headerOf, type Request } from './exchange.ts'
 
 /**
- * Returns the caller of an endpoint that needs a credential; of a replayed request, the caller that it acts for.
+ * Resolves to the caller of an endpoint that needs a credential; of a replayed request, the caller that it acts for.
  * @throws ApiError 401 for a missing, unknown or expired credential, 403 for one of the wrong kind or origin
  */
-export async function findCaller(services: Services, exchange: Exchange, endpoint: Endpoint): Promise<Caller> {
+export function findCaller(services: Services, exchange: Exchange, endpoint: Endpoint): Promise<Caller> {
   const { request } = exchange
   if (request.identity !== null) return restoreCaller(services, exchange, endpoint, request.identity)
   const text = bearerOf(request.headers.authorization)

@@ -270,11 +270,11 @@ export function httpDate(now_ms: number): string {
 }
 
 /** Writes a response to its socket, or breaks the connection as a fault demands. */
-export async function writeResponse(
+export function writeResponse(
   outgoing: ServerResponse,
   { method }: Request,
   { status, headers, body, broken }: Response,
-): Promise<void> {
+): void | Promise<void> {
   if (broken === 'drop') return void outgoing.socket?.destroy()
   if (broken === 'reset') return void outgoing.socket?.resetAndDestroy()
   const isBodiless = status === 204 || status === 304
@@ -282,7 +282,7 @@ export async function writeResponse(
   if (!isBodiless && typeof body !== 'function') headers['content-length'] = String(length)
   outgoing.writeHead(status, headers)
   if (isBodiless || method === 'HEAD') outgoing.end()
-  else if (typeof body === 'function') await body(outgoing)
+  else if (typeof body === 'function') return body(outgoing)
   else if (broken === 'truncate') {
     const bytes = Buffer.from(body)
     outgoing.write(bytes.subarray(0, bytes.length >> 1), () => outgoing.socket?.destroy())

@@ -8,9 +8,9 @@
  *
  * Files, frames, pages and streams have routes of their own, which leave out steps 6 to 10.
  */
-import { type Endpoint, isControlPlane, roleOf } from '../../src/contract/endpoint.ts'
+import { type Endpoint, isControlPlane, type Parsed, roleOf } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
-import { compat, contract, type EndpointId } from '../../src/contract/index.ts'
+import { type Contract, compat, contract, type EndpointId } from '../../src/contract/index.ts'
 import { pathPattern, withoutQuery } from '../../src/foundation/http.ts'
 import { mayHoldSecrets } from '../../src/foundation/redaction.ts'
 import { type CompatOperationId, compatOperations, deprecationHeaders } from '../compat/index.ts'
@@ -99,7 +99,7 @@ export async function respondTo(
       await checkControlPlane(request, [services.url, services.base_url], pipeline.guard, services.access, found ?? {})
     }
     const route = found ?? preflightRoute(pipeline, request)
-    if (route.body_limit_bytes !== undefined) await receiveBody(request, route.body_limit_bytes)
+    if (route.body_limit_bytes !== undefined) request.body = await bodyOf(request, route.body_limit_bytes)
     if (!services.faults.isEmpty && isFaultable(route)) await meetFault(services, request)
     exchange = openExchange(services, request)
     if (hasLeft(request)) return { exchange, response: noResponse }
@@ -178,10 +178,11 @@ function isOfCompat({ url }: Request): boolean {
   return Object.values<Endpoint>(compat).some(({ path }) => pathPattern(path).test(withoutQuery(url)))
 }
 
-/** Step 3: reads the body within the limit of its route. */
-async function receiveBody(request: Request, limit_bytes: number): Promise<void> {
-  if (request.incoming !== null) request.body = await readBody(request.incoming, limit_bytes)
-  else if (request.body.length > limit_bytes) throw tooLarge(limit_bytes)
+/** Step 3: returns the body, read within the limit of its route. */
+function bodyOf({ incoming, body }: Request, limit_bytes: number): Buffer | Promise<Buffer> {
+  if (incoming !== null) return readBody(incoming, limit_bytes)
+  if (body.length > limit_bytes) throw tooLarge(limit_bytes)
+  return body
 }
 
 /** Fault rules meet the v1 API, its aliases and its files. */
@@ -226,17 +227,22 @@ async function callEndpoint(
   exchange: Exchange,
 ): Promise<Response> {
   const { context, request } = exchange
-  const output = await services.drainLock.run(async () => {
+  let output: unknown
+  await services.drainLock.enter()
+  try {
     checkContentType(request)
     if (endpoint.credentials.length > 0) {
       context.caller = await findCaller(services, exchange, endpoint)
       const taking = endpoint.rate === null ? undefined : rates.take(endpoint.rate, context.caller, context.now_ms)
       if (taking !== undefined) await taking
     }
-    const input = await parseInput(services, rates, id, endpoint, exchange)
+    const input = await parseInput(services, id, endpoint, exchange)
+    if (id === 'browser.activate') await takeActivation(services, rates, context, input.body as Activation)
     const operation = operationsById[id] as (services: Services, context: Context, input: unknown) => Promise<unknown>
-    return operation(services, context, input)
-  })
+    output = await operation(services, context, input)
+  } finally {
+    services.drainLock.leave()
+  }
   const response = successResponse(endpoint.status, exchange, output)
   if (context.origin !== null) await addCors(services, exchange, response)
   return response
@@ -275,14 +281,27 @@ function refuseSecretsInUrl(endpoint: Endpoint, { url, query, params }: Request)
   if (mayName) refuseSecretNames(params)
 }
 
-/** Step 9. Activation has its key in the body: its rate is taken here. */
-async function parseInput(
+type Activation = Parsed<Contract['browser.activate']>['body']
+
+/** Step 8 of an activation, which has its key in the body. */
+async function takeActivation(services: Services, rates: Rates, { now_ms }: Context, body: Activation) {
+  const { id: key_id, project } = await publishableKey(services, body.publishable_key)
+  await rates.take('activate', { key_id, project }, now_ms)
+}
+
+interface Input {
+  params: unknown
+  query: unknown
+  body: unknown
+}
+
+/** Step 9. Returns a promise only for what is refused and has to be recorded. */
+function parseInput(
   services: Services,
-  rates: Rates,
   id: EndpointId,
   endpoint: Endpoint,
   exchange: Exchange,
-): Promise<{ params: unknown; query: unknown; body: unknown }> {
+): Input | Promise<never> {
   const { context, request } = exchange
   try {
     refuseSecretsInUrl(endpoint, request)
@@ -297,16 +316,13 @@ async function parseInput(
     const isByDocument = services.strict && endpoint.stability !== 'sandbox'
     const given = isByDocument ? inDocumentForm(endpoint, json, context.warnings) : json
     const body = validateBody(endpoint, given, context)
-    if (id === 'browser.activate') {
-      const key = await publishableKey(services, (body as { publishable_key: string }).publishable_key)
-      await rates.take('activate', { key_id: key.id, project: key.project }, context.now_ms)
-    }
     exchange.journal_body = journalBody(body, isPlain)
     return { params, query, body }
   } catch (error) {
-    if (error instanceof ApiError && context.caller !== null) {
-      await onRejected[id]?.(services, context, error.reason_code)
-    }
-    throw error
+    const note = onRejected[id]
+    if (note === undefined || context.caller === null || !(error instanceof ApiError)) throw error
+    return note(services, context, error.reason_code).then(() => {
+      throw error
+    })
   }
 }

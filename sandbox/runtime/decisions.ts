@@ -72,12 +72,13 @@ export async function decideJobSlot(
   const subject = (mayProcessPrompt(consent) ? job.facts.derived_topic : undefined) ?? job.facts.topic ?? null
   const topic = consent.purposes.semantic_targeting ? subject : null
   const opportunity = opportunityOf(job, project, topic, platform.seed ?? 0, now_ms)
+  const caps = capsOf(job, now_ms)
   const outcome = decideSlot(markets.current, {
     settings,
     consent,
     test_forced: job.facts.test_forced === true,
     isHighRisk: subject !== null && markets.isHighRisk(subject),
-    isCapped: await isCapped(services, capsOf(job, now_ms), fills_before),
+    isCapped: caps.length > 0 && (await isCapped(services, caps, fills_before)),
     forced: changes.no_fill_reason ?? null,
     opportunity: onlyFormat(opportunity, changes.format),
   })

@@ -5,6 +5,10 @@
 import { ApiError } from '../../src/contract/errors.ts'
 
 export interface DrainLock {
+  /** Starts work, and returns a promise only while the lock is closed. `leave` has to follow, whatever becomes of the work. */
+  enter(): void | Promise<void>
+  /** Ends the work that `enter` has started. */
+  leave(): void
   /** Runs `work` when the lock is open. */
   run<Result>(work: () => Promise<Result>): Promise<Result>
   /** Within `run`: releases the lock while `work` waits for others that take it themselves. */
@@ -31,7 +35,12 @@ export function createDrainLock(): DrainLock {
     if (running === 0) onDrained?.()
   }
 
-  const enter = async () => {
+  const enter = () => {
+    if (closed !== null) return enterLater()
+    running++
+  }
+
+  const enterLater = async () => {
     while (closed !== null) await closed
     running++
   }
@@ -54,9 +63,10 @@ export function createDrainLock(): DrainLock {
   }
 
   return {
+    enter,
+    leave,
     async run(work) {
-      if (closed !== null) await enter()
-      else running++
+      await enter()
       try {
         return await work()
       } finally {

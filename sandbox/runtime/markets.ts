@@ -7,8 +7,8 @@ import type { Store } from '../store/store.ts'
 export interface Markets {
   readonly current: Market
   readonly catalogue_id: number
-  /** Resolves to the market that a decision was made with; null when its catalogue is gone. */
-  at(catalogue_id: number): Promise<Market | null>
+  /** Returns the market that a decision was made with, at once when it is at hand; null when its catalogue is gone. */
+  at(catalogue_id: number): Market | null | Promise<Market | null>
   /** Clears the cache of older markets, when another state with catalogues of its own has replaced this one. */
   clearCache(): void
   deriveTopic(text: string): string | null
@@ -28,6 +28,13 @@ export function createMarkets(options: {
   const safety = once(options.safety)
   const risks = once(() => prepareTopics({ topics: safety().keywords }))
   const older = new Map<number, Market>()
+  const readOlder = async (catalogue_id: number): Promise<Market | null> => {
+    const demand = await options.store.catalogue(catalogue_id)
+    if (demand === null) return null
+    const market = prepareMarket(MarketData.parse(JSON.parse(demand)))
+    older.set(catalogue_id, market)
+    return market
+  }
   return {
     get current() {
       return current()
@@ -35,15 +42,9 @@ export function createMarkets(options: {
     get catalogue_id() {
       return options.store.catalogue_id
     },
-    async at(catalogue_id) {
+    at(catalogue_id) {
       if (catalogue_id === options.store.catalogue_id) return current()
-      const cached = older.get(catalogue_id)
-      if (cached !== undefined) return cached
-      const demand = await options.store.catalogue(catalogue_id)
-      if (demand === null) return null
-      const market = prepareMarket(MarketData.parse(JSON.parse(demand)))
-      older.set(catalogue_id, market)
-      return market
+      return older.get(catalogue_id) ?? readOlder(catalogue_id)
     },
     clearCache: () => older.clear(),
     deriveTopic: (text) => deriveTopic(topics(), text),
