@@ -1,5 +1,5 @@
-/** The decisions of the contract: choices where the API document is silent, by id. */
-export const decisionTitles: Readonly<Record<string, string>> = {
+/** The choices of the contract where the API document is silent, by id. A test keeps the list complete. */
+export const choices: Readonly<Record<string, string>> = {
   A01: 'Identifiers: a prefix and a time-ordered id; session_id is the caller’s',
   A02: 'Keys: class and mode are in the prefix; only a hash is stored',
   A03: 'Seeded, permanent projects and keys',

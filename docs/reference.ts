@@ -1,5 +1,12 @@
 /** The reference in Markdown. */
-import { type Credential, type Endpoint, failuresOf, type Stability } from '../src/contract/endpoint.ts'
+import {
+  type Credential,
+  type Endpoint,
+  failuresOf,
+  isControlPlane,
+  roleOf,
+  type Stability,
+} from '../src/contract/endpoint.ts'
 import { errorCodes, type ReasonCode, reasonCodes } from '../src/contract/errors.ts'
 import { responseHeaders } from '../src/contract/headers.ts'
 import { compat, control, v1 } from '../src/contract/index.ts'
@@ -7,8 +14,9 @@ import { limits } from '../src/contract/limits.ts'
 import { endpointFields, type ListedField } from '../src/contract/listing.ts'
 import { noFillReasons } from '../src/contract/no-fill.ts'
 import { beaconEventSpellings } from '../src/contract/v1/beacons.ts'
+import { choices } from './choices.ts'
 
-/** Returns the reference: every endpoint with its fields, then headers, errors, no-fill reasons and limits. */
+/** Returns the reference: every endpoint with its fields, then headers, errors, no-fill reasons, limits and choices. */
 export function referenceMarkdown(): string {
   const sections = [
     introduction(),
@@ -19,7 +27,7 @@ export function referenceMarkdown(): string {
     'For clients that exist: a client written against an older version works by changing its base URL alone. These routes are not in the API document; `svc start --strict` turns them off. The deprecated ones respond with `Deprecation` and a `Link` to their successor.',
     ...endpointSections(Object.values<Endpoint>(compat)),
     '## Control plane',
-    'Exists in the sandbox only. No credential: it serves programs on the same host, and the inspector on its own origin.',
+    'Exists in the sandbox only. Programs on the same computer, and the inspector on its own origin, need no credential. A sandbox that is reached from elsewhere, or that shares its store, requires a token in the header `x-sandbox-token`, with at least the role that is named below; `admin` includes `write`, and `write` includes `read`. `svc tokens create` makes one, and `svc start` prints the first.',
     ...endpointSections(Object.values<Endpoint>(control)),
     beaconSpellings(),
     headersSection(),
@@ -27,6 +35,7 @@ export function referenceMarkdown(): string {
     reasonCodesSection(),
     noFillSection(),
     limitsSection(),
+    choicesSection(),
   ]
   return `${sections.join('\n\n')}\n`
 }
@@ -48,8 +57,8 @@ ${table(
   ],
 )}
 
-The decision is the id of a recorded choice. \`svc contract show\` and \`GET /_sandbox/contract\` return the same
-as JSON. \`svc openapi\` prints the OpenAPI 3.1 document, \`GET /_sandbox/openapi.json\` serves it, and the build writes it to
+A choice, such as A22, is a recorded decision where the API document is silent or leaves room: [their list](#choices).
+\`svc contract show\` prints the same as this page, \`GET /_sandbox/contract\` returns it as JSON, where a choice is the field \`decision\`. \`svc openapi\` prints the OpenAPI 3.1 document, \`GET /_sandbox/openapi.json\` serves it, and the build writes it to
 \`dist/openapi.json\`.`
 }
 
@@ -61,7 +70,7 @@ function contents(): string {
       endpoint.summary,
       stabilities[endpoint.stability],
     ])
-  const others = ['Beacon spellings', 'Headers', 'Error codes', 'Reason codes', 'No-fill reasons', 'Limits']
+  const others = ['Beacon spellings', 'Headers', 'Error codes', 'Reason codes', 'No-fill reasons', 'Limits', 'Choices']
   return [
     table(['Endpoint', 'Purpose', 'Stability'], rows),
     `Also: ${others.map((name) => `[${name}](#${anchor(name)})`).join(', ')}.`,
@@ -101,6 +110,7 @@ function facts(endpoint: Endpoint): string {
     ],
     ['Rate class', rate === null ? 'not limited' : `\`${rate}\`: ${rateText(rate)}`],
   ]
+  if (isControlPlane(endpoint) && !endpoint.id.startsWith('health.')) rows.push(['Role of a token', roleOf(endpoint)])
   const media_type = body === undefined ? body_media_type : 'application/json'
   if (media_type !== undefined) rows.push(['Body', `\`${media_type}\`, at most ${number(body_limit_bytes)} bytes`])
   return table(['', ''], rows)
@@ -131,7 +141,7 @@ function fieldsPart(heading: string, where: ListedField['where'], fields: readon
 function fieldsTable(rows: readonly ListedField[]): string {
   const hasVariants = rows.some(({ variant }) => variant !== null)
   return table(
-    ['Field', ...(hasVariants ? ['Variant'] : []), 'Type', 'Required', 'Provenance', 'Decision', 'Description'],
+    ['Field', ...(hasVariants ? ['Variant'] : []), 'Type', 'Required', 'Provenance', 'Choice', 'Description'],
     rows.map((field) => [
       `\`${field.path}\``,
       ...(hasVariants ? [field.variant ?? ''] : []),
@@ -158,7 +168,7 @@ function requestHeadersPart({ request_headers = {} }: Endpoint): string[] {
   return [
     '**Headers**',
     table(
-      ['Header', 'Type', 'Required', 'Provenance', 'Decision', 'Description'],
+      ['Header', 'Type', 'Required', 'Provenance', 'Choice', 'Description'],
       rows.map(([name, { type, required, provenance, decision, description }]) => [
         `\`${name}\``,
         type,
@@ -225,7 +235,7 @@ function headersSection(): string {
     '## Headers',
     'Response headers.',
     table(
-      ['Header', 'Type', 'Provenance', 'Decision', 'Description'],
+      ['Header', 'Type', 'Provenance', 'Choice', 'Description'],
       Object.entries(responseHeaders).map(([name, { type, provenance, decision, description }]) => [
         `\`${name}\``,
         type,
@@ -243,14 +253,16 @@ function errorCodesSection(): string {
     'The field `error` of the error body. `reason_code` is the precise cause; `hint` says what to do.',
     table(
       ['Status', 'Code', 'Provenance', 'Retryable', 'Exit code of svc', 'Meaning'],
-      Object.entries(errorCodes).map(([code, { status, provenance, retryable, exit_code, summary }]) => [
-        `${status}`,
-        `\`${code}\``,
-        provenance,
-        retryable ? 'yes' : 'no',
-        `${exit_code}`,
-        summary,
-      ]),
+      Object.entries(errorCodes)
+        .toSorted(([, one], [, other]) => one.status - other.status)
+        .map(([code, { status, provenance, retryable, exit_code, summary }]) => [
+          `${status}`,
+          `\`${code}\``,
+          provenance,
+          retryable ? 'yes' : 'no',
+          `${exit_code}`,
+          summary,
+        ]),
     ),
   ].join('\n\n')
 }
@@ -290,7 +302,7 @@ function limitsSection(): string {
     const [decision, meaning] = limitNotes[name]
     return [`\`${name}\``, valueText(limits[name]), decision, meaning]
   })
-  return ['## Limits', table(['Limit', 'Value', 'Decision', 'Meaning'], rows)].join('\n\n')
+  return ['## Limits', table(['Limit', 'Value', 'Choice', 'Meaning'], rows)].join('\n\n')
 }
 
 const limitNotes: Record<keyof typeof limits, [decision: string, meaning: string]> = {
@@ -321,6 +333,15 @@ function valueText(value: unknown): string {
   return Object.entries(value as object)
     .map(([name, part]) => `${name} ${typeof part === 'number' ? number(part) : `(${valueText(part)})`}`)
     .join(', ')
+}
+
+function choicesSection(): string {
+  const rows = Object.entries(choices).map(([id, title]) => [id, title])
+  return [
+    '## Choices',
+    'What the API document does not decide, by the id in the tables above.',
+    table(['Choice', 'About'], rows),
+  ].join('\n\n')
 }
 
 /** Returns a table. Escapes `<` and `|` in its cells. */

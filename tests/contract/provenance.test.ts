@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { choices } from '../../docs/choices.ts'
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { responseHeaders } from '../../src/contract/headers.ts'
 import { contract } from '../../src/contract/index.ts'
 import { contractListing } from '../../src/contract/listing.ts'
-import { decisionTitles } from './decision-titles.ts'
 
 const { endpoints } = contractListing()
 
@@ -15,7 +15,7 @@ describe('every field of every endpoint, at every level', () => {
       expect(['documented', 'observed', 'assumed'], name).toContain(provenance)
       expect(description, name).toMatch(/^\S.*\.$/)
       if (provenance !== 'documented') expect(decision, name).not.toBeNull()
-      if (decision !== null) expect(decisionTitles, name).toHaveProperty(decision)
+      if (decision !== null) expect(choices, name).toHaveProperty(decision)
     }
   })
 })
@@ -32,18 +32,18 @@ test('every header has a provenance', () => {
     ...Object.values(responseHeaders),
     ...Object.values<Endpoint>(contract).flatMap(({ request_headers = {} }) => Object.values(request_headers)),
   ]) {
-    expect(decisionTitles).toHaveProperty(decision)
+    expect(choices).toHaveProperty(decision)
     expect(description).toMatch(/\.$/)
   }
 })
 
 test('decisions have ids such as A31, those of old clients such as C03', () => {
-  for (const id of Object.keys(decisionTitles)) expect(id).toMatch(/^[AC]\d\d$/)
+  for (const id of Object.keys(choices)) expect(id).toMatch(/^[AC]\d\d$/)
 })
 
 test('every decision that a comment of the contract names exists', () => {
   const text = ['fields.ts', 'limits.ts', 'endpoint.ts', 'errors.ts', 'v1/beacons.ts', 'v1/jobs.ts']
     .map((file) => readFileSync(new URL(`../../src/contract/${file}`, import.meta.url), 'utf8'))
     .join('\n')
-  for (const [id] of text.matchAll(/\bA\d\d\b/g)) expect(decisionTitles).toHaveProperty(id)
+  for (const [id] of text.matchAll(/\bA\d\d\b/g)) expect(choices).toHaveProperty(id)
 })

@@ -125,7 +125,7 @@ export const variantFieldNames = Object.keys(variantFields) as (keyof typeof var
 export const JobRequest = z.strictObject({
   client_id: documented(
     ClientId.optional(),
-    "Project ID. Required, except in a body with a variant field: then the key's project.",
+    "Project ID. Required, except in a body with a field of choice A34, such as chat_session_id: then the key's project.",
   ),
   session_id: documented(SessionId.optional(), 'Stable publisher session identifier.'),
   job_type: documented(JobType.optional(), 'Workload category; a missing value normalizes to chat.'),
@@ -261,7 +261,7 @@ export const endpoints = declareEndpoints({
     path: '/v1/jobs',
     summary: 'Create a job and get its slot IDs',
     description:
-      'Advanced compatibility route; creates a job and returns slot IDs, to be polled with GET /v1/decisions/{slot_id}.',
+      'Advanced compatibility route; creates a job and returns slot IDs, to be polled with GET /v1/decisions/{slot_id}. The body is flat (JobRequest), or has contract_version and an object job (BrowserJobRequest).',
     stability: 'advanced',
     body: z.union([JobRequest, BrowserJobRequest]),
     branch: (body) => (isBrowserBranch(body) ? BrowserJobRequest : JobRequest),

@@ -195,7 +195,13 @@ export const endpoints = declareEndpoints({
     summary: 'Request a placement',
     description:
       'Creates one job, waits for the first slot decision, returns the canonical placement response. The default entry point for server integrations.',
-    query: z.strictObject({ wait_ms: documented(WaitMsQuery.optional(), 'Takes precedence over the body.', 'A22') }),
+    query: z.strictObject({
+      wait_ms: documented(
+        WaitMsQuery.optional(),
+        'Long-poll wait, milliseconds; takes precedence over the body.',
+        'A22',
+      ),
+    }),
     body: PlacementRequest,
     response: PlacementResponse,
     response_headers: ['date', 'x-sandbox-warning', 'x-sandbox-slot-ids'],
