@@ -1,6 +1,6 @@
 /**
  * `npm run package -- --target linux-x64 --out DIR` writes `DIR/svc-<version>-linux-x64`: the package and its runtime in
- * one file. The runtime is the registry's own Node for that platform, without its symbols where `strip` is at hand.
+ * one file. The runtime is the registry's own Node for that platform, without its symbols where `strip` is installed.
  */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'

@@ -233,7 +233,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       nodes = (await store.shared.nodes()).length
     }
   } catch (error) {
-    // What fails first is what to tell.
+    // The first failure is the one to report.
     await end().catch(() => {})
     throw await startError(error, storeAddress, store, host, options.port ?? 0)
   }

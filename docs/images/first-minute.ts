@@ -61,13 +61,13 @@ async function photographSession(): Promise<void> {
   }
 }
 
-/** Runs a command line of the checkout, in colour; what it says aside is left out. */
+/** Runs a command line of the checkout, in colour; without what it prints to standard error. */
 async function svc(command: string): Promise<Run> {
   const { stdout } = await runFile(process.execPath, wordsOf(command), { cwd: home, env: environment() })
   return { command, output: stdout }
 }
 
-/** Starts the sandbox and resolves when it has said that it is ready. */
+/** Starts the sandbox and resolves when it has printed that it is ready. */
 async function startSandbox(command: string): Promise<Run & { stop(): Promise<void> }> {
   const child = spawn(process.execPath, wordsOf(command), {
     cwd: home,
@@ -77,15 +77,15 @@ async function startSandbox(command: string): Promise<Run & { stop(): Promise<vo
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()))
   const output = await new Promise<string>((resolve, reject) => {
     let text = ''
-    let aside = ''
+    let errors = ''
     child.stderr.on('data', (chunk: Buffer) => {
-      aside += chunk.toString()
+      errors += chunk.toString()
     })
     child.stdout.on('data', (chunk: Buffer) => {
       text += chunk.toString()
       if (text.includes('Ctrl-C')) resolve(text)
     })
-    child.once('close', () => reject(new Error(`The sandbox did not start: ${aside}`)))
+    child.once('close', () => reject(new Error(`The sandbox did not start: ${errors}`)))
   })
   const stop = (): Promise<void> => {
     child.kill('SIGTERM')

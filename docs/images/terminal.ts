@@ -5,7 +5,7 @@ export interface Terminal {
   runs: Run[]
 }
 
-/** One command and what it answered; `lines` shows only so many of the first. */
+/** One command and its output; `lines` limits it to the first ones. */
 export interface Run {
   command: string
   output: string

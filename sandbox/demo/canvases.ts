@@ -117,7 +117,7 @@ function highlight(line: string, file: string): (string | Node)[] {
   return [...parts, line.slice(end) || (line === '' ? '\u200b' : '')]
 }
 
-/** A prompt has four pictures. They come into focus one after the other, each in so many steps. */
+/** A prompt has four pictures. They come into focus one after the other, each in this many steps. */
 const pictures = 4
 const passes = 14
 const pass_ms = 190

@@ -215,7 +215,7 @@ async function requestDetail(services: Services, row: ExchangeRow): Promise<Requ
   }
 }
 
-/** An exchange that is read whole has its headers, a summary what they say of an old client. */
+/** A whole exchange has its headers; a summary has only the version that an old client states in them. */
 type AnyExchange = ExchangeRow | ExchangeSummary
 
 async function requestItem({ store }: Services, row: AnyExchange): Promise<RequestItem> {

@@ -84,7 +84,7 @@ export function mayBeForeign({ context, request }: Exchange): boolean {
   return context.origin !== null || headerOf(request, 'sec-fetch-site') === 'cross-site'
 }
 
-/** Whether the page that such a request is of has an origin that no project allows, or does not say which it has. */
+/** Whether the page that such a request is of has an origin that no project allows, or states none. */
 export async function isForeign(services: Services, { context, request }: Exchange): Promise<boolean> {
   const origin = context.origin ?? URL.parse(request.headers.referer ?? '')?.origin ?? 'null'
   return origin !== services.base_url && origin !== services.url && !(await isKnownOrigin(services, origin))

@@ -36,7 +36,7 @@ export type SlotMessage = string | null | undefined
 
 /** Sockets at a time. */
 const mostSockets = 1_000
-/** Clients have nothing to say: a longer message ends the socket. */
+/** Clients send nothing: a longer message ends the socket. */
 const mostPayloadBytes = 1_024
 /** How often sockets are asked whether they live, and how long one stays open after its frame, real milliseconds. */
 const heartbeat_ms = 20_000

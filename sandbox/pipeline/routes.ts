@@ -138,7 +138,7 @@ export async function checkControlPlane(
 ): Promise<void> {
   const isRead = request.method === 'GET' || request.method === 'HEAD'
   const token = headerOf(request, 'x-sandbox-token') ?? (needsToken && isRead ? takeQueryToken(request) : undefined)
-  // An open route is also for those that no database can tell from others.
+  // An open route works without the database that knows the tokens.
   request.holder = token === undefined || isOpen ? null : await access.find(token)
   const hasToken = request.holder !== null
   if (needsToken && !hasToken && !isOpen) throw tokenNeeded(token !== undefined)

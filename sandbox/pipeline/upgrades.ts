@@ -1,6 +1,6 @@
 /**
- * Which requests become WebSockets. Node takes every request with an Upgrade header for one as soon as somebody listens
- * for upgrades, also those of clients that offer HTTP/2 with each request: such a request must be answered as usual.
+ * Which requests become WebSockets. Node takes every request with an Upgrade header for one as soon as there is a listener
+ * for upgrades, also those of clients that offer HTTP/2 with each request: such a request must get its normal response.
  */
 import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'

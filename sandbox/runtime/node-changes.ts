@@ -1,7 +1,7 @@
 /**
  * What other nodes have committed takes effect here: clock, fault rules, decisions that requests of this node wait for, and
  * states that replaced this one. And what a node that has died left undone is done: pending decisions that are overdue, by
- * whoever comes first, since the store binds a decision once.
+ * whichever node comes first, since the store binds a decision once.
  */
 import type { Platform } from '../platform/platform.ts'
 import type { Store, StoreChange } from '../store/store.ts'

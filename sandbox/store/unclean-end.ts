@@ -1,13 +1,13 @@
 /**
  * What a sandbox that was killed leaves beside its database: its lock file, the log, and the index of the log. The index is
- * memory that its processes share, backed by a file, so that a kill leaves it as it was: it tells for nothing how much the
- * log held. After a loss of power it may be older, and then says less.
+ * memory that its processes share, backed by a file, so that a kill leaves it as it was: it costs nothing to read from it how much
+ * the log held. After a loss of power it may be older, and then counts less.
  */
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 
 /** An end without an orderly stop, as by a kill. */
 export interface UncleanEnd {
-  /** Whether commits are missing that the log beside the file held: `maybe` when nothing tells how many there were. */
+  /** Whether commits are missing that the log beside the file held: `maybe` when it is unknown how many there were. */
   lost: Lost
 }
 
@@ -15,7 +15,7 @@ export interface UncleanEnd {
 export const losses = ['no', 'maybe', 'yes'] as const
 export type Lost = (typeof losses)[number]
 
-/** What the lock file says of the last owner: pid 0 when it stopped in order or there was none. */
+/** The last owner in the lock file: pid 0 when it stopped in order or there was none. */
 export interface LastOwner {
   pid: number
   /** What an owner found of an unclean end before its own that it did not get to look into. */
@@ -24,7 +24,7 @@ export interface LastOwner {
 
 /** What an unclean end left beside the database. */
 export interface LeftBehind {
-  /** Null: the log that SQLite finds tells, compared with `frames`. */
+  /** Null: it follows from the log that SQLite finds, compared with `frames`. */
   lost: Lost | null
   /** Frames that the log held, and how many of them the file has as well. */
   frames: { committed: number; copied: number }
@@ -51,7 +51,7 @@ const indexVersion = 3_007_000
 
 /**
  * Reads from the index of the log, which a kill leaves as it was, how many frames were committed and copied: two equal
- * headers of 48 bytes, then the number of copied frames (WAL-mode file format, 2.1 and 2.2). Null when it says nothing.
+ * headers of 48 bytes, then the number of copied frames (WAL-mode file format, 2.1 and 2.2). Null when it cannot be read.
  */
 function indexedFrames(indexPath: string): LeftBehind['frames'] | null {
   let file: number | undefined

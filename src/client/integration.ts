@@ -138,7 +138,7 @@ export function integrate<Ids extends EndpointId>(
       const ticket = await ticketOf(options, params, signal)
       if (ticket !== null) await announced(Socket, options.base_url, { ...params, ticket }, timeout_ms, signal)
     } catch {
-      // Polling tells what is wrong, if it is more than push.
+      // Polling fails too, with the cause, when more than push is wrong.
     }
     signal?.throwIfAborted()
   }

@@ -31,16 +31,16 @@ marked assumed may be different in production: do not depend on it more than you
 Rules:
 - The secret key stays on the server, in SVC_SECRET_KEY. A page gets the publishable key, or placements from a route of yours.
 - Consent fails closed: nothing is requested before the user was asked, and prompt text leaves only with prompt_shared.
-- No-fill, a pending decision and every error are normal: the answer of the app goes on without an ad, never later.
-- A 429 is repeated only after its Retry-After, a beacon only with the same beacon_id.
+- No-fill, a pending decision and every error are normal: the app's answer continues without an ad, and no later.
+- Retry a 429 only after its Retry-After, and a beacon only with the same beacon_id.
 - The ad label is always shown. render.js draws it, measures, and sends the beacons.
 
 Steps:
 1. Find where a turn of the app begins and where its answer is drawn.
 2. Write the integration, with its settings from SVC_BASE_URL, SVC_CLIENT_ID, SVC_SECRET_KEY and SVC_PUBLISHABLE_KEY. The
    command "${command_name} exec -- CMD" runs the app with all of them set.
-3. Run the app and use it once. Then call list_requests, list_beacons with verdict rejected, and doctor: fix what they say.
-4. Prove the unhappy ways: use_scenario no_fill, add_fault with status 503 and times 1, set_consent withdrawn.
+3. Run the app and use it once. Then call list_requests, list_beacons with verdict rejected, and doctor: fix what they report.
+4. Test the failures: use_scenario no_fill, add_fault with status 503 and times 1, set_consent withdrawn.
 5. Write tests (svc://docs/testing), and run them.
 6. Report what you changed, what doctor says now, and which assumptions of the contract the app depends on.`,
   },

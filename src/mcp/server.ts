@@ -22,7 +22,7 @@ import { listResources, readResource } from './resources.ts'
 import { checkInput, type Tool, tools } from './tools.ts'
 
 const instructions = `A local sandbox of the sponsored placement API: nothing here is real traffic or money.
-Begin with read_docs or the resources svc://docs/. After the app under test has run: list_requests, list_beacons, doctor.
+Start with read_docs or the resources svc://docs/. After the app under test has run: list_requests, list_beacons, doctor.
 A failed call says what to do in its line "Fix". Keys and tokens are redacted in every result.`
 
 /** Returns a server that is not connected yet. */

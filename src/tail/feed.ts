@@ -138,7 +138,7 @@ export async function* follow<Item>(
       yield { kind: 'lost', reason: 'the sandbox closed the connection' }
     } catch (error) {
       signal.throwIfAborted()
-      // A stumble over a response is not mended by another connection.
+      // Another connection does not fix a response that cannot be processed.
       if (before === null || error instanceof TypeError || error instanceof RangeError) throw error
       if (pause_ms === firstPause_ms || !(error instanceof UnreachableError)) {
         yield { kind: 'lost', reason: error instanceof Error ? error.message : String(error) }

@@ -109,7 +109,7 @@ export async function describeShown(
   })
   if (isNot) return [`Expected that the page does not show ${kind}, but it does.`, '', ...lines].join('\n')
   const current = await page.locator('iframe').count()
-  const heading = current === 0 ? 'Frames that the page had, and has no more:' : 'Frames in the page:'
+  const heading = current === 0 ? 'Frames that the page no longer has:' : 'Frames in the page:'
   return [
     `The page ${page.url()} did not show ${kind} within ${timeout_ms} ms.`,
     '',

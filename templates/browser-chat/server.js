@@ -48,7 +48,7 @@ server.listen(Number(process.env.PORT ?? 3000), () => {
   console.log(`Hazelby is at http://localhost:${server.address().port}, with placements of ${base_url}`)
 })
 
-/** Everything in here is public: whoever opens the page can read it. A secret key must never get this far. */
+/** Everything in here is public: anyone who opens the page can read it. A secret key must never get this far. */
 function readSettings({ SVC_BASE_URL, SVC_PUBLISHABLE_KEY }) {
   if (!SVC_BASE_URL || !SVC_PUBLISHABLE_KEY) {
     fail('SVC_BASE_URL and SVC_PUBLISHABLE_KEY are not set. Try: cp .env.example .env, or npm run dev')

@@ -67,7 +67,7 @@ export async function playAndRecord(given: {
     const take: Take = { samples: [], naive_timer_at: null }
     let observed = { ratio: 0, area: 0 }
 
-    const hear = (entries: IntersectionObserverEntry[]): void => {
+    const record = (entries: IntersectionObserverEntry[]): void => {
       for (const { intersectionRatio, isIntersecting, boundingClientRect } of entries) {
         const { width, height } = boundingClientRect
         observed = { ratio: isIntersecting ? intersectionRatio : 0, area: width * height }
@@ -94,7 +94,7 @@ export async function playAndRecord(given: {
       })
     }
     const look = (): void => {
-      hear(observer.takeRecords())
+      record(observer.takeRecords())
       sample()
     }
     /** Nothing happens to the ad that is not between two samples. */
@@ -147,7 +147,9 @@ export async function playAndRecord(given: {
       }
     }
 
-    const observer = new IntersectionObserver(hear, { threshold: Array.from({ length: 101 }, (_, step) => step / 100) })
+    const observer = new IntersectionObserver(record, {
+      threshold: Array.from({ length: 101 }, (_, step) => step / 100),
+    })
     observer.observe(frame)
     const loneObserver = new IntersectionObserver(
       (entries) => {

@@ -95,7 +95,7 @@ test('listen says what holds its port', async () => {
   expect((await cli.svc('callbacks listen --forward-to ftp://x')).code).toBe(2)
 })
 
-test('list and doctor say what failed, and resend mends it', async () => {
+test('list and doctor show what failed, and resend delivers it', async () => {
   await using cli = await startTestCli()
   await using program = await receiver([500, 500, 500])
   await cli.svc(`jobs create --callback-url ${program.url} -q`)

@@ -207,8 +207,8 @@ test('a sandbox that does not respond is reported, with exit code 7', async () =
   await using cli = await startTestCli()
   await cli.sandbox.close()
   const { code, stdout } = await cli.svc('sandbox status')
-  expect({ code, stdout }).toMatchObject({ code: 7, stdout: expect.stringMatching(/^state +no answer$/m) })
-  expect((await cli.svc('sandbox ps')).stdout).toMatch(/ no answer /)
+  expect({ code, stdout }).toMatchObject({ code: 7, stdout: expect.stringMatching(/^state +no response$/m) })
+  expect((await cli.svc('sandbox ps')).stdout).toMatch(/ no response /)
 })
 
 describe('sandbox logs', () => {

@@ -1,5 +1,5 @@
 /**
- * States of other versions: one that lacks the latest migrations is brought up to date on its way in, and one from a
+ * States of other versions: one without the latest migrations is brought up to date on its way in, and one from a
  * version to come is left alone. Those in `schemas` were written by the versions themselves: a consent, four placements and
  * nine beacons each (the first is the second without its two columns). Keep the present one before you add a migration.
  */

@@ -34,5 +34,5 @@ export interface Mutation {
 export function edited({ name, file, from, to }: Mutation, source: string): string {
   const count = source.split(from).length - 1
   if (count === 1) return source.replace(from, () => to)
-  throw new Error(`mutation ${name}: ${file} holds its text ${count} times, not once. Write the mutation anew.`)
+  throw new Error(`mutation ${name}: ${file} holds its text ${count} times, not once. Update the mutation.`)
 }

@@ -91,7 +91,7 @@ test('a file that cannot be written is an error, and the other reports are compl
   expect(tools.out()).toContain('1 failed')
 })
 
-test('a report is written aside and renamed; a failure keeps the old one and leaves nothing behind', async () => {
+test('a report is written to a temporary file and renamed; a failure keeps the old one and leaves nothing behind', async () => {
   const directory = temporaryDirectory()
   await writeReportFile(join(directory, 'deep/er/qa.html'), 'new')
   expect(await readFile(join(directory, 'deep/er/qa.html'), 'utf8')).toBe('new')

@@ -95,7 +95,7 @@ describe('an import', () => {
       ['a packed text', gzipSync('a text'), 'archive_invalid'],
       ['cut off', file.subarray(0, file.length - 100), 'archive_invalid'],
       ['one byte flipped', flipped, 'archive_invalid'],
-      ['cut off, packed anew', gzipSync(state.subarray(0, 40_960)), 'archive_invalid'],
+      ['cut off, packed again', gzipSync(state.subarray(0, 40_960)), 'archive_invalid'],
       [
         'evidence changed',
         changed(state, "UPDATE evidence SET entry = replace(entry, '1', '2') WHERE id = 2"),

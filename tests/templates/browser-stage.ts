@@ -152,14 +152,14 @@ async function startProgram(
   const found = await new Promise<string>((resolve, reject) => {
     const fail = (why: string) => reject(new Error(`${program} ${args.join(' ')} ${why}\n${output}`))
     const timer = setTimeout(() => fail('said nothing of the kind in time'), patience_ms)
-    const hear = (chunk: Buffer) => {
+    const onOutput = (chunk: Buffer) => {
       output += chunk.toString()
       const match = output.match(wanted)
       if (match === null) return
       clearTimeout(timer)
       resolve(match[0])
     }
-    child.stdout?.on('data', hear)
+    child.stdout?.on('data', onOutput)
     child.stderr?.on('data', (chunk: Buffer) => {
       output += chunk.toString()
     })

@@ -127,7 +127,7 @@ export interface Milestone {
   entry: Entry | undefined
 }
 
-/** Returns the six milestones of a turn's ad, as far as it has come. */
+/** Returns the six milestones of a turn's ad, reached so far. */
 export function milestonesOf(turn: TurnRecord): Milestone[] {
   const step = (name: string, test: (entry: Entry) => boolean): Milestone => {
     const entry = turn.entries.find(test)

@@ -126,7 +126,7 @@ export function groupCommit(database: Database, hooks: Hooks): Connection {
       const alone = queue.findIndex(({ runAlone }) => runAlone !== null)
       const count = alone === 0 ? 1 : Math.min(alone === -1 ? queue.length : alone, mostTogether)
       await commit(queue.splice(0, count))
-      // Those who were answered send more: they belong to the next transaction.
+      // Clients that have their response send more: they belong to the next transaction.
       await new Promise<void>((resolve) => setImmediate(resolve))
     }
   }

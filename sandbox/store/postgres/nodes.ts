@@ -1,6 +1,6 @@
 /**
- * The nodes that share a database: the number of this one, and what others have committed. A node has its number for as long
- * as it says so every two seconds. Changes arrive by LISTEN on a connection of their own; where the engine has none, or
+ * The nodes that share a database: the number of this one, and what others have committed. A node keeps its number for as long
+ * as it renews it every two seconds. Changes arrive by LISTEN on a connection of their own; where the engine has none, or
  * the URL ends with `svc_listen=off`, the counters of the row `head` are read twenty times a second.
  */
 import { randomBytes } from 'node:crypto'
@@ -139,7 +139,7 @@ export async function joinNodes(
         await (mayListen ? listen() : poll())
       } catch (error) {
         if (isClosed) return
-        // Engines without LISTEN say that it is not supported, or no statement of theirs.
+        // Engines without LISTEN report it as unsupported, or as a syntax error.
         if (mayListen && isUnsupported(error)) mayListen = false
         else link.end()
       }

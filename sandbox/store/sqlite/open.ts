@@ -3,7 +3,7 @@
  *
  * Ownership is a second, tiny SQLite file whose write lock is held for as long as the process lives. The operating
  * system releases that lock however the process ends, so a crash never leaves a stale one; others can still read who
- * holds it. An owner that stops in order removes the file: one that is still there tells that the last owner did not.
+ * holds it. An owner that stops in order removes the file: one that is still there means that the last owner did not.
  */
 import { accessSync, constants, existsSync, renameSync, rmSync, statSync } from 'node:fs'
 import Database from 'better-sqlite3'
@@ -111,7 +111,7 @@ function claim(path: string, pid: number): Claim {
       try {
         held.exec(existsSync(lockPath) ? `${signOf(due)}; COMMIT` : 'ROLLBACK')
       } catch (error) {
-        // It says that it was held, which has the same check as its consequence.
+        // The file then says that it was held, and the next start makes the same check.
         if (!(error instanceof Database.SqliteError)) throw error
       } finally {
         held.close()
@@ -185,7 +185,7 @@ function lockFile(lockPath: string, pid: number): { lock: Database.Database; las
   }
 }
 
-/** Returns the statements that leave an unclean end in the lock file; a file that could not be removed shall say none. */
+/** Returns the statements that leave an unclean end in the lock file; a file that could not be removed reports none. */
 function signOf(due: UncleanEnd | null): string {
   if (due === null) return 'PRAGMA user_version = 0; PRAGMA application_id = 0'
   return `PRAGMA application_id = ${losses.indexOf(due.lost) + 1}`

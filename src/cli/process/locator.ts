@@ -22,7 +22,7 @@ export interface Locator {
   /** Of a shared store: the namespace, and how many nodes served it at the start. */
   namespace?: string | undefined
   nodes?: number | undefined
-  /** What frame URLs and links say, where it is not the url. */
+  /** The origin in frame URLs and links, where it is not the url. */
   public_url?: string | undefined
   /** The file with the certificate of a sandbox that serves https. */
   certificate?: string | undefined

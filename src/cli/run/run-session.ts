@@ -61,7 +61,7 @@ export async function runSession(
     const code = await command.run(session, input).finally(() => out.flush())
     return code
   } catch (error) {
-    // A command that stumbles over a response says what was wrong with it.
+    // A command that fails on a response reports what was wrong with that response.
     if (!(error instanceof TypeError || error instanceof RangeError)) throw error
     throw (await brokenResponse(host)) ?? error
   } finally {

@@ -55,7 +55,7 @@ export const check: Command = {
     )
     session.out.note(
       isAsDocumented
-        ? `${settings.base_url} is as documented, as far as it was checked.`
+        ? `${settings.base_url} is as documented, in everything that was checked.`
         : `${settings.base_url} differs from what is documented.`,
     )
     return isAsDocumented ? exitCodes.ok.exit_code : exitCodes.expectation.exit_code

@@ -101,7 +101,7 @@ export const ps: Command = {
             rows.map((row) => ({
               ...row,
               mark: row.used ? '*' : ' ',
-              state: row.ready ? 'ready' : 'no answer',
+              state: row.ready ? 'ready' : 'no response',
               database: databaseText(row),
               up:
                 style.view.time === null
@@ -163,7 +163,7 @@ function databaseText({ database, namespace, nodes }: { database: string } & Par
 }
 
 function stateText(is_ready: boolean, style: Style): string {
-  return is_ready ? style.green('ready') : style.red('no answer')
+  return is_ready ? style.green('ready') : style.red('no response')
 }
 
 /** `3s`, `31m`, `5h`, `2d`: in the largest unit that is not zero. */

@@ -2,7 +2,7 @@
 import { type Exchange, groupBy, isActivated, isAdRequest, isBeacon, isFromBrowser, some, times } from '../exchange.ts'
 import { about, aboutEach, over, refusedFor, ruleSet } from '../rule.ts'
 
-/** Activations of one page closer together than this, so many in a row, are not page loads. */
+/** Activations of one page closer together than this, this many in a row, are not page loads. */
 const together_ms = 10_000
 const inARow = 3
 

@@ -141,7 +141,7 @@ function isSame(line: string, other: string): boolean {
   return line.replace(/,$/, '') === other.replace(/,$/, '')
 }
 
-/** Compares line by line. Equal ends are set aside first: they are what two long blocks usually share. */
+/** Compares line by line. Equal ends are removed first: they are what two long blocks usually share. */
 function compare(expected: readonly string[], actual: readonly string[]): DiffLine[] {
   const most = Math.min(expected.length, actual.length)
   let start = 0

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Request, Response } from 'express'
 
-/** The service's snapshot of consent, as far as it is used here. */
+/** The fields of the service's consent snapshot that are used here. */
 export interface Consent {
   lifecycle_state: string
   expires_at_ms: number
