@@ -39,7 +39,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
   const { path } = options
   const opened = openDatabase(path, options.pid)
   try {
-    const problem = path === ':memory:' ? null : stateProblem(opened.db)
+    const problem = path === ':memory:' ? null : stateProblem(opened.db, true)
     if (problem !== null) throw damaged(path, `it holds what no sandbox writes: ${problem}`)
     const store = composeStore(opened, options)
     // What a start reads, so that damage there is explained here.

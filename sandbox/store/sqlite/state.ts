@@ -136,9 +136,16 @@ const numbered = [
   ['callback', 'id'],
 ] as const
 
-/** Returns the first problem of the projects, the clock, the fault rules and the numbers, as `table row: problem`. */
-export function stateProblem(db: Database.Database): string | null {
+/** Tables that a start does not read: one that is damaged there is found when it is read, and reported by what reads it. */
+const unreadByStart = new Set(['session', 'evidence'])
+
+/**
+ * Returns the first problem of the projects, the clock, the fault rules and the numbers, as `table row: problem`. For a start,
+ * only what that reads.
+ */
+export function stateProblem(db: Database.Database, isStart: boolean): string | null {
   for (const [table, column] of numbered) {
+    if (isStart && unreadByStart.has(table)) continue
     // Each in a query of its own: together they would read the whole table.
     const [least, most] = db
       .prepare(`SELECT (SELECT min(${column}) FROM ${table}), (SELECT max(${column}) FROM ${table})`)

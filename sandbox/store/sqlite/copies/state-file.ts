@@ -51,7 +51,7 @@ async function openReceived(path: string, receiver: Receiver): Promise<ReceivedS
   try {
     const { db: migrated, close } = openDatabase(path, receiver.pid)
     const isSame = schemaOf(migrated) === ownSchema(receiver.pid)
-    const problem = isSame ? stateProblem(migrated) : 'its tables are not those of a sandbox'
+    const problem = isSame ? stateProblem(migrated, false) : 'its tables are not those of a sandbox'
     close()
     const rowProblem = problem ?? (await findRowProblem(path))
     if (rowProblem !== null) return invalid(rowProblem)
