@@ -217,7 +217,7 @@ function endpointRoute(pipeline: Pipeline, id: ServedId, endpoint: Endpoint): Ro
   const role = roleOf(endpoint)
   return method === 'GET'
     ? { method, path, role, respond, isOpen: probes.has(id) }
-    : { method, path, role, audited_as: id, body_limit_bytes, respond }
+    : { method, path, role, ...(role === 'read' ? {} : { audited_as: id }), body_limit_bytes, respond }
 }
 
 async function callEndpoint(

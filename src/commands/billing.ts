@@ -34,22 +34,24 @@ export const billing: Noun = {
       details: 'Nothing is ever billed here. With -o json it lists every beacon that did not count.',
       examples: ['billing report', 'billing report --session-id sess_1 --since 1h -o json'],
       tables: [lineColumns, totalColumns, reasonColumns],
-      text: (report, _, style) => [...countedTables(report, style), ...notCountedTable(report, style)],
+      text: (report, _, style) =>
+        [...countedTables(report, style), notCountedTable(report, style)]
+          .filter(({ length }) => length > 0)
+          .flatMap((table, index) => (index === 0 ? table : ['', ...table])),
     }),
   ],
 }
 
-function countedTables({ lines, totals }: BillingReport, style: Style): string[] {
-  if (lines.length === 0) return ['Nothing has counted.']
+function countedTables({ lines, totals }: BillingReport, style: Style): string[][] {
+  if (lines.length === 0) return [['Nothing has counted.']]
   const counted = lines.map((line) => ({
     ...line,
     amount: line.is_billed ? line.amount : 'not billed',
     publisher_amount: line.is_billed ? line.publisher_amount : null,
   }))
-  return [...tableLines(lineColumns, counted, style), '', ...tableLines(totalColumns, totals, style)]
+  return [tableLines(lineColumns, counted, style), tableLines(totalColumns, totals, style)]
 }
 
 function notCountedTable({ not_counted: { count, reasons } }: BillingReport, style: Style): string[] {
-  if (count === 0) return []
-  return ['', ...tableLines(reasonColumns, reasons, style)]
+  return count === 0 ? [] : tableLines(reasonColumns, reasons, style)
 }

@@ -2,7 +2,7 @@
 import { access } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Argument, Option } from 'commander'
-import { type Column, chosen, paintDim, tableLines } from '../cli/output/table.ts'
+import { type Column, paintDim, tableLines } from '../cli/output/table.ts'
 import { alignPairs } from '../cli/output/text.ts'
 import type { Command, Noun } from '../cli/run/command.ts'
 import { CliError, exitCodes } from '../cli/run/errors.ts'
@@ -64,7 +64,7 @@ const list: Command = {
     )
     session.out.data({ ...shown, settings }, (style) => [
       ...tableLines(
-        chosen(settingColumns, style),
+        settingColumns,
         settings.map((row) => ({ ...row, source: row.value === null ? '-' : row.source })),
         style,
       ),

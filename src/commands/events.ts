@@ -3,27 +3,32 @@ import { endpointOptions, flagValues } from '../cli/endpoint/input.ts'
 import { cutText, formatValue } from '../cli/output/text.ts'
 import { timeText } from '../cli/output/time.ts'
 import type { Noun } from '../cli/run/command.ts'
+import { untilCtrlC } from '../cli/run/errors.ts'
+import { noteFollowing, type Session } from '../cli/run/session.ts'
 
 const filters = endpointOptions('events.stream').query
 
 const stream = endpointCommand('events.stream', {
   details: 'Prints one line for each event, until Ctrl-C.',
   examples: ['events stream --since-seq 0', 'events stream --type beacon.* -o jsonl'],
-  async run({ client, out, signal }, { options }) {
-    for await (const event of client().events.stream({ query: flagValues(filters, options) }, { signal })) {
-      const { at_ms, type, slot_id, client_id } = event
-      out.item(event, (style) =>
-        [
-          style.dim(timeText(at_ms, style, true)),
-          type.padEnd(18),
-          formatValue(slot_id),
-          cutText(formatValue(client_id), style.columns === undefined ? Number.POSITIVE_INFINITY : style.columns - 48),
-        ].join('  '),
-      )
-    }
-    return 0
-  },
+  run: (session, { options }) => untilCtrlC(print(session, flagValues(filters, options))),
 })
+
+async function print({ client, host, out, signal }: Session, query: Record<string, unknown>): Promise<number> {
+  noteFollowing({ host, out }, 'events')
+  for await (const event of client().events.stream({ query }, { signal })) {
+    const { at_ms, type, slot_id, client_id } = event
+    out.item(event, (style) =>
+      [
+        style.dim(timeText(at_ms, style, true)),
+        type.padEnd(18),
+        formatValue(slot_id),
+        cutText(formatValue(client_id), style.columns === undefined ? Number.POSITIVE_INFINITY : style.columns - 48),
+      ].join('  '),
+    )
+  }
+  return 0
+}
 
 export const events: Noun = {
   summary: 'Follow what happens in the sandbox',

@@ -2,7 +2,7 @@ import { Argument } from 'commander'
 import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
 import { paintWord } from '../cli/output/table.ts'
 import type { Command, Noun } from '../cli/run/command.ts'
-import { CliError } from '../cli/run/errors.ts'
+import { CliError, noSandbox } from '../cli/run/errors.ts'
 import type { Session } from '../cli/run/session.ts'
 import { saveProject } from '../cli/settings/files.ts'
 
@@ -45,6 +45,7 @@ export const projects: Noun = {
 /** Returns the project of the settings. Throws CliError when there is none. */
 export function projectInUse({ settings }: Session): string {
   if (settings.client_id !== null) return settings.client_id
+  if (settings.source.base_url === 'default') throw noSandbox()
   throw new CliError('usage', 'argument_missing', 'client_id is missing.', 'Give it, or set SVC_CLIENT_ID.')
 }
 

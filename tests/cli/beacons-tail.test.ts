@@ -255,6 +255,9 @@ test('a service that cannot be reached is reported without taking over the termi
   onTestFinished(() => terminal.close())
   await shows(terminal, 'error: http://127.0.0.1:1 cannot be reached', 'code 7')
   expect(terminal.screen).toMatchObject({ is_alternate: false, is_cursor_shown: true, clears: 0 })
+  const without = await openScript('requests tail', { SVC_HOME: home })
+  onTestFinished(() => without.close())
+  await shows(without, 'error: No sandbox is running.', 'code 7')
 }, 60_000)
 
 test('without a terminal each beacon is one line', async () => {

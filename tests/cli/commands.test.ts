@@ -240,7 +240,7 @@ when                      slot              job   key   status  format  no-fill 
 verdict     accepted
 reason      OK
 billable    no
-would bill  false; metric=rendered_impression
+would bill  no, a rendered_impression
 request     req_*
 `)
     await cli.svc('placements create --no-fill')

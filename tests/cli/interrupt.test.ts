@@ -24,16 +24,19 @@ function interruptible() {
   return { host, exits, interruptAt, handlers }
 }
 
-test('the first Ctrl-C ends a command cleanly, with 130', async () => {
-  await using cli = await startTestCli()
-  const { host, interruptAt, exits, handlers } = interruptible()
-  const running = cli.svc('events stream', { host })
-  await expect.poll(() => handlers.size).toBe(1)
-  interruptAt(1000)
-  expect(await running).toEqual({ code: 130, stdout: '', stderr: 'error: Interrupted by SIGINT.\n' })
-  expect(exits).toEqual([])
-  expect(handlers.size).toBe(0)
-})
+test.for(['events stream', 'callbacks listen --port 0 -q', 'requests tail', 'beacons tail', 'sandbox logs'])(
+  'the first Ctrl-C ends svc %s cleanly and without a word, with 130',
+  async (line) => {
+    await using cli = await startTestCli()
+    const { host, interruptAt, exits, handlers } = interruptible()
+    const running = cli.svc(line, { host })
+    await expect.poll(() => handlers.size).toBe(1)
+    interruptAt(1000)
+    expect(await running).toEqual({ code: 130, stdout: '', stderr: '' })
+    expect(exits).toEqual([])
+    expect(handlers.size).toBe(0)
+  },
+)
 
 test('a second one forces the end, unless npm doubled the first', async () => {
   await using cli = await startTestCli()
@@ -46,4 +49,13 @@ test('a second one forces the end, unless npm doubled the first', async () => {
   interruptAt(1100)
   expect(exits).toEqual([130])
   await running
+})
+
+test('a terminal is told that a command waits for what comes, and a pipe is not', async () => {
+  await using cli = await startTestCli()
+  const { host, interruptAt, handlers } = interruptible()
+  const running = cli.svc('events stream', { host, isTerminal: true, env: { NO_COLOR: '1' } })
+  await expect.poll(() => handlers.size).toBe(1)
+  interruptAt(1000)
+  expect(await running).toEqual({ code: 130, stdout: '', stderr: 'Following events. Ctrl-C ends it.\n' })
 })

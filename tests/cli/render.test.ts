@@ -20,7 +20,7 @@ test('on a terminal without a display nothing is opened, and it says so', async 
   const host = { platform: 'linux' }
   const { code, stderr } = await cli.svc('placements create --format banner --open', { isTerminal: true, host })
   expect(code).toBe(0)
-  expect(stderr).toMatch(/Not opened, no browser was found: http:\S+\/v1\/render\/ast_/)
+  expect(stderr).toContain('Not opened, no browser was found.')
 })
 
 test('placements create --open of a no-fill has nothing to show', async () => {

@@ -40,10 +40,10 @@ describe('sandbox snapshot', () => {
     })
     const saved = await cli.svc('sandbox snapshot save one')
     expect(saved.code).toBe(0)
-    expect(saved.stdout).toMatch(/^Saved one, \d+ bytes\.\n$/)
+    expect(saved.stdout).toMatch(/^Saved one, \d+ kB\.\n$/)
     await cli.svc('placements create')
     const listed = await cli.svc('sandbox snapshot list')
-    expect(listed.stdout).toMatch(/^name +saved +bytes +schema\none +\d{4}-\d\d-\d\dT?.* +\d+ +\d+\n$/i)
+    expect(listed.stdout).toMatch(/^name +saved +size +schema\none +\d{4}-\d\d-\d\dT?.* +\d+ kB +\d+\n$/i)
     expect(await cli.svc('sandbox snapshot restore one')).toEqual({
       code: 0,
       stdout: 'Restored one.\n',
@@ -71,7 +71,7 @@ describe('sandbox export and import', () => {
     const file = join(cli.home, 'state.svc.gz')
     const exported = await cli.svc(`sandbox export ${file}`)
     expect([exported.code, exported.stderr]).toEqual([0, ''])
-    expect(exported.stdout).toMatch(new RegExp(`^Wrote ${file}, \\d+ bytes\\.\\n$`))
+    expect(exported.stdout).toMatch(new RegExp(`^Wrote ${file}, \\d+ kB\\.\\n$`))
     await using other = await startTestCli()
     expect(await other.svc(`sandbox import ${file}`)).toEqual({
       code: 0,

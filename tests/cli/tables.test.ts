@@ -1,9 +1,12 @@
-/** Every command that prints tables, at three widths of a terminal: no line is wider, and no identifier is cut. */
+/** Every command that prints tables, in pseudo-terminals of three widths: no line is wider, and no identifier is cut. */
+import { spawn } from 'node:child_process'
+import { text } from 'node:stream/consumers'
 import { stripVTControlCharacters } from 'node:util'
 import stringWidth from 'string-width'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { loadAll } from '../../src/cli/run/command.ts'
 import { commands } from '../../src/commands/index.ts'
+import { terminalEnvironment } from './terminal.ts'
 import { keptStream, startTestCli, type TestCli } from './test-cli.ts'
 
 let cli: TestCli
@@ -20,7 +23,13 @@ beforeAll(async () => {
 afterAll(() => cli[Symbol.asyncDispose]())
 
 /** The command line of each command with a table; the command itself where it needs nothing. */
-const lines: Readonly<Record<string, string>> = { trigger: 'trigger --list', 'keys list': 'keys list proj_demo' }
+const lines: Readonly<Record<string, string>> = {
+  trigger: 'trigger --list',
+  'keys list': 'keys list proj_demo',
+  // Their times are those of the system's clock, whose text has a width that depends on the day.
+  'audit list': 'audit list --time ms',
+  'sandbox snapshot list': 'sandbox snapshot list --time ms',
+}
 /** Sends hundreds of requests, or needs more than one node or token: only their columns are looked at elsewhere. */
 const leftOut = ['contract check']
 
@@ -28,37 +37,49 @@ const leftOut = ['contract check']
 const varyingWidths = ['sandbox ps', 'requests find', 'requests list']
 
 /** Sessions, which other files of a run count too, hashes over them, ports, sizes, and times of the system's clock. */
-const varying =
-  /sess_\d{12}|\b[0-9a-f]{16,64}…?|127\.0\.0\.1:\d+|\b\d+(?:\.\d+)? ?(?:kB|MB|bytes)\b|\b\d{6}\b|[A-Z][a-z]{2} \d\d \d\d:\d\d/g
+const varying = /sess_\d{12}|\b[0-9a-f]{16,64}…?|127\.0\.0\.1:\d+|\b\d+(?:\.\d)? [kM]B\b|\b\d{13}\b/g
 const masked = (text: string) => '#'.repeat(text.length)
 
-test('at 80, 100 and 200 columns every table fits; a note names what is left out', async () => {
-  const tried: string[] = []
+/** Runs command lines one after the other in a pseudo-terminal of this width. Returns what it shows of each. */
+async function inTerminal(columns: number, commandLines: readonly string[]): Promise<string[]> {
+  const driver = [process.execPath, new URL('table-session.ts', import.meta.url).pathname]
+  const command = `stty sane cols ${columns} rows 50; exec ${driver.join(' ')}`
+  const env = terminalEnvironment({ SVC_HOME: cli.home, LINES_TO_RUN: JSON.stringify(commandLines) })
+  const child = spawn('script', ['--quiet', '--flush', '--return', '--command', command, '/dev/null'], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const [first, ...shown] = (await text(child.stdout)).replaceAll('\r\n', '\n').split('\u001e')
+  expect(first).toBe(`${columns} columns\n`)
+  return shown
+}
+
+test('in terminals of 80, 100 and 200 columns every table fits; a note names what is left out', async () => {
+  const paths = (await loadAll(commands))
+    .filter(({ command, path }) => command.tables !== undefined && !leftOut.includes(path))
+    .map(({ path }) => path)
+  const widths = [80, 100, 200]
+  const shown = await Promise.all(
+    widths.map((columns) =>
+      inTerminal(
+        columns,
+        paths.map((path) => lines[path] ?? path),
+      ),
+    ),
+  )
   const problems: string[] = []
   const pinned: string[] = []
-  for (const { command, path } of await loadAll(commands)) {
-    if (command.tables === undefined || leftOut.includes(path)) continue
-    tried.push(path)
-    for (const columns of [80, 100, 200]) {
-      const stdout = { ...keptStream(true), columns }
-      const stderr = { ...keptStream(true), columns }
-      const line = `${lines[path] ?? path} --color always`
-      await cli.svc(line, { host: { stdout, stderr }, env: { SVC_PAGER: '' } })
-      const wide = stripVTControlCharacters(stdout.text)
-        .split('\n')
-        .filter((text) => stringWidth(text) > columns && !/https?:/.test(text))
-      if (!varyingWidths.includes(path))
-        pinned.push(
-          `$ svc ${path}, ${columns} columns`,
-          stripVTControlCharacters(stdout.text + stderr.text)
-            .replaceAll(cli.home, '~')
-            .replaceAll(varying, masked),
-        )
-      for (const text of wide) problems.push(`svc ${line} at ${columns}: ${text}`)
+  for (const [index, path] of paths.entries()) {
+    for (const [place, columns] of widths.entries()) {
+      const table = stripVTControlCharacters(shown[place]?.[index] ?? '')
+      const wide = table.split('\n').filter((text) => stringWidth(text) > columns && !/https?:/.test(text))
+      for (const text of wide) problems.push(`svc ${path} at ${columns}: ${text}`)
+      if (varyingWidths.includes(path)) continue
+      pinned.push(`$ svc ${path}, ${columns} columns`, table.replaceAll(cli.home, '~').replaceAll(varying, masked))
     }
   }
   expect(problems).toEqual([])
-  expect(tried.length).toBeGreaterThan(15)
+  expect(paths.length).toBeGreaterThan(15)
   await expect(pinned.join('\n')).toMatchFileSnapshot('tables.txt')
 })
 
@@ -72,4 +93,26 @@ test('a list at 80 columns leaves out the least important, and --wide shows it',
   await cli.svc('beacons list --wide', { host: { stdout: wide }, env: { SVC_PAGER: '', NO_COLOR: '1' } })
   expect(wide.text.split('\n')[0]).toMatch(/^when +event +format +slot +verdict +reason +bills +metric$/)
   expect(wide.text).not.toContain('…')
+})
+
+test('a list without pages names no cursor; one with a next page does', async () => {
+  const stderrOf = async (line: string) => {
+    const stderr = keptStream(true)
+    await cli.svc(line, { host: { stdout: keptStream(true), stderr }, env: { SVC_PAGER: '', NO_COLOR: '1' } })
+    return stderr.text
+  }
+  for (const list of ['tokens', 'audit', 'namespaces', 'callbacks'])
+    expect(await stderrOf(`${list} list`)).not.toContain('--cursor')
+  expect(await stderrOf('beacons list --limit 2')).toMatch(/^More: --cursor \S{8,}$/m)
+})
+
+test('of several tables --columns takes those that have such a column, and an unknown name lists what there is', async () => {
+  const { stdout } = await cli.svc('billing report --columns metric,count')
+  expect(stdout).toMatch(/^metric +count\n[\s\S]*\n\nbilled\n/)
+  expect(stdout).not.toMatch(/currency|project/)
+  expect((await cli.svc('placements funnel --columns format,billable')).stdout).toMatch(/^format +billable$/m)
+  const wrong = await cli.svc('placements explain --columns colour')
+  expect(wrong).toMatchObject({ code: 2, stdout: '' })
+  expect(wrong.stderr).toContain('campaign, outcome')
+  expect((await cli.svc('qa list --columns needs')).stderr).toContain('No table here has these columns.')
 })

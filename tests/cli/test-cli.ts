@@ -3,17 +3,12 @@ import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { manualClock, type Sandbox, startSandbox } from '../../sandbox/index.ts'
 import { writeLocator } from '../../src/cli/process/locator.ts'
-import type { Host, HostStream, Signal } from '../../src/cli/run/host.ts'
+import type { Host } from '../../src/cli/run/host.ts'
 import { run } from '../../src/program.ts'
 import { temporaryDirectory } from '../temporary.ts'
+import { keptStream, noon, testHost } from './test-host.ts'
 
-export { temporaryDirectory }
-
-/** Counts the random texts, so that no two runs create the same session. */
-let randomTexts = 0
-
-/** 2026-01-31T12:00:00.000Z */
-export const noon = 1_769_860_800_000
+export { keptStream, noon, temporaryDirectory, testHost }
 
 export interface Result {
   code: number
@@ -72,44 +67,4 @@ export async function svc(
   const code = await run(words, { ...testHost(given), ...host })
   // A busy machine takes the second after which a command notes that it waits.
   return { code, stdout: stdout.text, stderr: stderr.text.replace(/^.*: waiting for the response\n/gm, '') }
-}
-
-export function testHost(given: Pick<Host, 'env' | 'cwd' | 'stdout' | 'stderr'> & { stdin: string }): Host {
-  return {
-    ...given,
-    home: '/home/dev',
-    platform: process.platform,
-    pid: process.pid,
-    program: ['node', 'svc.js'],
-    parentOf: () => null,
-    node_version: process.versions.node,
-    stdin: (async function* () {
-      yield new TextEncoder().encode(given.stdin)
-    })(),
-    closeInput: () => {},
-    stdin_is_terminal: false,
-    now: () => noon,
-    randomText: (length) => String(++randomTexts).padStart(length, '0'),
-    onSignal: (_handler: (signal: Signal) => void) => () => {},
-    keepHeapSmall: () => {},
-    compileExpressionsOnce: () => {},
-    exitNow: (code) => {
-      throw new Error(`exited with ${code}`)
-    },
-    isRunning: (pid) => pid === process.pid,
-    terminate: () => false,
-    signal: () => false,
-    onExit: () => () => {},
-  }
-}
-
-export function keptStream(is_terminal: boolean): HostStream & { text: string } {
-  return {
-    text: '',
-    is_terminal,
-    columns: 80,
-    write(text) {
-      this.text += text
-    },
-  }
 }

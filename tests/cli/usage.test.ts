@@ -2,14 +2,14 @@ import { Option } from 'commander'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { plainStyle } from '../../src/cli/output/style.ts'
 import { type Command, type CommandGroup, loadAll, provenanceOf } from '../../src/cli/run/command.ts'
-import { describeCommand } from '../../src/cli/run/command-tree.ts'
+import { type CommandNode, commandTree, describeCommand } from '../../src/cli/run/command-tree.ts'
 import { exitCodes } from '../../src/cli/run/errors.ts'
-import { commandHelp } from '../../src/cli/run/help.ts'
+import { commandHelp, topics } from '../../src/cli/run/help.ts'
 import { parseCommandLine } from '../../src/cli/run/parser.ts'
 import { settingNames, settingsTable } from '../../src/cli/settings/table.ts'
 import { commands } from '../../src/commands/index.ts'
 import { errorCodes } from '../../src/contract/errors.ts'
-import { startTestCli, type TestCli } from './test-cli.ts'
+import { startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'
 
 let cli: TestCli
 beforeAll(async () => {
@@ -28,6 +28,25 @@ describe('svc --help', () => {
     expect(lines.filter((line) => line.length > 80)).toEqual([])
     for (const { name } of commands) expect(stdout).toMatch(new RegExp(`  ${name}(  |$)`, 'm'))
     for (const flag of ['--jq', '--template', '--time', '--base-url', '-o text|json']) expect(stdout).toContain(flag)
+  })
+
+  test('nor is the help of any command or topic wider, whose examples go on with a backslash', async () => {
+    const style = { ...plainStyle, columns: 80 }
+    const wide: string[] = []
+    const check = (text: string) => wide.push(...text.split('\n').filter((line) => line.length > 80))
+    const walk = (nodes: readonly CommandNode[], words: readonly string[]): void => {
+      for (const node of nodes) {
+        check(commandHelp(tree, [...words, node.name], { command_name: 'svc', columns: 80, style }))
+        walk(node.commands ?? [], [...words, node.name])
+      }
+    }
+    const tree = await commandTree(commands)
+    walk(tree, [])
+    for (const topic of Object.values(topics)) check((await topic(style)).join('\n'))
+    expect(wide).toEqual([])
+    const send = commandHelp(tree, ['beacons', 'send'], { command_name: 'svc', columns: 80, style })
+    expect(send).toContain('measurements.visible_ratio=1 \\\n      --set measurements.visible_ms=1000\n')
+    expect(send).toContain('  --slot-id <text>             Must be the slot of the asset token\n')
   })
 
   test('is what svc, svc -h and svc help print', async () => {
@@ -68,7 +87,7 @@ describe('the help of a command', () => {
   test('shows the choices of each field; svc contract show tells where each of them comes from', async () => {
     const { stdout } = await cli.svc('jobs create --help')
     expect(stdout.replace(/\s+/g, ' ')).toContain(
-      '--job-type <choice> Workload category; a missing value normalizes to chat. (chat, code, image, voice, agent) --slots',
+      '--job-type <choice> Workload category; a missing value normalizes to chat (chat, code, image, voice, agent) --slots',
     )
     expect(stdout).toContain('Documented or assumed, and what: svc contract show FIELD\n')
     const names = new Set<string>()
@@ -288,4 +307,27 @@ describe('colours', () => {
     expect(stdout).not.toContain('\u001b[')
     expect(stdout.split('\n').length).toBeGreaterThan(10)
   })
+})
+
+test('without a sandbox that is said before anything that only a sandbox can make good', async () => {
+  const env = { SVC_HOME: temporaryDirectory() }
+  const given = ['placements explain', 'decisions get', 'browser activate', 'projects show', 'keys list', 'render open']
+  for (const line of [
+    ...given,
+    'requests show',
+    'beacons send --event render',
+    'namespaces delete x',
+    'callbacks resend',
+  ])
+    expect(await svc(line, { env, isTerminal: true, host: { stdin_is_terminal: true } }), line).toMatchObject({
+      code: 7,
+      stdout: '',
+      stderr: expect.stringContaining('No sandbox is running.'),
+    })
+})
+
+test('a file that cannot be read is reported in words', async () => {
+  for (const line of ['beacons lint nowhere', 'evidence verify nowhere', 'evidence tamper nowhere copy'])
+    expect((await cli.svc(line)).stderr).toBe(`error: ${cli.home}/nowhere cannot be read: there is no such file.\n`)
+  expect((await cli.svc('jobs create --data @.')).stderr).toContain('cannot be read: it is a folder.')
 })

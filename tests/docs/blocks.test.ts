@@ -76,7 +76,19 @@ describe('code blocks', () => {
     writeFileSync(join(project, 'tsconfig.json'), JSON.stringify(settings))
     const [types, suite] = await Promise.all([
       execute([join(root, 'node_modules/typescript/bin/tsc'), '-p', project, '--pretty', 'false'], project),
-      execute([join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--root', project, '--reporter', 'dot'], project),
+      execute(
+        [
+          join(root, 'node_modules/vitest/vitest.mjs'),
+          'run',
+          '--root',
+          project,
+          '--reporter',
+          'dot',
+          '--testTimeout',
+          '60000',
+        ],
+        project,
+      ),
     ])
     const named = types.output.replace(/block-(\d+)(?:\.test)?\.\w+\((\d+),/g, (_, index: string, line: string) => {
       const { file, line: first } = code[Number(index)]!

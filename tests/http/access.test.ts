@@ -37,7 +37,10 @@ test('a token may do what its role includes, and nothing else', async () => {
   const refused = async (id: Parameters<typeof on.api.refuse>[0], call: object) =>
     (await on.api.refuse(id, call)).body.reason_code
 
-  for (const call of [read, write, admin]) await on.api.accept('sandbox.info', call)
+  for (const call of [read, write, admin]) {
+    await on.api.accept('sandbox.info', call)
+    await on.api.accept('requests.find', { ...call, body: { path: '/v1/beacons' } })
+  }
   expect(await refused('clock.freeze', read)).toBe('role_missing')
   for (const call of [write, admin]) await on.api.accept('clock.freeze', call)
   for (const id of ['sandbox.reset', 'tokens.list', 'audit.list'] as const) {
@@ -109,6 +112,7 @@ test('the audit list names who did what, with the outcome; reads and strangers a
   await on.api.refuse('clock.advance', { ...on.start, body: { by_ms: -1 } })
   await on.api.refuse('sandbox.reset')
   await on.api.accept('sandbox.info', dash)
+  await on.api.accept('requests.count', { ...dash, body: {} })
   const { items } = (await on.api.accept('audit.list', { ...on.start, query: { limit: 10 } })).body
   expect(items.map(({ token, action, status, reason_code }) => [token, action, status, reason_code])).toEqual([
     ['start', 'clock.advance', 400, 'schema_invalid'],

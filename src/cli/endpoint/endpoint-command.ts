@@ -82,7 +82,10 @@ export function endpointCommand<Id extends EndpointId>(id: Id, extra: EndpointCo
     run:
       extra.run ??
       (async (session, input) => {
-        const fromPackage = session.settings.source.base_url === 'default' ? extra.fromPackage : undefined
+        const hasService = session.settings.source.base_url !== 'default'
+        const fromPackage = hasService ? undefined : extra.fromPackage
+        // Reported before an argument that only a sandbox can make good: its last placement, its project.
+        if (!hasService && fromPackage === undefined) throw noSandbox()
         const { data, meta } = fromPackage
           ? { data: await fromPackage(), meta: noMeta }
           : await callEndpoint(session, id, await (extra.input ?? inputOf)(session, input))
@@ -204,12 +207,13 @@ function printResponse<Id extends EndpointId>(
 
 interface Page {
   items: readonly object[]
-  next_cursor: string | null
+  /** Absent from a list that is never more than one page. */
+  next_cursor?: string | null | undefined
 }
 
 /** Prints one page of a list as a table, and notes how to get the next one. */
 export function printPage({ out, host }: Session, page: Page, columns: readonly Column[]): void {
-  const { items, next_cursor } = page
+  const { items, next_cursor = null } = page
   printTable(out, page, items, columns)
   if (items.length === 0) out.note('The list is empty.')
   if (next_cursor !== null && host.stdout.is_terminal) out.note(`More: --cursor ${next_cursor}`)

@@ -5,7 +5,7 @@ import { InvalidArgumentError, Option } from 'commander'
 import type { EndpointId } from '../../contract/index.ts'
 import { isObject, parseJson, setValue } from '../../foundation/json.ts'
 import { suggestValues, withProvenance } from '../run/command.ts'
-import { CliError } from '../run/errors.ts'
+import { CliError, unreadable } from '../run/errors.ts'
 import { type Host, readStdin } from '../run/host.ts'
 import { settingNames, settingsTable } from '../settings/table.ts'
 import { endpoints, type Field } from './facts.ts'
@@ -153,7 +153,7 @@ export interface BodyParts {
 /** Returns `--set` and `--data`, for every command that sends a body. */
 export function bodyOptions(): Option[] {
   return [
-    new Option('--set <path=value>', 'set any field of the body, dotted: overrides.bidfloor=2 (repeatable)').argParser(
+    new Option('--set <path=value>', 'set any field of the body by its path, such as a.b=2 (repeatable)').argParser(
       (value, before: string[] | undefined) => [...(before ?? []), value],
     ),
     new Option('--data <json>', 'the body: JSON, @file, or - for stdin; flags and --set win over it'),
@@ -208,7 +208,7 @@ async function readData(host: Host, source: string): Promise<string> {
   if (!source.startsWith('@')) return source
   const path = resolve(host.cwd, source.slice(1))
   return readFile(path, 'utf8').catch((error: Error) => {
-    throw new CliError('usage', 'file_unreadable', `--data: ${path} cannot be read: ${error.message}.`)
+    throw unreadable(`--data: ${path}`, error)
   })
 }
 

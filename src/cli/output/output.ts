@@ -61,7 +61,7 @@ type Filter = (value: unknown) => Promise<string> | string
 
 /** How tables and times are shown where nothing else is asked for. */
 export function usualView({ now }: Pick<Host, 'now'>): View {
-  return { time: null, now_ms: now(), wide: false, columns: null }
+  return { time: null, now_ms: now(), wide: false, columns: null, left_out: new Set() }
 }
 
 const progressDelay_ms = 1_000
@@ -119,8 +119,13 @@ export function createOutput(
     printed.catch(() => {})
   }
   const isFiltered = filter !== null && format !== 'none'
+  const noteLeftOut = () => {
+    const names = [...(view.left_out ?? [])]
+    view.left_out?.clear()
+    if (names.length > 0) output.note(`Not shown here: ${names.join(', ')}. All columns: --wide`)
+  }
 
-  return {
+  const output: Output = {
     format,
     view,
     get style() {
@@ -134,12 +139,19 @@ export function createOutput(
       if (isFiltered) printFiltered([value])
       else if (isJson) printJson(value)
       else if (format === 'text') print(text(out()))
+      noteLeftOut()
     },
     list(whole, items, text) {
       if (isFiltered) printFiltered(format === 'jsonl' ? items : [whole])
       else if (format === 'jsonl') host.stdout.write(items.map((item) => `${jsonText(item)}\n`).join(''))
       else if (format === 'json') printJson(whole)
-      else if (format === 'text') printPages(text(out()))
+      else if (format === 'text') {
+        const lines = text(out())
+        printPages(lines)
+        if (items.length > 0 && lines.length === 0 && view.columns !== null)
+          output.note('No table here has these columns.')
+      }
+      noteLeftOut()
     },
     item(value, text) {
       if (isFiltered) printFiltered([value])
@@ -195,6 +207,7 @@ export function createOutput(
     },
     flush: () => printed,
   }
+  return output
 }
 
 /** Loads what a filter needs: jq has 1.3 MB, templates a tenth of that. */

@@ -19,6 +19,10 @@ export interface View {
   wide: boolean
   /** The columns that `--columns` names; null without it. */
   columns: readonly string[] | null
+  /** Whether there are several tables, each of which takes its own of those columns. */
+  has_tables?: boolean
+  /** The names of columns that a terminal had no room for, until a note has named them. */
+  left_out?: Set<string>
 }
 
 /** Colours, and the columns of the terminal; undefined where the text does not go to one. */

@@ -4,7 +4,7 @@
  */
 import type { Output } from './output.ts'
 import type { Style } from './style.ts'
-import { cutText, formatValue, isTime, padEnd, textWidth, wrap } from './text.ts'
+import { cutText, formatValue, isTime, padEnd, sizeText, textWidth, wrap } from './text.ts'
 import { timeText } from './time.ts'
 
 export interface Column {
@@ -14,8 +14,8 @@ export interface Column {
   field?: string
   /** Where a terminal is too narrow, the highest rank is left out first. 1, the default, is never left out. */
   rank?: number
-  /** `time`: epoch milliseconds. `id`: never cut, since the next command needs it. `ms`: one decimal at most. `prose`: further lines in place of a cut. */
-  kind?: 'time' | 'id' | 'ms' | 'prose'
+  /** `time`: epoch milliseconds. `id`: never cut, since the next command needs it. `ms`: one decimal at most. `size`: bytes. `prose`: further lines in place of a cut. */
+  kind?: 'time' | 'id' | 'ms' | 'size' | 'prose'
   /** A long text is cut to this width before columns are left out for it. */
   least?: number
   paint?: (cell: string, style: Style) => string
@@ -28,13 +28,21 @@ const gap = 2
 const narrowest = 8
 const leastProse = 24
 
-/** Returns a table with its head. `indent` is the room that the caller takes before each line. */
-export function tableLines(columns: readonly Column[], rows: readonly Row[], style: Style, indent = 0): string[] {
+/**
+ * Returns a table with its head: the columns of `--columns`, or all of them. No lines where `--columns` names none of this
+ * table's. `indent` is the room that the caller takes before each line. The view keeps which columns had no room.
+ */
+export function tableLines(all: readonly Column[], rows: readonly Row[], style: Style, indent = 0): string[] {
+  const columns = chosen(all, style)
+  if (columns.length === 0) return []
   const cells = rows.map((row) => columns.map((column) => cellText(column, row, style)))
   const natural = columns.map(({ name }, index) =>
     Math.max(textWidth(name), ...cells.map((row) => textWidth(row[index] ?? ''))),
   )
   const shown = fitting(columns, natural, style, indent)
+  for (const column of columns) {
+    if (!shown.some((each) => each.column === column)) style.view.left_out?.add(column.name)
+  }
   const isNumeric = columns.map(
     ({ kind, name, field = name }) =>
       kind !== 'time' && rows.length > 0 && rows.every((row) => typeof fieldOf(row, field) === 'number'),
@@ -59,16 +67,7 @@ export function tableLines(columns: readonly Column[], rows: readonly Row[], sty
   return [head, ...cells.flatMap((row) => wrappedRow(row, columns, shown).map((texts) => line(texts, painted)))]
 }
 
-/** Returns the names of the columns that a terminal has no room for. */
-export function leftOutColumns(columns: readonly Column[], rows: readonly Row[], style: Style): string[] {
-  const natural = columns.map((column) =>
-    Math.max(textWidth(column.name), ...rows.map((row) => textWidth(cellText(column, row, style)))),
-  )
-  const shown = fitting(columns, natural, style, 0).map(({ column }) => column)
-  return columns.filter((column) => !shown.includes(column)).map(({ name }) => name)
-}
-
-/** Prints a list as a table, and notes which columns a terminal has no room for. */
+/** Prints a list as a table. */
 export function printTable(
   out: Output,
   whole: unknown,
@@ -76,19 +75,17 @@ export function printTable(
   columns: readonly Column[],
   rows = items,
 ): void {
-  out.list(whole, items, (style) => (rows.length === 0 ? [] : tableLines(chosen(columns, style), rows, style)))
-  if (out.format !== 'text' || rows.length === 0) return
-  const names = leftOutColumns(chosen(columns, out.style), rows, out.style)
-  if (names.length > 0) out.note(`Not shown here: ${names.join(', ')}. All columns: --wide`)
+  out.list(whole, items, (style) => (rows.length === 0 ? [] : tableLines(columns, rows, style)))
 }
 
-/** Returns the columns of `--columns`, in its order; all where it was not given. */
-export function chosen(columns: readonly Column[], { view: { columns: names } }: Style): readonly Column[] {
-  if (names === null) return columns
-  return names.map((name) => {
+/** Returns the columns of `--columns`, in its order; all where it was not given. Of several tables each has its own. */
+function chosen(columns: readonly Column[], { view }: Style): readonly Column[] {
+  if (view.columns === null) return columns
+  return view.columns.flatMap((name) => {
     const known = columns.find((column) => column.name === name || column.field === name)
     // What is asked for by name is not left out.
-    if (known !== undefined) return { ...known, name: known.name, rank: 1 }
+    if (known !== undefined) return { ...known, rank: 1 }
+    if (view.has_tables) return []
     return isTime(name) ? { name, kind: 'time' } : { name }
   })
 }
@@ -148,6 +145,7 @@ function cellText({ name, field = name, kind }: Column, row: Row, style: Style):
   const value = fieldOf(row, field)
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   if (kind === 'ms' && typeof value === 'number') return formatMs(value)
+  if (kind === 'size' && typeof value === 'number') return sizeText(value)
   return kind === 'time' && typeof value === 'number' ? timeText(value, style, true) : formatValue(value)
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { plainStyle, type Style } from './style.ts'
-import { type Column, leftOutColumns, tableLines } from './table.ts'
+import { type Column, tableLines } from './table.ts'
 import { alignPairs, cutText } from './text.ts'
 import { timeText } from './time.ts'
 
@@ -20,9 +20,10 @@ test('a table fits the terminal: columns are left out by rank, an identifier is 
   const wide = tableLines(columns, [row], style(80))
   expect(wide.map((line) => line.length)).toEqual([43, 80])
   expect(wide[1]).toContain('cmp_larkfield_coffee  Buys other')
-  const narrow = tableLines(columns, [row], style(50))
+  const left_out = new Set<string>()
+  const narrow = tableLines(columns, [row], { ...style(50), view: { ...plainStyle.view, left_out } })
   expect(narrow).toEqual(['slot              why', 'slot_0388zjvr001  Buys other topics; a topic coun…'])
-  expect(leftOutColumns(columns, [row], style(50))).toEqual(['campaign'])
+  expect([...left_out]).toEqual(['campaign'])
   expect(tableLines(columns, [row], style(20))[1]).toBe('slot_0388zjvr001  Buys ot…')
   const prose = tableLines([columns[0]!, { name: 'why', kind: 'prose' }], [row], style(50))
   expect(prose.slice(1)).toEqual([

@@ -52,8 +52,12 @@ export function wrap(text: string, width: number): string[] {
   return lines
 }
 
-/** Returns a text after a head, wrapped to `width` columns, its further lines below its first word. */
-export function hangingLines(head: string, text: string, width: number): string[] {
+/**
+ * Returns a text after a head, wrapped to `width` columns, its further lines below its first word. Without a width, which is
+ * where it goes to no terminal, it is one line.
+ */
+export function hangingLines(head: string, text: string, width: number | undefined): string[] {
+  if (width === undefined) return [head + text]
   const indent = textWidth(stripVTControlCharacters(head))
   return wrap(text, width - indent).map((line, index) => (index === 0 ? head : ' '.repeat(indent)) + line)
 }
@@ -90,9 +94,17 @@ function formatField(name: string, value: unknown, style: Style): string {
   return typeof value === 'number' && isTime(name) ? timeText(value, style) : formatValue(value)
 }
 
+/** Returns a number of bytes in a unit that is easy to read: `912 bytes`, `16 kB`, `1.2 MB`. */
+export function sizeText(bytes: number): string {
+  if (bytes < 1_000) return bytes === 1 ? '1 byte' : `${bytes} bytes`
+  const [unit, size] = bytes < 999_500 ? ['kB', 1_000] : bytes < 999_500_000 ? ['MB', 1e6] : ['GB', 1e9]
+  const count = bytes / Number(size)
+  return `${count.toFixed(count < 9.95 ? 1 : 0)} ${unit}`
+}
+
 /** Whether a field of this name holds epoch milliseconds. */
 export function isTime(name: string): boolean {
-  return /(^|_)at_ms$|^now_ms$/.test(name)
+  return /(^|_)at_ms$|^(server_time|now)_ms$/.test(name)
 }
 
 /** Returns a scalar, or a list of them, on one line, with the control characters written out that could steer a terminal. */

@@ -29,10 +29,12 @@ export function openUrl({ env, platform }: Pick<Host, 'env' | 'platform'>, url: 
   })
 }
 
-/** Opens a page for a command, and notes whether it did. Without a terminal nothing is opened. */
+/** Opens a page for a command that prints its URL, and notes whether it did. Without a terminal nothing is opened. */
 export async function openPage({ host, out }: Session, url: string): Promise<boolean> {
   const isOpen = host.stdout.is_terminal && (await openUrl(host, url))
-  if (isOpen) out.note(`Opened in the browser: ${url}`)
-  else out.note(`Not opened, ${host.stdout.is_terminal ? 'no browser was found' : 'this is not a terminal'}: ${url}`)
+  // As text the command itself prints the URL.
+  const where = out.format === 'text' ? '.' : `: ${url}`
+  if (isOpen) out.note(`Opened in the browser${where}`)
+  else out.note(`Not opened, ${host.stdout.is_terminal ? 'no browser was found' : 'this is not a terminal'}${where}`)
   return isOpen
 }

@@ -11,7 +11,7 @@ export interface Command {
   details?: string
   arguments?: readonly Argument[]
   options?: readonly Option[]
-  /** The columns of each table that it prints. With one table, `--columns` chooses among them. */
+  /** The columns of each table that it prints, among which `--columns` chooses. */
   tables?: readonly (readonly Column[])[]
   /** Fields that `--columns` takes beside the columns of the table. */
   fields?: readonly string[]
@@ -81,14 +81,13 @@ export async function loadAll(
 
 /** Returns the flags of a command that prints tables. */
 export function tableOptions({ tables = [], fields = [] }: Pick<Command, 'tables' | 'fields'>): Option[] {
-  const [columns, ...others] = tables
-  if (columns === undefined) return []
+  if (tables.length === 0) return []
   const wide = new Option('--wide', 'show every column, and whole values, on a terminal too')
-  if (others.length > 0) return [wide]
-  const named = columns.filter(({ name }) => name.trim() !== '')
-  const names = named.map(({ name }) => name)
-  const known = [...new Set([...names, ...named.map(({ name, field = name }) => field), ...fields])]
-  const chosen = new Option('--columns <names>', `columns, separated by commas: ${names.join(',')}`).argParser(
+  const named = tables.flat().filter(({ name }) => name.trim() !== '')
+  const fieldNames = named.map(({ name, field = name }) => field)
+  const names = [...new Set(named.map(({ name, field = name }) => (name.includes(' ') ? field : name)))]
+  const known = [...new Set([...names, ...fieldNames, ...fields])]
+  const chosen = new Option('--columns <names>', `Columns, separated by commas: ${names.join(', ')}`).argParser(
     (text) => {
       const given = text.split(',').map((name) => name.trim())
       const unknown = given.find((name) => !known.includes(name))

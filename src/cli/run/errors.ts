@@ -62,6 +62,19 @@ export async function untilCtrlC(work: Promise<number>): Promise<number> {
   }
 }
 
+/** The failure of a command that cannot read a file: the reason in words where Node has only a code and a system call. */
+export function unreadable(file: string, error: Error & { code?: unknown }): CliError {
+  const reason = readFailures[String(error.code)] ?? error.message
+  return new CliError('usage', 'file_unreadable', `${file} cannot be read: ${reason}.`)
+}
+
+const readFailures: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  ENOTDIR: 'there is no such file',
+  EISDIR: 'it is a folder',
+  EACCES: 'permission denied',
+}
+
 /** The failure of every command that needs a sandbox where none is running and no service is named. */
 export function noSandbox(): CliError {
   const hint = 'Start one: svc start. Or name a service: --base-url URL.'

@@ -2,6 +2,7 @@
 import { Argument, Command as Commander, Option } from 'commander'
 import type { Style } from '../output/style.ts'
 import { type Column, tableLines } from '../output/table.ts'
+import { hangingLines } from '../output/text.ts'
 import { settingNames, settingsTable } from '../settings/table.ts'
 import type { CommandNode, OptionNode } from './command-tree.ts'
 import { exitCodes } from './errors.ts'
@@ -44,7 +45,7 @@ export function commandHelp(
   const lines = [
     '',
     style.bold('Examples:'),
-    ...examples.map((example) => `  ${command_name} ${example}`),
+    ...examples.flatMap((example) => exampleLines(`${command_name} ${example}`, columns)),
     '',
     style.bold('Flags of every command:'),
     '  -o text|json|jsonl|none  --jq EXPR  --template TEXT  --time FORM  -q',
@@ -65,15 +66,37 @@ function describe(
   if (commands !== undefined) commander.helpCommand(false).usage('<command> [options]')
   for (const child of commands ?? []) commander.command(child.name).summary(child.summary)
   for (const { name, description, defaultValue, choices } of args) {
-    const argument = new Argument(name, description).default(defaultValue)
-    commander.addArgument(choices.length === 0 ? argument : argument.choices(choices))
+    commander.addArgument(new Argument(name, described(description, choices)).default(defaultValue))
   }
   for (const option of options) commander.addOption(optionOf(option))
 }
 
-function optionOf({ flags, description, defaultValue, presetArg, choices }: OptionNode): Option {
-  const option = new Option(flags, description).default(defaultValue).preset(presetArg)
-  return choices.length === 0 ? option : option.choices(choices)
+function optionOf({ flags, description, defaultValue, choices }: OptionNode): Option {
+  return new Option(flags, described(description, choices)).default(defaultValue)
+}
+
+/** More choices than this are a wall of words: such a command has a list of them. */
+const maxListedChoices = 14
+
+/** Returns a description with a capital and without a full stop, unless it has several sentences, and its choices. */
+function described(text: string, choices: readonly string[]): string {
+  const capital = text.replace(
+    /^(?!true|false)[a-z]+(?=[ ;])/,
+    (word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`,
+  )
+  const one = /\. (?!\()/.test(capital) ? capital : capital.replace(/\.(?=$| \()/, '')
+  return choices.length === 0 || choices.length > maxListedChoices ? one : `${one} (choices: ${choices.join(', ')})`
+}
+
+/** Returns an example, continued as a shell reads it where the terminal has no room for it. */
+function exampleLines(text: string, columns: number): string[] {
+  const lines: string[] = []
+  for (const part of text.split(/ (?=--?[a-z])/)) {
+    const longer = lines.length === 0 ? `  ${part}` : `${lines.at(-1)} ${part}`
+    if (lines.length > 0 && longer.length > columns - 2) lines.push(`      ${part}`)
+    else lines[Math.max(0, lines.length - 1)] = longer
+  }
+  return lines.map((line, index) => (index === lines.length - 1 ? line : `${line} \\`))
 }
 
 function commandsOf(node: CommandNode): CommandNode[] {
@@ -123,18 +146,21 @@ const settingColumns: readonly Column[] = [
 ]
 
 async function settingsTopic(style: Style): Promise<string[]> {
+  const prose = (text: string) => hangingLines('', text, style.columns)
   const rows = settingNames.map((name) => {
     const { flag, env, isFileSetting, description } = settingsTable[name]
     return { flag: flag ?? '-', env, file: isFileSetting ? name : '-', description }
   })
   return [
-    'A setting is taken from the first of these that has it: flag, environment, svc.config.json, profile,',
-    'running sandbox, default.',
+    ...prose(
+      'A setting is taken from the first of these that has it: flag, environment, svc.config.json, profile, running sandbox, default. In a file its name is that of the flag, with _ for -: base_url. SVC_HOME, --profile and --config cannot stand in a file.',
+    ),
     '',
     ...tableLines(settingColumns, rows, style),
     '',
-    'A list longer than the terminal goes to SVC_PAGER, PAGER or less; --no-pager prints it directly.',
-    'SVC_STRICT=1 starts every sandbox as svc start --strict does.',
-    '--json is short for -o json. -q prints no notes. --no-input never asks. --color auto|always|never; NO_COLOR and FORCE_COLOR count.',
+    ...prose('A list longer than the terminal goes to SVC_PAGER, PAGER or less; --no-pager prints it directly.'),
+    ...prose('SVC_STRICT=1 starts every sandbox as svc start --strict does.'),
+    ...prose('--json is short for -o json. -q prints no notes. --no-input never asks.'),
+    ...prose('--color auto, always or never; NO_COLOR and FORCE_COLOR count too.'),
   ]
 }

@@ -26,7 +26,10 @@ export async function runSession(
   const interrupt = new AbortController()
   let onInterrupt = (signal: string) => interrupt.abort(new InterruptError(signal))
   const { wide, columns } = input.options as { wide?: true; columns?: readonly string[] }
-  if (output.view !== undefined) Object.assign(output.view, { wide: wide === true, columns: columns ?? null })
+  if (output.view !== undefined) {
+    const has_tables = (command.tables?.length ?? 0) > 1
+    Object.assign(output.view, { wide: wide === true, columns: columns ?? null, has_tables })
+  }
   const out = createOutput(host, output)
   await out.prepare()
   const removeHandler = handleSignals(host, (signal) => onInterrupt(signal))

@@ -29,3 +29,8 @@ export interface Session {
 export function hasScreen({ host, out }: Session): boolean {
   return out.format === 'text' && host.stdin_is_terminal && host.stdout.is_terminal && host.env.TERM !== 'dumb'
 }
+
+/** Notes on a terminal that a command waits for what comes: until then it prints nothing. */
+export function noteFollowing({ host, out }: Pick<Session, 'host' | 'out'>, what: string): void {
+  if (host.stdout.is_terminal) out.note(`Following ${what}. Ctrl-C ends it.`)
+}

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
 import { requirementOf } from '../../contract/field-errors.ts'
-import { CliError } from '../run/errors.ts'
+import { CliError, unreadable } from '../run/errors.ts'
 import { settingRules } from './settings.ts'
 import { StartSection } from './start-options.ts'
 import { type FileSettingName, fileSettingNames, outputFormats, settingsTable } from './table.ts'
@@ -79,7 +79,7 @@ function describeIssue(issue: z.core.$ZodIssue): string {
 function readText(path: string): Promise<string | null> {
   return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null
-    throw new CliError('usage', 'file_unreadable', `${path} cannot be read: ${error.message}.`)
+    throw unreadable(path, error)
   })
 }
 

@@ -29,7 +29,7 @@ export const beacons: Noun = {
               result.reason_code === 'OK' ? 'OK' : `${result.reason_code}: ${acceptMeanings[result.reason_code]}`,
             ],
             ['billable', result.billable ? 'yes' : 'no'],
-            ['would bill', meta.would_bill === null ? null : formatValue(meta.would_bill)],
+            ['would bill', wouldBillText(meta.would_bill)],
             ['request', result.request_id],
           ],
           style,
@@ -51,6 +51,14 @@ export const beacons: Noun = {
     lint,
     tail,
   ],
+}
+
+/** Returns the header in words: `true; metric=viewable_impression` as `yes, a viewable_impression`. */
+function wouldBillText(header: string | null): string | null {
+  const [, isBilled, metric] = /^(true|false)(?:; metric=(\w+))?$/.exec(header ?? '') ?? []
+  if (isBilled === undefined) return header === null ? null : formatValue(header)
+  const answer = isBilled === 'true' ? 'yes' : 'no'
+  return metric === undefined ? answer : `${answer}, a ${metric}`
 }
 
 /** Returns the fields that the flags leave out. A body of --data is sent unchanged, so it gets none. */

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { Argument, Option } from 'commander'
 import type { Command } from '../../cli/run/command.ts'
-import { CliError, exitCodes } from '../../cli/run/errors.ts'
+import { CliError, exitCodes, unreadable } from '../../cli/run/errors.ts'
 import { type Host, readStdin } from '../../cli/run/host.ts'
 import { lintBeacons, lintLines, lintSummary } from '../../journal/lint.ts'
 import { parseTime } from '../flag-values.ts'
@@ -53,6 +53,6 @@ async function readText(host: Host, file: string, name: string): Promise<string>
 
 function readBytes(path: string): Promise<Buffer> {
   return readFile(path).catch((error: Error) => {
-    throw new CliError('usage', 'file_unreadable', `${path} cannot be read: ${error.message}.`)
+    throw unreadable(path, error)
   })
 }

@@ -7,7 +7,7 @@ import { formatValue } from '../../cli/output/text.ts'
 import { timeText } from '../../cli/output/time.ts'
 import type { Command, CommandInput } from '../../cli/run/command.ts'
 import { untilCtrlC } from '../../cli/run/errors.ts'
-import { hasScreen, type Session } from '../../cli/run/session.ts'
+import { hasScreen, noteFollowing, type Session } from '../../cli/run/session.ts'
 import { parseSince } from '../../foundation/duration.ts'
 import { beaconSource } from '../../tail/beacon-source.ts'
 import { beaconLine, verdictPaint, verdictText } from '../../tail/beacon-text.ts'
@@ -79,7 +79,8 @@ function read(session: Session, { options }: CommandInput): { filter: TailFilter
   }
 }
 
-async function printLines({ out }: Session, feed: FeedOptions, filter: TailFilter): Promise<number> {
+async function printLines({ host, out }: Session, feed: FeedOptions, filter: TailFilter): Promise<number> {
+  noteFollowing({ host, out }, 'beacons')
   for await (const message of followBeacons(feed)) {
     if (message.kind !== 'item') {
       const note = noteOf(message)

@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net'
 import { InvalidArgumentError, Option } from 'commander'
 import type { Style } from '../../cli/output/style.ts'
 import { formatTime } from '../../cli/output/time.ts'
-import type { Command } from '../../cli/run/command.ts'
-import { CliError } from '../../cli/run/errors.ts'
+import type { Command, CommandInput } from '../../cli/run/command.ts'
+import { CliError, untilCtrlC } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
 import { verifyCallback } from '../../client/callback.ts'
 import { parseJson, valueAt } from '../../foundation/json.ts'
@@ -58,29 +58,31 @@ export const listen: Command = {
       .default(defaultPort),
   ],
   examples: ['callbacks listen', 'callbacks listen --forward-to localhost:3000/hooks/decision -o jsonl'],
-  async run(session, { options }) {
-    const { out, host, signal } = session
-    const receiver: Receiver = {
-      keys: keysOf(session),
-      forward_to: (options.forwardTo as URL | undefined) ?? null,
-      now: host.now,
-      print: (callback) => out.item(callback, (style) => line(callback, style)),
+  run: (session, { options }) => untilCtrlC(receiveAll(session, options)),
+}
+
+async function receiveAll(session: Session, options: CommandInput['options']): Promise<number> {
+  const { out, host, signal } = session
+  const receiver: Receiver = {
+    keys: keysOf(session),
+    forward_to: (options.forwardTo as URL | undefined) ?? null,
+    now: host.now,
+    print: (callback) => out.item(callback, (style) => line(callback, style)),
+  }
+  const servers = await bind(session, receiver, options.port as number)
+  const { port } = servers[0]!.address() as AddressInfo
+  const url = `http://localhost:${port}`
+  if (out.format === 'json' || out.format === 'jsonl') out.item({ type: 'listening', url }, () => '')
+  else out.note(`Listening on ${url}, for jobs with this callback_url. Ctrl-C stops it.`)
+  try {
+    if (!signal.aborted) await once(signal, 'abort')
+  } finally {
+    for (const server of servers) {
+      server.close()
+      server.closeAllConnections()
     }
-    const servers = await bind(session, receiver, options.port as number)
-    const { port } = servers[0]!.address() as AddressInfo
-    const url = `http://localhost:${port}`
-    if (out.format === 'json' || out.format === 'jsonl') out.item({ type: 'listening', url }, () => '')
-    else out.note(`Listening on ${url}, for jobs with this callback_url. Ctrl-C stops it.`)
-    try {
-      if (!signal.aborted) await once(signal, 'abort')
-    } finally {
-      for (const server of servers) {
-        server.close()
-        server.closeAllConnections()
-      }
-    }
-    throw signal.reason
-  },
+  }
+  throw signal.reason
 }
 
 function forwardUrl(text: string): URL {

@@ -1,6 +1,6 @@
 /** `svc contract check`: compares a live service with the contract. */
 import { Argument, Option } from 'commander'
-import { type Column, chosen, paintWord } from '../../cli/output/table.ts'
+import { type Column, paintWord } from '../../cli/output/table.ts'
 import type { Command } from '../../cli/run/command.ts'
 import { CliError, exitCodes, noSandbox } from '../../cli/run/errors.ts'
 import { version } from '../../cli/run/program-info.ts'
@@ -51,7 +51,7 @@ export const check: Command = {
     session.out.list(
       { ok: isAsDocumented, base_url: settings.base_url, mode, openapi, summary, endpoints, differences },
       differences,
-      (style) => [...reportLines(report, chosen(columns, style), style), ...openapiLines(openapi)],
+      (style) => [...reportLines(report, columns, style), ...openapiLines(openapi)],
     )
     session.out.note(
       isAsDocumented

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import { Argument, Option } from 'commander'
 import { callEndpoint, endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
 import type { Command } from '../../cli/run/command.ts'
-import { CliError } from '../../cli/run/errors.ts'
+import { CliError, unreadable } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
 import { nextCursor } from '../../client/client.ts'
 import type { CallInput } from '../../client/exchange.ts'
@@ -112,6 +112,6 @@ export async function* linesOf(path: string): AsyncGenerator<string> {
     yield* createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })
   } catch (error) {
     if (!(error instanceof Error) || !('syscall' in error)) throw error
-    throw new CliError('usage', 'file_unreadable', `${path} cannot be read: ${error.message}.`)
+    throw unreadable(path, error)
   }
 }

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { Argument, Option } from 'commander'
 import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
 import type { Style } from '../../cli/output/style.ts'
-import { type Column, chosen, paintDim, tableLines } from '../../cli/output/table.ts'
+import { type Column, paintDim, tableLines } from '../../cli/output/table.ts'
 import type { Command, Noun } from '../../cli/run/command.ts'
 import { exitCodes } from '../../cli/run/errors.ts'
 import type { EvidenceVerification } from '../../contract/control/evidence.ts'
@@ -93,5 +93,5 @@ function chainTable({ chains }: EvidenceVerification, style: Style): string[] {
     head: head?.slice(0, 16),
     problem,
   }))
-  return tableLines(chosen(chainColumns, style), rows, style)
+  return tableLines(chainColumns, rows, style)
 }

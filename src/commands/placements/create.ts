@@ -77,7 +77,7 @@ export const create = endpointCommand('placements.create', {
       `long-poll wait; default: ${limits.wait_ms.placements_default}, at most ${limits.wait_ms.max}`,
     ).argParser(wholeNumber),
     new Option('--session-id <id>', 'session; default: a new one'),
-    new Option('--consent <state>', 'granted, denied or none').choices(['granted', 'denied', 'none']),
+    new Option('--consent <state>', 'consent of the session').choices(['granted', 'denied', 'none']),
     new Option('--position <position>', 'position of the slot').choices(choices('slot_hint', 'position')),
     new Option('--max-width <px>', 'maximum width of the creative').argParser(wholeNumber),
     new Option('--max-height <px>', 'maximum height of the creative').argParser(wholeNumber),

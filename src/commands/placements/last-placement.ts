@@ -4,7 +4,7 @@
  */
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { CliError } from '../../cli/run/errors.ts'
+import { CliError, noSandbox } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
 import { isSameService } from '../../cli/settings/settings.ts'
 import { stateDirectory } from '../../cli/settings/state-directory.ts'
@@ -46,6 +46,7 @@ export async function lastPlacement(
   { host, settings, out }: Session,
   field: 'slot_id' | 'asset_token' | 'request_id',
 ): Promise<string> {
+  if (settings.source.base_url === 'default') throw noSandbox()
   const last = await readSaved(host, settings.base_url)
   const value = last?.[field] ?? null
   if (value !== null) {

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Argument, Option } from 'commander'
 import type { Command } from '../../cli/run/command.ts'
 import { commandClient, sessionClient } from '../../cli/run/command-client.ts'
-import { CliError, exitCodes } from '../../cli/run/errors.ts'
+import { CliError, exitCodes, unreadable } from '../../cli/run/errors.ts'
 import { version } from '../../cli/run/program-info.ts'
 import type { Session } from '../../cli/run/session.ts'
 import type { Client } from '../../client/client.ts'
@@ -92,7 +92,7 @@ async function loadDrive({ host }: Session, file: string | undefined): Promise<W
   if (file === undefined) return undefined
   const { loadPageSteps, PageStepFailed } = await import('../../qa/browser/page-steps.ts')
   const text = await readFile(resolve(host.cwd, file), 'utf8').catch((error: Error) => {
-    throw new CliError('usage', 'file_unreadable', `${file} cannot be read: ${error.message}.`)
+    throw unreadable(file, error)
   })
   try {
     const steps = loadPageSteps(text, file)

@@ -10,7 +10,7 @@ import { cutText, formatValue, padEnd } from '../../cli/output/text.ts'
 import { timeText } from '../../cli/output/time.ts'
 import type { Command } from '../../cli/run/command.ts'
 import { untilCtrlC } from '../../cli/run/errors.ts'
-import { hasScreen, type Session } from '../../cli/run/session.ts'
+import { hasScreen, noteFollowing, type Session } from '../../cli/run/session.ts'
 import { type Client, nextCursor } from '../../client/client.ts'
 import type { RequestItem } from '../../contract/control/requests.ts'
 import { connect, follow, type Interruption, noteOf } from '../../tail/feed.ts'
@@ -76,6 +76,7 @@ export const logs: Command = {
 
 async function printFollowed(session: Session, query: RequestQuery, latest: number): Promise<number> {
   const { out, signal } = session
+  noteFollowing(session, 'requests')
   for await (const message of followRequests(() => connect(session), query, latest, signal)) {
     const note = message.kind === 'request' ? null : noteOf(message)
     if (message.kind === 'request') print(session, message.item)

@@ -3,6 +3,7 @@ import { openAsBlob, statSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
 import { Argument } from 'commander'
 import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
+import { sizeText } from '../../cli/output/text.ts'
 import { CliError } from '../../cli/run/errors.ts'
 import { forceOption, writeAtomically } from '../files.ts'
 
@@ -22,7 +23,7 @@ export const exportCommand = endpointCommand('sandbox.export', {
       writeAtomically(session, file, counted(bytes, done), how),
     )
     const size_bytes = statSync(file).size
-    out.data({ file, size_bytes }, () => [`Wrote ${file}, ${size_bytes} bytes.`])
+    out.data({ file, size_bytes }, () => [`Wrote ${file}, ${sizeText(size_bytes)}.`])
     return 0
   },
 })

@@ -14,6 +14,10 @@ const columns: readonly Column[] = [
   { name: 'injected' },
 ]
 
+function removed({ cleared }: { cleared: number }): string[] {
+  return [cleared === 0 ? 'There was no rule to remove.' : `Removed ${cleared} ${cleared === 1 ? 'rule' : 'rules'}.`]
+}
+
 export const faults: CommandGroup = {
   name: 'faults',
   summary: 'Break requests on purpose, the same way in every run',
@@ -21,8 +25,8 @@ export const faults: CommandGroup = {
     endpointCommand('faults.add', {
       details: [
         'Fails twice, then works:   --path /v1/placements --times 2',
-        'Over the rate limit:       --status 429 --retry-after-s 30 --retry-after-format http_date',
-        'A third of all, the same in every run: --rate 0.33 --seed 7',
+        'Over the rate limit:       --status 429 --retry-after-s 30',
+        'A third, always the same:  --rate 0.33 --seed 7',
         'Slow, median 300 ms:       --effect delay --latency-ms 300 --latency-sigma 0.5',
         'A lost acknowledgement:    --path /v1/beacons --effect drop --served',
         'An unknown field:          --effect rewrite --set rewrite.x_new=1',
@@ -35,7 +39,11 @@ export const faults: CommandGroup = {
     endpointCommand('faults.list', { examples: ['sandbox faults list', 'sandbox faults list -o json'], columns }),
     endpointCommand('faults.remove', {
       examples: ['sandbox faults remove flt_1', 'sandbox faults remove flt_2 -o json'],
+      text: removed,
     }),
-    endpointCommand('faults.clear', { examples: ['sandbox faults clear', 'sandbox faults clear -o json'] }),
+    endpointCommand('faults.clear', {
+      examples: ['sandbox faults clear', 'sandbox faults clear -o json'],
+      text: removed,
+    }),
   ],
 }

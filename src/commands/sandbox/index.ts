@@ -1,5 +1,6 @@
 import { Option } from 'commander'
 import { callEndpoint, endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
+import { alignPairs } from '../../cli/output/text.ts'
 import type { Noun } from '../../cli/run/command.ts'
 import { CliError, exitCodes } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
@@ -52,6 +53,20 @@ export const sandbox: Noun = {
     endpointCommand('sandbox.integrity', {
       details: 'Ends with exit code 5 when a check fails.',
       examples: ['sandbox integrity', 'sandbox integrity -o json'],
+      text: ({ database, evidence }, _meta, style) => {
+        const entries = evidence.chains.reduce((sum, chain) => sum + chain.entries, 0)
+        const broken = evidence.chains.filter(({ problem }) => problem !== null)
+        const intact = `${evidence.chains.length} chains with ${entries} entries hold`
+        return alignPairs(
+          [
+            ['database', database.ok ? style.green('intact') : null],
+            ...database.problems.map((problem) => ['database', style.red(problem)] as const),
+            ['evidence', broken.length === 0 ? style.green(intact) : null],
+            ...broken.map(({ client_id, problem }) => ['evidence', style.red(`${client_id}: ${problem}`)] as const),
+          ],
+          style,
+        )
+      },
       exitCode: ({ ok }) => (ok ? exitCodes.ok.exit_code : exitCodes.expectation.exit_code),
     }),
     reset,

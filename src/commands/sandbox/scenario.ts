@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
 import { paintWord } from '../../cli/output/table.ts'
+import { hangingLines } from '../../cli/output/text.ts'
 import type { CommandGroup } from '../../cli/run/command.ts'
 import type { Scenario } from '../../contract/control/scenarios.ts'
 import { packageRoot } from '../../scaffold/templates.ts'
@@ -14,7 +15,7 @@ export const scenario: CommandGroup = {
       examples: ['sandbox scenario list', 'sandbox scenario list -o json'],
       columns: [
         { name: 'name', kind: 'id' },
-        { name: 'title', least: 24 },
+        { name: 'title', kind: 'prose' },
         { name: 'active', rank: 2, paint: paintWord },
       ],
       fromPackage: async () => ({
@@ -24,15 +25,15 @@ export const scenario: CommandGroup = {
     }),
     endpointCommand('scenario.use', {
       examples: ['sandbox scenario use banner_ok', 'sandbox scenario use clip_ok -o json'],
-      text: ({ name, title, purpose, steps, expect }) => [
+      text: ({ name, title, purpose, steps, expect }, _meta, style) => [
         `${name}: ${title}.`,
-        purpose,
+        ...hangingLines('', purpose, style.columns),
         '',
         'Do',
-        ...steps.map((step) => `  ${step}`),
+        ...steps.flatMap((step) => hangingLines('  ', step, style.columns)),
         '',
         'Expect',
-        ...expect.map((line) => `  ${line}`),
+        ...expect.flatMap((line) => hangingLines('  ', line, style.columns)),
       ],
     }),
     endpointCommand('scenario.clear', {

@@ -1,11 +1,12 @@
 import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
-import { type Column, chosen, tableLines } from '../../cli/output/table.ts'
+import { type Column, tableLines } from '../../cli/output/table.ts'
+import { sizeText } from '../../cli/output/text.ts'
 import type { CommandGroup } from '../../cli/run/command.ts'
 
 const columns: readonly Column[] = [
   { name: 'name', kind: 'id' },
   { name: 'saved', field: 'saved_at_ms', kind: 'time' },
-  { name: 'bytes', field: 'size_bytes' },
+  { name: 'size', field: 'size_bytes', kind: 'size' },
   { name: 'schema', field: 'schema_version', rank: 2 },
 ]
 
@@ -15,12 +16,12 @@ export const snapshot: CommandGroup = {
   commands: [
     endpointCommand('snapshots.save', {
       examples: ['sandbox snapshot save before-launch', 'sandbox snapshot save with-consent --replace'],
-      text: ({ name, size_bytes }) => [`Saved ${name}, ${size_bytes} bytes.`],
+      text: ({ name, size_bytes }) => [`Saved ${name}, ${sizeText(size_bytes)}.`],
     }),
     endpointCommand('snapshots.list', {
       examples: ['sandbox snapshot list', 'sandbox snapshot list -o json'],
       tables: [columns],
-      text: ({ items }, _meta, style) => (items.length === 0 ? [] : tableLines(chosen(columns, style), items, style)),
+      text: ({ items }, _meta, style) => (items.length === 0 ? [] : tableLines(columns, items, style)),
       after: async ({ out }, { items }) => {
         if (items.length === 0) out.note('No snapshot is saved. Save one: svc sandbox snapshot save NAME')
       },

@@ -1,7 +1,7 @@
 /** Which sandboxes are running, and whether they respond: `svc sandbox status`, `svc sandbox ps` and `svc health`. */
 import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
 import type { Style } from '../../cli/output/style.ts'
-import { type Column, chosen, tableLines } from '../../cli/output/table.ts'
+import { type Column, tableLines } from '../../cli/output/table.ts'
 import { alignPairs } from '../../cli/output/text.ts'
 import { timeText } from '../../cli/output/time.ts'
 import { foreignLocators, type Locator, runningSandboxes } from '../../cli/process/locator.ts'
@@ -97,7 +97,7 @@ export const ps: Command = {
       rows.length === 0
         ? []
         : tableLines(
-            chosen(psColumns, style),
+            psColumns,
             rows.map((row) => ({
               ...row,
               mark: row.used ? '*' : ' ',

@@ -74,8 +74,8 @@ async function play(
   { repeat, format, pause_ms }: { repeat: number; format: TurnFormat; pause_ms: number },
 ): Promise<number> {
   const { host, out, settings, signal } = session
-  const clock = settings.sandbox === null ? null : await session.client().clock.show({}, { signal })
-  const offset_ms = clock === null ? 0 : clock.now_ms - host.now()
+  const now = async () =>
+    settings.sandbox === null ? host.now() : (await session.client().clock.show({}, { signal })).now_ms
   const failed: Step[] = []
   const page: Page = { client: null }
   let turn = 0
@@ -90,8 +90,7 @@ async function play(
         if (!step.ok) failed.push(step)
         out.item(step, (style) => stepLines(step, scenario, style))
       }
-      const now_ms = clock?.frozen === true ? clock.now_ms : host.now() + offset_ms
-      await scenario.play(startTurn(session, { scenario: scenario.name, turn, now_ms, page }, onStep), of)
+      await scenario.play(startTurn(session, { scenario: scenario.name, turn, now, page }, onStep), of)
       const rest_ms = pause_ms - (performance.now() - started)
       const isLast = round === repeat - 1 && scenario === scenarios.at(-1)
       if (rest_ms > 0 && !isLast) await wait(rest_ms, undefined, { signal }).catch(() => signal.throwIfAborted())

@@ -84,13 +84,19 @@ export const viewed_ms = 2_500
 
 export function startTurn(
   session: Session,
-  { scenario, turn, now_ms, page }: { scenario: string; turn: number; now_ms: number; page: Page },
+  { scenario, turn, now, page }: { scenario: string; turn: number; now: () => Promise<number>; page: Page },
   onStep: (step: Step) => void,
 ): Turn {
   const session_id = `sess_${session.host.randomText(12)}`
   const { settings, signal } = session
   const server = session.client()
   let beacons = 0
+  let shown_ms: number | null = null
+  /** Returns when the ad was shown, on the clock of the service: however long activation and decision have taken. */
+  const shownAt = async () => {
+    shown_ms ??= await now()
+    return shown_ms
+  }
 
   const callWith = async <Id extends EndpointId>(client: Client, id: Id, input: CallInput): Promise<Called<Id>> => {
     try {
@@ -126,12 +132,13 @@ export function startTurn(
     },
     async frame(fill, expected = 'loaded') {
       const called = await self.call('render.frame', { params: { asset_token: fill.asset_token } })
+      await shownAt()
       self.report('frame', called, called.ok ? 'loaded' : called.reason, { expected, fill })
     },
     async beacon(fill, event, after_ms, { expected = 'OK', measurements, with: others = {} } = {}) {
       beacons++
       const beacon_id = `${fill.slot_id}:${event}:${beacons}`
-      const occurred_at_ms = now_ms + after_ms
+      const occurred_at_ms = Math.round((await shownAt()) + after_ms)
       const body = {
         ...{ beacon_id, asset_token: fill.asset_token, event, occurred_at_ms },
         ...(measurements === undefined ? {} : { measurements }),

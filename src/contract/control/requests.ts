@@ -115,8 +115,8 @@ const matchPage = assumedFields('A93', {
   cursor: pageQuery.cursor,
 })
 
-/** Conditions are compared with what the journal has redacted, and not stored. */
-const matching = { ...writing, credential_fields: ['headers', 'body'] } as const
+/** They have a body, and change nothing. Conditions are compared with what the journal has redacted, and not stored. */
+const matching = { ...writing, role: 'read', credential_fields: ['headers', 'body'] } as const
 
 /** A part of a journalled request that was sent differently from the original. */
 export const NotRestored = assumedObject('A93', {

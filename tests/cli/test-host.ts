@@ -1,0 +1,48 @@
+/** A Host with a fixed clock, for commands that run in the process of a test. */
+import type { Host, HostStream, Signal } from '../../src/cli/run/host.ts'
+
+/** Counts the random texts, so that no two runs create the same session. */
+let randomTexts = 0
+
+/** 2026-01-31T12:00:00.000Z */
+export const noon = 1_769_860_800_000
+
+export function testHost(given: Pick<Host, 'env' | 'cwd' | 'stdout' | 'stderr'> & { stdin: string }): Host {
+  return {
+    ...given,
+    home: '/home/dev',
+    platform: process.platform,
+    pid: process.pid,
+    program: ['node', 'svc.js'],
+    parentOf: () => null,
+    node_version: process.versions.node,
+    stdin: (async function* () {
+      yield new TextEncoder().encode(given.stdin)
+    })(),
+    closeInput: () => {},
+    stdin_is_terminal: false,
+    now: () => noon,
+    randomText: (length) => String(++randomTexts).padStart(length, '0'),
+    onSignal: (_handler: (signal: Signal) => void) => () => {},
+    keepHeapSmall: () => {},
+    compileExpressionsOnce: () => {},
+    exitNow: (code) => {
+      throw new Error(`exited with ${code}`)
+    },
+    isRunning: (pid) => pid === process.pid,
+    terminate: () => false,
+    signal: () => false,
+    onExit: () => () => {},
+  }
+}
+
+export function keptStream(is_terminal: boolean): HostStream & { text: string } {
+  return {
+    text: '',
+    is_terminal,
+    columns: 80,
+    write(text) {
+      this.text += text
+    },
+  }
+}
