@@ -1,6 +1,6 @@
 /**
- * `npm run bench:inspector`: the inspector of a sandbox with 100,000 placements and a million rows of the journal. How long
- * until it paints, and the longest pause of its page while it scrolls and filters, in Chromium.
+ * `npm run bench:inspector`: the inspector of a sandbox with 100,000 placements, 200,000 beacons and a million rows of the
+ * journal. How long until it paints, and the longest pause of its page while it scrolls and filters, in Chromium.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import type { Page } from 'playwright-core'
 import { startSandbox } from '../sandbox/index.ts'
+import type { PlacementResponse } from '../src/contract/v1/placements.ts'
 import { launchChromium } from '../tests/browser/chromium.ts'
 
 const placements = 100_000
@@ -81,14 +82,31 @@ try {
   rmSync(folder, { recursive: true, force: true })
 }
 
-/** One real placement and one real exchange, multiplied by SQL: rows of the shape that the sandbox writes. */
+/** One real placement, its beacons and one real exchange, multiplied by SQL: rows of the shape that the sandbox writes. */
 async function prepare(): Promise<void> {
   const sandbox = await startSandbox({ database })
-  await fetch(`${sandbox.url}/v1/placements`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${sandbox.keys.secret_key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ client_id: sandbox.keys.client_id, session_id: 'bench', job_type: 'chat' }),
-  })
+  const post = async (path: string, body: object) => {
+    const response = await fetch(sandbox.url + path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${sandbox.keys.secret_key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    if (!response.ok) throw new Error(`${path} responded ${response.status}: ${await response.text()}`)
+    return (await response.json()) as PlacementResponse
+  }
+  const consent = { semantic_targeting: true, prompt_shared: false }
+  const own = { client_id: sandbox.keys.client_id, session_id: 'bench', job_type: 'chat', consent }
+  const { placement } = await post('/v1/placements', own)
+  if (placement === null) throw new Error('The placement was not filled.')
+  await (await fetch(placement.render.frame_url)).text()
+  for (const event of ['render', 'visible']) {
+    await post('/v1/beacons', {
+      beacon_id: `bench-${event}-1`,
+      asset_token: placement.asset_token,
+      event,
+      occurred_at_ms: Date.now(),
+    })
+  }
   await sandbox.close()
   const db = new Database(database)
   db.pragma('synchronous = OFF')
@@ -105,6 +123,18 @@ async function prepare(): Promise<void> {
     multiply('job', placements, { id: 'id + 4 * n' })
     multiply('slot', placements, { id: 'id + 4 * n', job_id: 'job_id + 4 * n' })
     multiply('exchange', exchanges, { id: 'id + n' })
+    // Each placement has the beacons of the first: the slot of the copy is as far from it as that of the placement's copy.
+    const columns = db.prepare<[], string>("SELECT name FROM pragma_table_info('beacon')").pluck().all()
+    const moved: Record<string, string> = {
+      id: '(SELECT max(id) FROM beacon) + row_number() OVER ()',
+      slot_id: 'slot_id + 4 * n',
+    }
+    db.exec(
+      `WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < ${placements})
+       INSERT INTO beacon (${columns.join(', ')})
+       SELECT ${columns.map((column) => moved[column] ?? column).join(', ')}
+       FROM number CROSS JOIN (SELECT * FROM beacon ORDER BY id LIMIT 2)`,
+    )
   })()
   db.close()
 }

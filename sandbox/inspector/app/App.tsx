@@ -2,7 +2,7 @@
 import { Component, type ReactNode, Suspense, useCallback, useEffect, useState } from 'react'
 import { Route, Router, Switch, useLocation } from 'wouter'
 import { usePathname } from 'wouter/use-browser-location'
-import { followEvents } from '../data/live.ts'
+import { followEvents, useRecovery } from '../data/live.ts'
 import { problemOf } from '../data/resource.ts'
 import { openSession, useSessionState } from '../data/session.ts'
 import { isTyping } from '../parts/DataTable.tsx'
@@ -104,7 +104,7 @@ const sequence_ms = 1_200
 
 function useKeys(open: (opened: Opened) => void, navigate: (route: string) => void): void {
   useEffect(() => {
-    let afterG = 0
+    let afterG = -Infinity
     const onKey = (event: KeyboardEvent) => {
       if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') {
         event.preventDefault()
@@ -115,7 +115,7 @@ function useKeys(open: (opened: Opened) => void, navigate: (route: string) => vo
       if (document.querySelector('[role=dialog], [role=alertdialog]') !== null) return
       const view: View | undefined =
         event.timeStamp - afterG < sequence_ms ? views.find(({ shortcut }) => shortcut === event.key) : undefined
-      afterG = event.key === 'g' ? event.timeStamp : 0
+      afterG = event.key === 'g' ? event.timeStamp : -Infinity
       if (view !== undefined) navigate(view.href)
       else if (event.key === '?') open('shortcuts')
       else if (event.key === '/') {
@@ -141,7 +141,14 @@ class Boundary extends Component<{ children: ReactNode }, { error: unknown }> {
     return (
       <Page title="This view has failed">
         <Problem problem={problemOf(this.state.error)} retry={() => location.reload()} />
+        <ReloadOnRecovery />
       </Page>
     )
   }
+}
+
+/** The script of a view that was opened while the sandbox was gone is not asked for twice by one document. */
+function ReloadOnRecovery(): null {
+  useRecovery(() => location.reload())
+  return null
 }

@@ -1,12 +1,12 @@
 /** The bar at the top, the list of views, beside them on a desk and above them on a phone, and the state of the connection. */
-import { useEffect } from 'react'
+import { useEffect, useRef } from 'react'
 import { Button, ToggleButton, ToggleButtonGroup } from 'react-aria-components'
 import { Link } from 'wouter'
 import { useLiveStatus } from '../data/live.ts'
 import { useResource } from '../data/resource.ts'
 import { linkTo, useSession } from '../data/session.ts'
 import { Icon } from '../parts/Icon.tsx'
-import { dateAndTime } from '../parts/Time.tsx'
+import { dateAndTime, useSandboxTime } from '../parts/Time.tsx'
 import { setTheme, type Theme, themes, useTheme } from './theme.ts'
 import { views } from './views.ts'
 
@@ -17,10 +17,13 @@ export interface NavigationProps {
 }
 
 export function Navigation({ current, openPalette }: NavigationProps) {
-  // On a phone the views are a line that scrolls.
+  const list = useRef<HTMLElement>(null)
+  // On a phone the views are a line that scrolls. After scrollIntoView, Tab would begin at the link and not at the top.
   useEffect(() => {
-    const link = current === null ? null : document.querySelector('.view-link[aria-current]')
-    link?.scrollIntoView({ inline: 'center', block: 'nearest' })
+    const link = current === null ? null : list.current?.querySelector('.view-link[aria-current]')
+    if (list.current === null || link == null) return
+    const [line, shown] = [list.current.getBoundingClientRect(), link.getBoundingClientRect()]
+    list.current.scrollLeft += shown.left + shown.width / 2 - (line.left + line.width / 2)
   }, [current])
   return (
     <>
@@ -42,7 +45,7 @@ export function Navigation({ current, openPalette }: NavigationProps) {
           <ThemeSwitch />
         </div>
       </header>
-      <nav className="views paper" aria-label="Views">
+      <nav className="views paper" aria-label="Views" ref={list}>
         <ul>
           {views.map(({ id, label, icon, href }) => (
             <li key={id}>
@@ -79,8 +82,9 @@ function Version() {
 /** The sandbox clock, where it is not the system's. */
 function Clock() {
   const { state } = useResource('clock.show', {}, ({ type }) => type === 'clock.changed')
-  if (state.status !== 'ready') return null
-  const { now_ms, offset_ms, frozen } = state.data
+  const now_ms = useSandboxTime(state.data)
+  if (state.status !== 'ready' || now_ms === null) return null
+  const { offset_ms, frozen } = state.data
   if (offset_ms === 0 && !frozen) return null
   return (
     <span className="chip bar" data-tone="warn" title="The sandbox clock is not that of the system">

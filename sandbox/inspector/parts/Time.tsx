@@ -1,4 +1,7 @@
 /** Times and durations. The time of day is that of this computer; the full date is in the tooltip. */
+import { useEffect, useState } from 'react'
+import type { SandboxClock } from '../../../src/contract/control/clock.ts'
+
 const clock = new Intl.DateTimeFormat('en-GB', {
   hour: '2-digit',
   minute: '2-digit',
@@ -56,4 +59,20 @@ export function Time({ at_ms, show = 'time', since_ms }: TimeProps) {
       {text}
     </time>
   )
+}
+
+/** How often a shown clock goes on. */
+const tick_ms = 250
+
+/** Returns the time of the sandbox clock: what was read, and from then on as time passes; null until it is read. */
+export function useSandboxTime(clock: SandboxClock | null): number | null {
+  const [now_ms, setNow] = useState(clock?.now_ms ?? null)
+  useEffect(() => {
+    setNow(clock?.now_ms ?? null)
+    if (clock === null || clock.frozen) return
+    const read = performance.now()
+    const timer = setInterval(() => setNow(clock.now_ms + performance.now() - read), tick_ms)
+    return () => clearInterval(timer)
+  }, [clock])
+  return now_ms
 }

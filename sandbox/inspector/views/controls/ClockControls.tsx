@@ -11,7 +11,7 @@ import { Segments, TextInput } from '../../parts/Fields.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { Panel } from '../../parts/Panel.tsx'
 import { Shown } from '../../parts/States.tsx'
-import { duration } from '../../parts/Time.tsx'
+import { duration, useSandboxTime } from '../../parts/Time.tsx'
 
 const steps: readonly (readonly [label: string, by_ms: number])[] = [
   ['1 second', 1_000],
@@ -155,15 +155,7 @@ function Clock({ clock, reload }: { clock: SandboxClock; reload: () => void }) {
 
 /** The time now, ticking with the clock that was read. */
 function TimeDisplay({ clock }: { clock: SandboxClock }) {
-  const [now_ms, setNow] = useState(clock.now_ms)
-  useEffect(() => {
-    setNow(clock.now_ms)
-    if (clock.frozen) return
-    const read = performance.now()
-    const timer = setInterval(() => setNow(clock.now_ms + performance.now() - read), 250)
-    return () => clearInterval(timer)
-  }, [clock])
-  const date = new Date(now_ms)
+  const date = new Date(useSandboxTime(clock) ?? clock.now_ms)
   return (
     <div className="clock-face">
       <p className="clock-time">{date.toISOString().slice(11, 19)}</p>
