@@ -22,19 +22,15 @@ export const entries: Record<string, string> = {
 const root = join(import.meta.dirname, '..')
 
 /**
- * Five files for what commands share, in place of forty: finding and reading a file takes longer than evaluating it. The
- * first two are all that help and a usage error need.
+ * Four files for what commands share, in place of forty: finding and reading a file takes longer than evaluating it. The
+ * first is all that help and a usage error need, beside the tree of commands.
  */
 const codeSplitting = {
   includeDependenciesRecursively: false,
   groups: [
     {
       name: 'cli',
-      test: /node_modules\/commander\/|src\/(cli\/(run\/(parser|command|errors|run-command|host)|output\/printable|settings\/table))\.ts/,
-    },
-    {
-      name: 'output',
-      test: /(?<!node_modules\/[\w-]+\/)node_modules\/(string-width|get-east-asian-width)\/|src\/cli\/output\/(output|style|text|table|time)\.ts/,
+      test: /(?<!node_modules\/[\w-]+\/)node_modules\/(commander|chalk|string-width|get-east-asian-width)\/|src\/cli\/(run\/(parser|command|errors|run-command|host|help)|output\/(printable|style|table|text|time)|settings\/table)\.ts/,
     },
     {
       name: 'command',
@@ -66,7 +62,17 @@ export async function buildNode(outDir: string): Promise<void> {
       __SVC_COMMAND_TREE__: JSON.stringify(JSON.stringify(await commandTree(commands))),
       'process.env.NODE_ENV': '"production"',
     },
-    plugins: [evaluatedFacts, noElicitation, lazyStringWidth, linearJq, plainBuiltins, noCircles, nodeVersionFirst],
+    plugins: [
+      evaluatedFacts,
+      noElicitation,
+      lazyStringWidth,
+      lazyChildProcess,
+      linearJq,
+      plainBuiltins,
+      noCircles,
+      noForwarding,
+      nodeVersionFirst,
+    ],
     // Else NODE_ENV, which test runners set, chooses the development form of JSX, which the production React does not have.
     oxc: { jsx: { runtime: 'automatic', development: false } },
     ssr: {
@@ -196,7 +202,7 @@ const linearJq: Plugin = {
 
 /** Functions and classes of Node that few requests need: their modules are loaded when one is first called. */
 const lateFunctions: Record<string, RegExp> = {
-  'node:child_process': /^spawn$/,
+  'node:child_process': /^spawn(Sync)?$/,
   'node:dns/promises': /^lookup$/,
   'node:worker_threads': /^Worker$/,
   'node:zlib': /^[a-zA-Z, ]+$/,
@@ -232,6 +238,44 @@ const plainBuiltins: Plugin = {
     )
     if (/^import .*"node:/m.test(plain)) throw new Error(`${fileName} imports a module of Node: see plain-builtins.`)
     return plain
+  },
+}
+
+/** Commander needs child_process for commands that are programs of their own, and there are none: its module takes 2 ms. */
+const lazyChildProcess: Plugin = {
+  name: 'lazy-child-process',
+  transform(code, id) {
+    if (!id.endsWith('/commander/lib/command.js')) return null
+    const lazy = code.replace(
+      /^import childProcess from 'node:child_process';$/m,
+      "const childProcess = { spawn: (...args) => process.getBuiltinModule('node:child_process').spawn(...args) };",
+    )
+    if (lazy === code) throw new Error('commander imports child_process in another way: see lazy-child-process.')
+    return lazy
+  },
+}
+
+/**
+ * Imports what a chunk only passes on from where it is: `import()` of a module that shares its chunk with others gets a file
+ * of its own, with one line, and to find and read a file takes half a millisecond of a start.
+ */
+const noForwarding: Plugin = {
+  name: 'no-forwarding',
+  generateBundle(_options, bundle) {
+    const chunks = Object.values(bundle).filter((file) => file.type === 'chunk')
+    for (const { fileName, code, isEntry } of chunks) {
+      const [, names, target] = /^export \{ ([^}]+) \} from "(\.\/[^"]+)";\s*$/.exec(code) ?? []
+      if (isEntry || names === undefined) continue
+      const fields = names.split(', ').map((name) => {
+        const [inner, outer = inner] = name.split(' as ')
+        return `${outer}: chunk.${inner}`
+      })
+      const forwarded = `import("${target}").then((chunk) => ({ ${fields.join(', ')} }))`
+      for (const chunk of chunks) chunk.code = chunk.code.replaceAll(`import("./${fileName}")`, () => forwarded)
+      if (chunks.some((chunk) => chunk.code.includes(`"./${fileName}"`)))
+        throw new Error(`${fileName} is still imported`)
+      delete bundle[fileName]
+    }
   },
 }
 
