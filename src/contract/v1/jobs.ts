@@ -95,6 +95,19 @@ export const JobPromptObject = z.strictObject({
 export const JobPrompt = z.union([JobPromptObject, PromptText], { error: promptError })
 const jobPromptField = documented(JobPrompt.optional(), 'Optional context, as { topic, text } or a string.')
 
+/** Fields that both forms of a job have, each form by a choice of its own. */
+const surfaceFields = (choice: string) => ({
+  publisher: observed(Publisher.optional(), choice, 'As overrides.publisher.'),
+  slot_config: observed(SlotConfig.optional(), choice, 'Preferred formats and sizes.'),
+  brand_safety: observed(BrandSafety.optional(), choice, 'Blocked categories and domains.'),
+})
+const targetingFields = (choice: string) => ({
+  verification: observed(Verification.optional(), choice, 'Accepted and journalled.'),
+  frequency_cap: observed(FrequencyCap.optional(), choice, 'As overrides.frequency_cap.'),
+  targeting: observed(Opaque.optional(), choice, 'As overrides.targeting.'),
+  pacing: observed(Opaque.optional(), choice, 'As overrides.pacing.'),
+})
+
 /** Fields that public clients send flat, mapped to the canonical fields on receipt (A34). */
 const variantFields = {
   context: observed(z.strictObject(contextFields).optional(), 'A34', 'Context in the variant form.'),
@@ -105,17 +118,12 @@ const variantFields = {
     'A34',
     'How long the generation takes; gives a fill its metadata (C03).',
   ),
-  publisher: observed(Publisher.optional(), 'A34', 'As overrides.publisher.'),
-  slot_config: observed(SlotConfig.optional(), 'A34', 'Preferred formats and sizes in the variant form.'),
-  brand_safety: observed(BrandSafety.optional(), 'A34', 'Blocked categories and domains in the variant form.'),
+  ...surfaceFields('A34'),
   routing: observed(Opaque.optional(), 'A34', 'Accepted and journalled.'),
   ssp_partner_id: observed(text.optional(), 'A34', 'As overrides.preferred_partner_id.'),
   delivery: observed(Delivery.optional(), 'A34', 'The requested delivery of the decision.'),
   callback_url: observed(CallbackUrl.nullable().optional(), 'C07', 'Where the decision of each slot is sent to.'),
-  verification: observed(Verification.optional(), 'A34', 'Accepted and journalled.'),
-  frequency_cap: observed(FrequencyCap.optional(), 'A34', 'As overrides.frequency_cap.'),
-  targeting: observed(Opaque.optional(), 'A34', 'As overrides.targeting.'),
-  pacing: observed(Opaque.optional(), 'A34', 'As overrides.pacing.'),
+  ...targetingFields('A34'),
   timing: observed(Timing.optional(), 'A34', 'As overrides.timing.'),
 }
 
@@ -168,9 +176,7 @@ export const BrowserJobRequest = z.strictObject({
   ),
   prompt: observed(jobPromptField, 'A35', 'Optional context.'),
   consent: observed(RequestConsent.optional(), 'A35', 'Consent flags.'),
-  publisher: observed(Publisher.optional(), 'A35', 'As overrides.publisher.'),
-  slot_config: observed(SlotConfig.optional(), 'A35', 'Preferred formats and sizes.'),
-  brand_safety: observed(BrandSafety.optional(), 'A35', 'Blocked categories and domains.'),
+  ...surfaceFields('A35'),
   delivery: observed(Delivery.optional(), 'A35', 'The requested delivery of the decision.'),
   latency_hint: observed(
     z
@@ -195,10 +201,7 @@ export const BrowserJobRequest = z.strictObject({
     'C02',
     'Partners that the client would like.',
   ),
-  verification: observed(Verification.optional(), 'C02', 'Accepted and journalled.'),
-  frequency_cap: observed(FrequencyCap.optional(), 'C02', 'As overrides.frequency_cap.'),
-  targeting: observed(Opaque.optional(), 'C02', 'As overrides.targeting.'),
-  pacing: observed(Opaque.optional(), 'C02', 'As overrides.pacing.'),
+  ...targetingFields('C02'),
 })
 export type BrowserJobRequest = z.infer<typeof BrowserJobRequest>
 
