@@ -60,7 +60,7 @@ interface OpenSocket {
 /** The sockets that wait for one slot. */
 interface Group {
   sockets: Set<WebSocket>
-  /** Aborted when nobody waits any more. */
+  /** Aborted when no client waits any more. */
   done: AbortController
 }
 

@@ -1,5 +1,5 @@
 /**
- * Events as they are written to streams, made once for all who follow: an event is read and serialized once, and followers
+ * Events as they are written to streams, made once for all followers: an event is read and serialized once, and followers
  * with the same filter at the same place share the bytes. What is shared is bounded, in number and in time: the item of an
  * event changes, since a verdict depends on later beacons.
  */

@@ -28,7 +28,7 @@ export interface Callbacks {
   /** Posts the decision of a slot, which has been made. Does nothing for a slot without a callback. */
   deliver(slot_id: number): void
   /**
-   * Posts the decision of a slot now, once, and resolves to what became of it. `text`: the key, when it is not in memory.
+   * Posts the decision of a slot now, once, and resolves to the outcome. `text`: the key, when it is not in memory.
    * @throws ApiError 400 when the key is not the one that created the job, or not in memory
    */
   resend(row: CallbackRow, text?: string): Promise<CallbackRow>

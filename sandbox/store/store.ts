@@ -114,7 +114,7 @@ export interface Seed {
   catalogue: { sha256: string; demand: string }
 }
 
-/** Why a store cannot be opened. Nothing was changed. */
+/** Why a store cannot be opened. Nothing was changed. As SandboxError, which the store does not know. */
 export class OpenError extends Error {
   readonly code: OpenFailure
   readonly hint: string
@@ -431,7 +431,7 @@ export interface CallbackRow {
   attempted_at_ms: number | null
 }
 
-/** What became of a callback, to be stored. */
+/** The outcome of an attempt, to be stored. */
 export type CallbackUpdate = Pick<
   CallbackRow,
   'slot_id' | 'status' | 'attempts' | 'http_status' | 'problem' | 'attempted_at_ms'
@@ -445,7 +445,7 @@ export interface CallbackStore {
   ): Promise<Page<CallbackRow>>
   /** Resolves to those that are neither delivered nor given up, with whether their slot is decided. */
   unfinishedCallbacks(): Promise<{ slot_id: number; key_id: number; is_decided: boolean }[]>
-  /** Stores what became of a callback, with an event. */
+  /** Stores the outcome of an attempt, with an event. */
   updateCallback(update: CallbackUpdate, event: EventType, at_ms: number): Promise<void>
 }
 

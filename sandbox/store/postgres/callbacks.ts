@@ -1,4 +1,4 @@
-/** Callbacks: what became of each delivery. */
+/** Callbacks: the outcome of each delivery. */
 import type { CallbackRow, CallbackStore, JobRow } from '../store.ts'
 import type { Batch } from './batch.ts'
 import type { Connection } from './group-commit.ts'

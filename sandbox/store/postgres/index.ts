@@ -24,7 +24,7 @@ import { applySeed, clearAll, copyFromFile, largestIdText, startGeneration } fro
 
 export interface PostgresStoreOptions extends StoreOptions {
   url: string
-  /** One schema each; null for the one that everybody shares. */
+  /** One schema each; null for the shared one. */
   namespace: string | null
   /** Whether identifiers are the same in every run, so that no other node may be there. */
   isSeeded: boolean

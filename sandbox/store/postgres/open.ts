@@ -11,7 +11,7 @@ import { migrations } from './migrations.ts'
 
 export interface DatabaseOptions {
   url: string
-  /** One schema each; null for the one that everybody shares. */
+  /** One schema each; null for the shared one. */
   namespace: string | null
   report: (error: unknown) => void
 }

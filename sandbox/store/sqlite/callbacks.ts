@@ -1,5 +1,5 @@
 /**
- * Callbacks: what became of each delivery. Their statements are prepared with the first job that has a callback URL, for
+ * Callbacks: the outcome of each delivery. Their statements are prepared with the first job that has a callback URL, for
  * most sandboxes have none and every start would pay for them.
  */
 import type { CallbackRow, CallbackStore, JobRow } from '../store.ts'

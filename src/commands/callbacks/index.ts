@@ -11,7 +11,7 @@ import type { CallbackItem } from '../../contract/control/callbacks.ts'
 import { listen } from './listen.ts'
 
 export const callbacks: Noun = {
-  summary: 'Receive callbacks, see what became of them, send them again',
+  summary: 'Receive callbacks, list them with their status, send them again',
   commands: [
     listen,
     endpointCommand('callbacks.list', {

@@ -97,7 +97,7 @@ async function startHere(session: Session, options: StartOptions, isOpened: bool
     if (isOpened) await openPage(session, demoOf(ready))
     const signal = await stopped
     session.out.note(`${signal}: stopping`)
-    // Ctrl-C is of a person who waits for it.
+    // Ctrl-C comes from a user who waits for the end.
     if (shared !== null && signal === 'SIGTERM') drain_ms = options.drain ?? defaultDrain_ms
   } finally {
     await close(sandbox, home, drain_ms)

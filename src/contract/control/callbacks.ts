@@ -26,7 +26,7 @@ export const endpoints = declareEndpoints({
   'callbacks.list': {
     ...reading,
     path: '/_sandbox/callbacks',
-    summary: 'List the callbacks of jobs and what became of them',
+    summary: 'List the callbacks of jobs with their status',
     description:
       'One for each slot of a job with a callback URL, newest first. Attempts are in the request journal as POST requests to that URL.',
     query: assumedObject('C07', {

@@ -28,7 +28,7 @@ export interface Machine {
   settings: Settings
   /** Who responds at the base URL. */
   service: 'sandbox' | 'other' | 'none'
-  /** `holder`: who listens at the port of the base URL without answering as a service; null when nobody does. */
+  /** `holder`: the process that listens at the port of the base URL and does not respond as a service; null when there is none. */
   port: { number: number; holder: string | null }
   /** Every running sandbox of this state directory, newest first. */
   running_urls: readonly string[]
@@ -56,7 +56,7 @@ export async function settingsOrProblem({ host, flags }: Session): Promise<{
   }
 }
 
-/** Gathers everything about this computer; `service` is who answered at the base URL. */
+/** Gathers everything about this computer; `service` is what responded at the base URL. */
 export async function gatherMachine(
   { host, flags, command_name }: Session,
   settings: Settings,
@@ -123,7 +123,7 @@ const answerWithin_ms = 5_000
 /** Errors of the client when no service answered. */
 const noAnswer: ReadonlySet<string> = new Set(['UnreachableError', 'TimeoutError'])
 
-/** Returns who responds at the base URL; `info` is null when it is not a sandbox. */
+/** Returns what responds at the base URL; `info` is null when it is not a sandbox. */
 export async function findService(
   client: Client,
 ): Promise<{ service: 'sandbox' | 'other' | 'none'; info: SandboxInfo | null }> {
