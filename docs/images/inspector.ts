@@ -27,6 +27,10 @@ export async function makeInspector(): Promise<void> {
         await page.goto(sandbox.url + path)
         await page.locator('h1').first().waitFor()
         await page.waitForFunction(() => document.querySelector('.loading') === null)
+        if (name === 'playground') {
+          await page.getByRole('form', { name: 'Request' }).getByRole('button', { name: 'Send', exact: true }).click()
+          await page.locator('.events').getByText('visible', { exact: true }).first().waitFor()
+        }
         // The chart and the frame are drawn a moment later.
         await page.waitForTimeout(1_500)
         const picture = await asWebp(painter, await page.screenshot())
@@ -48,7 +52,7 @@ async function addresses(sandbox: Sandbox, page: Page): Promise<[name: string, p
   const hrefs = await page
     .locator('nav.views a')
     .evaluateAll((links) => links.map((link) => link.getAttribute('href') ?? ''))
-  const views = hrefs.filter((href) => href.startsWith('/_sandbox/') && !/\/(demo|docs)/.test(href))
+  const views = hrefs.filter((href) => href.startsWith('/_sandbox/') && !/\/(demo|docs|callbacks)/.test(href))
   const response = await fetch(`${sandbox.url}/_sandbox/beacons?event=visible&limit=1`)
   const { items } = (await response.json()) as { items: { slot_id: string }[] }
   return [
@@ -107,7 +111,7 @@ async function asWebp(painter: Page, png: Buffer): Promise<Buffer> {
       canvas.width = image.width
       canvas.height = image.height
       canvas.getContext('2d')?.drawImage(image, 0, 0)
-      return canvas.toDataURL('image/webp', 0.72)
+      return canvas.toDataURL('image/webp', 0.64)
     },
     `data:image/png;base64,${png.toString('base64')}`,
   )
