@@ -85,6 +85,25 @@ test('what reads or replaces the whole state', async () => {
   expect(state).toMatchObject({ ok: true, chains: [{ entries: importedRows + 1 }, {}, {}] })
 })
 
+test('what reads or replaces the whole state of a sandbox in memory', async () => {
+  const before = child!
+  child = await startChild({ database: ':memory:', rate_limit: 'off' })
+  try {
+    const post = (path: string) => () => call({ method: 'POST', path: `/_sandbox${path}`, body: {} })
+    const file = new Blob([gzipSync(readFileSync(imported), { level: 1 })])
+    await measure('in memory: sandbox.import', () => call({ method: 'POST', path: '/_sandbox/import', file }), 1)
+    await measure('in memory: snapshots.save', post('/snapshots/large'), 1)
+    await measure('in memory: sandbox.reset', post('/reset'), 1)
+    await measure('in memory: snapshots.restore', post('/snapshots/large/restore'))
+    await measure('in memory: sandbox.export', () => call({ path: '/_sandbox/export' }))
+    const state = await json<{ ok: boolean; chains: { entries: number }[] }>({ path: '/_sandbox/evidence/verify' })
+    expect(state).toMatchObject({ ok: true, chains: [{ entries: importedRows + 1 }, {}, {}] })
+  } finally {
+    await child.close()
+    child = before
+  }
+})
+
 /** Expects that the longest pause of some attempt is short: a busy host may lengthen some, a freeze lengthens all. */
 async function measure(name: string, work: () => Promise<unknown>, most = attempts): Promise<void> {
   const tries: Pauses[] = []

@@ -18,13 +18,14 @@ import { type EventTable, eventTable, prepareEvent } from './events.ts'
 import { evidenceTable } from './evidence.ts'
 import { billingReports, checkFile, replaceFile } from './file-work.ts'
 import { type Connection, groupCommit } from './group-commit.ts'
+import { type MemoryState, memoryState } from './memory-state.ts'
 import { migrations } from './migrations.ts'
 import { damaged, explain, type OpenDatabase, openDatabase } from './open.ts'
 import { placementTable } from './placements.ts'
 import { projectTable } from './projects.ts'
 import { requestTable } from './requests.ts'
 import { metaValue } from './rows.ts'
-import { applySeed, clearAll, overwriteFile, stateProblem } from './state.ts'
+import { applySeed, overwriteFile, stateProblem } from './state.ts'
 
 export interface SqliteStoreOptions extends StoreOptions {
   /** A file, or `:memory:`. */
@@ -56,6 +57,7 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store 
   const { path, pid, seed } = options
   const isInMemory = path === ':memory:'
   const { db } = opened
+  const memory = isInMemory ? memoryState(db) : null
   let catalogue_id = db.transaction(() => applySeed(db, seed, options.now_ms))()
 
   const checkpoints = isInMemory ? null : backgroundCheckpoints(db, path, options.report)
@@ -86,18 +88,10 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store 
   const snapshots = snapshotMethods(connection, {
     path,
     pid,
+    memory,
     open: (other) => openSqliteStore({ ...options, path: other }),
     replaceFile: replaceAll,
-    onReplaced(at_ms) {
-      catalogue_id = applySeed(db, seed, at_ms)
-      events.continueAfter(lastEventSeq())
-      startGeneration(events.append(generationEvent('sandbox.restored', at_ms)))
-    },
-    onCommitted: () => afterReplacement(pageCount()),
-    onFailed() {
-      clearCaches()
-      events.reload()
-    },
+    onReplaced: (at_ms) => startMemory('sandbox.restored', at_ms),
   })
   const access = accessFile(path)
   const billing = billingReports(connection, isInMemory ? null : path, projects)
@@ -137,7 +131,7 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store 
       return checking
     },
     stateGeneration: () => ({ ...generation }),
-    reset: (at_ms) => (isInMemory ? resetMemory(at_ms) : resetFile(at_ms)),
+    reset: (at_ms) => (memory === null ? resetFile(at_ms) : resetMemory(memory, at_ms)),
     /** Broken pages, and rows that their own table forbids. In memory there is no file that could be damaged. */
     integrityProblems: async () => (isInMemory ? [] : checkFile(path, 'quick_check', maxProblems)),
     largestId: async () => connection.read(() => largestIdOf(db)),
@@ -169,14 +163,21 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store 
     }
   }
 
-  /** Row by row: there is no file to overwrite, and it costs less in memory. */
-  function resetMemory(at_ms: number): Promise<void> {
-    return connection.write(() => {
-      clearAll(db)
+  async function resetMemory(state: MemoryState, at_ms: number): Promise<void> {
+    connection.runExclusive(() => {
+      state.clear()
+      startMemory('sandbox.reset', at_ms)
+    })
+  }
+
+  /** Seeds the state that was just attached, and announces it. */
+  function startMemory(type: 'sandbox.reset' | 'sandbox.restored', at_ms: number): void {
+    db.transaction(() => {
       catalogue_id = applySeed(db, seed, at_ms)
       events.continueAfter(lastEventSeq())
-      startGeneration(events.append(generationEvent('sandbox.reset', at_ms)))
-    })
+      startGeneration(events.append(generationEvent(type, at_ms)))
+    })()
+    events.announce()
   }
 
   function resetFile(at_ms: number): Promise<void> {

@@ -1,7 +1,7 @@
 /**
- * The whole state: the seeded rows of a fresh one, and how one state replaces another, in a single transaction. A reset
- * writes a fresh state row by row in memory, or over the file; a restore copies the tables of another file. And what a
- * state must keep to beyond its schema.
+ * The whole state: the seeded rows of a fresh one, and how one state replaces another in a file, in a single transaction. A
+ * reset writes a fresh state over the file; a restore copies the tables of another file (memory-state.ts is about those in
+ * memory). And what a state must keep to beyond its schema.
  */
 import type Database from 'better-sqlite3'
 import { latest_ms } from '../../../src/contract/control/clock.ts'
@@ -28,11 +28,6 @@ export function applySeed(db: Database.Database, seed: Seed, at_ms: number): num
   const { sha256, demand } = seed.catalogue
   db.prepare('INSERT INTO catalogue (sha256, demand) VALUES (?, ?) ON CONFLICT (sha256) DO NOTHING').run(sha256, demand)
   return db.prepare<[string], number>('SELECT id FROM catalogue WHERE sha256 = ?').pluck().get(sha256)!
-}
-
-/** Removes every row but the catalogues, the seeded rows included: `applySeed` inserts them again. */
-export function clearAll(db: Database.Database): void {
-  for (const table of tablesOf(db)) if (table !== 'catalogue') db.exec(`DELETE FROM "${table}"`)
 }
 
 /** More pages than a new database has, so that all of them are copied in one step. */
@@ -98,9 +93,10 @@ export function replaceTables(db: Database.Database, path: string, within: () =>
   }
 }
 
-function tablesOf(db: Database.Database): string[] {
+/** Returns the tables of a schema of the connection, in the order in which they were made. */
+export function tablesOf(db: Database.Database, schema = 'main'): string[] {
   return db
-    .prepare("SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+    .prepare(`SELECT name FROM ${schema}.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`)
     .pluck()
     .all() as string[]
 }

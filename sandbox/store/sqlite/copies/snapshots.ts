@@ -5,63 +5,43 @@
  * when the sandbox stops. A copy is written under a temporary name and moved into place when it is complete, so that a
  * failure leaves what was there before.
  */
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  mkdtempSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { copyFile as copyBytes, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type Database from 'better-sqlite3'
 import { createFolder } from '../../../../src/foundation/folder.ts'
 import { createPrivate } from '../../private-file.ts'
 import { type SnapshotRow, type SnapshotStore, StorageError, type Store } from '../../store.ts'
 import { copyFile } from '../file-work.ts'
 import type { Connection } from '../group-commit.ts'
+import type { MemoryState } from '../memory-state.ts'
 import { migrations } from '../migrations.ts'
 import { openDatabase } from '../open.ts'
-import { replaceTables } from '../state.ts'
 import { readHeader, receiveFile, refusalOf } from './state-file.ts'
 
 export interface SnapshotOptions {
   path: string
   pid: number
+  /** The state of a database in memory; null for a file. */
+  memory: MemoryState | null
   /** Opens another database with the same options. */
   open(path: string): Store
   /** Replaces every row of the file with those of another. */
   replaceFile(from: string, at_ms: number): Promise<void>
-  /** In memory: called within the transaction that has replaced every row. */
+  /** Called when another state in memory has replaced the one before. */
   onReplaced(at_ms: number): void
-  onCommitted(): void
-  /** Called after a failure, which has changed nothing. */
-  onFailed(): void
 }
 
 export function snapshotMethods(
-  { db, runExclusive }: Connection,
+  connection: Connection,
   options: SnapshotOptions,
 ): { methods: SnapshotStore; close(): void } {
-  const copies = snapshotFolder(db, options.path, runExclusive)
+  const { memory } = options
+  const copies = snapshotFolder(connection, options)
 
   const replace = async (path: string, at_ms: number): Promise<void> => {
-    if (options.path !== ':memory:') return options.replaceFile(path, at_ms)
-    runExclusive(() => {
-      try {
-        replaceTables(db, path, () => options.onReplaced(at_ms))
-      } catch (error) {
-        options.onFailed()
-        throw error
-      }
-      options.onCommitted()
-    })
+    if (memory === null) return options.replaceFile(path, at_ms)
+    await memory.replaceWith(connection, path, () => options.onReplaced(at_ms))
   }
 
   return {
@@ -119,8 +99,8 @@ const temporary = '.passing-'
 const snapshotFile = /^snapshot-(.+)\.db$/
 
 /** The files of snapshots, and of copies on their way. */
-function snapshotFolder(db: Database.Database, path: string, runExclusive: Connection['runExclusive']) {
-  const isInMemory = path === ':memory:'
+function snapshotFolder({ runExclusive, withOtherConnection }: Connection, { path, memory }: SnapshotOptions) {
+  const isInMemory = memory !== null
   let root: string | null = isInMemory ? null : `${path}.snapshots`
   let count = 0
   if (root !== null) removeTemporary(root)
@@ -147,10 +127,8 @@ function snapshotFolder(db: Database.Database, path: string, runExclusive: Conne
       const to = temporaryPath()
       try {
         createPrivate(to)
-        if (isInMemory) {
-          runExclusive(() => db.prepare('VACUUM INTO ?').run(to))
-          sync(to)
-        } else {
+        if (memory !== null) await withOtherConnection(() => memory.copyTo(to))
+        else {
           runExclusive(() => {})
           await copyFile(path, to)
         }
@@ -192,12 +170,6 @@ function snapshotFolder(db: Database.Database, path: string, runExclusive: Conne
       if (isInMemory && root !== null) rmSync(root, { recursive: true, force: true })
     },
   }
-}
-
-function sync(path: string): void {
-  const file = openSync(path, 'r+')
-  fsyncSync(file)
-  closeSync(file)
 }
 
 /** Removes what a killed sandbox left unfinished. */
