@@ -179,3 +179,33 @@ async function whole({ api }: Stage, id: 'placements.list' | 'beacons.list', que
     cursor = next_cursor
   }
 }
+
+test('of a single row is made once, not for each value', async () => {
+  using place = folder()
+  const database = join(place.path, 'sandbox.db')
+  const count = 12
+  {
+    await using on = await stage({ database })
+    for (let fills = 0; fills < count; fills++) await fill(on.api, { format: 'banner' })
+  }
+  // Nothing is cached after a start. The driver compiles a function for the rows of a statement whenever it was planned.
+  await using on = await stage({ database })
+  const { items } = (await (await fetch(`${on.sandbox.url}/_sandbox/placements?limit=${count}`)).json()) as {
+    items: { slot_id: string }[]
+  }
+  expect(items).toHaveLength(count)
+  const own = globalThis.Function
+  let compiled = 0
+  try {
+    globalThis.Function = new Proxy(own, {
+      apply: (target, self, args) => (compiled++, Reflect.apply(target, self, args)),
+    })
+    for (const { slot_id } of items) {
+      expect((await fetch(`${on.sandbox.url}/_sandbox/placements/${slot_id}`)).status).toBe(200)
+    }
+  } finally {
+    globalThis.Function = own
+  }
+  expect(compiled).toBeGreaterThan(0)
+  expect(compiled).toBeLessThan(count)
+})

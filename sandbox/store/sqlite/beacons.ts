@@ -50,7 +50,7 @@ export function beaconTable(
     `INSERT INTO aside_beacon (${unacceptedColumns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   const unacceptedBySlot = db.prepare<[number], UnacceptedBeaconRow>(
-    `SELECT ${unacceptedColumns} FROM aside_beacon WHERE slot_id = ? ORDER BY id`,
+    `SELECT ${unacceptedColumns} FROM aside_beacon WHERE slot_id = +? ORDER BY id`,
   )
 
   const insertOfSession = db.prepare(
