@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { jsonText } from '../cli/output/printable.ts'
 import type { Style } from '../cli/output/style.ts'
-import { formatValue } from '../cli/output/text.ts'
+import { formatValue, hangingLines } from '../cli/output/text.ts'
 import { isObject, parseJson } from '../foundation/json.ts'
 import type { RequestState } from './source.ts'
 
@@ -18,19 +18,22 @@ export function exchangeLines(request: RequestState, style: Style, is_whole = fa
   const { request_id, status, request_headers, request_body, response_headers, response_body } = request.detail
   const refusal = Refusal.safeParse(parseJson(response_body ?? '')).data
   const failed = refusal?.fields ?? []
+  // The screen leaves one column free, so that the terminal never scrolls.
+  const columns = style.columns === undefined ? undefined : style.columns - 1
   return [
     ...(is_whole
       ? []
       : [
           `${style.bold('Request')} ${request_id}, ${status >= 400 ? style.red(String(status)) : style.green(String(status))}`,
         ]),
-    ...failed.map(({ path, message, expected }) =>
-      [
-        `  ${style.red('✗')} ${style.bold(formatValue(path))}: ${formatValue(message)}`,
-        expected === '' ? '' : style.dim(` (expected: ${formatValue(expected)})`),
-      ].join(''),
+    ...failed.flatMap(({ path, message, expected }) =>
+      hangingLines(
+        `  ${style.red('✗')} ${style.bold(formatValue(path))}: `,
+        `${formatValue(message)}${expected === '' ? '' : ` (expected: ${formatValue(expected)})`}`,
+        columns,
+      ),
     ),
-    ...(refusal?.hint ? [`  ${style.cyan('hint')}: ${formatValue(refusal.hint)}`] : []),
+    ...(refusal?.hint ? hangingLines(`  ${style.cyan('hint')}: `, formatValue(refusal.hint), columns) : []),
     ...(is_whole ? ['', style.bold('Sent')] : []),
     ...bodyLines(request_body, new Set(failed.map(({ path }) => path.split(/[.[]/, 1)[0] ?? '')), style),
     ...(is_whole

@@ -24,7 +24,7 @@ export const trigger: Command = {
   name: 'trigger',
   summary: 'Play a whole turn: activation, placement, frame, beacons, verdict',
   details:
-    'Sends what an integration sends, over HTTP, and prints each step with its identifiers. Without a scenario: a normal turn of each format. Nothing waits: the times of the beacons are those of a turn that took as long as it takes. No scenario changes the clock, and the one that adds a fault removes it. Exit code 5 when a step does not go as the scenario says.',
+    'Sends what an integration sends, over HTTP, and prints each step with its identifiers. Without a scenario: a normal turn of each format. Nothing waits: the times of the beacons are those of a turn that took as long as it takes. Scenarios remove the faults that they add, and restore the settings that they change; expired moves the sandbox clock by 2 ms. They are listed by --list. Exit code 5 when a step does not go as the scenario says.',
   arguments: [
     new Argument('[scenario]', 'what to play; all: each of them; default: banner, clip and native').choices(names),
   ],
@@ -97,7 +97,8 @@ async function play(
       signal.throwIfAborted()
     }
   }
-  out.note(`${turn} ${turn === 1 ? 'turn' : 'turns'}, ${steps} steps, ${failed.length} not as expected.`)
+  const outcome = failed.length === 0 ? 'all as expected' : `${failed.length} not as expected`
+  out.note(`${turn} ${turn === 1 ? 'turn' : 'turns'}, ${steps} steps, ${outcome}.`)
   return failed.length === 0 ? exitCodes.ok.exit_code : exitCodes.expectation.exit_code
 }
 
@@ -106,17 +107,20 @@ const widths = { step: 22, result: 22 }
 /** Returns the line of a step; that of a turn before its first one. */
 function stepLines(step: Step, { name, what }: TriggerScenario, style: Session['out']['style']): string[] {
   const { ok, status, result, slot_id, beacon_id, request_id } = step
-  const id = beacon_id ?? slot_id ?? ''
+  const id = beacon_id ?? (step.step === 'placement' ? '' : (slot_id ?? ''))
   const head = heads.get(style) === step.turn ? [] : [`${style.bold(name)}  ${style.dim(what)}`]
   heads.set(style, step.turn)
   const mark = ok ? style.green('✓') : style.red('✗')
+  const isNew = step.step === 'placement' && slot_id !== null
+  const shownResult = isNew ? `${result}  ${slot_id}` : result
   const line = [
     `  ${mark} ${padEnd(cutText(step.step, widths.step), widths.step)}`,
     paintStatus(String(status), style),
-    padEnd(result, widths.result),
+    padEnd(shownResult, widths.result),
   ].join(' ')
   const room =
-    (style.columns ?? Number.POSITIVE_INFINITY) - (4 + widths.step + 1 + 4 + Math.max(widths.result, result.length) + 1)
+    (style.columns ?? Number.POSITIVE_INFINITY) -
+    (4 + widths.step + 1 + 4 + Math.max(widths.result, shownResult.length) + 1)
   const ids = [...new Set([request_id ?? '', id])].filter((each) => each !== '')
   const shown = ids.filter((_, index) => ids.slice(0, index + 1).join('  ').length <= room)
   return [...head, `${line} ${style.dim(shown.join('  '))}`.trimEnd()]

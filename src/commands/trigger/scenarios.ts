@@ -1,4 +1,5 @@
 /** The scenarios of `svc trigger`: what an integration meets, as data and one function each. */
+import type { BeaconEvent } from '../../contract/v1/beacons.ts'
 import { fillOf, playFill, seen, type Turn, type TurnFormat, viewed_ms } from './turn.ts'
 
 export interface TriggerScenario {
@@ -12,8 +13,10 @@ export interface TriggerScenario {
   play(turn: Turn, format: TurnFormat): Promise<void>
 }
 
-/** Longer ago than a beacon may have happened. */
+/** Longer ago than a beacon may have happened, and further ahead. */
 const stale_ms = 600_000
+/** The shortest time that a fill can have for its frame to be loaded. */
+const shortest_ms = 1
 
 export const triggerScenarios: readonly TriggerScenario[] = [
   whole('banner', 'a banner: frame, render, visible, click; it bills'),
@@ -25,6 +28,17 @@ export const triggerScenarios: readonly TriggerScenario[] = [
     format: null,
     play: async (turn) => void (await turn.place(null, { body: { test_outcome: 'no_fill' }, expected: 'test_forced' })),
   },
+  noFill('below_floor', 'no offer reaches the floor: a no-fill', 'below_floor', { overrides: { bidfloor: 1_000 } }),
+  noFill('too_small', 'no creative fits the slot: a no-fill', 'size_mismatch', {
+    slot_hint: { max_width: 20, max_height: 20 },
+  }),
+  noFill(
+    'consent_denied',
+    'the user has denied consent: a no-fill',
+    'consent_not_granted',
+    { consent: undefined },
+    true,
+  ),
   {
     name: 'pending',
     what: 'a job whose slot is polled until it is decided, then shown',
@@ -55,6 +69,14 @@ export const triggerScenarios: readonly TriggerScenario[] = [
       await turn.frame(fill, 'consent_not_granted')
     },
   ),
+  beacons('consent_revised', 'consent changes while the ad is shown: its beacons are refused', async (turn, fill) => {
+    await turn.beacon(fill, 'render', 0)
+    const purposes = { semantic_targeting: false, prompt_shared: true }
+    const body = { client_id: turn.client_id, session_id: turn.session_id, decision: 'granted', purposes }
+    const called = await turn.call('consent.set', { body })
+    turn.report('revise', called, called.ok ? 'revised' : called.reason, { expected: 'revised', fill })
+    await turn.beacon(fill, 'visible', viewed_ms, { measurements: seen(viewed_ms), expected: 'consent_superseded' })
+  }),
   beacons('duplicate', 'a beacon is sent twice: the second is a duplicate', async (turn, fill) => {
     const same = { with: { beacon_id: `${fill.slot_id}:again` } }
     await turn.beacon(fill, 'render', 0, same)
@@ -85,34 +107,50 @@ export const triggerScenarios: readonly TriggerScenario[] = [
     }),
     format: 'clip',
   },
-  beacons('stale', 'a beacon from ten minutes ago: refused', (turn, fill) =>
-    turn.beacon(fill, 'render', -stale_ms, { expected: 'beacon_stale' }),
-  ),
-  beacons('rejected', 'a beacon with a field that there is not: refused', (turn, fill) =>
-    turn.beacon(fill, 'render', 0, { with: { colour: 'red' }, expected: 'field_unknown' }),
-  ),
-  beacons('bad_token', 'a beacon of an asset token that is none: refused', (turn, fill) =>
-    turn.beacon(fill, 'render', 0, { with: { asset_token: 'ast_nonsense' }, expected: 'asset_token_invalid' }),
-  ),
+  refused('stale', 'a beacon from ten minutes ago', 'beacon_stale', { after_ms: -stale_ms }),
+  refused('future', 'a beacon of ten minutes from now, as of a clock that is ahead', 'beacon_in_future', {
+    after_ms: stale_ms,
+  }),
+  refused('rejected', 'a beacon with an unknown field', 'field_unknown', { with: { colour: 'red' } }),
+  refused('bad_token', 'a beacon with a wrong asset token', 'asset_token_invalid', {
+    with: { asset_token: 'ast_nonsense' },
+  }),
+  refused('wrong_slot', 'a beacon that names another slot', 'slot_mismatch', { with: { slot_id: 'slot_00000000000' } }),
+  refused('wrong_event', 'an event that the format does not have', 'event_not_supported_for_format', {
+    event: (format) => (format === 'clip' ? null : 'play_started'),
+  }),
+  beacons('conflict', 'a beacon_id that is used again for another beacon: refused', async (turn, fill) => {
+    const same = { with: { beacon_id: `${fill.slot_id}:same` } }
+    await turn.beacon(fill, 'render', 0, same)
+    await turn.beacon(fill, 'click', 500, { ...same, expected: 'beacon_id_conflict' })
+  }),
   {
-    name: 'fault',
-    what: 'the first request meets a 503, the second is answered',
+    name: 'expired',
+    what: 'an ad whose frame is loaded too late: it is refused',
     format: null,
     needsSandbox: true,
     async play(turn, format) {
-      const { session_id } = turn
-      const body = { path: '/v1/placements', session_id, status: 503, times: 1 }
-      const added = await turn.call('faults.add', { body })
-      turn.report('fault', added, added.ok ? 'added' : added.reason, { expected: 'added' })
-      try {
-        await turn.place(format, { expected: 'injected_fault' })
-      } finally {
-        if (added.ok) await turn.call('faults.remove', { params: { fault_id: added.data.fault_id } })
+      const params = { client_id: turn.client_id ?? '' }
+      const before = await turn.call('projects.show', { params })
+      const setLimit = async (frame_load_within_ms: number) => {
+        const called = await turn.call('projects.update', { params, body: { frame_load_within_ms } })
+        turn.report('time limit', called, called.ok ? 'set' : called.reason, { expected: 'set' })
       }
-      const fill = await turn.place(format)
-      if (fill !== null) await playFill(turn, fill)
+      try {
+        await setLimit(shortest_ms)
+        const fill = await turn.place(format)
+        if (fill === null) return
+        const by_ms = 2 * shortest_ms
+        const moved = await turn.call('clock.advance', { body: { by_ms } })
+        turn.report('clock', moved, moved.ok ? `${by_ms} ms on` : moved.reason, { expected: `${by_ms} ms on`, fill })
+        await turn.frame(fill, 'asset_token_expired')
+      } finally {
+        if (before.ok) await setLimit(before.data.settings.frame_load_within_ms)
+      }
     },
   },
+  fault('fault', 503, 'injected_fault', 'the first request gets a 503, the second a fill'),
+  fault('rate_limited', 429, 'rate_limited', 'the first request gets a 429 with Retry-After, the second a fill'),
 ]
 
 function whole(name: TurnFormat, what: string): TriggerScenario {
@@ -123,6 +161,62 @@ function whole(name: TurnFormat, what: string): TriggerScenario {
     async play(turn) {
       const fill = await turn.place(name)
       if (fill !== null) await playFill(turn, fill)
+    },
+  }
+}
+
+/** A scenario whose first request meets a fault of this session alone. */
+function fault(name: string, status: number, expected: string, what: string): TriggerScenario {
+  return {
+    name,
+    what,
+    format: null,
+    needsSandbox: true,
+    async play(turn, format) {
+      const body = { path: '/v1/placements', session_id: turn.session_id, status, times: 1 }
+      const added = await turn.call('faults.add', { body })
+      turn.report('fault', added, added.ok ? 'added' : added.reason, { expected: 'added' })
+      try {
+        await turn.place(format, { expected })
+      } finally {
+        if (added.ok) await turn.call('faults.remove', { params: { fault_id: added.data.fault_id } })
+      }
+      const fill = await turn.place(format)
+      if (fill !== null) await playFill(turn, fill)
+    },
+  }
+}
+
+/** A scenario about one beacon that is refused. */
+function refused(
+  name: string,
+  what: string,
+  expected: string,
+  sent: { after_ms?: number; with?: object; event?: (format: TurnFormat) => BeaconEvent | null },
+): TriggerScenario {
+  return beacons(name, `${what}: refused`, async (turn, fill) => {
+    const event = sent.event === undefined ? 'render' : sent.event(fill.format)
+    // A clip has every event.
+    if (event !== null) await turn.beacon(fill, event, sent.after_ms ?? 0, { expected, with: sent.with ?? {} })
+  })
+}
+
+/** A placement without an ad, for a reason of the request itself. */
+function noFill(name: string, what: string, expected: string, body: object, withdrawn = false): TriggerScenario {
+  return {
+    name,
+    what,
+    format: null,
+    async play(turn, format) {
+      if (withdrawn) {
+        const denial = { client_id: turn.client_id, session_id: turn.session_id, decision: 'denied' }
+        const called = await turn.call('consent.set', { body: denial })
+        turn.report('deny', called, called.ok ? 'denied' : called.reason, { expected: 'denied' })
+      }
+      await turn.place(format, {
+        body: { ...body, overrides: { allowed_formats: [format], ...(body as { overrides?: object }).overrides } },
+        expected,
+      })
     },
   }
 }
