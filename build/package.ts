@@ -1,8 +1,9 @@
 /**
  * `npm run package -- --target linux-x64 --out DIR` writes `DIR/svc-<version>-linux-x64`: the package and its runtime in
- * one file. The runtime is the registry's own Node for that platform, without its symbols where `strip` is installed.
+ * one file. The runtime is the registry's own Node for that platform, without its symbols where a `strip` is installed. A
+ * program for macOS gets an ad-hoc signature, without which it would not start.
  */
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
   chmodSync,
@@ -18,6 +19,7 @@ import {
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { signAdHoc } from './mach-o.ts'
 
 const root = join(import.meta.dirname, '..')
 
@@ -25,6 +27,9 @@ const root = join(import.meta.dirname, '..')
 const ltsVersion = '22.23.2'
 /** Where the registry has another release that keeps the binary below 110 MiB: later ones are 1.6 MB larger. */
 const smallerVersions: Readonly<Record<string, string>> = { 'linux-x64': '22.22.0' }
+
+/** 110 MB, counted as computers show them: Node alone is 105.5 million bytes. */
+const largest_bytes = 110 * 2 ** 20
 
 interface Target {
   /** The package that has Node for this platform. */
@@ -69,13 +74,33 @@ try {
   const file = join(resolve(out), `svc-${version}-${name}${name.startsWith('win') ? '.exe' : ''}`)
   mkdirSync(dirname(file), { recursive: true })
   const pkg = join(root, 'node_modules/@yao-pkg/pkg/lib-es5/bin.js')
-  const args = [pkg, '.', '--sea', '--compress', 'Brotli', '-t', `node${nodeVersion}-${target.pkg}`, '-o', file]
+  const args = [
+    pkg,
+    '.',
+    '--sea',
+    '--no-signature',
+    '--compress',
+    'Brotli',
+    '-t',
+    `node${nodeVersion}-${target.pkg}`,
+    '-o',
+    file,
+  ]
   execFileSync(process.execPath, args, {
     cwd: stage,
     env: { ...process.env, HOME: home },
     stdio: ['ignore', 'ignore', 'inherit'],
   })
+  if (name.startsWith('darwin')) {
+    strip(file, target.pkg, '-x')
+    writeFileSync(file, signAdHoc(readFileSync(file), 'svc'))
+  }
   const bytes = readFileSync(file)
+  if (bytes.length > largest_bytes) {
+    throw new Error(
+      `The program for ${name} has ${bytes.length} bytes, ${largest_bytes} are allowed. Did strip and llvm-strip work?`,
+    )
+  }
   const sum = createHash('sha256').update(bytes).digest('hex')
   checkFormat(name, bytes)
   writeFileSync(`${file}.sha256`, `${sum}  ${basename(file)}\n`)
@@ -162,12 +187,9 @@ function fetchNode({ node, pkg }: Target, cache: string): void {
   for (const path of [`${executable}.ok`, archive, `${archive}.ok`]) writeFileSync(path, '')
 }
 
-/** Removes symbols, 18 MB that only a debugger reads. Without a `strip` for the platform they stay. */
+/** Removes symbols, 18 to 22 MB that only a debugger reads. Without a `strip` for the platform they stay. */
 function strip(file: string, platform: string, what = '--strip-all'): void {
-  const programs: Readonly<Record<string, string>> = { 'linux-x64': 'strip', 'linux-arm64': 'aarch64-linux-gnu-strip' }
-  try {
-    execFileSync(platform === here ? 'strip' : programs[platform]!, [what, file], { stdio: 'pipe' })
-  } catch {
-    console.error(`No strip for ${platform}: ${basename(file)} keeps its symbols, 18 MB those of Node.`)
-  }
+  const programs = platform === here ? ['strip', 'llvm-strip'] : ['llvm-strip']
+  const isDone = programs.some((program) => spawnSync(program, [what, file], { stdio: 'pipe' }).status === 0)
+  if (!isDone) console.error(`No ${programs.join(' or ')} for ${platform}: ${basename(file)} keeps its symbols.`)
 }

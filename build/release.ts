@@ -1,11 +1,11 @@
 /**
- * `npm run release -- --dry-run`: everything of a release but publishing it. Checks, builds, packs, makes the binaries with
- * their sums, the bill of materials, the notices and the section of the changelog, all in `release/`. The version stands in
+ * `npm run release -- --dry-run`: everything of a release but publishing it. Checks, builds, packs, makes the binaries, also
+ * as archives, the sums, the bill of materials, the notices and the section of the changelog, all in `release/`. The version stands in
  * package.json alone. Without --dry-run it stops before the first step: publishing is done by a person, with its output.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { billOfMaterials } from './sbom.ts'
@@ -14,6 +14,9 @@ const root = join(import.meta.dirname, '..')
 
 /** Every target of build/package.ts. */
 const binaryTargets = ['linux-x64', 'linux-arm64', 'darwin-arm64', 'darwin-x64', 'win-x64']
+
+/** What an archive of a binary may have at most: what is downloaded. */
+const largest_archive_bytes = 40e6
 
 if (import.meta.main) release()
 
@@ -48,12 +51,22 @@ function release(): void {
   for (const target of values.target ?? binaryTargets) {
     step(`binary for ${target}`, process.execPath, ['build/package.ts', '--target', target, '--out', out])
   }
+  for (const binary of globSync(`svc-${version}-*[46]{,.exe}`, { cwd: out })) compress(out, binary)
   cpSync(join(root, 'dist/THIRD-PARTY-NOTICES.txt'), join(out, 'THIRD-PARTY-NOTICES.txt'))
   cpSync(join(root, 'LICENSE'), join(out, 'LICENSE'))
   writeFileSync(join(out, `svc-sandbox-${version}.cdx.json`), `${JSON.stringify(billOfMaterials(root), null, 2)}\n`)
   for (const sum of globSync('*.sha256', { cwd: out })) rmSync(join(out, sum))
   writeFileSync(join(out, 'SHA256SUMS'), sums(out))
   console.log(`\nsvc-sandbox ${version} is in ${out}. Nothing was published.`)
+}
+
+/** Writes `<binary>.tar.xz`, which keeps that it may be executed. */
+function compress(out: string, binary: string): void {
+  const archive = `${binary}.tar.xz`
+  step(`archive ${archive}`, 'tar', ['-cJf', join(out, archive), '-C', out, binary])
+  const { size } = statSync(join(out, archive))
+  if (size > largest_archive_bytes)
+    throw new Error(`${archive} has ${size} bytes, ${largest_archive_bytes} are allowed.`)
 }
 
 /** Fails when npm knows a weakness of what users install. A registry that does not answer is reported, and no failure. */

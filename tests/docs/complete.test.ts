@@ -293,14 +293,16 @@ test('nobody is sent to the package of a stranger: npx svc works in the checkout
   expect(strangers).toEqual(['src/cli/run/program-info.ts'])
 })
 
-test('every dependency is justified, and nothing is justified that is none: docs/decisions/dependencies.md', () => {
+test('every dependency is justified, and nothing that is none, with the release in use: docs/decisions/dependencies.md', () => {
   const manifest = JSON.parse(textOf('package.json')) as Record<string, Record<string, string> | undefined>
   const kinds = ['dependencies', 'optionalDependencies', 'devDependencies', 'peerDependencies']
   const names = new Set(kinds.flatMap((kind) => Object.keys(manifest[kind] ?? {})))
   const text = textOf('docs/decisions/dependencies.md')
-  const rows = [...text.matchAll(/^\| `([^`]+)` \| (.+) \|$/gm)].map(([, name = '', why = '']) => [name, why])
-  expect(rows.map(([name]) => name).toSorted()).toEqual([...names].toSorted())
-  expect(rows.filter(([, why = '']) => why === '')).toEqual([])
+  const rows = [...text.matchAll(/^\| `([^`]+)` \| (?:.+) \| (\S+), \d{4}-\d\d-\d\d \|$/gm)]
+  expect(rows.map(([, name]) => name).toSorted()).toEqual([...names].toSorted())
+  const { packages } = JSON.parse(textOf('package-lock.json')) as { packages: Record<string, { version: string }> }
+  for (const [, name, release] of rows)
+    expect([name, release]).toEqual([name, packages[`node_modules/${name}`]?.version])
 })
 
 test('the changelog has a section for the version of package.json, which stands nowhere else', () => {
