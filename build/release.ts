@@ -51,11 +51,11 @@ function release(): void {
   for (const target of values.target ?? binaryTargets) {
     step(`binary for ${target}`, process.execPath, ['build/package.ts', '--target', target, '--out', out])
   }
-  for (const binary of globSync(`svc-${version}-*[46]{,.exe}`, { cwd: out })) compress(out, binary)
   cpSync(join(root, 'dist/THIRD-PARTY-NOTICES.txt'), join(out, 'THIRD-PARTY-NOTICES.txt'))
   cpSync(join(root, 'LICENSE'), join(out, 'LICENSE'))
   writeFileSync(join(out, `svc-sandbox-${version}.cdx.json`), `${JSON.stringify(billOfMaterials(root), null, 2)}\n`)
   for (const sum of globSync('*.sha256', { cwd: out })) rmSync(join(out, sum))
+  for (const binary of globSync(`svc-${version}-*`, { cwd: out })) compress(out, binary)
   writeFileSync(join(out, 'SHA256SUMS'), sums(out))
   console.log(`\nsvc-sandbox ${version} is in ${out}. Nothing was published.`)
 }
