@@ -80,3 +80,15 @@ ${resultText(detail, 'Call explain_placement for the rest.')}`
     },
   },
 ]
+
+/** Returns the values that an argument of a prompt may have: the newest slots. There are none without a sandbox. */
+export async function completePrompt(access: SandboxAccess, argument: string): Promise<string[]> {
+  if (argument !== 'slot_id') return []
+  try {
+    const { items } = await (await access.client()).placements.list({ query: { limit: 100 } })
+    return items.map(({ slot_id }) => slot_id)
+  } catch (error) {
+    if (error instanceof CliError && error.code === 'sandbox_missing') return []
+    throw error
+  }
+}

@@ -62,6 +62,13 @@ export function listResources(): Resource[] {
   ]
 }
 
+/** Returns the values of a part of svc://docs/{group}/{code}: the groups, or the codes of one or of all groups. */
+export function completeTopic(part: string, group?: string): string[] {
+  const codes = readTopics().flatMap(({ topic }) => (topic.includes('/') ? [topic.split('/') as [string, string]] : []))
+  if (part === 'group') return [...new Set(codes.map(([name]) => name))]
+  return codes.flatMap(([name, code]) => (group === undefined || group === name ? [code] : []))
+}
+
 /** Returns a resource by its URI; null when there is none. Codes are resources too: svc://docs/errors/key_class. */
 export function readResource(uri: string): { mimeType: Resource['mimeType']; text: string } | null {
   if (uri.startsWith(docs)) {

@@ -2,6 +2,7 @@
 import { Server } from '@modelcontextprotocol/sdk/server/index.js'
 import {
   CallToolRequestSchema,
+  CompleteRequestSchema,
   ErrorCode,
   GetPromptRequestSchema,
   type Tool as ListedTool,
@@ -17,8 +18,8 @@ import { CliError, didYouMean } from '../cli/run/errors.ts'
 import { version } from '../cli/run/program-info.ts'
 import type { SandboxAccess } from './access.ts'
 import { failureText, limitedText, resultText } from './output.ts'
-import { prompts } from './prompts.ts'
-import { listResources, readResource } from './resources.ts'
+import { completePrompt, prompts } from './prompts.ts'
+import { completeTopic, listResources, readResource } from './resources.ts'
 import { checkInput, type Tool, tools } from './tools.ts'
 
 const instructions = `A local sandbox of the sponsored placement API: nothing here is real traffic or money.
@@ -28,7 +29,8 @@ A failed call says what to do in its line "Fix". Keys and tokens are redacted in
 /** Returns a server that is not connected yet. */
 export function createMcpServer(access: SandboxAccess): Server {
   const info = { name: 'svc-sandbox', title: 'svc sandbox', version }
-  const server = new Server(info, { capabilities: { tools: {}, resources: {}, prompts: {} }, instructions })
+  const capabilities = { tools: {}, resources: {}, prompts: {}, completions: {} }
+  const server = new Server(info, { capabilities, instructions })
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: listedTools() }))
   server.setRequestHandler(CallToolRequestSchema, async ({ params: { name, arguments: given } }, { signal }) => {
     const tool = tools.find((each) => each.name === name)
@@ -90,6 +92,14 @@ export function createMcpServer(access: SandboxAccess): Server {
     } catch (error) {
       throw new McpError(ErrorCode.InvalidParams, failureText(error))
     }
+  })
+  server.setRequestHandler(CompleteRequestSchema, async ({ params: { ref, argument, context } }) => {
+    const all =
+      ref.type === 'ref/prompt'
+        ? await completePrompt(access, argument.name)
+        : completeTopic(argument.name, context?.arguments?.group)
+    const values = all.filter((value) => value.startsWith(argument.value))
+    return { completion: { values: values.slice(0, 100), total: values.length, hasMore: values.length > 100 } }
   })
   return server
 }

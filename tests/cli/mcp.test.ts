@@ -150,8 +150,24 @@ async function expectWhole(agent: Agent): Promise<void> {
   const { slot_id } = await agent.use<{ slot_id: string }>('create_placement')
   const why = await client.getPrompt({ name: 'why_not_billed', arguments: { slot_id } })
   expect(why.messages[0]?.content).toMatchObject({ text: expect.stringContaining(`"slot_id": "${slot_id}"`) })
+  expect(await complete({ type: 'ref/prompt', name: 'why_not_billed' }, 'slot_id', 'slot_')).toEqual([slot_id])
+  expect(await complete({ type: 'ref/prompt', name: 'integrate_placements' }, 'app', '')).toEqual([])
+  const code = { type: 'ref/resource', uri: 'svc://docs/{group}/{code}' } as const
+  expect(await complete(code, 'group', '')).toEqual(['errors', 'no-fill', 'beacons', 'render-js', 'rules'])
+  expect(await complete(code, 'code', 'key_c')).toEqual(['key_class'])
+  expect(await complete(code, 'code', 'key_c', { group: 'rules' })).toEqual([])
   const how = await client.getPrompt({ name: 'integrate_placements', arguments: { app: 'a Next.js chat' } })
   expect(how.messages[0]?.content).toMatchObject({ text: expect.stringContaining('this app: a Next.js chat.') })
+
+  async function complete(
+    ref: { type: 'ref/prompt'; name: string } | { type: 'ref/resource'; uri: string },
+    name: string,
+    value: string,
+    given: Record<string, string> = {},
+  ) {
+    const { completion } = await client.complete({ ref, argument: { name, value }, context: { arguments: given } })
+    return completion.values
+  }
 }
 
 describe('over stdio', () => {
@@ -178,6 +194,11 @@ describe('over stdio', () => {
     const SVC_HOME = temporaryDirectory()
     const early = await connect(spawnMcp([], { SVC_HOME }))
     expect(await early.fail('list_placements')).toContain('No sandbox is running.')
+    const unknown = {
+      ref: { type: 'ref/prompt', name: 'why_not_billed' },
+      argument: { name: 'slot_id', value: '' },
+    } as const
+    expect((await early.client.complete(unknown)).completion.values).toEqual([])
     const starting = await connect(spawnMcp(['--start'], { SVC_HOME }))
     await starting.use('create_placement')
     expect((await early.use<Listed>('list_placements')).items).toHaveLength(1)
