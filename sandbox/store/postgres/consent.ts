@@ -3,7 +3,7 @@ import type { ConsentRecord } from '../../domain/consent.ts'
 import type { ConsentListRow, ConsentStore, ConsentWrite } from '../store.ts'
 import { type Batch, newestOf, sessionsWanted } from './batch.ts'
 import type { Connection } from './group-commit.ts'
-import { createFilter, listPart, sessionsNamed } from './rows.ts'
+import { createFilter, listPart, sessionsNamed, shareReads } from './rows.ts'
 
 type Stored = Omit<ConsentListRow, 'semantic_targeting' | 'prompt_shared'> & {
   semantic_targeting: number
@@ -12,11 +12,16 @@ type Stored = Omit<ConsentListRow, 'semantic_targeting' | 'prompt_shared'> & {
 
 export function consentTable(connection: Connection): ConsentStore {
   const { read, write } = connection
+  const newest = shareReads(async (names: readonly string[]) => {
+    const wanted = names.map((name) => JSON.parse(name) as [number, string])
+    const rows = await read<Parameters<typeof newestOf>[0]>(sessionsWanted, [
+      wanted.map(([project_id]) => project_id),
+      wanted.map(([, session_id]) => session_id),
+    ])
+    return new Map(rows.map((row) => [JSON.stringify([row.project_id, row.session_id]), newestOf(row)]))
+  })
   return {
-    async latestConsent(project_id, session_id) {
-      const [row] = await read<Parameters<typeof newestOf>[0]>(sessionsWanted, [[project_id], [session_id]])
-      return row === undefined ? null : newestOf(row)
-    },
+    latestConsent: (project_id, session_id) => newest(JSON.stringify([project_id, session_id])),
     saveConsent: (consent) =>
       write({ projects: [consent.project_id], sessions: [consent] }, (batch) => saveConsent(batch, consent)),
     async listConsent(query) {

@@ -221,14 +221,10 @@ export function groupCommit(database: Database, hooks: Hooks): Connection {
     let head: Promise<Head[]> = Promise.resolve([])
     const changes = batch.notices.size
     if (events.length + evidence.length + exchanges.length + changes > 0) {
-      head = moveHead(used, [events.length, evidence.length, changes], exchanges)
+      head = moveHead(used, batch, exchanges)
       const known = hooks.head()
-      if (evidence.length > 0) sent.push(used.run(insertEvidence, [jsonOf(evidence), evidence.length]))
-      if (events.length > 0) {
-        const rows = events.map((event, index) => ({ ...event, seq: index + 1 }))
-        sent.push(used.run(insertEvents, [jsonOf(rows), events.length]))
-        if (known.events + events.length > hooks.event_limit + eventSlack)
-          head = prune(used, pruneEvents, head, hooks.event_limit)
+      if (events.length > 0 && known.events + events.length > hooks.event_limit + eventSlack) {
+        head = prune(used, pruneEvents, head, hooks.event_limit)
       }
       if (exchanges.length > 0 && known.exchanges + exchanges.length > hooks.journal_limit + exchangeSlack) {
         head = prune(used, pruneExchanges, head, hooks.journal_limit)
@@ -293,35 +289,51 @@ export function groupCommit(database: Database, hooks: Hooks): Connection {
 /** With the numbers of the head, which only this statement knows. */
 const notify = `SELECT pg_notify($1, $2 || ' ' || concat_ws(' ', ${headColumns})) FROM head`
 
-/** Moves the head by what a batch adds, with its exchanges: one that was stored already counts once. */
-function moveHead(link: Link, added: readonly number[], exchanges: readonly Record<string, Value>[]) {
-  const set =
-    'last_seq = last_seq + $1, events = events + $1, last_evidence = last_evidence + $2, changes = changes + $3'
-  if (exchanges.length === 0) {
-    return link.query<Head>(`UPDATE head SET ${set} RETURNING ${headColumns}`, [...added])
+/**
+ * Moves the head by what a batch adds, and stores what the head gives numbers to: events, evidence, and the exchanges of the
+ * node, of which one that was stored already counts once. One statement, since each costs as much as its rows do.
+ */
+function moveHead(
+  link: Link,
+  { events, evidence, notices }: Batch,
+  exchanges: readonly Record<string, Value>[],
+): Promise<Head[]> {
+  const values: Value[] = [events.length, evidence.length, notices.size]
+  const parts: string[] = []
+  const add = (part: (rows: string) => string, rows: readonly Record<string, Value>[]) => {
+    if (rows.length > 0) parts.push(part(`$${values.push(jsonOf(rows))}`))
   }
-  return link.query<Head>(
-    `WITH stored AS (INSERT INTO exchange
-       (id, at_ms, method, path, status, error, reason_code, duration_us, project_id, session_id, slot_id,
-        request_headers, request_body, response_headers, response_body, key_kind, key_id)
-       SELECT new.id, at_ms, method, path, status, error, reason_code, duration_us, project.id, session_id, slot_id,
-        request_headers, request_body, response_headers, response_body, key_kind, key_id
-       FROM json_populate_recordset(NULL::exchange, $4) new
-       -- A reset may have removed the project meanwhile.
-       LEFT JOIN project ON project.id = new.project_id
-       ON CONFLICT (id) DO NOTHING RETURNING 1)
-     UPDATE head SET ${set}, exchanges = exchanges + (SELECT count(*) FROM stored) RETURNING ${headColumns}`,
-    [...added, jsonOf(exchanges)],
+  add(insertExchanges, exchanges)
+  const stored = exchanges.length === 0 ? '' : ', exchanges = exchanges + (SELECT count(*) FROM stored)'
+  parts.push(`moved AS (UPDATE head SET last_seq = last_seq + $1, events = events + $1,
+    last_evidence = last_evidence + $2, changes = changes + $3${stored} RETURNING ${headColumns}, last_evidence)`)
+  add(insertEvidence, evidence)
+  add(
+    insertEvents,
+    events.map((event, index) => ({ ...event, seq: index + 1 })),
   )
+  return link.query<Head>(`WITH ${parts.join(', ')} SELECT ${headColumns} FROM moved`, values)
 }
 
-const insertEvidence = `INSERT INTO evidence (id, project_id, seq, kind, ref, slot_id, at_ms, entry, hash)
-  SELECT head.last_evidence - $2::bigint + new.id, new.project_id, new.seq, new.kind, new.ref, new.slot_id, new.at_ms, new.entry, new.hash
-  FROM head, json_populate_recordset(NULL::evidence, $1) new`
+const insertExchanges = (rows: string) => `stored AS (INSERT INTO exchange
+  (id, at_ms, method, path, status, error, reason_code, duration_us, project_id, session_id, slot_id,
+   request_headers, request_body, response_headers, response_body, key_kind, key_id)
+  SELECT new.id, at_ms, method, path, status, error, reason_code, duration_us, project.id, session_id, slot_id,
+   request_headers, request_body, response_headers, response_body, key_kind, key_id
+  FROM json_populate_recordset(NULL::exchange, ${rows}) new
+  -- A reset may have removed the project meanwhile.
+  LEFT JOIN project ON project.id = new.project_id
+  ON CONFLICT (id) DO NOTHING RETURNING 1)`
 
-const insertEvents = `INSERT INTO event (seq, type, at_ms, project_id, slot_id, ref)
-  SELECT head.last_seq - $2::bigint + new.seq, new.type, new.at_ms, new.project_id, new.slot_id, new.ref
-  FROM head, json_populate_recordset(NULL::event, $1) new`
+const insertEvidence = (rows: string) => `proven AS (
+  INSERT INTO evidence (id, project_id, seq, kind, ref, slot_id, at_ms, entry, hash)
+  SELECT moved.last_evidence - $2::bigint + new.id, new.project_id, new.seq, new.kind, new.ref, new.slot_id, new.at_ms,
+   new.entry, new.hash
+  FROM moved, json_populate_recordset(NULL::evidence, ${rows}) new)`
+
+const insertEvents = (rows: string) => `emitted AS (INSERT INTO event (seq, type, at_ms, project_id, slot_id, ref)
+  SELECT moved.last_seq - $1::bigint + new.seq, new.type, new.at_ms, new.project_id, new.slot_id, new.ref
+  FROM moved, json_populate_recordset(NULL::event, ${rows}) new)`
 
 const pruneEvents = `
   WITH gone AS (DELETE FROM event WHERE seq <=

@@ -7,7 +7,7 @@ import { saveConsent } from './consent.ts'
 import type { Connection } from './group-commit.ts'
 import type { Value } from './open.ts'
 import { addActivation, type ProjectTable } from './projects.ts'
-import { createFilter, listPart, sessionsNamed } from './rows.ts'
+import { createFilter, listPart, sessionsNamed, shareReads } from './rows.ts'
 
 const joined = `
   SELECT slot.*, job.project_id, session.session_id, job.job_type, job.mode, job.key_id, job.created_at_ms, job.facts
@@ -42,7 +42,7 @@ export function placementTable(connection: Connection, projects: ProjectTable) {
     return new Map((await toSlots(rows)).map((slot) => [slot.id, slot]))
   }
 
-  const find = async (id: number): Promise<SlotRow | null> => (await findAll([id])).get(id) ?? null
+  const find = shareReads(findAll)
 
   const methods: PlacementStore = {
     createJob(job, slots, consent, caps) {

@@ -4,6 +4,30 @@ import type { Page, PageQuery } from '../store.ts'
 import type { Connection } from './group-commit.ts'
 import type { Link, Value } from './open.ts'
 
+/**
+ * Returns a reader of single rows: those that are asked for while a read is under way share the next one. None is cached,
+ * and each read begins after it was asked for.
+ */
+export function shareReads<Key, Row>(
+  find: (keys: readonly Key[]) => Promise<ReadonlyMap<Key, Row>>,
+): (key: Key) => Promise<Row | null> {
+  let running: Promise<unknown> = Promise.resolve()
+  let next: { keys: Set<Key>; rows: Promise<ReadonlyMap<Key, Row>> } | null = null
+  return async (key) => {
+    if (next === null) {
+      const keys = new Set<Key>()
+      const rows = running.then(() => {
+        next = null
+        return find([...keys])
+      })
+      running = rows.catch(() => {})
+      next = { keys, rows }
+    }
+    next.keys.add(key)
+    return (await next.rows).get(key) ?? null
+  }
+}
+
 /** The conditions of a list, collected one by one. */
 export interface Filter {
   /** Adds a condition when all of its values are given; each `?` of it stands for the next one. */
