@@ -19,7 +19,8 @@ interface Node {
 
 const rounds = Number(process.env.BENCH_ROUNDS ?? 5)
 const round_ms = Number(process.env.BENCH_ROUND_MS ?? 2_000)
-const connections = 16
+/** Group commit lives of them: with few, each waits for the flush of the others. */
+const connections = Number(process.env.BENCH_CONNECTIONS ?? 64)
 const key = 'sk_test_sandbox_demo'
 const home = mkdtempSync(join(tmpdir(), 'svc-bench-'))
 const agent = new Agent({ keepAlive: true, maxSockets: connections * 2 })

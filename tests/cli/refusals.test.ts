@@ -49,6 +49,22 @@ describe('a start is refused', () => {
     expect(readdirSync(home).toSorted()).toEqual(['sandbox.db', 'sandbox.db.key', 'sandboxes'])
   })
 
+  test('on a PostgreSQL without its driver, which is optional', async () => {
+    const hook = `import { registerHooks } from 'node:module'
+      registerHooks({ resolve(name, context, next) {
+        if (name === 'pg') throw Object.assign(new Error('Cannot find package'), { code: 'ERR_MODULE_NOT_FOUND' })
+        return next(name, context) } })`
+    const home = temporaryDirectory()
+    const url = `data:text/javascript,${encodeURIComponent(hook)}`
+    const env = { SVC_HOME: home, SVC_STORE: 'postgres://svc@127.0.0.1/svc', NODE_OPTIONS: `--import=${url}` }
+    const { ended, child } = spawnSvc(['start', '--port', '0', '-o', 'json'], env)
+    onTestFinished(() => void child.kill('SIGKILL'))
+    const { code, stderr } = await ended
+    expect(code).toBe(2)
+    expect(stderr).toContain('A store on PostgreSQL needs the package pg, which is not installed.')
+    expect(stderr).toContain('npm install pg')
+  })
+
   test('on a port that is taken', async () => {
     const server = createServer()
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { manualClock, migrateStore, type Sandbox, startSandbox } from '../../sandbox/index.ts'
 import { connect } from '../http/call.ts'
 import { asked, key } from '../http/stage.ts'
-import { serverVariable } from './shared-store.ts'
+import { serverVariable, storeOfItsOwn } from './shared-store.ts'
 
 const store = process.env[serverVariable] ?? ''
 
@@ -37,6 +37,43 @@ test('from a file to the shared database and back: the same placements, and chai
   await three.accept('placements.create', { as: key, body: asked() })
   const { ok, chains } = (await three.accept('evidence.verify')).body
   expect([ok, chains.find(({ client_id }) => client_id === 'proj_demo')?.entries]).toEqual([true, 7])
+})
+
+test('a database that refuses a start is named without its password, with what to do', async () => {
+  const start = async (change: Partial<URL>) => {
+    const error = await startSandbox({ store: Object.assign(new URL(store), change).href }).then(
+      () => null,
+      (refused: unknown) => refused as { code: string; message: string; hint: string },
+    )
+    expect(error?.message).not.toMatch(/secret|mistyped/)
+    return [error?.code, `${error?.message} ${error?.hint}`]
+  }
+  expect(await start({ password: 'mistyped' })).toEqual([
+    'database_unwritable',
+    expect.stringMatching(/password authentication failed for user "svc"\. Check user and password/),
+  ])
+  expect(await start({ pathname: '/absent' })).toEqual([
+    'database_unwritable',
+    expect.stringMatching(/database "absent" does not exist\. Create it, or name another one in the URL\.$/),
+  ])
+  expect(await start({ port: '1' })).toEqual([
+    'database_unreachable',
+    expect.stringMatching(/cannot be reached: .*\. Check that PostgreSQL runs there/),
+  ])
+})
+
+test('an engine that lacks a feature is named with the sentence of its refusal', async () => {
+  const { store: own = '' } = await storeOfItsOwn()
+  const client = new pg.Client({ connectionString: own })
+  await client.connect()
+  // A server without advisory locks has no function of that name either.
+  await client.query('ALTER FUNCTION pg_catalog.hashtextextended(text, bigint) RENAME TO absent')
+  await client.end()
+  await expect(startSandbox({ store: own })).rejects.toMatchObject({
+    code: 'database_unwritable',
+    message: expect.stringContaining('does not support a statement of the sandbox: function hashtextextended'),
+    hint: expect.stringContaining('PostgreSQL 14 or later'),
+  })
 })
 
 test('a schema is created once and then up to date; one of a newer version is refused and left alone', async () => {

@@ -102,6 +102,33 @@ test('a key that one node revokes, and settings that it changes, hold on the oth
   expect(body.placement?.ad_label_text).toBe('Elsewhere')
 })
 
+test('a change is announced with its commit, and seen on another node within 100 ms', async () => {
+  await using on = await team(2)
+  const [one, other] = on.nodes.map((node) => connect(node))
+  const announced = new Set<string>()
+  const client = new pg.Client({ connectionString: url })
+  client.on('notification', ({ payload = '' }) => announced.add(payload.split(' ')[2] ?? ''))
+  await client.connect()
+  await client.query(`LISTEN "svc_${on.namespace}"`)
+  try {
+    await one!.accept('clock.freeze')
+    const took_ms: number[] = []
+    for (let index = 0; index < 20; index++) {
+      const { now_ms } = (await one!.accept('clock.advance', { body: { by_ms: 1_000 } })).body
+      const committed = performance.now()
+      await expect.poll(async () => (await other!.accept('clock.show')).body.now_ms, { interval: 2 }).toBe(now_ms)
+      took_ms.push(performance.now() - committed)
+    }
+    // The fastest: on a busy computer any one of them may wait for a processor.
+    expect(Math.min(...took_ms)).toBeLessThan(100)
+    await one!.accept('faults.add', { body: { path: '/v1/projects/*', status: 503 } })
+    await one!.accept('projects.update', { params: { client_id: 'proj_demo' }, body: { label_text: 'Elsewhere' } })
+    await expect.poll(() => [...announced].toSorted(), { interval: 20 }).toEqual(['clock', 'faults', 'projects'])
+  } finally {
+    await client.end()
+  }
+})
+
 test('moves of the clock at the same moment add up, on whatever node each was made', async () => {
   await using on = await team(2)
   const apis = on.nodes.map((node) => connect(node))

@@ -328,6 +328,15 @@ export function explain(error: unknown, location: string): unknown {
         : 'Check user and password; the user must be allowed to create a schema in the database.'
     return new OpenError('database_unwritable', `${location} refused the sandbox: ${why}.`, hint, { cause: error })
   }
+  // An engine that lacks a type, a function or a feature, or does not know a word of the statement.
+  if (/^(0A000|42601|42704|42883)$/.test(code)) {
+    return new OpenError(
+      'database_unwritable',
+      `${location} does not support a statement of the sandbox: ${why}.`,
+      'Use PostgreSQL 14 or later, or an engine with the features that svc docs scaling lists.',
+      { cause: error },
+    )
+  }
   if (isConnectionFailure(error) || /^(53|57)/.test(code)) {
     return new OpenError(
       'database_unreachable',
