@@ -238,6 +238,8 @@ async function callEndpoint(
     }
     const input = await parseInput(services, id, endpoint, exchange)
     if (id === 'browser.activate') await takeActivation(services, rates, context, input.body as Activation)
+    // Only now: a refused body may hold anything, and is kept like one that cannot be read.
+    exchange.journal_body = input.journal_body
     const operation = operationsById[id] as (services: Services, context: Context, input: unknown) => Promise<unknown>
     output = await operation(services, context, input)
   } finally {
@@ -293,6 +295,8 @@ interface Input {
   params: unknown
   query: unknown
   body: unknown
+  /** The body as the journal keeps it, or null. */
+  journal_body: string | null
 }
 
 /** Step 9. Returns a promise only for what is refused and has to be recorded. */
@@ -308,7 +312,7 @@ function parseInput(
     const params = endpoint.params === undefined ? {} : validate(endpoint.params, request.params)
     if (endpoint.query === undefined) refuseQuery(request.query)
     const query = endpoint.query === undefined ? {} : validate(endpoint.query, { ...request.query })
-    if (endpoint.body === undefined) return { params, query, body: undefined }
+    if (endpoint.body === undefined) return { params, query, body: undefined, journal_body: null }
     const isEmptyAllowed = endpoint.stability === 'sandbox' && request.body.length === 0
     const sent = isEmptyAllowed ? noBody : parseJson(request.body)
     const { json, isPlain } = refuseSecrets(endpoint, sent.json, sent.text, context.warnings)
@@ -316,8 +320,7 @@ function parseInput(
     const isByDocument = services.strict && endpoint.stability !== 'sandbox'
     const given = isByDocument ? inDocumentForm(endpoint, json, context.warnings) : json
     const body = validateBody(endpoint, given, context)
-    exchange.journal_body = journalBody(body, isPlain)
-    return { params, query, body }
+    return { params, query, body, journal_body: journalBody(body, isPlain) }
   } catch (error) {
     const note = onRejected[id]
     if (note === undefined || context.caller === null || !(error instanceof ApiError)) throw error

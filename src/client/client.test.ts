@@ -153,10 +153,20 @@ test('events arrive one by one, regardless of the chunks of the stream', async (
   const text = `: hello\n\nid: 1\ndata: ${JSON.stringify(event(1))}\n\nid: 2\r\ndata: ${JSON.stringify(event(2))}\r\n\r\n`
   const bytes = new TextEncoder().encode(text)
   const chunks = [bytes.slice(0, 30), bytes.slice(30, 131), bytes.slice(131)]
-  const fetch: Fetch = async () => new Response(streamOf(chunks))
+  const headers = { 'content-type': 'text/event-stream; charset=utf-8' }
+  const fetch: Fetch = async () => new Response(streamOf(chunks), { headers })
   const received = []
   for await (const item of createClient({ base_url: 'http://127.0.0.1:1', fetch }).events.stream()) received.push(item)
   expect(received).toEqual([event(1), event(2)])
+})
+
+test('a response that is no stream of events is told as such', async () => {
+  const { fetch } = respondingWith('<html></html>', 200, { 'content-type': 'text/html' })
+  const events = createClient({ base_url: 'http://127.0.0.1:1', fetch }).events.stream()
+  await expect(events.next()).rejects.toMatchObject({
+    name: 'ContractError',
+    differences: ['content-type: expected text/event-stream, received text/html'],
+  })
 })
 
 function respondingWith(body: unknown, status = 200, headers: Record<string, string> = {}) {

@@ -1,6 +1,6 @@
 /** A response that is read piece by piece: events, or the bytes of a file. */
 import type { SandboxEvent } from '../contract/control/events.ts'
-import type { ServiceError } from './errors.ts'
+import { ContractError, type ServiceError } from './errors.ts'
 import {
   type ByteReader,
   exchange,
@@ -28,13 +28,20 @@ interface OpenStream {
   failure: (endpoint: SentEndpoint, response: RawResponse) => Promise<ServiceError>
 }
 
-/** Yields the events or bytes of a response to its end. Throws ServiceError and UnreachableError. */
+/** Yields the events or bytes of a response to its end. Throws ServiceError, UnreachableError and ContractError. */
 export async function* openStream({ transport, endpoint, request, signal, schemas, failure }: OpenStream) {
-  const isFile = mediaTypeOf(endpoint) === 'application/gzip'
-  const opened = await exchange(isFile ? unlimited(transport) : transport, request, signal, async (response) =>
-    response.ok ? { reader: response.body?.getReader() } : { failure: await readToEnd(response) },
-  )
-  if (opened.failure !== undefined) throw await failure(endpoint, opened.failure)
+  const expected = mediaTypeOf(endpoint)
+  const isFile = expected === 'application/gzip'
+  const opened = await exchange(isFile ? unlimited(transport) : transport, request, signal, async (response) => {
+    const type = response.headers.get('content-type')
+    if (!response.ok || (!isFile && !type?.startsWith(`${expected}`))) return { other: await readToEnd(response), type }
+    return { reader: response.body?.getReader() }
+  })
+  if (opened.other?.ok === true) {
+    const difference = `content-type: expected ${expected}, received ${opened.type ?? 'none'}`
+    throw new ContractError(endpoint.id, opened.other.status, [difference], opened.other.request_id)
+  }
+  if (opened.other !== undefined) throw await failure(endpoint, opened.other)
   if (opened.reader === undefined) return
   yield* isFile ? readBytes(opened.reader) : (await schemas()).readEvents(opened.reader)
 }

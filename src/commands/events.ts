@@ -27,6 +27,7 @@ async function print({ client, host, out, signal }: Session, query: Record<strin
       ].join('  '),
     )
   }
+  out.note('The sandbox ended the stream.')
   return 0
 }
 

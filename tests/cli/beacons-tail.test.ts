@@ -183,14 +183,7 @@ describe.each(isTmuxInstalled ? [script, tmux] : [script])('in a terminal of %s'
     expect(refused).toMatch(/POST {5}\/v1\/beacons +400 {5}asset_token_invalid {3}[\d.]+$/)
 
     terminal.type(keys.enter)
-    await shows(
-      terminal,
-      'POST /v1/beacons',
-      'hint: ',
-      'Sent',
-      'beacon_id: "tail_rejected"',
-      'accept: application/json',
-    )
+    await shows(terminal, 'POST /v1/beacons', 'hint: ', 'Sent', 'beacon_id: "tail_rejected"', 'connection: keep-alive')
     const request_id = /id +(req_\w+)/.exec(textOf(terminal))?.[1]
     terminal.type('y')
     await shows(terminal, `Copied ${request_id}`)

@@ -51,6 +51,15 @@ test('a second one forces the end, unless npm doubled the first', async () => {
   await running
 })
 
+test('a stream that the sandbox ends is told, and is no failure', async () => {
+  await using cli = await startTestCli()
+  const { host, handlers } = interruptible()
+  const running = cli.svc('events stream', { host })
+  await expect.poll(() => handlers.size).toBe(1)
+  await cli.sandbox.close()
+  expect(await running).toEqual({ code: 0, stdout: '', stderr: 'The sandbox ended the stream.\n' })
+})
+
 test('a terminal is told that a command waits for what comes, and a pipe is not', async () => {
   await using cli = await startTestCli()
   const { host, interruptAt, handlers } = interruptible()

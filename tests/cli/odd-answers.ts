@@ -109,7 +109,8 @@ export async function walkOddAnswers({ step = 1 } = {}): Promise<OddTally> {
         if (code === 1 || /bug of svc|\n {4}at /.test(stderr)) found.push('a bug of svc')
         if (/Cannot (read|destructure|convert)|is not (iterable|a function)|\[object Object\]/.test(stderr))
           found.push('words of the engine')
-        if (code !== 0 && stderr === '' && stdout === '') found.push('no message')
+        // What follows a sandbox was ended by Ctrl-C, which needs no message.
+        if (code !== 0 && code !== 130 && stderr === '' && stdout === '') found.push('no message')
         if (found.length > 0)
           tally.problems.push(
             `svc ${words} (${name}, ${of_version}): ${found.join(', ')}: exit ${code}: ${stderr}${stdout}`.slice(

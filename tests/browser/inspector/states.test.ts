@@ -87,7 +87,7 @@ test('each view says that it loads while the sandbox is slow, and shows what com
     expect(await main.getByText(shows).count()).toBe(0)
     slow.hold(false)
     await main.getByText(shows).first().waitFor()
-    await loading.waitFor({ state: 'detached' })
+    await expect.poll(() => loading.count()).toBe(0)
   }
   slow.hold(true)
   await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: 'Playground' }).click()
