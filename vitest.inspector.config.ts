@@ -14,7 +14,8 @@ export default defineConfig({
     setupFiles: 'tests/setup.ts',
     // One Chromium a worker, for all of its files.
     isolate: false,
-    maxWorkers: Math.max(2, availableParallelism()),
+    // Each expectation waits for a page.
+    maxWorkers: availableParallelism() + 1,
     testTimeout: 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 30_000 } },

@@ -18,6 +18,7 @@ export const matrices: readonly string[] = [
 
 const slow = [
   'reliability/pauses',
+  'browser/viewability-cross-check',
   'reliability/hostile-output',
   'reliability/hostile-exports',
   'mutations/mutations',
@@ -38,6 +39,7 @@ export default defineConfig({
     testTimeout: 200_000,
     hookTimeout: 400_000,
     expect: { poll: { timeout: 30_000 } },
-    maxWorkers: Math.max(2, availableParallelism()),
+    // Those that kill and those with pages mostly wait; pauses are of processor time.
+    maxWorkers: availableParallelism() + 1,
   },
 })

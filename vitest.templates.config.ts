@@ -6,9 +6,13 @@ import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { slowestFirst } from './tests/slowest-first.ts'
 
-const slow = ['next-chat', 'react-chat', 'browser-chat', 'vitest-suite', 'node-server'].map(
-  (name) => `templates/${name}`,
-)
+const slow = [
+  'binary/binary',
+  'templates/next-chat',
+  'install/matrix',
+  'templates/react-chat',
+  'templates/browser-chat',
+]
 
 export default defineConfig({
   test: {
