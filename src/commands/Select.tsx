@@ -1,5 +1,5 @@
 /** A question whose answer is chosen from a list with the arrow keys. It is loaded only where one is asked. */
-import { Box, render, Text, useInput, useStdin } from 'ink'
+import { Box, type RenderOptions, render, Text, useInput, useStdin } from 'ink'
 import { useEffect, useState } from 'react'
 import { oneLine } from '../cli/output/printable.ts'
 
@@ -13,6 +13,7 @@ export async function select<Item extends Choice>(
   title: string,
   items: readonly Item[],
   signal: AbortSignal,
+  streams: Pick<RenderOptions, 'stdin' | 'stdout'> = {},
 ): Promise<Item | null> {
   let chosen: Item | null = null
   let input: NodeJS.ReadableStream | undefined
@@ -21,7 +22,13 @@ export async function select<Item extends Choice>(
     input = stdin
     screen.unmount()
   }
-  const screen = render(<Select title={title} items={items} onEnd={end} />, { exitOnCtrlC: false, patchConsole: false })
+  // Ink draws nothing before the end where it sees `CI`, which a developer's container may have too.
+  const screen = render(<Select title={title} items={items} onEnd={end} />, {
+    ...streams,
+    exitOnCtrlC: false,
+    interactive: true,
+    patchConsole: false,
+  })
   const stop = () => screen.unmount()
   if (signal.aborted) stop()
   else signal.addEventListener('abort', stop, { once: true })
@@ -57,7 +64,7 @@ function Select<Item extends Choice>({ title, items, onEnd }: SelectProps<Item>)
   if (isChosen) return <Text>{oneLine(`${title}: ${items[index]!.name}`)}</Text>
   return (
     <Box flexDirection="column">
-      <Text wrap="truncate">{`${title} (up and down to move, Enter to choose):`}</Text>
+      <Text wrap="truncate">{oneLine(`${title} (up and down to move, Enter to choose):`)}</Text>
       {items.map(({ name, summary }, at) => (
         <Text key={name} wrap="truncate" inverse={at === index}>
           {oneLine(`${at === index ? '>' : ' '} ${at + 1}  ${name.padEnd(width)}  ${summary}`)}

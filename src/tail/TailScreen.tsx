@@ -1,5 +1,5 @@
 /** The screen of a tail in Ink. Loaded only when it is shown: ink and react are heavy. */
-import { Box, render, Text, useApp, useInput, usePaste, useWindowSize } from 'ink'
+import { Box, type RenderOptions, render, Text, useApp, useInput, usePaste, useWindowSize } from 'ink'
 import { useSyncExternalStore } from 'react'
 import { oneLine, streamText } from '../cli/output/printable.ts'
 import type { Style } from '../cli/output/style.ts'
@@ -19,8 +19,13 @@ export interface TailScreenProps {
 }
 
 /** Draws the tail over the whole terminal. Resolves when `signal` is aborted and the terminal is restored. */
-export async function showTail(props: TailScreenProps, signal: AbortSignal): Promise<void> {
+export async function showTail(
+  props: TailScreenProps,
+  signal: AbortSignal,
+  streams: Pick<RenderOptions, 'stdin' | 'stdout'> = {},
+): Promise<void> {
   const screen = render(<TailScreen {...props} />, {
+    ...streams,
     alternateScreen: true,
     exitOnCtrlC: false,
     incrementalRendering: true,
