@@ -80,9 +80,13 @@ test('the scenarios have a turn for the refusals and no-fills that an integratio
 
 test('on a slow sandbox the times of a turn begin when its ad is shown', async () => {
   await using slow = await startTestCli()
-  await slow.svc('projects update --set decision_latency_ms=300')
-  await slow.svc('sandbox clock resume')
-  const { code, stdout } = await slow.svc('trigger pending -o jsonl')
+  await slow.svc('projects update --set decision_latency_ms=3000')
+  const turn = slow.svc('trigger pending -o jsonl')
+  // The clock stands still: only this makes the decision due.
+  const slots = async () => (await slow.svc('placements list -o jsonl')).stdout
+  await expect.poll(slots, { interval: 10 }).toContain('"status":"pending"')
+  await slow.svc('sandbox clock advance 3s')
+  const { code, stdout } = await turn
   expect(stepsOf(stdout).filter(({ ok }) => !ok)).toEqual([])
   expect(code).toBe(0)
 })
