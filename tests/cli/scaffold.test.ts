@@ -225,13 +225,16 @@ describe('names', () => {
     )
   })
 
-  test.each(['nothing-like-it', '../agent-cli', 'agent-cli/src', 'AGENT'])('there is no template %s', async (name) => {
-    const { code, stderr } = await svc(`init ${name} my-agent`)
-    expect(code).toBe(2)
-    expect(stderr).toContain(`error: There is no template "${name}".\n`)
-    expect(stderr).toContain('agent-cli')
-    expect(readdirSync(cwd)).toEqual([])
-  })
+  test.each(['nothing-like-it', '../agent-cli', 'agent-cli/src', 'AGENT', '__proto__'])(
+    'there is no template %s',
+    async (name) => {
+      const { code, stderr } = await svc(`init ${name} my-agent`)
+      expect(code).toBe(2)
+      expect(stderr).toContain(`error: There is no template "${name}".\n`)
+      expect(stderr).toContain('agent-cli')
+      expect(readdirSync(cwd)).toEqual([])
+    },
+  )
 })
 
 describe('a directory that exists', () => {
