@@ -7,6 +7,7 @@ import { CliError } from '../cli/run/errors.ts'
 import { describeFailure } from '../cli/run/failure.ts'
 import { isObject } from '../foundation/json.ts'
 import { redactSecrets } from '../foundation/redaction.ts'
+import { tools } from './tools.ts'
 
 /** Most characters of a result: about 6,000 tokens. */
 export const mostCharacters = 24_000
@@ -15,7 +16,7 @@ const mostOfString = 4_000
 
 /** Returns a value as JSON of a limited size, without keys and tokens; `hint` says how to get less or the rest. */
 export function resultText(value: unknown, hint: string): string {
-  const plain: unknown = JSON.parse(JSON.stringify(value ?? null))
+  const plain: unknown = JSON.parse(JSON.stringify(value ?? null, adviceForAgents))
   const whole = redactSecrets(JSON.stringify(shortenStrings(plain, mostOfString), null, 1))
   if (whole.length <= mostCharacters) return whole
   for (let most = 64; most >= 1; most = Math.floor(most / 2)) {
@@ -37,7 +38,32 @@ export function failureText(error: unknown): string {
   const { message, hint, reason_code, code } =
     error instanceof CliError ? { ...error, message: error.message, reason_code: null } : describeFailure(error)
   const cause = reason_code ?? code
-  return limitedText(redactSecrets(`${cause}: ${message}${hint === null ? '' : `\nFix: ${hint}`}`), '')
+  const text = `${cause}: ${message}${hint === null ? '' : `\nFix: ${hint}`}`
+  return limitedText(redactSecrets(namingTools(text)), '')
+}
+
+/** Fields of results that hold advice of this package. */
+const adviceFields: readonly string[] = ['expected', 'fix', 'hint']
+
+function adviceForAgents(field: string, value: unknown): unknown {
+  return typeof value === 'string' && adviceFields.includes(field) ? namingTools(value) : value
+}
+
+/** Tools without required input by the command that does the same. */
+const toolOf = new Map(
+  tools.filter(({ input }) => input.safeParse({}).success).map(({ command, name }) => [command, name]),
+)
+/** A command as advice names it, and its page if it is `docs`. One with options of its own is left to the command line. */
+const named = new RegExp(
+  `\\b(?:npx svc-sandbox|svc) (?:docs ([a-z-]+)|(${[...toolOf.keys()].join('|')})(?: -o json)?)(?! --?[a-z])\\b`,
+  'g',
+)
+
+/** Returns advice with the tool in place of each command that one can replace: "See svc contract show" is for a shell. */
+export function namingTools(advice: string): string {
+  return advice.replace(named, (_command, topic: string | undefined, command: string) =>
+    topic === undefined ? `${toolOf.get(command)}` : `read_docs with topic ${topic}`,
+  )
 }
 
 function shortenStrings(value: unknown, most: number): unknown {

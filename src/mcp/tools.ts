@@ -21,6 +21,8 @@ export type Effect = 'reads' | 'changes' | 'destroys'
 
 export interface Tool {
   name: string
+  /** The command that does the same: `sandbox faults list`. */
+  command: string
   title: string
   description: string
   effect: Effect
@@ -35,6 +37,9 @@ export interface Tool {
 
 const inList = 'Ask for fewer items with limit, or narrow it with the filters; cursor continues after the last page.'
 const ofOne = 'Ask for a part of it with another tool.'
+
+/** Nouns of the contract that are below `sandbox` on the command line. */
+const belowSandbox: readonly string[] = ['clock', 'faults', 'scenario']
 
 /** Default number of items of a list, for the context of a model. */
 const usualLimit = 20
@@ -102,6 +107,7 @@ function endpointTool(name: string, id: EndpointId, effect: Effect, more: string
   const isList = 'limit' in shape
   return {
     name,
+    command: commandOf(id),
     title: summary,
     description: [description, more].filter((part) => part !== '').join(' '),
     effect,
@@ -121,6 +127,13 @@ function endpointTool(name: string, id: EndpointId, effect: Effect, more: string
   }
 }
 
+/** Returns the command of an endpoint. */
+function commandOf(id: EndpointId): string {
+  if (id === 'consent.list') return 'consent show'
+  const [noun = '', verb] = id.split('.')
+  return `${belowSandbox.includes(noun) ? 'sandbox ' : ''}${noun} ${verb}`
+}
+
 function ownTools() {
   const someDefaults = { client_id: true, session_id: true, job_type: true } as const
   const ofSlot = { beacon_id: true, slot_id: true, asset_token: true } as const
@@ -128,6 +141,7 @@ function ownTools() {
   return {
     create_placement: {
       name: 'create_placement',
+      command: 'placements create',
       title: contract['placements.create'].summary,
       description: `${contract['placements.create'].description} Defaults: the project of the sandbox, a new session, job_type chat. Tokens are redacted in the result: send_beacon needs only the slot_id.`,
       effect: 'changes',
@@ -142,6 +156,7 @@ function ownTools() {
     },
     send_beacon: {
       name: 'send_beacon',
+      command: 'beacons send',
       title: contract['beacons.send'].summary,
       description: `${contract['beacons.send'].description} The asset token is that of the slot. Defaults: a beacon_id of slot and event, and the time of the sandbox clock.`,
       effect: 'changes',
@@ -169,6 +184,7 @@ function ownTools() {
     },
     show_contract: {
       name: 'show_contract',
+      command: 'contract show',
       title: 'Show what is documented, observed and assumed',
       description:
         'Each endpoint with its fields: type, required, provenance, decision id, description. documented: the API document states it. observed: seen in public clients. assumed: chosen by this sandbox, production may differ. Without endpoint: all endpoints without their fields.',
@@ -188,6 +204,7 @@ function ownTools() {
     },
     read_docs: {
       name: 'read_docs',
+      command: 'docs',
       title: 'Read the documentation',
       description:
         'A page or a code (key_class, no-fill/below_floor), as text. Without topic: all topics with a sentence each.',
@@ -221,6 +238,7 @@ function ownTools() {
     },
     run_qa: {
       name: 'run_qa',
+      command: 'qa run',
       title: 'Run QA suites against the sandbox',
       description:
         'Runs built-in suites by name (resources svc://suites/NAME have their text) and reports totals and each failed case. Cases that need a browser, or a sandbox that may be erased, are left out; svc qa run --fresh --browser runs them.',
@@ -236,6 +254,7 @@ function ownTools() {
     },
     doctor: {
       name: 'doctor',
+      command: 'doctor',
       title: 'Find what is wrong with an integration',
       description:
         'What svc doctor reports: about the sandbox, and about the newest 1 000 requests of the app under test (keys, origins, beacon fields, retries), each with a fix. Call it after the app has run.',
@@ -253,6 +272,7 @@ function ownTools() {
     },
     lint_beacons: {
       name: 'lint_beacons',
+      command: 'beacons lint',
       title: 'Check beacons without sending them',
       description:
         'One body, an array, JSON lines, or a HAR file, as text. Errors are what the service refuses; warnings are what it would not bill.',

@@ -4,8 +4,11 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { startSandbox } from '../../sandbox/index.ts'
+import { type CommandNode, commandTree } from '../../src/cli/run/command-tree.ts'
 import { createClient } from '../../src/client/index.ts'
-import { mostCharacters } from '../../src/mcp/output.ts'
+import { commands } from '../../src/commands/index.ts'
+import { mostCharacters, namingTools, resultText } from '../../src/mcp/output.ts'
+import { tools } from '../../src/mcp/tools.ts'
 import { builtinNames } from '../../src/qa/suite/builtin.ts'
 import { temporaryDirectory } from '../temporary.ts'
 import { root, spawnSvc } from './process.ts'
@@ -218,7 +221,7 @@ describe('over stdio', () => {
     // What needs no sandbox works.
     expect(await use<string>('read_docs')).toContain('getting-started: ')
     expect(await fail('add_fault', { effect: 'explode', sk_test_sandbox_demo: 1 })).toMatchInlineSnapshot(`
-      "input_invalid: The input of add_fault is invalid. effect: is not one of the allowed values (expected: one of error, drop, reset, truncate, garble, rewrite, delay); sk_test_redacted: is unknown (expected: no field of this name; svc contract show lists the known ones)
+      "input_invalid: The input of add_fault is invalid. effect: is not one of the allowed values (expected: one of error, drop, reset, truncate, garble, rewrite, delay); sk_test_redacted: is unknown (expected: no field of this name; show_contract lists the known ones)
       Fix: Correct these fields: the input schema of the tool has them all."
     `)
     expect(await fail('run_qa', { suites: ['nonsense'] })).toContain('There is no built-in suite nonsense.')
@@ -228,6 +231,40 @@ describe('over stdio', () => {
     )
     await expect(client.readResource({ uri: 'svc://docs/../package.json' })).rejects.toThrow('There is no resource')
   })
+})
+
+test('each tool names a command that exists', async () => {
+  const pathsOf = ({ name, commands = [] }: CommandNode): string[] => [
+    name,
+    ...commands.flatMap(pathsOf).map((path) => `${name} ${path}`),
+  ]
+  const paths = (await commandTree(commands)).flatMap(pathsOf)
+  expect(tools.map(({ command }) => command).filter((command) => !paths.includes(command))).toEqual([])
+})
+
+test.each([
+  ['See svc contract show for the paths there are.', 'See show_contract for the paths there are.'],
+  [
+    'Compare the body with the contract: npx svc-sandbox contract show -o json',
+    'Compare the body with the contract: show_contract',
+  ],
+  ['Let it run: svc sandbox clock resume', 'Let it run: resume_clock'],
+  ['Remove some: svc sandbox faults clear.', 'Remove some: clear_faults.'],
+  [
+    'Use the route of v1: svc docs migrating. Or wait.',
+    'Use the route of v1: read_docs with topic migrating. Or wait.',
+  ],
+  // What no tool does, or not with these options, is for a shell.
+  ['Create one: svc keys create.', 'Create one: svc keys create.'],
+  ['Set it: svc sandbox clock set now', 'Set it: svc sandbox clock set now'],
+  ['Or else: svc beacons list --slot-id slot_1', 'Or else: svc beacons list --slot-id slot_1'],
+])('advice names the tool in place of its command: %s', (advice, expected) => {
+  expect(namingTools(advice)).toBe(expected)
+})
+
+test('what an app has sent stays as it was sent', () => {
+  const sent = { body: '{"hint":"svc contract show"}', hint: 'svc contract show' }
+  expect(JSON.parse(resultText(sent, ''))).toEqual({ ...sent, hint: 'show_contract' })
 })
 
 /** Starts a sandbox that has a placement. */
