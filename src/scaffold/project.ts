@@ -45,7 +45,16 @@ interface Manifest {
 /** Files that npm leaves out of packages or uses itself, by the name under which a template keeps them. */
 const renamed: Readonly<Record<string, string>> = { _gitignore: '.gitignore' }
 /** What running a template in place leaves behind. */
-const leftovers = new Set(['node_modules', 'dist', '.next', '.env', 'package-lock.json', '__pycache__', '.DS_Store'])
+const leftovers = new Set([
+  'node_modules',
+  'dist',
+  '.next',
+  '.env',
+  'package-lock.json',
+  'test-results',
+  '__pycache__',
+  '.DS_Store',
+])
 
 /** Returns the files of a template as a project, and the package that it depends on. */
 export function planProject(template: Template, name: string, root: string = packageRoot): Project {

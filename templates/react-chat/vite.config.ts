@@ -15,8 +15,11 @@ export default defineConfig(({ mode }) => {
       'SVC_BASE_URL or SVC_PUBLISHABLE_KEY is not set: the chat will have no sponsored slots. See .env.example',
     )
   }
+  const port = Number(process.env.PORT ?? 3000)
   return {
     plugins: [react(), contentSecurityPolicy(SVC_BASE_URL)],
+    server: { port },
+    preview: { port },
     define: {
       'import.meta.env.SVC_BASE_URL': JSON.stringify(SVC_BASE_URL.replace(/\/$/, '')),
       'import.meta.env.SVC_PUBLISHABLE_KEY': JSON.stringify(SVC_PUBLISHABLE_KEY),

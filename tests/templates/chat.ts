@@ -7,8 +7,8 @@ import { expectBeacons, openStage, placementsSince, type Stage } from './browser
 import { run } from './run.ts'
 import { type Scaffolded, scaffold } from './scaffolded.ts'
 
-export const viewed = ['render accepted', 'visible accepted +viewable_impression']
-export const question = 'How do I make better espresso at home?'
+const viewed = ['render accepted', 'visible accepted +viewable_impression']
+const question = 'How do I make better espresso at home?'
 const node = process.execPath
 const phone = { viewport: { width: 375, height: 700 } }
 
@@ -20,14 +20,13 @@ export interface Chat {
   serve: readonly string[]
 }
 
-/** The tests of one chat template; `stage` is open when they run. */
-export function describeChat({ template, build, serve }: Chat, more: (stage: () => Stage) => void = () => {}): void {
+/** The tests of one chat template beside its own, which has what a fill and a no-fill show. */
+export function describeChat({ template, build, serve }: Chat): void {
   let stage: Stage
   beforeAll(async () => {
     stage = await openStage()
   })
   afterAll(() => stage?.[Symbol.asyncDispose]())
-  more(() => stage)
 
   describe(template, () => {
     let project: Scaffolded
@@ -120,7 +119,7 @@ export function describeChat({ template, build, serve }: Chat, more: (stage: () 
     })
 
     describe.each([
-      ...['no_fill', 'pending_forever', 'rate_limited', 'unavailable', 'garbled_response'].map((name) => ({
+      ...['pending_forever', 'rate_limited', 'unavailable', 'garbled_response'].map((name) => ({
         trouble: name,
         begin: () => stage.client.scenario.use({ params: { name }, body: {} }),
         end: () => stage.client.scenario.clear(),

@@ -66,13 +66,6 @@ test('a question that may not be shared is not sent', async () => {
   assert.deepEqual(authoritative_consent.purposes, { semantic_targeting: false, prompt_shared: false })
 })
 
-test('no fill is an answer like any other', async () => {
-  const { status, placement, decision } = await place(placementRequest(consent(false), '', 10))
-  assert.equal(status, 'ready')
-  assert.equal(placement, null)
-  assert.equal(decision.fill, false)
-})
-
 function start(settings) {
   return spawn(process.execPath, ['server.js'], { env: { ...process.env, ...settings } })
 }

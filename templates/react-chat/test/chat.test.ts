@@ -72,11 +72,6 @@ test('a question that may not be shared is not sent', () => {
   assert.equal('prompt' in placementRequest(consent(false), 'Coffee beans?', 640), false)
 })
 
-test('no fill is an answer like any other', async () => {
-  const { status, placement, decision } = await place(placementRequest(consent(false), '', 10))
-  assert.deepEqual([status, placement, decision.fill], ['ready', null, false])
-})
-
 function consent(shares: boolean): GrantedConsent {
   return grantOf(makeAnswer('granted', shares)) as GrantedConsent
 }

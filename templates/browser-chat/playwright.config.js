@@ -1,0 +1,7 @@
+import { defineConfig } from '@playwright/test'
+
+export default defineConfig({
+  testDir: 'e2e',
+  // Started with a free PORT and the SVC_* variables of a sandbox of its own.
+  use: { sandboxApp: { command: 'node server.js' } },
+})
